@@ -1,0 +1,69 @@
+/**
+ * What Ralph needs to know of an agent CLI: how to call it, how to read one line of its stream, what it can report.
+ * An adapter is data plus two pure functions. Adapters never import each other.
+ */
+import type { AgentEvent } from '../domain/agent-event.ts';
+
+/** `stream`: the agent's JSON events. `text`: plain words on stdout, all of them the agent's own. */
+export type OutputMode = 'stream' | 'text';
+
+/** `skip`: the agent may do everything without asking. `host`: as the agent itself is configured. */
+export type Permissions = 'skip' | 'host';
+
+export interface AgentRequest {
+  /** The executable, as the user named it. */
+  readonly command: string;
+  /** The user's own flags, already split into words. They win over ours. */
+  readonly flags: readonly string[];
+  readonly model?: string;
+  readonly mode: OutputMode;
+  readonly permissions: Permissions;
+  /** A path prefix in an existing folder for files the agent is asked to write. */
+  readonly scratch: string;
+}
+
+export interface AgentInvocation {
+  readonly argv: readonly [string, ...string[]];
+  /** Added to the environment where the user has not set the variable himself. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Text mode: the file that holds the reply, where stdout does not. Removed afterwards. */
+  readonly replyFile?: string;
+  /** A JSON file written at the end; its text goes through `read` as one more line. Removed afterwards. */
+  readonly reportFile?: string;
+}
+
+export interface AgentAdapter {
+  readonly name: string;
+  /** How to install it, one line. */
+  readonly install: string;
+  /** What the stream can tell; a limit on what it cannot tell is refused. */
+  readonly reports: { readonly cost: boolean; readonly tokens: boolean; readonly toolCalls: boolean };
+  /** A stream that ends without a `result` event was cut short. False where the agent has no such record. */
+  readonly endsWithResult: boolean;
+  /** The signal that this agent answers best. */
+  readonly stopSignal: 'SIGINT' | 'SIGTERM';
+
+  invocation(request: AgentRequest): AgentInvocation;
+
+  /** The events of one line of stream output. Must not throw: a line it cannot read is an `unknown` event. */
+  read(line: string): readonly AgentEvent[];
+
+  /**
+   * Long lines whose body nobody needs, such as a tool result with a whole file in it. `matches` sees the first
+   * bytes of a line; the line is then not kept, and `read` here gets its head and its full length instead.
+   */
+  readonly long?: {
+    matches(head: string): boolean;
+    read(head: string, bytes: number): readonly AgentEvent[];
+  };
+}
+
+/** Adds `flags` unless the user's own hold one of `unless` (as `--flag`, or `--flag=value`). */
+export function defaultFlags(
+  user: readonly string[],
+  unless: readonly string[],
+  flags: readonly string[],
+): readonly string[] {
+  const taken = user.some(word => unless.some(name => word === name || word.startsWith(`${name}=`)));
+  return taken ? [] : flags;
+}

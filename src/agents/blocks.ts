@@ -1,0 +1,111 @@
+/** The records that claude, amp and qwen share: messages made of content blocks, tool results in user records. */
+import type { AgentEvent } from '../domain/agent-event.ts';
+import type { Tokens } from '../domain/usage.ts';
+import type { AgentAdapter } from './agent.ts';
+import { countAt, type Json, objectAt, objectsAt, stringAt, wordAt } from './json.ts';
+import { longToolEnd, toolEnd, toolStart } from './tools.ts';
+
+/** The words, tools and tokens of an `assistant` record. `tokensOf` reads its usage as the agent means it. */
+export function assistantEvents(
+  record: Json,
+  tokensOf: (usage: Json) => Tokens | undefined,
+): readonly AgentEvent[] {
+  const message = objectAt(record, 'message');
+  const subagent = wordAt(record, 'parent_tool_use_id') !== undefined;
+  const id = wordAt(message, 'id');
+  const events = objectsAt(message, 'content').flatMap(block => blockEvents(block, subagent, id));
+  const usage = objectAt(message, 'usage');
+  const tokens = usage && tokensOf(usage);
+  if (!tokens) return events;
+  const model = subagent ? undefined : wordAt(message, 'model');
+  const part = { kind: 'usage', scope: 'part', tokens } as const;
+  return [...events, { ...part, ...(id !== undefined && { id }), ...(model !== undefined && { model }) }];
+}
+
+function blockEvents(block: Json, subagent: boolean, message: string | undefined): readonly AgentEvent[] {
+  const type = stringAt(block, 'type') ?? '';
+  switch (type) {
+    case 'text':
+      return spoken(stringAt(block, 'text') ?? '', subagent, message);
+    case 'thinking':
+      return aside('thinking', stringAt(block, 'thinking') ?? '');
+    case 'redacted_thinking':
+      return [];
+    case 'tool_use':
+    case 'server_tool_use':
+      return toolStart({
+        id: stringAt(block, 'id') ?? '',
+        name: stringAt(block, 'name') ?? '',
+        input: block.input,
+        subagent,
+      });
+    default:
+      return [{ kind: 'unknown', what: `assistant ${type}` }];
+  }
+}
+
+function spoken(text: string, subagent: boolean, message: string | undefined): readonly AgentEvent[] {
+  if (subagent) return aside('subagent', text);
+  return text === '' ? [] : [{ kind: 'text', text, ...(message !== undefined && { message }) }];
+}
+
+function aside(from: 'thinking' | 'subagent', text: string): readonly AgentEvent[] {
+  return text === '' ? [] : [{ kind: 'aside', from, text }];
+}
+
+/** All text in a message, for messages that are not the agent's own. */
+export function messageText(record: Json): string {
+  return textOf(objectAt(record, 'message')?.content);
+}
+
+/** What an agent hides in the text of a tool result. */
+export interface ToolReply {
+  readonly text: string;
+  readonly exitCode?: number | undefined;
+}
+
+/** The tool results of a `user` record. Everything else in it is somebody else's words: the prompt, a hook, a nudge. */
+export function toolResultEvents(
+  record: Json,
+  replyOf: (text: string, isError: boolean) => ToolReply,
+): readonly AgentEvent[] {
+  const subagent = wordAt(record, 'parent_tool_use_id') !== undefined;
+  return objectsAt(objectAt(record, 'message'), 'content')
+    .filter(block => block.type === 'tool_result')
+    .map(block => {
+      const isError = block.is_error === true;
+      const reply = replyOf(textOf(block.content), isError);
+      return toolEnd({ id: stringAt(block, 'tool_use_id') ?? '', ok: !isError, ...reply, subagent });
+    });
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  const texts = objectsAt({ content }, 'content').map(block => stringAt(block, 'text') ?? '');
+  return texts.filter(text => text !== '').join('\n');
+}
+
+/** Tokens where `input_tokens` leaves the cached ones out, as the Messages API has it. */
+export function uncachedTokens(usage: Json): Tokens {
+  const cacheRead = countAt(usage, 'cache_read_input_tokens') ?? 0;
+  const cacheWrite = countAt(usage, 'cache_creation_input_tokens') ?? 0;
+  const input = (countAt(usage, 'input_tokens') ?? 0) + cacheRead + cacheWrite;
+  return { input, output: countAt(usage, 'output_tokens') ?? 0, cacheRead, cacheWrite };
+}
+
+/**
+ * A `user` record is never the agent's own words, so a long one needs no reading but for the id of its tool.
+ * Where the id stands behind the output it is read as a whole: a tool that never ends would be worse.
+ */
+export const longUserRecord: NonNullable<AgentAdapter['long']> = {
+  matches: head =>
+    head.startsWith('{"type":"stream_event"') ||
+    (head.startsWith('{"type":"user"') && (TOOL_ID.test(head) || !head.includes('"type":"tool_result"'))),
+  read(head, bytes) {
+    const id = TOOL_ID.exec(head)?.[1];
+    const ok = !head.includes('"is_error":true');
+    return id === undefined ? [] : [longToolEnd({ id, ok }, head, 'content', bytes)];
+  },
+};
+
+const TOOL_ID = /"tool_use_id":"([^"\\]*)"/;

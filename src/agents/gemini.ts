@@ -1,0 +1,117 @@
+/** Gemini CLI, `gemini -o stream-json`. */
+import type { AgentEvent } from '../domain/agent-event.ts';
+import type { Tokens } from '../domain/usage.ts';
+import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
+import { gaveUp } from './failure.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from './json.ts';
+import { longToolEnd, oneLine, toolEnd, toolStart } from './tools.ts';
+import { unreadable } from './unreadable.ts';
+
+export const gemini: AgentAdapter = {
+  name: 'gemini',
+  install: 'npm install -g @google/gemini-cli',
+  reports: { cost: false, tokens: true, toolCalls: true },
+  endsWithResult: true,
+  stopSignal: 'SIGTERM',
+  invocation,
+  read,
+  long: { matches: head => LONG_RESULT.test(head) || LONG_PROMPT.test(head), read: readLong },
+};
+
+function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
+  const argv = [
+    ...(mode === 'stream' ? defaultFlags(flags, ['-o', '--output-format'], ['-o', 'stream-json']) : []),
+    ...defaultFlags(flags, ['--skip-trust'], ['--skip-trust']), // it refuses to work in a folder it was not told to trust
+    ...(permissions === 'skip' ? defaultFlags(flags, ['--yolo', '-y', '--approval-mode'], ['--yolo']) : []),
+    ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
+    ...flags,
+  ];
+  return { argv: [command, ...argv], env: {} };
+}
+
+function read(line: string): readonly AgentEvent[] {
+  const record = parseObject(line);
+  if (!record) return unreadable(line);
+  switch (record.type) {
+    case 'init':
+      return [sessionEvent(record)];
+    case 'message':
+      return record.role === 'assistant' ? textEvents(record) : [];
+    case 'tool_use':
+      return toolStart({
+        id: stringAt(record, 'tool_id') ?? '',
+        name: stringAt(record, 'tool_name') ?? '',
+        input: record.parameters,
+      });
+    case 'tool_result':
+      return [toolEndEvent(record)];
+    case 'error':
+      return [errorEvent(record)];
+    case 'result':
+      return resultEvents(record);
+    default:
+      return unreadable(line, record);
+  }
+}
+
+function sessionEvent(record: Json): AgentEvent {
+  const sessionId = wordAt(record, 'session_id');
+  const model = wordAt(record, 'model');
+  return {
+    kind: 'session',
+    ...(sessionId !== undefined && { sessionId }),
+    ...(model !== undefined && { model }),
+  };
+}
+
+function textEvents(record: Json): readonly AgentEvent[] {
+  const text = wordAt(record, 'content');
+  return text === undefined ? [] : [{ kind: 'text', text, ...(record.delta === true && { delta: true }) }];
+}
+
+/** A command that failed is a `success` here, and its exit code is nowhere to be found. */
+function toolEndEvent(record: Json): AgentEvent {
+  const text = stringAt(record, 'output') ?? stringAt(objectAt(record, 'error'), 'message') ?? '';
+  return toolEnd({ id: stringAt(record, 'tool_id') ?? '', ok: record.status === 'success', text });
+}
+
+/** A warning is how a hook that blocked, or the loop detector, is shown. */
+function errorEvent(record: Json): AgentEvent {
+  const message = wordAt(record, 'message') ?? 'error';
+  return record.severity === 'warning' ? { kind: 'progress', text: oneLine(message) } : gaveUp({ message });
+}
+
+function resultEvents(record: Json): readonly AgentEvent[] {
+  const stats = objectAt(record, 'stats');
+  const toolCalls = countAt(stats, 'tool_calls');
+  const calls = toolCalls === undefined ? {} : { toolCalls };
+  const usage = usageEvents(stats);
+  if (record.status === 'success') return [...usage, { kind: 'result', ok: true, ...calls }];
+  const error = objectAt(record, 'error');
+  const message = wordAt(error, 'message') ?? 'error';
+  const trouble = error?.type === 'FatalTurnLimitedError' ? [] : [gaveUp({ message })]; // the user's own limit
+  return [...usage, ...trouble, { kind: 'result', ok: false, error: message, ...calls }];
+}
+
+function usageEvents(stats: Json | undefined): readonly AgentEvent[] {
+  if (!stats) return [];
+  const models = Object.keys(objectAt(stats, 'models') ?? {});
+  const model = models.length === 1 ? models[0] : undefined; // which is more than `auto`, that init may say
+  return [{ kind: 'usage', scope: 'total', tokens: tokensOf(stats), ...(model !== undefined && { model }) }];
+}
+
+/** `input_tokens` holds the cached ones; thoughts are in the total and not in `output_tokens`. */
+function tokensOf(stats: Json): Tokens {
+  const input = countAt(stats, 'input_tokens') ?? 0;
+  const told = countAt(stats, 'output_tokens') ?? 0;
+  const output = Math.max(told, (countAt(stats, 'total_tokens') ?? 0) - input);
+  return { input, output, cacheRead: countAt(stats, 'cached') ?? 0, cacheWrite: 0 };
+}
+
+const LONG_RESULT = /^\{"type":"tool_result",[^{}]*?"tool_id":"([^"\\]*)","status":"([a-z]*)"/;
+const LONG_PROMPT = /^\{"type":"message","timestamp":"[^"\\]*","role":"user"/;
+
+function readLong(head: string, bytes: number): readonly AgentEvent[] {
+  const [, id, status] = LONG_RESULT.exec(head) ?? [];
+  return id === undefined ? [] : [longToolEnd({ id, ok: status === 'success' }, head, 'output', bytes)];
+}

@@ -1,0 +1,13 @@
+/** Any other command: it is called as it is, and every line of its output is its own words. */
+import type { AgentAdapter } from './agent.ts';
+
+export const generic: AgentAdapter = {
+  name: 'generic',
+  install: 'put the command on the PATH',
+  reports: { cost: false, tokens: false, toolCalls: false },
+  endsWithResult: false,
+  stopSignal: 'SIGTERM',
+  invocation: ({ command, flags }) => ({ argv: [command, ...flags], env: {} }),
+  // One message from the first line to the last, so that a tag may go over several lines.
+  read: line => [{ kind: 'text', text: `${line}\n`, delta: true }],
+};

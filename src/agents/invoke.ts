@@ -1,0 +1,207 @@
+/** One turn of an agent: start it, feed it the prompt, read its stream as it comes, end it when it must end. */
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import type { CompletionRule } from '../domain/completion.ts';
+import { createEchoFilter } from '../domain/echo.ts';
+import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
+import { createTurnFold, type Turn } from '../domain/turn.ts';
+import type { PriceTable, Usage } from '../domain/usage.ts';
+import { errorWords, fileSize, readIfThere, readSlice } from '../platform/files.ts';
+import { createLineSplitter } from '../platform/lines.ts';
+import { type OwnedProcess, startProcess } from '../platform/process.ts';
+import type { AgentAdapter, AgentInvocation, AgentRequest } from './agent.ts';
+import { outcomeOf } from './outcome.ts';
+
+export interface TurnRequest extends AgentRequest {
+  readonly adapter: AgentAdapter;
+  readonly prompt: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly rule: CompletionRule;
+  readonly prices: PriceTable;
+  /** Where the raw output goes. */
+  readonly rawFile: string;
+  readonly errorFile: string;
+  /** Milliseconds; 0: no limit. */
+  readonly idleTimeout: number;
+  readonly lingerTimeout: number;
+  /** The turn is ended when one of them has passed. */
+  readonly deadlines: readonly { readonly after: number; readonly by: EndedBy }[];
+  /** Asked whenever the agent reports usage: a reason to end the turn now. */
+  overBudget(usage: Usage): EndedBy | undefined;
+  /** Ends the turn at once. */
+  readonly abort: AbortSignal;
+  /** Every event of the stream, in order. Must not throw. */
+  onEvent(event: AgentEvent): void;
+  /** Something the user should know. */
+  onNotice(text: string): void;
+}
+
+export interface TurnReport {
+  readonly turn: Turn;
+  readonly outcome: TurnOutcome;
+}
+
+type Why = EndedBy | 'lingering';
+
+export async function takeTurn(request: TurnRequest, invocation: AgentInvocation): Promise<TurnReport> {
+  const { adapter, prompt, cwd, env } = request;
+  const fold = createTurnFold(request);
+  const errors = openSync(request.errorFile, 'a', 0o600);
+  const raw = createRawLog(request.rawFile, request.onNotice);
+  const timers = createTimers();
+  let child: OwnedProcess<Why> | undefined;
+
+  const onEvent = (event: AgentEvent) => {
+    fold.add(event);
+    request.onEvent(event);
+    if (event.kind === 'result') timers.linger(request.lingerTimeout, () => child?.stop('lingering'));
+    if (event.kind !== 'usage') return;
+    const over = request.overBudget(fold.usage());
+    if (over) child?.stop(over);
+  };
+  const reader =
+    request.mode === 'stream' && adapter.name !== 'generic'
+      ? streamReader(adapter, onEvent)
+      : textReader(request, invocation, onEvent);
+
+  child = startProcess<Why>({
+    argv: invocation.argv,
+    cwd,
+    env: { ...invocation.env, ...env },
+    input: prompt,
+    stdout: chunk => {
+      raw.write(chunk);
+      reader.push(chunk);
+      timers.active();
+    },
+    stderr: errors,
+    stopSignal: adapter.stopSignal,
+    ...(request.idleTimeout > 0 && { idleTimeout: request.idleTimeout }),
+  });
+  for (const { after, by } of request.deadlines) timers.after(after, () => child?.stop(by));
+  const abort = () => child?.stop('interrupt', 'at-once');
+  request.abort.addEventListener('abort', abort);
+  if (request.abort.aborted) abort();
+
+  const { end, endedBy, leftBehind } = await child.done;
+  request.abort.removeEventListener('abort', abort);
+  timers.clear();
+  reader.end();
+  raw.close();
+  closeSync(errors);
+  if (endedBy === 'lingering')
+    request.onNotice('The agent said that its turn was over and did not go: it was ended.');
+  else if (leftBehind > 0 && !endedBy)
+    request.onNotice(`The agent left ${leftBehind} process(es) behind: ended.`);
+  readSideFiles(invocation, adapter, onEvent);
+  const turn = fold.turn();
+  const stderr = tail(request.errorFile);
+  return {
+    turn,
+    outcome: outcomeOf({ adapter, mode: request.mode, turn, end, stderr, ...(endedBy && { endedBy }) }),
+  };
+}
+
+interface Reader {
+  push(chunk: Buffer): void;
+  end(): void;
+}
+
+function streamReader(adapter: AgentAdapter, onEvent: (event: AgentEvent) => void): Reader {
+  const { long } = adapter;
+  return createLineSplitter({
+    line(line) {
+      if (line !== '') for (const event of adapter.read(line)) onEvent(event);
+    },
+    ...(long && { isSkippable: (head: string) => long.matches(head) }),
+    cut(head, bytes) {
+      const unread: AgentEvent = { kind: 'unknown', what: `a line of ${bytes} bytes, too long to be read` };
+      for (const event of long?.matches(head) ? long.read(head, bytes) : [unread]) onEvent(event);
+    },
+  });
+}
+
+/** Plain output: all of it is the agent's own words, but for an echo of the prompt. */
+function textReader(
+  request: TurnRequest,
+  invocation: AgentInvocation,
+  onEvent: (event: AgentEvent) => void,
+): Reader {
+  const speak = (text: string) => text !== '' && onEvent({ kind: 'text', text, delta: true });
+  if (invocation.replyFile !== undefined) return { push() {}, end() {} };
+  const isEcho = createEchoFilter(request.prompt, request.rule.kind);
+  if (!isEcho) {
+    const decoder = new StringDecoder('utf8');
+    return { push: chunk => void speak(decoder.write(chunk)), end: () => void speak(decoder.end()) };
+  }
+  return createLineSplitter({
+    line: line =>
+      void (isEcho(line)
+        ? onEvent({ kind: 'progress', text: `prompt echoed: ${line}` })
+        : speak(`${line}\n`)),
+    cut: head => void speak(`${head}\n`),
+  });
+}
+
+/** The raw output is kept as it came. A full disk must not end the turn. */
+function createRawLog(path: string, onNotice: (text: string) => void) {
+  let fd: number | undefined = openSync(path, 'a', 0o600);
+  return {
+    write(chunk: Buffer): void {
+      if (fd === undefined) return;
+      try {
+        writeSync(fd, chunk);
+      } catch (error) {
+        closeSync(fd);
+        fd = undefined;
+        onNotice(`The agent's raw output cannot be kept any more: ${errorWords(error)}.`);
+      }
+    },
+    close(): void {
+      if (fd !== undefined) closeSync(fd);
+      fd = undefined;
+    },
+  };
+}
+
+function createTimers() {
+  const timers: NodeJS.Timeout[] = [];
+  let lingering: NodeJS.Timeout | undefined;
+  return {
+    after: (delay: number, act: () => void) => void timers.push(setTimeout(act, delay)),
+    /** Restarted whenever something is printed: an agent that goes on after its result is not lingering. */
+    linger(delay: number, act: () => void): void {
+      if (delay > 0) lingering ??= setTimeout(act, delay);
+    },
+    active: () => void lingering?.refresh(),
+    clear(): void {
+      for (const timer of timers) clearTimeout(timer);
+      clearTimeout(lingering);
+    },
+  };
+}
+
+function readSideFiles(
+  { replyFile, reportFile }: AgentInvocation,
+  adapter: AgentAdapter,
+  onEvent: (event: AgentEvent) => void,
+): void {
+  const take = (path: string | undefined) => {
+    if (path === undefined) return undefined;
+    const content = readIfThere(path);
+    rmSync(path, { force: true });
+    return content;
+  };
+  const reply = take(replyFile);
+  if (reply) onEvent({ kind: 'text', text: reply });
+  const report = take(reportFile);
+  if (report) for (const event of adapter.read(report)) onEvent(event);
+}
+
+const TAIL = 4_096;
+
+function tail(path: string): string {
+  return readSlice(path, Math.max(0, fileSize(path) - TAIL), TAIL).trim();
+}

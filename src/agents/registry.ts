@@ -1,0 +1,36 @@
+/** Which adapter belongs to a command. */
+import type { AgentAdapter } from './agent.ts';
+import { amp } from './amp.ts';
+import { claude } from './claude.ts';
+import { codex } from './codex.ts';
+import { copilot } from './copilot.ts';
+import { gemini } from './gemini.ts';
+import { generic } from './generic.ts';
+import { opencode } from './opencode.ts';
+import { qwen } from './qwen.ts';
+
+export const ADAPTERS: readonly AgentAdapter[] = [
+  claude,
+  codex,
+  opencode,
+  gemini,
+  amp,
+  copilot,
+  qwen,
+  generic,
+];
+
+/** The commands that are looked for when none is named; the first one installed is used. */
+export const PREFERRED: readonly string[] = ['claude', 'codex', 'opencode', 'gemini', 'amp'];
+
+/** By the adapter's name if one is given, else by the command's; a command nobody knows is `generic`. */
+export function findAdapter(command: string, adapterName?: string): AgentAdapter {
+  const wanted = adapterName ?? commandName(command);
+  return ADAPTERS.find(adapter => adapter.name === wanted) ?? generic;
+}
+
+/** `C:\bin\Claude.CMD` is `claude`. */
+function commandName(command: string): string {
+  const base = command.split(/[\\/]/).at(-1) ?? '';
+  return base.toLowerCase().replace(/(?:\.(?:exe|cmd|bat|com|ps1|sh|[cm]?js|[cm]?ts))+$/, '');
+}

@@ -1,0 +1,126 @@
+/** Tool calls as events, the same for every agent: a start, an end, and the todo list that a start may carry. */
+import { type AgentEvent, type TodoItem, type TodoStatus, toolOutput } from '../domain/agent-event.ts';
+import { asObject, type Json, objectsAt, stringAt, stringInHead, wordAt } from './json.ts';
+
+interface ToolStart {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly subagent?: boolean;
+}
+
+export function toolStart({ id, name, input, subagent }: ToolStart): readonly AgentEvent[] {
+  const start = {
+    kind: 'tool-start',
+    id,
+    name,
+    summary: summarise(input),
+    ...(subagent && { subagent }),
+  } as const;
+  const items = subagent ? [] : todoItems(name, input);
+  return items.length > 0 ? [start, { kind: 'todo', items }] : [start];
+}
+
+interface ToolEnd {
+  readonly id: string;
+  /** What the agent says of it. A command that exits with something else than 0 has failed all the same. */
+  readonly ok: boolean;
+  readonly text: string;
+  readonly exitCode?: number | undefined;
+  readonly subagent?: boolean;
+}
+
+export function toolEnd({ id, ok, text, exitCode, subagent }: ToolEnd): AgentEvent {
+  return {
+    kind: 'tool-end',
+    id,
+    ok: ok && (exitCode ?? 0) === 0,
+    output: toolOutput(text),
+    ...(exitCode !== undefined && { exitCode }),
+    ...(subagent && { subagent }),
+  };
+}
+
+const PREVIEW_CHARS = 2_000;
+
+/** The end of a tool whose output was too long to keep. Its line count is not known. */
+export function longToolEnd(
+  end: Omit<ToolEnd, 'text'>,
+  head: string,
+  key: string,
+  bytes: number,
+): AgentEvent {
+  const preview = stringInHead(head, key, PREVIEW_CHARS) ?? '';
+  const event = toolEnd({ ...end, text: '' });
+  return event.kind === 'tool-end' ? { ...event, output: { preview, lines: 0, chars: bytes } } : event;
+}
+
+/** What a reader wants to see of an input, best first. `cmd` is what amp calls a command. */
+const TELLING_KEYS = [
+  'command',
+  'cmd',
+  'file_path',
+  'path',
+  'filePath',
+  'notebook_path',
+  'pattern',
+  'query',
+  'url',
+  'description',
+] as const;
+
+export function summarise(input: unknown): string {
+  if (typeof input === 'string') return oneLine(input);
+  const object = asObject(input);
+  const telling = TELLING_KEYS.map(key => wordAt(object, key)).find(word => word !== undefined);
+  return oneLine(telling ?? compact(input));
+}
+
+/** The same, out of a line that was cut in the middle. */
+export function summariseHead(head: string): string {
+  const telling = TELLING_KEYS.map(key => stringInHead(head, key, MAX_SUMMARY * 2)).find(Boolean);
+  return oneLine(telling ?? '');
+}
+
+const MAX_SUMMARY = 200;
+
+export function oneLine(text: string): string {
+  // Ten times as much as is shown: enough for the white space that goes, and no work on a whole file.
+  const line = text
+    .slice(0, MAX_SUMMARY * 10)
+    .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim();
+  return line.length <= MAX_SUMMARY
+    ? line
+    : `${line.slice(0, MAX_SUMMARY - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+function compact(input: unknown): string {
+  if (input === undefined || input === null) return '';
+  try {
+    const text = JSON.stringify(input);
+    return text === '{}' ? '' : text;
+  } catch {
+    return ''; // nested deeper than the stack
+  }
+}
+
+const TODO_TOOLS = /^(?:TodoWrite|todowrite|todo_write|write_todos)$/;
+
+function todoItems(name: string, input: unknown): readonly TodoItem[] {
+  if (!TODO_TOOLS.test(name)) return [];
+  return objectsAt(asObject(input), 'todos').map(todo => ({
+    text: todoText(todo),
+    status: todoStatus(todo),
+  }));
+}
+
+function todoText(todo: Json): string {
+  return wordAt(todo, 'content') ?? wordAt(todo, 'description') ?? wordAt(todo, 'text') ?? '';
+}
+
+function todoStatus(todo: Json): TodoStatus {
+  const status = stringAt(todo, 'status');
+  if (status === 'completed') return 'done';
+  return status === 'in_progress' ? 'active' : 'pending';
+}

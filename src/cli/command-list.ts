@@ -1,0 +1,68 @@
+/** The commands, one row each. The root help, the parser and the shell completions are views of it. */
+import type { CliCommand } from './command.ts';
+import { GLOBAL_FLAGS } from './global-flags.ts';
+
+export interface CommandRow {
+  readonly name: string;
+  readonly summary: string;
+  /** Loaded only when it is called. */
+  load(): Promise<CliCommand>;
+}
+
+export const COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'run',
+    summary: 'loop an agent on a prompt, with guardrails from the settings',
+    load: async () => (await import('./commands/run.ts')).run,
+  },
+  {
+    name: 'init',
+    summary: 'write .ralph/settings.json in a short dialogue',
+    load: async () => (await import('./commands/init.ts')).init,
+  },
+  {
+    name: 'status',
+    summary: 'the runs of this project at a glance',
+    load: async () => (await import('./commands/status.ts')).status,
+  },
+  {
+    name: 'log',
+    summary: 'what happened in a run, event by event',
+    load: async () => (await import('./commands/log.ts')).log,
+  },
+  {
+    name: 'demo',
+    summary: 'watch a loop mend a broken project: no key, no model, no network',
+    load: async () => (await import('./commands/demo.ts')).demo,
+  },
+  {
+    name: 'completion',
+    summary: 'print a completion script for bash, zsh or fish',
+    load: async () => (await import('./commands/completion.ts')).completion,
+  },
+];
+
+export function rootHelp(): string {
+  const width = Math.max(...COMMANDS.map(row => row.name.length)) + 2;
+  return `Ralph keeps a coding agent working until the work is provably done.
+
+Usage: ralph COMMAND [flags]
+
+Commands:
+${COMMANDS.map(row => `  ${row.name.padEnd(width)}${row.summary}`).join('\n')}
+
+Flags of every command:
+${GLOBAL_FLAGS.map(flag => `  ${flag.declaration.padEnd(20)}${flag.help}`).join('\n')}
+  -v, --version       the version
+  -h, --help          this help; ralph COMMAND --help for a command's own
+
+Examples:
+  ralph demo
+  ralph init
+  ralph run -p "Make the tests pass. When they do, say <response>DONE</response>" --agent claude
+  ralph run -f PROMPT.md -m 20
+  ralph status
+
+Exit codes: 0 done · 1 stopped without being done · 2 something you can fix · 130 interrupted
+`;
+}

@@ -1,0 +1,33 @@
+/** What a command is to the CLI: flags declared on a parser, and a function from parsed input to an exit code. */
+import type { Command } from 'commander';
+import type { Problem } from '../domain/problem.ts';
+import type { ExitCode } from '../domain/stop-reason.ts';
+import type { Output } from './output.ts';
+
+export interface CliCommand {
+  /** Declares arguments, flags and examples. */
+  declare(command: Command): void;
+  run(call: Call): Promise<ExitCode>;
+}
+
+export interface Call {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly args: readonly string[];
+  /** The folder to work in, `-C` applied. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly output: Output;
+}
+
+/** Thrown by a command when the user has something to mend; main prints them all and exits with 2. */
+export class Problems extends Error {
+  readonly problems: readonly Problem[];
+  constructor(problems: readonly Problem[]) {
+    super('problems');
+    this.problems = problems;
+  }
+}
+
+export function isProblem(value: unknown): value is Problem {
+  return typeof value === 'object' && value !== null && 'where' in value && 'what' in value;
+}

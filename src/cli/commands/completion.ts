@@ -1,0 +1,114 @@
+/** `ralph completion SHELL`: scripts that complete commands and flags, made from the same tables as the help. */
+import { Command } from 'commander';
+import { type CliCommand, Problems } from '../command.ts';
+import { COMMANDS } from '../command-list.ts';
+import { GLOBAL_FLAGS } from '../global-flags.ts';
+
+export const completion: CliCommand = {
+  declare(command) {
+    command.argument('<shell>', 'bash, zsh or fish').addHelpText(
+      'after',
+      `
+Examples:
+  ralph completion bash >> ~/.bashrc
+  ralph completion zsh > "\${fpath[1]}/_ralph"
+  ralph completion fish > ~/.config/fish/completions/ralph.fish
+`,
+    );
+  },
+  async run({ args: [shell = ''], output }) {
+    const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : undefined;
+    if (!write)
+      throw new Problems([
+        { where: shell, what: 'there is no completion for this shell', mend: 'bash, zsh or fish' },
+      ]);
+    output.answer(write(await describeCommands()));
+    return 0;
+  },
+};
+
+interface Described {
+  readonly name: string;
+  readonly summary: string;
+  readonly flags: readonly {
+    readonly names: readonly string[];
+    readonly help: string;
+    readonly takesValue: boolean;
+  }[];
+}
+
+const HELP = { names: ['-h', '--help'], help: 'help', takesValue: false };
+
+async function describeCommands(): Promise<readonly Described[]> {
+  return Promise.all(
+    COMMANDS.map(async row => {
+      const command = new Command(row.name);
+      (await row.load()).declare(command);
+      for (const { declaration, help } of GLOBAL_FLAGS) command.option(declaration, help);
+      const flags = command.options.map(option => ({
+        names: [option.short, option.long].filter(name => name !== undefined && name !== null),
+        help: option.description,
+        takesValue: option.required || option.optional,
+      }));
+      return { name: row.name, summary: row.summary, flags: [...flags, HELP] };
+    }),
+  );
+}
+
+const words = (command: Described) => command.flags.flatMap(flag => flag.names).join(' ');
+const quoted = (text: string) => text.replaceAll("'", '’').replaceAll(/[[\]:]/g, ' ');
+
+function bash(commands: readonly Described[]): string {
+  return `# bash completion for ralph
+_ralph() {
+  local word=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command=\${COMP_WORDS[1]}
+  case $previous in
+    -C|--cwd) COMPREPLY=($(compgen -d -- "$word")); return ;;
+    -f|--prompt-file|--events) COMPREPLY=($(compgen -f -- "$word")); return ;;
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W '${commands.map(each => each.name).join(' ')} --help --version' -- "$word"))
+    return
+  fi
+  case $command in
+${commands.map(each => `    ${each.name}) COMPREPLY=($(compgen -W '${words(each)}' -- "$word")) ;;`).join('\n')}
+  esac
+}
+complete -F _ralph ralph
+`;
+}
+
+function zsh(commands: readonly Described[]): string {
+  const argument = ({ names, help, takesValue }: Described['flags'][number]) =>
+    names.map(name => `'${name}[${quoted(help)}]${takesValue ? ':value:_files' : ''}'`).join(' ');
+  return `#compdef ralph
+_ralph() {
+  local -a commands=(
+${commands.map(each => `    '${each.name}:${quoted(each.summary)}'`).join('\n')}
+  )
+  if (( CURRENT == 2 )); then _describe command commands; return; fi
+  case $words[2] in
+${commands.map(each => `    ${each.name}) _arguments ${each.flags.map(argument).join(' ')} ;;`).join('\n')}
+  esac
+}
+(( $+functions[compdef] )) && compdef _ralph ralph
+`;
+}
+
+function fish(commands: readonly Described[]): string {
+  const flag = (command: string, { names, help, takesValue }: Described['flags'][number]) => {
+    const long = names.find(name => name.startsWith('--'));
+    const short = names.find(name => !name.startsWith('--'));
+    const parts = [long && `-l ${long.slice(2)}`, short && `-s ${short.slice(1)}`, takesValue && '-r']
+      .filter(Boolean)
+      .join(' ');
+    return `complete -c ralph -n '__fish_seen_subcommand_from ${command}' ${parts} -d '${quoted(help)}'`;
+  };
+  return `# fish completion for ralph
+complete -c ralph -n __fish_use_subcommand -f
+${commands.map(each => `complete -c ralph -n __fish_use_subcommand -a ${each.name} -d '${quoted(each.summary)}'`).join('\n')}
+${commands.flatMap(each => each.flags.map(one => flag(each.name, one))).join('\n')}
+`;
+}
+
+const SHELLS = { bash, zsh, fish };

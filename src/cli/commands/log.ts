@@ -1,0 +1,98 @@
+/** `ralph log`: a run's ledger, told again as it was shown, or followed while it grows. */
+import { watch } from 'node:fs';
+import { systemClock } from '../../platform/clock.ts';
+import { createFormatter } from '../../report/format.ts';
+import { summaryLines } from '../../report/summary.ts';
+import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
+import { projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
+import { findRun, isRunning, readRunFile } from '../../store/run-file.ts';
+import { type Call, type CliCommand, isProblem, Problems } from '../command.ts';
+import { styleOf } from '../reporters.ts';
+import { listenForSignals } from '../signals.ts';
+
+export const log: CliCommand = {
+  declare(command) {
+    command
+      .argument('[run]', 'a run, or part of its id; without it the latest')
+      .option('--follow', 'go on until the run ends')
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph log\n  ralph log --follow\n  ralph log 20261115 --json | jq .type\n',
+      );
+  },
+  async run(call) {
+    const project = projectPaths(call.cwd);
+    const id = findRun(project, call.args[0]);
+    if (isProblem(id)) throw new Problems([id]);
+    const paths = runPaths(project.runs, id);
+    const journal = openJournal(paths.events);
+    const show = createShow(call);
+    try {
+      show(journal.next());
+      if (call.options.follow === true) await follow(journal, paths, show);
+    } finally {
+      journal.close();
+    }
+    for (const problem of journal.problems())
+      call.output.error(`ralph log: the ledger has been changed: ${problem}\n`);
+    if (journal.torn() > 0)
+      call.output.error(
+        'ralph log: the last line of the ledger is incomplete: the run was cut off while it wrote.\n',
+      );
+    return 0;
+  },
+};
+
+type Show = (entries: readonly Entry[]) => void;
+
+function createShow({ output }: Call): Show {
+  if (output.json) {
+    return entries => {
+      for (const entry of entries) output.answer(`${JSON.stringify(entry)}\n`);
+    };
+  }
+  const formatter = createFormatter({ ...styleOf(output), timestamps: true });
+  let label = { command: 'run' as const, agent: '' } as Parameters<typeof summaryLines>[1];
+  return entries => {
+    for (const entry of entries) {
+      if (entry.type === 'run-started') label = entry;
+      const lines = formatter.lines(entry, Date.parse(entry.at));
+      const summary = entry.type === 'run-ended' ? ['', ...summaryLines(entry.result, label)] : [];
+      for (const line of [...lines, ...summary]) output.answer(`${line}\n`);
+    }
+    for (const line of formatter.rest(systemClock.now())) output.answer(`${line}\n`);
+  };
+}
+
+/** Ends with the run, with its process, or with Ctrl-C. */
+async function follow(journal: JournalReader, paths: RunPaths, show: Show): Promise<void> {
+  const signals = listenForSignals(() => {});
+  let ended = false;
+  const look = () => {
+    const entries = journal.next();
+    show(entries);
+    ended ||= entries.some(entry => entry.type === 'run-ended');
+  };
+  const runs = () => {
+    const file = readRunFile(paths);
+    return file !== undefined && isRunning(file);
+  };
+  await new Promise<void>(resolve => {
+    const done = () => {
+      watcher.close();
+      clearInterval(timer);
+      resolve();
+    };
+    const step = () => {
+      const alive = runs();
+      look();
+      if (ended || !alive) done();
+    };
+    const watcher = watch(paths.events, step);
+    // Notice of a change can get lost, and a crash changes nothing.
+    const timer = setInterval(step, 1000);
+    signals.stopping.addEventListener('abort', done);
+    step();
+  });
+  signals.dispose();
+}

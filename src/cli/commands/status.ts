@@ -1,0 +1,31 @@
+/** `ralph status`: what ran here, what runs now, how it ended. */
+import { systemClock } from '../../platform/clock.ts';
+import { statusLines } from '../../report/status.ts';
+import { overviewOf } from '../../store/overview.ts';
+import { projectPaths, runPaths } from '../../store/paths.ts';
+import { findRun, listRuns } from '../../store/run-file.ts';
+import { type CliCommand, isProblem, Problems } from '../command.ts';
+import { styleOf } from '../reporters.ts';
+
+const SHOWN = 20;
+
+export const status: CliCommand = {
+  declare(command) {
+    command
+      .argument('[run]', 'a run, or part of its id; without it the latest ones')
+      .option('-a, --all', 'every run, not only the latest')
+      .addHelpText('after', '\nExamples:\n  ralph status\n  ralph status --all --json\n');
+  },
+  async run({ args: [wanted], options, cwd, output }) {
+    const project = projectPaths(cwd);
+    const ids = wanted === undefined ? listRuns(project) : [findRun(project, wanted)];
+    const shown = options.all === true ? ids : ids.slice(-SHOWN);
+    const runs = shown.map(id => {
+      if (isProblem(id)) throw new Problems([id]);
+      return overviewOf(id, runPaths(project.runs, id));
+    });
+    if (output.json) output.answer(`${JSON.stringify({ runs })}\n`);
+    else output.answer(`${statusLines(runs, styleOf(output), systemClock.now()).join('\n')}\n`);
+    return 0;
+  },
+};

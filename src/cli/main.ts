@@ -1,0 +1,133 @@
+/** Finds the command, parses its flags, runs it, and turns every ending into an exit code. The one place that does. */
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { closest, formatProblem, type Problem } from '../domain/problem.ts';
+import type { ExitCode } from '../domain/stop-reason.ts';
+import { errorCode, errorWords } from '../platform/files.ts';
+import { type CliCommand, Problems } from './command.ts';
+import { COMMANDS, rootHelp } from './command-list.ts';
+import { GLOBAL_FLAGS } from './global-flags.ts';
+import { createOutput, type Output } from './output.ts';
+import { VERSION } from './version.ts';
+
+export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
+  const plain = createOutput({}, env);
+  const { name, rest } = findCommand(argv);
+  const row = COMMANDS.find(each => each.name === name);
+  if (name === 'help') return main([...rest, '--help'], env);
+  if (!row) return unknownCommand(name, argv, plain);
+  const command = await row.load();
+  const parsed = parse(row.name, row.summary, command, rest, plain);
+  if (typeof parsed === 'number') return parsed;
+  const output = createOutput(parsed.options, env);
+  try {
+    const cwd = workingFolder(parsed.options);
+    return await command.run({ ...parsed, cwd, env, output });
+  } catch (error) {
+    return endedBadly(error, output);
+  }
+}
+
+/** Global flags may stand before the command; those with a value take the next word with them. */
+function findCommand(argv: readonly string[]): {
+  readonly name: string | undefined;
+  readonly rest: readonly string[];
+} {
+  for (let at = 0; at < argv.length; at++) {
+    const word = argv[at] ?? '';
+    if (!word.startsWith('-')) return { name: word, rest: argv.toSpliced(at, 1) };
+    const flag = GLOBAL_FLAGS.find(({ declaration }) =>
+      declaration.split(/[ ,]+/).includes(word.replace(/=.*/, '')),
+    );
+    if (!flag) break; // a command's own flag, before its command
+    if (flag.declaration.includes('<') && !word.includes('=')) at++;
+  }
+  return { name: undefined, rest: argv };
+}
+
+function unknownCommand(name: string | undefined, argv: readonly string[], output: Output): number {
+  if (name === undefined && argv.every(word => ['-h', '--help', '-v', '--version'].includes(word))) {
+    output.answer(argv.includes('-v') || argv.includes('--version') ? `${VERSION}\n` : rootHelp());
+    return 0;
+  }
+  const near =
+    name === undefined
+      ? undefined
+      : closest(
+          name,
+          COMMANDS.map(row => row.name),
+        );
+  if (name === undefined)
+    output.error(`ralph: no command given. Did you mean \`ralph run ${argv.join(' ')}\`?\n`);
+  else output.error(`ralph: unknown command '${name}'.${near ? ` Did you mean ${near}?` : ''}\n`);
+  output.error('`ralph --help` lists the commands.\n');
+  return 2;
+}
+
+interface Parsed {
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly args: readonly string[];
+}
+
+function parse(
+  name: string,
+  summary: string,
+  definition: CliCommand,
+  argv: readonly string[],
+  output: Output,
+): Parsed | number {
+  const command = new Command(`ralph ${name}`)
+    .description(summary)
+    .exitOverride()
+    .allowExcessArguments(false)
+    .showSuggestionAfterError()
+    .configureOutput({ writeOut: text => output.answer(text), writeErr: () => {} })
+    .configureHelp({ showGlobalOptions: false });
+  definition.declare(command);
+  addGlobalFlags(command);
+  try {
+    command.parse([...argv], { from: 'user' });
+    return { options: command.opts(), args: command.args };
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return 0;
+    output.error(
+      `ralph ${name}: ${error.message.replace(/^error: /, '').replace(/\n/g, ' ')}\n\`ralph ${name} --help\` shows its flags.\n`,
+    );
+    return 2;
+  }
+}
+
+function addGlobalFlags(command: Command): void {
+  for (const { declaration, help } of GLOBAL_FLAGS) command.option(declaration, help);
+  command.helpOption('-h, --help', 'this help');
+}
+
+function workingFolder(options: Readonly<Record<string, unknown>>): string {
+  const cwd = resolve(typeof options.cwd === 'string' ? options.cwd : '.');
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return cwd;
+  throw new Problems([{ where: `--cwd ${options.cwd}`, what: 'there is no such folder' }]);
+}
+
+function endedBadly(error: unknown, output: Output): ExitCode {
+  if (error instanceof Problems) return tell(error.problems, output);
+  // The file system said no: the user can mend that.
+  if (errorCode(error) !== undefined && error instanceof Error && 'path' in error) {
+    return tell([{ where: String(error.path), what: errorWords(error) }], output);
+  }
+  output.error(
+    `ralph: a bug in Ralph: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  return 1;
+}
+
+function tell(problems: readonly Problem[], output: Output): ExitCode {
+  const count = problems.length === 1 ? '' : `${problems.length} things to mend:\n`;
+  output.error(
+    `ralph: ${count}${problems.map(problem => `${problems.length === 1 ? '' : '  - '}${formatProblem(problem)}`).join('\n')}\n`,
+  );
+  if (output.json)
+    output.answer(`${JSON.stringify({ success: false, stopReason: 'invalid_config', problems })}\n`);
+  return 2;
+}

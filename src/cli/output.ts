@@ -1,0 +1,58 @@
+/** Where things are written. Human words go to stderr when stdout belongs to a program. */
+import { writeSync } from 'node:fs';
+import { errorCode } from '../platform/files.ts';
+
+export interface Output {
+  /** For the result of a command: its answer on stdout. */
+  answer(text: string): void;
+  /** For people: stdout, or stderr while `--json` or `--events -` has stdout. */
+  human(text: string): void;
+  /** For people, always stderr. */
+  error(text: string): void;
+  readonly humanIsTTY: boolean;
+  columns(): number;
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly verbose: boolean;
+  readonly color: boolean;
+  readonly emoji: boolean;
+  /** Where `--events` go; undefined without it. */
+  readonly events?: string;
+}
+
+export function createOutput(options: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): Output {
+  const json = options.json === true;
+  const events = typeof options.events === 'string' ? options.events : undefined;
+  const stream = json || events === '-' ? process.stderr : process.stdout;
+  const isTTY = stream.isTTY === true;
+  return {
+    answer: text => write(1, text),
+    human: text => write(stream.fd, text),
+    error: text => write(2, text),
+    humanIsTTY: isTTY && env.TERM !== 'dumb',
+    columns: () => stream.columns ?? 80,
+    json,
+    quiet: options.quiet === true,
+    verbose: options.verbose === true,
+    color:
+      options.color !== false && !env.NO_COLOR && (isTTY ? env.TERM !== 'dumb' : Boolean(env.FORCE_COLOR)),
+    emoji: options.emoji !== false,
+    ...(events !== undefined && { events }),
+  };
+}
+
+/** Writes all of it, in order, now. A reader that has gone away is no reason to end a run. */
+function write(fd: number, text: string): void {
+  let rest = Buffer.from(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      if (errorCode(error) === 'EAGAIN') Atomics.wait(PAUSE, 0, 0, 1);
+      else return;
+    }
+  }
+}
+
+/** A pipe that is full for now: give its reader a millisecond. */
+const PAUSE = new Int32Array(new SharedArrayBuffer(4));

@@ -1,0 +1,92 @@
+/** Wires the readers of a run's events: the ledger first, then the people and programs that look on. */
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Emit } from '../domain/event.ts';
+import { createRedactor } from '../domain/secrets.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { errorWords } from '../platform/files.ts';
+import { createHumanReporter } from '../report/human.ts';
+import { createJsonWriter } from '../report/json.ts';
+import { DEFAULT_STYLE, type Style } from '../report/style.ts';
+import { createVerbose } from '../report/verbose.ts';
+import { createJournal } from '../store/journal.ts';
+import { Problems } from './command.ts';
+import type { Output } from './output.ts';
+
+export interface ReporterOptions {
+  readonly output: Output;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly journal: string;
+  readonly streamAgentOutput: boolean;
+  readonly clock?: Clock;
+}
+
+export interface Reporters {
+  readonly emit: Emit;
+  close(): void;
+}
+
+export function createReporters(options: ReporterOptions): Reporters {
+  const { output, env, clock = systemClock } = options;
+  const now = () => clock.now();
+  const redact = createRedactor(env);
+  const events = openEvents(options, redact);
+  const journal = createJournal(options.journal, now, redact);
+  const verbose = output.verbose ? createVerbose(now) : undefined;
+  const human = createHumanReporter({
+    write: text => output.human(text),
+    isTTY: output.humanIsTTY,
+    columns: output.columns,
+    style: styleOf(output),
+    clock: now,
+    quiet: output.quiet,
+    streamAgentOutput: options.streamAgentOutput,
+    // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
+    ...(verbose && output.humanIsTTY && { verbose }),
+  });
+  let told = false;
+
+  return {
+    emit(event) {
+      journal.append(event);
+      if (event.type === 'iteration-ended' || event.type === 'run-ended') journal.flush();
+      events?.write(event);
+      if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
+      human.emit(event);
+      const trouble = journal.trouble();
+      if (trouble === undefined || told) return;
+      told = true;
+      human.emit({ type: 'notice', level: 'warning', text: `${trouble}.` });
+    },
+    close() {
+      human.close();
+      journal.close();
+      events?.close();
+    },
+  };
+}
+
+export function styleOf(output: Output): Style {
+  return { ...DEFAULT_STYLE, color: output.color, emoji: output.emoji, width: output.columns() };
+}
+
+function openEvents({ output, cwd, clock = systemClock }: ReporterOptions, redact: (line: string) => string) {
+  const { events } = output;
+  if (events === undefined) return undefined;
+  if (events === '-')
+    return {
+      write: createJsonWriter({ write: text => output.answer(redact(text)), clock: () => clock.now() }),
+      close() {},
+    };
+  let fd: number;
+  try {
+    fd = openSync(resolve(cwd, events), 'a', 0o600);
+  } catch (error) {
+    throw new Problems([{ where: `--events ${events}`, what: `it cannot be written: ${errorWords(error)}` }]);
+  }
+  return {
+    write: createJsonWriter({ write: text => void writeSync(fd, redact(text)), clock: () => clock.now() }),
+    close: () => closeSync(fd),
+  };
+}

@@ -1,0 +1,32 @@
+/** The first SIGINT or SIGTERM lets the current step finish; the second ends everything at once. */
+
+export interface StopRequest {
+  /** Fired by the first signal: no further step is begun. */
+  readonly stopping: AbortSignal;
+  /** Fired by the second: whatever runs is ended now. */
+  readonly abort: AbortSignal;
+  /** Stops listening. */
+  dispose(): void;
+}
+
+export function listenForSignals(say: (text: string) => void): StopRequest {
+  const soft = new AbortController();
+  const hard = new AbortController();
+  const onSignal = () => {
+    if (!soft.signal.aborted) {
+      say('Received signal, shutting down...\n');
+      soft.abort();
+    } else hard.abort();
+  };
+  // The terminal has gone: nobody is left to press Ctrl-C a second time.
+  const onHangup = () => {
+    soft.abort();
+    hard.abort();
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onHangup);
+  return {
+    stopping: soft.signal,
+    abort: hard.signal,
+    dispose: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onHangup),
+  };
+}

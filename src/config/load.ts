@@ -1,0 +1,97 @@
+/** Reads the settings files and lays the layers over each other: defaults, settings.json, settings.local.json, flags. */
+import { relative } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { errorWords, readIfThere } from '../platform/files.ts';
+import { checkField, isObject } from './kinds.ts';
+import { mergeLayers } from './merge.ts';
+import { defaultSettings, SETTINGS, type Settings } from './settings.ts';
+
+export interface SettingsFiles {
+  readonly root: string;
+  readonly settings: string;
+  readonly localSettings: string;
+}
+
+export interface LoadedSettings {
+  /** Only what the files say, without the defaults. */
+  readonly fromFiles: Readonly<Record<string, unknown>>;
+  readonly settings: Settings;
+  /** The files that were there, relative to the project. */
+  readonly files: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** `flags` are values already checked. With problems, `settings` is not to be used. */
+export function loadSettings(
+  paths: SettingsFiles,
+  flags: Readonly<Record<string, unknown>> = {},
+): LoadedSettings {
+  const layers = [paths.settings, paths.localSettings].map(path =>
+    readLayer(path, relative(paths.root, path)),
+  );
+  const fromFiles = layers.reduce<Readonly<Record<string, unknown>>>(
+    (below, { layer }) => mergeLayers(below, layer),
+    {},
+  );
+  const settings = mergeLayers(
+    mergeLayers({ ...defaultSettings() }, fromFiles),
+    flags,
+  ) as unknown as Settings;
+  return {
+    fromFiles,
+    settings,
+    files: layers.filter(layer => layer.there).map(layer => layer.name),
+    problems: layers.flatMap(layer => layer.problems),
+  };
+}
+
+interface Layer {
+  readonly name: string;
+  readonly there: boolean;
+  readonly layer: Readonly<Record<string, unknown>>;
+  readonly problems: readonly Problem[];
+}
+
+function readLayer(path: string, name: string): Layer {
+  const broken = (what: string, mend?: string): Layer => ({
+    name,
+    there: true,
+    layer: {},
+    problems: [{ where: name, what, ...(mend && { mend }) }],
+  });
+  let source: string | undefined;
+  try {
+    source = readIfThere(path);
+  } catch (error) {
+    return broken(`cannot be read: ${errorWords(error)}`);
+  }
+  if (source === undefined) return { name, there: false, layer: {}, problems: [] };
+  let value: unknown;
+  try {
+    value = JSON.parse(source.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    return broken(
+      `is not valid JSON: ${jsonTrouble(source, error)}`,
+      'comments and trailing commas are not allowed',
+    );
+  }
+  if (!isObject(value)) return broken('must hold a JSON object');
+  return { name, there: true, layer: value, problems: checkSettings(value, name) };
+}
+
+/** Where the JSON breaks, as a line and column, if the engine says so. */
+function jsonTrouble(source: string, error: unknown): string {
+  const message = errorWords(error);
+  const position = Number(/at position (\d+)/.exec(message)?.[1] ?? Number.NaN);
+  if (Number.isNaN(position)) return message;
+  const before = source.slice(0, position).split('\n');
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: ${message.replace(/ \(line.*\)$/, '')}`;
+}
+
+const FIELDS = Object.fromEntries(SETTINGS.map(row => [row.key, { kind: row.kind }]));
+
+function checkSettings(value: Readonly<Record<string, unknown>>, file: string): readonly Problem[] {
+  return Object.entries(value)
+    .filter(([key]) => key !== '$schema')
+    .flatMap(([key, inner]) => checkField(FIELDS, key, inner, `${file}: ${key}`));
+}

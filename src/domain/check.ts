@@ -1,0 +1,44 @@
+/** A check is a command that Ralph itself runs to see whether the work is right. Seed 001 calls it a guardrail. */
+
+/** What a red check does to the next prompt of `ralph run`. */
+export type FailAction = 'APPEND' | 'PREPEND' | 'REPLACE';
+
+export const FAIL_ACTIONS = ['APPEND', 'PREPEND', 'REPLACE'] as const satisfies readonly FailAction[];
+
+export interface Check {
+  readonly command: string;
+  readonly failAction: FailAction;
+  /** Guidance for the agent when the check is red. Never cut. */
+  readonly hint?: string;
+  /** Seconds after which the whole process tree is ended. 0: no limit. */
+  readonly timeout: number;
+}
+
+export interface CheckResult {
+  /** Position in the configuration: results are told in this order, whatever order they came in. */
+  readonly index: number;
+  readonly command: string;
+  readonly failAction: FailAction;
+  readonly hint?: string;
+  readonly passed: boolean;
+  /** 128 + n when signal n ended it, 127 when there is no such command. */
+  readonly exitCode: number;
+  readonly timedOut: boolean;
+  /** Seconds. */
+  readonly duration: number;
+  /** What it printed, stdout and stderr as they came, cut for the prompt. */
+  readonly output: string;
+  readonly outputCut: boolean;
+  /** Where the whole output is, relative to the project. */
+  readonly logFile: string;
+}
+
+/** A file-name-safe short form of a command: `./mvnw clean install -T 2C` → `mvnw_clean_install_T_2C`. */
+export function slugOf(command: string): string {
+  const slug = command
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^_+/, '')
+    .slice(0, 50)
+    .replace(/_+$/, '');
+  return slug === '' ? 'check' : slug;
+}

@@ -1,0 +1,44 @@
+/** What Ralph saw in one turn. Gathered by a driver, weighed by `judge`. */
+import type { CheckResult } from './check.ts';
+import type { Claim } from './completion.ts';
+import type { Trouble } from './trouble.ts';
+import type { Usage } from './usage.ts';
+
+/** How a turn ended. Success is judged from the agent's stream; the exit code only speaks where there is none. */
+export type TurnOutcome =
+  | { readonly kind: 'completed' }
+  | { readonly kind: 'failed'; readonly trouble: Trouble }
+  /** Ralph ended it. What the agent had done by then is kept. */
+  | { readonly kind: 'ended'; readonly by: EndedBy };
+
+export type EndedBy =
+  | 'idle-timeout'
+  | 'iteration-timeout'
+  | 'max-time'
+  | 'max-cost'
+  | 'max-tokens'
+  | 'interrupt';
+
+/** A change to something the agent must not change. `restored` says that it has been undone. */
+export interface Violation {
+  readonly what: string;
+  readonly restored: boolean;
+}
+
+/** Totals of the run up to now, this turn included. */
+export interface Spent {
+  readonly iterations: number;
+  /** Turns in a row that failed. */
+  readonly failures: number;
+  readonly usage: Usage;
+  /** Seconds since the run began. */
+  readonly elapsed: number;
+}
+
+export interface Evidence {
+  readonly outcome: TurnOutcome;
+  readonly claim: Claim;
+  readonly checks: readonly CheckResult[];
+  readonly violations: readonly Violation[];
+  readonly spent: Spent;
+}

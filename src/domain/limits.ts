@@ -1,0 +1,92 @@
+/** The limits of a run and which of them is spent. */
+import type { EndedBy, Evidence, Spent } from './evidence.ts';
+import type { StopReason } from './stop-reason.ts';
+import { adviceFor, isFatal, type Trouble } from './trouble.ts';
+import { totalTokens, type Usage } from './usage.ts';
+
+export interface Limits {
+  readonly maxIterations: number;
+  /** Dollars. */
+  readonly maxCost?: number;
+  readonly maxTokens?: number;
+  /** Seconds for the whole run. */
+  readonly maxTime?: number;
+  /** Failed turns in a row before the run gives up. */
+  readonly maxFailures: number;
+}
+
+export interface Spending {
+  readonly reason: StopReason;
+  readonly detail: string;
+}
+
+/** The first spent limit, the most telling one first; undefined while none is. */
+export function spentLimit(limits: Limits, evidence: Evidence): Spending | undefined {
+  return (
+    failureLimit(limits, evidence) ??
+    budgetLimit(limits, evidence.spent) ??
+    timeLimit(limits, evidence) ??
+    iterationLimit(limits, evidence.spent)
+  );
+}
+
+function failureLimit(limits: Limits, { outcome, spent }: Evidence): Spending | undefined {
+  if (outcome.kind !== 'failed') return undefined;
+  const { trouble } = outcome;
+  if (isFatal(trouble)) return { reason: 'agent_failed', detail: told(trouble) };
+  if (spent.failures < limits.maxFailures) return undefined;
+  const limited = trouble.class === 'rate-limit' || trouble.class === 'quota';
+  return {
+    reason: limited ? 'rate_limited' : 'agent_failed',
+    detail: `${spent.failures} turns in a row failed; the last one: ${told(trouble)}`,
+  };
+}
+
+function told(trouble: Trouble): string {
+  return `${trouble.message.trim().replace(/\.$/, '')}. To mend it: ${adviceFor(trouble)}.`;
+}
+
+/** Which budget is spent; asked while a turn goes on as well as after it. */
+export function budgetSpent(
+  { maxCost, maxTokens }: Pick<Limits, 'maxCost' | 'maxTokens'>,
+  { cost, tokens }: Usage,
+): 'max-cost' | 'max-tokens' | undefined {
+  if (maxCost !== undefined && cost !== undefined && cost >= maxCost) return 'max-cost';
+  const used = totalTokens(tokens);
+  return maxTokens !== undefined && used !== undefined && used >= maxTokens ? 'max-tokens' : undefined;
+}
+
+function budgetLimit(limits: Limits, { usage }: Spent): Spending | undefined {
+  const reason = 'budget_exhausted';
+  switch (budgetSpent(limits, usage)) {
+    case 'max-cost':
+      return { reason, detail: `$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent.` };
+    case 'max-tokens':
+      return { reason, detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used.` };
+    default:
+      return undefined;
+  }
+}
+
+/** A limit that ended the turn from inside is spent, even if the last report of the agent is short of it. */
+const ENDED_REASON: Partial<Record<EndedBy, StopReason>> = {
+  'max-cost': 'budget_exhausted',
+  'max-tokens': 'budget_exhausted',
+  'max-time': 'timeout',
+};
+
+function timeLimit({ maxTime }: Limits, { outcome, spent }: Evidence): Spending | undefined {
+  const inside = outcome.kind === 'ended' ? ENDED_REASON[outcome.by] : undefined;
+  if (inside && outcome.kind === 'ended') {
+    return { reason: inside, detail: `The turn was ended by --${outcome.by}.` };
+  }
+  if (maxTime !== undefined && spent.elapsed >= maxTime) {
+    return { reason: 'timeout', detail: `${Math.round(spent.elapsed)} s of ${maxTime} s have passed.` };
+  }
+  return undefined;
+}
+
+function iterationLimit({ maxIterations }: Limits, { iterations }: Spent): Spending | undefined {
+  if (iterations < maxIterations) return undefined;
+  return { reason: 'max_iterations', detail: `${iterations} of ${maxIterations} iterations used.` };
+}

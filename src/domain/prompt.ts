@@ -1,0 +1,21 @@
+/** What the agent sees. */
+import { withFeedback } from './feedback.ts';
+import type { Feedback } from './verdict.ts';
+
+export interface RunPrompt {
+  readonly base: string;
+  readonly feedback: readonly Feedback[];
+  readonly iteration: number;
+  readonly maxIterations: number;
+  readonly countIterations: boolean;
+}
+
+/** The prompt of one iteration of `ralph run`: the user's words, what failed, and the count if it is asked for. */
+export function runPrompt({ base, feedback, iteration, maxIterations, countIterations }: RunPrompt): string {
+  const prompt = withFeedback(base, feedback);
+  if (!countIterations) return prompt;
+  return `Iteration ${iteration} of ${maxIterations}, ${maxIterations - iteration} remaining.\n\n${prompt}`;
+}
+
+export const COMMIT_PROMPT =
+  'Provide a short imperative commit message for the changes. Output only the message, no explanation.';

@@ -1,0 +1,32 @@
+/** Keeps secrets out of what Ralph writes and shows. */
+
+const SECRET_NAME = /key|token|secret|passw|credential|auth/i;
+const SECRET_FLAG = /^--?[\w-]*(key|token|secret|passw|credential)[\w-]*$/i;
+const HIDDEN = '[redacted]';
+/** Shorter values are words that stand in any text. */
+const SHORTEST = 8;
+
+/** Replaces the values of secret-looking environment variables wherever they stand in a line of JSON. */
+export function createRedactor(env: Readonly<Record<string, string | undefined>>): (line: string) => string {
+  const secrets = Object.entries(env).flatMap(([name, value]) =>
+    value &&
+    value.length >= SHORTEST &&
+    SECRET_NAME.test(name) &&
+    /\S{8}/.test(value) &&
+    !value.startsWith('/')
+      ? [JSON.stringify(value).slice(1, -1)]
+      : [],
+  );
+  if (secrets.length === 0) return line => line;
+  return line =>
+    secrets.reduce((text, secret) => (text.includes(secret) ? text.replaceAll(secret, HIDDEN) : text), line);
+}
+
+/** Arguments with the value behind a secret-looking flag taken out. */
+export function redactWords(words: readonly string[]): readonly string[] {
+  return words.map((word, index) => {
+    const [flag = '', value] = word.split(/=(.*)/s);
+    if (value !== undefined && SECRET_FLAG.test(flag)) return `${flag}=${HIDDEN}`;
+    return SECRET_FLAG.test(words[index - 1] ?? '') && !word.startsWith('-') ? HIDDEN : word;
+  });
+}

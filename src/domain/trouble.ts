@@ -1,0 +1,93 @@
+/** What can go wrong with an agent's turn, as classes that the loop answers differently. */
+
+export type TroubleClass =
+  /** The key is missing or refused. Nothing but the user can mend it. */
+  | 'auth'
+  /** The call itself is wrong: unknown model, unknown flag, bad request. */
+  | 'config'
+  | 'rate-limit'
+  /** The money or the plan is used up. */
+  | 'quota'
+  /** Overload, 5xx, a cut stream: the same call may work the next time. */
+  | 'transient'
+  | 'context-overflow'
+  /** The agent ended well and said nothing. */
+  | 'empty-reply'
+  /** We ended it: it was silent or it ran too long. */
+  | 'hang'
+  | 'crash';
+
+export interface Trouble {
+  readonly class: TroubleClass;
+  readonly message: string;
+  /** The HTTP status behind it, where the agent tells it. */
+  readonly status?: number;
+  /** When a limit ends, in milliseconds since 1970, where the agent tells it. */
+  readonly resetAt?: number;
+}
+
+/** Trouble that another try cannot mend. */
+export function isFatal(trouble: Trouble): boolean {
+  return trouble.class === 'auth' || trouble.class === 'config';
+}
+
+/** The class behind an HTTP status that an agent reports. */
+export function troubleOfStatus(status: number): TroubleClass {
+  if (status === 401 || status === 403) return 'auth';
+  if (status === 402) return 'quota';
+  if (status === 413) return 'context-overflow';
+  if (status === 429) return 'rate-limit';
+  if (status === 400 || status === 404 || status === 422) return 'config';
+  return 'transient';
+}
+
+/** A status, and not just any number: it begins the text, stands in brackets, or is called one. */
+const STATUS_IN_TEXT =
+  /(?:^|\(|(?:status(?:\s*code)?|code|http(?:\/\d(?:\.\d)?)?|error)["']?[\s:=(]{0,4})([45]\d\d)\b/i;
+
+const WORDS: readonly (readonly [RegExp, TroubleClass])[] = [
+  [
+    /(invalid|incorrect).{0,12}api.?key|unauthorized|not logged in|authentication|please (run|log).{0,12}login/i,
+    'auth',
+  ],
+  [/rate.?limit|too many requests/i, 'rate-limit'],
+  [/quota|credit balance|billing|usage limit/i, 'quota'],
+  [/context (length|window)|prompt is too long|too many tokens/i, 'context-overflow'],
+  [/model.{0,40}(not found|does not exist|not supported)|unexpected argument|unknown option/i, 'config'],
+];
+
+/** Said when there was no answer that could have had a status. */
+const CONNECTION_WORDS =
+  /connect|socket|network|fetch failed|timed?.?out|overloaded|high demand|temporar|\bE(?:CONN|AI_|PIPE|TIMEDOUT)/i;
+
+/**
+ * Classifies the text of an agent's OWN error channel: an error record or stderr of a failed call.
+ * Never give it the agent's words, a tool's output or a file.
+ */
+export function troubleOfText(message: string): Trouble {
+  const found = STATUS_IN_TEXT.exec(message)?.[1];
+  const status = found === undefined ? undefined : Number(found);
+  const byWords = WORDS.find(([words]) => words.test(message))?.[1];
+  const cls = byWords ?? (status === undefined ? classWithoutStatus(message) : troubleOfStatus(status));
+  return { class: cls, message, ...(status !== undefined && { status }) };
+}
+
+function classWithoutStatus(message: string): TroubleClass {
+  return CONNECTION_WORDS.test(message) ? 'transient' : 'crash';
+}
+
+const ADVICE: Record<TroubleClass, string> = {
+  auth: 'log in with the agent itself, or set its API key, then start again',
+  config: 'check the model name and the agent flags, then start again',
+  'rate-limit': 'wait for the limit to reset, then start again',
+  quota: 'top up the account or use another agent',
+  transient: 'start again; if it stays, look at the status page of the model provider',
+  'context-overflow': 'make the prompt shorter',
+  'empty-reply': 'run the agent by hand with the same prompt to see why it says nothing',
+  hang: 'raise --idle-timeout or --iteration-timeout if the agent needed longer',
+  crash: 'run the agent by hand to see why it fails',
+};
+
+export function adviceFor(trouble: Trouble): string {
+  return ADVICE[trouble.class];
+}

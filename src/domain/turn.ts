@@ -1,0 +1,145 @@
+/** Folds an agent's events into what one turn came to. Bounded memory, whatever the stream does. */
+import type { AgentEvent } from './agent-event.ts';
+import { type Claim, type CompletionRule, createClaimScanner } from './completion.ts';
+import type { Trouble } from './trouble.ts';
+import type { PriceTable, Usage } from './usage.ts';
+import { createUsageFold } from './usage-fold.ts';
+
+export interface Turn {
+  readonly claim: Claim;
+  /** The last message in the agent's own words, its end if it is long. */
+  readonly lastWords: string;
+  readonly toolCalls: number;
+  readonly toolErrors: number;
+  readonly usage: Usage;
+  /** What the agent said of its own end; undefined when it never did. */
+  readonly result?: { readonly ok: boolean; readonly error?: string };
+  /** The last trouble that the agent did not get over. */
+  readonly trouble?: Trouble;
+  readonly sessionId?: string;
+  readonly model?: string;
+  /** Model calls, as the agent counts them, else its messages. */
+  readonly steps: number;
+  readonly unknownRecords: number;
+}
+
+export interface TurnFold {
+  add(event: AgentEvent): void;
+  /** What has been used up so far, while the turn goes on. */
+  usage(): Usage;
+  /** What the turn came to, when it is over. */
+  turn(): Turn;
+}
+
+const MAX_WORDS = 65_536;
+
+export interface TurnFoldOptions {
+  readonly rule: CompletionRule;
+  readonly prices: PriceTable;
+  /** The model we asked for; the agent's own word for it wins. */
+  readonly model?: string;
+}
+
+export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions): TurnFold {
+  const usage = createUsageFold(prices);
+  const words = createWords(rule);
+  const counts = { toolCalls: 0, toolErrors: 0, steps: 0, unknownRecords: 0 };
+  let model = asked;
+  let sessionId: string | undefined;
+  let result: Turn['result'];
+  let trouble: Trouble | undefined;
+
+  const add = (event: AgentEvent): void => {
+    switch (event.kind) {
+      case 'text':
+        if (words.add(event)) counts.steps++;
+        break;
+      case 'session':
+        sessionId = event.sessionId ?? sessionId;
+        model = event.model ?? model;
+        break;
+      case 'tool-start':
+        counts.toolCalls++;
+        words.endMessage();
+        break;
+      case 'tool-end':
+        counts.toolErrors += event.ok ? 0 : 1;
+        break;
+      case 'usage':
+        model = event.model ?? model;
+        usage.add(event);
+        break;
+      case 'result':
+        result = { ok: event.ok, ...(event.error !== undefined && { error: event.error }) };
+        counts.toolCalls = Math.max(counts.toolCalls, event.toolCalls ?? 0);
+        counts.steps = Math.max(counts.steps, event.modelTurns ?? 0);
+        if (event.ok) trouble = undefined;
+        if (event.finalText !== undefined && !words.any()) words.add({ kind: 'text', text: event.finalText });
+        words.endMessage();
+        break;
+      case 'trouble':
+        if (!event.retrying) trouble = withReset(event.trouble, trouble);
+        break;
+      case 'unknown':
+        counts.unknownRecords++;
+        break;
+      case 'aside':
+      case 'todo':
+      case 'progress':
+        break;
+      default:
+        event satisfies never;
+    }
+  };
+  const turn = (): Turn => ({
+    ...counts,
+    claim: words.claim(),
+    lastWords: words.last(),
+    usage: usage.total(model),
+    ...(result && { result }),
+    ...(trouble && { trouble }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(model !== undefined && { model }),
+  });
+  return { add, turn, usage: () => usage.total(model) };
+}
+
+/** The agent's own words: searched for the claim, and the last message of them kept. */
+function createWords(rule: CompletionRule) {
+  const scanner = createClaimScanner(rule);
+  let words = '';
+  let fresh = true;
+  let message: string | undefined;
+  let spoken = false;
+  return {
+    /** True when a new message begins. */
+    add(event: AgentEvent & { kind: 'text' }): boolean {
+      const continues = event.delta === true && event.message === message && !fresh;
+      const sameMessage = continues || (event.message !== undefined && event.message === message);
+      if (!continues) {
+        scanner.boundary();
+        words = sameMessage && words !== '' ? `${words}\n` : '';
+      }
+      message = event.message;
+      fresh = false;
+      spoken = true;
+      scanner.feed(event.text);
+      words = (words + event.text).slice(-MAX_WORDS);
+      return !sameMessage;
+    },
+    endMessage(): void {
+      scanner.boundary();
+      fresh = true;
+    },
+    any: () => spoken,
+    claim: () => scanner.claim(),
+    last: () => words,
+  };
+}
+
+/** An agent may tell the end of a limit in one record and fail in the next. */
+function withReset(trouble: Trouble, before: Trouble | undefined): Trouble {
+  const limited = trouble.class === 'rate-limit' || trouble.class === 'quota';
+  if (!limited || trouble.resetAt !== undefined || before?.resetAt === undefined) return trouble;
+  return { ...trouble, resetAt: before.resetAt };
+}

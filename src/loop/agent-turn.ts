@@ -1,0 +1,143 @@
+/** One turn of the chosen agent, with its limits kept from inside and its events told. */
+import type { AgentInvocation, AgentRequest } from '../agents/agent.ts';
+import { type TurnReport, type TurnRequest, takeTurn } from '../agents/invoke.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Emit } from '../domain/event.ts';
+import type { EndedBy } from '../domain/evidence.ts';
+import type { Problem } from '../domain/problem.ts';
+import { redactWords } from '../domain/secrets.ts';
+import { type Clock, secondsSince } from '../platform/clock.ts';
+import { joinWords } from '../platform/shell.ts';
+import type { ChosenAgent } from './choose-agent.ts';
+
+/** Who works, where, and who is told. */
+export interface TurnWorld {
+  readonly settings: Settings;
+  readonly agent: ChosenAgent;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /** Ends what runs, at once. */
+  readonly abort: AbortSignal;
+}
+
+export type OneTurn = Pick<
+  TurnRequest,
+  'prompt' | 'rule' | 'mode' | 'rawFile' | 'errorFile' | 'deadlines' | 'overBudget'
+> & {
+  readonly purpose: 'work' | 'commit-message';
+};
+
+export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnReport> {
+  const { agent, settings, cwd, env, clock, emit, abort } = world;
+  const request = agentRequest(agent, settings, turn.mode, turn.rawFile);
+  const invocation = invocationOf(agent, request);
+  const { purpose, prompt } = turn;
+  emit({
+    type: 'agent-started',
+    purpose,
+    command: shownCommand(invocation),
+    promptChars: prompt.length,
+    promptHead: prompt.slice(0, 200),
+  });
+  const began = clock.ticks();
+  const report = await takeTurn(
+    {
+      ...request,
+      ...turn,
+      adapter: agent.adapter,
+      cwd,
+      env,
+      prices: agent.prices,
+      idleTimeout: settings.idleTimeout * 1000,
+      lingerTimeout: settings.lingerTimeout * 1000,
+      abort,
+      onEvent: event => emit({ type: 'agent', event }),
+      onNotice: text => emit({ type: 'notice', level: 'warning', text }),
+    },
+    invocation,
+  );
+  const { turn: done, outcome } = report;
+  const tools =
+    agent.adapter.reports.toolCalls && turn.mode === 'stream' ? done : { toolCalls: null, toolErrors: null };
+  emit({
+    type: 'agent-ended',
+    purpose,
+    outcome,
+    duration: secondsSince(clock, began),
+    toolCalls: tools.toolCalls,
+    toolErrors: tools.toolErrors,
+    usage: done.usage,
+  });
+  return report;
+}
+
+export function agentRequest(
+  agent: ChosenAgent,
+  settings: Settings,
+  mode: AgentRequest['mode'],
+  scratch: string,
+): AgentRequest {
+  const { command, flags, model } = agent;
+  return {
+    command,
+    flags,
+    mode,
+    permissions: settings.permissions,
+    scratch,
+    ...(model !== undefined && { model }),
+  };
+}
+
+export function invocationOf({ adapter, prefix }: ChosenAgent, request: AgentRequest): AgentInvocation {
+  const invocation = adapter.invocation(request);
+  const [command, ...args] = invocation.argv;
+  return { ...invocation, argv: [command, ...prefix, ...args] };
+}
+
+export function shownCommand(invocation: AgentInvocation): string {
+  return joinWords(redactWords(invocation.argv));
+}
+
+export function deadlines(
+  { iterationTimeout, maxTime }: Settings,
+  elapsed: number,
+): TurnRequest['deadlines'] {
+  const all: { after: number; by: EndedBy }[] = [];
+  if (iterationTimeout > 0) all.push({ after: iterationTimeout * 1000, by: 'iteration-timeout' });
+  if (maxTime !== undefined) all.push({ after: Math.max(0, maxTime - elapsed) * 1000, by: 'max-time' });
+  return all;
+}
+
+/** Limits on what an agent does not tell cannot bite; better refused than ignored. */
+export function limitProblems(settings: Settings, agent: ChosenAgent): readonly Problem[] {
+  const { reports, name } = agent.adapter;
+  const streams = settings.streamAgentOutput;
+  const tokens = reports.tokens && streams;
+  const cost = (reports.cost && streams) || (tokens && Object.keys(agent.prices).length > 0);
+  const mend = streams
+    ? 'use another agent, or --max-time'
+    : 'it only tells while --stream-agent-output is on';
+  const priced = tokens && !cost ? 'give its prices in the settings (prices), or use --max-tokens' : mend;
+  return [
+    ...(settings.maxCost !== undefined && !cost
+      ? [
+          {
+            where: '--max-cost',
+            what: `${name} does not report what it costs, so the limit could not be kept`,
+            mend: priced,
+          },
+        ]
+      : []),
+    ...(settings.maxTokens !== undefined && !tokens
+      ? [
+          {
+            where: '--max-tokens',
+            what: `${name} does not report its tokens, so the limit could not be kept`,
+            mend,
+          },
+        ]
+      : []),
+  ];
+}

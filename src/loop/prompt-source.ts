@@ -1,0 +1,45 @@
+/** Where the user's prompt comes from: the command line, or a file that is read anew for every iteration. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { errorWords } from '../platform/files.ts';
+
+export interface PromptSource {
+  read(): string | Problem;
+}
+
+export interface PromptFlags {
+  readonly prompt?: string;
+  readonly promptFile?: string;
+}
+
+/** Exactly one of the two, and something in it. */
+export function promptSource({ prompt, promptFile }: PromptFlags, cwd: string): PromptSource | Problem {
+  if (prompt !== undefined && promptFile !== undefined) {
+    return { where: '--prompt, --prompt-file', what: 'only one of the two can be given' };
+  }
+  if (prompt !== undefined) {
+    if (prompt.trim() === '') return { where: '--prompt', what: 'the prompt is empty' };
+    return { read: () => prompt };
+  }
+  if (promptFile === undefined) {
+    return {
+      where: '--prompt, --prompt-file',
+      what: 'one of the two is needed',
+      mend: 'ralph run -p "Fix the failing test"',
+    };
+  }
+  const source = { read: () => readPrompt(promptFile, resolve(cwd, promptFile)) };
+  const first = source.read();
+  return typeof first === 'string' ? source : first;
+}
+
+function readPrompt(name: string, path: string): string | Problem {
+  const where = `prompt file ${name}`;
+  try {
+    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    return text.trim() === '' ? { where, what: 'it is empty' } : text;
+  } catch (error) {
+    return { where, what: `it cannot be read: ${errorWords(error)}` };
+  }
+}

@@ -1,0 +1,107 @@
+/** Adds up what a run has done so far and turns it into its result. */
+import type { CheckResult } from '../domain/check.ts';
+import type { Spent, TurnOutcome } from '../domain/evidence.ts';
+import type { IterationResult, LoopResult } from '../domain/result.ts';
+import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
+import type { Turn } from '../domain/turn.ts';
+import { addUsage, type Usage } from '../domain/usage.ts';
+import { type Clock, secondsSince } from '../platform/clock.ts';
+
+export interface Iteration {
+  readonly number: number;
+  readonly mode: string;
+  readonly turn: Turn;
+  readonly outcome: TurnOutcome;
+  readonly checks: readonly CheckResult[];
+  /** Whether the agent can tell how many tools it called. */
+  readonly countsTools: boolean;
+  /** Whether the stop came before all of it was done. */
+  readonly cutShort: boolean;
+  readonly duration: number;
+}
+
+export interface Tally {
+  /** Counts a turn that has ended; call it once a turn, before `spent`. */
+  count(outcome: TurnOutcome, usage: Usage): void;
+  /** A call beside the turns, such as asking for a commit message. One that does not tell its cost is counted as such. */
+  extra(usage: Usage): void;
+  spent(): Spent;
+  add(iteration: Iteration): void;
+  result(runId: string, stopReason: StopReason, detail: string | undefined): LoopResult;
+}
+
+export function createTally(clock: Clock): Tally {
+  const began = clock.ticks();
+  const iterations: IterationResult[] = [];
+  let turns = 0;
+  let failures = 0;
+  let unreported = 0;
+  let usage: Usage | undefined;
+  const use = (more: Usage) => {
+    usage = usage ? addUsage(usage, more) : more;
+  };
+
+  return {
+    count(outcome, turnUsage) {
+      turns++;
+      failures = outcome.kind === 'failed' ? failures + 1 : 0;
+      use(turnUsage);
+    },
+    extra(more) {
+      if (more.cost === undefined) unreported++;
+      else use(more);
+    },
+    spent: () => ({
+      iterations: turns,
+      failures,
+      usage: usage ?? { costSource: 'unknown' },
+      elapsed: secondsSince(clock, began),
+    }),
+    add: iteration => void iterations.push(iterationResult(iteration)),
+    result: (runId, stopReason, detail) => ({
+      runId,
+      success: isSuccess(stopReason),
+      stopReason,
+      detail: detail ?? null,
+      iterations,
+      totalCost: usage?.cost ?? null,
+      unreportedCalls: unreported,
+      totalTokens: usage?.tokens ?? null,
+      totalDuration: secondsSince(clock, began),
+      worktreePath: null,
+      branch: null,
+    }),
+  };
+}
+
+function iterationResult(iteration: Iteration): IterationResult {
+  const { turn, outcome, checks } = iteration;
+  const { usage } = turn;
+  return {
+    iteration: iteration.number,
+    mode: iteration.mode,
+    stepsTaken: turn.steps,
+    toolCalls: iteration.countsTools ? turn.toolCalls : null,
+    cost: usage.cost ?? null,
+    costSource: usage.costSource,
+    tokens: usage.tokens ?? null,
+    duration: iteration.duration,
+    checkResults: checks.map(check => ({
+      name: check.command,
+      passed: check.passed,
+      exitCode: check.exitCode,
+      duration: check.duration,
+      output: check.output,
+    })),
+    allChecksPassed: !iteration.cutShort && checks.every(check => check.passed),
+    completionTagFound: turn.claim.found,
+    violations: [],
+    error: errorOf(outcome),
+  };
+}
+
+function errorOf(outcome: TurnOutcome): string | null {
+  if (outcome.kind === 'failed') return outcome.trouble.message;
+  if (outcome.kind === 'ended') return `ended by ${outcome.by}`;
+  return null;
+}

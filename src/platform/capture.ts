@@ -1,0 +1,53 @@
+/** Runs a short command to its end and keeps what it printed. For git and its like, not for agents and checks. */
+import { startProcess } from './process.ts';
+
+export interface Captured {
+  /** 127 when it could not be started, 124 when it ran too long. */
+  readonly code: number;
+  readonly stdout: string;
+  /** stdout and stderr together, as they came. */
+  readonly output: string;
+}
+
+export interface CaptureOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Milliseconds. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+const MAX_KEPT = 4 * 1024 * 1024;
+
+export async function capture(
+  argv: readonly [string, ...string[]],
+  options: CaptureOptions,
+): Promise<Captured> {
+  const out: Buffer[] = [];
+  const all: Buffer[] = [];
+  let kept = 0;
+  const keep = (chunk: Buffer, ...into: Buffer[][]) => {
+    kept += chunk.length;
+    if (kept <= MAX_KEPT) for (const list of into) list.push(chunk);
+  };
+  const child = startProcess<'aborted'>({
+    argv,
+    cwd: options.cwd,
+    env: options.env,
+    stdout: chunk => keep(chunk, out, all),
+    stderr: chunk => keep(chunk, all),
+    ...(options.timeout && { timeout: options.timeout }),
+  });
+  const abort = () => child.stop('aborted', 'at-once');
+  options.signal?.addEventListener('abort', abort);
+  const { end, endedBy } = await child.done;
+  options.signal?.removeEventListener('abort', abort);
+  const code =
+    endedBy === 'timeout' ? 124 : end.kind === 'exited' ? end.code : end.kind === 'signalled' ? 130 : 127;
+  const printed = Buffer.concat(all).toString('utf8');
+  return {
+    code,
+    stdout: Buffer.concat(out).toString('utf8'),
+    output: end.kind === 'not-started' ? `${argv[0]}: cannot be started (${end.code})` : printed,
+  };
+}

@@ -1,0 +1,14 @@
+/** Time as a parameter: `now` is the wall clock and may jump, `ticks` only ever goes forward. */
+export interface Clock {
+  /** Milliseconds since 1970. For stamps, never for durations. */
+  now(): number;
+  /** Milliseconds on a clock that never goes back. For durations. */
+  ticks(): number;
+}
+
+export const systemClock: Clock = { now: () => Date.now(), ticks: () => performance.now() };
+
+/** Seconds since an earlier `ticks`, to the millisecond. */
+export function secondsSince(clock: Clock, ticks: number): number {
+  return Math.round(clock.ticks() - ticks) / 1000;
+}

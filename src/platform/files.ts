@@ -1,0 +1,126 @@
+/** Files, with the manners of a tool that must not lose anything: atomic writes, private modes, plain error words. */
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+const PRIVATE_FILE = 0o600;
+const PRIVATE_FOLDER = 0o700;
+
+/** Not mkdir's own `recursive`: that one never returns where a folder says that it cannot hold another, as /proc does. */
+export function ensureFolder(path: string): void {
+  if (isFolder(path)) return;
+  if (dirname(path) !== path) ensureFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: PRIVATE_FOLDER });
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST' || !isFolder(path)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** The new content is there whole or not at all: a file beside it is written, flushed and renamed over it. */
+export function writeAtomic(path: string, content: string, mode = PRIVATE_FILE): void {
+  const temporary = beside(path);
+  try {
+    const fd = openSync(temporary, 'wx', mode);
+    try {
+      writeSync(fd, content);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** A second name for a file, replacing whatever had that name. Copies where links are not to be had. */
+export function linkOver(existing: string, path: string): void {
+  const temporary = beside(path);
+  try {
+    linkSync(existing, temporary);
+    renameSync(temporary, path);
+    rmSync(temporary, { force: true }); // rename leaves it when both already are the same file
+  } catch {
+    rmSync(temporary, { force: true });
+    writeAtomic(path, readFileSync(existing, 'utf8'));
+  }
+}
+
+let counter = 0;
+function beside(path: string): string {
+  return `${path}.${process.pid}-${counter++}.tmp`;
+}
+
+export function createPrivate(path: string): number {
+  ensureFolder(dirname(path));
+  return openSync(path, 'a', PRIVATE_FILE);
+}
+
+/** The text of a file; undefined when there is none. Any other trouble throws. */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+export function fileSize(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** At most `bytes` of a file from `position` on, as text. */
+export function readSlice(path: string, position: number, bytes: number): string {
+  const fd = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, fileSize(path) - position)));
+    const read = readSync(fd, buffer, 0, buffer.length, position);
+    return buffer.toString('utf8', 0, read);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export function errorCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+const ERROR_WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder',
+  EEXIST: 'there is something else of that name',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EMFILE: 'too many open files',
+  ENAMETOOLONG: 'the name is too long',
+  E2BIG: 'the arguments are too long',
+};
+
+/** A system error in words a user can act on. */
+export function errorWords(error: unknown): string {
+  const code = errorCode(error);
+  if (code !== undefined) return ERROR_WORDS[code] ?? code;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,144 @@
+/** Looks at the process table: who descends from whom, who carries our mark, when a process began. Linux has /proc. */
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+
+/** A process that can be told from a later one with the same number. */
+export interface ProcessId {
+  readonly pid: number;
+  /** Opaque; two processes with the same pid have different ones. Empty where the system does not tell. */
+  readonly started: string;
+}
+
+interface Row extends ProcessId {
+  readonly parent: number;
+  readonly group: number;
+  readonly state: string;
+}
+
+export function identify(pid: number): ProcessId | undefined {
+  const row = readRow(pid);
+  return row && { pid: row.pid, started: row.started };
+}
+
+/** Whether this very process is still there. A zombie is not. */
+export function isAlive(process: ProcessId): boolean {
+  const row = readRow(process.pid);
+  return (
+    row !== undefined && row.state !== 'Z' && (process.started === '' || row.started === process.started)
+  );
+}
+
+/** Every process below `pid`, by the chain of parents as it is now. */
+export function descendants(pid: number): readonly ProcessId[] {
+  const rows = allPids().flatMap(each => readRow(each) ?? []);
+  const found = new Map<number, Row>();
+  for (let grew = true; grew; ) {
+    grew = false;
+    for (const row of rows) {
+      if (!found.has(row.pid) && (row.parent === pid || found.has(row.parent))) {
+        found.set(row.pid, row);
+        grew = true;
+      }
+    }
+  }
+  return [...found.values()].map(row => ({ pid: row.pid, started: row.started }));
+}
+
+/** Whether anything but zombies is left in a process group. */
+export function groupIsAlive(group: number): boolean {
+  if (process.platform === 'win32') return false;
+  try {
+    process.kill(-group, 0);
+  } catch {
+    return false;
+  }
+  return allPids().some(pid => {
+    const row = readRow(pid);
+    return row?.group === group && row.state !== 'Z';
+  });
+}
+
+/**
+ * Every process that has `mark` (`NAME=value`) in its environment, whichever session or group it fled to.
+ * `youngerThan` narrows the search to processes started after that one.
+ */
+export function marked(mark: string, youngerThan?: number): readonly ProcessId[] {
+  if (process.platform !== 'linux') return [];
+  const needle = Buffer.from(`${mark}\0`);
+  return pidsAfter(youngerThan)
+    .filter(pid => pid !== process.pid && hasInEnvironment(pid, needle))
+    .flatMap(pid => identify(pid) ?? []);
+}
+
+function allPids(): readonly number[] {
+  if (process.platform === 'linux') return readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return psRows().map(row => row.pid);
+}
+
+/** Process numbers go up and wrap round; while they have not wrapped, only the younger ones can be ours. */
+function pidsAfter(pid: number | undefined): readonly number[] {
+  const pids = allPids();
+  if (pid === undefined) return pids;
+  const latest = Number(readFileSync('/proc/loadavg', 'utf8').split(' ').at(-1));
+  return latest >= pid ? pids.filter(each => each > pid) : pids;
+}
+
+const page = Buffer.allocUnsafe(256 * 1024);
+
+function hasInEnvironment(pid: number, needle: Buffer): boolean {
+  let fd: number;
+  try {
+    fd = openSync(`/proc/${pid}/environ`, 'r');
+  } catch {
+    return false; // gone, or somebody else's
+  }
+  try {
+    const bytes = readSync(fd, page, 0, page.length, 0);
+    return page.subarray(0, bytes).includes(needle);
+  } catch {
+    return false;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function readRow(pid: number): Row | undefined {
+  if (process.platform !== 'linux') return psRows(pid)[0];
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in brackets may hold spaces and brackets of its own: count from the last one.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return {
+      pid,
+      state: fields[0] ?? '',
+      parent: Number(fields[1]),
+      group: Number(fields[2]),
+      started: fields[19] ?? '',
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function psRows(pid?: number): readonly Row[] {
+  if (process.platform === 'win32') return [];
+  try {
+    const which = pid === undefined ? ['-ax'] : ['-p', String(pid)];
+    const out = execFileSync('ps', [...which, '-o', 'pid=,ppid=,pgid=,stat=,lstart='], { encoding: 'utf8' });
+    return out.split('\n').flatMap(line => {
+      const [id, parent, group, state, ...started] = line.trim().split(/\s+/);
+      if (!id) return [];
+      return [
+        {
+          pid: Number(id),
+          parent: Number(parent),
+          group: Number(group),
+          state: state?.[0] ?? '',
+          started: started.join(' '),
+        },
+      ];
+    });
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,31 @@
+/** Words and shells: how a user's command line becomes arguments, and arguments become something to show. */
+
+/** A command for the user's shell: `sh -c`, on Windows `cmd /c`. */
+export function shellCommand(command: string): readonly [string, ...string[]] {
+  return process.platform === 'win32' ? ['cmd', '/d', '/s', '/c', command] : ['sh', '-c', command];
+}
+
+/** Splits a line into words as a POSIX shell would, quotes and backslashes honoured, nothing expanded. */
+export function splitWords(line: string): readonly string[] {
+  const words: string[] = [];
+  const pattern = /'([^']*)'|"((?:\\[\s\S]|[^"\\])*)"|\\([\s\S])|([^\s'"\\]+)|(\s+)|(['"\\])/g;
+  let word: string | undefined;
+  for (const [, single, double, escaped, plain, space, stray] of line.matchAll(pattern)) {
+    if (space !== undefined) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+      continue;
+    }
+    const piece = single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped ?? plain ?? stray ?? '';
+    word = (word ?? '') + piece;
+  }
+  if (word !== undefined) words.push(word);
+  return words;
+}
+
+/** Arguments as one line that could be pasted into a shell. */
+export function joinWords(words: readonly string[]): string {
+  return words
+    .map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
+    .join(' ');
+}

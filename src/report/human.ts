@@ -1,0 +1,102 @@
+/** Shows a run to a person: lines that stay, a live line below them on a terminal, the summary at the end. */
+import type { RunEvent } from '../domain/event.ts';
+import { wrap } from '../platform/text.ts';
+import { createFormatter } from './format.ts';
+import { live, liveLine, NO_RUN } from './live-line.ts';
+import { createLiveScreen, createPlainScreen, type LiveScreenOptions } from './screen.ts';
+import { paint, type Style } from './style.ts';
+import { type RunLabel, summaryLines } from './summary.ts';
+
+export interface HumanReporterOptions {
+  readonly write: (text: string) => void;
+  readonly isTTY: boolean;
+  /** The width of the terminal, asked for at each line; without a terminal `style.width` counts. */
+  readonly columns: () => number;
+  readonly style: Style;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Only the final block. */
+  readonly quiet?: boolean;
+  readonly streamAgentOutput: boolean;
+  /** More lines for an event, `createVerbose` as a rule; they are printed before its own. */
+  readonly verbose?: (event: RunEvent) => readonly string[];
+  readonly later?: LiveScreenOptions['later'];
+}
+
+export interface Reporter {
+  emit(event: RunEvent): void;
+  /** Leaves the terminal as it was found. May be called twice. */
+  close(): void;
+}
+
+export function createHumanReporter(options: HumanReporterOptions): Reporter {
+  const {
+    write,
+    isTTY,
+    columns,
+    clock,
+    quiet = false,
+    streamAgentOutput,
+    verbose,
+    later = unreferenced,
+  } = options;
+  const style = isTTY ? following(columns, options.style) : options.style;
+  const formatter = createFormatter(style);
+  let state = NO_RUN;
+  let label: RunLabel = { command: 'run', agent: '' };
+  const line = () => liveLine(state, style, clock());
+  const screen =
+    isTTY && !quiet ? createLiveScreen({ write, columns, clock, line, later }) : createPlainScreen(write);
+
+  const told = (event: RunEvent, now: number): readonly string[] => {
+    const extra = verbose?.(event).map(text => paint(style, 'dim', text)) ?? [];
+    const before = extra.length > 0 ? formatter.rest(now) : [];
+    const lines = isShown(event, streamAgentOutput) ? formatter.lines(event, now) : [];
+    return [...before, ...extra, ...lines];
+  };
+
+  return {
+    emit(event) {
+      const now = clock();
+      state = live(state, event, now);
+      if (event.type === 'run-started') label = event;
+      const lines = quiet ? [] : told(event, now);
+      if (event.type !== 'run-ended') return screen.update(lines);
+      screen.close();
+      screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, label)]);
+    },
+    close() {
+      screen.close();
+      screen.update(quiet ? [] : formatter.rest(clock()));
+    },
+  };
+}
+
+/** The width is read at each use, so that the lines follow a terminal that changes its size. */
+function following(columns: () => number, style: Style): Style {
+  return {
+    ...style,
+    get width() {
+      return columns();
+    },
+  };
+}
+
+function unreferenced(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms).unref();
+  return () => clearTimeout(timer);
+}
+
+/** Trouble is news even to those who do not want to see the agent at work. */
+function isShown(event: RunEvent, streamAgentOutput: boolean): boolean {
+  return streamAgentOutput || event.type !== 'agent' || event.event.kind === 'trouble';
+}
+
+function painted(
+  style: Style,
+  { result }: RunEvent & { type: 'run-ended' },
+  label: RunLabel,
+): readonly string[] {
+  const [outcome = '', ...rest] = summaryLines(result, label).flatMap(line => wrap(line, style.width));
+  return [paint(style, 'bold', paint(style, result.success ? 'green' : 'red', outcome)), ...rest];
+}

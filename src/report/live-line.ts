@@ -1,0 +1,279 @@
+/** The one line at the bottom of a terminal: where the run is and what happens right now. */
+import type { AgentEvent } from '../domain/agent-event.ts';
+import type { RunEvent } from '../domain/event.ts';
+import { addTokens, addUsage, type Tokens, totalTokens, type Usage } from '../domain/usage.ts';
+import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
+import { compact, dollars, wholeSeconds } from './numbers.ts';
+import { checkNoun, iterationOf, toolLabel, troubleName } from './phrases.ts';
+import { mark, paint, type Style } from './style.ts';
+
+export interface LiveState {
+  readonly on: boolean;
+  readonly agent: string;
+  readonly checkNoun: string;
+  readonly iteration: number;
+  readonly maxIterations: number;
+  /** Milliseconds: of the run, and of what happens now. */
+  readonly startedAt: number;
+  readonly since: number;
+  readonly doing: Doing;
+  readonly tools: readonly Running[];
+  readonly checking: readonly Running[];
+  /** The last known colour of each check, by its index. */
+  readonly checks: Readonly<Record<number, boolean>>;
+  /** Turns that have ended. */
+  readonly spent?: Usage | undefined;
+  readonly turn: TurnUsage;
+}
+
+type Doing =
+  | { readonly kind: 'preparing' | 'waiting' | 'thinking' | 'committing' }
+  | { readonly kind: 'writing'; readonly tail: string }
+  | { readonly kind: 'retrying'; readonly what: string };
+
+interface Running {
+  readonly id: string;
+  readonly label: string;
+}
+
+/** Ids of usage records come back one after the other; the exact sum comes with the end of the turn. */
+interface TurnUsage {
+  readonly settled: Amount;
+  readonly id?: string | undefined;
+  readonly last: Amount;
+}
+
+interface Amount {
+  readonly tokens?: Tokens | undefined;
+  readonly cost?: number | undefined;
+}
+
+const NO_TURN: TurnUsage = { settled: {}, last: {} };
+
+export const NO_RUN: LiveState = {
+  on: false,
+  agent: 'the agent',
+  checkNoun: 'check',
+  iteration: 0,
+  maxIterations: 0,
+  startedAt: 0,
+  since: 0,
+  doing: { kind: 'preparing' },
+  tools: [],
+  checking: [],
+  checks: {},
+  turn: NO_TURN,
+};
+
+export function live(state: LiveState, event: RunEvent, now: number): LiveState {
+  switch (event.type) {
+    case 'run-started': {
+      const agent = oneLine(event.agent, 20);
+      const noun = checkNoun(event.command).toLowerCase();
+      const { maxIterations } = event;
+      return { ...NO_RUN, on: true, agent, checkNoun: noun, maxIterations, startedAt: now, since: now };
+    }
+    case 'iteration-started':
+      return doing({ ...state, iteration: event.iteration }, { kind: 'preparing' }, now);
+    case 'agent-started':
+      return doing(state, { kind: event.purpose === 'work' ? 'waiting' : 'committing' }, now);
+    case 'agent':
+      return liveAgent(state, event.event, now);
+    case 'agent-ended':
+      return doing(
+        { ...state, spent: spentWith(state, event), turn: NO_TURN, tools: [] },
+        { kind: 'preparing' },
+        now,
+      );
+    case 'check-started': {
+      const check = { id: String(event.index), label: `${state.checkNoun} ${oneLine(event.command, LABEL)}` };
+      return { ...state, checking: started(state.checking, check), since: now };
+    }
+    case 'check-ended': {
+      const { index, passed } = event.result;
+      const checking = ended(state.checking, String(index));
+      return { ...state, checking, checks: { ...state.checks, [index]: passed }, since: now };
+    }
+    case 'iteration-ended':
+      return doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now);
+    case 'run-ended':
+      return { ...state, on: false };
+    case 'scm':
+    case 'notice':
+      return state;
+    default:
+      return event satisfies never;
+  }
+}
+
+const LABEL = 200;
+const MAX_RUNNING = 16;
+
+/** The age of what goes on counts from its beginning, not from each further sign of it. */
+function doing(state: LiveState, next: Doing, now: number): LiveState {
+  return { ...state, doing: next, since: state.doing.kind === next.kind ? state.since : now };
+}
+
+/** A commit message that does not tell its cost is left out, as in the result. */
+function spentWith(
+  { spent }: LiveState,
+  { purpose, usage }: RunEvent & { type: 'agent-ended' },
+): Usage | undefined {
+  if (purpose === 'commit-message' && usage.cost === undefined) return spent;
+  return spent ? addUsage(spent, usage) : usage;
+}
+
+function started(running: readonly Running[], one: Running): readonly Running[] {
+  return [...running, one].slice(-MAX_RUNNING);
+}
+
+function ended(running: readonly Running[], id: string): readonly Running[] {
+  return running.filter(one => one.id !== id);
+}
+
+function liveAgent(state: LiveState, event: AgentEvent, now: number): LiveState {
+  if (state.doing.kind === 'committing' && event.kind !== 'usage') return state;
+  switch (event.kind) {
+    case 'text': {
+      const before = event.delta && state.doing.kind === 'writing' ? state.doing.tail : '';
+      const tail = (before + event.text.slice(-LABEL)).slice(-LABEL);
+      // Own words after a tool call mean that it is over, even if the agent never said so.
+      return doing({ ...state, tools: [] }, { kind: 'writing', tail }, now);
+    }
+    case 'aside':
+      return event.from === 'thinking' ? doing(state, { kind: 'thinking' }, now) : state;
+    case 'tool-start': {
+      const tool = { id: event.id, label: toolLabel(event, LABEL) };
+      return { ...doing(state, { kind: 'waiting' }, now), tools: started(state.tools, tool), since: now };
+    }
+    case 'tool-end':
+      return { ...state, doing: { kind: 'waiting' }, tools: ended(state.tools, event.id), since: now };
+    case 'trouble':
+      if (!event.retrying) return state;
+      return doing(state, { kind: 'retrying', what: troubleName(event.trouble) }, now);
+    case 'usage':
+      return { ...state, turn: turnUsage(state.turn, event) };
+    case 'session':
+    case 'todo':
+    case 'result':
+    case 'progress':
+    case 'unknown':
+      return state;
+    default:
+      return event satisfies never;
+  }
+}
+
+function turnUsage(turn: TurnUsage, { scope, id, tokens, cost }: AgentEvent & { kind: 'usage' }): TurnUsage {
+  const before = sum(turn.settled, turn.last);
+  if (scope === 'total')
+    return { settled: { tokens: tokens ?? before.tokens, cost: cost ?? before.cost }, last: {} };
+  const repeats = id !== undefined && id === turn.id;
+  return { settled: repeats ? turn.settled : before, id, last: { tokens, cost } };
+}
+
+function sum(a: Amount, b: Amount): Amount {
+  const cost = a.cost === undefined && b.cost === undefined ? undefined : (a.cost ?? 0) + (b.cost ?? 0);
+  return { tokens: addTokens(a.tokens, b.tokens), cost };
+}
+
+/** Never wider than the terminal, less one: the last column makes some terminals break the line. */
+export function liveLine(state: LiveState, style: Style, now: number): string {
+  if (!state.on) return '';
+  const width = style.width - 1;
+  const dot = mark(style, 'dot');
+  const activity = activityOf(state, style);
+  const head = headOf(state, style.width >= ROOMY);
+  let parts = optionalParts(state, style, now);
+  const room = () => {
+    const others = [head, ...parts.map(part => part.text)].filter(text => text !== '');
+    return width - others.reduce((used, text) => used + displayWidth(text) + dot.length, 0);
+  };
+  const wanted = Math.min(displayWidth(activity), ENOUGH);
+  for (const least of [...parts].sort((a, b) => a.worth - b.worth)) {
+    if (room() >= wanted) break;
+    parts = parts.filter(part => part !== least);
+  }
+  const words = [head, clip(activity, Math.max(1, room())), ...parts.map(part => part.text)];
+  return paint(style, 'dim', clip(words.filter(text => text !== '').join(dot), width));
+}
+
+const ROOMY = 60;
+/** Columns in which a reader can still tell what goes on. */
+const ENOUGH = 16;
+
+function headOf({ iteration, maxIterations }: LiveState, roomy: boolean): string {
+  if (iteration === 0) return '';
+  return `${roomy ? 'Iteration ' : ''}${iterationOf(iteration, maxIterations)}`;
+}
+
+function activityOf(state: LiveState, style: Style): string {
+  const running = state.checking.at(-1) ?? state.tools.at(-1);
+  if (running) return running.label;
+  switch (state.doing.kind) {
+    case 'writing':
+      return writing(state.doing.tail, style);
+    case 'waiting':
+      return `waiting for ${state.agent}`;
+    case 'committing':
+      return 'writing the commit message';
+    case 'retrying':
+      return `${state.doing.what}, trying again`;
+    case 'preparing':
+    case 'thinking':
+      return state.doing.kind;
+    default:
+      return state.doing satisfies never;
+  }
+}
+
+/** The end of the row that the reader cannot see above yet. */
+function writing(tail: string, style: Style): string {
+  const row = oneLine(harmless(tail).split('\n').at(-1) ?? '', LABEL);
+  if (row === '' || style.width < ROOMY) return 'writing';
+  if (row.length <= TAIL) return `writing: ${row}`;
+  return `writing: …${harmless(row.slice(-TAIL)).replace(/^(?:\S* |\ufffd)/, '')}`;
+}
+
+const TAIL = 40;
+
+interface Part {
+  readonly text: string;
+  /** The part of least worth goes first. */
+  readonly worth: number;
+}
+
+/** In the order of the line. */
+function optionalParts(state: LiveState, style: Style, now: number): readonly Part[] {
+  const seconds = (from: number) => wholeSeconds((now - from) / 1000);
+  const turn = sum(state.turn.settled, state.turn.last);
+  const tokens = totalTokens(addTokens(state.spent?.tokens, turn.tokens));
+  const cost = costSoFar(state.spent, turn);
+  const slow = now - state.since >= SLOW && state.since > state.startedAt;
+  const parts: readonly Part[] = [
+    { text: slow ? `for ${seconds(state.since)}` : '', worth: 1 },
+    { text: checksSoFar(state, style), worth: 4 },
+    { text: seconds(state.startedAt), worth: 5 },
+    { text: tokens === undefined ? '' : `${compact(tokens)} tokens`, worth: 2 },
+    { text: cost === undefined ? '' : dollars(cost), worth: 3 },
+  ];
+  return parts.filter(part => part.text !== '');
+}
+
+/** From here on a reader wonders whether it hangs. */
+const SLOW = 10_000;
+
+/** Unknown is not zero: one turn without a price makes the sum unknown. */
+function costSoFar(spent: Usage | undefined, turn: Amount): number | undefined {
+  return spent && spent.cost === undefined ? undefined : sum(spent ?? {}, turn).cost;
+}
+
+function checksSoFar({ checks }: LiveState, style: Style): string {
+  const passed = Object.values(checks).filter(Boolean).length;
+  const failed = Object.values(checks).length - passed;
+  const told = [
+    passed > 0 && `${passed}${mark(style, 'passed')}`,
+    failed > 0 && `${failed}${mark(style, 'failed')}`,
+  ];
+  return told.filter(Boolean).join(' ');
+}

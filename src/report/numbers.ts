@@ -1,0 +1,50 @@
+/** Numbers as people say them. */
+
+/** 950, 1.2K, 45K, 850K, 1.2M. */
+export function compact(count: number): string {
+  for (const [size, letter] of [
+    [1e9, 'B'],
+    [1e6, 'M'],
+    [1e3, 'K'],
+  ] as const) {
+    // 999,500 rounds to 1,000K: that is 1M.
+    if (count >= size * 0.9995) return `${scaled(count / size)}${letter}`;
+  }
+  return String(Math.round(count));
+}
+
+/** One decimal below ten, and none where it is a zero. */
+function scaled(value: number): string {
+  return value < 9.95 ? value.toFixed(1).replace('.0', '') : value.toFixed(0);
+}
+
+/** 5,321. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** `1 line`, `45 lines`. */
+export function counted(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? '' : 's'}`;
+}
+
+/** Seconds as 0.8s, 42s, 6m7s, 2h5m. */
+export function duration(seconds: number): string {
+  if (!(seconds > 0)) return '0.0s';
+  if (seconds < 9.95) return `${seconds.toFixed(1)}s`;
+  return wholeSeconds(seconds);
+}
+
+/** The same for a clock that ticks: no decimals. */
+export function wholeSeconds(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole}s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}m${whole % 60}s`;
+  return `${Math.floor(whole / 3600)}h${Math.floor((whole % 3600) / 60)}m`;
+}
+
+/** $5.76, and $0.0042 where cents would say nothing. */
+export function dollars(amount: number): string {
+  if (amount > 0 && amount < 0.00005) return '<$0.0001';
+  return `$${amount.toFixed(amount > 0 && amount < 0.1 ? 4 : 2)}`;
+}

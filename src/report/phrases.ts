@@ -1,0 +1,123 @@
+/** Domain values in words for people. What the agent is told is written elsewhere. */
+import type { NearMiss } from '../domain/completion.ts';
+import type { LoopCommand } from '../domain/event.ts';
+import type { EndedBy } from '../domain/evidence.ts';
+import type { Trouble, TroubleClass } from '../domain/trouble.ts';
+import type { Tokens, Usage } from '../domain/usage.ts';
+import type { Feedback, Verdict } from '../domain/verdict.ts';
+import { displayWidth, oneLine } from '../platform/text.ts';
+import { compact, dollars } from './numbers.ts';
+
+/** Longer than any sentence should be, short enough for a terminal. */
+const SENTENCE = 300;
+
+/** Any text as one harmless line for a sentence. */
+export function phrase(text: string): string {
+  return oneLine(text, SENTENCE);
+}
+
+/** `Read(src/sum.ts)`, the brackets closed even where the summary had to be cut. */
+export function toolLabel(tool: Tool, columns: number): string {
+  const name = oneLine(tool.name, Math.max(1, Math.floor(columns / 2)));
+  const summary = oneLine(tool.summary, columns - displayWidth(name) - 2);
+  return summary === '' ? name : `${name}(${summary})`;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly summary: string;
+}
+
+/** `ralph run` calls its checks guardrails. */
+export function checkNoun(command: LoopCommand): 'Guardrail' | 'Check' {
+  return command === 'run' ? 'Guardrail' : 'Check';
+}
+
+/** `2/10`; `2` where there is no limit. */
+export function iterationOf(iteration: number, maxIterations: number, between = '/'): string {
+  return isLimit(maxIterations) ? `${iteration}${between}${maxIterations}` : String(iteration);
+}
+
+export function isLimit(maxIterations: number): boolean {
+  return maxIterations > 0 && Number.isFinite(maxIterations);
+}
+
+/** Why the loop goes on, most telling first. */
+export function whyContinue(verdict: Verdict & { kind: 'continue' }, noun: string): string {
+  if (verdict.feedback.length === 0) return 'the agent has not said that it is done';
+  return verdict.feedback.map(feedback => feedbackPhrase(feedback, noun)).join('; ');
+}
+
+function feedbackPhrase(feedback: Feedback, noun: string): string {
+  switch (feedback.kind) {
+    case 'check-failed': {
+      const { command, timedOut, exitCode } = feedback.check;
+      return `${noun.toLowerCase()} "${phrase(command)}" ${timedOut ? 'timed out' : `failed with exit code ${exitCode}`}`;
+    }
+    case 'violation': {
+      const { what, restored } = feedback.violation;
+      return `${phrase(what)} must not be changed (${restored ? 'put back' : 'not put back'})`;
+    }
+    case 'near-miss':
+      return nearMissPhrase(feedback.nearMiss, feedback.said);
+    case 'turn-ended':
+      return `the turn was ended by ${endedBy(feedback.by)}`;
+    case 'turn-failed':
+      return `the turn failed (${troublePhrase(feedback.trouble)})`;
+    default:
+      return feedback satisfies never;
+  }
+}
+
+const NEAR_MISS: Record<NearMiss, string> = {
+  'other-text': 'the completion tag holds something else',
+  case: 'the completion tag is in the wrong case',
+  spaces: 'the completion tag has the wrong spaces',
+  unclosed: 'the completion tag is not closed',
+  quoted: 'the completion tag is only quoted',
+};
+
+export function nearMissPhrase(nearMiss: NearMiss, said?: string): string {
+  return said === undefined ? NEAR_MISS[nearMiss] : `${NEAR_MISS[nearMiss]}: "${phrase(said)}"`;
+}
+
+export function endedBy(by: EndedBy): string {
+  return by === 'interrupt' ? 'a signal' : `--${by}`;
+}
+
+const TROUBLE: Record<TroubleClass, string> = {
+  auth: 'not logged in',
+  config: 'wrong call',
+  'rate-limit': 'rate limit',
+  quota: 'quota used up',
+  transient: 'passing trouble',
+  'context-overflow': 'context is full',
+  'empty-reply': 'empty reply',
+  hang: 'no sign of life',
+  crash: 'crash',
+};
+
+export function troubleName(trouble: Trouble): string {
+  return TROUBLE[trouble.class];
+}
+
+export function troublePhrase(trouble: Trouble): string {
+  const message = phrase(trouble.message);
+  const status =
+    trouble.status === undefined || message.includes(String(trouble.status))
+      ? ''
+      : `, HTTP ${trouble.status}`;
+  return message === '' ? `${troubleName(trouble)}${status}` : `${troubleName(trouble)}${status}: ${message}`;
+}
+
+/** `cost: $5.76` and `tokens: …`; what nobody told us is not told as zero. */
+export function usagePhrases({ cost, costSource, tokens }: Usage): readonly string[] {
+  const price = cost === undefined ? 'unknown' : `${costSource === 'prices' ? '~' : ''}${dollars(cost)}`;
+  return [`cost: ${price}`, ...(tokens ? [`tokens: ${tokensPhrase(tokens)}`] : [])];
+}
+
+/** `1.2M in (850K cached) / 45K out`. */
+export function tokensPhrase({ input, output, cacheRead }: Tokens): string {
+  const cached = cacheRead > 0 ? ` (${compact(cacheRead)} cached)` : '';
+  return `${compact(input)} in${cached} / ${compact(output)} out`;
+}

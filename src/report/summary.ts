@@ -1,0 +1,118 @@
+/** The final block: what a run came to, in lines that can be pasted into a pull request. */
+import type { LoopCommand } from '../domain/event.ts';
+import type { CheckSummary, IterationResult, LoopResult } from '../domain/result.ts';
+import { exitCodeOf, type StopReason, sentenceOf } from '../domain/stop-reason.ts';
+import { counted, dollars, duration } from './numbers.ts';
+import { checkNoun, phrase, tokensPhrase } from './phrases.ts';
+
+/** What the result itself does not know. */
+export interface RunLabel {
+  readonly command: LoopCommand;
+  readonly agent: string;
+}
+
+/** The outcome first, the stop reason last: the two lines that people look for. */
+export function summaryLines(result: LoopResult, label: RunLabel): readonly string[] {
+  const agent = label.agent === '' ? '' : ` with ${phrase(label.agent)}`;
+  const detail = result.detail === null ? '' : ` ${phrase(result.detail)}`;
+  return [
+    `${sentenceOf(result.stopReason)}${detail}`,
+    '',
+    `- Run: ${phrase(result.runId)} (ralph ${label.command}${agent})`,
+    `- Iterations: ${result.iterations.length}`,
+    ...checkLines(result.iterations, checkNoun(label.command)),
+    ...violationLines(result.iterations),
+    ...errorLines(result),
+    `- Cost: ${costWords(result)}`,
+    `- Tokens: ${result.totalTokens ? tokensPhrase(result.totalTokens) : 'unknown'}`,
+    `- Time: ${duration(result.totalDuration)}`,
+    ...branchLines(result),
+    `- Next: ${nextStep(result, label.command)}`,
+    `- Stop reason: ${result.stopReason} (exit code ${exitCodeOf(result.stopReason)})`,
+  ];
+}
+
+/** The last state of each check; an iteration that never got to a check does not change it. */
+function checkLines(iterations: readonly IterationResult[], noun: string): readonly string[] {
+  const last = new Map<string, CheckSummary>();
+  for (const { checkResults } of iterations) {
+    const seen = new Map<string, number>();
+    for (const check of checkResults) {
+      const nth = seen.get(check.name) ?? 0;
+      seen.set(check.name, nth + 1);
+      last.set(`${nth} ${check.name}`, check);
+    }
+  }
+  if (last.size === 0) return [];
+  return [`- ${noun}s:`, ...[...last.values()].map(check => `  - ${checkWords(check)}`)];
+}
+
+function checkWords({ name, passed, exitCode, duration: seconds }: CheckSummary): string {
+  const exit = passed ? '' : `exit code ${exitCode}, `;
+  return `${passed ? 'passed' : 'FAILED'}: \`${phrase(name)}\` (${exit}${duration(seconds)})`;
+}
+
+const MAX_VIOLATIONS = 10;
+
+function violationLines(iterations: readonly IterationResult[]): readonly string[] {
+  const all = [...new Set(iterations.flatMap(iteration => iteration.violations))];
+  if (all.length === 0) return [];
+  const more = all.length > MAX_VIOLATIONS ? [`  - ${all.length - MAX_VIOLATIONS} more`] : [];
+  return ['- Violations:', ...all.slice(0, MAX_VIOLATIONS).map(what => `  - ${phrase(what)}`), ...more];
+}
+
+/** The detail has the error of a run that failed; a run that got over its errors says how many there were. */
+function errorLines({ iterations }: LoopResult): readonly string[] {
+  const failed = iterations.filter(iteration => iteration.error !== null);
+  const last = failed.at(-1)?.error;
+  return last ? [`- Failed turns: ${failed.length}, the last one: ${phrase(last)}`] : [];
+}
+
+function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): string {
+  if (totalCost !== null) {
+    const source = iterations.some(iteration => iteration.costSource === 'prices')
+      ? 'from the price table'
+      : 'as the agent reports it';
+    const without =
+      unreportedCalls > 0 ? `, without ${counted(unreportedCalls, 'call')} that did not tell` : '';
+    return `${dollars(totalCost)} (${source}${without})`;
+  }
+  const known = iterations.reduce((sum, iteration) => sum + (iteration.cost ?? 0), 0);
+  return known > 0 ? `unknown, at least ${dollars(known)}` : 'unknown';
+}
+
+function branchLines({ branch, worktreePath }: LoopResult): readonly string[] {
+  if (branch === null && worktreePath === null) return [];
+  const where = worktreePath === null ? '' : ` in ${phrase(worktreePath)}`;
+  return [`- Branch: ${branch === null ? 'none' : phrase(branch)}${where}`];
+}
+
+/** The one thing to do after each ending. */
+function nextStep(result: LoopResult, command: LoopCommand): string {
+  const run = phrase(result.runId);
+  const log = `\`ralph log ${run}\``;
+  const steps: Record<StopReason, string> = {
+    promise_accepted: `review the changes; ${log} shows how they came about`,
+    all_checks_passed: `review the changes; ${log} shows how they came about`,
+    all_stories_approved: `review the changes, then \`ralph prd archive\`; ${log} shows how they came about`,
+    max_iterations: `see what was missing with ${log}, then raise ${ITERATION_FLAG[command]}`,
+    budget_exhausted: `see what it was spent on with ${log}, then raise --max-cost or --max-tokens`,
+    timeout: `see where the time went with ${log}, then raise --max-time`,
+    stuck: `read the failure with ${log}, then make the task smaller or give it a hint`,
+    blocked: `read what the agent needs with ${log}, provide it, then start again`,
+    rate_limited: `wait for the limit to reset, then start again, or use another --agent`,
+    review_cap: `read the review with ${log}, settle the story by hand or raise --review-cap`,
+    agent_failed: `read the error with ${log}, then run the agent by hand once`,
+    cancelled: `the work so far is kept; start again to go on`,
+    invalid_config: 'mend the configuration, then start again',
+    interrupted: `the work so far is kept; start again to go on`,
+  };
+  return steps[result.stopReason];
+}
+
+const ITERATION_FLAG: Record<LoopCommand, string> = {
+  run: '-m/--maximum-iterations',
+  loop: '--max-iterations',
+  prd: '-n',
+  session: '--max-iterations',
+};

@@ -1,0 +1,123 @@
+#!/usr/bin/env node
+/**
+ * An agent without a model: plays a scenario and speaks Claude Code's stream format while it does. It is a process of
+ * its own, it really edits files and runs commands, and Ralph cannot tell it from the real thing.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { chooseTurn, type Scenario, type Step } from './scenario.ts';
+
+const [scenarioFile = '', pace = '0', ...flags] = process.argv.slice(2);
+const scenario = JSON.parse(readFileSync(scenarioFile, 'utf8')) as Scenario;
+const prompt = readFileSync(0, 'utf8');
+let ids = 0;
+let tokens = 0;
+
+const isTextMode = flags.includes('text');
+if (isTextMode) writeSync(1, `${scenario.commitMessage}\n`);
+else play();
+
+function play(): void {
+  const { steps } = chooseTurn(scenario, prompt);
+  print({
+    type: 'system',
+    subtype: 'init',
+    session_id: 'scripted',
+    model: 'scripted',
+    cwd: process.cwd(),
+    tools: [],
+  });
+  for (const step of steps) {
+    pause(Number(pace));
+    tokens += 900;
+    act(step);
+  }
+  print({
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    num_turns: steps.length,
+    result: '',
+    total_cost_usd: tokens * 0.000004,
+    usage: usage(),
+    modelUsage: {},
+  });
+}
+
+function act(step: Step): void {
+  if ('say' in step) assistant({ type: 'text', text: step.say });
+  else if ('think' in step) assistant({ type: 'thinking', thinking: step.think });
+  else if ('todo' in step)
+    tool('TodoWrite', { todos: step.todo }, () => ({ text: 'Todos have been modified' }));
+  else if ('read' in step)
+    tool('Read', { file_path: step.read }, () => ({ text: readFileSync(step.read, 'utf8') }));
+  else if ('shell' in step) tool('Bash', { command: step.shell }, () => shell(step.shell));
+  else
+    tool('Edit', { file_path: step.replace, old_string: step.old, new_string: step.new }, () => edit(step));
+}
+
+interface ToolResult {
+  readonly text: string;
+  readonly failed?: boolean;
+}
+
+function tool(name: string, input: Record<string, unknown>, run: () => ToolResult): void {
+  const id = `toolu_${++ids}`;
+  assistant({ type: 'tool_use', id, name, input });
+  pause(Number(pace));
+  const { text, failed = false } = run();
+  const content = [{ type: 'tool_result', tool_use_id: id, content: text, is_error: failed }];
+  print({
+    type: 'user',
+    message: { role: 'user', content },
+    parent_tool_use_id: null,
+    session_id: 'scripted',
+  });
+}
+
+function shell(command: string): ToolResult {
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' });
+  return { text: `${stdout}${stderr}`, failed: status !== 0 };
+}
+
+function edit(step: Extract<Step, { replace: string }>): ToolResult {
+  const before = readFileSync(step.replace, 'utf8');
+  if (!before.includes(step.old))
+    return { text: `${step.replace}: the text to replace is not there`, failed: true };
+  writeFileSync(
+    step.replace,
+    before.replace(step.old, () => step.new),
+  );
+  return { text: `The file ${step.replace} has been updated.` };
+}
+
+function assistant(block: Record<string, unknown>): void {
+  const message = {
+    id: `msg_${++ids}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'scripted',
+    content: [block],
+    usage: usage(),
+  };
+  print({ type: 'assistant', message, parent_tool_use_id: null, session_id: 'scripted' });
+}
+
+function usage() {
+  const cached = Math.round(tokens * 0.7);
+  return {
+    input_tokens: tokens - cached,
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: 0,
+    output_tokens: Math.round(tokens / 20),
+  };
+}
+
+function print(record: Record<string, unknown>): void {
+  writeSync(1, `${JSON.stringify(record)}\n`);
+}
+
+/** So that a person can follow. */
+function pause(milliseconds: number): void {
+  if (milliseconds > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}

@@ -1,0 +1,163 @@
+/**
+ * The ledger of a run: `events.jsonl`, append-only, one event a line. Each line carries the hash of the line before
+ * it, so that a change anywhere shows. A torn last line is the mark of a crash, not an error.
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
+import type { RunEvent } from '../domain/event.ts';
+import { createPrivate, errorWords } from '../platform/files.ts';
+import { createLineSplitter } from '../platform/lines.ts';
+
+export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
+
+export interface Journal {
+  /** Must not throw: when the disk gives out, the run goes on and `trouble` says so. */
+  append(event: RunEvent): void;
+  /** Makes sure that what was appended survives a power cut. */
+  flush(): void;
+  close(): void;
+  trouble(): string | undefined;
+}
+
+const GENESIS = '0'.repeat(32);
+/** What one turn of an agent may add. Beyond it only what the loop itself does is kept; the raw stream is in agent.jsonl. */
+const MAX_TURN_BYTES = 4 * 1024 * 1024;
+const MAX_TEXT = 4_000;
+
+/** `redact` takes secrets out of a line before it is written. */
+export function createJournal(
+  path: string,
+  now: () => number,
+  redact: (line: string) => string = line => line,
+): Journal {
+  let fd: number | undefined = createPrivate(path);
+  let seq = 0;
+  let prev = GENESIS;
+  let turnBytes = 0;
+  let trouble: string | undefined;
+
+  const write = (event: RunEvent) => {
+    if (fd === undefined) return;
+    const line = redact(JSON.stringify({ seq: seq + 1, at: new Date(now()).toISOString(), prev, ...event }));
+    try {
+      writeSync(fd, `${line}\n`);
+    } catch (error) {
+      trouble = `the journal cannot be written any more: ${errorWords(error)}`;
+      fd = undefined;
+      return;
+    }
+    seq++;
+    prev = hashOf(line);
+    turnBytes += line.length;
+  };
+
+  return {
+    append(event) {
+      if (event.type === 'agent-started') turnBytes = 0;
+      if (event.type === 'run-ended') return write(withoutOutputs(event));
+      if (event.type !== 'agent') return write(event);
+      if (turnBytes > MAX_TURN_BYTES) return;
+      write(shortened(event));
+      if (turnBytes > MAX_TURN_BYTES) {
+        write({
+          type: 'notice',
+          level: 'debug',
+          text: 'The agent prints a great deal: the rest of this turn is only in agent.jsonl.',
+        });
+      }
+    },
+    flush: () => fd !== undefined && fdatasyncSync(fd),
+    close() {
+      if (fd !== undefined) closeSync(fd);
+      fd = undefined;
+    },
+    trouble: () => trouble,
+  };
+}
+
+function hashOf(line: string): string {
+  return createHash('sha256').update(line).digest('hex').slice(0, 32);
+}
+
+/** Long words are in agent.jsonl whole; here a reader wants to see what happened. */
+function shortened(event: RunEvent & { type: 'agent' }): RunEvent {
+  const { event: inner } = event;
+  if ((inner.kind !== 'text' && inner.kind !== 'aside') || inner.text.length <= MAX_TEXT) return event;
+  return { type: 'agent', event: { ...inner, text: `${inner.text.slice(0, MAX_TEXT)}…` } };
+}
+
+/** What the checks printed is in their logs. */
+function withoutOutputs({ type, result }: RunEvent & { type: 'run-ended' }): RunEvent {
+  const iterations = result.iterations.map(iteration => ({
+    ...iteration,
+    checkResults: iteration.checkResults.map(check => ({ ...check, output: '' })),
+  }));
+  return { type, result: { ...result, iterations } };
+}
+
+export interface JournalReader {
+  /** The entries added since the last call. A line that is not complete yet waits for the next one. */
+  next(): readonly Entry[];
+  /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
+  problems(): readonly string[];
+  /** Bytes of a last line that has no end yet. */
+  torn(): number;
+  close(): void;
+}
+
+/** Reads a ledger from its beginning, in bounded pieces, checking the chain as it goes. */
+export function openJournal(path: string): JournalReader {
+  const fd = openSync(path, 'r');
+  const page = Buffer.allocUnsafe(256 * 1024);
+  const problems: string[] = [];
+  let entries: Entry[] = [];
+  let position = 0;
+  let lastNewline = 0;
+  let number = 0;
+  let prev = GENESIS;
+
+  const splitter = createLineSplitter({
+    line(line) {
+      number++;
+      const entry = parseEntry(line);
+      if (!entry) problems.push(`line ${number} is not an event`);
+      else {
+        if (entry.prev !== prev) problems.push(`line ${number} does not follow from the line before it`);
+        entries.push(entry);
+      }
+      prev = hashOf(line);
+    },
+  });
+
+  return {
+    next() {
+      entries = [];
+      for (
+        let read = readSync(fd, page, 0, page.length, position);
+        read > 0;
+        read = readSync(fd, page, 0, page.length, position)
+      ) {
+        const chunk = page.subarray(0, read);
+        const newline = chunk.lastIndexOf(10);
+        if (newline !== -1) lastNewline = position + newline + 1;
+        splitter.push(Buffer.from(chunk));
+        position += read;
+      }
+      return entries;
+    },
+    problems: () => problems,
+    torn: () => position - lastNewline,
+    close: () => closeSync(fd),
+  };
+}
+
+function parseEntry(line: string): Entry | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    const isEntry =
+      typeof value === 'object' && value !== null && 'type' in value && 'seq' in value && 'prev' in value;
+    return isEntry ? (value as Entry) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+/** A run at a glance, from its ledger, without reading all of it. */
+import type { RunEvent } from '../domain/event.ts';
+import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
+import { fileSize, readSlice } from '../platform/files.ts';
+import type { RunPaths } from './paths.ts';
+import { isRunning, readRunFile } from './run-file.ts';
+
+export type RunState = 'running' | 'done' | 'stopped' | 'crashed';
+
+export interface RunOverview {
+  readonly id: string;
+  readonly state: RunState;
+  readonly command: string;
+  readonly agent: string | null;
+  readonly startedAt: string | null;
+  readonly stopReason: StopReason | null;
+  readonly iteration: number;
+  readonly maxIterations: number | null;
+  readonly cost: number | null;
+  readonly checks: { readonly passed: number; readonly failed: number };
+}
+
+const WINDOW = 64 * 1024;
+
+export function overviewOf(id: string, paths: RunPaths): RunOverview {
+  const file = readRunFile(paths);
+  const size = fileSize(paths.events);
+  const started = find(lines(paths, 0, Math.min(size, WINDOW)), 'run-started');
+  let window = Math.min(size, WINDOW);
+  let recent = lines(paths, size - window, window);
+  // An agent may have said a great deal since the last step of the loop: look further back until one shows.
+  while (window < size && !recent.some(isStep)) {
+    window = Math.min(size, window * 8);
+    recent = lines(paths, size - window, window);
+  }
+  const ended = find(recent, 'run-ended');
+  const iteration =
+    find(recent, 'iteration-started')?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
+  return {
+    id,
+    state: ended
+      ? isSuccess(ended.result.stopReason)
+        ? 'done'
+        : 'stopped'
+      : file && isRunning(file)
+        ? 'running'
+        : 'crashed',
+    command: file?.command ?? 'unknown',
+    agent: started?.agent ?? null,
+    startedAt: file?.startedAt ?? null,
+    stopReason: ended?.result.stopReason ?? null,
+    iteration: ended ? ended.result.iterations.length : iteration,
+    maxIterations: started?.maxIterations ?? null,
+    cost: ended ? ended.result.totalCost : (find(recent, 'iteration-ended')?.usage.cost ?? null),
+    checks: ended ? lastChecks(ended) : checksSince(recent),
+  };
+}
+
+function isStep(event: RunEvent): boolean {
+  return event.type === 'run-ended' || event.type === 'iteration-started';
+}
+
+function lines(paths: RunPaths, position: number, bytes: number): readonly RunEvent[] {
+  if (bytes <= 0) return [];
+  return readSlice(paths.events, position, bytes)
+    .split('\n')
+    .flatMap(line => {
+      try {
+        return [JSON.parse(line) as RunEvent];
+      } catch {
+        return []; // the window cut it, or the machine did
+      }
+    });
+}
+
+function find<Type extends RunEvent['type']>(
+  events: readonly RunEvent[],
+  type: Type,
+): Extract<RunEvent, { type: Type }> | undefined {
+  return events.findLast((event): event is Extract<RunEvent, { type: Type }> => event.type === type);
+}
+
+function lastChecks({ result }: RunEvent & { type: 'run-ended' }): RunOverview['checks'] {
+  const checks = result.iterations.at(-1)?.checkResults ?? [];
+  const passed = checks.filter(check => check.passed).length;
+  return { passed, failed: checks.length - passed };
+}
+
+function checksSince(events: readonly RunEvent[]): RunOverview['checks'] {
+  const from = events.findLastIndex(event => event.type === 'iteration-started');
+  const ended = events
+    .slice(from + 1)
+    .flatMap(event => (event.type === 'check-ended' ? [event.result.passed] : []));
+  const passed = ended.filter(Boolean).length;
+  return { passed, failed: ended.length - passed };
+}

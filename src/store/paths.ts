@@ -1,0 +1,68 @@
+/** Every file that Ralph keeps, and where. Nothing else builds these names. */
+import { join } from 'node:path';
+
+export interface ProjectPaths {
+  readonly root: string;
+  /** `.ralph`, Ralph's own folder in the project. */
+  readonly folder: string;
+  readonly gitignore: string;
+  readonly settings: string;
+  readonly localSettings: string;
+  readonly runs: string;
+  /** Seed 001's places for what an iteration leaves behind. */
+  prompt(iteration: number): string;
+  guardrailLog(iteration: number, slug: string): string;
+}
+
+export function projectPaths(root: string): ProjectPaths {
+  const folder = join(root, '.ralph');
+  return {
+    root,
+    folder,
+    gitignore: join(folder, '.gitignore'),
+    settings: join(folder, 'settings.json'),
+    localSettings: join(folder, 'settings.local.json'),
+    runs: join(folder, 'runs'),
+    prompt: iteration => join(folder, `prompt_${String(iteration).padStart(3, '0')}.txt`),
+    guardrailLog: (iteration, slug) => join(folder, `guardrail_${iteration}_${slug}.log`),
+  };
+}
+
+export interface RunPaths {
+  readonly folder: string;
+  readonly run: string;
+  readonly events: string;
+  iteration(iteration: number): IterationPaths;
+}
+
+export interface IterationPaths {
+  readonly folder: string;
+  readonly prompt: string;
+  /** What the agent printed, raw. */
+  readonly agent: string;
+  readonly agentErrors: string;
+  readonly checks: string;
+  check(slug: string): string;
+}
+
+export function runPaths(runs: string, id: string): RunPaths {
+  const folder = join(runs, id);
+  return {
+    folder,
+    run: join(folder, 'run.json'),
+    events: join(folder, 'events.jsonl'),
+    iteration: iteration => iterationPaths(join(folder, 'iterations', String(iteration).padStart(4, '0'))),
+  };
+}
+
+function iterationPaths(folder: string): IterationPaths {
+  const checks = join(folder, 'checks');
+  return {
+    folder,
+    prompt: join(folder, 'prompt.md'),
+    agent: join(folder, 'agent.jsonl'),
+    agentErrors: join(folder, 'agent.stderr.log'),
+    checks,
+    check: slug => join(checks, `${slug}.log`),
+  };
+}

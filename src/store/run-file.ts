@@ -1,0 +1,126 @@
+/** `run.json` and the folder around it: making a run, listing runs, finding one. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync } from 'node:fs';
+import type { LoopCommand } from '../domain/event.ts';
+import { closest, type Problem } from '../domain/problem.ts';
+import { ensureFolder, errorCode, readIfThere, writeAtomic } from '../platform/files.ts';
+import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
+
+export interface RunFile {
+  readonly id: string;
+  readonly command: LoopCommand;
+  readonly version: string;
+  readonly cwd: string;
+  readonly startedAt: string;
+  /** Who drives it; with its start time, so that a recycled number is not mistaken for it. */
+  readonly process: ProcessId;
+  /** The resolved settings. */
+  readonly config: unknown;
+}
+
+export interface NewRun {
+  readonly command: LoopCommand;
+  readonly version: string;
+  readonly config: unknown;
+  readonly now: number;
+}
+
+/** Makes the folder of a new run. Throws when Ralph's folder cannot be written. */
+export function createRun(
+  project: ProjectPaths,
+  { command, version, config, now }: NewRun,
+): { readonly file: RunFile; readonly paths: RunPaths } {
+  ensureFolder(project.runs);
+  keepOutOfGit(project);
+  const { id, paths } = claimId(project, now);
+  const file: RunFile = {
+    id,
+    command,
+    version,
+    cwd: project.root,
+    startedAt: new Date(now).toISOString(),
+    process: identify(process.pid) ?? { pid: process.pid, started: '' },
+    config,
+  };
+  writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
+  return { file, paths };
+}
+
+/** What Ralph writes while it runs is nobody's work; the settings are. */
+function keepOutOfGit(project: ProjectPaths): void {
+  if (readIfThere(project.gitignore) !== undefined) return;
+  writeAtomic(
+    project.gitignore,
+    '# Written by Ralph: what a run leaves behind stays out of git, the settings do not.\n*\n!.gitignore\n!settings.json\n',
+    0o644,
+  );
+}
+
+/** Time-ordered and readable: `20261115-015913-k3f9`. Making the folder is what claims the name. */
+function claimId(project: ProjectPaths, now: number): { readonly id: string; readonly paths: RunPaths } {
+  for (;;) {
+    const stamp = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+    const id = `${stamp}-${randomBytes(2).toString('hex')}`;
+    const paths = runPaths(project.runs, id);
+    try {
+      mkdirSync(paths.folder, { mode: 0o700 });
+      return { id, paths };
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** The ids of all runs of a project, oldest first. */
+export function listRuns(project: ProjectPaths): readonly string[] {
+  try {
+    return readdirSync(project.runs, { withFileTypes: true })
+      .filter(entry => entry.isDirectory())
+      .map(entry => entry.name)
+      .sort();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** The run a user means: the whole id, an unambiguous part of it, or nothing for the latest one. */
+export function findRun(project: ProjectPaths, wanted?: string): string | Problem {
+  const ids = listRuns(project);
+  const latest = ids.at(-1);
+  if (latest === undefined) {
+    return {
+      where: project.runs,
+      what: 'there are no runs here yet',
+      mend: 'start one with `ralph run -p "…"`',
+    };
+  }
+  if (wanted === undefined) return latest;
+  if (ids.includes(wanted)) return wanted;
+  const matches = ids.filter(id => id.includes(wanted));
+  const [only] = matches;
+  if (only !== undefined && matches.length === 1) return only;
+  if (only !== undefined)
+    return { where: wanted, what: `fits ${matches.length} runs: ${matches.join(', ')}` };
+  const near = closest(wanted, ids);
+  return {
+    where: wanted,
+    what: 'no such run',
+    mend: near ? `did you mean ${near}?` : '`ralph status` lists them',
+  };
+}
+
+/** undefined when the file is missing or damaged: a run that died while it was being made. */
+export function readRunFile(paths: RunPaths): RunFile | undefined {
+  try {
+    const value: unknown = JSON.parse(readIfThere(paths.run) ?? '');
+    return typeof value === 'object' && value !== null && 'process' in value ? (value as RunFile) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isRunning(file: RunFile): boolean {
+  return isAlive(file.process);
+}

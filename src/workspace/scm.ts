@@ -1,0 +1,99 @@
+/** Source control after an iteration whose checks pass: seed 001's tasks. A failure here never loses work and never ends the loop. */
+import { basename } from 'node:path';
+import { firstTag } from '../domain/completion.ts';
+import type { Emit, ScmOutcome } from '../domain/event.ts';
+import { capture } from '../platform/capture.ts';
+
+export interface ScmRound {
+  readonly command: string;
+  readonly tasks: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly abort: AbortSignal;
+  readonly emit: Emit;
+  /** Asks the agent for a commit message; undefined when it has no answer. */
+  askForMessage(): Promise<string | undefined>;
+}
+
+/** A push that waits for a password would wait for ever. */
+const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
+const TASK_TIMEOUT = 600_000;
+
+export async function runScmTasks(round: ScmRound): Promise<void> {
+  const say = (task: string, outcome: ScmOutcome, detail: string) =>
+    round.emit({ type: 'scm', task, outcome, detail });
+  for (const task of round.tasks) {
+    if (round.abort.aborted) return;
+    const outcome =
+      task.trim() === 'commit' ? await commit(round) : await runTask(round, task.trim().split(/\s+/));
+    say(task, outcome.outcome, outcome.detail);
+    // A commit that failed must not be followed by a push of the state before it.
+    if (outcome.outcome === 'failed') return;
+  }
+}
+
+interface TaskResult {
+  readonly outcome: ScmOutcome;
+  readonly detail: string;
+}
+
+async function commit(round: ScmRound): Promise<TaskResult> {
+  const isGit = basename(round.command).replace(/\.exe$/i, '') === 'git';
+  if (isGit) {
+    // New files are the agent's work too. Ralph's own folder is not; what git ignores stays ignored.
+    const added = await scm(round, ['add', '--all', '--', ':/', ':(exclude,top,glob)**/.ralph/**']);
+    if (added.code !== 0) return { outcome: 'failed', detail: whatFailed(added.output, added.code) };
+    const staged = await scm(round, ['diff', '--cached', '--quiet']);
+    if (staged.code === 0) return { outcome: 'nothing-to-do', detail: 'nothing to commit' };
+  }
+  const message = commitMessage(await round.askForMessage());
+  if (message === undefined) {
+    return {
+      outcome: 'failed',
+      detail: 'the agent gave no commit message; the changes stay in the working tree',
+    };
+  }
+  const result = await runTask(round, ['commit', '-am', message]);
+  return result.outcome === 'done' ? { outcome: 'done', detail: message } : result;
+}
+
+/** The content of the tag, else the first line that is not empty. */
+function commitMessage(reply: string | undefined): string | undefined {
+  const tagged = reply === undefined ? undefined : firstTag('response', reply);
+  const message = tagged ?? reply?.split('\n').find(line => line.trim() !== '');
+  return message?.replaceAll('\0', '').trim() || undefined;
+}
+
+async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskResult> {
+  const { code, output } = await scm(round, args);
+  if (code === 0) return { outcome: 'done', detail: lastLine(output) };
+  return { outcome: 'failed', detail: whatFailed(output, code) };
+}
+
+function scm(round: ScmRound, args: readonly string[]) {
+  const { cwd, env, abort } = round;
+  return capture([round.command, ...args], {
+    cwd,
+    env: { ...env, ...QUIET_GIT },
+    timeout: TASK_TIMEOUT,
+    signal: abort,
+  });
+}
+
+/** git explains at length after the line that says what is wrong. */
+function whatFailed(output: string, code: number): string {
+  const telling = output
+    .split('\n')
+    .find(line => /^(fatal|error|abort)\b|\[(remote )?rejected\]/.test(line.trim()));
+  return telling?.trim() || lastLine(output) || `exit code ${code}`;
+}
+
+function lastLine(output: string): string {
+  return (
+    output
+      .split('\n')
+      .filter(line => line.trim() !== '')
+      .at(-1)
+      ?.trim() ?? ''
+  );
+}

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../src');
+
+/** Whom each room may import, beside itself. The table of ARCHITECTURE in docs/architecture.md. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  domain: [],
+  platform: ['domain'],
+  store: ['domain', 'platform'],
+  config: ['domain', 'platform'],
+  agents: ['domain', 'platform'],
+  checks: ['domain', 'platform', 'store'],
+  workspace: ['domain', 'platform', 'store'],
+  report: ['domain', 'platform', 'store'],
+  loop: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'report'],
+  sim: ['domain', 'platform'],
+  cli: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'report', 'loop', 'sim'],
+  'index.ts': [
+    'domain',
+    'platform',
+    'store',
+    'config',
+    'agents',
+    'checks',
+    'workspace',
+    'report',
+    'loop',
+    'sim',
+  ],
+};
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'));
+const roomOf = (file: string) => file.split('/')[0] ?? '';
+
+/** Every module a file imports, statically or later. */
+function importsOf(file: string): readonly string[] {
+  const source = readFileSync(join(SRC, file), 'utf8');
+  return [...source.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(match => match[1] ?? '');
+}
+
+test('every room only imports what the table allows', () => {
+  const offences = files.flatMap(file =>
+    importsOf(file)
+      .filter(target => target.startsWith('.'))
+      .map(target => relative(SRC, resolve(SRC, dirname(file), target)))
+      .filter(
+        target => roomOf(target) !== roomOf(file) && !MAY_IMPORT[roomOf(file)]?.includes(roomOf(target)),
+      )
+      .map(target => `${file} imports ${target}`),
+  );
+  expect(offences).toEqual([]);
+});
+
+test('the domain is pure: no node module, no package, no clock, no chance', () => {
+  const offences = files
+    .filter(file => roomOf(file) === 'domain')
+    .flatMap(file => {
+      const source = readFileSync(join(SRC, file), 'utf8');
+      const outside = importsOf(file).filter(target => !target.startsWith('./'));
+      const impure =
+        source.match(/\b(Date\.now|new Date|Math\.random|performance|process|setTimeout|console)\b/g) ?? [];
+      return [...outside, ...impure].map(what => `${file}: ${what}`);
+    });
+  expect(offences).toEqual([]);
+});
+
+test('adapters never import each other', () => {
+  const adapters = ['claude', 'codex', 'amp', 'opencode', 'gemini', 'copilot', 'qwen', 'generic'].map(
+    name => `agents/${name}.ts`,
+  );
+  const offences = adapters.flatMap(file =>
+    importsOf(file)
+      .map(target => relative(SRC, resolve(SRC, dirname(file), target)))
+      .filter(target => target !== file && adapters.includes(target))
+      .map(target => `${file} imports ${target}`),
+  );
+  expect(offences).toEqual([]);
+});
+
+test('only the command line prints, and only platform, agents and checks start processes', () => {
+  const offences = files.flatMap(file => {
+    const source = readFileSync(join(SRC, file), 'utf8');
+    const room = roomOf(file);
+    const prints =
+      room !== 'cli' && room !== 'sim' && /process\.(stdout|stderr|exit)\b|console\./.test(source);
+    const spawns = !['platform', 'sim'].includes(room) && source.includes("'node:child_process'");
+    return [...(prints ? [`${file} prints`] : []), ...(spawns ? [`${file} spawns`] : [])];
+  });
+  expect(offences).toEqual([]);
+});
+
+test('no file is longer than 300 lines', () => {
+  const long = files.filter(file => readFileSync(join(SRC, file), 'utf8').split('\n').length > 301);
+  expect(long).toEqual([]);
+});

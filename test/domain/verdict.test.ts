@@ -1,0 +1,234 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { CheckResult } from '../../src/domain/check.ts';
+import type { Evidence } from '../../src/domain/evidence.ts';
+import type { Limits } from '../../src/domain/limits.ts';
+import { exitCodeOf, STOP_REASONS } from '../../src/domain/stop-reason.ts';
+import { judge, type Run } from '../../src/domain/verdict.ts';
+
+const check = fc.record({
+  index: fc.nat(20),
+  command: fc.string(),
+  failAction: fc.constantFrom('APPEND', 'PREPEND', 'REPLACE'),
+  passed: fc.boolean(),
+  exitCode: fc.nat(255),
+  timedOut: fc.boolean(),
+  duration: fc.nat(),
+  output: fc.string(),
+  outputCut: fc.boolean(),
+  logFile: fc.string(),
+}) as fc.Arbitrary<CheckResult>;
+
+const trouble = fc.record({
+  class: fc.constantFrom('auth', 'config', 'rate-limit', 'quota', 'transient', 'crash', 'empty-reply'),
+  message: fc.string(),
+});
+
+const outcome = fc.oneof(
+  fc.constant({ kind: 'completed' }),
+  fc.record({ kind: fc.constant('failed'), trouble }),
+  fc.record({
+    kind: fc.constant('ended'),
+    by: fc.constantFrom('idle-timeout', 'iteration-timeout', 'max-time', 'max-cost'),
+  }),
+) as fc.Arbitrary<Evidence['outcome']>;
+
+const claim = fc.oneof(
+  fc.constant({ found: true }),
+  fc.constant({ found: false }),
+  fc.constant({ found: false, nearMiss: 'case', said: 'done' }),
+) as fc.Arbitrary<Evidence['claim']>;
+
+const spent = fc.record({
+  iterations: fc.integer({ min: 1, max: 30 }),
+  failures: fc.nat(5),
+  usage: fc.oneof(
+    fc.constant({ costSource: 'unknown' }),
+    fc.record({ cost: fc.double({ min: 0, max: 20, noNaN: true }), costSource: fc.constant('agent') }),
+  ),
+  elapsed: fc.nat(5000),
+}) as fc.Arbitrary<Evidence['spent']>;
+
+const evidence: fc.Arbitrary<Evidence> = fc.record({
+  outcome,
+  claim,
+  checks: fc.uniqueArray(check, { selector: each => each.index, maxLength: 6 }),
+  violations: fc.uniqueArray(fc.record({ what: fc.string(), restored: fc.boolean() }), {
+    selector: each => each.what,
+    maxLength: 3,
+  }),
+  spent,
+});
+
+const limits: fc.Arbitrary<Limits> = fc
+  .record({
+    maxIterations: fc.integer({ min: 1, max: 30 }),
+    maxFailures: fc.integer({ min: 1, max: 5 }),
+    maxCost: fc.option(fc.double({ min: 0, max: 20, noNaN: true }), { nil: undefined }),
+    maxTime: fc.option(fc.nat(5000), { nil: undefined }),
+  })
+  .map(
+    each =>
+      Object.fromEntries(
+        Object.entries(each).filter(([, value]) => value !== undefined),
+      ) as unknown as Limits,
+  );
+
+const run: fc.Arbitrary<Run> = limits.map(each => ({
+  rule: { kind: 'response', text: 'DONE' },
+  limits: each,
+}));
+
+const proven = (each: Evidence): Evidence => ({
+  ...each,
+  outcome: { kind: 'completed' },
+  claim: { found: true },
+  checks: each.checks.map(one => ({ ...one, passed: true })),
+  violations: each.violations.map(one => ({ ...one, restored: true })),
+});
+
+describe('the law of the verdict', () => {
+  test('work proven done is done, whatever limit is spent at the same moment', () => {
+    fc.assert(
+      fc.property(run, evidence, (aRun, some) => {
+        expect(judge(aRun, proven(some))).toEqual({ kind: 'stop', reason: 'promise_accepted' });
+      }),
+    );
+  });
+
+  test('a claim without proof never ends a run as done', () => {
+    fc.assert(
+      fc.property(run, evidence, check, (aRun, some, red) => {
+        const verdict = judge(aRun, {
+          ...some,
+          claim: { found: true },
+          checks: [...some.checks, { ...red, passed: false }],
+        });
+        if (verdict.kind === 'stop') expect(exitCodeOf(verdict.reason)).not.toBe(0);
+      }),
+    );
+  });
+
+  test('green checks without a claim never end a run as done', () => {
+    fc.assert(
+      fc.property(run, evidence, (aRun, some) => {
+        const verdict = judge(aRun, { ...proven(some), claim: { found: false } });
+        if (verdict.kind === 'stop') expect(exitCodeOf(verdict.reason)).not.toBe(0);
+      }),
+    );
+  });
+
+  test('a turn that failed proves nothing', () => {
+    fc.assert(
+      fc.property(run, evidence, trouble, (aRun, some, why) => {
+        const verdict = judge(aRun, { ...proven(some), outcome: { kind: 'failed', trouble: why as never } });
+        if (verdict.kind === 'stop') expect(exitCodeOf(verdict.reason)).not.toBe(0);
+      }),
+    );
+  });
+
+  test('a protected thing that could not be restored voids the proof', () => {
+    fc.assert(
+      fc.property(run, evidence, (aRun, some) => {
+        const verdict = judge(aRun, {
+          ...proven(some),
+          violations: [{ what: 'test/a.test.js', restored: false }],
+        });
+        if (verdict.kind === 'stop') expect(exitCodeOf(verdict.reason)).not.toBe(0);
+      }),
+    );
+  });
+
+  test('a spent limit always ends the run', () => {
+    fc.assert(
+      fc.property(run, evidence, (aRun, some) => {
+        const { maxIterations, maxCost, maxTime } = aRun.limits;
+        const { iterations, usage, elapsed } = some.spent;
+        const isSpent =
+          iterations >= maxIterations ||
+          (maxCost !== undefined && usage.cost !== undefined && usage.cost >= maxCost) ||
+          (maxTime !== undefined && elapsed >= maxTime);
+        if (isSpent) expect(judge(aRun, some).kind).toBe('stop');
+      }),
+    );
+  });
+
+  test('the order in which the evidence came in does not matter', () => {
+    fc.assert(
+      fc.property(run, evidence, fc.infiniteStream(fc.nat()), (aRun, some, random) => {
+        const shuffled = <Item>(items: readonly Item[]) =>
+          items
+            .map(item => ({ item, at: random.next().value ?? 0 }))
+            .sort((a, b) => a.at - b.at)
+            .map(({ item }) => item);
+        const other = { ...some, checks: shuffled(some.checks), violations: shuffled(some.violations) };
+        expect(judge(aRun, other)).toEqual(judge(aRun, some));
+      }),
+    );
+  });
+
+  test('it is total: there is a verdict for everything, and every way to stop has an exit code', () => {
+    fc.assert(
+      fc.property(run, evidence, (aRun, some) => {
+        const verdict = judge(aRun, some);
+        if (verdict.kind === 'stop') expect(STOP_REASONS).toContain(verdict.reason);
+        else expect(some.spent.iterations).toBeLessThan(aRun.limits.maxIterations);
+      }),
+    );
+  });
+
+  test('the agent is told of every red check, in the order of the configuration', () => {
+    fc.assert(
+      fc.property(run, evidence, (aRun, some) => {
+        const verdict = judge(aRun, some);
+        if (verdict.kind !== 'continue') return;
+        const told = verdict.feedback.flatMap(item =>
+          item.kind === 'check-failed' ? [item.check.index] : [],
+        );
+        const red = some.checks
+          .filter(each => !each.passed)
+          .map(each => each.index)
+          .sort((a, b) => a - b);
+        expect(told).toEqual(red);
+      }),
+    );
+  });
+});
+
+describe('a verdict by example', () => {
+  const base: Evidence = {
+    outcome: { kind: 'completed' },
+    claim: { found: true },
+    checks: [],
+    violations: [],
+    spent: { iterations: 3, failures: 0, usage: { costSource: 'unknown' }, elapsed: 10 },
+  };
+  const aRun: Run = {
+    rule: { kind: 'response', text: 'DONE' },
+    limits: { maxIterations: 3, maxFailures: 3 },
+  };
+
+  test('done on the last allowed iteration is done', () => {
+    expect(judge(aRun, base)).toEqual({ kind: 'stop', reason: 'promise_accepted' });
+  });
+
+  test('trouble that only the user can mend ends the run at once and says how', () => {
+    const refused: Evidence = {
+      ...base,
+      spent: { ...base.spent, iterations: 1 },
+      claim: { found: false },
+      outcome: { kind: 'failed', trouble: { class: 'auth', message: 'Invalid API key' } },
+    };
+    expect(judge(aRun, refused)).toEqual({
+      kind: 'stop',
+      reason: 'agent_failed',
+      detail:
+        'Invalid API key. To mend it: log in with the agent itself, or set its API key, then start again.',
+    });
+  });
+
+  test('unknown cost is not over any budget, and not proof of being under it either: the run goes on', () => {
+    const budget: Run = { ...aRun, limits: { ...aRun.limits, maxIterations: 9, maxCost: 1 } };
+    expect(judge(budget, { ...base, claim: { found: false } }).kind).toBe('continue');
+  });
+});

@@ -1,0 +1,55 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { COMMANDS } from '../src/cli/command-list.ts';
+import { VERSION } from '../src/cli/version.ts';
+import { settingsReference, settingsSchema } from '../src/config/schema.ts';
+import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
+import { ralph } from './rig/ralph.ts';
+import { folder } from './rig/repo.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Compares a committed file with what it is generated from; `npm run generate` writes it. */
+function expectGenerated(name: string, content: string): void {
+  const path = join(ROOT, name);
+  if (process.env.RALPH_GENERATE) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+  }
+  expect(readFileSync(path, 'utf8'), `${name} is out of date: npm run generate`).toBe(content);
+}
+
+test('the settings reference is what the table says', () => {
+  expectGenerated('docs/reference/settings.md', settingsReference());
+});
+
+test('the JSON schema is what the table says', () => {
+  expectGenerated('schema/settings.schema.json', `${JSON.stringify(settingsSchema(), null, 2)}\n`);
+});
+
+test('the command reference is what the help says', async () => {
+  const { dir } = folder();
+  const help = async (...args: string[]) => {
+    const { code, stdout } = await ralph([...args, '--help'], { cwd: dir });
+    expect(code).toBe(0);
+    return `\`\`\`\n${stdout.trimEnd()}\n\`\`\`\n`;
+  };
+  const parts = [
+    `# Commands\n\nGenerated from \`ralph --help\`; \`npm run generate\` writes it anew.\n\n${await help()}`,
+  ];
+  for (const { name } of COMMANDS) parts.push(`\n## ralph ${name}\n\n${await help(name)}`);
+  expectGenerated('docs/reference/commands.md', parts.join(''));
+});
+
+test('every default passes its own check', () => {
+  const defaults = defaultSettings() as unknown as Record<string, unknown>;
+  const problems = SETTINGS.flatMap(row =>
+    row.default === undefined ? [] : row.kind.check(defaults[row.key], row.key),
+  );
+  expect(problems).toEqual([]);
+});
+
+test('the version is that of package.json', () => {
+  expect(VERSION).toBe(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version);
+});

@@ -1,0 +1,84 @@
+/** Runs the real bin as a user would, in an environment of the test's own making. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { gitEnv } from './repo.ts';
+
+export const BIN = join(import.meta.dirname, '../../dist/bin/ralph.cjs');
+
+export interface RalphOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Folders before the rest of the PATH, where fake agents live. */
+  readonly path?: readonly string[];
+  readonly input?: string;
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly process: ChildProcess;
+  readonly finished: Promise<Finished>;
+  /** Resolves when stdout and stderr together hold the text; fails when Ralph ends without it. */
+  until(text: string): Promise<void>;
+}
+
+export function ralph(args: readonly string[], options: RalphOptions): Promise<Finished> {
+  return startRalph(args, options).finished;
+}
+
+export function startRalph(args: readonly string[], options: RalphOptions): Running {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd: options.cwd,
+    env: testEnv(options),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  child.stdin.end(options.input ?? '');
+  let stdout = '';
+  let stderr = '';
+  const listeners = new Set<() => void>();
+  const changed = () => {
+    for (const listener of listeners) listener();
+  };
+  child.stdout.setEncoding('utf8').on('data', chunk => {
+    stdout += chunk;
+    changed();
+  });
+  child.stderr.setEncoding('utf8').on('data', chunk => {
+    stderr += chunk;
+    changed();
+  });
+  const finished = new Promise<Finished>(resolve => {
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return {
+    process: child,
+    finished,
+    until: text =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          if (!(stdout + stderr).includes(text)) return;
+          listeners.delete(look);
+          resolve();
+        };
+        listeners.add(look);
+        void finished.then(() => reject(new Error(`Ralph ended without "${text}":\n${stdout}\n${stderr}`)));
+        look();
+      }),
+  };
+}
+
+export function testEnv({ env = {}, path = [] }: Pick<RalphOptions, 'env' | 'path'>): Record<string, string> {
+  const home = mkdtempSync(join(tmpdir(), 'ralph-home-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const base = gitEnv();
+  return { ...base, HOME: home, LANG: 'C.UTF-8', PATH: [...path, base.PATH].join(delimiter), ...env };
+}

@@ -1,0 +1,63 @@
+/** A fresh folder for one test, a git repository if it wants one. Everything in it is removed afterwards. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+export interface Repo {
+  readonly dir: string;
+  path(name: string): string;
+  write(name: string, content: string): void;
+  read(name: string): string;
+  git(...args: string[]): string;
+  settings(settings: unknown): void;
+}
+
+export function folder(name = 'ralph test '): Repo {
+  const dir = mkdtempSync(join(tmpdir(), name));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }));
+  const path = (file: string) => join(dir, file);
+  const write = (file: string, content: string) => {
+    mkdirSync(dirname(path(file)), { recursive: true });
+    writeFileSync(path(file), content);
+  };
+  return {
+    dir,
+    path,
+    write,
+    read: file => readFileSync(path(file), 'utf8'),
+    git: (...args) =>
+      execFileSync('git', args, {
+        cwd: dir,
+        encoding: 'utf8',
+        env: gitEnv(),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    settings: settings => write('.ralph/settings.json', JSON.stringify(settings, null, 2)),
+  };
+}
+
+/** The path of it has a space in it, on purpose. */
+export function repo(files: Readonly<Record<string, string>> = { 'README.md': '# test\n' }): Repo {
+  const made = folder();
+  made.git('init', '--quiet');
+  made.git('symbolic-ref', 'HEAD', 'refs/heads/main');
+  for (const [name, content] of Object.entries(files)) made.write(name, content);
+  made.git('add', '--all');
+  made.git('commit', '--quiet', '--message', 'start');
+  return made;
+}
+
+/** git as a machine knows it that nobody has set up, but for a name to commit under. */
+export function gitEnv(): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_AUTHOR_NAME: 'Test',
+    GIT_AUTHOR_EMAIL: 'test@example.invalid',
+    GIT_COMMITTER_NAME: 'Test',
+    GIT_COMMITTER_EMAIL: 'test@example.invalid',
+  };
+}
