@@ -40,6 +40,8 @@ export interface AgentAdapter {
   readonly reports: { readonly cost: boolean; readonly tokens: boolean; readonly toolCalls: boolean };
   /** A stream that ends without a `result` event was cut short. False where the agent has no such record. */
   readonly endsWithResult: boolean;
+  /** It exits before a pipe has taken its last words: it writes into a file instead. True of agents written for Node. */
+  readonly needsFile: boolean;
   /** The signal that this agent answers best. */
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
 

@@ -17,6 +17,7 @@ export const amp: AgentAdapter = {
   install: 'npm install -g @ampcode/cli',
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
+  needsFile: true,
   stopSignal: 'SIGTERM',
   invocation,
   read,

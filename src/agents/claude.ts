@@ -13,6 +13,7 @@ export const claude: AgentAdapter = {
   install: 'npm install -g @anthropic-ai/claude-code',
   reports: { cost: true, tokens: true, toolCalls: true },
   endsWithResult: true,
+  needsFile: false,
   stopSignal: 'SIGINT', // it then still tells what it has cost; after SIGTERM it says nothing
   invocation,
   read,

@@ -11,6 +11,7 @@ export const codex: AgentAdapter = {
   install: 'npm install -g @openai/codex',
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
+  needsFile: false,
   stopSignal: 'SIGINT', // SIGTERM leaves the running tool behind
   invocation,
   read,

@@ -13,6 +13,7 @@ export const copilot: AgentAdapter = {
   install: 'npm install -g @github/copilot',
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
+  needsFile: true,
   stopSignal: 'SIGTERM',
   invocation,
   read,

@@ -12,6 +12,7 @@ export const gemini: AgentAdapter = {
   install: 'npm install -g @google/gemini-cli',
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
+  needsFile: true,
   stopSignal: 'SIGTERM',
   invocation,
   read,

@@ -6,6 +6,7 @@ export const generic: AgentAdapter = {
   install: 'put the command on the PATH',
   reports: { cost: false, tokens: false, toolCalls: false },
   endsWithResult: false,
+  needsFile: false,
   stopSignal: 'SIGTERM',
   invocation: ({ command, flags }) => ({ argv: [command, ...flags], env: {} }),
   // One message from the first line to the last, so that a tag may go over several lines.

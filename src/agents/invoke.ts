@@ -49,7 +49,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   const { adapter, prompt, cwd, env } = request;
   const fold = createTurnFold(request);
   const errors = openSync(request.errorFile, 'a', 0o600);
-  const raw = createRawLog(request.rawFile, request.onNotice);
+  const raw = adapter.needsFile ? NO_LOG : createRawLog(request.rawFile, request.onNotice);
   const timers = createTimers();
   let child: OwnedProcess<Why> | undefined;
 
@@ -78,6 +78,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     },
     stderr: errors,
     stopSignal: adapter.stopSignal,
+    ...(adapter.needsFile && { throughFile: request.rawFile }),
     ...(request.idleTimeout > 0 && { idleTimeout: request.idleTimeout }),
   });
   for (const { after, by } of request.deadlines) timers.after(after, () => child?.stop(by));
@@ -165,6 +166,9 @@ function createRawLog(path: string, onNotice: (text: string) => void) {
     },
   };
 }
+
+/** The agent writes the file itself. */
+const NO_LOG = { write() {}, close() {} };
 
 function createTimers() {
   const timers: NodeJS.Timeout[] = [];

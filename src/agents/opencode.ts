@@ -12,6 +12,7 @@ export const opencode: AgentAdapter = {
   install: 'npm install -g opencode-ai',
   reports: { cost: true, tokens: true, toolCalls: true },
   endsWithResult: false,
+  needsFile: false,
   stopSignal: 'SIGTERM',
   invocation,
   read,

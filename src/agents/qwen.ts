@@ -13,6 +13,7 @@ export const qwen: AgentAdapter = {
   install: 'npm install -g @qwen-code/qwen-code',
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
+  needsFile: true,
   stopSignal: 'SIGTERM',
   invocation,
   read,

@@ -21,7 +21,7 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     const padded = row.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)));
     const line = clip(padded.join('  ').trimEnd(), style.width);
     const run = runs[index];
-    return run ? line.replace(run.state, paint(style, COLORS[run.state], run.state)) : line;
+    return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
   });
 }
 
@@ -30,13 +30,14 @@ function cells(run: RunOverview, now: number): readonly string[] {
   const { passed, failed } = run.checks;
   return [
     run.id,
-    run.state,
-    run.stopReason ?? (run.state === 'crashed' ? 'ended without a word' : ''),
+    ending(run),
     `${run.command} ${run.iteration}${of}`,
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),
-    run.startedAt === null
-      ? ''
-      : `${wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000))} ago`,
+    run.startedAt === null ? '' : wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000)),
   ];
+}
+
+function ending({ stopReason, state }: RunOverview): string {
+  return stopReason ?? state;
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { type ProcessSpec, startProcess } from '../../src/platform/process.ts';
 import { descendants, identify, isAlive } from '../../src/platform/process-table.ts';
@@ -63,6 +63,26 @@ describe('a process that ends by itself', () => {
     const child = start('head -c 3000000 /dev/zero; printf end');
     await child.done;
     expect(child.printed().length).toBe(3_000_003);
+  });
+});
+
+describe('output through a file', () => {
+  const hasty = `process.stdout.write('x'.repeat(2_000_000)); process.stdout.write('end'); process.exit(0)`;
+
+  test('keeps the last words of a program that exits while it writes', async () => {
+    const { path } = folder();
+    const child = start('', { argv: [process.execPath, '-e', hasty], throughFile: path('out') });
+    expect(await child.done).toEqual({ end: { kind: 'exited', code: 0 }, leftBehind: 0 });
+    expect(child.printed().length).toBe(2_000_003);
+    expect(statSync(path('out')).size).toBe(2_000_003);
+  });
+
+  test('comes while it is written, not only at the end', async () => {
+    const { path } = folder();
+    const child = start('echo 42; until [ -e go-on ]; do :; done', { throughFile: path('out') });
+    expect(await firstNumber(child)).toBe(42);
+    writeFileSync(`${child.dir}/go-on`, '');
+    expect(await child.done).toMatchObject({ end: { code: 0 } });
   });
 });
 

@@ -1,0 +1,36 @@
+import { object, string } from '../model-server/json.ts';
+import { ofType, sum } from './events.ts';
+import { type Host, hostCommand } from './host.ts';
+
+export const qwen: Host = {
+  name: 'qwen',
+  cannot: [
+    'Reports no cost.',
+    'Seven attempts at a 500 with pauses of up to 30 seconds, which no setting shortens.',
+    'Adds two newlines to the prompt.',
+    'Rewrites "@": a file\'s name behind it is followed by the file, and a blank is put before it inside a word.',
+    'A prompt whose first character is "/" is taken as a command and may never reach the model.',
+  ],
+  async setUp(place, url) {
+    await place.writeHome('.qwen/settings.json', {
+      // Otherwise each run makes one more model call, with tools, that also lands in the reported usage.
+      memory: { enableManagedAutoMemory: false },
+      general: { enableAutoUpdate: false },
+      model: { generationConfig: { maxRetries: 0, contextWindowSize: 4_000_000 } },
+      privacy: { usageStatisticsEnabled: false },
+      telemetry: { enabled: false },
+    });
+    const provider = ['--auth-type', 'openai', '--openai-base-url', `${url}/v1`, '--openai-api-key', 'dummy'];
+    return { env: {}, flags: [...provider, '-m', 'scripted'] };
+  },
+  argv: (_place, flags) => [hostCommand('qwen'), '-o', 'stream-json', '--yolo', ...flags],
+  prompt: userText => userText.replace(/\n\n$/, ''),
+  reply: events => string(ofType(events, 'result').at(-1)?.result),
+  usage(events) {
+    // Unlike Claude Code's, its input_tokens hold the cached ones, too.
+    const result = ofType(events, 'result').at(-1);
+    if (result === undefined) return undefined;
+    const usage = object(result.usage);
+    return { input: sum([usage], 'input_tokens'), output: sum([usage], 'output_tokens') };
+  },
+};

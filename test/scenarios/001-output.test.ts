@@ -1,0 +1,373 @@
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
+import { folder, repo } from '../rig/repo.ts';
+
+const DONE = '<response>DONE</response>';
+
+describe('what a user sees', () => {
+  test('tools with their results, and what it cost', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', async turn => {
+      for (const record of [
+        init,
+        toolUse('t1', 'Read', { file_path: 'a.go' }),
+        toolResult('t1', 'package main\n\nfunc main() {}\n'),
+        text(DONE),
+        result(),
+      ]) {
+        await turn.line(record);
+      }
+      turn.exit();
+    });
+    const { stdout } = await ralph(['run', '-p', 'go', '--agent', 'claude'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(stdout).toContain('⏺ Read(a.go)\n✅ Result ← Read (3 lines, 29 chars)\n  ⎿  package main\n');
+    expect(stdout).toContain('✅ Complete (cost: $0.0100, tokens: 100 in / 20 out, tools: 1, errors: 0');
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  test('without emoji it is plain ASCII markers', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', speaks(DONE));
+    const { stdout } = await ralph(['run', '-p', 'go', '--agent', 'claude', '--no-emoji'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(stdout).toContain('[OK] Complete');
+    expect(stdout).not.toMatch(/[✅⏺❗]/u);
+  });
+
+  test('with --no-stream-agent-output the agent runs in text mode and its words are not shown', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', speaks(`secret plan ${DONE}`));
+    const { code, stdout } = await ralph(
+      ['run', '-p', 'go', '--agent', 'claude', '--no-stream-agent-output'],
+      { cwd: project.dir, path: [agent.bin] },
+    );
+    expect(code).toBe(0);
+    expect(agent.calls[0]?.argv).toEqual(['-p', '--output-format', 'text']);
+    expect(stdout).not.toContain('secret plan');
+  });
+
+  test('--quiet shows only the final block', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', says(DONE));
+    const { stdout } = await ralph(['run', '-p', 'go', '--agent', 'worker', '--quiet'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(stdout).toMatch(/^Done: /);
+    expect(stdout).not.toContain('Iteration 1 of');
+  });
+
+  test('--verbose says what is loaded, called, sent and found, on stderr', async () => {
+    const project = repo();
+    project.settings({
+      agent: { command: 'claude', flags: ['--model opus', '--api-key s3cr3t'] },
+      guardrails: [{ command: 'true' }],
+    });
+    project.write('.ralph/settings.local.json', '{}');
+    const agent = await fakeAgent('claude', speaks(DONE));
+    const { stderr } = await ralph(['run', '-p', 'x'.repeat(300), '-V'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    const lines = stderr.split('\n');
+    expect(lines).toContain('[ralph] Loading settings from .ralph/settings.json');
+    expect(lines).toContain('[ralph] Loading settings from .ralph/settings.local.json');
+    expect(lines).toContain('[ralph] Iteration 1/10 starting');
+    expect(stderr).toContain(
+      `[ralph] Agent command: claude -p --output-format stream-json --verbose --model opus --api-key '[redacted]'`,
+    );
+    expect(stderr).toContain(`[ralph] Prompt (200 of 300 chars): ${'x'.repeat(200)}`);
+    expect(lines).toContain('[ralph] Running guardrail: true');
+    expect(stderr).toMatch(/\[ralph\] Guardrail exited with code 0 \(\d\.\ds\)/);
+    expect(stderr).toContain('[ralph] Completion: the tag is there');
+    expect(stderr).not.toContain('s3cr3t');
+  });
+});
+
+describe('what a program sees', () => {
+  test('--json: one result on stdout and nothing else there', async () => {
+    const project = repo();
+    project.settings({ agent: { command: 'claude' }, guardrails: [{ command: 'echo ok' }] });
+    const agent = await fakeAgent('claude', speaks(DONE));
+    const { stdout, stderr } = await ralph(['run', '-p', 'go', '--json'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(JSON.parse(stdout)).toEqual({
+      runId: expect.stringMatching(/^\d{8}-\d{6}-[0-9a-f]{4}$/),
+      success: true,
+      stopReason: 'promise_accepted',
+      detail: null,
+      iterations: [
+        {
+          iteration: 1,
+          mode: 'run',
+          stepsTaken: 1,
+          toolCalls: 0,
+          cost: 0.01,
+          costSource: 'agent',
+          tokens: { input: 100, output: 20, cacheRead: 0, cacheWrite: 0 },
+          duration: expect.any(Number),
+          checkResults: [
+            { name: 'echo ok', passed: true, exitCode: 0, duration: expect.any(Number), output: 'ok\n' },
+          ],
+          allChecksPassed: true,
+          completionTagFound: true,
+          violations: [],
+          error: null,
+        },
+      ],
+      totalCost: 0.01,
+      unreportedCalls: 0,
+      totalTokens: { input: 100, output: 20, cacheRead: 0, cacheWrite: 0 },
+      totalDuration: expect.any(Number),
+      worktreePath: null,
+      branch: null,
+    });
+    expect(stderr).toContain('Iteration 1 of 10');
+  });
+
+  test('unknown cost is null, not zero', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', says(DONE));
+    const { stdout } = await ralph(['run', '-p', 'go', '--agent', 'worker', '--json'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(JSON.parse(stdout)).toMatchObject({
+      totalCost: null,
+      totalTokens: null,
+      iterations: [{ cost: null, costSource: 'unknown', toolCalls: null }],
+    });
+  });
+
+  test('--events -: every event, one a line', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', says(DONE));
+    const { stdout } = await ralph(['run', '-p', 'go', '--agent', 'worker', '--events', '-'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    const types = stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line).type);
+    expect(types).toEqual([
+      'run-started',
+      'notice',
+      'iteration-started',
+      'agent-started',
+      'agent',
+      'agent-ended',
+      'iteration-ended',
+      'run-ended',
+    ]);
+  });
+
+  test('--dry-run shows settings, command and prompt, runs nothing and writes nothing', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', speaks(DONE));
+    const args = ['run', '-p', 'do it', '--agent', 'claude', '--model', 'opus', '--dry-run'];
+    const { code, stdout } = await ralph(args, { cwd: project.dir, path: [agent.bin] });
+    expect([code, agent.calls.length]).toEqual([0, 0]);
+    expect(stdout).toContain('claude -p --output-format stream-json --verbose --model opus\n');
+    expect(stdout.endsWith('(5 characters)\ndo it\n')).toBe(true);
+    expect(project.git('status', '--porcelain')).toBe('');
+  });
+});
+
+describe('the settings', () => {
+  test('of the local file are laid over the shared ones, and flags over both', async () => {
+    const project = repo();
+    project.settings({
+      maximumIterations: 3,
+      completionResponse: 'A',
+      agent: { command: 'claude', flags: ['--model opus'] },
+      guardrails: [{ command: 'x' }],
+    });
+    project.write(
+      '.ralph/settings.local.json',
+      JSON.stringify({ completionResponse: 'B', agent: { flags: ['--verbose'] }, guardrails: [] }),
+    );
+    const agent = await fakeAgent('claude');
+    const { stdout } = await ralph(['run', '-p', 'x', '-m', '7', '--dry-run', '--json'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(JSON.parse(stdout)).toMatchObject({
+      settings: {
+        maximumIterations: 7,
+        completionResponse: 'B',
+        agent: { command: 'claude', flags: ['--verbose'] },
+        guardrails: [],
+      },
+      command: 'claude -p --output-format stream-json --verbose',
+    });
+  });
+
+  test('name agents of one’s own, with wrappers that speak another one’s stream', async () => {
+    const project = repo();
+    const agent = await fakeAgent('my wrapper', speaks(DONE));
+    project.settings({
+      agents: {
+        fast: {
+          command: `'${agent.bin}/my wrapper' --first`,
+          adapter: 'claude',
+          flags: ["--a 'b c'"],
+          model: 'haiku',
+        },
+      },
+    });
+    const { code, stdout } = await ralph(['run', '-p', 'go', '--agent', 'fast'], { cwd: project.dir });
+    expect(code).toBe(0);
+    expect(agent.calls[0]?.argv).toEqual([
+      '--first',
+      '-p',
+      '--output-format',
+      'stream-json',
+      '--verbose',
+      '--model',
+      'haiku',
+      '--a',
+      'b c',
+    ]);
+    expect(stdout).toContain('Complete (cost: $0.0100');
+  });
+
+  test('without an agent take the first one installed, and say so', async () => {
+    const project = repo();
+    const agent = await fakeAgent('codex');
+    const { stdout } = await ralph(['run', '-p', 'go', '--dry-run'], {
+      cwd: project.dir,
+      path: [agent.bin],
+      env: { PATH: `${agent.bin}:/usr/bin:/bin` },
+    });
+    expect(stdout).toContain('Agent (codex: it is the first one installed here)');
+  });
+});
+
+describe('the ledger', () => {
+  async function oneRun() {
+    const project = repo();
+    project.settings({ agent: { command: 'claude' }, guardrails: [{ command: 'echo checked' }] });
+    const agent = await fakeAgent('claude', speaks(`All well. ${DONE}`));
+    const { stdout } = await ralph(['run', '-p', 'go', '--json'], {
+      cwd: project.dir,
+      path: [agent.bin],
+      env: { MY_API_KEY: 'sk-very-secret-value' },
+    });
+    const { runId } = JSON.parse(stdout);
+    return { project, runId, events: project.path(`.ralph/runs/${runId}/events.jsonl`) };
+  }
+
+  test('holds the run: its settings, every prompt, the raw stream, every check', async () => {
+    const { project, runId } = await oneRun();
+    const at = (name: string) => project.read(`.ralph/runs/${runId}/${name}`);
+    expect(JSON.parse(at('run.json'))).toMatchObject({
+      id: runId,
+      command: 'run',
+      config: { agent: { command: 'claude' } },
+    });
+    expect(at('iterations/0001/prompt.md')).toBe('go');
+    expect(at('iterations/0001/agent.jsonl').split('\n').length).toBe(4);
+    expect(at('iterations/0001/checks/echo_checked.log')).toBe('checked\n');
+    expect(statSync(project.path(`.ralph/runs/${runId}/events.jsonl`)).mode & 0o777).toBe(0o600);
+    expect(project.git('status', '--porcelain')).toBe('?? .ralph/\n');
+  });
+
+  test('is what ralph log and ralph status tell', async () => {
+    const { project, runId } = await oneRun();
+    const log = await ralph(['log'], { cwd: project.dir });
+    expect(log).toMatchObject({ code: 0, stderr: '' });
+    expect(log.stdout).toMatch(/\[\d\d:\d\d:\d\d\] All well\./);
+    const status = await ralph(['status'], { cwd: project.dir });
+    expect(status.stdout).toMatch(
+      new RegExp(`^${runId}  promise_accepted  run 1/10  checks 1/1  \\$0\\.0100  \\d+s\n$`),
+    );
+    const json = await ralph(['status', '--json'], { cwd: project.dir });
+    expect(JSON.parse(json.stdout).runs).toMatchObject([
+      { id: runId, state: 'done', iteration: 1, cost: 0.01 },
+    ]);
+  });
+
+  test('shows when somebody changed it', async () => {
+    const { project, events } = await oneRun();
+    writeFileSync(events, readFileSync(events, 'utf8').replace('All well', 'All bad!'));
+    const { code, stderr } = await ralph(['log'], { cwd: project.dir });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/the ledger has been changed: line \d+ does not follow from the line before it/);
+  });
+
+  test('with a torn last line is read as far as it goes, and that is said', async () => {
+    const { project, events } = await oneRun();
+    appendFileSync(events, '{"seq":99,"at":"20');
+    const { code, stderr, stdout } = await ralph(['log'], { cwd: project.dir });
+    expect(code).toBe(0);
+    expect(stdout).toContain('All well.');
+    expect(stderr).toContain('the last line of the ledger is incomplete');
+  });
+
+  test('of a run that was killed is shown as crashed', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', async turn => void (await turn.print('working\n')));
+    const run = startRalph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
+    await run.until('working');
+    const during = await ralph(['status'], { cwd: project.dir });
+    expect(during.stdout).toContain('running');
+    run.process.kill('SIGKILL');
+    await run.finished;
+    const after = await ralph(['status'], { cwd: project.dir });
+    expect(after.stdout).toContain('crashed');
+  });
+
+  test('can be followed while the run goes on, and following ends with it', async () => {
+    const project = repo();
+    let finish!: () => void;
+    const wait = new Promise<void>(resolve => {
+      finish = resolve;
+    });
+    const agent = await fakeAgent('worker', async turn => {
+      await turn.print('first words\n');
+      await wait;
+      await turn.print(`last words ${DONE}\n`);
+      turn.exit();
+    });
+    const run = startRalph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
+    await run.until('first words');
+    const follow = startRalph(['log', '--follow'], { cwd: project.dir });
+    await follow.until('first words');
+    finish();
+    const { code, stdout } = await follow.finished;
+    expect(code).toBe(0);
+    expect(stdout).toContain('last words');
+    await run.finished;
+  });
+
+  test('holds no secret of the environment', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', says(`my key is sk-very-secret-value ${DONE}\n`));
+    await ralph(['run', '-p', 'go', '--agent', 'worker'], {
+      cwd: project.dir,
+      path: [agent.bin],
+      env: { MY_API_KEY: 'sk-very-secret-value' },
+    });
+    const { stdout } = await ralph(['log', '--json'], { cwd: project.dir });
+    expect(stdout).toContain('my key is [redacted]');
+    expect(stdout).not.toContain('sk-very-secret-value');
+  });
+
+  test('of a run nobody knows is one sentence', async () => {
+    const { dir } = folder();
+    const { code, stderr } = await ralph(['log', 'nope'], { cwd: dir });
+    expect(code).toBe(2);
+    expect(stderr).toContain('there are no runs here yet');
+  });
+});
