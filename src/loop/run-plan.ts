@@ -7,7 +7,7 @@ import type { CompletionRule } from '../domain/completion.ts';
 import { budgetSpent, type Limits } from '../domain/limits.ts';
 import { COMMIT_PROMPT, runPrompt } from '../domain/prompt.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
-import { ensureFolder, linkOver, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { deadlines, oneTurn } from './agent-turn.ts';
@@ -117,7 +117,7 @@ async function workTurn(
   const { settings, project } = parts;
   const paths = parts.paths.iteration(iteration);
   ensureFolder(paths.folder);
-  writeAtomic(paths.prompt, prompt);
+  writePrivate(paths.prompt, prompt);
   linkOver(paths.prompt, project.prompt(iteration));
   const before = tally.spent();
   return oneTurn(

@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -48,6 +49,11 @@ export function writeAtomic(path: string, content: string, mode = PRIVATE_FILE):
     rmSync(temporary, { force: true });
     throw error;
   }
+}
+
+/** For a new file that nothing depends on: no waiting for the disk. */
+export function writePrivate(path: string, content: string): void {
+  writeFileSync(path, content, { mode: PRIVATE_FILE });
 }
 
 /** A second name for a file, replacing whatever had that name. Copies where links are not to be had. */
