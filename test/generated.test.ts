@@ -42,10 +42,10 @@ test('the command reference is what the help says', async () => {
   expectGenerated('docs/reference/commands.md', parts.join(''));
 });
 
-test('every default passes its own check', () => {
-  const defaults = defaultSettings() as unknown as Record<string, unknown>;
+test.each(['run', 'loop'] as const)('every default of ralph %s passes its own check', command => {
+  const defaults = defaultSettings(command) as unknown as Record<string, unknown>;
   const problems = SETTINGS.flatMap(row =>
-    row.default === undefined ? [] : row.kind.check(defaults[row.key], row.key),
+    row.key in defaults ? row.kind.check(defaults[row.key], row.key) : [],
   );
   expect(problems).toEqual([]);
 });

@@ -1,24 +1,29 @@
-/** Runs the checks of an iteration, in order, each to its end or to its timeout. */
+/** Runs the checks of an iteration: in order or at once, each to its end or its timeout, again where that is asked for. */
 import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import { relative } from 'node:path';
 import { type Check, type CheckResult, slugOf } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
-import { ensureFolder, fileSize, linkOver, readSlice } from '../platform/files.ts';
+import { ensureFolder } from '../platform/files.ts';
 import { type ProcessEnd, startProcess } from '../platform/process.ts';
 import { shellCommand } from '../platform/shell.ts';
-import type { IterationPaths, ProjectPaths } from '../store/paths.ts';
+import type { IterationPaths } from '../store/paths.ts';
+import { type Excerpt, excerptOf } from './excerpt.ts';
 
 export interface CheckRound {
   readonly checks: readonly Check[];
-  readonly iteration: number;
-  readonly project: ProjectPaths;
   readonly paths: IterationPaths;
+  /** The place of a log where the user looks for it; the one in the run's folder where there is none. */
+  publish?(log: string, slug: string): string;
   readonly cwd: string;
+  /** What `logFile` is told relative to. */
+  readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** How many characters of the output are kept for the prompt. */
-  readonly outputChars: number;
+  /** How much of the output is kept for the prompt, and which end of it. */
+  readonly excerpt: Excerpt;
+  readonly parallel: boolean;
+  readonly retries: number;
   readonly clock: Clock;
   readonly emit: Emit;
   /** No further check is started. */
@@ -27,19 +32,21 @@ export interface CheckRound {
   readonly abort: AbortSignal;
 }
 
-/** Fewer results than checks only when `stopping` fired. */
+/** In the order of the configuration. Fewer results than checks only when `stopping` fired. */
 export async function runChecks(round: CheckRound): Promise<readonly CheckResult[]> {
-  const results: CheckResult[] = [];
   const slugs = uniqueSlugs(round.checks);
   if (round.checks.length > 0) ensureFolder(round.paths.checks);
-  for (const [index, check] of round.checks.entries()) {
-    if (round.stopping.aborted) break;
+  const one = async (check: Check, index: number): Promise<CheckResult | undefined> => {
+    if (round.stopping.aborted) return undefined;
     round.emit({ type: 'check-started', index, command: check.command });
-    const result = await runCheck(round, check, index, slugs[index] ?? String(index));
+    const result = await untilItPasses(round, check, index, slugs[index] ?? String(index));
     round.emit({ type: 'check-ended', result });
-    results.push(result);
-  }
-  return results;
+    return result;
+  };
+  const results: (CheckResult | undefined)[] = [];
+  if (round.parallel) results.push(...(await Promise.all(round.checks.map(one))));
+  else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
+  return results.filter(result => result !== undefined);
 }
 
 /** Two commands may have the same short form; their logs must not overwrite each other. */
@@ -54,8 +61,22 @@ function uniqueSlugs(checks: readonly Check[]): readonly string[] {
   });
 }
 
+async function untilItPasses(
+  round: CheckRound,
+  check: Check,
+  index: number,
+  slug: string,
+): Promise<CheckResult> {
+  let result = await runCheck(round, check, index, slug);
+  for (let failed = 1; failed <= round.retries && !result.passed && !round.stopping.aborted; failed++) {
+    const next = await runCheck(round, check, index, slug);
+    result = next.passed ? { ...next, flaked: failed } : next;
+  }
+  return result;
+}
+
 async function runCheck(round: CheckRound, check: Check, index: number, slug: string): Promise<CheckResult> {
-  const { clock, project, abort } = round;
+  const { clock, abort } = round;
   const began = clock.ticks();
   const log = round.paths.check(slug);
   const fd = openSync(log, 'w', 0o600);
@@ -74,11 +95,9 @@ async function runCheck(round: CheckRound, check: Check, index: number, slug: st
   abort.removeEventListener('abort', stop);
   closeSync(fd);
 
-  const publicLog = project.guardrailLog(round.iteration, slug);
-  linkOver(log, publicLog);
   const timedOut = endedBy === 'timeout';
   const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
-  const { text, cut } = head(log, round.outputChars);
+  const { text, cut } = excerptOf(log, round.excerpt);
   const { command, failAction, hint } = check;
   return {
     index,
@@ -91,7 +110,7 @@ async function runCheck(round: CheckRound, check: Check, index: number, slug: st
     duration: secondsSince(clock, began),
     output: text,
     outputCut: cut,
-    logFile: relative(project.root, publicLog),
+    logFile: relative(round.root, round.publish?.(log, slug) ?? log),
   };
 }
 
@@ -102,14 +121,4 @@ function exitCodeOf(end: ProcessEnd): number {
   if (end.kind === 'exited') return end.code;
   if (end.kind === 'signalled') return 128 + constants.signals[end.signal];
   return 127;
-}
-
-/** The first characters of a file that may be far larger than that. */
-function head(path: string, chars: number): { readonly text: string; readonly cut: boolean } {
-  const text = readSlice(path, 0, chars * 4);
-  const whole = text.length <= chars && fileSize(path) <= chars * 4;
-  if (whole) return { text, cut: false };
-  const lastUnit = text.charCodeAt(chars - 1);
-  const splitsPair = lastUnit >= 0xd800 && lastUnit <= 0xdbff;
-  return { text: text.slice(0, splitsPair ? chars - 1 : chars), cut: true };
 }

@@ -16,6 +16,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/run.ts')).run,
   },
   {
+    name: 'loop',
+    summary: 'loop an agent on a task with a clean context until every check passes',
+    load: async () => (await import('./commands/loop.ts')).loop,
+  },
+  {
     name: 'init',
     summary: 'write .ralph/settings.json in a short dialogue',
     load: async () => (await import('./commands/init.ts')).init,
@@ -29,6 +34,11 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'log',
     summary: 'what happened in a run, event by event',
     load: async () => (await import('./commands/log.ts')).log,
+  },
+  {
+    name: 'cancel',
+    summary: 'end a run from another terminal, or remove a worktree',
+    load: async () => (await import('./commands/cancel.ts')).cancel,
   },
   {
     name: 'demo',
@@ -61,6 +71,7 @@ Examples:
   ralph init
   ralph run -p "Make the tests pass. When they do, say <response>DONE</response>" --agent claude
   ralph run -f PROMPT.md -m 20
+  ralph loop "Make the login work" --check "npm test" --check "npm run lint"
   ralph status
 
 Exit codes: 0 done · 1 stopped without being done · 2 something you can fix · 130 interrupted

@@ -27,7 +27,3 @@ export class Problems extends Error {
     this.problems = problems;
   }
 }
-
-export function isProblem(value: unknown): value is Problem {
-  return typeof value === 'object' && value !== null && 'where' in value && 'what' in value;
-}

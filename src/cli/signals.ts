@@ -9,13 +9,18 @@ export interface StopRequest {
   dispose(): void;
 }
 
-export function listenForSignals(say: (text: string) => void): StopRequest {
+/** `isUrgent` is asked at the first signal: whoever sent it may not want to wait for the step to finish. */
+export function listenForSignals(
+  say: (text: string) => void,
+  isUrgent: () => boolean = () => false,
+): StopRequest {
   const soft = new AbortController();
   const hard = new AbortController();
   const onSignal = () => {
     if (!soft.signal.aborted) {
       say('Received signal, shutting down...\n');
       soft.abort();
+      if (isUrgent()) hard.abort();
     } else hard.abort();
   };
   // The terminal has gone: nobody is left to press Ctrl-C a second time.

@@ -1,6 +1,6 @@
 /** The flags that stand for settings: their values from the command line, checked by the same kinds as the files. */
 import type { Problem } from '../domain/problem.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import { SETTINGS, type Setting, type SettingsCommand } from './settings.ts';
 
 export interface FlagSpec {
   readonly setting: Setting;
@@ -8,40 +8,48 @@ export interface FlagSpec {
   readonly declaration: string;
   /** The second form of a yes-or-no flag: `--no-stream-agent-output`. */
   readonly negation?: string;
+  /** It may be given again; the values are a list. */
+  readonly repeats: boolean;
   /** Its name among the parsed options. */
   readonly name: string;
 }
 
-export const FLAGS: readonly FlagSpec[] = SETTINGS.flatMap(setting =>
-  setting.flag ? [flagSpec(setting, setting.flag)] : [],
-);
+export function flagsOf(command: SettingsCommand): readonly FlagSpec[] {
+  return SETTINGS.flatMap(setting => {
+    const flag = setting.flag?.[command];
+    return flag === undefined ? [] : [flagSpec(setting, flag)];
+  });
+}
 
 function flagSpec(setting: Setting, flag: string): FlagSpec {
-  const negatable = flag.includes('--[no-]');
-  const declaration = flag.replace('[no-]', '');
-  const long = /--([\w-]+)/.exec(declaration)?.[1] ?? '';
+  const declaration = flag.replace('[no-]', '').replace('…', '');
+  const long = longName(declaration);
   const name = long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return { setting, declaration, name, ...(negatable && { negation: `--no-${long}` }) };
+  const negation = flag.includes('[no-]') ? { negation: `--no-${long}` } : {};
+  return { setting, declaration, name, repeats: flag.endsWith('…'), ...negation };
+}
+
+function longName(declaration: string): string {
+  return /--([\w-]+)/.exec(declaration)?.[1] ?? '';
 }
 
 /** Settings from parsed options. Every problem is found, not only the first. */
-export function settingsFromFlags(options: Readonly<Record<string, unknown>>): {
+export function settingsFromFlags(
+  command: SettingsCommand,
+  options: Readonly<Record<string, unknown>>,
+): {
   readonly layer: Readonly<Record<string, unknown>>;
   readonly problems: readonly Problem[];
 } {
   const layer: Record<string, unknown> = {};
   const problems: Problem[] = [];
-  for (const { setting, name } of FLAGS) {
+  for (const { setting, declaration, name } of flagsOf(command)) {
     const given = options[name];
     if (given === undefined) continue;
     const value = typeof given === 'string' && setting.kind.parse ? setting.kind.parse(given) : given;
-    const found = setting.kind.check(value, flagName(setting));
+    const found = setting.kind.check(value, `--${longName(declaration)}`);
     if (found.length > 0) problems.push(...found);
     else layer[setting.key] = value;
   }
   return { layer, problems };
-}
-
-function flagName(setting: Setting): string {
-  return /--[\w-]+/.exec(setting.flag ?? '')?.[0] ?? setting.key;
 }

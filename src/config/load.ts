@@ -4,7 +4,8 @@ import type { Problem } from '../domain/problem.ts';
 import { errorWords, readIfThere } from '../platform/files.ts';
 import { checkField, isObject } from './kinds.ts';
 import { mergeLayers } from './merge.ts';
-import { defaultSettings, SETTINGS, type Settings } from './settings.ts';
+import { defaultSettings, SETTINGS, type SettingsCommand } from './settings.ts';
+import type { Settings } from './settings-shape.ts';
 
 export interface SettingsFiles {
   readonly root: string;
@@ -21,10 +22,11 @@ export interface LoadedSettings {
   readonly problems: readonly Problem[];
 }
 
-/** `flags` are values already checked. With problems, `settings` is not to be used. */
+/** `over` are layers already checked, the strongest last. With problems, `settings` is not to be used. */
 export function loadSettings(
   paths: SettingsFiles,
-  flags: Readonly<Record<string, unknown>> = {},
+  command: SettingsCommand,
+  ...over: readonly Readonly<Record<string, unknown>>[]
 ): LoadedSettings {
   const layers = [paths.settings, paths.localSettings].map(path =>
     readLayer(path, relative(paths.root, path)),
@@ -33,10 +35,8 @@ export function loadSettings(
     (below, { layer }) => mergeLayers(below, layer),
     {},
   );
-  const settings = mergeLayers(
-    mergeLayers({ ...defaultSettings() }, fromFiles),
-    flags,
-  ) as unknown as Settings;
+  const below: Readonly<Record<string, unknown>> = mergeLayers({ ...defaultSettings(command) }, fromFiles);
+  const settings = over.reduce(mergeLayers, below) as unknown as Settings;
   return {
     fromFiles,
     settings,

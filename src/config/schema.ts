@@ -19,10 +19,26 @@ function property({ kind, help, default: fallback }: Setting): Readonly<Record<s
   return { ...kind.schema, description: help, ...(fallback !== undefined && { default: fallback }) };
 }
 
+/** One value for all commands, or `run: 10, loop: 25`. */
+function byCommand(one: unknown, each: Readonly<Record<string, unknown>> | undefined): string {
+  if (each === undefined) return one === undefined ? '' : `\`${JSON.stringify(one)}\``;
+  return Object.entries(each)
+    .map(([command, value]) => `${command}: \`${JSON.stringify(value)}\``)
+    .join(', ');
+}
+
+function flagCell(flag: Setting['flag']): string {
+  const flags = Object.entries(flag ?? {});
+  const [first] = flags;
+  if (!first) return '';
+  if (flags.length > 1 && flags.every(([, text]) => text === first[1])) return `\`${cell(first[1])}\``;
+  return flags.map(([command, text]) => `${command}: \`${cell(text)}\``).join(', ');
+}
+
 export function settingsReference(): string {
   const rows = SETTINGS.map(
-    ({ key, kind, help, flag, default: fallback }) =>
-      `| \`${key}\` | ${cell(kind.words)} | ${fallback === undefined ? '' : `\`${JSON.stringify(fallback)}\``} | ${flag ? `\`${cell(flag)}\`` : ''} | ${cell(help)} |`,
+    row =>
+      `| \`${row.key}\` | ${cell(row.kind.words)} | ${byCommand(row.default, row.defaults)} | ${flagCell(row.flag)} | ${cell(row.help)} |`,
   );
   return `# Settings
 

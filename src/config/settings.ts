@@ -2,63 +2,28 @@
  * THE table of settings. Flags, settings files, defaults, help, the JSON schema and docs/reference are views of it.
  * A new setting is one row here and one field in `Settings`.
  */
-import { type Check, FAIL_ACTIONS } from '../domain/check.ts';
-import type { PriceTable } from '../domain/usage.ts';
+import { FAIL_ACTIONS } from '../domain/check.ts';
+import type { LoopCommand } from '../domain/event.ts';
 import { amount, choice, either, integer, type Kind, list, named, object, text, yesNo } from './kinds.ts';
+import type { Settings } from './settings-shape.ts';
 
 export interface Setting {
   /** Its name in settings.json. */
   readonly key: keyof Settings;
   readonly kind: Kind;
+  /** One for all commands, or one for each. */
   readonly default?: unknown;
-  /** Its flag on the commands that take it, `-s, --long <value>`, or `--[no-]long` for true or false. */
-  readonly flag?: string;
+  readonly defaults?: ByCommand<unknown>;
+  /** Its flag, `-s, --long <value>`, `--[no-]long` for yes or no; `…` behind it means that it may be given again. */
+  readonly flag?: ByCommand<string>;
+  /** Its name in a YAML file, where that is not the key in snake case, and the range there. */
+  readonly yaml?: { readonly name: string; readonly kind: Kind };
   readonly help: string;
 }
 
-export interface AgentSettings {
-  readonly command?: string;
-  readonly flags?: readonly string[];
-  readonly model?: string;
-  /** Which agent's stream it speaks, for a wrapper with another name. */
-  readonly adapter?: string;
-  readonly prices?: PriceTable;
-}
-
-export interface GuardrailSettings {
-  readonly command: string;
-  readonly failAction?: Check['failAction'];
-  readonly hint?: string;
-  readonly timeout?: number;
-}
-
-export interface ScmSettings {
-  readonly command?: string;
-  readonly tasks?: readonly string[];
-}
-
-export interface Settings {
-  readonly maximumIterations: number;
-  readonly completionResponse: string;
-  readonly outputTruncateChars: number;
-  readonly streamAgentOutput: boolean;
-  readonly includeIterationCountInPrompt: boolean;
-  readonly agent?: string | AgentSettings;
-  readonly agents: Readonly<Record<string, AgentSettings>>;
-  readonly model?: string;
-  readonly permissions: 'skip' | 'host';
-  readonly guardrails: readonly GuardrailSettings[];
-  readonly guardrailTimeout: number;
-  readonly iterationTimeout: number;
-  readonly idleTimeout: number;
-  readonly lingerTimeout: number;
-  readonly maxCost?: number;
-  readonly maxTokens?: number;
-  readonly maxTime?: number;
-  readonly maxFailures: number;
-  readonly prices: PriceTable;
-  readonly scm?: ScmSettings;
-}
+export type SettingsCommand = Extract<LoopCommand, 'run' | 'loop'>;
+type ByCommand<Value> = Partial<Record<SettingsCommand, Value>>;
+const both = (flag: string): ByCommand<string> => ({ run: flag, loop: flag });
 
 const SECONDS = { min: 0, unit: 'seconds; 0: no limit' };
 const ADAPTER_NAMES = ['claude', 'codex', 'amp', 'opencode', 'gemini', 'copilot', 'qwen', 'generic'];
@@ -100,15 +65,16 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'maximumIterations',
     kind: integer({ min: 1 }),
-    default: 10,
-    flag: '-m, --maximum-iterations <n>',
+    defaults: { run: 10, loop: 25 },
+    flag: { run: '-m, --maximum-iterations <n>', loop: '--max-iterations <n>' },
+    yaml: { name: 'max_iterations', kind: integer({ min: 1, max: 100 }) },
     help: 'Stop after this many iterations.',
   },
   {
     key: 'completionResponse',
     kind: text(),
     default: 'DONE',
-    flag: '-c, --completion-response <text>',
+    flag: { run: '-c, --completion-response <text>' },
     help: 'What the agent says between <response> tags when it is done.',
   },
   {
@@ -121,7 +87,7 @@ export const SETTINGS: readonly Setting[] = [
     key: 'streamAgentOutput',
     kind: yesNo,
     default: true,
-    flag: '--[no-]stream-agent-output',
+    flag: both('--[no-]stream-agent-output'),
     help: 'Show what the agent does as it does it.',
   },
   {
@@ -133,16 +99,16 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'agent',
     kind: either(text(), agent),
-    flag: '--agent <name>',
+    flag: both('--agent <name>'),
     help: 'The agent: an adapter, a command, or a name from agents. Default: the first installed of claude, codex, opencode, gemini, amp.',
   },
   { key: 'agents', kind: named(agent), default: {}, help: 'Agents by a name of your own.' },
-  { key: 'model', kind: text(), flag: '--model <model>', help: 'The model the agent should use.' },
+  { key: 'model', kind: text(), flag: both('--model <model>'), help: 'The model the agent should use.' },
   {
     key: 'permissions',
     kind: choice(['skip', 'host']),
-    default: 'host',
-    flag: '--permissions <skip|host>',
+    defaults: { run: 'host', loop: 'skip' },
+    flag: both('--permissions <skip|host>'),
     help: 'skip: the agent may do everything without asking. host: as the agent is configured.',
   },
   {
@@ -155,21 +121,21 @@ export const SETTINGS: readonly Setting[] = [
     key: 'guardrailTimeout',
     kind: amount(SECONDS),
     default: 1800,
-    flag: '--guardrail-timeout <seconds>',
+    flag: { run: '--guardrail-timeout <seconds>' },
     help: 'End a guardrail that runs longer, with everything it started.',
   },
   {
     key: 'iterationTimeout',
     kind: amount(SECONDS),
     default: 0,
-    flag: '--iteration-timeout <seconds>',
+    flag: both('--iteration-timeout <seconds>'),
     help: 'End an agent turn that runs longer.',
   },
   {
     key: 'idleTimeout',
     kind: amount(SECONDS),
     default: 1800,
-    flag: '--idle-timeout <seconds>',
+    flag: both('--idle-timeout <seconds>'),
     help: 'End an agent turn that prints nothing for so long.',
   },
   {
@@ -181,19 +147,19 @@ export const SETTINGS: readonly Setting[] = [
   {
     key: 'maxCost',
     kind: amount({ min: 0, unit: 'dollars' }),
-    flag: '--max-cost <usd>',
+    flag: both('--max-cost <usd>'),
     help: 'Stop when the run has cost this much.',
   },
   {
     key: 'maxTokens',
     kind: integer({ min: 1 }),
-    flag: '--max-tokens <n>',
+    flag: both('--max-tokens <n>'),
     help: 'Stop when the run has used this many tokens.',
   },
   {
     key: 'maxTime',
     kind: amount({ min: 0, unit: 'seconds' }),
-    flag: '--max-time <seconds>',
+    flag: both('--max-time <seconds>'),
     help: 'Stop after this much time.',
   },
   {
@@ -203,15 +169,91 @@ export const SETTINGS: readonly Setting[] = [
     help: 'Give up after this many failed agent turns in a row.',
   },
   {
+    key: 'stuckAfter',
+    kind: integer({ min: 0 }),
+    defaults: { run: 0, loop: 3 },
+    flag: both('--stuck-after <n>'),
+    help: 'After the same failure so many times without a change the agent is told; once more, and the run stops. 0: never.',
+  },
+  {
     key: 'prices',
     kind: named(price),
     default: {},
     help: 'Prices by model name (or its beginning, or *), for agents that report tokens only.',
   },
   { key: 'scm', kind: scm, help: 'Source control tasks after every iteration whose guardrails pass.' },
+  {
+    key: 'completionTag',
+    kind: text(),
+    default: 'COMPLETE',
+    flag: { loop: '--completion-tag <text>' },
+    help: 'What the agent says between <promise> tags when it is done.',
+  },
+  {
+    key: 'checks',
+    kind: list(text()),
+    default: [],
+    flag: { loop: '--check <cmd>…' },
+    help: 'A command that must pass; give it again for more. Exit code 0 passes.',
+  },
+  {
+    key: 'checkTimeout',
+    kind: amount(SECONDS),
+    default: 120,
+    flag: { loop: '--check-timeout <seconds>' },
+    help: 'End a check that runs longer, with everything it started.',
+  },
+  {
+    key: 'checkParallel',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--check-parallel' },
+    help: 'Run the checks at the same time instead of one after the other.',
+  },
+  {
+    key: 'checkRetries',
+    kind: integer({ min: 0, max: 10 }),
+    default: 0,
+    flag: { loop: '--check-retries <n>' },
+    help: 'Run a failed check again up to so many times; one that then passes counts, and the flake is told.',
+  },
+  {
+    key: 'baseline',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--baseline' },
+    help: 'Run the checks before the first iteration and tell the agent which were red already.',
+  },
+  {
+    key: 'baselineUngated',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--baseline-ungated' },
+    help: 'With --baseline: a check that was red before need not pass.',
+  },
+  {
+    key: 'protect',
+    kind: list(text()),
+    default: [],
+    flag: { loop: '--protect <glob>…' },
+    help: 'Files the agent must not change, such as test/**; what it changes there is undone before the checks run.',
+  },
+  {
+    key: 'protectNew',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--protect-new' },
+    help: 'New files under a protected path count as changes too; they are moved aside.',
+  },
 ];
 
-export function defaultSettings(): Settings {
-  const rows = SETTINGS.filter(row => row.default !== undefined).map(row => [row.key, row.default]);
+export function defaultOf(row: Setting, command: SettingsCommand): unknown {
+  return row.defaults?.[command] ?? row.default;
+}
+
+export function defaultSettings(command: SettingsCommand): Settings {
+  const rows = SETTINGS.map(row => [row.key, defaultOf(row, command)]).filter(
+    ([, value]) => value !== undefined,
+  );
   return Object.fromEntries(rows) as Settings;
 }

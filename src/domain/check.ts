@@ -21,6 +21,10 @@ export interface CheckResult {
   readonly failAction: FailAction;
   readonly hint?: string;
   readonly passed: boolean;
+  /** Red before the first iteration and excused for it: told, but it does not gate. */
+  readonly ungated?: true;
+  /** It failed first and passed when it was run again: how often it failed. */
+  readonly flaked?: number;
   /** 128 + n when signal n ended it, 127 when there is no such command. */
   readonly exitCode: number;
   readonly timedOut: boolean;
@@ -31,6 +35,11 @@ export interface CheckResult {
   readonly outputCut: boolean;
   /** Where the whole output is, relative to the project. */
   readonly logFile: string;
+}
+
+/** Every check that gates is green. */
+export function isGreen(checks: readonly CheckResult[]): boolean {
+  return checks.every(check => check.passed || check.ungated);
 }
 
 /** A file-name-safe short form of a command: `./mvnw clean install -T 2C` → `mvnw_clean_install_T_2C`. */

@@ -3,6 +3,8 @@
  * Two rules: `response` (lenient, `ralph run`) and `promise` (exact, everything else). Memory is bounded.
  */
 
+import { createTagScanner, type Tag, type TagScanner } from './tags.ts';
+
 export interface CompletionRule {
   readonly kind: 'response' | 'promise';
   /** What must stand between the tags. */
@@ -23,11 +25,8 @@ export type Claim =
 
 export const NO_CLAIM: Claim = { found: false };
 
-export interface ClaimScanner {
-  /** More of the agent's own words, continuing where the last piece ended. */
-  feed(text: string): void;
-  /** A message has ended: a tag does not go on in the next one. */
-  boundary(): void;
+export interface ClaimScanner extends TagScanner {
+  /** What has been claimed, when the turn is over. */
   claim(): Claim;
 }
 
@@ -42,70 +41,38 @@ export function firstTag(kind: CompletionRule['kind'], text: string): string | u
   return found?.[1]?.trim();
 }
 
-const MAX_TAG_CHARS = 65_536;
+/** The agent's honest way out: why it cannot go on. */
+export const BLOCKED_TAG = 'blocked';
 
 export function createClaimScanner(rule: CompletionRule): ClaimScanner {
   const decide = rule.kind === 'response' ? responseDecision(rule) : promiseDecision(rule);
-  const open = `<${rule.kind}>`;
-  const close = `</${rule.kind}>`;
-  let pending = '';
   let claim: Claim = NO_CLAIM;
-  let settled = false;
-
-  const note = (next: Claim) => {
-    if (next.found || rule.kind === 'response') settled = true;
-    if (next.found || !claim.found) claim = next;
-  };
-
-  /** Reads every whole tag in `pending` and keeps only what may still become one. */
-  const read = (final: boolean) => {
-    let lower = pending.toLowerCase();
-    while (!settled) {
-      const end = lower.indexOf(close);
-      if (end === -1) break;
-      const after = end + close.length;
-      if (after === pending.length && !final) break; // the next character decides whether it is quoted
-      const start = lower.lastIndexOf(open, end);
-      if (start !== -1) note(decide(pending, start, after));
-      pending = pending.slice(after - 1);
-      lower = lower.slice(after - 1);
-    }
-    const start = lower.lastIndexOf(open);
-    if (final && start !== -1 && !settled && !claim.found) claim = { found: false, nearMiss: 'unclosed' };
-    pending = final || settled ? '' : keep(pending, start, open.length);
-  };
-
-  return {
-    feed(text) {
-      if (settled || text === '') return;
-      pending += text;
-      if (pending.includes('<')) read(false);
-      else pending = pending.slice(-1);
+  const scanner = createTagScanner(rule.kind, {
+    found(tag) {
+      const next = decide(tag);
+      if (next.found || !claim.found) claim = next;
+      // Of responses the first one counts, of promises the first right one.
+      return next.found || rule.kind === 'response' ? 'enough' : undefined;
     },
-    boundary: () => read(true),
+    unclosed() {
+      if (!claim.found) claim = { found: false, nearMiss: 'unclosed' };
+    },
+  });
+  return {
+    ...scanner,
     claim() {
-      if (pending !== '') read(true);
+      scanner.boundary();
       return claim;
     },
   };
 }
 
-/** What of the unread text may still become a tag: an open one, or the beginning of one at the very end. */
-function keep(pending: string, open: number, openLength: number): string {
-  if (open !== -1) {
-    return pending.length - open > MAX_TAG_CHARS ? '' : pending.slice(Math.max(0, open - 1));
-  }
-  const bracket = pending.lastIndexOf('<');
-  const from = pending.length - bracket < openLength ? bracket : pending.length;
-  return pending.slice(Math.max(0, from - 1));
-}
-
-type Decide = (text: string, start: number, end: number) => Claim;
+type Decide = (tag: Tag) => Claim;
 
 function responseDecision(rule: CompletionRule): Decide {
   const wanted = rule.text.trim().toLowerCase();
-  return (text, start, end) => {
-    const said = text.slice(start + '<response>'.length, end - '</response>'.length).trim();
+  return ({ content }) => {
+    const said = content.trim();
     if (said.toLowerCase() === wanted) return { found: true };
     return { found: false, nearMiss: 'other-text', said: said.slice(0, 200) };
   };
@@ -114,19 +81,15 @@ function responseDecision(rule: CompletionRule): Decide {
 function promiseDecision(rule: CompletionRule): Decide {
   const marker = markerOf(rule);
   const squeeze = (text: string) => text.replace(/\s+/g, ' ').trim();
-  return (text, start, end) => {
-    const whole = text.slice(start, end);
-    const said = whole.slice('<promise>'.length, -'</promise>'.length);
-    if (whole === marker) {
-      const quoted = text[start - 1] === '`' && text[end] === '`';
-      return quoted ? { found: false, nearMiss: 'quoted', said } : { found: true };
-    }
+  return ({ whole, content, quoted }) => {
+    if (whole === marker)
+      return quoted ? { found: false, nearMiss: 'quoted', said: content } : { found: true };
     const nearMiss =
-      squeeze(said) === squeeze(rule.text)
+      squeeze(content) === squeeze(rule.text)
         ? 'spaces'
         : whole.toLowerCase() === marker.toLowerCase()
           ? 'case'
           : 'other-text';
-    return { found: false, nearMiss, said: said.slice(0, 200) };
+    return { found: false, nearMiss, said: content.slice(0, 200) };
   };
 }

@@ -2,7 +2,7 @@
 import type { AgentEvent } from './agent-event.ts';
 import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
-import type { TurnOutcome } from './evidence.ts';
+import type { TurnOutcome, Violation } from './evidence.ts';
 import type { LoopResult } from './result.ts';
 import type { Usage } from './usage.ts';
 import type { Verdict } from './verdict.ts';
@@ -46,6 +46,8 @@ export type RunEvent =
     }
   | { readonly type: 'check-started'; readonly index: number; readonly command: string }
   | { readonly type: 'check-ended'; readonly result: CheckResult }
+  /** The agent changed something that is not its to change. */
+  | { readonly type: 'violation'; readonly violation: Violation }
   | { readonly type: 'scm'; readonly task: string; readonly outcome: ScmOutcome; readonly detail: string }
   | {
       readonly type: 'iteration-ended';

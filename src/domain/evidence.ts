@@ -30,6 +30,8 @@ export interface Spent {
   readonly iterations: number;
   /** Turns in a row that failed. */
   readonly failures: number;
+  /** Tool calls since the run began; null: this agent does not tell. */
+  readonly toolCalls: number | null;
   readonly usage: Usage;
   /** Seconds since the run began. */
   readonly elapsed: number;
@@ -38,7 +40,13 @@ export interface Spent {
 export interface Evidence {
   readonly outcome: TurnOutcome;
   readonly claim: Claim;
+  /** Why the agent says that it cannot go on. */
+  readonly blocked?: string;
   readonly checks: readonly CheckResult[];
   readonly violations: readonly Violation[];
+  /** Whether the files differ from what they were when the run began; null: not looked at. */
+  readonly treeChanged: boolean | null;
+  /** How many turns in a row have now failed in the same way without changing a file, this one included. */
+  readonly repeats: number;
   readonly spent: Spent;
 }

@@ -1,5 +1,6 @@
 /** The sentences the agent is told, and how `ralph run` puts them round the user's prompt. */
 import type { CheckResult } from './check.ts';
+import type { NearMiss } from './completion.ts';
 import type { EndedBy } from './evidence.ts';
 import type { Feedback } from './verdict.ts';
 
@@ -26,6 +27,42 @@ const ENDED_SENTENCES: Record<EndedBy, string> = {
   interrupt: 'Your last turn was interrupted.',
 };
 
+const NEAR_MISS_SENTENCES: Record<NearMiss, string> = {
+  'other-text': 'Your completion tag held something else',
+  case: 'Your completion tag was in the wrong case',
+  spaces: 'Your completion tag had the wrong spaces in it',
+  unclosed: 'You opened the completion tag and did not close it',
+  quoted: 'You only quoted the completion tag, in backticks',
+};
+
+/** One item of feedback as a sentence to the agent; a red check has its own section and none here. */
+export function feedbackSentence(feedback: Feedback, marker: string): string | undefined {
+  switch (feedback.kind) {
+    case 'check-failed':
+      return undefined;
+    case 'violation': {
+      const undone = feedback.violation.restored ? 'It has been undone.' : 'Undo it.';
+      return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
+    }
+    case 'turn-ended':
+      return ENDED_SENTENCES[feedback.by];
+    case 'turn-failed':
+      return `Your last turn broke off: ${feedback.trouble.message}`;
+    case 'near-miss':
+      return `${NEAR_MISS_SENTENCES[feedback.nearMiss]}. Write it exactly so when you are done: ${marker}`;
+    case 'claim-missing':
+      return `Every check passes, but you did not say that you are done. If the whole task is complete, say ${marker}; if not, go on.`;
+    case 'claim-unproven':
+      return 'You said that you were done, but the checks below fail. That claim was not accepted.';
+    case 'no-work':
+      return 'You said that you were done, but called no tool and changed no file. Do the work first.';
+    case 'stuck':
+      return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
+    default:
+      return feedback satisfies never;
+  }
+}
+
 /**
  * The prompt of the next iteration: failures that ask for it before the base, behind it, or instead of it.
  * Several of a kind keep their order, and none is lost.
@@ -36,8 +73,7 @@ export function withFeedback(base: string, feedback: readonly Feedback[]): strin
   const behind: string[] = [];
   for (const item of feedback) {
     if (item.kind === 'turn-ended') behind.push(ENDED_SENTENCES[item.by]);
-    if (item.kind === 'violation')
-      behind.push(`You changed something that is not yours to change: ${item.violation.what}.`);
+    if (item.kind === 'stuck') behind.push(feedbackSentence(item, '') ?? '');
     if (item.kind !== 'check-failed') continue;
     const target = { PREPEND: before, REPLACE: instead, APPEND: behind }[item.check.failAction];
     target.push(guardrailFailure(item.check));

@@ -13,6 +13,8 @@ export interface Limits {
   readonly maxTime?: number;
   /** Failed turns in a row before the run gives up. */
   readonly maxFailures: number;
+  /** The same failure so many times without a change: the agent is told; once more, and the run stops. 0: never. */
+  readonly stuckAfter: number;
 }
 
 export interface Spending {
@@ -26,6 +28,7 @@ export function spentLimit(limits: Limits, evidence: Evidence): Spending | undef
     failureLimit(limits, evidence) ??
     budgetLimit(limits, evidence.spent) ??
     timeLimit(limits, evidence) ??
+    stuckLimit(limits, evidence) ??
     iterationLimit(limits, evidence.spent)
   );
 }
@@ -84,6 +87,18 @@ function timeLimit({ maxTime }: Limits, { outcome, spent }: Evidence): Spending 
     return { reason: 'timeout', detail: `${Math.round(spent.elapsed)} s of ${maxTime} s have passed.` };
   }
   return undefined;
+}
+
+export function isStuck({ stuckAfter }: Limits, { repeats }: Evidence): boolean {
+  return stuckAfter > 0 && repeats >= stuckAfter;
+}
+
+function stuckLimit({ stuckAfter }: Limits, { repeats }: Evidence): Spending | undefined {
+  if (stuckAfter === 0 || repeats <= stuckAfter) return undefined;
+  return {
+    reason: 'stuck',
+    detail: `${repeats} iterations in a row failed in the same way and changed nothing.`,
+  };
 }
 
 function iterationLimit({ maxIterations }: Limits, { iterations }: Spent): Spending | undefined {

@@ -8,6 +8,10 @@ export interface Problem {
   readonly mend?: string;
 }
 
+export function isProblem(value: unknown): value is Problem {
+  return typeof value === 'object' && value !== null && 'where' in value && 'what' in value;
+}
+
 export function formatProblem(problem: Problem): string {
   const mend = problem.mend ? ` (${problem.mend})` : '';
   return `${problem.where}: ${problem.what}${mend}`;

@@ -8,6 +8,10 @@ export interface CheckSummary {
   readonly exitCode: number;
   readonly duration: number;
   readonly output: string;
+  /** How often it failed before it passed. */
+  readonly flaked?: number;
+  /** It was red before the first iteration and does not gate. */
+  readonly ungated?: true;
 }
 
 export interface IterationResult {

@@ -1,9 +1,9 @@
 /** Every way a run can end. Each has one sentence and one exit code; add one here and the compiler lists the rest. */
 
+export type SuccessReason = 'promise_accepted' | 'all_checks_passed' | 'all_stories_approved';
+
 export type StopReason =
-  | 'promise_accepted'
-  | 'all_checks_passed'
-  | 'all_stories_approved'
+  | SuccessReason
   | 'max_iterations'
   | 'budget_exhausted'
   | 'timeout'

@@ -1,12 +1,15 @@
 /** Folds an agent's events into what one turn came to. Bounded memory, whatever the stream does. */
 import type { AgentEvent } from './agent-event.ts';
-import { type Claim, type CompletionRule, createClaimScanner } from './completion.ts';
+import { BLOCKED_TAG, type Claim, type CompletionRule, createClaimScanner } from './completion.ts';
+import { createTagScanner } from './tags.ts';
 import type { Trouble } from './trouble.ts';
 import type { PriceTable, Usage } from './usage.ts';
 import { createUsageFold } from './usage-fold.ts';
 
 export interface Turn {
   readonly claim: Claim;
+  /** Why the agent says that it cannot go on. */
+  readonly blocked?: string;
   /** The last message in the agent's own words, its end if it is long. */
   readonly lastWords: string;
   readonly toolCalls: number;
@@ -32,6 +35,7 @@ export interface TurnFold {
 }
 
 const MAX_WORDS = 65_536;
+const MAX_REASON = 2_000;
 
 export interface TurnFoldOptions {
   readonly rule: CompletionRule;
@@ -96,6 +100,7 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
     claim: words.claim(),
     lastWords: words.last(),
     usage: usage.total(model),
+    ...(words.blocked() !== undefined && { blocked: words.blocked() ?? '' }),
     ...(result && { result }),
     ...(trouble && { trouble }),
     ...(sessionId !== undefined && { sessionId }),
@@ -106,7 +111,19 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
 
 /** The agent's own words: searched for the claim, and the last message of them kept. */
 function createWords(rule: CompletionRule) {
-  const scanner = createClaimScanner(rule);
+  const claims = createClaimScanner(rule);
+  let blocked: string | undefined;
+  const blocks = createTagScanner(BLOCKED_TAG, {
+    found({ content, quoted }) {
+      if (quoted || content.trim() === '') return undefined;
+      blocked = content.trim().slice(0, MAX_REASON);
+      return 'enough';
+    },
+  });
+  const boundary = () => {
+    claims.boundary();
+    blocks.boundary();
+  };
   let words = '';
   let fresh = true;
   let message: string | undefined;
@@ -117,22 +134,24 @@ function createWords(rule: CompletionRule) {
       const continues = event.delta === true && event.message === message && !fresh;
       const sameMessage = continues || (event.message !== undefined && event.message === message);
       if (!continues) {
-        scanner.boundary();
+        boundary();
         words = sameMessage && words !== '' ? `${words}\n` : '';
       }
       message = event.message;
       fresh = false;
       spoken = true;
-      scanner.feed(event.text);
+      claims.feed(event.text);
+      blocks.feed(event.text);
       words = (words + event.text).slice(-MAX_WORDS);
       return !sameMessage;
     },
     endMessage(): void {
-      scanner.boundary();
+      boundary();
       fresh = true;
     },
     any: () => spoken,
-    claim: () => scanner.claim(),
+    claim: () => claims.claim(),
+    blocked: () => blocked,
     last: () => words,
   };
 }

@@ -1,21 +1,26 @@
 /**
  * The heart: an agent's turn has ended. Is it done, may it go on, and what should it be told?
  *
- * The order is law: completion with proof → integrity → limits → continue.
+ * The order is law: completion with proof → integrity → limits → continue. What was changed and is not the agent's to
+ * change voids the proof and heads the feedback; what it says of being blocked comes before the limits.
  * Limits come last, so work finished on the last allowed iteration is finished. A claim without proof never
  * ends a run. The verdict does not depend on the order in which the evidence came in.
  */
-import type { CheckResult } from './check.ts';
+import { type CheckResult, isGreen } from './check.ts';
 import type { CompletionRule, NearMiss } from './completion.ts';
 import type { EndedBy, Evidence, Violation } from './evidence.ts';
-import { type Limits, spentLimit } from './limits.ts';
-import type { StopReason } from './stop-reason.ts';
+import { isStuck, type Limits, spentLimit } from './limits.ts';
+import type { StopReason, SuccessReason } from './stop-reason.ts';
 import type { Trouble } from './trouble.ts';
 
 /** What `judge` needs to know of a run: what counts as done, and how far it may go. */
 export interface Run {
   readonly rule: CompletionRule;
   readonly limits: Limits;
+  /** What to call it when it is done. */
+  readonly success: SuccessReason;
+  /** A claim counts only from an agent that called a tool or changed a file since the run began. */
+  readonly needsWork: boolean;
 }
 
 /** Something the agent should be told before its next turn. */
@@ -23,6 +28,14 @@ export type Feedback =
   | { readonly kind: 'check-failed'; readonly check: CheckResult }
   | { readonly kind: 'violation'; readonly violation: Violation }
   | { readonly kind: 'near-miss'; readonly nearMiss: NearMiss; readonly said?: string }
+  /** Every check is green and the agent has not said that it is done. */
+  | { readonly kind: 'claim-missing' }
+  /** It says that it is done, and a check is red. */
+  | { readonly kind: 'claim-unproven' }
+  /** It says that it is done, and has done nothing. */
+  | { readonly kind: 'no-work' }
+  /** The same failure again and again, and no file has changed. */
+  | { readonly kind: 'stuck'; readonly repeats: number }
   | { readonly kind: 'turn-ended'; readonly by: EndedBy }
   | { readonly kind: 'turn-failed'; readonly trouble: Trouble };
 
@@ -31,24 +44,33 @@ export type Verdict =
   | { readonly kind: 'continue'; readonly feedback: readonly Feedback[] };
 
 export function judge(run: Run, evidence: Evidence): Verdict {
-  if (isProven(evidence)) return { kind: 'stop', reason: 'promise_accepted' };
+  if (isProven(run, evidence)) return { kind: 'stop', reason: run.success };
+  if (evidence.blocked !== undefined) return { kind: 'stop', reason: 'blocked', detail: evidence.blocked };
   const spent = spentLimit(run.limits, evidence);
   if (spent) return { kind: 'stop', reason: spent.reason, detail: spent.detail };
-  return { kind: 'continue', feedback: feedbackOn(evidence) };
+  return { kind: 'continue', feedback: feedbackOn(run, evidence) };
 }
 
 /** Done means: the agent says so in a turn that did not fail, every check is green, and what they rest on is intact. */
-function isProven({ claim, outcome, checks, violations }: Evidence): boolean {
+function isProven(run: Run, evidence: Evidence): boolean {
+  const { claim, outcome, checks, violations } = evidence;
   return (
     claim.found &&
     outcome.kind !== 'failed' &&
-    checks.every(check => check.passed) &&
-    violations.every(violation => violation.restored)
+    isGreen(checks) &&
+    violations.every(violation => violation.restored) &&
+    !isIdle(run, evidence)
   );
 }
 
+/** No tool called and no file changed since the run began. What nobody tells us is not held against the agent. */
+function isIdle({ needsWork }: Run, { spent, treeChanged }: Evidence): boolean {
+  return needsWork && !spent.toolCalls && treeChanged === false;
+}
+
 /** Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */
-function feedbackOn({ violations, outcome, checks, claim }: Evidence): readonly Feedback[] {
+function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
+  const { violations, outcome, checks } = evidence;
   const feedback: Feedback[] = [];
   for (const violation of [...violations].sort((a, b) => (a.what < b.what ? -1 : a.what > b.what ? 1 : 0))) {
     feedback.push({ kind: 'violation', violation });
@@ -56,11 +78,22 @@ function feedbackOn({ violations, outcome, checks, claim }: Evidence): readonly 
   if (outcome.kind === 'ended') feedback.push({ kind: 'turn-ended', by: outcome.by });
   if (outcome.kind === 'failed') feedback.push({ kind: 'turn-failed', trouble: outcome.trouble });
   for (const check of [...checks].sort((a, b) => a.index - b.index)) {
-    if (!check.passed) feedback.push({ kind: 'check-failed', check });
+    if (!check.passed && !check.ungated) feedback.push({ kind: 'check-failed', check });
   }
-  if (!claim.found && claim.nearMiss) {
-    const { nearMiss, said } = claim;
-    feedback.push({ kind: 'near-miss', nearMiss, ...(said !== undefined && { said }) });
-  }
+  feedback.push(...claimFeedback(run, evidence));
+  if (isStuck(run.limits, evidence)) feedback.push({ kind: 'stuck', repeats: evidence.repeats });
   return feedback;
+}
+
+function claimFeedback(run: Run, evidence: Evidence): readonly Feedback[] {
+  const { claim, checks } = evidence;
+  if (claim.found) {
+    if (!isGreen(checks)) return [{ kind: 'claim-unproven' }];
+    return isIdle(run, evidence) ? [{ kind: 'no-work' }] : [];
+  }
+  if (claim.nearMiss) {
+    const { nearMiss, said } = claim;
+    return [{ kind: 'near-miss', nearMiss, ...(said !== undefined && { said }) }];
+  }
+  return isGreen(checks) ? [{ kind: 'claim-missing' }] : [];
 }

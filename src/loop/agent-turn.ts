@@ -1,7 +1,8 @@
 /** One turn of the chosen agent, with its limits kept from inside and its events told. */
 import type { AgentInvocation, AgentRequest } from '../agents/agent.ts';
 import { type TurnReport, type TurnRequest, takeTurn } from '../agents/invoke.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -9,6 +10,7 @@ import { redactWords } from '../domain/secrets.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { ChosenAgent } from './choose-agent.ts';
+import { takeFunctionTurn } from './function-agent.ts';
 
 /** Who works, where, and who is told. */
 export interface TurnWorld {
@@ -27,6 +29,7 @@ export type OneTurn = Pick<
   'prompt' | 'rule' | 'mode' | 'rawFile' | 'errorFile' | 'deadlines' | 'overBudget'
 > & {
   readonly purpose: 'work' | 'commit-message';
+  readonly iteration: number;
 };
 
 export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnReport> {
@@ -42,22 +45,25 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     promptHead: prompt.slice(0, 200),
   });
   const began = clock.ticks();
-  const report = await takeTurn(
-    {
-      ...request,
-      ...turn,
-      adapter: agent.adapter,
-      cwd,
-      env,
-      prices: agent.prices,
-      idleTimeout: settings.idleTimeout * 1000,
-      lingerTimeout: settings.lingerTimeout * 1000,
-      abort,
-      onEvent: event => emit({ type: 'agent', event }),
-      onNotice: text => emit({ type: 'notice', level: 'warning', text }),
-    },
-    invocation,
-  );
+  const onEvent = (event: AgentEvent) => emit({ type: 'agent', event });
+  const report = agent.function
+    ? await takeFunctionTurn(agent.function, { ...turn, cwd, abort, onEvent })
+    : await takeTurn(
+        {
+          ...request,
+          ...turn,
+          adapter: agent.adapter,
+          cwd,
+          env,
+          prices: agent.prices,
+          idleTimeout: settings.idleTimeout * 1000,
+          lingerTimeout: settings.lingerTimeout * 1000,
+          abort,
+          onEvent,
+          onNotice: text => emit({ type: 'notice', level: 'warning', text }),
+        },
+        invocation,
+      );
   const { turn: done, outcome } = report;
   const tools =
     agent.adapter.reports.toolCalls && turn.mode === 'stream' ? done : { toolCalls: null, toolErrors: null };

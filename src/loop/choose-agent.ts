@@ -3,10 +3,11 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, resolve } from 'node:path';
 import type { AgentAdapter } from '../agents/agent.ts';
 import { ADAPTERS, findAdapter, PREFERRED } from '../agents/registry.ts';
-import type { AgentSettings, Settings } from '../config/settings.ts';
-import { closest, type Problem } from '../domain/problem.ts';
+import type { AgentSettings, Settings } from '../config/settings-shape.ts';
+import { closest, isProblem, type Problem } from '../domain/problem.ts';
 import type { PriceTable } from '../domain/usage.ts';
 import { splitWords } from '../platform/shell.ts';
+import type { FunctionAgent } from './function-agent.ts';
 
 export interface ChosenAgent {
   readonly adapter: AgentAdapter;
@@ -20,6 +21,8 @@ export interface ChosenAgent {
   readonly prices: PriceTable;
   /** In one sentence, for the user. */
   readonly why: string;
+  /** It is no command but a function. */
+  readonly function?: FunctionAgent;
 }
 
 export interface ChoiceWorld {
@@ -62,7 +65,10 @@ function byName(
   world: ChoiceWorld,
 ): ChosenAgent | Problem {
   const own = Object.hasOwn(settings.agents, name) ? settings.agents[name] : undefined;
-  if (own) return choose({ command: name, ...own }, settings, `it is ${name} of the settings`, world);
+  if (own) {
+    const chosen = choose({ command: name, ...own }, settings, `it is ${name} of the settings`, world);
+    return isProblem(chosen) ? chosen : { ...chosen, name };
+  }
   const configured = fromFiles.agent;
   if (
     typeof configured === 'object' &&
@@ -73,7 +79,7 @@ function byName(
     return choose(configured as AgentSettings, settings, 'it was asked for', world);
   }
   const chosen = choose({ command: name }, settings, 'it was asked for', world);
-  if (!('where' in chosen)) return chosen;
+  if (!isProblem(chosen)) return chosen;
   const near = closest(name, [...Object.keys(settings.agents), ...ADAPTERS.map(adapter => adapter.name)]);
   return near && near !== name ? { ...chosen, mend: `did you mean ${near}?` } : chosen;
 }

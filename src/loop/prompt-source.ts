@@ -8,13 +8,13 @@ export interface PromptSource {
   read(): string | Problem;
 }
 
-export interface PromptFlags {
-  readonly prompt?: string;
-  readonly promptFile?: string;
-}
-
 /** Exactly one of the two, and something in it. */
-export function promptSource({ prompt, promptFile }: PromptFlags, cwd: string): PromptSource | Problem {
+export function promptSource(
+  options: Readonly<Record<string, unknown>>,
+  cwd: string,
+): PromptSource | Problem {
+  const prompt = text(options.prompt);
+  const promptFile = text(options.promptFile);
   if (prompt !== undefined && promptFile !== undefined) {
     return { where: '--prompt, --prompt-file', what: 'only one of the two can be given' };
   }
@@ -34,8 +34,13 @@ export function promptSource({ prompt, promptFile }: PromptFlags, cwd: string): 
   return typeof first === 'string' ? source : first;
 }
 
-function readPrompt(name: string, path: string): string | Problem {
-  const where = `prompt file ${name}`;
+function text(option: unknown): string | undefined {
+  return typeof option === 'string' ? option : undefined;
+}
+
+/** The text of a file that must be there and hold something. */
+export function readPrompt(name: string, path: string, what = 'prompt file'): string | Problem {
+  const where = `${what} ${name}`;
   try {
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
     return text.trim() === '' ? { where, what: 'it is empty' } : text;

@@ -1,65 +1,58 @@
 /** The plan of `ralph run`: a prompt, guardrails, and source control when they pass. */
-import type { TurnReport } from '../agents/invoke.ts';
 import { runChecks } from '../checks/run-checks.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings-shape.ts';
 import type { Check } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
-import { budgetSpent, type Limits } from '../domain/limits.ts';
-import { COMMIT_PROMPT, runPrompt } from '../domain/prompt.ts';
-import { addUsage, type Usage } from '../domain/usage.ts';
-import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
-import type { ProjectPaths, RunPaths } from '../store/paths.ts';
-import { runScmTasks } from '../workspace/scm.ts';
-import { deadlines, oneTurn } from './agent-turn.ts';
-import type { ChosenAgent } from './choose-agent.ts';
-import type { LoopPlan, LoopWorld } from './loop.ts';
+import { runPrompt } from '../domain/prompt.ts';
+import type { Feedback } from '../domain/verdict.ts';
+import { linkOver } from '../platform/files.ts';
+import { createTreeWatch } from '../workspace/tree-watch.ts';
+import type { LoopPlan } from './loop.ts';
+import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
-import type { Tally } from './tally.ts';
 
-export interface RunParts {
-  readonly settings: Settings;
-  readonly agent: ChosenAgent;
+export interface RunParts extends PlanParts {
   readonly source: PromptSource;
-  readonly project: ProjectPaths;
-  readonly paths: RunPaths;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Ends what runs, at once. */
-  readonly abort: AbortSignal;
+  readonly notices: readonly string[];
 }
 
-type World = Pick<LoopWorld, 'cwd' | 'clock' | 'emit' | 'stopping'>;
-
-export function runPlan(parts: RunParts, world: World): LoopPlan {
-  const { settings, agent, source, project } = parts;
+export function runPlan(parts: RunParts): LoopPlan {
+  const { settings, agent, source, project, cwd, env } = parts;
   const rule = completionRule(settings);
   const limits = limitsOf(settings);
   const checks = checksOf(settings);
+  const tree = createTreeWatch({ cwd, env, on: settings.stuckAfter > 0 });
   return {
     command: 'run',
-    run: { rule, limits },
+    run: { rule, limits, success: 'promise_accepted', needsWork: false },
     agent,
     checks,
-    prompt(iteration, feedback) {
+    notices: parts.notices,
+    prepare: tree.start,
+    async prompt(iteration, feedback) {
       const base = source.read();
-      if (typeof base !== 'string') return base;
-      return firstPrompt(settings, base, iteration, feedback);
+      return typeof base === 'string' ? promptOf(settings, base, iteration, feedback) : base;
     },
-    turn: (iteration, prompt, tally) => workTurn(parts, world, { iteration, prompt, tally, rule, limits }),
+    turn: (iteration, prompt, tally) => workTurn(parts, { iteration, prompt, tally, rule, limits }),
+    guard: async () => [],
     check: iteration =>
       runChecks({
+        ...parts,
         checks,
-        iteration,
-        project,
         paths: parts.paths.iteration(iteration),
-        cwd: world.cwd,
-        env: parts.env,
-        outputChars: settings.outputTruncateChars,
-        clock: world.clock,
-        emit: world.emit,
-        stopping: world.stopping,
-        abort: parts.abort,
+        root: project.root,
+        publish(log, slug) {
+          const published = project.guardrailLog(iteration, slug);
+          linkOver(log, published);
+          return published;
+        },
+        excerpt: { chars: settings.outputTruncateChars, from: 'head' },
+        parallel: false,
+        retries: 0,
       }),
-    keep: iteration => keepWork(parts, world, iteration, rule),
+    tree: tree.look,
+    keep: iteration => keepWork(parts, iteration, rule),
+    note() {},
   };
 }
 
@@ -67,11 +60,11 @@ export function completionRule(settings: Settings): CompletionRule {
   return { kind: 'response', text: settings.completionResponse };
 }
 
-export function firstPrompt(
+export function promptOf(
   settings: Settings,
   base: string,
-  iteration = 1,
-  feedback: Parameters<LoopPlan['prompt']>[1] = [],
+  iteration: number,
+  feedback: readonly Feedback[],
 ): string {
   return runPrompt({
     base,
@@ -82,16 +75,6 @@ export function firstPrompt(
   });
 }
 
-function limitsOf({ maximumIterations, maxCost, maxTokens, maxTime, maxFailures }: Settings): Limits {
-  return {
-    maxIterations: maximumIterations,
-    ...(maxCost !== undefined && { maxCost }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(maxTime !== undefined && { maxTime }),
-    maxFailures,
-  };
-}
-
 function checksOf({ guardrails, guardrailTimeout }: Settings): readonly Check[] {
   return guardrails.map(({ command, failAction = 'APPEND', hint, timeout = guardrailTimeout }) => ({
     command,
@@ -99,78 +82,4 @@ function checksOf({ guardrails, guardrailTimeout }: Settings): readonly Check[] 
     timeout,
     ...(hint && { hint }),
   }));
-}
-
-interface Work {
-  readonly iteration: number;
-  readonly prompt: string;
-  readonly tally: Tally;
-  readonly rule: CompletionRule;
-  readonly limits: Limits;
-}
-
-async function workTurn(
-  parts: RunParts,
-  world: World,
-  { iteration, prompt, tally, rule, limits }: Work,
-): Promise<TurnReport> {
-  const { settings, project } = parts;
-  const paths = parts.paths.iteration(iteration);
-  ensureFolder(paths.folder);
-  writePrivate(paths.prompt, prompt);
-  linkOver(paths.prompt, project.prompt(iteration));
-  const before = tally.spent();
-  return oneTurn(
-    { ...parts, ...world },
-    {
-      purpose: 'work',
-      prompt,
-      rule,
-      mode: settings.streamAgentOutput ? 'stream' : 'text',
-      rawFile: paths.agent,
-      errorFile: paths.agentErrors,
-      deadlines: deadlines(settings, before.elapsed),
-      overBudget: usage => budgetSpent(limits, iteration === 1 ? usage : addUsage(before.usage, usage)),
-    },
-  );
-}
-
-/** Asks for a commit message and runs the tasks. Returns what the asking used up. */
-async function keepWork(
-  parts: RunParts,
-  world: World,
-  iteration: number,
-  rule: CompletionRule,
-): Promise<Usage | undefined> {
-  const { scm } = parts.settings;
-  if (!scm?.command || !scm.tasks?.length) return undefined;
-  const paths = parts.paths.iteration(iteration);
-  let usage: Usage | undefined;
-  const askForMessage = async () => {
-    const { turn, outcome } = await oneTurn(
-      { ...parts, ...world },
-      {
-        purpose: 'commit-message',
-        prompt: COMMIT_PROMPT,
-        rule,
-        mode: 'text',
-        rawFile: `${paths.folder}/commit-message.txt`,
-        errorFile: paths.agentErrors,
-        deadlines: deadlines(parts.settings, 0),
-        overBudget: () => undefined,
-      },
-    );
-    usage = turn.usage;
-    return outcome.kind === 'completed' ? turn.lastWords : undefined;
-  };
-  await runScmTasks({
-    command: scm.command,
-    tasks: scm.tasks,
-    cwd: world.cwd,
-    env: parts.env,
-    abort: parts.abort,
-    emit: world.emit,
-    askForMessage,
-  });
-  return usage;
 }

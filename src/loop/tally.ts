@@ -1,6 +1,6 @@
 /** Adds up what a run has done so far and turns it into its result. */
-import type { CheckResult } from '../domain/check.ts';
-import type { Spent, TurnOutcome } from '../domain/evidence.ts';
+import { type CheckResult, isGreen } from '../domain/check.ts';
+import type { Spent, TurnOutcome, Violation } from '../domain/evidence.ts';
 import type { IterationResult, LoopResult } from '../domain/result.ts';
 import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
 import type { Turn } from '../domain/turn.ts';
@@ -13,6 +13,7 @@ export interface Iteration {
   readonly turn: Turn;
   readonly outcome: TurnOutcome;
   readonly checks: readonly CheckResult[];
+  readonly violations: readonly Violation[];
   /** Whether the agent can tell how many tools it called. */
   readonly countsTools: boolean;
   /** Whether the stop came before all of it was done. */
@@ -22,12 +23,19 @@ export interface Iteration {
 
 export interface Tally {
   /** Counts a turn that has ended; call it once a turn, before `spent`. */
-  count(outcome: TurnOutcome, usage: Usage): void;
+  count(outcome: TurnOutcome, usage: Usage, toolCalls: number | null): void;
   /** A call beside the turns, such as asking for a commit message. One that does not tell its cost is counted as such. */
   extra(usage: Usage): void;
   spent(): Spent;
-  add(iteration: Iteration): void;
-  result(runId: string, stopReason: StopReason, detail: string | undefined): LoopResult;
+  add(iteration: Iteration): IterationResult;
+  result(ending: Ending): LoopResult;
+}
+
+export interface Ending {
+  readonly runId: string;
+  readonly stopReason: StopReason;
+  readonly detail: string | undefined;
+  readonly place: { readonly worktreePath: string; readonly branch: string } | undefined;
 }
 
 export function createTally(clock: Clock): Tally {
@@ -35,6 +43,7 @@ export function createTally(clock: Clock): Tally {
   const iterations: IterationResult[] = [];
   let turns = 0;
   let failures = 0;
+  let toolCalls: number | null = 0;
   let unreported = 0;
   let usage: Usage | undefined;
   const use = (more: Usage) => {
@@ -42,8 +51,9 @@ export function createTally(clock: Clock): Tally {
   };
 
   return {
-    count(outcome, turnUsage) {
+    count(outcome, turnUsage, calls) {
       turns++;
+      toolCalls = calls === null || toolCalls === null ? null : toolCalls + calls;
       failures = outcome.kind === 'failed' ? failures + 1 : 0;
       use(turnUsage);
     },
@@ -54,11 +64,16 @@ export function createTally(clock: Clock): Tally {
     spent: () => ({
       iterations: turns,
       failures,
+      toolCalls,
       usage: usage ?? { costSource: 'unknown' },
       elapsed: secondsSince(clock, began),
     }),
-    add: iteration => void iterations.push(iterationResult(iteration)),
-    result: (runId, stopReason, detail) => ({
+    add(iteration) {
+      const result = iterationResult(iteration);
+      iterations.push(result);
+      return result;
+    },
+    result: ({ runId, stopReason, detail, place }) => ({
       runId,
       success: isSuccess(stopReason),
       stopReason,
@@ -68,8 +83,8 @@ export function createTally(clock: Clock): Tally {
       unreportedCalls: unreported,
       totalTokens: usage?.tokens ?? null,
       totalDuration: secondsSince(clock, began),
-      worktreePath: null,
-      branch: null,
+      worktreePath: place?.worktreePath ?? null,
+      branch: place?.branch ?? null,
     }),
   };
 }
@@ -92,10 +107,12 @@ function iterationResult(iteration: Iteration): IterationResult {
       exitCode: check.exitCode,
       duration: check.duration,
       output: check.output,
+      ...(check.flaked !== undefined && { flaked: check.flaked }),
+      ...(check.ungated && { ungated: check.ungated }),
     })),
-    allChecksPassed: !iteration.cutShort && checks.every(check => check.passed),
+    allChecksPassed: !iteration.cutShort && isGreen(checks),
     completionTagFound: turn.claim.found,
-    violations: [],
+    violations: iteration.violations.map(violation => violation.what),
     error: errorOf(outcome),
   };
 }

@@ -122,6 +122,11 @@ function createRunFormat(style: Style): RunFormat {
         };
       case 'check-ended':
         return { group: 'check', lines: checkLines(style, event.result, command) };
+      case 'violation': {
+        const { what, restored } = event.violation;
+        const words = `Not the agent's to change: ${phrase(what)} (${restored ? 'put back' : 'NOT put back'})`;
+        return { group: 'check', lines: hanging(style, sign(style, 'error'), words) };
+      }
       case 'scm':
         return { group: 'scm', lines: scmLines(style, event) };
       case 'iteration-ended':
@@ -189,7 +194,13 @@ function checkLines(style: Style, result: CheckResult, command: LoopCommand): re
   const name = `${checkNoun(command)} "${phrase(result.command)}"`;
   const took = `(${duration(result.duration)})`;
   if (result.passed) {
-    return hanging(style, sign(style, 'ok'), `${name} passed with exit code ${result.exitCode} ${took}`);
+    const words = `${name} passed with exit code ${result.exitCode} ${took}`;
+    if (result.flaked === undefined) return hanging(style, sign(style, 'ok'), words);
+    return hanging(
+      style,
+      sign(style, 'warning'),
+      `${words}, flaky: it failed ${counted(result.flaked, 'time')} first`,
+    );
   }
   const how = result.timedOut ? 'timed out, exit code' : 'failed with exit code';
   const action = command === 'run' ? `, ${result.failAction}` : '';

@@ -98,6 +98,7 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
       return doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now);
     case 'run-ended':
       return { ...state, on: false };
+    case 'violation':
     case 'scm':
     case 'notice':
       return state;

@@ -60,6 +60,14 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
     }
     case 'near-miss':
       return nearMissPhrase(feedback.nearMiss, feedback.said);
+    case 'claim-missing':
+      return 'the agent has not said that it is done';
+    case 'claim-unproven':
+      return 'the agent says that it is done';
+    case 'no-work':
+      return 'the agent says that it is done and has done nothing';
+    case 'stuck':
+      return `the same failure ${feedback.repeats} times without a change`;
     case 'turn-ended':
       return `the turn was ended by ${endedBy(feedback.by)}`;
     case 'turn-failed':

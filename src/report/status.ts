@@ -1,7 +1,7 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
 import { clip, displayWidth } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
-import { dollars, wholeSeconds } from './numbers.ts';
+import { counted, dollars, wholeSeconds } from './numbers.ts';
 import { type Paint, paint, type Style } from './style.ts';
 
 const COLORS: Record<RunOverview['state'], Paint> = {
@@ -23,6 +23,33 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     const run = runs[index];
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
   });
+}
+
+/** What there is to say of a worktree. */
+export interface WorktreeRow {
+  readonly name: string;
+  /** null: it is on none. */
+  readonly branch: string | null;
+  readonly dirty: boolean;
+  readonly ahead: number;
+  readonly usedBy: number | null;
+}
+
+export function worktreeLines(worktrees: readonly WorktreeRow[], style: Style): readonly string[] {
+  if (worktrees.length === 0) return [];
+  const title = ({ name, branch }: WorktreeRow) => branch ?? `${name} (no branch)`;
+  const width = Math.max(...worktrees.map(row => displayWidth(title(row))));
+  const rows = worktrees.map(row => {
+    const { dirty, ahead, usedBy } = row;
+    const name = title(row);
+    const facts = [
+      ahead === 0 ? 'merged' : `${counted(ahead, 'commit')} to merge`,
+      ...(dirty ? ['changes not committed'] : []),
+      ...(usedBy === null ? [] : [`in use by process ${usedBy}`]),
+    ];
+    return clip(`  ${name}${' '.repeat(width - displayWidth(name))}  ${facts.join(', ')}`, style.width);
+  });
+  return ['', 'Worktrees', ...rows];
 }
 
 function cells(run: RunOverview, now: number): readonly string[] {

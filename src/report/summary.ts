@@ -47,9 +47,11 @@ function checkLines(iterations: readonly IterationResult[], noun: string): reado
   return [`- ${noun}s:`, ...[...last.values()].map(check => `  - ${checkWords(check)}`)];
 }
 
-function checkWords({ name, passed, exitCode, duration: seconds }: CheckSummary): string {
+function checkWords({ name, passed, exitCode, duration: seconds, flaked, ungated }: CheckSummary): string {
   const exit = passed ? '' : `exit code ${exitCode}, `;
-  return `${passed ? 'passed' : 'FAILED'}: \`${phrase(name)}\` (${exit}${duration(seconds)})`;
+  const flaky = flaked === undefined ? '' : ', flaky';
+  const excused = ungated ? ', was red before and does not gate' : '';
+  return `${passed ? 'passed' : 'FAILED'}: \`${phrase(name)}\` (${exit}${duration(seconds)}${flaky}${excused})`;
 }
 
 const MAX_VIOLATIONS = 10;

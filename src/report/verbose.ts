@@ -49,6 +49,7 @@ export function createVerbose(clock: () => number): Verbose {
         return event.level === 'debug' ? [event.text] : [];
       case 'run-ended':
         return [`Run ended: ${event.result.stopReason} (${duration(event.result.totalDuration)})`];
+      case 'violation':
       case 'scm':
         return [];
       default:

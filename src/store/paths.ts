@@ -9,6 +9,12 @@ export interface ProjectPaths {
   readonly settings: string;
   readonly localSettings: string;
   readonly runs: string;
+  /** Worktrees that Ralph made, one folder each, and beside them who works in which. */
+  readonly worktrees: string;
+  worktree(name: string): string;
+  worktreeOwner(name: string): string;
+  /** Seed 004's progress file, of the latest run. */
+  readonly progress: string;
   /** Seed 001's places for what an iteration leaves behind. */
   prompt(iteration: number): string;
   guardrailLog(iteration: number, slug: string): string;
@@ -16,6 +22,7 @@ export interface ProjectPaths {
 
 export function projectPaths(root: string): ProjectPaths {
   const folder = join(root, '.ralph');
+  const worktrees = join(folder, 'worktrees');
   return {
     root,
     folder,
@@ -23,6 +30,10 @@ export function projectPaths(root: string): ProjectPaths {
     settings: join(folder, 'settings.json'),
     localSettings: join(folder, 'settings.local.json'),
     runs: join(folder, 'runs'),
+    worktrees,
+    worktree: name => join(worktrees, name),
+    worktreeOwner: name => join(worktrees, '.owners', `${name}.json`),
+    progress: join(folder, 'ralph-progress.md'),
     prompt: iteration => join(folder, `prompt_${String(iteration).padStart(3, '0')}.txt`),
     guardrailLog: (iteration, slug) => join(folder, `guardrail_${iteration}_${slug}.log`),
   };
@@ -32,6 +43,11 @@ export interface RunPaths {
   readonly folder: string;
   readonly run: string;
   readonly events: string;
+  readonly progress: string;
+  /** There when the user has cancelled the run. */
+  readonly cancelled: string;
+  /** Files that were moved out of the agent's way. */
+  readonly aside: string;
   iteration(iteration: number): IterationPaths;
 }
 
@@ -51,6 +67,9 @@ export function runPaths(runs: string, id: string): RunPaths {
     folder,
     run: join(folder, 'run.json'),
     events: join(folder, 'events.jsonl'),
+    progress: join(folder, 'progress.md'),
+    cancelled: join(folder, 'cancelled'),
+    aside: join(folder, 'aside'),
     iteration: iteration => iterationPaths(join(folder, 'iterations', String(iteration).padStart(4, '0'))),
   };
 }

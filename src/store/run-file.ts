@@ -19,6 +19,9 @@ export interface RunFile {
   readonly config: unknown;
 }
 
+/** In the note that cancels a run: do not let the step finish that it is in. Two signals in a row may arrive as one. */
+export const CANCEL_NOW = 'now';
+
 export interface NewRun {
   readonly command: LoopCommand;
   readonly version: string;

@@ -3,6 +3,7 @@ import { basename } from 'node:path';
 import { firstTag } from '../domain/completion.ts';
 import type { Emit, ScmOutcome } from '../domain/event.ts';
 import { capture } from '../platform/capture.ts';
+import { complaint, lastLine } from '../platform/git.ts';
 
 export interface ScmRound {
   readonly command: string;
@@ -42,7 +43,7 @@ async function commit(round: ScmRound): Promise<TaskResult> {
   if (isGit) {
     // New files are the agent's work too. Ralph's own folder is not; what git ignores stays ignored.
     const added = await scm(round, ['add', '--all', '--', ':/', ':(exclude,top,glob)**/.ralph/**']);
-    if (added.code !== 0) return { outcome: 'failed', detail: whatFailed(added.output, added.code) };
+    if (added.code !== 0) return { outcome: 'failed', detail: complaint(added.output, added.code) };
     const staged = await scm(round, ['diff', '--cached', '--quiet']);
     if (staged.code === 0) return { outcome: 'nothing-to-do', detail: 'nothing to commit' };
   }
@@ -67,7 +68,7 @@ function commitMessage(reply: string | undefined): string | undefined {
 async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskResult> {
   const { code, output } = await scm(round, args);
   if (code === 0) return { outcome: 'done', detail: lastLine(output) };
-  return { outcome: 'failed', detail: whatFailed(output, code) };
+  return { outcome: 'failed', detail: complaint(output, code) };
 }
 
 function scm(round: ScmRound, args: readonly string[]) {
@@ -78,22 +79,4 @@ function scm(round: ScmRound, args: readonly string[]) {
     timeout: TASK_TIMEOUT,
     signal: abort,
   });
-}
-
-/** git explains at length after the line that says what is wrong. */
-function whatFailed(output: string, code: number): string {
-  const telling = output
-    .split('\n')
-    .find(line => /^(fatal|error|abort)\b|\[(remote )?rejected\]/.test(line.trim()));
-  return telling?.trim() || lastLine(output) || `exit code ${code}`;
-}
-
-function lastLine(output: string): string {
-  return (
-    output
-      .split('\n')
-      .filter(line => line.trim() !== '')
-      .at(-1)
-      ?.trim() ?? ''
-  );
 }

@@ -42,6 +42,7 @@ const claim = fc.oneof(
 const spent = fc.record({
   iterations: fc.integer({ min: 1, max: 30 }),
   failures: fc.nat(5),
+  toolCalls: fc.option(fc.nat(9)),
   usage: fc.oneof(
     fc.constant({ costSource: 'unknown' }),
     fc.record({ cost: fc.double({ min: 0, max: 20, noNaN: true }), costSource: fc.constant('agent') }),
@@ -57,6 +58,8 @@ const evidence: fc.Arbitrary<Evidence> = fc.record({
     selector: each => each.what,
     maxLength: 3,
   }),
+  treeChanged: fc.constantFrom(true, null),
+  repeats: fc.nat(5),
   spent,
 });
 
@@ -64,6 +67,7 @@ const limits: fc.Arbitrary<Limits> = fc
   .record({
     maxIterations: fc.integer({ min: 1, max: 30 }),
     maxFailures: fc.integer({ min: 1, max: 5 }),
+    stuckAfter: fc.nat(4),
     maxCost: fc.option(fc.double({ min: 0, max: 20, noNaN: true }), { nil: undefined }),
     maxTime: fc.option(fc.nat(5000), { nil: undefined }),
   })
@@ -77,6 +81,8 @@ const limits: fc.Arbitrary<Limits> = fc
 const run: fc.Arbitrary<Run> = limits.map(each => ({
   rule: { kind: 'response', text: 'DONE' },
   limits: each,
+  success: 'promise_accepted',
+  needsWork: true,
 }));
 
 const proven = (each: Evidence): Evidence => ({
@@ -201,11 +207,15 @@ describe('a verdict by example', () => {
     claim: { found: true },
     checks: [],
     violations: [],
-    spent: { iterations: 3, failures: 0, usage: { costSource: 'unknown' }, elapsed: 10 },
+    treeChanged: null,
+    repeats: 0,
+    spent: { iterations: 3, failures: 0, toolCalls: 1, usage: { costSource: 'unknown' }, elapsed: 10 },
   };
   const aRun: Run = {
     rule: { kind: 'response', text: 'DONE' },
-    limits: { maxIterations: 3, maxFailures: 3 },
+    limits: { maxIterations: 3, maxFailures: 3, stuckAfter: 3 },
+    success: 'promise_accepted',
+    needsWork: true,
   };
 
   test('done on the last allowed iteration is done', () => {

@@ -1,5 +1,5 @@
 /** `ralph demo`: the whole machine on a small broken project, with an agent that needs no model. */
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { capture } from '../../platform/capture.ts';
@@ -21,8 +21,10 @@ export const demo: CliCommand = {
     writeProject(folder, Number(call.options.pace) || 0);
     await makeRepository(folder, call);
     output.human(`A small project with two failing tests: ${folder}
-A scripted agent will work on it. It needs no model and no key, but it really edits files and runs commands,
-and it will claim to be done too early. Ralph runs the tests itself.\n\n`);
+A scripted agent works on it: no model, no key, but it really edits files and
+runs commands. It will say that it is done too early. Ralph runs the tests.
+
+`);
     const exitCode = await run.run({
       ...call,
       cwd: folder,
@@ -40,10 +42,14 @@ function writeProject(folder: string, pace: number): void {
   for (const [name, content] of Object.entries(DEMO.files)) writeFileSync(join(folder, name), content);
   const scenario = join(paths.folder, 'demo-scenario.json');
   writeFileSync(scenario, JSON.stringify(DEMO.scenario, null, 2));
-  const agent = join(dirname(process.argv[1] ?? ''), 'scripted-agent.cjs');
+  // npm calls us through a link; the agent lies beside the real file.
+  const agent = join(dirname(realpathSync(process.argv[1] ?? '')), 'scripted-agent.cjs');
   const settings = {
     maximumIterations: 5,
-    agent: { command: joinWords([process.execPath, agent, scenario, String(pace)]), adapter: 'claude' },
+    agent: 'scripted',
+    agents: {
+      scripted: { command: joinWords([process.execPath, agent, scenario, String(pace)]), adapter: 'claude' },
+    },
     guardrails: [{ command: DEMO.guardrail, failAction: 'APPEND', hint: 'Mend cart.js, not the tests.' }],
     scm: { command: 'git', tasks: ['commit'] },
   };

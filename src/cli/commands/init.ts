@@ -73,7 +73,7 @@ function openDialogue(): Dialogue {
 }
 
 async function mayWrite(project: ProjectPaths, dialogue: Dialogue, output: Output): Promise<boolean> {
-  const { files, fromFiles, problems } = loadSettings(project);
+  const { files, fromFiles, problems } = loadSettings(project, 'run');
   if (files.length === 0) return true;
   output.answer(`${JSON.stringify(fromFiles, null, 2)}\n`);
   const overlay = files.length > 1 ? ' (with local overlay from settings.local.json)' : '';

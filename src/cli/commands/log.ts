@@ -1,12 +1,13 @@
 /** `ralph log`: a run's ledger, told again as it was shown, or followed while it grows. */
 import { watch } from 'node:fs';
+import { isProblem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { createFormatter } from '../../report/format.ts';
 import { summaryLines } from '../../report/summary.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
 import { projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, isRunning, readRunFile } from '../../store/run-file.ts';
-import { type Call, type CliCommand, isProblem, Problems } from '../command.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { listenForSignals } from '../signals.ts';
 

@@ -1,0 +1,40 @@
+// What action.yml runs: turns its inputs into arguments, runs `ralph loop`, and hands the result to the job.
+import { spawnSync } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const bin = join(dirname(fileURLToPath(import.meta.url)), '../dist/bin/ralph.cjs');
+const input = name => (process.env[`RALPH_ACTION_${name}`] ?? '').trim();
+const lines = name =>
+  input(name)
+    .split('\n')
+    .map(line => line.trim())
+    .filter(Boolean);
+const flag = (name, value) => (value === '' ? [] : [`--${name}=${value}`]);
+
+const args = [
+  'loop',
+  '--json',
+  ...lines('CHECKS').map(check => `--check=${check}`),
+  ...lines('PROTECT').map(glob => `--protect=${glob}`),
+  ...flag('spec', input('SPEC')),
+  ...flag('agent', input('AGENT')),
+  ...flag('model', input('MODEL')),
+  ...flag('max-iterations', input('MAX_ITERATIONS')),
+  ...flag('max-cost', input('MAX_COST')),
+  ...flag('max-time', input('MAX_TIME')),
+  ...flag('junit', input('JUNIT')),
+  // Behind the two dashes a task may begin with one.
+  ...(input('TASK') === '' ? [] : ['--', input('TASK')]),
+];
+const { status, stdout } = spawnSync(process.execPath, [bin, ...args], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+  maxBuffer: 1e9,
+});
+const result = stdout.toString().trim();
+if (process.env.GITHUB_OUTPUT && result.startsWith('{')) {
+  const { stopReason } = JSON.parse(result);
+  appendFileSync(process.env.GITHUB_OUTPUT, `result=${result}\nstop-reason=${stopReason}\n`);
+}
+process.exitCode = status ?? 1;

@@ -1,0 +1,116 @@
+/** `ralph loop`: seed 004's loop. A clean context each time, until every check passes. */
+import { resolve } from 'node:path';
+import type { Settings } from '../../config/settings-shape.ts';
+import { loopPrompt } from '../../domain/loop-prompt.ts';
+import { isProblem, type Problem } from '../../domain/problem.ts';
+import { loopRule } from '../../loop/loop-plan.ts';
+import { openWorkplace, planLoop } from '../../loop/open-loop.ts';
+import { readPrompt } from '../../loop/prompt-source.ts';
+import { mergeAdvice } from '../../workspace/worktree.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
+import { declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
+import { type Parts, startLoop } from '../start.ts';
+
+export const loop: CliCommand = {
+  declare(command) {
+    command
+      .argument('[task]', 'what to do')
+      .option('--spec <file>', 'a file that says what to do, instead of the task')
+      .option('-c, --config <file>', 'a YAML file with a ralph_loop: block')
+      .option('--worktree [name]', 'work in a git worktree of its own, on the branch ralph/NAME')
+      .option('--junit <file>', 'write the checks of the last iteration as JUnit XML');
+    declareSettings(command, 'loop');
+    command.option(
+      '--dry-run',
+      'show the resolved settings, the agent command and the first prompt; run nothing',
+    );
+    command.addHelpText('after', EXAMPLES);
+  },
+  async run(call) {
+    const task = taskOf(call);
+    const ready = setUp('loop', call, settings => ownProblems(task, settings), await yamlSettings(call));
+    if (isProblem(task)) throw new Problems([task]);
+    if (call.options.dryRun === true) {
+      showPlan(call, ready, firstPrompt(ready.settings, task));
+      return 0;
+    }
+    const { project } = ready;
+    const wanted = call.options.worktree as string | boolean | undefined;
+    const workplace = orThrow(await openWorkplace({ root: project.root, env: call.env, worktree: wanted }));
+    const makePlan = async (parts: Parts) => orThrow(await planLoop({ ...parts, task, workplace }));
+    const code = await startLoop('loop', call, ready, makePlan, workplace.cwd);
+    if (workplace.worktree && !call.output.quiet) call.output.human(`\n${mergeAdvice(workplace.worktree)}\n`);
+    return code;
+  },
+};
+
+const EXAMPLES = `
+Examples:
+  ralph loop "Make the login work" --check "npm test" --check "npm run lint"
+  ralph loop --spec specs/auth.md --check "npm test" --protect "test/**" --max-cost 5
+  ralph loop "Migrate to async/await" --check "npm test" --worktree async
+  ralph loop -c ralph.yaml
+`;
+
+/** No model reads more than a few million characters; better told now than by the agent. */
+const LONGEST_TASK = 4_000_000;
+
+function taskOf({ args: [task], options, cwd }: Call): string | Problem {
+  const { spec } = options;
+  if (typeof spec === 'string') {
+    const text = readPrompt(spec, resolve(cwd, spec), 'spec file');
+    return typeof text === 'string' ? notTooLong(`spec file ${spec}`, text) : text;
+  }
+  if (task !== undefined && task.trim() !== '') return notTooLong('the task', task);
+  const swallowed =
+    typeof options.worktree === 'string' ? 'put it first, or write --worktree=NAME' : undefined;
+  return {
+    where: 'task',
+    what: 'there is none',
+    mend: swallowed ?? 'ralph loop "Fix the login" --check "npm test"',
+  };
+}
+
+function notTooLong(where: string, text: string): string | Problem {
+  if (text.length <= LONGEST_TASK) return text;
+  const size = `${(text.length / 1e6).toFixed(1)} million characters`;
+  return {
+    where,
+    what: `it has ${size}, more than any model reads`,
+    mend: 'shorten it, or let it name the files to read',
+  };
+}
+
+function ownProblems(task: string | Problem, settings: Settings): readonly Problem[] {
+  const noChecks = {
+    where: '--check',
+    what: 'at least one is needed: a loop without a check would have to believe the agent',
+    mend: '--check "npm test"',
+  };
+  return [...(settings.checks.length === 0 ? [noChecks] : []), ...(isProblem(task) ? [task] : [])];
+}
+
+async function yamlSettings({ options, cwd }: Call): Promise<MoreSettings | undefined> {
+  const { config } = options;
+  if (typeof config !== 'string') return undefined;
+  const { loadYaml } = await import('../../config/yaml.ts');
+  return loadYaml(resolve(cwd, config), config);
+}
+
+function firstPrompt(settings: Settings, task: string): string {
+  return loopPrompt({
+    task,
+    checks: settings.checks.map(command => ({ command })),
+    rule: loopRule(settings),
+    iteration: 1,
+    maxIterations: settings.maximumIterations,
+    diff: '',
+    feedback: [],
+    progress: '',
+  });
+}
+
+function orThrow<Value>(value: Value | Problem): Value {
+  if (isProblem(value)) throw new Problems([value]);
+  return value;
+}

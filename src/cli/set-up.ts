@@ -1,0 +1,89 @@
+/** What every loop command does before it starts: settings, agent, and everything that is wrong with them, at once. */
+import type { Command } from 'commander';
+import { flagsOf, settingsFromFlags } from '../config/flags.ts';
+import { type LoadedSettings, loadSettings } from '../config/load.ts';
+import { defaultOf, type SettingsCommand } from '../config/settings.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { agentRequest, invocationOf, limitProblems, shownCommand } from '../loop/agent-turn.ts';
+import { type ChosenAgent, chooseAgent } from '../loop/choose-agent.ts';
+import { type ProjectPaths, projectPaths } from '../store/paths.ts';
+import { type Call, Problems } from './command.ts';
+
+/** Declares the flags of the settings that a command takes. */
+export function declareSettings(command: Command, name: SettingsCommand): void {
+  for (const { setting, declaration, negation, repeats } of flagsOf(name)) {
+    const help = described(setting.help, defaultOf(setting, name));
+    if (repeats) command.option(declaration, help, collect);
+    else command.option(declaration, help);
+    if (negation) command.option(negation, 'the opposite');
+  }
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function described(help: string, fallback: unknown): string {
+  return fallback === undefined || fallback === false || typeof fallback === 'object'
+    ? help
+    : `${help} (default: ${fallback})`;
+}
+
+export interface SetUp {
+  readonly project: ProjectPaths;
+  readonly settings: Settings;
+  readonly agent: ChosenAgent;
+}
+
+/** A layer of settings from elsewhere, such as a YAML file. */
+export interface MoreSettings {
+  readonly layer: Readonly<Record<string, unknown>>;
+  readonly problems: readonly Problem[];
+}
+
+/** Throws all problems together, those of the command's own input (`own`) last. */
+export function setUp(
+  command: SettingsCommand,
+  { options, cwd, env, output }: Call,
+  own: (settings: Settings) => readonly Problem[],
+  more: MoreSettings = { layer: {}, problems: [] },
+): SetUp {
+  const project = projectPaths(cwd);
+  const flags = settingsFromFlags(command, options);
+  const loaded = loadSettings(project, command, more.layer, flags.layer);
+  if (output.verbose)
+    for (const file of loaded.files) output.error(`[ralph] Loading settings from ${file}\n`);
+  const problems = [...flags.problems, ...more.problems, ...loaded.problems, ...own(loaded.settings)];
+  const agent = loaded.problems.length === 0 ? findAgent(loaded, { cwd, env }, problems) : undefined;
+  if (problems.length > 0 || !agent) throw new Problems(problems);
+  return { project, settings: loaded.settings, agent };
+}
+
+function findAgent(
+  loaded: LoadedSettings,
+  world: Pick<Call, 'cwd' | 'env'>,
+  problems: Problem[],
+): ChosenAgent | undefined {
+  const agent = chooseAgent(loaded.settings, loaded.fromFiles, world);
+  if (isProblem(agent)) {
+    problems.push(agent);
+    return undefined;
+  }
+  if (problems.length === 0) problems.push(...limitProblems(loaded.settings, agent));
+  return agent;
+}
+
+/** `--dry-run`: what would be run, and with which first prompt. */
+export function showPlan({ output }: Call, { settings, agent, project }: SetUp, prompt: string): void {
+  const mode = settings.streamAgentOutput ? 'stream' : 'text';
+  const command = shownCommand(invocationOf(agent, agentRequest(agent, settings, mode, project.prompt(1))));
+  if (output.json) {
+    output.answer(`${JSON.stringify({ settings, agent: agent.adapter.name, command, prompt })}\n`);
+    return;
+  }
+  output.answer(
+    `Settings\n${JSON.stringify(settings, null, 2)}\n\nAgent (${agent.adapter.name}: ${agent.why})\n${command}\n\n`,
+  );
+  output.answer(`Prompt of the first iteration, on its stdin (${prompt.length} characters)\n${prompt}\n`);
+}

@@ -1,0 +1,57 @@
+/** The settings as the rest of the program sees them, checked and with their defaults. */
+import type { FailAction } from '../domain/check.ts';
+import type { PriceTable } from '../domain/usage.ts';
+
+export interface AgentSettings {
+  readonly command?: string;
+  readonly flags?: readonly string[];
+  readonly model?: string;
+  /** Which agent's stream it speaks, for a wrapper with another name. */
+  readonly adapter?: string;
+  readonly prices?: PriceTable;
+}
+
+export interface GuardrailSettings {
+  readonly command: string;
+  readonly failAction?: FailAction;
+  readonly hint?: string;
+  readonly timeout?: number;
+}
+
+export interface ScmSettings {
+  readonly command?: string;
+  readonly tasks?: readonly string[];
+}
+
+export interface Settings {
+  readonly maximumIterations: number;
+  readonly completionResponse: string;
+  readonly outputTruncateChars: number;
+  readonly streamAgentOutput: boolean;
+  readonly includeIterationCountInPrompt: boolean;
+  readonly agent?: string | AgentSettings;
+  readonly agents: Readonly<Record<string, AgentSettings>>;
+  readonly model?: string;
+  readonly permissions: 'skip' | 'host';
+  readonly guardrails: readonly GuardrailSettings[];
+  readonly guardrailTimeout: number;
+  readonly iterationTimeout: number;
+  readonly idleTimeout: number;
+  readonly lingerTimeout: number;
+  readonly maxCost?: number;
+  readonly maxTokens?: number;
+  readonly maxTime?: number;
+  readonly maxFailures: number;
+  readonly stuckAfter: number;
+  readonly prices: PriceTable;
+  readonly scm?: ScmSettings;
+  readonly completionTag: string;
+  readonly checks: readonly string[];
+  readonly checkTimeout: number;
+  readonly checkParallel: boolean;
+  readonly checkRetries: number;
+  readonly baseline: boolean;
+  readonly baselineUngated: boolean;
+  readonly protect: readonly string[];
+  readonly protectNew: boolean;
+}

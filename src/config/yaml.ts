@@ -1,0 +1,96 @@
+/** `-c FILE.yaml`: seed 004's `ralph_loop:` block, with the line of everything that is wrong in it. */
+import { readFileSync } from 'node:fs';
+import { isMap, isNode, LineCounter, parseDocument, type YAMLMap } from 'yaml';
+import { closest, type Problem } from '../domain/problem.ts';
+import { errorWords } from '../platform/files.ts';
+import { SETTINGS, type Setting } from './settings.ts';
+
+export interface YamlLayer {
+  readonly layer: Readonly<Record<string, unknown>>;
+  readonly problems: readonly Problem[];
+}
+
+const BLOCK = 'ralph_loop';
+
+export function loadYaml(path: string, name: string): YamlLayer {
+  let source: string;
+  try {
+    source = readFileSync(path, 'utf8');
+  } catch (error) {
+    return { layer: {}, problems: [{ where: name, what: `it cannot be read: ${errorWords(error)}` }] };
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
+  const at = (position: number | undefined) => `${name}:${lines.linePos(position ?? 0).line}`;
+  if (document.errors.length > 0) {
+    return {
+      layer: {},
+      problems: document.errors.map(error => ({ where: at(error.pos[0]), what: error.message })),
+    };
+  }
+  const root: unknown = document.contents;
+  if (!isMap(root))
+    return { layer: {}, problems: [{ where: name, what: `must hold a block named ${BLOCK}:` }] };
+  const problems: Problem[] = [];
+  const layer: Record<string, unknown> = {};
+  for (const { key, value, position } of entries(root)) {
+    if (key !== BLOCK) problems.push(unknownKey(at(position), key, [BLOCK]));
+    else if (isMap(value)) readBlock(value, at, layer, problems);
+    else problems.push({ where: at(position), what: `${BLOCK} must hold settings` });
+  }
+  return { layer, problems };
+}
+
+/** Settings that `ralph loop` takes, by their names here. */
+const KNOWN: ReadonlyMap<string, Setting> = new Map(
+  SETTINGS.filter(row => row.flag?.loop !== undefined).map(row => [
+    row.yaml?.name ?? snakeCase(row.key),
+    row,
+  ]),
+);
+
+function snakeCase(key: string): string {
+  return key.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
+}
+
+function readBlock(
+  block: YAMLMap,
+  at: (position: number | undefined) => string,
+  layer: Record<string, unknown>,
+  problems: Problem[],
+): void {
+  for (const { key, value, position } of entries(block)) {
+    const setting = KNOWN.get(key);
+    const plain = toPlain(value);
+    if (!setting) problems.push(unknownKey(at(position), key, KNOWN.keys()));
+    else if (plain === null)
+      continue; // null: no limit, the default
+    else {
+      const found = (setting.yaml?.kind ?? setting.kind).check(plain, `${at(position)}: ${key}`);
+      if (found.length > 0) problems.push(...found);
+      else layer[setting.key] = plain;
+    }
+  }
+}
+
+interface Pair {
+  readonly key: string;
+  readonly value: unknown;
+  readonly position: number | undefined;
+}
+
+function entries(map: YAMLMap): readonly Pair[] {
+  return map.items.map(({ key, value }) => {
+    const node = key as { value?: unknown; range?: readonly number[] } | null;
+    return { key: String(node?.value ?? key), value, position: node?.range?.[0] };
+  });
+}
+
+function toPlain(node: unknown): unknown {
+  return isNode(node) ? node.toJSON() : node;
+}
+
+function unknownKey(where: string, key: string, known: Iterable<string>): Problem {
+  const near = closest(key, known);
+  return { where, what: `there is no setting ${key}`, ...(near && { mend: `did you mean ${near}?` }) };
+}

@@ -1,0 +1,83 @@
+/** What the agent sees in `ralph loop`: five parts and nothing else. What changes least stands first. */
+import type { CheckResult } from './check.ts';
+import { type CompletionRule, markerOf } from './completion.ts';
+import { feedbackSentence } from './feedback.ts';
+import type { Feedback } from './verdict.ts';
+
+export interface LoopPrompt {
+  /** The task, or the text of the spec file. */
+  readonly task: string;
+  readonly checks: readonly PromptCheck[];
+  readonly rule: CompletionRule;
+  readonly iteration: number;
+  readonly maxIterations: number;
+  /** Everything that changed since the start; empty when nothing did. */
+  readonly diff: string;
+  readonly feedback: readonly Feedback[];
+  /** The progress file. */
+  readonly progress: string;
+}
+
+export interface PromptCheck {
+  readonly command: string;
+  /** It failed before the first iteration. */
+  readonly redBefore?: 'gates' | 'excused';
+}
+
+export function loopPrompt(prompt: LoopPrompt): string {
+  const parts = [
+    prompt.task.trimEnd(),
+    rules(prompt),
+    changes(prompt.diff),
+    lastTurn(prompt),
+    progress(prompt.progress),
+  ];
+  return `${parts.filter(part => part !== '').join('\n\n')}\n`;
+}
+
+function rules({ checks, rule, iteration, maxIterations }: LoopPrompt): string {
+  const before = {
+    gates: ' (failed before you began)',
+    excused: ' (failed before you began; it need not pass)',
+  };
+  return [
+    '## Rules',
+    'These checks run after your turn, and all must pass:',
+    ...checks.map(({ command, redBefore }) => `- \`${command}\`${redBefore ? before[redBefore] : ''}`),
+    `When the whole task is complete, say exactly ${markerOf(rule)}, and never before.`,
+    'If you cannot go on, say why: <blocked>reason</blocked>',
+    `This is iteration ${iteration} of ${maxIterations}. You remember nothing of earlier ones; their work is in the files.`,
+  ].join('\n');
+}
+
+function changes(diff: string): string {
+  return diff === '' ? '' : `## Changes since the start\n${fenced(diff, 'diff')}`;
+}
+
+function lastTurn({ feedback, rule }: LoopPrompt): string {
+  const sentences = feedback.flatMap(item => feedbackSentence(item, markerOf(rule)) ?? []);
+  const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [failure(item.check)] : []));
+  if (sentences.length + failed.length === 0) return '';
+  return ['## What went wrong in the last iteration', ...sentences, ...failed].join('\n\n');
+}
+
+function failure(check: CheckResult): string {
+  const how = check.timedOut
+    ? `Timeout after ${check.duration.toFixed(1)} s`
+    : check.exitCode === 127
+      ? 'exit code 127: there is no such command'
+      : `exit code ${check.exitCode}`;
+  const cut = check.outputCut ? '[the beginning is cut] …\n' : '';
+  return `### \`${check.command}\` failed (${how})\n${fenced(`${cut}${check.output}`, '')}`;
+}
+
+function progress(text: string): string {
+  return text === '' ? '' : `## Progress\n${text.trimEnd()}`;
+}
+
+/** A fence that nothing inside can close. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(run => run[0].length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${text.endsWith('\n') ? text : `${text}\n`}${fence}`;
+}

@@ -1,0 +1,220 @@
+/** `ralph loop` as a call: seed 004's API in TypeScript words. Everything the command does, without its terminal. */
+import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { loadSettings } from '../config/load.ts';
+import { SETTINGS } from '../config/settings.ts';
+import type { AgentSettings, Settings } from '../config/settings-shape.ts';
+import type { RunEvent } from '../domain/event.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
+import type { LoopResult } from '../domain/result.ts';
+import { createRedactor } from '../domain/secrets.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { createJournal } from '../store/journal.ts';
+import { type ProjectPaths, projectPaths } from '../store/paths.ts';
+import { createRun } from '../store/run-file.ts';
+import { removeWorktree } from '../workspace/worktree.ts';
+import { limitProblems } from './agent-turn.ts';
+import { type ChosenAgent, chooseAgent } from './choose-agent.ts';
+import { createEventQueue } from './event-queue.ts';
+import { adapterOf, type FunctionAgent } from './function-agent.ts';
+import { drive } from './loop.ts';
+import { openWorkplace, planLoop, type Workplace } from './open-loop.ts';
+import { readPrompt } from './prompt-source.ts';
+
+export interface LoopConfig {
+  /** What to do; not needed with `specFile`. */
+  readonly task?: string;
+  readonly specFile?: string;
+  /** Commands that must all pass. */
+  readonly checks: readonly string[];
+  readonly completionTag?: string;
+  readonly maxIterations?: number;
+  /** Dollars. */
+  readonly maxCost?: number;
+  readonly maxTokens?: number;
+  /** Seconds. */
+  readonly maxTime?: number;
+  /** An adapter, a command, or a name from the settings. */
+  readonly agent?: string | AgentSettings;
+  readonly model?: string;
+  /** true, or the name of the worktree. */
+  readonly worktree?: boolean | string;
+  readonly protect?: readonly string[];
+  /** Any other setting of docs/reference/settings.md. */
+  readonly settings?: Partial<Settings>;
+}
+
+export interface LoopOptions {
+  /** An agent that is a function; it wins over `config.agent`. */
+  readonly agent?: FunctionAgent;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Ends the run at once; its stop reason is `cancelled`. */
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+  /** Noted in run.json. */
+  readonly version?: string;
+}
+
+export interface Loop {
+  /** Runs it to its end. Rejects with a LoopConfigError when there is something to mend first. Call it once. */
+  run(): Promise<LoopResult>;
+  /** Every event from the first one on; ends with the run. */
+  readonly events: AsyncIterable<RunEvent>;
+  /** Removes the worktree and its branch, unless that would lose work: then it says why not. */
+  cleanupWorktree(): Promise<string | undefined>;
+  cleanupProgress(): void;
+}
+
+export class LoopConfigError extends Error {
+  readonly problems: readonly Problem[];
+  constructor(problems: readonly Problem[]) {
+    super(problems.map(formatProblem).join('\n'));
+    this.name = 'LoopConfigError';
+    this.problems = problems;
+  }
+}
+
+export function createLoop(config: LoopConfig, options: LoopOptions = {}): Loop {
+  const { cwd = process.cwd(), env = process.env } = options;
+  const project = projectPaths(resolve(cwd));
+  const queue = createEventQueue();
+  let workplace: Workplace | undefined;
+  return {
+    events: queue,
+    async run() {
+      try {
+        const ready = prepare(config, options, project, env);
+        workplace = orThrow(await openWorkplace({ root: project.root, env, worktree: config.worktree }));
+        return await start(ready, workplace, { ...options, project, env, emit: queue.push });
+      } finally {
+        queue.end();
+      }
+    },
+    async cleanupWorktree() {
+      const { worktree } = workplace ?? {};
+      if (!worktree) return undefined;
+      const problem = await removeWorktree({ root: project.root, env, name: worktree.name });
+      return problem && formatProblem(problem);
+    },
+    cleanupProgress: () => rmSync(project.progress, { force: true }),
+  };
+}
+
+/** The shortest way: make a loop and run it. */
+export function runLoop(config: LoopConfig, options?: LoopOptions): Promise<LoopResult> {
+  return createLoop(config, options).run();
+}
+
+interface Ready {
+  readonly task: string;
+  readonly settings: Settings;
+  readonly agent: ChosenAgent;
+}
+
+function prepare(
+  config: LoopConfig,
+  options: LoopOptions,
+  project: ProjectPaths,
+  env: LoopOptions['env'] = {},
+): Ready {
+  const layer = settingsOf(config);
+  const loaded = loadSettings(project, 'loop', layer);
+  const task = taskOf(config, project.root);
+  const agent = options.agent
+    ? functionAgent(options.agent)
+    : chooseAgent(loaded.settings, loaded.fromFiles, { cwd: project.root, env });
+  const problems = [
+    ...checkLayer(layer),
+    ...loaded.problems,
+    ...(loaded.settings.checks.length === 0 ? [{ where: 'checks', what: 'at least one is needed' }] : []),
+    ...(typeof task === 'string' ? [] : [task]),
+    ...(isProblem(agent) ? [agent] : limitProblems(loaded.settings, agent)),
+  ];
+  if (problems.length > 0 || typeof task !== 'string' || 'where' in agent)
+    throw new LoopConfigError(problems);
+  return { task, settings: loaded.settings, agent };
+}
+
+function settingsOf(config: LoopConfig): Readonly<Record<string, unknown>> {
+  const { maxIterations, settings, task: _, specFile: __, worktree: ___, ...rest } = config;
+  const given = {
+    ...settings,
+    ...rest,
+    ...(maxIterations !== undefined && { maximumIterations: maxIterations }),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function checkLayer(layer: Readonly<Record<string, unknown>>): readonly Problem[] {
+  return Object.entries(layer).flatMap(([key, value]) => {
+    const setting = SETTINGS.find(row => row.key === key);
+    return setting ? setting.kind.check(value, key) : [{ where: key, what: 'there is no such setting' }];
+  });
+}
+
+function taskOf({ task, specFile }: LoopConfig, root: string): string | Problem {
+  if (specFile !== undefined) return readPrompt(specFile, resolve(root, specFile), 'spec file');
+  return task?.trim() ? task : { where: 'task', what: 'there is none' };
+}
+
+function functionAgent(agent: FunctionAgent): ChosenAgent {
+  const { name } = agent;
+  return {
+    adapter: adapterOf(agent),
+    name,
+    command: name,
+    prefix: [],
+    flags: [],
+    prices: {},
+    why: 'it was given',
+    function: agent,
+  };
+}
+
+interface World extends LoopOptions {
+  readonly project: ProjectPaths;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  emit(event: RunEvent): void;
+}
+
+async function start(
+  { task, settings, agent }: Ready,
+  workplace: Workplace,
+  world: World,
+): Promise<LoopResult> {
+  const { project, env, signal, clock = systemClock, version = '' } = world;
+  const abort = signal ?? new AbortController().signal;
+  const { file, paths } = createRun(project, {
+    command: 'loop',
+    version,
+    config: settings,
+    now: clock.now(),
+  });
+  const journal = createJournal(paths.events, clock.now, createRedactor(env));
+  const emit = (event: RunEvent) => {
+    journal.append(event);
+    world.emit(event);
+  };
+  try {
+    const { cwd } = workplace;
+    const parts = { settings, agent, cwd, env, clock, emit, abort, stopping: abort, project, paths };
+    const plan = orThrow(await planLoop({ ...parts, task, workplace, notices: [] }));
+    return await drive(plan, {
+      runId: file.id,
+      cwd,
+      clock,
+      emit,
+      stopping: abort,
+      stopReason: () => 'cancelled',
+    });
+  } finally {
+    journal.flush();
+    journal.close();
+  }
+}
+
+function orThrow<Value>(value: Value | Problem): Value {
+  if (isProblem(value)) throw new LoopConfigError([value]);
+  return value;
+}

@@ -1,0 +1,132 @@
+/** An agent that is a function: for tests, for models called directly, for anything that is no command line. */
+import type { AgentAdapter } from '../agents/agent.ts';
+import type { TurnReport } from '../agents/invoke.ts';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import type { CompletionRule } from '../domain/completion.ts';
+import type { EndedBy } from '../domain/evidence.ts';
+import { createTurnFold } from '../domain/turn.ts';
+import type { Usage } from '../domain/usage.ts';
+
+export interface AgentTurn {
+  readonly prompt: string;
+  readonly cwd: string;
+  /** Counted from 1. */
+  readonly iteration: number;
+  /** Fired when the turn must end: a limit, or the end of the run. What comes after is not waited for. */
+  readonly signal: AbortSignal;
+  /** Tells what happens as it happens: words, tools, usage. */
+  emit(event: AgentEvent): void;
+}
+
+/** What a turn came to. Its text is the agent's own words; a thrown error is a failed turn. */
+export interface AgentReply {
+  readonly text?: string;
+  readonly toolCalls?: number;
+  /** Dollars. */
+  readonly cost?: number;
+  readonly tokens?: { readonly input: number; readonly output: number };
+}
+
+/** Must settle soon after `turn.signal` has fired. */
+export type AgentFunction = (turn: AgentTurn) => Promise<AgentReply | string | undefined>;
+
+export interface FunctionAgent {
+  readonly name: string;
+  readonly run: AgentFunction;
+}
+
+export function defineAgent(name: string, run: AgentFunction): FunctionAgent {
+  return { name, run };
+}
+
+/** What the loop needs to know of it, as of any agent. */
+export function adapterOf({ name }: FunctionAgent): AgentAdapter {
+  return {
+    name,
+    install: '',
+    reports: { cost: true, tokens: true, toolCalls: true },
+    endsWithResult: false,
+    needsFile: false,
+    stopSignal: 'SIGTERM',
+    invocation: ({ command }) => ({ argv: [command], env: {} }),
+    read: () => [],
+  };
+}
+
+export interface FunctionTurn {
+  readonly prompt: string;
+  readonly cwd: string;
+  readonly iteration: number;
+  readonly rule: CompletionRule;
+  readonly deadlines: readonly { readonly after: number; readonly by: EndedBy }[];
+  overBudget(usage: Usage): EndedBy | undefined;
+  readonly abort: AbortSignal;
+  onEvent(event: AgentEvent): void;
+}
+
+export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn): Promise<TurnReport> {
+  const fold = createTurnFold({ rule: turn.rule, prices: {} });
+  const ending = new AbortController();
+  let endedBy: EndedBy | undefined;
+  const end = (by: EndedBy) => {
+    endedBy ??= by;
+    ending.abort();
+  };
+  const emit = (event: AgentEvent) => {
+    fold.add(event);
+    turn.onEvent(event);
+    const over = event.kind === 'usage' ? turn.overBudget(fold.usage()) : undefined;
+    if (over) end(over);
+  };
+  const abort = () => end('interrupt');
+  turn.abort.addEventListener('abort', abort);
+  if (turn.abort.aborted) abort();
+  const timers = turn.deadlines.map(({ after, by }) => setTimeout(() => end(by), after));
+  const { prompt, cwd, iteration } = turn;
+  const call = Promise.resolve().then(() =>
+    agent.run({ prompt, cwd, iteration, signal: ending.signal, emit }),
+  );
+  const reply = await Promise.race([settled(call), ended(ending.signal)]);
+  for (const timer of timers) clearTimeout(timer);
+  turn.abort.removeEventListener('abort', abort);
+
+  if ('reply' in reply) for (const event of replyEvents(reply.reply)) emit(event);
+  const done = fold.turn();
+  if (endedBy) return { turn: done, outcome: { kind: 'ended', by: endedBy } };
+  if (!('error' in reply)) return { turn: done, outcome: { kind: 'completed' } };
+  const message = reply.error instanceof Error ? reply.error.message : String(reply.error);
+  return { turn: done, outcome: { kind: 'failed', trouble: { class: 'crash', message } } };
+}
+
+type Settled =
+  | { readonly reply: Awaited<ReturnType<AgentFunction>> }
+  | { readonly error: unknown }
+  | { readonly gone: true };
+
+function settled(call: ReturnType<AgentFunction>): Promise<Settled> {
+  return call.then(
+    reply => ({ reply }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+function ended(signal: AbortSignal): Promise<Settled> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve({ gone: true });
+    signal.addEventListener('abort', () => resolve({ gone: true }), { once: true });
+  });
+}
+
+function replyEvents(reply: AgentReply | string | undefined): readonly AgentEvent[] {
+  const { text, toolCalls, cost, tokens }: AgentReply =
+    typeof reply === 'string' ? { text: reply } : (reply ?? {});
+  const usage = {
+    ...(tokens && { tokens: { ...tokens, cacheRead: 0, cacheWrite: 0 } }),
+    ...(cost !== undefined && { cost }),
+  };
+  return [
+    ...(text ? [{ kind: 'text', text } as const] : []),
+    ...(tokens || cost !== undefined ? [{ kind: 'usage', scope: 'total', ...usage } as const] : []),
+    { kind: 'result', ok: true, ...(toolCalls !== undefined && { toolCalls }) },
+  ];
+}

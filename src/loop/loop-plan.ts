@@ -1,0 +1,125 @@
+/** The plan of `ralph loop`: a task, a clean context each time, and checks that must all pass. */
+import { runChecks } from '../checks/run-checks.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { Check, CheckResult } from '../domain/check.ts';
+import type { CompletionRule } from '../domain/completion.ts';
+import { loopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import type { Feedback } from '../domain/verdict.ts';
+import { createProgress } from '../store/progress.ts';
+import { accumulatedDiff } from '../workspace/diff.ts';
+import type { Protection } from '../workspace/protect.ts';
+import { createTreeWatch } from '../workspace/tree-watch.ts';
+import type { LoopPlan } from './loop.ts';
+import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
+
+export interface LoopParts extends PlanParts {
+  /** The task, or the text of the spec file. */
+  readonly task: string;
+  /** The commit from which changes are counted. */
+  readonly startRef: string;
+  readonly notices: readonly string[];
+  readonly protection?: Protection;
+  readonly place?: { readonly worktreePath: string; readonly branch: string };
+}
+
+const DIFF_CHARS = 5_000;
+const ERROR_CHARS = 2_000;
+
+export function loopPlan(parts: LoopParts): LoopPlan {
+  const { settings, agent, cwd, env, protection } = parts;
+  const rule = loopRule(settings);
+  const limits = limitsOf(settings);
+  const checks = settings.checks.map(
+    command => ({ command, failAction: 'APPEND', timeout: settings.checkTimeout }) as const,
+  );
+  const progress = createProgress(parts.project, parts.paths);
+  const tree = createTreeWatch({ cwd, env, on: true });
+  const baseline = createBaseline(parts, checks);
+  const run = (iteration: number) => runRound(parts, checks, iteration);
+  return {
+    command: 'loop',
+    run: { rule, limits, success: 'all_checks_passed', needsWork: true },
+    agent,
+    checks,
+    notices: parts.notices,
+    ...(parts.place && { place: parts.place }),
+    async prepare() {
+      await tree.start();
+      if (settings.baseline) await baseline.take(run);
+    },
+    prompt: (iteration, feedback) =>
+      promptFor(parts, { iteration, feedback, rule, checks: baseline.told(), progress: progress.latest() }),
+    turn: (iteration, prompt, tally) => workTurn(parts, { iteration, prompt, tally, rule, limits }),
+    guard: async iteration => protection?.restore(iteration) ?? [],
+    check: async iteration => baseline.excuse(await run(iteration)),
+    tree: tree.look,
+    keep: iteration => keepWork(parts, iteration, rule),
+    note: result => progress.add(result),
+  };
+}
+
+export function loopRule(settings: Settings): CompletionRule {
+  return { kind: 'promise', text: settings.completionTag };
+}
+
+function runRound(
+  parts: LoopParts,
+  checks: readonly Check[],
+  iteration: number,
+): Promise<readonly CheckResult[]> {
+  const { settings, project } = parts;
+  return runChecks({
+    ...parts,
+    checks,
+    paths: parts.paths.iteration(iteration),
+    root: project.root,
+    excerpt: { chars: ERROR_CHARS, from: 'tail' },
+    parallel: settings.checkParallel,
+    retries: settings.checkRetries,
+  });
+}
+
+/** The checks before the first iteration: what was red then is told, and excused where the user wants it. */
+function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[]) {
+  const red = new Set<number>();
+  const excused = settings.baselineUngated;
+  return {
+    async take(run: (iteration: number) => Promise<readonly CheckResult[]>): Promise<void> {
+      for (const check of await run(0)) {
+        if (check.passed) continue;
+        red.add(check.index);
+        const why =
+          check.exitCode === 127 ? 'there is no such command (exit code 127)' : `exit code ${check.exitCode}`;
+        emit({
+          type: 'notice',
+          level: 'warning',
+          text: `Baseline: \`${check.command}\` fails before the first iteration: ${why}.`,
+        });
+      }
+    },
+    told: (): readonly PromptCheck[] =>
+      checks.map(({ command }, index) =>
+        red.has(index) ? { command, redBefore: excused ? 'excused' : 'gates' } : { command },
+      ),
+    excuse: (results: readonly CheckResult[]): readonly CheckResult[] =>
+      results.map(check =>
+        excused && red.has(check.index) && !check.passed ? { ...check, ungated: true } : check,
+      ),
+  };
+}
+
+interface PromptInput {
+  readonly iteration: number;
+  readonly feedback: readonly Feedback[];
+  readonly rule: CompletionRule;
+  readonly checks: readonly PromptCheck[];
+  readonly progress: string;
+}
+
+async function promptFor(parts: LoopParts, input: PromptInput): Promise<string | Problem> {
+  const { cwd, env, startRef, task, settings } = parts;
+  const diff = await accumulatedDiff({ cwd, env, startRef, maxChars: DIFF_CHARS });
+  if (isProblem(diff)) return diff;
+  return loopPrompt({ ...input, task, maxIterations: settings.maximumIterations, diff: diff.text });
+}

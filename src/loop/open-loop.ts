@@ -1,0 +1,74 @@
+/** Finds or makes the place where a `ralph loop` works, and plans it. */
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { startRef } from '../workspace/diff.ts';
+import { createProtection } from '../workspace/protect.ts';
+import { openWorktree, type Worktree } from '../workspace/worktree.ts';
+import type { LoopPlan } from './loop.ts';
+import { loopPlan } from './loop-plan.ts';
+import type { PlanParts } from './plan-parts.ts';
+
+export interface Workplace {
+  /** Where the agent and the checks run. */
+  readonly cwd: string;
+  /** The commit from which changes are counted. */
+  readonly startRef: string;
+  readonly worktree?: Worktree;
+}
+
+export interface WorkplaceOptions {
+  readonly root: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** true: a worktree under a name of Ralph's own. */
+  readonly worktree: string | boolean | undefined;
+}
+
+export async function openWorkplace({
+  root,
+  env,
+  worktree: wanted,
+}: WorkplaceOptions): Promise<Workplace | Problem> {
+  if (wanted === undefined || wanted === false) return startedIn(root, env);
+  const worktree = await openWorktree({ root, env, ...(typeof wanted === 'string' && { name: wanted }) });
+  if (isProblem(worktree)) return worktree;
+  return startedIn(worktree.cwd, env, worktree);
+}
+
+async function startedIn(
+  cwd: string,
+  env: WorkplaceOptions['env'],
+  worktree?: Worktree,
+): Promise<Workplace | Problem> {
+  const start = await startRef({ cwd, env });
+  if (typeof start !== 'string') return start;
+  return { cwd, startRef: start, ...(worktree && { worktree }) };
+}
+
+export interface LoopRequest extends PlanParts {
+  readonly task: string;
+  readonly workplace: Workplace;
+  readonly notices: readonly string[];
+}
+
+export async function planLoop(request: LoopRequest): Promise<LoopPlan | Problem> {
+  const { settings, env, paths, workplace } = request;
+  const { cwd, worktree } = workplace;
+  const protection =
+    settings.protect.length > 0
+      ? await createProtection({
+          cwd,
+          env,
+          globs: settings.protect,
+          newFiles: settings.protectNew ? 'forbid' : 'allow',
+          aside: paths.aside,
+        })
+      : undefined;
+  if (isProblem(protection)) return protection;
+  return loopPlan({
+    ...request,
+    cwd,
+    startRef: workplace.startRef,
+    notices: [...request.notices, ...(worktree?.notes ?? []), ...(protection?.notes ?? [])],
+    ...(protection && { protection }),
+    ...(worktree && { place: { worktreePath: worktree.path, branch: worktree.branch } }),
+  });
+}

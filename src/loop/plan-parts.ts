@@ -1,0 +1,93 @@
+/** What the plans of `run` and `loop` have in common: the agent's turn, source control, limits. */
+import type { TurnReport } from '../agents/invoke.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { CompletionRule } from '../domain/completion.ts';
+import { budgetSpent, type Limits } from '../domain/limits.ts';
+import { COMMIT_PROMPT } from '../domain/prompt.ts';
+import { addUsage, type Usage } from '../domain/usage.ts';
+import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
+import type { ProjectPaths, RunPaths } from '../store/paths.ts';
+import { runScmTasks } from '../workspace/scm.ts';
+import { deadlines, oneTurn, type TurnWorld } from './agent-turn.ts';
+import type { Tally } from './tally.ts';
+
+export interface PlanParts extends TurnWorld {
+  readonly project: ProjectPaths;
+  readonly paths: RunPaths;
+  /** No further step is begun. */
+  readonly stopping: AbortSignal;
+}
+
+export function limitsOf(settings: Settings): Limits {
+  const { maximumIterations, maxCost, maxTokens, maxTime, maxFailures, stuckAfter } = settings;
+  return {
+    maxIterations: maximumIterations,
+    ...(maxCost !== undefined && { maxCost }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxTime !== undefined && { maxTime }),
+    maxFailures,
+    stuckAfter,
+  };
+}
+
+export interface Work {
+  readonly iteration: number;
+  readonly prompt: string;
+  readonly tally: Tally;
+  readonly rule: CompletionRule;
+  readonly limits: Limits;
+}
+
+/** The turn in which the work is done, with its prompt on record and its limits kept from inside. */
+export async function workTurn(
+  parts: PlanParts,
+  { iteration, prompt, tally, rule, limits }: Work,
+): Promise<TurnReport> {
+  const { settings, project } = parts;
+  const paths = parts.paths.iteration(iteration);
+  ensureFolder(paths.folder);
+  writePrivate(paths.prompt, prompt);
+  linkOver(paths.prompt, project.prompt(iteration));
+  const before = tally.spent();
+  return oneTurn(parts, {
+    purpose: 'work',
+    iteration,
+    prompt,
+    rule,
+    mode: settings.streamAgentOutput ? 'stream' : 'text',
+    rawFile: paths.agent,
+    errorFile: paths.agentErrors,
+    deadlines: deadlines(settings, before.elapsed),
+    overBudget: usage => budgetSpent(limits, iteration === 1 ? usage : addUsage(before.usage, usage)),
+  });
+}
+
+/** Asks for a commit message and runs the tasks. Returns what the asking used up. */
+export async function keepWork(
+  parts: PlanParts,
+  iteration: number,
+  rule: CompletionRule,
+): Promise<Usage | undefined> {
+  const { scm } = parts.settings;
+  if (!scm?.command || !scm.tasks?.length) return undefined;
+  const paths = parts.paths.iteration(iteration);
+  let usage: Usage | undefined;
+  const askForMessage = async () => {
+    const { turn, outcome } = await oneTurn(parts, {
+      purpose: 'commit-message',
+      iteration,
+      prompt: COMMIT_PROMPT,
+      rule,
+      mode: 'text',
+      rawFile: `${paths.folder}/commit-message.txt`,
+      errorFile: paths.agentErrors,
+      deadlines: deadlines(parts.settings, 0),
+      overBudget: () => undefined,
+    });
+    usage = turn.usage;
+    return outcome.kind === 'completed' ? turn.lastWords : undefined;
+  };
+  const { cwd, env, abort, emit } = parts;
+  await runScmTasks({ command: scm.command, tasks: scm.tasks, cwd, env, abort, emit, askForMessage });
+  return usage;
+}

@@ -1,0 +1,154 @@
+/**
+ * git, asked so that it answers the same everywhere: it prompts for nothing, runs no hook, takes no lock it can do
+ * without, and finds its repository by the folder alone, also when Ralph itself was started by a git hook.
+ */
+import { type Captured, capture } from './capture.ts';
+import { startProcess } from './process.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export interface Git {
+  readonly cwd: string;
+  /** For a short answer. */
+  run(args: readonly string[]): Promise<Captured>;
+  /** For an answer of any length that is a list of NUL-terminated records. git is given `records` in the same form. */
+  list(args: readonly string[], records?: readonly string[]): Promise<Listed>;
+  /** Hands stdout to `read`, chunk by chunk. git is ended as soon as `read` says that it has enough. */
+  stream(args: readonly string[], read: (chunk: Buffer) => 'more' | 'enough'): Promise<Streamed>;
+  /** The same git with more in its environment. */
+  with(env: Env): Git;
+  /** The same git in another folder. */
+  at(cwd: string): Git;
+}
+
+export interface Listed {
+  readonly code: number;
+  readonly records: readonly string[];
+  readonly errors: string;
+}
+
+export interface Streamed {
+  readonly code: number;
+  readonly errors: string;
+}
+
+/** Nothing that we ask takes longer, but a checkout of a large repository on a slow disk may come near. */
+const TIMEOUT = 600_000;
+
+export function git(cwd: string, env: Env): Git {
+  return gitIn(cwd, withConfig(ownEnvironment(env), CONFIG));
+}
+
+function gitIn(cwd: string, env: Env): Git {
+  return {
+    cwd,
+    run: args => capture(['git', ...args], { cwd, env, timeout: TIMEOUT }),
+    list: (args, records) => listed(traffic => streamed(cwd, env, args, traffic), records),
+    stream: (args, read) => streamed(cwd, env, args, { read }),
+    with: more => gitIn(cwd, { ...env, ...more }),
+    at: elsewhere => gitIn(elsewhere, env),
+  };
+}
+
+/** An agent may have set any of these in the repository; what they name would run outside of its sandbox. */
+const CONFIG: Readonly<Record<string, string>> = {
+  'core.fsmonitor': 'false',
+  'core.hooksPath': '/dev/null',
+  'core.quotePath': 'false',
+  'gc.auto': '0',
+  'maintenance.auto': 'false',
+  'advice.detachedHead': 'false',
+  // One worker for each core: making a worktree of many files is the slowest thing we ask for.
+  'checkout.workers': '0',
+};
+
+/** What git sets for its hooks, or a user for one command: it would lead us to another repository or index. */
+const NOT_OURS =
+  /^GIT_(DIR|WORK_TREE|INDEX_FILE|INDEX_VERSION|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|PREFIX|QUARANTINE_PATH|EXTERNAL_DIFF|DIFF_OPTS|PAGER|TRACE.*|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)$/;
+
+function ownEnvironment(env: Env): Env {
+  return {
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !NOT_OURS.test(name))),
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_EDITOR: 'true',
+    GIT_OPTIONAL_LOCKS: '0',
+    LC_ALL: 'C',
+  };
+}
+
+/** Settings for git in its environment, after those that are there: unlike `-c`, a name may hold any character. */
+export function withConfig(env: Env, config: Readonly<Record<string, string>>): Env {
+  const entries = Object.entries(config);
+  const before = Number(env.GIT_CONFIG_COUNT ?? 0) || 0;
+  const numbered = entries.flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${before + index}`, key],
+    [`GIT_CONFIG_VALUE_${before + index}`, value],
+  ]);
+  return { ...env, ...Object.fromEntries(numbered), GIT_CONFIG_COUNT: String(before + entries.length) };
+}
+
+interface Traffic {
+  readonly input?: string;
+  readonly read: (chunk: Buffer) => 'more' | 'enough';
+}
+
+const MAX_ERRORS = 8_192;
+
+async function streamed(cwd: string, env: Env, args: readonly string[], traffic: Traffic): Promise<Streamed> {
+  let errors = '';
+  let enough = false;
+  const child = startProcess<'enough'>({
+    argv: ['git', ...args],
+    cwd,
+    env,
+    stdout: chunk => {
+      if (enough || traffic.read(chunk) === 'more') return;
+      enough = true;
+      child.stop('enough', 'at-once');
+    },
+    stderr: chunk => {
+      if (errors.length < MAX_ERRORS) errors += chunk.toString('utf8');
+    },
+    timeout: TIMEOUT,
+    ...(traffic.input !== undefined && { input: traffic.input }),
+  });
+  const { end, endedBy } = await child.done;
+  if (endedBy === 'enough') return { code: 0, errors: '' };
+  if (end.kind === 'not-started') return { code: 127, errors: `git: cannot be started (${end.code})` };
+  return { code: endedBy === 'timeout' ? 124 : end.kind === 'exited' ? end.code : 130, errors };
+}
+
+async function listed(
+  talk: (traffic: Traffic) => Promise<Streamed>,
+  given: readonly string[] | undefined,
+): Promise<Listed> {
+  const chunks: Buffer[] = [];
+  const read = (chunk: Buffer) => {
+    chunks.push(chunk);
+    return 'more' as const;
+  };
+  const { code, errors } = await talk(
+    given ? { read, input: given.map(each => `${each}\0`).join('') } : { read },
+  );
+  const records = Buffer.concat(chunks).toString('utf8').split('\0');
+  records.pop(); // what follows the last NUL is nothing
+  return { code, records, errors };
+}
+
+/** git explains at length after the line that says what is wrong. */
+export function complaint(output: string, code: number): string {
+  const telling = output
+    .split('\n')
+    .find(line => /^(fatal|error|abort)\b|\[(remote )?rejected\]/.test(line.trim()));
+  return telling?.trim() || lastLine(output) || `exit code ${code}`;
+}
+
+export function lastLine(output: string): string {
+  return (
+    output
+      .split('\n')
+      .filter(line => line.trim() !== '')
+      .at(-1)
+      ?.trim() ?? ''
+  );
+}

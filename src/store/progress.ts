@@ -1,0 +1,37 @@
+/** `.ralph/ralph-progress.md`: what each iteration came to. The run keeps its own; the well-known name shows the latest. */
+import { appendFileSync } from 'node:fs';
+import { progressEntry } from '../domain/progress.ts';
+import type { IterationResult } from '../domain/result.ts';
+import { linkOver, writePrivate } from '../platform/files.ts';
+import type { ProjectPaths, RunPaths } from './paths.ts';
+
+export interface Progress {
+  add(result: IterationResult): void;
+  /** As it goes into a prompt: the latest entries, so that a prompt does not grow with the run. */
+  latest(): string;
+}
+
+const MAX_CHARS = 4_000;
+
+export function createProgress(project: ProjectPaths, run: RunPaths): Progress {
+  let entries: string[] = [];
+  let left = 0;
+  writePrivate(run.progress, '');
+  return {
+    add(result) {
+      const entry = progressEntry(result);
+      appendFileSync(run.progress, entry);
+      linkOver(run.progress, project.progress);
+      entries.push(entry);
+      for (
+        let size = entries.join('').length;
+        size > MAX_CHARS && entries.length > 1;
+        size = entries.join('').length
+      ) {
+        entries = entries.slice(1);
+        left++;
+      }
+    },
+    latest: () => (left === 0 ? '' : `(${left} earlier iterations are left out)\n`) + entries.join(''),
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * Files as they are now, kept so that they can be compared and put back later.
+ *
+ * What is kept is in the memory of this process, and what is too large for that in a private temporary folder,
+ * checked by its hash before it is used. Not as objects of the repository: an agent can delete those or have git
+ * collect them, and putting an object back would run it through the user's filters.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type BigIntStats,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  lstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Kept {
+  readonly kind: 'file' | 'link';
+  /** Permission bits; of no meaning for a link. */
+  readonly mode: number;
+  readonly content: Content;
+}
+
+/** For a link: where it points to. */
+type Content = { readonly bytes: Buffer } | { readonly copy: string; readonly sha256: string };
+
+export interface Vault {
+  /** undefined when there is no file or link at this path. */
+  keep(path: string): Kept | undefined;
+  /** What is different now from what was kept; undefined when nothing is. */
+  difference(kept: Kept, path: string): Difference | undefined;
+  /** Makes a file where nothing is. Its folder must be there. */
+  putBack(kept: Kept, path: string): void;
+  close(): void;
+}
+
+export type Difference =
+  | { readonly kind: 'deleted' | 'content' }
+  | { readonly kind: 'replaced'; readonly by: 'a symbolic link' | 'a folder' | 'a file' | 'a device' }
+  | { readonly kind: 'mode'; readonly from: number; readonly to: number };
+
+const MOST_IN_MEMORY = 64 * 1024 * 1024;
+const LARGE = 1024 * 1024;
+
+export function openVault(): Vault {
+  let folder: string | undefined;
+  let inMemory = 0;
+  let copies = 0;
+  /** What lstat said of a path when its content was last known to be the kept one. */
+  const seen = new Map<string, string>();
+
+  const content = (path: string, size: number): Content => {
+    if (size <= LARGE && inMemory + size <= MOST_IN_MEMORY) {
+      inMemory += size;
+      return { bytes: readFileSync(path) };
+    }
+    folder ??= mkdtempSync(join(tmpdir(), 'ralph-kept-'));
+    const copy = join(folder, String(copies++));
+    copyFileSync(path, copy, constants.COPYFILE_FICLONE);
+    return { copy, sha256: hashOf(copy) };
+  };
+
+  return {
+    keep(path) {
+      const stat = statOf(path);
+      if (stat?.isSymbolicLink()) return { kind: 'link', mode: 0, content: { bytes: targetOf(path) } };
+      if (!stat?.isFile()) return undefined;
+      remember(seen, path, stat);
+      return { kind: 'file', mode: bitsOf(stat), content: content(path, Number(stat.size)) };
+    },
+    difference(kept, path) {
+      const stat = statOf(path);
+      if (!stat) return { kind: 'deleted' };
+      if (stat.isSymbolicLink() !== (kept.kind === 'link') || !(stat.isFile() || stat.isSymbolicLink()))
+        return { kind: 'replaced', by: kindOf(stat) };
+      if (stat.isFile() && seen.get(path) === fingerprint(stat)) return undefined;
+      if (!isSame(kept, path, stat)) return { kind: 'content' };
+      if (kept.kind === 'link') return undefined;
+      if (bitsOf(stat) !== kept.mode) return { kind: 'mode', from: kept.mode, to: bitsOf(stat) };
+      remember(seen, path, stat);
+      return undefined;
+    },
+    putBack,
+    close() {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  try {
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined; // a folder on the way is a file
+  }
+}
+
+const targetOf = (path: string) => readlinkSync(path, { encoding: 'buffer' });
+const bitsOf = (stat: BigIntStats) => Number(stat.mode) & 0o7777;
+
+/** A change that follows so closely may leave no trace in the times of a file. */
+const CLOSE = 2_000;
+
+function remember(seen: Map<string, string>, path: string, stat: BigIntStats): void {
+  if (Date.now() - Number(stat.ctimeMs) > CLOSE) seen.set(path, fingerprint(stat));
+}
+
+/** Nobody but the system sets a file's ctime: when all this is the same, so is the content. */
+function fingerprint({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mode, mtimeNs, ctimeNs].join(' ');
+}
+
+function kindOf(stat: BigIntStats) {
+  if (stat.isSymbolicLink()) return 'a symbolic link';
+  return stat.isDirectory() ? 'a folder' : stat.isFile() ? 'a file' : 'a device';
+}
+
+function isSame({ kind, content }: Kept, path: string, stat: BigIntStats): boolean {
+  try {
+    if (kind === 'link') return 'bytes' in content && content.bytes.equals(targetOf(path));
+    if (!('bytes' in content)) return content.sha256 === hashOf(path);
+    return BigInt(content.bytes.length) === stat.size && content.bytes.equals(readFileSync(path));
+  } catch {
+    return false; // it cannot be read any more
+  }
+}
+
+/** Beside it first and then renamed, so that a second name of the old file is not written through. */
+function putBack({ kind, mode, content }: Kept, path: string): void {
+  const temporary = `${path}.ralph-${process.pid}`;
+  rmSync(temporary, { force: true });
+  if (kind === 'link' && 'bytes' in content) symlinkSync(content.bytes, temporary);
+  else {
+    // With the time of now, and not the old one: a build must see that the file is another than a moment ago.
+    if ('bytes' in content) writeFileSync(temporary, content.bytes, { flag: 'wx', mode });
+    else copyChecked(content, temporary);
+    chmodSync(temporary, mode);
+  }
+  renameSync(temporary, path);
+}
+
+function copyChecked({ copy, sha256 }: { readonly copy: string; readonly sha256: string }, to: string): void {
+  copyFileSync(copy, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  if (hashOf(to) === sha256) return;
+  rmSync(to);
+  throw new Error('the kept copy has been changed');
+}
+
+function hashOf(path: string): string {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(LARGE);
+  const fd = openSync(path, 'r');
+  try {
+    for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
+      hash.update(buffer.subarray(0, read));
+    }
+    return hash.digest('hex');
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,121 @@
+/** What is known of a worktree: whether its name can be one, what is at its path, what the user should hear of it. */
+import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { readIfThere } from '../platform/files.ts';
+import { type Env, type Git, git } from '../platform/git.ts';
+import { joinWords } from '../platform/shell.ts';
+import { type ProjectPaths, projectPaths } from '../store/paths.ts';
+import { findRepository, type Repository } from './repository.ts';
+
+/** One worktree of a project, there or not. */
+export interface Site {
+  readonly name: string;
+  readonly root: string;
+  readonly env: Env;
+  readonly repository: Repository;
+  readonly project: ProjectPaths;
+  readonly path: string;
+  readonly branch: string;
+}
+
+export interface SiteOptions {
+  /** The project's folder: the top of the repository or one below it. */
+  readonly root: string;
+  readonly env: Env;
+  readonly name: string;
+}
+
+export async function findSite({ root, env, name }: SiteOptions): Promise<Site | Problem> {
+  const wrong = wrongName(name);
+  if (wrong) return wrong;
+  const repository = await findRepository({ cwd: root, env });
+  if ('what' in repository) return repository;
+  const project = projectPaths(root);
+  return { name, root, env, repository, project, path: project.worktree(name), branch: `ralph/${name}` };
+}
+
+function wrongName(name: string): Problem | undefined {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && !/\.\.|\.$|\.lock$/.test(name)) return undefined;
+  return {
+    where: `worktree ${JSON.stringify(name)}`,
+    what: 'cannot be the name of a folder and of a branch: at most 64 letters, digits, hyphens, underscores and single dots can',
+    mend: 'for example --worktree=fix-login',
+  };
+}
+
+/** One lock for all worktrees of a repository, since git cannot make two at once. */
+export function lockOf({ repository }: Site): string {
+  return join(repository.commonDir, 'ralph-worktree.lock');
+}
+
+/** Nothing is there that could be lost. */
+export function isFree({ path }: Site): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat === undefined || (stat.isDirectory() && readdirSync(path).length === 0);
+}
+
+/** Why what is at the path cannot be worked in; undefined when it is the worktree that it should be. */
+export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
+  const { path, branch } = site;
+  const there = await worktreeAt(site);
+  if (!there) {
+    const mend = 'move it away, or take another name with --worktree=NAME';
+    return { where: path, what: 'is in the way: it is no worktree of this repository', mend };
+  }
+  if (readIfThere(join(there.gitDir, 'locked'))?.startsWith('initializing')) {
+    const mend = `if there is nothing in it that you need: ${command('-C', site.root, 'worktree', 'remove', '-f', '-f', path)}`;
+    return { where: path, what: 'was only half made when git was stopped', mend };
+  }
+  const current = await currentBranch(there.git);
+  if (current === branch) return undefined;
+  const mend = command('-C', path, 'switch', branch);
+  return { where: path, what: `is on ${current ?? 'no branch'} and not on ${branch}`, mend };
+}
+
+/** What is at the path, if that is a worktree of the repository, on whatever branch. */
+export async function worktreeAt({ path, env, repository }: Site): Promise<Repository | undefined> {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;
+  const there = await findRepository({ cwd: path, env });
+  if ('what' in there || there.top !== realpathSync(path)) return undefined;
+  return realpathSync(there.commonDir) === realpathSync(repository.commonDir) ? there : undefined;
+}
+
+export async function currentBranch(there: Git): Promise<string | undefined> {
+  const { code, stdout } = await there.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  return code === 0 ? stdout.trim() : undefined;
+}
+
+export async function branchExists({ repository, branch }: Site): Promise<boolean> {
+  const { code } = await repository.git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
+  return code === 0;
+}
+
+/** What is different in the worktree from what one may expect. */
+export async function notesOn({ root, env, path, repository }: Site): Promise<readonly string[]> {
+  const notes: string[] = [];
+  if (existsSync(join(path, '.gitmodules'))) {
+    const fetch = command('-C', path, 'submodule', 'update', '--init', '--recursive');
+    notes.push(`The submodules are not checked out in the worktree: ${fetch} does it.`);
+  }
+  if (await isSparse(repository.git)) {
+    const same = await isSparse(git(path, env));
+    notes.push(
+      same
+        ? 'The worktree is a sparse checkout, as the repository is.'
+        : `The repository is a sparse checkout, the worktree holds every file: ${root} shows fewer.`,
+    );
+  }
+  return notes;
+}
+
+async function isSparse(where: Git): Promise<boolean> {
+  return (
+    (await where.run(['config', '--type=bool', '--get', 'core.sparseCheckout'])).stdout.trim() === 'true'
+  );
+}
+
+/** A git command that works when it is pasted into a shell, in any folder. */
+export function command(...words: readonly string[]): string {
+  return `\`${joinWords(['git', ...words])}\``;
+}

@@ -1,0 +1,254 @@
+/**
+ * A worktree of its own for a run: `.ralph/worktrees/<name>` on the branch `ralph/<name>`. It is made or continued,
+ * and if neither can be, that is a problem: Ralph never falls back to the user's own work tree. Nothing in one is
+ * ever deleted or reset, but by `removeWorktree`, and by that only what is safe elsewhere.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { ensureFolder, errorWords, writeAtomic } from '../platform/files.ts';
+import { complaint, type Env } from '../platform/git.ts';
+import { joinWords } from '../platform/shell.ts';
+import { projectPaths } from '../store/paths.ts';
+import { letGo, ownerOf, takeOver, withLock } from './lock.ts';
+import { headCommit } from './repository.ts';
+import { readStatus } from './tree-status.ts';
+import {
+  branchExists,
+  command,
+  currentBranch,
+  findSite,
+  isFree,
+  lockOf,
+  notesOn,
+  type Site,
+  type SiteOptions,
+  whyNotOurs,
+  worktreeAt,
+} from './worktree-facts.ts';
+
+export interface WorktreeOptions {
+  /** The project's folder: the top of the repository or one below it. */
+  readonly root: string;
+  readonly env: Env;
+  /** Without one the run's id is taken, or a name is made. */
+  readonly name?: string;
+  readonly runId?: string;
+}
+
+export interface Worktree {
+  readonly name: string;
+  readonly root: string;
+  readonly path: string;
+  /** The folder in it that is to the worktree what `root` is to the repository. */
+  readonly cwd: string;
+  readonly branch: string;
+  /** false: it was there and is continued. */
+  readonly created: boolean;
+  /** The user's own work tree has changes that are not in this one. */
+  readonly dirtyMain: boolean;
+  /** What the user should know. */
+  readonly notes: readonly string[];
+  /** Lets another run of this process continue it. When the process ends, that happens by itself. */
+  release(): void;
+}
+
+export async function openWorktree({ root, env, name, runId }: WorktreeOptions): Promise<Worktree | Problem> {
+  const site = await findSite({ root, env, name: name ?? runId ?? newName() });
+  if ('what' in site) return site;
+  if ((await headCommit(site.repository.git)) === undefined) {
+    const mend = '`git commit --allow-empty -m start` makes one';
+    return { where: root, what: 'a worktree needs a commit to start from, and there is none yet', mend };
+  }
+  const opened = await withLock(lockOf(site), () => open(site));
+  if ('what' in opened) return opened;
+  return await described(site, opened.created);
+}
+
+/** As the ids of runs are: readable, and in the order of time. */
+function newName(): string {
+  const stamp = new Date().toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+  return `${stamp}-${randomBytes(2).toString('hex')}`;
+}
+
+async function open(site: Site): Promise<{ readonly created: boolean } | Problem> {
+  const { name, project, path } = site;
+  const owner = ownerOf(project.worktreeOwner(name));
+  if (owner) {
+    const mend = 'wait until it has ended, or take another name with --worktree=NAME';
+    return { where: path, what: `is in use by a run that is going on (process ${owner.pid})`, mend };
+  }
+  try {
+    ensureFolder(project.worktrees);
+    // A worktree is nobody's change in the repository around it.
+    writeAtomic(join(project.worktrees, '.gitignore'), '*\n', 0o644);
+    const created = isFree(site);
+    const problem = created ? await add(site) : await whyNotOurs(site);
+    if (problem) return problem;
+    takeOver(project.worktreeOwner(name));
+    return { created };
+  } catch (error) {
+    return { where: path, what: `the worktree cannot be made: ${errorWords(error)}` };
+  }
+}
+
+async function add(site: Site): Promise<Problem | undefined> {
+  const { path, branch, repository } = site;
+  const what = (await branchExists(site)) ? [path, branch] : ['-b', branch, '--no-track', path, 'HEAD'];
+  const { code, output } = await repository.git.run(['worktree', 'add', '--quiet', ...what]);
+  if (code === 0) return undefined;
+  const gone = /missing but (already registered|locked)/.test(output);
+  return {
+    where: path,
+    what: gone
+      ? 'was a worktree whose folder has been deleted'
+      : `git cannot make the worktree: ${complaint(output, code)}`,
+    ...(gone && {
+      mend: `${command('-C', site.root, 'worktree', 'prune')} makes git forget it; the branch stays`,
+    }),
+  };
+}
+
+async function described(site: Site, created: boolean): Promise<Worktree | Problem> {
+  const { name, root, env, path, branch, repository, project } = site;
+  const release = () => letGo(project.worktreeOwner(name));
+  const cwd = resolve(path, repository.prefix);
+  if (!existsSync(cwd)) {
+    release();
+    const mend = 'commit it, or start Ralph at the top of the repository';
+    return { where: root, what: `this folder is not in the commit that ${branch} stands on`, mend };
+  }
+  const status = await readStatus({ cwd: root, env });
+  const dirtyMain = !('what' in status) && status.entries.length > 0;
+  const notes = [
+    ...(created ? [] : [`The worktree ${name} was there already and is continued.`]),
+    ...(dirtyMain ? [`What is not committed in ${root} is not in the worktree.`] : []),
+    ...(await notesOn(site)),
+  ];
+  return { name, root, path, cwd, branch, created, dirtyMain, notes, release };
+}
+
+export interface WorktreeEntry {
+  readonly name: string;
+  readonly path: string;
+  /** null when it is on none. */
+  readonly branch: string | null;
+  /** It holds changes that are not committed. */
+  readonly dirty: boolean;
+  /** Commits in it that HEAD of the project does not have. */
+  readonly ahead: number;
+  /** The process of the run that works in it. */
+  readonly usedBy: number | null;
+}
+
+/** The worktrees that Ralph made in this project, by name. */
+export async function listWorktrees({
+  root,
+  env,
+}: Pick<SiteOptions, 'root' | 'env'>): Promise<readonly WorktreeEntry[]> {
+  const { worktrees } = projectPaths(root);
+  const names = existsSync(worktrees) ? readdirSync(worktrees).sort() : [];
+  const entries = await Promise.all(names.map(name => entryOf({ root, env, name })));
+  return entries.filter(entry => entry !== undefined);
+}
+
+async function entryOf(options: SiteOptions): Promise<WorktreeEntry | undefined> {
+  const site = await findSite(options);
+  const there = 'what' in site ? undefined : await worktreeAt(site);
+  if ('what' in site || !there) return undefined;
+  const { name, path, project, repository } = site;
+  const head = await headCommit(there.git);
+  const [branch, dirty, ahead] = await Promise.all([
+    currentBranch(there.git),
+    isDirty(site),
+    repository.git.run(['rev-list', '--count', `HEAD..${head}`, '--']),
+  ]);
+  const usedBy = ownerOf(project.worktreeOwner(name))?.pid ?? null;
+  return { name, path, branch: branch ?? null, dirty, ahead: Number(ahead.stdout) || 0, usedBy };
+}
+
+async function isDirty({ path, env }: Site): Promise<boolean> {
+  const status = await readStatus({ cwd: path, env });
+  return 'what' in status || status.entries.length > 0;
+}
+
+/** Removes the worktree and its branch, unless something in them is nowhere else: then it says what to do. */
+export async function removeWorktree(options: SiteOptions): Promise<Problem | undefined> {
+  const site = await findSite(options);
+  if ('what' in site) return site;
+  return await withLock(lockOf(site), () => remove(site));
+}
+
+async function remove(site: Site): Promise<Problem | undefined> {
+  const { name, path, root, branch, repository, project } = site;
+  const { git } = repository;
+  const hasFolder = !isFree(site);
+  const hasBranch = await branchExists(site);
+  if (!hasFolder && !hasBranch) return { where: path, what: 'there is no such worktree' };
+  const problem =
+    (hasFolder ? await whyKeepFolder(site) : undefined) ??
+    (hasBranch ? await whyKeepCommits(site) : undefined);
+  if (problem) return problem;
+  if (hasFolder) {
+    const removed = await git.run(['worktree', 'remove', '--', path]);
+    if (removed.code !== 0)
+      return { where: path, what: `git does not remove it: ${complaint(removed.output, removed.code)}` };
+  }
+  rmSync(project.worktreeOwner(name), { force: true });
+  if (!hasBranch) return undefined;
+  // Not `-d`: that only looks at HEAD, and we have seen that all of it is on some branch.
+  const deleted = await git.run(['branch', '--quiet', '-D', '--', branch]);
+  if (deleted.code === 0) return undefined;
+  const mend = `${command('-C', root, 'branch', '-d', branch)} tries again`;
+  return { where: branch, what: `git does not delete it: ${complaint(deleted.output, deleted.code)}`, mend };
+}
+
+async function whyKeepFolder(site: Site): Promise<Problem | undefined> {
+  const { path, project, name } = site;
+  const owner = ownerOf(project.worktreeOwner(name));
+  // A run of this very process has asked for it.
+  if (owner && owner.pid !== process.pid)
+    return { where: path, what: `is in use by a run that is going on (process ${owner.pid})` };
+  const wrong = await whyNotOurs(site);
+  if (wrong) return wrong;
+  if (!(await isDirty(site))) return undefined;
+  const mend = `${command('-C', path, 'status')} shows them; ${command('-C', path, 'add', '--all')} and ${command('-C', path, 'commit')} keep them`;
+  return { where: path, what: 'holds changes that are not committed', mend };
+}
+
+async function whyKeepCommits({ branch, root, repository }: Site): Promise<Problem | undefined> {
+  const others = ['--not', 'HEAD', `--exclude=${branch}`, '--branches', '--remotes'];
+  const alone = await repository.git.run(['rev-list', '--count', `refs/heads/${branch}`, ...others, '--']);
+  if (alone.code !== 0) return { where: branch, what: complaint(alone.output, alone.code) };
+  const count = Number(alone.stdout);
+  if (count === 0) return undefined;
+  const mend = `${command('-C', root, 'log', '--oneline', `HEAD..${branch}`)} shows them; ${command('-C', root, 'merge', branch)} takes them over`;
+  return {
+    where: branch,
+    what: `holds ${count} ${count === 1 ? 'commit' : 'commits'} that no other branch has`,
+    mend,
+  };
+}
+
+/** How to look at what was done in a worktree, take it over and clean up: commands that can be pasted. */
+export function mergeAdvice({ root, path, branch }: Pick<Worktree, 'root' | 'path' | 'branch'>): string {
+  const lines = {
+    'look at it': [['-C', root, 'diff', `HEAD...${branch}`]],
+    'commit the rest': [
+      ['-C', path, 'add', '--all'],
+      ['-C', path, 'commit'],
+    ],
+    'take it over': [['-C', root, 'merge', branch]],
+    'clean up': [
+      ['-C', root, 'worktree', 'remove', path],
+      ['-C', root, 'branch', '-d', branch],
+    ],
+  };
+  return Object.entries(lines)
+    .map(
+      ([title, commands]) =>
+        `${title.padEnd(17)}${commands.map(words => joinWords(['git', ...words])).join(' && ')}`,
+    )
+    .join('\n');
+}

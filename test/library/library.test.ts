@@ -1,0 +1,173 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  createLoop,
+  defineAgent,
+  type LoopConfig,
+  LoopConfigError,
+  type LoopEvent,
+  runLoop,
+} from '../../src/index.ts';
+import { gitEnv, repo } from '../rig/repo.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const env = gitEnv();
+const COMPLETE = '<promise>COMPLETE</promise>';
+
+const worker = defineAgent('worker', async ({ cwd, iteration }) => {
+  writeFileSync(join(cwd, 'made'), String(iteration));
+  return { text: COMPLETE, toolCalls: 1, cost: 0.5, tokens: { input: 100, output: 10 } };
+});
+
+describe('a loop as a call', () => {
+  test('runs a function until the checks pass, and its result is that of --json', async () => {
+    const { dir } = repo();
+    const config: LoopConfig = { task: 'x', checks: ['test "$(cat made)" = 2'], maxIterations: 5 };
+    const result = await runLoop(config, { agent: worker, cwd: dir, env });
+    expect(result).toMatchObject({
+      success: true,
+      stopReason: 'all_checks_passed',
+      totalCost: 1,
+      totalTokens: { input: 200, output: 20 },
+      iterations: [
+        { iteration: 1, allChecksPassed: false, completionTagFound: true, toolCalls: 1, cost: 0.5 },
+        { iteration: 2, allChecksPassed: true, completionTagFound: true },
+      ],
+    });
+  });
+
+  test('tells every event to whoever listens, also to those who begin when it is over', async () => {
+    const { dir } = repo();
+    const loop = createLoop({ task: 'x', checks: ['true'] }, { agent: worker, cwd: dir, env });
+    const read = async () => {
+      const types: LoopEvent['type'][] = [];
+      for await (const event of loop.events) types.push(event.type);
+      return types;
+    };
+    const early = read();
+    await loop.run();
+    const late = await read();
+    expect(late).toEqual(await early);
+    expect(late[0]).toBe('run-started');
+    expect(late.at(-1)).toBe('run-ended');
+  });
+
+  test('does not wait for somebody who reads slowly or not at all', async () => {
+    const { dir } = repo();
+    const loop = createLoop({ task: 'x', checks: ['true'] }, { agent: worker, cwd: dir, env });
+    loop.events[Symbol.asyncIterator]();
+    expect((await loop.run()).success).toBe(true);
+  });
+
+  test('ends at once when its signal fires, also in the middle of a turn', async () => {
+    const { dir } = repo();
+    const stop = new AbortController();
+    let ended = false;
+    const sleeper = defineAgent('sleeper', ({ signal }) => {
+      signal.addEventListener('abort', () => {
+        ended = true;
+      });
+      stop.abort();
+      return new Promise(() => {});
+    });
+    const result = await runLoop(
+      { task: 'x', checks: ['true'] },
+      { agent: sleeper, cwd: dir, env, signal: stop.signal },
+    );
+    expect([result.stopReason, ended]).toEqual(['cancelled', true]);
+  });
+
+  test('takes an agent that throws for one that failed', async () => {
+    const { dir } = repo();
+    const broken = defineAgent('broken', async () => {
+      throw new Error('no model today');
+    });
+    const result = await runLoop({ task: 'x', checks: ['true'] }, { agent: broken, cwd: dir, env });
+    expect(result).toMatchObject({
+      stopReason: 'agent_failed',
+      iterations: [{ error: 'no model today' }, {}, {}],
+    });
+  });
+
+  test('keeps a budget inside a turn', async () => {
+    const { dir } = repo();
+    const spender = defineAgent('spender', ({ emit }) => {
+      emit({ kind: 'usage', scope: 'total', cost: 9 });
+      return new Promise(() => {});
+    });
+    const result = await runLoop(
+      { task: 'x', checks: ['true'], maxCost: 5 },
+      { agent: spender, cwd: dir, env },
+    );
+    expect(result).toMatchObject({ stopReason: 'budget_exhausted', totalCost: 9 });
+  });
+
+  test('ends a turn that takes too long', async () => {
+    const { dir } = repo();
+    const slow = defineAgent('slow', () => new Promise(() => {}));
+    const result = await runLoop(
+      { task: 'x', checks: ['true'], maxTime: 0.2 },
+      { agent: slow, cwd: dir, env },
+    );
+    expect(result).toMatchObject({ stopReason: 'timeout' });
+  });
+
+  test('says all that is wrong with its configuration', async () => {
+    const { dir } = repo();
+    const config = {
+      task: ' ',
+      checks: [],
+      maxIterations: 0,
+      settings: { nonsense: 1 },
+    } as unknown as LoopConfig;
+    const refused = runLoop(config, { agent: worker, cwd: dir, env });
+    await expect(refused).rejects.toThrow(LoopConfigError);
+    await expect(refused).rejects.toThrow(
+      /nonsense: there is no such setting[\s\S]*maximumIterations: must be[\s\S]*checks: at least one[\s\S]*task: there is none/,
+    );
+    expect(existsSync(join(dir, '.ralph'))).toBe(false);
+  });
+
+  test('removes its progress file when asked, and nothing else', async () => {
+    const { dir } = repo();
+    const loop = createLoop({ task: 'x', checks: ['true'] }, { agent: worker, cwd: dir, env });
+    await loop.run();
+    loop.cleanupProgress();
+    expect(existsSync(join(dir, '.ralph/ralph-progress.md'))).toBe(false);
+    expect(await loop.cleanupWorktree()).toBeUndefined();
+  });
+});
+
+describe('the package', () => {
+  test.each([
+    ['function-agent.mjs', 'all_checks_passed after 3 iterations, $0.03\n'],
+    ['events.mjs', 'iteration 1: I am thinking\niteration 2: I am thinking\ncancelled\n'],
+    ['judge.mjs', '{"kind":"continue","feedback":[{"kind":"no-work"}]}\n'],
+  ])('runs the example %s', (name, expected) => {
+    const { dir } = repo();
+    expect(
+      execFileSync(process.execPath, [join(ROOT, 'examples', name)], { cwd: dir, encoding: 'utf8', env }),
+    ).toBe(expected);
+  });
+
+  test('has examples that agree with its types', () => {
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [tsc, '-p', join(ROOT, 'tsconfig.examples.json')],
+      { encoding: 'utf8' },
+    );
+    expect([status, stdout]).toEqual([0, '']);
+  });
+
+  test('starts nothing and prints nothing when it is imported', () => {
+    const script = `import '@ralph-loop/ralph'; process.on('exit', () => process.exitCode = process.getActiveResourcesInfo().length)`;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
+    expect([status, stdout, stderr]).toEqual([0, '', '']);
+  });
+});

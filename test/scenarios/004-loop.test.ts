@@ -1,0 +1,643 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
+import { ralph, startRalph, testEnv } from '../rig/ralph.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
+
+const COMPLETE = '<promise>COMPLETE</promise>';
+
+async function loop(project: Repo, agentBin: string, ...args: string[]) {
+  const finished = await ralph(['loop', ...args, '--agent', 'claude', '--json'], {
+    cwd: project.dir,
+    path: [agentBin],
+  });
+  return { ...finished, result: finished.stdout.startsWith('{') ? JSON.parse(finished.stdout) : undefined };
+}
+
+/** Writes a file with a tool call, then speaks. */
+const writes =
+  (file: string, content: string, words: string, extra: Record<string, unknown> = {}): Handler =>
+  async turn => {
+    await turn.line(init);
+    await turn.line(toolUse('t', 'Write', { file_path: file }));
+    await turn.write(file, content);
+    await turn.line(toolResult('t', 'written'));
+    await turn.line(text(words));
+    await turn.line(result(extra));
+    turn.exit();
+  };
+
+describe('done', () => {
+  test('needs every check green and the promise', async () => {
+    const project = repo();
+    const agent = await fakeAgent(
+      'claude',
+      writes('a', '1', COMPLETE),
+      writes('b', '1', 'the checks should pass now'),
+      writes('c', '1', `All good. ${COMPLETE}`),
+    );
+    const { code, result: told } = await loop(
+      project,
+      agent.bin,
+      'Make a and b',
+      '--check',
+      'test -e a',
+      '--check',
+      'test -e b',
+    );
+    expect([code, told.stopReason, told.iterations.length]).toEqual([0, 'all_checks_passed', 3]);
+    expect(
+      told.iterations.map((each: { allChecksPassed: boolean; completionTagFound: boolean }) => [
+        each.allChecksPassed,
+        each.completionTagFound,
+      ]),
+    ).toEqual([
+      [false, true],
+      [true, false],
+      [true, true],
+    ]);
+    expect(agent.calls[1]?.input).toContain('You said that you were done, but the checks below fail.');
+    expect(agent.calls[2]?.input).toContain(
+      `Every check passes, but you did not say that you are done. If the whole task is complete, say ${COMPLETE}`,
+    );
+  });
+
+  test.each([
+    'COMPLETE',
+    'INCOMPLETE',
+    '<promise>complete</promise>',
+    '`<promise>COMPLETE</promise>`',
+    '<promise> COMPLETE </promise>',
+  ])('is not said with %j', async words => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('a', '1', words));
+    const { code } = await loop(project, agent.bin, 'x', '--check', 'true', '--max-iterations', '1');
+    expect(code).toBe(1);
+  });
+
+  test('is not believed of an agent that has done nothing', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', speaks(COMPLETE), writes('a', '1', COMPLETE));
+    const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'true');
+    expect([code, told.iterations.length]).toEqual([0, 2]);
+    expect(agent.calls[1]?.input).toContain('called no tool and changed no file. Do the work first.');
+  });
+
+  test('counts on the last allowed iteration', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    const { code } = await loop(project, agent.bin, 'x', '--check', 'true', '--max-iterations', '1');
+    expect(code).toBe(0);
+  });
+});
+
+describe('clean context', () => {
+  test('the prompt of iterations 1, 2 and 3 holds the five parts and nothing else', async () => {
+    const project = repo({ 'app.js': 'old\n' });
+    const agent = await fakeAgent(
+      'claude',
+      async turn => {
+        await turn.write('app.js', 'new\n');
+        await turn.write('extra.txt', 'untracked\n');
+        await speaks('secret thoughts of iteration one')(turn);
+      },
+      speaks('secret thoughts of iteration two'),
+      speaks('x'),
+    );
+    await loop(
+      project,
+      agent.bin,
+      'Do it.\nWell.\n',
+      '--check',
+      'printf "line 1\\nboom" && false',
+      '--max-iterations',
+      '3',
+    );
+    const [first = '', second = '', third = ''] = agent.calls.map(call => call.input);
+    const head = (n: number) =>
+      [
+        'Do it.\nWell.',
+        '',
+        '## Rules',
+        'These checks run after your turn, and all must pass:',
+        '- `printf "line 1\\nboom" && false`',
+        `When the whole task is complete, say exactly ${COMPLETE}, and never before.`,
+        'If you cannot go on, say why: <blocked>reason</blocked>',
+        `This is iteration ${n} of 3. You remember nothing of earlier ones; their work is in the files.`,
+        '',
+      ].join('\n');
+    expect(first).toBe(head(1));
+    const rest = (n: number) => [
+      head(n),
+      '## Changes since the start',
+      '```diff',
+      'diff --git a/app.js b/app.js',
+      'index 3367afd..3e75765 100644',
+      '--- a/app.js',
+      '+++ b/app.js',
+      '@@ -1 +1 @@',
+      '-old',
+      '+new',
+      'diff --git a/extra.txt b/extra.txt',
+      'new file mode 100644',
+      'index 0000000..5a72eb2',
+      '--- /dev/null',
+      '+++ b/extra.txt',
+      '@@ -0,0 +1 @@',
+      '+untracked',
+      '```',
+      '',
+      '## What went wrong in the last iteration',
+      '',
+      '### `printf "line 1\\nboom" && false` failed (exit code 1)',
+      '```',
+      'line 1',
+      'boom',
+      '```',
+      '',
+      '## Progress',
+    ];
+    const entry = (n: number) => [
+      `## Iteration ${n} — FAIL`,
+      '- Steps: 1',
+      '- Cost: $0.0100',
+      '- Duration: T',
+      '- Checks:',
+      '  - printf "line 1\\nboom" && false: FAIL — boom',
+    ];
+    const timeless = (prompt: string) => prompt.replace(/Duration: \d+\.\ds/g, 'Duration: T');
+    expect(timeless(second)).toBe([...rest(2), ...entry(1), ''].join('\n'));
+    expect(timeless(third)).toBe([...rest(3), ...entry(1), ...entry(2), ''].join('\n'));
+    expect(project.git('status', '--porcelain')).toBe(' M app.js\n?? .ralph/\n?? extra.txt\n');
+    expect(timeless(project.read('.ralph/ralph-progress.md'))).toBe(
+      [...entry(1), ...entry(2), ...entry(3), ''].join('\n'),
+    );
+  });
+
+  test('the spec file stands in place of the task', async () => {
+    const project = repo({ 'spec.md': '# Spec\nBuild it.\n' });
+    const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    await loop(project, agent.bin, 'ignored words', '--spec', 'spec.md', '--check', 'true');
+    expect(agent.calls[0]?.input).toMatch(/^# Spec\nBuild it\.\n\n## Rules/);
+    expect(agent.calls[0]?.input).not.toContain('ignored words');
+  });
+
+  test('diff and errors are cut, the diff at its end, the errors at their beginning, and both say so', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('big.txt', 'changed line\n'.repeat(2000), 'x'));
+    await loop(project, agent.bin, 'x', '--check', 'seq 1 5000; false', '--max-iterations', '2');
+    const prompt = agent.calls[1]?.input ?? '';
+    expect(prompt).toContain('[the beginning is cut] …');
+    expect(prompt).toContain('\n5000\n```');
+    expect(prompt.length).toBeLessThan(9_000);
+    expect(prompt).toMatch(/\n.*(cut|more|missing|left out).*\n```\n\n## What went wrong/);
+  });
+});
+
+describe('checks', () => {
+  test('that run too long fail with the word Timeout, and everything they started is gone', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('a', '1', 'x'));
+    await loop(
+      project,
+      agent.bin,
+      'x',
+      '--check',
+      'setsid sleep 1000 & sleep 1000',
+      '--check-timeout',
+      '0.3',
+      '--max-iterations',
+      '2',
+    );
+    expect(agent.calls[1]?.input).toMatch(/failed \(Timeout after \d\.\d s\)/);
+  });
+
+  test('run at the same time with --check-parallel, and are told in their order', async () => {
+    const project = repo();
+    // Each waits for the other: one after the other they would never end.
+    const waits = (own: string, other: string) =>
+      `touch ${own}; until [ -e ${other} ]; do :; done; echo ${own}; false`;
+    const agent = await fakeAgent('claude', writes('a', '1', 'x'));
+    const args = [
+      'x',
+      '--check',
+      waits('one', 'two'),
+      '--check',
+      waits('two', 'one'),
+      '--check-parallel',
+      '--max-iterations',
+      '1',
+    ];
+    const { result: told } = await loop(project, agent.bin, ...args);
+    expect(told.iterations[0].checkResults.map((each: { output: string }) => each.output)).toEqual([
+      'one\n',
+      'two\n',
+    ]);
+  });
+
+  test('that are flaky pass when they are run again, and the flake is told', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    const flaky = 'if [ -e tried ]; then exit 0; else touch tried; exit 1; fi';
+    const {
+      code,
+      result: told,
+      stderr,
+    } = await loop(project, agent.bin, 'x', '--check', flaky, '--check-retries', '2');
+    expect(code).toBe(0);
+    expect(told.iterations[0].checkResults[0]).toMatchObject({ passed: true, flaked: 1 });
+    expect(stderr).toContain('flaky');
+  });
+
+  test('red before the first iteration are told with --baseline', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    const { code, stderr } = await loop(
+      project,
+      agent.bin,
+      'x',
+      '--check',
+      'test -e a',
+      '--check',
+      'no-such-tool',
+      '--baseline',
+      '--max-iterations',
+      '1',
+    );
+    expect(code).toBe(1);
+    expect(agent.calls[0]?.input).toContain('- `test -e a` (failed before you began)');
+    expect(stderr.replace(/\s+/g, ' ')).toContain(
+      '`no-such-tool` fails before the first iteration: there is no such command (exit code 127).',
+    );
+  });
+
+  test('red before need not pass with --baseline-ungated; one that broke since still must', async () => {
+    const project = repo({ good: '' });
+    const args = ['x', '--check', 'false', '--check', 'test -e good', '--baseline', '--baseline-ungated'];
+    const honest = await fakeAgent('claude', writes('a', '1', COMPLETE));
+    expect((await loop(project, honest.bin, ...args)).code).toBe(0);
+    expect(honest.calls[0]?.input).toContain('- `false` (failed before you began; it need not pass)');
+    const breaks = await fakeAgent('claude', async turn => {
+      await turn.shell('rm good');
+      await writes('a', '2', COMPLETE)(turn);
+    });
+    expect((await loop(project, breaks.bin, ...args, '--max-iterations', '1')).code).toBe(1);
+  });
+});
+
+describe('protected paths', () => {
+  test('are put back before the checks run, and the agent is told', async () => {
+    const project = repo({ 'test/a.test.sh': 'test -e feature\n', 'app.txt': 'x\n' });
+    const cheats: Handler = async turn => {
+      await turn.write('test/a.test.sh', 'true\n');
+      await writes('other', '1', COMPLETE)(turn);
+    };
+    const agent = await fakeAgent('claude', cheats, writes('feature', '1', COMPLETE));
+    const { code, result: told } = await loop(
+      project,
+      agent.bin,
+      'x',
+      '--check',
+      'sh test/a.test.sh',
+      '--protect',
+      'test/**',
+    );
+    expect([code, told.iterations.length]).toEqual([0, 2]);
+    expect(told.iterations[0]).toMatchObject({
+      allChecksPassed: false,
+      violations: [expect.stringContaining('test/a.test.sh')],
+    });
+    expect(agent.calls[1]?.input).toMatch(
+      /You changed something that is not yours to change: test\/a\.test\.sh.*It has been undone\./,
+    );
+    expect(project.read('test/a.test.sh')).toBe('test -e feature\n');
+  });
+});
+
+describe('limits', () => {
+  test('the same failure without a change is told, then ends the run as stuck', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', speaks('thinking'));
+    const { code, result: told } = await loop(
+      project,
+      agent.bin,
+      'x',
+      '--check',
+      'date +%N; false',
+      '--stuck-after',
+      '2',
+    );
+    expect([code, told.stopReason, told.iterations.length]).toEqual([1, 'stuck', 3]);
+    expect(agent.calls[1]?.input).not.toContain('What you are doing does not work');
+    expect(agent.calls[2]?.input).toContain(
+      'The same failure has now come back 2 times and no file changed. What you are doing does not work',
+    );
+  });
+
+  test('an agent that says it is blocked ends the run with its reason', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', speaks('I need help. <blocked>no database password</blocked>'));
+    const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'false');
+    expect([code, told.stopReason, told.detail]).toEqual([1, 'blocked', 'no database password']);
+  });
+
+  test('the budget ends the run', async () => {
+    const project = repo();
+    const agent = await fakeAgent(
+      'claude',
+      writes('a', '1', 'x', { total_cost_usd: 3 }),
+      writes('a', '2', 'x', { total_cost_usd: 3 }),
+    );
+    const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'false', '--max-cost', '5');
+    expect([code, told.stopReason, told.totalCost, told.iterations.length]).toEqual([
+      1,
+      'budget_exhausted',
+      6,
+      2,
+    ]);
+  });
+
+  test('the default is 25 iterations', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude');
+    const { stdout } = await ralph(
+      ['loop', 'x', '--check', 'true', '--agent', 'claude', '--dry-run', '--json'],
+      { cwd: project.dir, path: [agent.bin] },
+    );
+    expect(JSON.parse(stdout)).toMatchObject({
+      settings: { maximumIterations: 25, permissions: 'skip', checkTimeout: 120, completionTag: 'COMPLETE' },
+    });
+  });
+});
+
+describe('bad input', () => {
+  test.each<[string, string[], RegExp]>([
+    [
+      'no check',
+      ['x'],
+      /--check: at least one is needed: a loop without a check would have to believe the agent/,
+    ],
+    ['no task', ['--check', 'true'], /task: there is none/],
+    [
+      'a task that --worktree took',
+      ['--check', 'true', '--worktree', 'Fix it'],
+      /put it first, or write --worktree=NAME/,
+    ],
+    [
+      'a spec that is not there',
+      ['--spec', 'nope.md', '--check', 'true'],
+      /spec file nope\.md: it cannot be read: it does not exist/,
+    ],
+    ['an empty spec', ['--spec', 'empty.md', '--check', 'true'], /spec file empty\.md: it is empty/],
+    [
+      'a spec of 10 MB',
+      ['--spec', 'huge.md', '--check', 'true'],
+      /spec file huge\.md: it has 10\.0 million characters, more than any model reads/,
+    ],
+    ['an empty check', ['x', '--check', ' '], /--check\[0\]: must be text that is not empty/],
+    [
+      'a glob that protects nothing',
+      ['x', '--check', 'true', '--protect', '!a'],
+      /exceptions with ! are not supported/,
+    ],
+  ])('%s', async (_, args, message) => {
+    const project = repo({ 'empty.md': '\n', 'huge.md': 'x'.repeat(10_000_000) });
+    const { code, stderr } = await ralph(['loop', ...args, '--agent', 'cat'], { cwd: project.dir });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+
+  test('outside a repository', async () => {
+    const project = folder();
+    const { code, stderr } = await ralph(['loop', 'x', '--check', 'true', '--agent', 'cat'], {
+      cwd: project.dir,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/repository/);
+  });
+
+  test('a repository without a commit works', async () => {
+    const project = folder();
+    project.git('init', '--quiet');
+    const agent = await fakeAgent('claude', writes('a', '1', 'x'), writes('b', '1', COMPLETE));
+    const { code } = await loop(project, agent.bin, 'x', '--check', 'true');
+    expect(code).toBe(0);
+    expect(agent.calls[1]?.input).toContain('+++ b/a');
+  });
+});
+
+describe('YAML', () => {
+  test('sets what flags do not, under the names of seed 004', async () => {
+    const project = repo({
+      'ralph.yaml':
+        'ralph_loop:\n  max_iterations: 7\n  max_cost: null\n  max_time: 600\n  completion_tag: "FERTIG"\n  agent: claude\n  checks:\n    - "true"\n',
+    });
+    project.settings({ maximumIterations: 3, maxTime: 5 });
+    const agent = await fakeAgent('claude');
+    const { stdout } = await ralph(
+      ['loop', 'x', '-c', 'ralph.yaml', '--max-time', '60', '--dry-run', '--json'],
+      { cwd: project.dir, path: [agent.bin] },
+    );
+    expect(JSON.parse(stdout).settings).toMatchObject({
+      maximumIterations: 7,
+      maxTime: 60,
+      completionTag: 'FERTIG',
+      agent: 'claude',
+      checks: ['true'],
+    });
+  });
+
+  test('that is wrong is told with its lines, all at once', async () => {
+    const project = repo({
+      'ralph.yaml': 'ralph_loop:\n  max_iterations: 101\n  max_iteration: 5\n  completion_tag: 7\nother: 1\n',
+    });
+    const { code, stderr } = await ralph(
+      ['loop', 'x', '-c', 'ralph.yaml', '--check', 'true', '--agent', 'cat'],
+      { cwd: project.dir },
+    );
+    expect(code).toBe(2);
+    const said = stderr.split('\n').filter(line => line.startsWith('  - '));
+    expect(said).toEqual([
+      '  - ralph.yaml:2: max_iterations: must be a whole number from 1 to 100, not 101',
+      '  - ralph.yaml:3: there is no setting max_iteration (did you mean max_iterations?)',
+      '  - ralph.yaml:4: completion_tag: must be text that is not empty, not 7',
+      '  - ralph.yaml:5: there is no setting other',
+    ]);
+  });
+
+  test('that cannot be parsed names the line', async () => {
+    const project = repo({ 'ralph.yaml': 'ralph_loop:\n  checks: [a\n  b: }\n' });
+    const { code, stderr } = await ralph(['loop', 'x', '-c', 'ralph.yaml', '--agent', 'cat'], {
+      cwd: project.dir,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/ralph\.yaml:\d/);
+  });
+});
+
+describe('in CI', () => {
+  test('a JUnit file and a step summary are written', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('a', '1', 'x'));
+    const args = [
+      'loop',
+      'x',
+      '--check',
+      'true',
+      '--check',
+      'echo "<&>"; exit 3',
+      '--max-iterations',
+      '1',
+      '--agent',
+      'claude',
+      '--junit',
+      'out.xml',
+      '--quiet',
+    ];
+    const { code, stdout } = await ralph(args, {
+      cwd: project.dir,
+      path: [agent.bin],
+      env: { GITHUB_STEP_SUMMARY: project.path('summary.md') },
+    });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^Stopped: /);
+    expect(project.read('out.xml')).toContain('<testsuite name="ralph" tests="2" failures="1"');
+    expect(project.read('out.xml')).toContain('<failure message="exit code 3">&lt;&amp;&gt;\n</failure>');
+    expect(project.read('summary.md')).toContain(
+      '### Ralph\n\nStopped: the maximum number of iterations was reached.',
+    );
+  });
+});
+
+test('a plain command that says the promise without doing anything is not believed either', async () => {
+  const project = repo();
+  const agent = await fakeAgent('worker', says(COMPLETE));
+  const { code } = await ralph(
+    ['loop', 'x', '--check', 'true', '--agent', 'worker', '--max-iterations', '2'],
+    { cwd: project.dir, path: [agent.bin] },
+  );
+  expect(code).toBe(1);
+});
+
+describe('a worktree', () => {
+  const committing: Handler = async turn => {
+    await turn.write('feature.txt', 'made\n');
+    await turn.shell('git add -A && git commit -qm feature');
+    await writes('note.txt', 'more', COMPLETE)(turn);
+  };
+
+  test('holds the work on its own branch; the project is untouched, dirty as it was', async () => {
+    const project = repo({ 'a.txt': 'a\n' });
+    project.write('a.txt', 'dirty\n');
+    const agent = await fakeAgent('claude', committing);
+    const {
+      code,
+      result: told,
+      stderr,
+    } = await loop(project, agent.bin, 'x', '--check', 'test -e feature.txt', '--worktree', 'one');
+    expect(code).toBe(0);
+    expect(told).toMatchObject({
+      branch: 'ralph/one',
+      worktreePath: expect.stringMatching(/\.ralph\/worktrees\/one$/),
+    });
+    expect(agent.calls[0]?.cwd).toMatch(/\.ralph\/worktrees\/one$/);
+    expect(project.git('status', '--porcelain')).toBe(' M a.txt\n?? .ralph/\n');
+    expect(project.git('log', '--format=%s', 'ralph/one')).toBe('feature\nstart\n');
+    expect(stderr).toContain('git');
+    expect(stderr).toContain('merge');
+    const status = await ralph(['status'], { cwd: project.dir });
+    expect(status.stdout).toContain('ralph/one  1 commit to merge, changes not committed');
+  });
+
+  test('is continued by a second run of the same name, and never removed while it holds work', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', committing, writes('second.txt', 'x', COMPLETE));
+    await loop(project, agent.bin, 'x', '--check', 'true', '--worktree', 'one');
+    const { code } = await loop(
+      project,
+      agent.bin,
+      'x',
+      '--check',
+      'test -e feature.txt',
+      '--worktree',
+      'one',
+    );
+    expect(code).toBe(0);
+    const refused = await ralph(['cancel', '--remove', 'one'], { cwd: project.dir });
+    expect(refused.code).toBe(2);
+    expect(project.read('.ralph/worktrees/one/second.txt')).toBe('x');
+  });
+
+  test('that cannot be made is an error, never the live tree', async () => {
+    const project = repo();
+    project.write('.ralph/worktrees/one/mine.txt', 'mine');
+    const agent = await fakeAgent('claude', committing);
+    const { code } = await ralph(['loop', 'x', '--check', 'true', '--worktree', 'one', '--agent', 'claude'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect([code, agent.calls.length, project.read('.ralph/worktrees/one/mine.txt')]).toEqual([2, 0, 'mine']);
+  });
+
+  test('goes away when it is merged and clean', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', async turn => {
+      await turn.shell('touch f && git add f && git commit -qm f');
+      await speaks(COMPLETE)(turn);
+    });
+    await loop(project, agent.bin, 'x', '--check', 'true', '--worktree', 'one');
+    project.git('merge', '--quiet', 'ralph/one');
+    const { code } = await ralph(['cancel', '--remove', 'one'], { cwd: project.dir });
+    expect([code, project.git('branch', '--list', 'ralph/*')]).toEqual([0, '']);
+  });
+});
+
+describe('ralph cancel', () => {
+  test('ends a run from elsewhere, keeps its work, and that is its stop reason', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', async turn => {
+      await turn.write('work', 'kept');
+      await turn.print('working\n');
+    });
+    const run = startRalph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
+    await run.until('working');
+    const cancelled = await ralph(['cancel'], { cwd: project.dir });
+    expect(cancelled.code).toBe(0);
+    const { code, stdout } = await run.finished;
+    expect([code, project.read('work')]).toEqual([1, 'kept']);
+    expect(stdout).toContain('Stop reason: cancelled');
+  });
+
+  test('of a run that has ended says so', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', says('<response>DONE</response>'));
+    await ralph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
+    const { code, stdout } = await ralph(['cancel'], { cwd: project.dir });
+    expect([code, stdout]).toEqual([1, expect.stringContaining('it is not running')]);
+  });
+});
+
+test('the GitHub action runs the loop with its inputs as data and hands on the result', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+  const script = join(import.meta.dirname, '../../scripts/action.mjs');
+  const env = testEnv({
+    path: [agent.bin],
+    env: {
+      RALPH_ACTION_TASK: `--it's "$(touch pwned)" hard`,
+      RALPH_ACTION_CHECKS: 'true\n  test -e a\n',
+      RALPH_ACTION_AGENT: 'claude',
+      RALPH_ACTION_MAX_ITERATIONS: '3',
+      GITHUB_OUTPUT: project.path('output'),
+      GITHUB_STEP_SUMMARY: project.path('summary.md'),
+    },
+  });
+  const child = spawn(process.execPath, [script], { cwd: project.dir, env, stdio: 'ignore' });
+  expect(await new Promise(resolve => child.on('close', resolve))).toBe(0);
+  expect(agent.calls[0]?.input).toMatch(/^--it's "\$\(touch pwned\)" hard\n/);
+  expect(project.read('output')).toContain('stop-reason=all_checks_passed\n');
+  expect(project.read('summary.md')).toContain('`test -e a`');
+  expect(() => project.read('pwned')).toThrow();
+});
