@@ -14,8 +14,18 @@ const print = text => {
 };
 const record = value => `${JSON.stringify(value)}\n`;
 const words = 'lorem ipsum <promise>DONE</promise> dolor sit amet '.repeat(40);
-const assistant = content => record({ type: 'assistant', message: { id: 'm', model: 'x', content, usage: { input_tokens: 1, output_tokens: 1 } }, parent_tool_use_id: null });
-const toolResult = content => record({ type: 'user', message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content, is_error: false }] }, parent_tool_use_id: null });
+const assistant = content =>
+  record({
+    type: 'assistant',
+    message: { id: 'm', model: 'x', content, usage: { input_tokens: 1, output_tokens: 1 } },
+    parent_tool_use_id: null,
+  });
+const toolResult = content =>
+  record({
+    type: 'user',
+    message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content, is_error: false }] },
+    parent_tool_use_id: null,
+  });
 
 if (kind === 'text') {
   const chunk = `${words}\n`.repeat(500);
@@ -34,7 +44,18 @@ if (kind === 'text') {
 }
 if (kind !== 'text') {
   print(assistant([{ type: 'text', text: 'Finished. <response>DONE</response>' }]));
-  print(record({ type: 'result', subtype: 'success', is_error: false, num_turns: 1, result: '', total_cost_usd: 0.01, usage: {}, modelUsage: {} }));
+  print(
+    record({
+      type: 'result',
+      subtype: 'success',
+      is_error: false,
+      num_turns: 1,
+      result: '',
+      total_cost_usd: 0.01,
+      usage: {},
+      modelUsage: {},
+    }),
+  );
 }
 // This process is the agent's shell's successor: its parent is Ralph, or the shell of the comparison.
 const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${process.ppid}/status`, 'utf8'));

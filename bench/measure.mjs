@@ -3,13 +3,20 @@ import { spawnSync } from 'node:child_process';
 
 export function measure(argv, options = {}) {
   const began = process.hrtime.bigint();
-  const { stdout, status } = spawnSync('sh', ['-c', '"$@" >/dev/null 2>&1; code=$?; times; exit $code', 'sh', ...argv], {
-    encoding: 'utf8',
-    ...options,
-  });
+  const { stdout, status } = spawnSync(
+    'sh',
+    ['-c', '"$@" >/dev/null 2>&1; code=$?; times; exit $code', 'sh', ...argv],
+    {
+      encoding: 'utf8',
+      ...options,
+    },
+  );
   const wall = Number(process.hrtime.bigint() - began) / 1e9;
   const [, children = ''] = stdout.trim().split('\n');
-  const cpu = [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, m, s]) => sum + Number(m) * 60 + Number(s), 0);
+  const cpu = [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
+    (sum, [, m, s]) => sum + Number(m) * 60 + Number(s),
+    0,
+  );
   return { cpu, wall, status };
 }
 
@@ -19,7 +26,12 @@ export function interleaved(rounds, commands) {
   for (let round = 0; round < rounds; round++) {
     for (const [name, run] of Object.entries(commands)) results[name].push(run());
   }
-  return Object.fromEntries(Object.entries(results).map(([name, list]) => [name, { cpu: median(list.map(r => r.cpu)), wall: median(list.map(r => r.wall)) }]));
+  return Object.fromEntries(
+    Object.entries(results).map(([name, list]) => [
+      name,
+      { cpu: median(list.map(r => r.cpu)), wall: median(list.map(r => r.wall)) },
+    ]),
+  );
 }
 
 export function median(numbers) {

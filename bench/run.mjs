@@ -26,7 +26,11 @@ function start(folder) {
   const empty = join(folder, 'empty.cjs');
   writeFileSync(empty, '');
   // Fifty starts a sample: the shell counts CPU in hundredths of a second.
-  const many = argv => () => measure(['sh', '-c', 'i=0; while [ $i -lt 50 ]; do "$@"; i=$((i+1)); done', 'sh', ...argv], { env, cwd: folder });
+  const many = argv => () =>
+    measure(['sh', '-c', 'i=0; while [ $i -lt 50 ]; do "$@"; i=$((i+1)); done', 'sh', ...argv], {
+      env,
+      cwd: folder,
+    });
   const result = interleaved(3, {
     node: many([node, empty]),
     version: many([node, bin, '--version']),
@@ -35,7 +39,8 @@ function start(folder) {
     dryRun: many([node, bin, 'run', '-p', 'x', '--agent', 'cat', '--dry-run']),
   });
   console.log('Start, CPU against an empty node program');
-  for (const name of ['version', 'help', 'runHelp', 'dryRun']) console.log(`  ${name.padEnd(10)}${ratio(result[name].cpu, result.node.cpu)}`);
+  for (const name of ['version', 'help', 'runHelp', 'dryRun'])
+    console.log(`  ${name.padEnd(10)}${ratio(result[name].cpu, result.node.cpu)}`);
 }
 
 function loop(folder) {
@@ -44,7 +49,10 @@ function loop(folder) {
   writeFileSync(agent, '#!/bin/sh\ncat >/dev/null\necho working\n');
   chmodSync(agent, 0o755);
   mkdirSync(join(folder, '.ralph'));
-  writeFileSync(join(folder, '.ralph/settings.json'), JSON.stringify({ agent: { command: agent }, guardrails: [{ command: 'true' }] }));
+  writeFileSync(
+    join(folder, '.ralph/settings.json'),
+    JSON.stringify({ agent: { command: agent }, guardrails: [{ command: 'true' }] }),
+  );
   const spawnLoop = join(folder, 'spawn-loop.cjs');
   writeFileSync(
     spawnLoop,
@@ -60,28 +68,50 @@ function loop(folder) {
   });
   console.log(`Loop, CPU per iteration (${iterations} iterations of one agent and one check)`);
   for (const [name, { cpu, wall }] of Object.entries(result)) {
-    console.log(`  ${name.padEnd(10)}${((cpu / iterations) * 1000).toFixed(2)} ms, wall ${((wall / iterations) * 1000).toFixed(2)} ms`);
+    console.log(
+      `  ${name.padEnd(10)}${((cpu / iterations) * 1000).toFixed(2)} ms, wall ${((wall / iterations) * 1000).toFixed(2)} ms`,
+    );
   }
-  console.log(`  ralph against a bash loop ${ratio(result.ralph.cpu, result.shell.cpu)}, against a bare node spawn loop ${ratio(result.ralph.cpu, result.spawnLoop.cpu)}`);
+  console.log(
+    `  ralph against a bash loop ${ratio(result.ralph.cpu, result.shell.cpu)}, against a bare node spawn loop ${ratio(result.ralph.cpu, result.spawnLoop.cpu)}`,
+  );
 }
 
 function stream(folder) {
   const agent = join(folder, 'claude');
-  writeFileSync(agent, `#!/bin/sh\nexec '${node}' '${join(here, 'flood.mjs')}' "$RALPH_BENCH_BYTES" "$RALPH_BENCH_KIND" '${join(folder, 'peak')}'\n`);
+  writeFileSync(
+    agent,
+    `#!/bin/sh\nexec '${node}' '${join(here, 'flood.mjs')}' "$RALPH_BENCH_BYTES" "$RALPH_BENCH_KIND" '${join(folder, 'peak')}'\n`,
+  );
   chmodSync(agent, 0o755);
   const floor = join(folder, 'parse.cjs');
-  writeFileSync(floor, `let rest = ''; process.stdin.setEncoding('utf8').on('data', c => { const lines = (rest + c).split('\\n'); rest = lines.pop(); for (const l of lines) JSON.parse(l); });`);
+  writeFileSync(
+    floor,
+    `let rest = ''; process.stdin.setEncoding('utf8').on('data', c => { const lines = (rest + c).split('\\n'); rest = lines.pop(); for (const l of lines) JSON.parse(l); });`,
+  );
   console.log('Stream, an agent that floods');
   const flood = (bytes, kind) => ({ ...env, RALPH_BENCH_BYTES: String(bytes), RALPH_BENCH_KIND: kind });
-  for (const [label, bytes, kind] of [['100 MB of lines', 1e8, 'lines'], ['1 GB of lines', 1e9, 'lines'], ['a line of 50 MB', 5e7, 'line'], ['1 GB of plain text', 1e9, 'text']]) {
+  for (const [label, bytes, kind] of [
+    ['100 MB of lines', 1e8, 'lines'],
+    ['1 GB of lines', 1e9, 'lines'],
+    ['a line of 50 MB', 5e7, 'line'],
+    ['1 GB of plain text', 1e9, 'text'],
+  ]) {
     const plain = kind === 'text';
     const argv = [node, bin, 'run', '-p', 'go', '--agent', plain ? 'plain' : agent, '-m', '1', '--quiet'];
     writeFileSync(join(folder, 'plain'), readFileSync(agent));
     chmodSync(join(folder, 'plain'), 0o755);
-    const ralph = measure(argv, { cwd: folder, env: { ...flood(bytes, kind), PATH: `${folder}:${env.PATH}` } });
+    const ralph = measure(argv, {
+      cwd: folder,
+      env: { ...flood(bytes, kind), PATH: `${folder}:${env.PATH}` },
+    });
     const peak = Number(readFileSync(join(folder, 'peak'), 'utf8'));
-    const parse = plain ? undefined : measure(['sh', '-c', `'${agent}' | '${node}' '${floor}'`], { cwd: folder, env: flood(bytes, kind) });
+    const parse = plain
+      ? undefined
+      : measure(['sh', '-c', `'${agent}' | '${node}' '${floor}'`], { cwd: folder, env: flood(bytes, kind) });
     const against = parse ? `, ${ratio(parse.wall, ralph.wall)} the speed of parsing every line` : '';
-    console.log(`  ${label}: ${(bytes / 1e6 / ralph.wall).toFixed(0)} MB/s${against}, peak memory ${peak} MB, exit ${ralph.status}`);
+    console.log(
+      `  ${label}: ${(bytes / 1e6 / ralph.wall).toFixed(0)} MB/s${against}, peak memory ${peak} MB, exit ${ralph.status}`,
+    );
   }
 }

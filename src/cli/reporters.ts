@@ -10,14 +10,15 @@ import { createJsonWriter } from '../report/json.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
 import { createJournal } from '../store/journal.ts';
-import { Problems } from './command.ts';
+import { type Call, Problems } from './command.ts';
 import type { Output } from './output.ts';
 
 export interface ReporterOptions {
   readonly output: Output;
-  readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly journal: string;
+  /** Opened before anything else is written. */
+  readonly events: EventSink | undefined;
   readonly streamAgentOutput: boolean;
   readonly clock?: Clock;
 }
@@ -31,7 +32,7 @@ export function createReporters(options: ReporterOptions): Reporters {
   const { output, env, clock = systemClock } = options;
   const now = () => clock.now();
   const redact = createRedactor(env);
-  const events = openEvents(options, redact);
+  const { events } = options;
   const journal = createJournal(options.journal, now, redact);
   const verbose = output.verbose ? createVerbose(now) : undefined;
   const human = createHumanReporter({
@@ -71,22 +72,28 @@ export function styleOf(output: Output): Style {
   return { ...DEFAULT_STYLE, color: output.color, emoji: output.emoji, width: output.columns() };
 }
 
-function openEvents({ output, cwd, clock = systemClock }: ReporterOptions, redact: (line: string) => string) {
+export interface EventSink {
+  readonly write: Emit;
+  close(): void;
+}
+
+/** Where `--events` go. Throws when that cannot be written. */
+export function openEvents({
+  output,
+  cwd,
+  env,
+}: Pick<Call, 'output' | 'cwd' | 'env'>): EventSink | undefined {
   const { events } = output;
   if (events === undefined) return undefined;
-  if (events === '-')
-    return {
-      write: createJsonWriter({ write: text => output.answer(redact(text)), clock: () => clock.now() }),
-      close() {},
-    };
+  const redact = createRedactor(env);
+  const writer = (write: (text: string) => void) =>
+    createJsonWriter({ write: text => write(redact(text)), clock: () => systemClock.now() });
+  if (events === '-') return { write: writer(output.answer), close() {} };
   let fd: number;
   try {
     fd = openSync(resolve(cwd, events), 'a', 0o600);
   } catch (error) {
     throw new Problems([{ where: `--events ${events}`, what: `it cannot be written: ${errorWords(error)}` }]);
   }
-  return {
-    write: createJsonWriter({ write: text => void writeSync(fd, redact(text)), clock: () => clock.now() }),
-    close: () => closeSync(fd),
-  };
+  return { write: writer(text => void writeSync(fd, text)), close: () => closeSync(fd) };
 }

@@ -3,10 +3,12 @@ import type { Command } from 'commander';
 import { flagsOf, settingsFromFlags } from '../config/flags.ts';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
 import { defaultOf, type SettingsCommand } from '../config/settings.ts';
-import type { Settings } from '../config/settings-shape.ts';
+import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import { redactWords } from '../domain/secrets.ts';
 import { agentRequest, invocationOf, limitProblems, shownCommand } from '../loop/agent-turn.ts';
 import { type ChosenAgent, chooseAgent } from '../loop/choose-agent.ts';
+import { splitWords } from '../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { type Call, Problems } from './command.ts';
 
@@ -60,6 +62,19 @@ export function setUp(
   return { project, settings: loaded.settings, agent };
 }
 
+/** The settings fit to be shown and kept: what follows a flag such as --api-key is taken out. */
+export function withoutSecrets(settings: Settings): Settings {
+  const clean = <Agent extends AgentSettings>(agent: Agent): Agent =>
+    agent.flags ? { ...agent, flags: redactWords(agent.flags.flatMap(splitWords)) } : agent;
+  const agents = Object.entries(settings.agents).map(([name, agent]) => [name, clean(agent)] as const);
+  const { agent } = settings;
+  return {
+    ...settings,
+    ...(agent !== undefined && { agent: typeof agent === 'string' ? agent : clean(agent) }),
+    agents: Object.fromEntries(agents),
+  };
+}
+
 function findAgent(
   loaded: LoadedSettings,
   world: Pick<Call, 'cwd' | 'env'>,
@@ -79,11 +94,13 @@ export function showPlan({ output }: Call, { settings, agent, project }: SetUp, 
   const mode = settings.streamAgentOutput ? 'stream' : 'text';
   const command = shownCommand(invocationOf(agent, agentRequest(agent, settings, mode, project.prompt(1))));
   if (output.json) {
-    output.answer(`${JSON.stringify({ settings, agent: agent.adapter.name, command, prompt })}\n`);
+    output.answer(
+      `${JSON.stringify({ settings: withoutSecrets(settings), agent: agent.adapter.name, command, prompt })}\n`,
+    );
     return;
   }
   output.answer(
-    `Settings\n${JSON.stringify(settings, null, 2)}\n\nAgent (${agent.adapter.name}: ${agent.why})\n${command}\n\n`,
+    `Settings\n${JSON.stringify(withoutSecrets(settings), null, 2)}\n\nAgent (${agent.adapter.name}: ${agent.why})\n${command}\n\n`,
   );
   output.answer(`Prompt of the first iteration, on its stdin (${prompt.length} characters)\n${prompt}\n`);
 }

@@ -10,8 +10,8 @@ import { type ProjectPaths, runPaths } from '../store/paths.ts';
 import { CANCEL_NOW, createRun, isRunning, listRuns, readRunFile } from '../store/run-file.ts';
 import { leaveTraces } from './afterwards.ts';
 import type { Call } from './command.ts';
-import { createReporters } from './reporters.ts';
-import type { SetUp } from './set-up.ts';
+import { createReporters, openEvents } from './reporters.ts';
+import { type SetUp, withoutSecrets } from './set-up.ts';
 import { listenForSignals } from './signals.ts';
 import { VERSION } from './version.ts';
 
@@ -26,23 +26,24 @@ export async function startLoop(
   /** Where the agent works, when that is not the project itself. */
   workplace = call.cwd,
 ): Promise<ExitCode> {
-  const { cwd, env, output } = call;
+  const { env, output } = call;
   const notices = commonNotices(
     project,
     settings.permissions,
     settings.agent === undefined ? agent : undefined,
   );
+  const events = openEvents(call);
   const { file, paths } = createRun(project, {
     command,
     version: VERSION,
-    config: settings,
+    config: withoutSecrets(settings),
     now: systemClock.now(),
   });
   const reporters = createReporters({
     output,
-    cwd,
     env,
     journal: paths.events,
+    events,
     streamAgentOutput: settings.streamAgentOutput,
   });
   const signals = listenForSignals(

@@ -53,7 +53,10 @@ const WORDS: readonly (readonly [RegExp, TroubleClass])[] = [
   [/rate.?limit|too many requests/i, 'rate-limit'],
   [/quota|credit balance|billing|usage limit/i, 'quota'],
   [/context (length|window)|prompt is too long|too many tokens/i, 'context-overflow'],
-  [/model.{0,40}(not found|does not exist|not supported)|unexpected argument|unknown option/i, 'config'],
+  [
+    /model.{0,40}(not found|does not exist|not supported)|unexpected argument|unknown option|root\/sudo privileges/i,
+    'config',
+  ],
 ];
 
 /** Said when there was no answer that could have had a status. */

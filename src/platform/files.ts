@@ -1,6 +1,7 @@
 /** Files, with the manners of a tool that must not lose anything: atomic writes, private modes, plain error words. */
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -56,8 +57,10 @@ export function writePrivate(path: string, content: string): void {
   writeFileSync(path, content, { mode: PRIVATE_FILE });
 }
 
-/** A second name for a file, replacing whatever had that name. Copies where links are not to be had. */
+/** A second name for a file, replacing whatever had that name. Copies where links are not to be had; a file that is gone has none. */
 export function linkOver(existing: string, path: string): void {
+  if (!existsSync(existing)) return;
+  ensureFolder(dirname(path));
   const temporary = beside(path);
   try {
     linkSync(existing, temporary);
@@ -76,7 +79,7 @@ function beside(path: string): string {
 
 export function createPrivate(path: string): number {
   ensureFolder(dirname(path));
-  return openSync(path, 'a', PRIVATE_FILE);
+  return openSync(path, 'a+', PRIVATE_FILE);
 }
 
 /** The text of a file; undefined when there is none. Any other trouble throws. */
@@ -93,8 +96,9 @@ export function fileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** At most `bytes` of a file from `position` on, as text. */
+/** At most `bytes` of a file from `position` on, as text; nothing when there is no such file. */
 export function readSlice(path: string, position: number, bytes: number): string {
+  if (fileSize(path) === 0) return '';
   const fd = openSync(path, 'r');
   try {
     const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, fileSize(path) - position)));

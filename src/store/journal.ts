@@ -3,7 +3,16 @@
  * it, so that a change anywhere shows. A torn last line is the mark of a crash, not an error.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import type { RunEvent } from '../domain/event.ts';
 import { createPrivate, errorWords } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
@@ -66,13 +75,30 @@ export function createJournal(
         });
       }
     },
-    flush: () => fd !== undefined && fdatasyncSync(fd),
+    flush() {
+      if (fd === undefined) return;
+      fd = stillThere(path, fd);
+      fdatasyncSync(fd);
+    },
     close() {
       if (fd !== undefined) closeSync(fd);
       fd = undefined;
     },
     trouble: () => trouble,
   };
+}
+
+/** An agent may have deleted or replaced the file under us: then what we have written is put back, and theirs set aside. */
+function stillThere(path: string, fd: number): number {
+  const now = statSync(path, { throwIfNoEntry: false });
+  if (now?.ino === fstatSync(fd).ino) return fd;
+  if (now) renameSync(path, `${path}.replaced`);
+  const written = Buffer.alloc(fstatSync(fd).size);
+  readSync(fd, written, 0, written.length, 0);
+  closeSync(fd);
+  const fresh = createPrivate(path);
+  writeSync(fresh, written);
+  return fresh;
 }
 
 function hashOf(line: string): string {

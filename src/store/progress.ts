@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { progressEntry } from '../domain/progress.ts';
 import type { IterationResult } from '../domain/result.ts';
-import { linkOver, writePrivate } from '../platform/files.ts';
+import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
 
 export interface Progress {
@@ -20,6 +20,7 @@ export function createProgress(project: ProjectPaths, run: RunPaths): Progress {
   return {
     add(result) {
       const entry = progressEntry(result);
+      ensureFolder(run.folder); // an agent or a check may have swept it away
       appendFileSync(run.progress, entry);
       linkOver(run.progress, project.progress);
       entries.push(entry);

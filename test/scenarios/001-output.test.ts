@@ -172,6 +172,24 @@ describe('what a program sees', () => {
     ]);
   });
 
+  test('--events FILE adds to the file; one that cannot be written is told before anything else is', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', says(DONE));
+    await ralph(['run', '-p', 'go', '--agent', 'worker', '--events', 'out.jsonl'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(project.read('out.jsonl').trimEnd().split('\n').length).toBe(8);
+    const other = repo();
+    const refused = await ralph(['run', '-p', 'go', '--agent', 'worker', '--events', 'no/such/folder'], {
+      cwd: other.dir,
+      path: [agent.bin],
+    });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('--events no/such/folder: it cannot be written: it does not exist');
+    expect(other.git('status', '--porcelain')).toBe('');
+  });
+
   test('--dry-run shows settings, command and prompt, runs nothing and writes nothing', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks(DONE));
@@ -362,6 +380,48 @@ describe('the ledger', () => {
     const { stdout } = await ralph(['log', '--json'], { cwd: project.dir });
     expect(stdout).toContain('my key is [redacted]');
     expect(stdout).not.toContain('sk-very-secret-value');
+  });
+
+  test('survives an agent and a check that delete it', async () => {
+    const project = repo();
+    project.settings({ guardrails: [{ command: 'git clean -xdffq' }] });
+    const agent = await fakeAgent(
+      'worker',
+      async turn => {
+        await turn.print('first words\n');
+        await turn.shell('rm -rf .ralph');
+        turn.exit();
+      },
+      says(DONE),
+    );
+    const { code } = await ralph(['run', '-p', 'go', '--agent', 'worker'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(code).toBe(0);
+    const log = await ralph(['log'], { cwd: project.dir });
+    expect(log).toMatchObject({ code: 0, stderr: '' });
+    expect(log.stdout).toContain('first words');
+    expect(log.stdout).toContain('Stop reason: promise_accepted');
+  });
+
+  test('survives an agent that writes another in its place', async () => {
+    const project = repo();
+    const agent = await fakeAgent(
+      'worker',
+      async turn => {
+        await turn.shell(
+          'for f in .ralph/runs/*/events.jsonl; do echo forged > "$f.new"; mv "$f.new" "$f"; done',
+        );
+        turn.exit();
+      },
+      says(DONE),
+    );
+    await ralph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
+    const log = await ralph(['log', '--json'], { cwd: project.dir });
+    expect(log.stderr).toBe('');
+    expect(log.stdout).not.toContain('forged');
+    expect(log.stdout.split('\n').map(line => line && JSON.parse(line).type)).toContain('run-ended');
   });
 
   test('of a run nobody knows is one sentence', async () => {
