@@ -7,7 +7,7 @@ const verdict = judge(
     rule: { kind: 'promise', text: 'COMPLETE' },
     limits: { maxIterations: 10, maxFailures: 3, stuckAfter: 3 },
     success: 'all_checks_passed',
-    needsWork: true,
+    minToolCalls: 1,
   },
   {
     outcome: { kind: 'completed' },

@@ -15,6 +15,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   workspace: ['domain', 'platform', 'store'],
   report: ['domain', 'platform', 'store'],
   loop: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'report'],
+  hooks: ['domain', 'platform', 'store', 'checks', 'workspace'],
   sim: ['domain', 'platform'],
   cli: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'report', 'loop', 'sim'],
   'index.ts': [

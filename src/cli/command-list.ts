@@ -21,6 +21,16 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/loop.ts')).loop,
   },
   {
+    name: 'session',
+    summary: 'the in-session loop of a host: start, status, cancel',
+    load: async () => (await import('./commands/session.ts')).session,
+  },
+  {
+    name: 'hook',
+    summary: "what a host's hooks call: JSON on stdin, JSON on stdout",
+    load: async () => (await import('./commands/hook.ts')).hook,
+  },
+  {
     name: 'init',
     summary: 'write .ralph/settings.json in a short dialogue',
     load: async () => (await import('./commands/init.ts')).init,

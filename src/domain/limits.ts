@@ -5,6 +5,7 @@ import { adviceFor, isFatal, type Trouble } from './trouble.ts';
 import { totalTokens, type Usage } from './usage.ts';
 
 export interface Limits {
+  /** 0: no limit. */
   readonly maxIterations: number;
   /** Dollars. */
   readonly maxCost?: number;
@@ -102,6 +103,6 @@ function stuckLimit({ stuckAfter }: Limits, { repeats }: Evidence): Spending | u
 }
 
 function iterationLimit({ maxIterations }: Limits, { iterations }: Spent): Spending | undefined {
-  if (iterations < maxIterations) return undefined;
+  if (maxIterations === 0 || iterations < maxIterations) return undefined;
   return { reason: 'max_iterations', detail: `${iterations} of ${maxIterations} iterations used.` };
 }

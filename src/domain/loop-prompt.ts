@@ -56,12 +56,13 @@ function changes(diff: string): string {
 
 function lastTurn({ feedback, rule }: LoopPrompt): string {
   const sentences = feedback.flatMap(item => feedbackSentence(item, markerOf(rule)) ?? []);
-  const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [failure(item.check)] : []));
+  const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [failureSection(item.check)] : []));
   if (sentences.length + failed.length === 0) return '';
   return ['## What went wrong in the last iteration', ...sentences, ...failed].join('\n\n');
 }
 
-function failure(check: CheckResult): string {
+/** A red check with the end of its output. */
+export function failureSection(check: CheckResult): string {
   const how = check.timedOut
     ? `Timeout after ${check.duration.toFixed(1)} s`
     : check.exitCode === 127

@@ -19,8 +19,8 @@ export interface Run {
   readonly limits: Limits;
   /** What to call it when it is done. */
   readonly success: SuccessReason;
-  /** A claim counts only from an agent that called a tool or changed a file since the run began. */
-  readonly needsWork: boolean;
+  /** A claim counts only from an agent that called so many tools, or changed a file, since the run began. 0: always. */
+  readonly minToolCalls: number;
 }
 
 /** Something the agent should be told before its next turn. */
@@ -63,9 +63,10 @@ function isProven(run: Run, evidence: Evidence): boolean {
   );
 }
 
-/** No tool called and no file changed since the run began. What nobody tells us is not held against the agent. */
-function isIdle({ needsWork }: Run, { spent, treeChanged }: Evidence): boolean {
-  return needsWork && !spent.toolCalls && treeChanged === false;
+/** No work seen since the run began. What nobody tells us is not held against the agent. */
+function isIdle({ minToolCalls }: Run, { spent, treeChanged }: Evidence): boolean {
+  if (minToolCalls === 0 || treeChanged === true) return false;
+  return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
 }
 
 /** Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */

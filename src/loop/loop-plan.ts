@@ -39,7 +39,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const run = (iteration: number) => runRound(parts, checks, iteration);
   return {
     command: 'loop',
-    run: { rule, limits, success: 'all_checks_passed', needsWork: true },
+    run: { rule, limits, success: 'all_checks_passed', minToolCalls: 1 },
     agent,
     checks,
     notices: parts.notices,

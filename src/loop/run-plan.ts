@@ -24,7 +24,7 @@ export function runPlan(parts: RunParts): LoopPlan {
   const tree = createTreeWatch({ cwd, env, on: settings.stuckAfter > 0 });
   return {
     command: 'run',
-    run: { rule, limits, success: 'promise_accepted', needsWork: false },
+    run: { rule, limits, success: 'promise_accepted', minToolCalls: 0 },
     agent,
     checks,
     notices: parts.notices,

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import {
+  appendFileSync,
   closeSync,
   fdatasyncSync,
   fstatSync,
@@ -14,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import type { RunEvent } from '../domain/event.ts';
-import { createPrivate, errorWords } from '../platform/files.ts';
+import { createPrivate, errorWords, fileSize, readSlice } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
 
 export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
@@ -40,8 +41,7 @@ export function createJournal(
   redact: (line: string) => string = line => line,
 ): Journal {
   let fd: number | undefined = createPrivate(path);
-  let seq = 0;
-  let prev = GENESIS;
+  let { seq, prev } = lastEntry(path);
   let turnBytes = 0;
   let trouble: string | undefined;
 
@@ -86,6 +86,18 @@ export function createJournal(
     },
     trouble: () => trouble,
   };
+}
+
+const LAST_LINES = 256 * 1024;
+
+/** Where the chain goes on: a hook is a new process each time. A torn last line is ended, so that the next one stands alone. */
+function lastEntry(path: string): { readonly seq: number; readonly prev: string } {
+  const size = fileSize(path);
+  if (size === 0) return { seq: 0, prev: GENESIS };
+  const text = readSlice(path, Math.max(0, size - LAST_LINES), LAST_LINES);
+  if (!text.endsWith('\n')) appendFileSync(path, '\n');
+  const line = text.trimEnd().split('\n').at(-1) ?? '';
+  return { seq: parseEntry(line)?.seq ?? 0, prev: hashOf(line) };
 }
 
 /** An agent may have deleted or replaced the file under us: then what we have written is put back, and theirs set aside. */

@@ -44,6 +44,8 @@ export interface RunPaths {
   readonly run: string;
   readonly events: string;
   readonly progress: string;
+  /** What the checks of a session came to, and for which files. */
+  readonly checks: string;
   /** There when the user has cancelled the run. */
   readonly cancelled: string;
   /** Files that were moved out of the agent's way. */
@@ -68,6 +70,7 @@ export function runPaths(runs: string, id: string): RunPaths {
     run: join(folder, 'run.json'),
     events: join(folder, 'events.jsonl'),
     progress: join(folder, 'progress.md'),
+    checks: join(folder, 'checks.json'),
     cancelled: join(folder, 'cancelled'),
     aside: join(folder, 'aside'),
     iteration: iteration => iterationPaths(join(folder, 'iterations', String(iteration).padStart(4, '0'))),

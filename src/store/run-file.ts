@@ -27,12 +27,14 @@ export interface NewRun {
   readonly version: string;
   readonly config: unknown;
   readonly now: number;
+  /** Who drives it, when that is not this process. */
+  readonly pid?: number;
 }
 
 /** Makes the folder of a new run. Throws when Ralph's folder cannot be written. */
 export function createRun(
   project: ProjectPaths,
-  { command, version, config, now }: NewRun,
+  { command, version, config, now, pid = process.pid }: NewRun,
 ): { readonly file: RunFile; readonly paths: RunPaths } {
   ensureFolder(project.runs);
   keepOutOfGit(project);
@@ -43,7 +45,7 @@ export function createRun(
     version,
     cwd: project.root,
     startedAt: new Date(now).toISOString(),
-    process: identify(process.pid) ?? { pid: process.pid, started: '' },
+    process: identify(pid) ?? { pid, started: '' },
     config,
   };
   writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { type Changes, findChanges } from './changes.ts';
-import { type Excerpt, startExcerpt } from './excerpt.ts';
+import { type Excerpt, startExcerpt } from './diff-excerpt.ts';
 import { findRepository, headCommit, type Place } from './repository.ts';
 import { readStatus, type TreeStatus } from './tree-status.ts';
 

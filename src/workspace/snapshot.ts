@@ -53,13 +53,18 @@ export type Difference =
 
 const MOST_IN_MEMORY = 64 * 1024 * 1024;
 const LARGE = 1024 * 1024;
+/** Milliseconds. A change that follows another so closely may leave no trace in the times of a file. */
+const CLOSE = 2_000;
 
-export function openVault(): Vault {
+export function openVault(now: () => number = Date.now): Vault {
   let folder: string | undefined;
   let inMemory = 0;
   let copies = 0;
   /** What lstat said of a path when its content was last known to be the kept one. */
   const seen = new Map<string, string>();
+  const remember = (path: string, stat: BigIntStats) => {
+    if (now() - Number(stat.ctimeMs) > CLOSE) seen.set(path, fingerprint(stat));
+  };
 
   const content = (path: string, size: number): Content => {
     if (size <= LARGE && inMemory + size <= MOST_IN_MEMORY) {
@@ -77,7 +82,7 @@ export function openVault(): Vault {
       const stat = statOf(path);
       if (stat?.isSymbolicLink()) return { kind: 'link', mode: 0, content: { bytes: targetOf(path) } };
       if (!stat?.isFile()) return undefined;
-      remember(seen, path, stat);
+      remember(path, stat);
       return { kind: 'file', mode: bitsOf(stat), content: content(path, Number(stat.size)) };
     },
     difference(kept, path) {
@@ -89,7 +94,7 @@ export function openVault(): Vault {
       if (!isSame(kept, path, stat)) return { kind: 'content' };
       if (kept.kind === 'link') return undefined;
       if (bitsOf(stat) !== kept.mode) return { kind: 'mode', from: kept.mode, to: bitsOf(stat) };
-      remember(seen, path, stat);
+      remember(path, stat);
       return undefined;
     },
     putBack,
@@ -109,13 +114,6 @@ function statOf(path: string): BigIntStats | undefined {
 
 const targetOf = (path: string) => readlinkSync(path, { encoding: 'buffer' });
 const bitsOf = (stat: BigIntStats) => Number(stat.mode) & 0o7777;
-
-/** A change that follows so closely may leave no trace in the times of a file. */
-const CLOSE = 2_000;
-
-function remember(seen: Map<string, string>, path: string, stat: BigIntStats): void {
-  if (Date.now() - Number(stat.ctimeMs) > CLOSE) seen.set(path, fingerprint(stat));
-}
 
 /** Nobody but the system sets a file's ctime: when all this is the same, so is the content. */
 function fingerprint({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): string {

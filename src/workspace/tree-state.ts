@@ -1,7 +1,7 @@
 /** A short name for all that is in a work tree, so that a loop can tell that nothing has changed. */
 import { createHash, type Hash } from 'node:crypto';
-import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import type { Env } from '../platform/git.ts';
 import { LARGE, type Place } from './repository.ts';
@@ -51,12 +51,12 @@ function isRepository(entry: StatusEntry): boolean {
 }
 
 /**
- * git says of a repository inside only that something is different there. A folder that has lost its own `.git`
- * belongs to the repository around it, and looking there again would never end.
+ * git says of a repository inside only that something is different there. A folder that has lost its own `.git`,
+ * or a link, belongs to the repository around it, and looking there again would never end.
  */
 async function innerState(cwd: string, env: Env): Promise<string> {
   const status = await readStatus({ cwd, env });
-  if ('what' in status || status.top !== realpathSync(cwd)) return '';
+  if ('what' in status || status.top !== resolve(cwd)) return '';
   const state = await treeState({ cwd, env, status });
   return typeof state === 'string' ? state : '';
 }

@@ -82,7 +82,7 @@ const run: fc.Arbitrary<Run> = limits.map(each => ({
   rule: { kind: 'response', text: 'DONE' },
   limits: each,
   success: 'promise_accepted',
-  needsWork: true,
+  minToolCalls: 1,
 }));
 
 const proven = (each: Evidence): Evidence => ({
@@ -215,7 +215,7 @@ describe('a verdict by example', () => {
     rule: { kind: 'response', text: 'DONE' },
     limits: { maxIterations: 3, maxFailures: 3, stuckAfter: 3 },
     success: 'promise_accepted',
-    needsWork: true,
+    minToolCalls: 1,
   };
 
   test('done on the last allowed iteration is done', () => {

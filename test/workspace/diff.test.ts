@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { accumulatedDiff, type DiffOptions, startRef } from '../../src/workspace/diff.ts';
-import type { Excerpt } from '../../src/workspace/excerpt.ts';
+import type { Excerpt } from '../../src/workspace/diff-excerpt.ts';
 import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
 
 const env = gitEnv();
@@ -215,7 +215,7 @@ describe('what a diff since the start of a run holds', () => {
 
 describe('a diff leaves everything as it was', () => {
   test('the index, the objects and the files of the user, byte for byte', async () => {
-    const work = repo({ 'a.txt': 'a\n', 'b.txt': 'b\n' });
+    const work = repo({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n' });
     const ref = await started(work);
     work.write('a.txt', 'staged\n');
     work.git('add', 'a.txt');
@@ -225,7 +225,7 @@ describe('a diff leaves everything as it was', () => {
     const before = insideGit(work);
     expect((await diffSince(ref, work)).text).toContain('+not staged');
     expect(insideGit(work)).toEqual(before);
-    expect(readdirSync(work.dir).sort()).toEqual(['.git', 'a.txt', 'new.txt']);
+    expect(readdirSync(work.dir).sort()).toEqual(['.git', 'a.txt', 'c.txt', 'new.txt']);
   });
 
   test('no command out of the settings or attributes of the repository runs', async () => {

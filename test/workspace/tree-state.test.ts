@@ -64,10 +64,20 @@ describe('the state of a tree is the same', () => {
   });
 });
 
-test('a submodule that is broken does not hide the rest, nor lead back into the repository around it', async () => {
+test.for([
+  ['has lost its .git', () => {}],
+  [
+    'is a link to the repository around it',
+    (work: Repo) => {
+      rmSync(work.path('sub'), { recursive: true });
+      symlinkSync('.', work.path('sub'));
+    },
+  ],
+  ['has a broken .git', (work: Repo) => work.write('sub/.git/broken', 'x\n')],
+] as const)('a submodule that %s hides nothing of the rest, nor leads back into it', async ([, damage]) => {
   const work = everyKind();
   rmSync(work.path('sub/.git'));
-  work.write('sub/.git/broken', 'x\n');
+  damage(work);
   const before = await state(work);
   expect(before).toMatch(/^[0-9a-f]{16}$/);
   work.write('a', 'b\n');

@@ -1,0 +1,2224 @@
+let node_fs = require("node:fs");
+let node_path = require("node:path");
+let node_crypto = require("node:crypto");
+let node_child_process = require("node:child_process");
+let node_os = require("node:os");
+// src/domain/tags.ts
+const MAX_TAG_CHARS = 65536;
+function createTagScanner(name, sink) {
+	const open = `<${name}>`;
+	const close = `</${name}>`;
+	let pending = "";
+	let enough = false;
+	const read = (final) => {
+		let lower = pending.toLowerCase();
+		while (!enough) {
+			const end = lower.indexOf(close);
+			if (end === -1) break;
+			const after = end + close.length;
+			if (after === pending.length && !final) break;
+			const start = lower.lastIndexOf(open, end);
+			if (start !== -1) enough = sink.found(tagAt(pending, start, after, open, close)) === "enough";
+			pending = pending.slice(after - 1);
+			lower = lower.slice(after - 1);
+		}
+		const start = lower.lastIndexOf(open);
+		if (final && start !== -1 && !enough) sink.unclosed?.();
+		pending = final || enough ? "" : keep(pending, start, open.length);
+	};
+	return {
+		feed(text) {
+			if (enough || text === "") return;
+			pending += text;
+			if (pending.includes("<")) read(false);
+			else pending = pending.slice(-1);
+		},
+		boundary() {
+			if (pending !== "") read(true);
+		}
+	};
+}
+function tagAt(text, start, end, open, close) {
+	return {
+		whole: text.slice(start, end),
+		content: text.slice(start + open.length, end - close.length),
+		quoted: text[start - 1] === "`" && text[end] === "`"
+	};
+}
+function keep(pending, open, openLength) {
+	if (open !== -1) return pending.length - open > MAX_TAG_CHARS ? "" : pending.slice(Math.max(0, open - 1));
+	const bracket = pending.lastIndexOf("<");
+	const from = pending.length - bracket < openLength ? bracket : pending.length;
+	return pending.slice(Math.max(0, from - 1));
+}
+// src/domain/completion.ts
+const NO_CLAIM = { found: false };
+function markerOf(rule) {
+	return `<${rule.kind}>${rule.text}</${rule.kind}>`;
+}
+function createClaimScanner(rule) {
+	const decide = rule.kind === "response" ? responseDecision(rule) : promiseDecision(rule);
+	let claim = NO_CLAIM;
+	const scanner = createTagScanner(rule.kind, {
+		found(tag) {
+			const next = decide(tag);
+			if (next.found || !claim.found) claim = next;
+			return next.found || rule.kind === "response" ? "enough" : void 0;
+		},
+		unclosed() {
+			if (!claim.found) claim = {
+				found: false,
+				nearMiss: "unclosed"
+			};
+		}
+	});
+	return {
+		...scanner,
+		claim() {
+			scanner.boundary();
+			return claim;
+		}
+	};
+}
+function responseDecision(rule) {
+	const wanted = rule.text.trim().toLowerCase();
+	return ({ content }) => {
+		const said = content.trim();
+		if (said.toLowerCase() === wanted) return { found: true };
+		return {
+			found: false,
+			nearMiss: "other-text",
+			said: said.slice(0, 200)
+		};
+	};
+}
+function promiseDecision(rule) {
+	const marker = markerOf(rule);
+	const squeeze = (text) => text.replace(/\s+/g, " ").trim();
+	return ({ whole, content, quoted }) => {
+		if (whole === marker) return quoted ? {
+			found: false,
+			nearMiss: "quoted",
+			said: content
+		} : { found: true };
+		return {
+			found: false,
+			nearMiss: squeeze(content) === squeeze(rule.text) ? "spaces" : whole.toLowerCase() === marker.toLowerCase() ? "case" : "other-text",
+			said: content.slice(0, 200)
+		};
+	};
+}
+// src/domain/session.ts
+const NO_WORK_POLICIES = [
+	"reject",
+	"warn",
+	"accept"
+];
+function ruleOf({ completionPromise }) {
+	return completionPromise === null ? void 0 : {
+		kind: "promise",
+		text: completionPromise
+	};
+}
+const ULTRAWORK = "ULTRAWORK MODE: use everything you have. Plan first, work on independent parts in parallel, verify each result yourself, and do not settle for a partial one.";
+function contract(request) {
+	const rule = ruleOf(request);
+	const stopping = rule ? [`This is a Ralph loop. Work on the task below until it is completely done. Only then output exactly this, with nothing changed inside the tag: ${markerOf(rule)}`, "It must match to the letter: no extra space, no other case, not in backticks. If you are not done, do not output it, not even to get out of the loop: when you stop without it, you will be sent back to the task."] : ["This is a Ralph loop. Work on the task below. When you stop, you will be sent back to it."];
+	const checks = request.checks.map((check) => `- \`${check}\``);
+	return [
+		...request.ultrawork ? [ULTRAWORK] : [],
+		...stopping,
+		...checks.length > 0 ? [`Before you may go, these commands are run, and all must pass:\n${checks.join("\n")}`] : [],
+		`Task:\n${request.task}`
+	].join("\n\n");
+}
+function continuation(state, why) {
+	return [
+		...state.ultrawork ? [ULTRAWORK] : [],
+		...why,
+		`Original task:\n${state.task}`
+	].join("\n\n");
+}
+function missingPromise(rule) {
+	return `You attempted to end the loop, but you did not output the completion promise ${markerOf(rule)}. Continue working on the original task below. Only output the promise when the task is fully complete.`;
+}
+const NO_PROMISE_SET = "The loop goes on. Continue working on the original task below.";
+const NO_WORK_DONE = "Promise detected, but no tool calls/work were performed; you must actually complete the task before emitting the promise.";
+function iterationMessage(state) {
+	const of = state.maxIterations > 0 ? ` of ${state.maxIterations}` : "";
+	const rule = ruleOf(state);
+	const stop = rule ? `To stop: output ${markerOf(rule)} (ONLY when statement is TRUE - do not lie to exit!)` : "No completion promise set - loop runs infinitely";
+	return `🔄 Ralph iteration ${state.iteration}${of} | ${stop}`;
+}
+// src/platform/files.ts
+const PRIVATE_FILE = 384;
+const PRIVATE_FOLDER = 448;
+function ensureFolder(path) {
+	if (isFolder(path)) return;
+	if ((0, node_path.dirname)(path) !== path) ensureFolder((0, node_path.dirname)(path));
+	try {
+		(0, node_fs.mkdirSync)(path, { mode: PRIVATE_FOLDER });
+	} catch (error) {
+		if (errorCode(error) !== "EEXIST" || !isFolder(path)) throw error;
+	}
+}
+function isFolder(path) {
+	return (0, node_fs.statSync)(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+function writeAtomic(path, content, mode = PRIVATE_FILE) {
+	const temporary = beside(path);
+	try {
+		const fd = (0, node_fs.openSync)(temporary, "wx", mode);
+		try {
+			(0, node_fs.writeSync)(fd, content);
+			(0, node_fs.fsyncSync)(fd);
+		} finally {
+			(0, node_fs.closeSync)(fd);
+		}
+		(0, node_fs.renameSync)(temporary, path);
+	} catch (error) {
+		(0, node_fs.rmSync)(temporary, { force: true });
+		throw error;
+	}
+}
+function writePrivate(path, content) {
+	(0, node_fs.writeFileSync)(path, content, { mode: PRIVATE_FILE });
+}
+let counter = 0;
+function beside(path) {
+	return `${path}.${process.pid}-${counter++}.tmp`;
+}
+function createPrivate(path) {
+	ensureFolder((0, node_path.dirname)(path));
+	return (0, node_fs.openSync)(path, "a+", PRIVATE_FILE);
+}
+function readIfThere(path) {
+	try {
+		return (0, node_fs.readFileSync)(path, "utf8");
+	} catch (error) {
+		if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return void 0;
+		throw error;
+	}
+}
+function fileSize(path) {
+	return (0, node_fs.statSync)(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+function readSlice(path, position, bytes) {
+	if (fileSize(path) === 0) return "";
+	const fd = (0, node_fs.openSync)(path, "r");
+	try {
+		const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, fileSize(path) - position)));
+		const read = (0, node_fs.readSync)(fd, buffer, 0, buffer.length, position);
+		return buffer.toString("utf8", 0, read);
+	} finally {
+		(0, node_fs.closeSync)(fd);
+	}
+}
+function errorCode(error) {
+	return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : void 0;
+}
+const ERROR_WORDS = {
+	ENOENT: "it does not exist",
+	ENOTDIR: "a part of its path is not a folder",
+	EISDIR: "it is a folder",
+	EEXIST: "there is something else of that name",
+	EACCES: "permission denied",
+	EPERM: "permission denied",
+	EROFS: "the file system is read-only",
+	ENOSPC: "the disk is full",
+	EDQUOT: "the disk quota is used up",
+	EMFILE: "too many open files",
+	ENAMETOOLONG: "the name is too long",
+	E2BIG: "the arguments are too long"
+};
+function errorWords(error) {
+	const code = errorCode(error);
+	if (code !== void 0) return ERROR_WORDS[code] ?? code;
+	return error instanceof Error ? error.message : String(error);
+}
+// src/store/session-file.ts
+const NAME = /^ralph-loop(\..+)?\.local\.md$/;
+function listSessions(root) {
+	const folder = (0, node_path.join)(root, ".claude");
+	let names;
+	try {
+		names = (0, node_fs.readdirSync)(folder).filter((name) => NAME.test(name)).sort();
+	} catch {
+		return [];
+	}
+	return names.map((name) => {
+		const path = (0, node_path.join)(folder, name);
+		const parsed = parseState(readIfThere(path) ?? "");
+		return "problem" in parsed ? {
+			path,
+			problem: parsed.problem
+		} : {
+			path,
+			state: parsed
+		};
+	});
+}
+function findSession(root, sessionId) {
+	return listSessions(root).find((file) => "state" in file && file.state.sessionId === sessionId);
+}
+function newSessionPath(root, sessionId) {
+	const short = (0, node_path.join)(root, ".claude", "ralph-loop.local.md");
+	return listSessions(root).some((file) => file.path === short && !("state" in file && file.state.sessionId === sessionId)) ? (0, node_path.join)(root, ".claude", `ralph-loop.${sessionId.replace(/[^\w-]/g, "_")}.local.md`) : short;
+}
+function writeSession(path, state) {
+	ensureFolder((0, node_path.join)(path, ".."));
+	writeAtomic(path, formatState(state));
+}
+function removeSession(path) {
+	(0, node_fs.rmSync)(path, { force: true });
+}
+function setAside(path, now) {
+	const aside = `${path}.damaged-${now}`;
+	(0, node_fs.renameSync)(path, aside);
+	return aside;
+}
+function formatState(state) {
+	return `---\n${[
+		["active", state.active],
+		["iteration", state.iteration],
+		["max_iterations", state.maxIterations],
+		["completion_promise", state.completionPromise],
+		["started_at", state.startedAt],
+		["session_id", state.sessionId],
+		["prompt_id", state.promptId],
+		["min_tool_calls", state.minToolCalls],
+		["tool_calls", state.toolCalls],
+		["on_promise_no_work", state.onPromiseNoWork],
+		["ultrawork", state.ultrawork],
+		["checks", state.checks],
+		["blocks_in_a_row", state.blocksInARow],
+		["run_id", state.runId]
+	].map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join("\n")}\n---\n${state.task}`;
+}
+function parseState(source) {
+	const found = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(source);
+	if (!found) return { problem: "it has no front matter between two lines of ---" };
+	const fields = new Map((found[1] ?? "").split("\n").flatMap((line) => fieldOf(line)));
+	const task = found[2] ?? "";
+	const number = (key, fallback) => {
+		const value = fields.has(key) ? fields.get(key) : fallback;
+		return Number.isSafeInteger(value) && value >= 0 ? value : void 0;
+	};
+	const iteration = number("iteration");
+	const maxIterations = number("max_iterations");
+	if (iteration === void 0) return { problem: `'iteration' is not a whole number (${shown(fields.get("iteration"))})` };
+	if (maxIterations === void 0) return { problem: `'max_iterations' is not a whole number (${shown(fields.get("max_iterations"))})` };
+	if (task.trim() === "") return { problem: "there is no task in it" };
+	const promise = fields.get("completion_promise");
+	const promptId = fields.get("prompt_id");
+	const policy = fields.get("on_promise_no_work");
+	const checks = fields.get("checks");
+	return {
+		active: fields.get("active") !== false,
+		iteration,
+		maxIterations,
+		completionPromise: typeof promise === "string" && promise !== "" ? promise : null,
+		startedAt: String(fields.get("started_at") ?? ""),
+		sessionId: String(fields.get("session_id") ?? ""),
+		promptId: typeof promptId === "string" ? promptId : null,
+		minToolCalls: number("min_tool_calls", 1) ?? 1,
+		toolCalls: number("tool_calls", 0) ?? 0,
+		onPromiseNoWork: NO_WORK_POLICIES.find((each) => each === policy) ?? "reject",
+		ultrawork: fields.get("ultrawork") === true,
+		checks: Array.isArray(checks) ? checks.filter((check) => typeof check === "string") : [],
+		blocksInARow: number("blocks_in_a_row", 0) ?? 0,
+		runId: String(fields.get("run_id") ?? ""),
+		task
+	};
+}
+function fieldOf(line) {
+	const found = /^([a-z_]+):\s*(.*)$/.exec(line);
+	if (!found) return [];
+	const [, key = "", text = ""] = found;
+	try {
+		return [[key, JSON.parse(text)]];
+	} catch {
+		return [[key, text.trim()]];
+	}
+}
+function shown(value) {
+	return `got: ${JSON.stringify(value) ?? "nothing"}`;
+}
+// src/hooks/claude.ts
+function readInput(text) {
+	let json;
+	try {
+		json = JSON.parse(text);
+	} catch {
+		return;
+	}
+	if (typeof json !== "object" || json === null || Array.isArray(json)) return void 0;
+	const input = json;
+	const string = (key) => typeof input[key] === "string" ? input[key] : "";
+	return {
+		event: string("hook_event_name"),
+		sessionId: string("session_id"),
+		promptId: string("prompt_id") || null,
+		cwd: string("cwd"),
+		transcript: string("transcript_path") || null,
+		lastWords: typeof input.last_assistant_message === "string" ? input.last_assistant_message : null,
+		pending: list(input.background_tasks).filter(isPending).length,
+		inSubagent: string("agent_id") !== "",
+		prompt: string("prompt"),
+		commandName: string("command_name"),
+		commandArguments: string("command_args"),
+		toolCalls: Array.isArray(input.tool_calls) ? input.tool_calls.length : 1
+	};
+}
+function list(value) {
+	return Array.isArray(value) ? value : [];
+}
+function isPending(task) {
+	if (typeof task !== "object" || task === null) return false;
+	const { type, status } = task;
+	return type === "subagent" && (status === void 0 || status === "running");
+}
+function writeAnswer(event, answer) {
+	switch (answer.kind) {
+		case "nothing": return "";
+		case "say": return JSON.stringify({ systemMessage: answer.message });
+		case "block": return JSON.stringify({
+			decision: "block",
+			reason: answer.reason,
+			systemMessage: answer.message
+		});
+		case "context": return JSON.stringify({
+			hookSpecificOutput: {
+				hookEventName: event,
+				additionalContext: answer.context
+			},
+			...answer.message !== void 0 && { systemMessage: answer.message }
+		});
+		default: return answer;
+	}
+}
+// src/domain/problem.ts
+function closest(word, known) {
+	let best;
+	let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+	for (const candidate of known) {
+		const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+		if (distance < bestDistance) {
+			best = candidate;
+			bestDistance = distance;
+		}
+	}
+	return best;
+}
+function editDistance(a, b) {
+	let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+	for (let i = 1; i <= a.length; i++) {
+		const next = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+			next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+		}
+		row = next;
+	}
+	return row[b.length] ?? 0;
+}
+// src/domain/session-arguments.ts
+const FLAGS$1 = [
+	"--max-iterations",
+	"--completion-promise",
+	"--min-tool-calls",
+	"--on-promise-no-work",
+	"--check"
+];
+function parseArguments(raw) {
+	const { task, values, problems } = takeFlags(raw);
+	const last = (flag) => values.findLast(([name]) => name === flag)?.[1];
+	const whole = (flag, fallback) => {
+		const value = last(flag);
+		if (value === void 0) return fallback;
+		if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
+		problems.push(`${flag} must be a whole number (0: no limit), not ${JSON.stringify(value)}`);
+		return fallback;
+	};
+	const promise = last("--completion-promise");
+	if (promise !== void 0 && promise.trim() === "") problems.push("--completion-promise must not be empty");
+	const policy = last("--on-promise-no-work") ?? "reject";
+	if (!isPolicy(policy)) problems.push(`--on-promise-no-work must be one of ${NO_WORK_POLICIES.join(", ")}, not ${JSON.stringify(policy)}`);
+	if (task === "") problems.push("there is no task: /ralph-loop Build a REST API for todos --completion-promise DONE --max-iterations 20");
+	return {
+		request: {
+			task,
+			maxIterations: whole("--max-iterations", 0),
+			completionPromise: promise ?? null,
+			minToolCalls: whole("--min-tool-calls", 1),
+			onPromiseNoWork: isPolicy(policy) ? policy : "reject",
+			checks: values.flatMap(([name, value]) => name === "--check" ? [value] : [])
+		},
+		problems
+	};
+}
+function isPolicy(value) {
+	return NO_WORK_POLICIES.includes(value);
+}
+function takeFlags(raw) {
+	const values = [];
+	const problems = [];
+	const pattern = /(^|\s)(--[a-z][a-z-]*)(?:=|\s+|$)/g;
+	let task = "";
+	let from = 0;
+	for (let match = pattern.exec(raw); match; match = pattern.exec(raw)) {
+		const name = match[2] ?? "";
+		const flag = FLAGS$1.find((each) => each === name);
+		if (!flag) {
+			const near = closest(name, FLAGS$1);
+			if (near) problems.push(`there is no ${name}; did you mean ${near}?`);
+			continue;
+		}
+		const value = readValue(raw, pattern.lastIndex);
+		if (value === void 0) {
+			problems.push(`${flag} needs a value`);
+			task += raw.slice(from, match.index);
+			from = pattern.lastIndex;
+			continue;
+		}
+		values.push([flag, value.text]);
+		task += raw.slice(from, match.index);
+		from = value.end;
+		pattern.lastIndex = value.end;
+	}
+	return {
+		task: unquoted((task + raw.slice(from)).trim()),
+		values,
+		problems
+	};
+}
+function readValue(raw, at) {
+	const rest = raw.slice(at);
+	const quoted = /^(?:"((?:\\["\\]|[^"\\]|\\)*?)"|'([^']*)')(?=\s|$)/.exec(rest);
+	if (quoted) return {
+		text: quoted[1] === void 0 ? quoted[2] ?? "" : quoted[1].replace(/\\(["\\])/g, "$1"),
+		end: at + quoted[0].length
+	};
+	const word = /^[^\s]+/.exec(rest)?.[0];
+	if (word === void 0 || FLAGS$1.some((flag) => word === flag || word.startsWith(`${flag}=`))) return void 0;
+	return {
+		text: word,
+		end: at + word.length
+	};
+}
+function unquoted(task) {
+	const quote = task[0];
+	if (task.length < 2 || quote !== "\"" && quote !== "'" || !task.endsWith(quote)) return task;
+	const inner = task.slice(1, -1);
+	return inner.includes(quote) ? task : inner.trim();
+}
+// src/hooks/host.ts
+const NOTHING = { kind: "nothing" };
+// src/domain/secrets.ts
+const SECRET_NAME = /key|token|secret|passw|credential|auth/i;
+const HIDDEN = "[redacted]";
+const SHORTEST = 8;
+function createRedactor(env) {
+	const secrets = Object.entries(env).flatMap(([name, value]) => value && value.length >= SHORTEST && SECRET_NAME.test(name) && /\S{8}/.test(value) && !value.startsWith("/") ? [JSON.stringify(value).slice(1, -1)] : []);
+	if (secrets.length === 0) return (line) => line;
+	return (line) => secrets.reduce((text, secret) => text.includes(secret) ? text.replaceAll(secret, HIDDEN) : text, line);
+}
+// src/store/journal.ts
+const GENESIS = "0".repeat(32);
+const MAX_TURN_BYTES = 4194304;
+const MAX_TEXT = 4e3;
+function createJournal(path, now, redact = (line) => line) {
+	let fd = createPrivate(path);
+	let { seq, prev } = lastEntry(path);
+	let turnBytes = 0;
+	let trouble;
+	const write = (event) => {
+		if (fd === void 0) return;
+		const line = redact(JSON.stringify({
+			seq: seq + 1,
+			at: new Date(now()).toISOString(),
+			prev,
+			...event
+		}));
+		try {
+			(0, node_fs.writeSync)(fd, `${line}\n`);
+		} catch (error) {
+			trouble = `the journal cannot be written any more: ${errorWords(error)}`;
+			fd = void 0;
+			return;
+		}
+		seq++;
+		prev = hashOf(line);
+		turnBytes += line.length;
+	};
+	return {
+		append(event) {
+			if (event.type === "agent-started") turnBytes = 0;
+			if (event.type === "run-ended") return write(withoutOutputs(event));
+			if (event.type !== "agent") return write(event);
+			if (turnBytes > MAX_TURN_BYTES) return;
+			write(shortened(event));
+			if (turnBytes > MAX_TURN_BYTES) write({
+				type: "notice",
+				level: "debug",
+				text: "The agent prints a great deal: the rest of this turn is only in agent.jsonl."
+			});
+		},
+		flush() {
+			if (fd === void 0) return;
+			fd = stillThere(path, fd);
+			(0, node_fs.fdatasyncSync)(fd);
+		},
+		close() {
+			if (fd !== void 0) (0, node_fs.closeSync)(fd);
+			fd = void 0;
+		},
+		trouble: () => trouble
+	};
+}
+const LAST_LINES = 262144;
+function lastEntry(path) {
+	const size = fileSize(path);
+	if (size === 0) return {
+		seq: 0,
+		prev: GENESIS
+	};
+	const text = readSlice(path, Math.max(0, size - LAST_LINES), LAST_LINES);
+	if (!text.endsWith("\n")) (0, node_fs.appendFileSync)(path, "\n");
+	const line = text.trimEnd().split("\n").at(-1) ?? "";
+	return {
+		seq: parseEntry(line)?.seq ?? 0,
+		prev: hashOf(line)
+	};
+}
+function stillThere(path, fd) {
+	const now = (0, node_fs.statSync)(path, { throwIfNoEntry: false });
+	if (now?.ino === (0, node_fs.fstatSync)(fd).ino) return fd;
+	if (now) (0, node_fs.renameSync)(path, `${path}.replaced`);
+	const written = Buffer.alloc((0, node_fs.fstatSync)(fd).size);
+	(0, node_fs.readSync)(fd, written, 0, written.length, 0);
+	(0, node_fs.closeSync)(fd);
+	const fresh = createPrivate(path);
+	(0, node_fs.writeSync)(fresh, written);
+	return fresh;
+}
+function hashOf(line) {
+	return (0, node_crypto.createHash)("sha256").update(line).digest("hex").slice(0, 32);
+}
+function shortened(event) {
+	const { event: inner } = event;
+	if (inner.kind !== "text" && inner.kind !== "aside" || inner.text.length <= MAX_TEXT) return event;
+	return {
+		type: "agent",
+		event: {
+			...inner,
+			text: `${inner.text.slice(0, MAX_TEXT)}…`
+		}
+	};
+}
+function withoutOutputs({ type, result }) {
+	const iterations = result.iterations.map((iteration) => ({
+		...iteration,
+		checkResults: iteration.checkResults.map((check) => ({
+			...check,
+			output: ""
+		}))
+	}));
+	return {
+		type,
+		result: {
+			...result,
+			iterations
+		}
+	};
+}
+function parseEntry(line) {
+	try {
+		const value = JSON.parse(line);
+		return typeof value === "object" && value !== null && "type" in value && "seq" in value && "prev" in value ? value : void 0;
+	} catch {
+		return;
+	}
+}
+// src/store/paths.ts
+function projectPaths(root) {
+	const folder = (0, node_path.join)(root, ".ralph");
+	const worktrees = (0, node_path.join)(folder, "worktrees");
+	return {
+		root,
+		folder,
+		gitignore: (0, node_path.join)(folder, ".gitignore"),
+		settings: (0, node_path.join)(folder, "settings.json"),
+		localSettings: (0, node_path.join)(folder, "settings.local.json"),
+		runs: (0, node_path.join)(folder, "runs"),
+		worktrees,
+		worktree: (name) => (0, node_path.join)(worktrees, name),
+		worktreeOwner: (name) => (0, node_path.join)(worktrees, ".owners", `${name}.json`),
+		progress: (0, node_path.join)(folder, "ralph-progress.md"),
+		prompt: (iteration) => (0, node_path.join)(folder, `prompt_${String(iteration).padStart(3, "0")}.txt`),
+		guardrailLog: (iteration, slug) => (0, node_path.join)(folder, `guardrail_${iteration}_${slug}.log`)
+	};
+}
+function runPaths(runs, id) {
+	const folder = (0, node_path.join)(runs, id);
+	return {
+		folder,
+		run: (0, node_path.join)(folder, "run.json"),
+		events: (0, node_path.join)(folder, "events.jsonl"),
+		progress: (0, node_path.join)(folder, "progress.md"),
+		checks: (0, node_path.join)(folder, "checks.json"),
+		cancelled: (0, node_path.join)(folder, "cancelled"),
+		aside: (0, node_path.join)(folder, "aside"),
+		iteration: (iteration) => iterationPaths((0, node_path.join)(folder, "iterations", String(iteration).padStart(4, "0")))
+	};
+}
+function iterationPaths(folder) {
+	const checks = (0, node_path.join)(folder, "checks");
+	return {
+		folder,
+		prompt: (0, node_path.join)(folder, "prompt.md"),
+		agent: (0, node_path.join)(folder, "agent.jsonl"),
+		agentErrors: (0, node_path.join)(folder, "agent.stderr.log"),
+		checks,
+		check: (slug) => (0, node_path.join)(checks, `${slug}.log`)
+	};
+}
+// src/platform/process-table.ts
+function identify(pid) {
+	const row = readRow(pid);
+	return row && {
+		pid: row.pid,
+		started: row.started
+	};
+}
+function isAlive(process) {
+	const row = readRow(process.pid);
+	return row !== void 0 && row.state !== "Z" && (process.started === "" || row.started === process.started);
+}
+function descendants(pid) {
+	const rows = allPids().flatMap((each) => readRow(each) ?? []);
+	const found = new Map();
+	for (let grew = true; grew;) {
+		grew = false;
+		for (const row of rows) if (!found.has(row.pid) && (row.parent === pid || found.has(row.parent))) {
+			found.set(row.pid, row);
+			grew = true;
+		}
+	}
+	return [...found.values()].map((row) => ({
+		pid: row.pid,
+		started: row.started
+	}));
+}
+function groupIsAlive(group) {
+	if (process.platform === "win32") return false;
+	try {
+		process.kill(-group, 0);
+	} catch {
+		return false;
+	}
+	return allPids().some((pid) => {
+		const row = readRow(pid);
+		return row?.group === group && row.state !== "Z";
+	});
+}
+function marked(mark, youngerThan) {
+	if (process.platform !== "linux") return [];
+	const needle = Buffer.from(`${mark}\0`);
+	return pidsAfter(youngerThan).filter((pid) => pid !== process.pid && hasInEnvironment(pid, needle)).flatMap((pid) => identify(pid) ?? []);
+}
+function allPids() {
+	if (process.platform === "linux") return (0, node_fs.readdirSync)("/proc").map(Number).filter(Number.isInteger);
+	return psRows().map((row) => row.pid);
+}
+function pidsAfter(pid) {
+	const pids = allPids();
+	if (pid === void 0) return pids;
+	return Number((0, node_fs.readFileSync)("/proc/loadavg", "utf8").split(" ").at(-1)) >= pid ? pids.filter((each) => each > pid) : pids;
+}
+const page = Buffer.allocUnsafe(262144);
+function hasInEnvironment(pid, needle) {
+	let fd;
+	try {
+		fd = (0, node_fs.openSync)(`/proc/${pid}/environ`, "r");
+	} catch {
+		return false;
+	}
+	try {
+		const bytes = (0, node_fs.readSync)(fd, page, 0, page.length, 0);
+		return page.subarray(0, bytes).includes(needle);
+	} catch {
+		return false;
+	} finally {
+		(0, node_fs.closeSync)(fd);
+	}
+}
+function readRow(pid) {
+	if (process.platform !== "linux") return psRows(pid)[0];
+	try {
+		const stat = (0, node_fs.readFileSync)(`/proc/${pid}/stat`, "utf8");
+		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		return {
+			pid,
+			state: fields[0] ?? "",
+			parent: Number(fields[1]),
+			group: Number(fields[2]),
+			started: fields[19] ?? ""
+		};
+	} catch {
+		return;
+	}
+}
+function psRows(pid) {
+	if (process.platform === "win32") return [];
+	try {
+		return (0, node_child_process.execFileSync)("ps", [
+			...pid === void 0 ? ["-ax"] : ["-p", String(pid)],
+			"-o",
+			"pid=,ppid=,pgid=,stat=,lstart="
+		], { encoding: "utf8" }).split("\n").flatMap((line) => {
+			const [id, parent, group, state, ...started] = line.trim().split(/\s+/);
+			if (!id) return [];
+			return [{
+				pid: Number(id),
+				parent: Number(parent),
+				group: Number(group),
+				state: state?.[0] ?? "",
+				started: started.join(" ")
+			}];
+		});
+	} catch {
+		return [];
+	}
+}
+// src/store/run-file.ts
+function createRun(project, { command, version, config, now, pid = process.pid }) {
+	ensureFolder(project.runs);
+	keepOutOfGit(project);
+	const { id, paths } = claimId(project, now);
+	const file = {
+		id,
+		command,
+		version,
+		cwd: project.root,
+		startedAt: new Date(now).toISOString(),
+		process: identify(pid) ?? {
+			pid,
+			started: ""
+		},
+		config
+	};
+	writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
+	return {
+		file,
+		paths
+	};
+}
+function keepOutOfGit(project) {
+	if (readIfThere(project.gitignore) !== void 0) return;
+	writeAtomic(project.gitignore, "# Written by Ralph: what a run leaves behind stays out of git, the settings do not.\n*\n!.gitignore\n!settings.json\n", 420);
+}
+function claimId(project, now) {
+	for (;;) {
+		const id = `${new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15)}-${(0, node_crypto.randomBytes)(2).toString("hex")}`;
+		const paths = runPaths(project.runs, id);
+		try {
+			(0, node_fs.mkdirSync)(paths.folder, { mode: 448 });
+			return {
+				id,
+				paths
+			};
+		} catch (error) {
+			if (errorCode(error) !== "EEXIST") throw error;
+		}
+	}
+}
+// src/hooks/ledger.ts
+function openRun(root, request, host, now) {
+	const { file } = createRun(projectPaths(root), {
+		command: "session",
+		version: "",
+		config: request,
+		now,
+		pid: clientPid()
+	});
+	record(root, file.id, {
+		type: "run-started",
+		runId: file.id,
+		command: "session",
+		agent: host,
+		maxIterations: request.maxIterations,
+		checks: request.checks,
+		cwd: root
+	});
+	return file.id;
+}
+function clientPid() {
+	const told = Number(process.env.CLAUDE_PID);
+	return Number.isSafeInteger(told) && told > 0 ? told : process.ppid;
+}
+function record(root, runId, ...events) {
+	if (runId === "") return;
+	try {
+		const journal = createJournal(runPaths(projectPaths(root).runs, runId).events, Date.now, createRedactor(process.env));
+		for (const event of events) journal.append(event);
+		journal.close();
+	} catch {}
+}
+// src/hooks/commands.ts
+function onCommand(root, host, input) {
+	const name = input.commandName.split(":").at(-1);
+	switch (name) {
+		case "ralph-loop":
+		case "ulw-loop": return start(root, host, input, name === "ulw-loop");
+		case "cancel-ralph": return refuse(cancelSession(root, input.sessionId));
+		case "help": return refuse(HELP);
+		default: return NOTHING;
+	}
+}
+function refuse(message) {
+	return {
+		kind: "block",
+		reason: message,
+		message
+	};
+}
+function start(root, host, input, ultrawork) {
+	const { request, problems } = parseArguments(input.commandArguments);
+	const sleeping = findSession(root, input.sessionId);
+	if (input.commandArguments.trim() === "" && sleeping) return wake(sleeping.path, sleeping.state, input);
+	if (problems.length > 0) return refuse(`❌ Ralph loop: not started.\n${problems.map((problem) => `- ${problem}`).join("\n")}`);
+	if (sleeping) removeSession(sleeping.path);
+	const state = newState(root, host, input, {
+		...request,
+		ultrawork
+	});
+	writeSession(newSessionPath(root, input.sessionId), state);
+	return {
+		kind: "context",
+		context: contract(state),
+		message: started(state)
+	};
+}
+function newState(root, host, input, request) {
+	const now = Date.now();
+	return {
+		...request,
+		active: true,
+		iteration: 1,
+		startedAt: new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
+		sessionId: input.sessionId,
+		promptId: input.promptId,
+		toolCalls: 0,
+		blocksInARow: 0,
+		runId: openRun(root, request, host, now)
+	};
+}
+function wake(path, state, input) {
+	const awake = {
+		...state,
+		active: true,
+		promptId: input.promptId,
+		blocksInARow: 0
+	};
+	writeSession(path, awake);
+	return {
+		kind: "context",
+		context: contract(awake),
+		message: `🔄 Ralph loop goes on at iteration ${awake.iteration}.`
+	};
+}
+function started(state) {
+	return `🔄 Ralph loop activated in this session!\nIteration: 1\nMax iterations: ${state.maxIterations > 0 ? String(state.maxIterations) : "unlimited"}\nCompletion promise: ${state.completionPromise === null ? "none (runs until the maximum, or /cancel-ralph)" : `${state.completionPromise} (ONLY output when TRUE - do not lie!)`}${state.checks.length > 0 ? `\nChecks: ${state.checks.join(", ")}` : ""}\nTo stop it: /cancel-ralph`;
+}
+function cancelSession(root, sessionId) {
+	const file = findSession(root, sessionId);
+	if (!file) return "No active Ralph loop found in this session.";
+	const { path, state } = file;
+	removeSession(path);
+	record(root, state.runId, {
+		type: "notice",
+		level: "info",
+		text: `Cancelled at iteration ${state.iteration}.`
+	});
+	return `🛑 Cancelled the Ralph loop (was at iteration ${state.iteration}). The work is kept.`;
+}
+const HELP = `Ralph loop: keeps this session working until the task is provably done.
+
+/ralph:ralph-loop TASK [--max-iterations N] [--completion-promise TEXT] [--check CMD …] [--min-tool-calls 1] [--on-promise-no-work reject|warn|accept]
+/ralph:ulw-loop TASK …      the same, with the ultrawork instruction before every continuation
+/ralph:ralph-loop           goes on with a loop that you interrupted
+/ralph:cancel-ralph         ends the loop; the work is kept
+
+The agent may go when it outputs <promise>TEXT</promise> to the letter, has called a tool, and every --check passes.
+Example: /ralph:ralph-loop Make the tests pass --completion-promise DONE --check "npm test" --max-iterations 20`;
+// src/domain/feedback.ts
+const ENDED_SENTENCES = {
+	"idle-timeout": "Your last turn was ended because it printed nothing for too long. Avoid commands that wait or never return.",
+	"iteration-timeout": "Your last turn was ended because it took too long. What you did is kept; work in smaller steps.",
+	"max-time": "Your last turn was ended because the time is up.",
+	"max-cost": "Your last turn was ended because the budget is spent.",
+	"max-tokens": "Your last turn was ended because the token budget is spent.",
+	interrupt: "Your last turn was interrupted."
+};
+const NEAR_MISS_SENTENCES = {
+	"other-text": "Your completion tag held something else",
+	case: "Your completion tag was in the wrong case",
+	spaces: "Your completion tag had the wrong spaces in it",
+	unclosed: "You opened the completion tag and did not close it",
+	quoted: "You only quoted the completion tag, in backticks"
+};
+function feedbackSentence(feedback, marker) {
+	switch (feedback.kind) {
+		case "check-failed": return;
+		case "violation": {
+			const undone = feedback.violation.restored ? "It has been undone." : "Undo it.";
+			return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
+		}
+		case "turn-ended": return ENDED_SENTENCES[feedback.by];
+		case "turn-failed": return `Your last turn broke off: ${feedback.trouble.message}`;
+		case "near-miss": return `${NEAR_MISS_SENTENCES[feedback.nearMiss]}. Write it exactly so when you are done: ${marker}`;
+		case "claim-missing": return `Every check passes, but you did not say that you are done. If the whole task is complete, say ${marker}; if not, go on.`;
+		case "claim-unproven": return "You said that you were done, but the checks below fail. That claim was not accepted.";
+		case "no-work": return "You said that you were done, but called no tool and changed no file. Do the work first.";
+		case "stuck": return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
+		default: return feedback;
+	}
+}
+// src/domain/loop-prompt.ts
+function failureSection(check) {
+	const how = check.timedOut ? `Timeout after ${check.duration.toFixed(1)} s` : check.exitCode === 127 ? "exit code 127: there is no such command" : `exit code ${check.exitCode}`;
+	const cut = check.outputCut ? "[the beginning is cut] …\n" : "";
+	return `### \`${check.command}\` failed (${how})\n${fenced(`${cut}${check.output}`, "")}`;
+}
+function fenced(text, language) {
+	const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((run) => run[0].length));
+	const fence = "`".repeat(longest + 1);
+	return `${fence}${language}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
+}
+// src/domain/check.ts
+function isGreen(checks) {
+	return checks.every((check) => check.passed || check.ungated);
+}
+function slugOf(command) {
+	const slug = command.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+/, "").slice(0, 50).replace(/_+$/, "");
+	return slug === "" ? "check" : slug;
+}
+// src/domain/trouble.ts
+function isFatal(trouble) {
+	return trouble.class === "auth" || trouble.class === "config";
+}
+const ADVICE = {
+	auth: "log in with the agent itself, or set its API key, then start again",
+	config: "check the model name and the agent flags, then start again",
+	"rate-limit": "wait for the limit to reset, then start again",
+	quota: "top up the account or use another agent",
+	transient: "start again; if it stays, look at the status page of the model provider",
+	"context-overflow": "make the prompt shorter",
+	"empty-reply": "run the agent by hand with the same prompt to see why it says nothing",
+	hang: "raise --idle-timeout or --iteration-timeout if the agent needed longer",
+	crash: "run the agent by hand to see why it fails"
+};
+function adviceFor(trouble) {
+	return ADVICE[trouble.class];
+}
+// src/domain/usage.ts
+function totalTokens(tokens) {
+	return tokens && tokens.input + tokens.output;
+}
+// src/domain/limits.ts
+function spentLimit(limits, evidence) {
+	return failureLimit(limits, evidence) ?? budgetLimit(limits, evidence.spent) ?? timeLimit(limits, evidence) ?? stuckLimit(limits, evidence) ?? iterationLimit(limits, evidence.spent);
+}
+function failureLimit(limits, { outcome, spent }) {
+	if (outcome.kind !== "failed") return void 0;
+	const { trouble } = outcome;
+	if (isFatal(trouble)) return {
+		reason: "agent_failed",
+		detail: told(trouble)
+	};
+	if (spent.failures < limits.maxFailures) return void 0;
+	return {
+		reason: trouble.class === "rate-limit" || trouble.class === "quota" ? "rate_limited" : "agent_failed",
+		detail: `${spent.failures} turns in a row failed; the last one: ${told(trouble)}`
+	};
+}
+function told(trouble) {
+	return `${trouble.message.trim().replace(/\.$/, "")}. To mend it: ${adviceFor(trouble)}.`;
+}
+function budgetSpent({ maxCost, maxTokens }, { cost, tokens }) {
+	if (maxCost !== void 0 && cost !== void 0 && cost >= maxCost) return "max-cost";
+	const used = totalTokens(tokens);
+	return maxTokens !== void 0 && used !== void 0 && used >= maxTokens ? "max-tokens" : void 0;
+}
+function budgetLimit(limits, { usage }) {
+	const reason = "budget_exhausted";
+	switch (budgetSpent(limits, usage)) {
+		case "max-cost": return {
+			reason,
+			detail: `$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent.`
+		};
+		case "max-tokens": return {
+			reason,
+			detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used.`
+		};
+		default: return;
+	}
+}
+const ENDED_REASON = {
+	"max-cost": "budget_exhausted",
+	"max-tokens": "budget_exhausted",
+	"max-time": "timeout"
+};
+function timeLimit({ maxTime }, { outcome, spent }) {
+	const inside = outcome.kind === "ended" ? ENDED_REASON[outcome.by] : void 0;
+	if (inside && outcome.kind === "ended") return {
+		reason: inside,
+		detail: `The turn was ended by --${outcome.by}.`
+	};
+	if (maxTime !== void 0 && spent.elapsed >= maxTime) return {
+		reason: "timeout",
+		detail: `${Math.round(spent.elapsed)} s of ${maxTime} s have passed.`
+	};
+}
+function isStuck({ stuckAfter }, { repeats }) {
+	return stuckAfter > 0 && repeats >= stuckAfter;
+}
+function stuckLimit({ stuckAfter }, { repeats }) {
+	if (stuckAfter === 0 || repeats <= stuckAfter) return void 0;
+	return {
+		reason: "stuck",
+		detail: `${repeats} iterations in a row failed in the same way and changed nothing.`
+	};
+}
+function iterationLimit({ maxIterations }, { iterations }) {
+	if (maxIterations === 0 || iterations < maxIterations) return void 0;
+	return {
+		reason: "max_iterations",
+		detail: `${iterations} of ${maxIterations} iterations used.`
+	};
+}
+// src/domain/verdict.ts
+function judge(run, evidence) {
+	if (isProven(run, evidence)) return {
+		kind: "stop",
+		reason: run.success
+	};
+	if (evidence.blocked !== void 0) return {
+		kind: "stop",
+		reason: "blocked",
+		detail: evidence.blocked
+	};
+	const spent = spentLimit(run.limits, evidence);
+	if (spent) return {
+		kind: "stop",
+		reason: spent.reason,
+		detail: spent.detail
+	};
+	return {
+		kind: "continue",
+		feedback: feedbackOn(run, evidence)
+	};
+}
+function isProven(run, evidence) {
+	const { claim, outcome, checks, violations } = evidence;
+	return claim.found && outcome.kind !== "failed" && isGreen(checks) && violations.every((violation) => violation.restored) && !isIdle(run, evidence);
+}
+function isIdle({ minToolCalls }, { spent, treeChanged }) {
+	if (minToolCalls === 0 || treeChanged === true) return false;
+	return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
+}
+function feedbackOn(run, evidence) {
+	const { violations, outcome, checks } = evidence;
+	const feedback = [];
+	for (const violation of [...violations].sort((a, b) => a.what < b.what ? -1 : a.what > b.what ? 1 : 0)) feedback.push({
+		kind: "violation",
+		violation
+	});
+	if (outcome.kind === "ended") feedback.push({
+		kind: "turn-ended",
+		by: outcome.by
+	});
+	if (outcome.kind === "failed") feedback.push({
+		kind: "turn-failed",
+		trouble: outcome.trouble
+	});
+	for (const check of [...checks].sort((a, b) => a.index - b.index)) if (!check.passed && !check.ungated) feedback.push({
+		kind: "check-failed",
+		check
+	});
+	feedback.push(...claimFeedback(run, evidence));
+	if (isStuck(run.limits, evidence)) feedback.push({
+		kind: "stuck",
+		repeats: evidence.repeats
+	});
+	return feedback;
+}
+function claimFeedback(run, evidence) {
+	const { claim, checks } = evidence;
+	if (claim.found) {
+		if (!isGreen(checks)) return [{ kind: "claim-unproven" }];
+		return isIdle(run, evidence) ? [{ kind: "no-work" }] : [];
+	}
+	if (claim.nearMiss) {
+		const { nearMiss, said } = claim;
+		return [{
+			kind: "near-miss",
+			nearMiss,
+			...said !== void 0 && { said }
+		}];
+	}
+	return isGreen(checks) ? [{ kind: "claim-missing" }] : [];
+}
+// src/hooks/transcript.ts
+const PATIENCE = 1e3;
+const LOOK_EVERY$1 = 10;
+const WINDOW = 262144;
+async function finalWords(input) {
+	const told = input.lastWords === null ? [] : [input.lastWords];
+	if (input.transcript === null) return told;
+	for (let waited = 0;; waited += LOOK_EVERY$1) {
+		const message = lastMessage(input.transcript);
+		if (message && isFinal(message, input.lastWords)) return message.texts;
+		if (waited >= PATIENCE) return told;
+		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY$1));
+	}
+}
+function isFinal({ texts, hasToolUse }, lastWords) {
+	if (lastWords !== null) return texts.some((text) => text.trim() === lastWords.trim());
+	return !hasToolUse;
+}
+function lastMessage(path) {
+	const size = fileSize(path);
+	const lines = readSlice(path, Math.max(0, size - WINDOW), WINDOW).split("\n");
+	let id;
+	const texts = [];
+	let hasToolUse = false;
+	for (const line of lines.reverse()) {
+		const message = assistantMessage(line);
+		if (!message) continue;
+		id ??= message.id;
+		if (message.id !== id) break;
+		for (const block of [...message.content].reverse()) {
+			if (block.type === "text" && typeof block.text === "string") texts.unshift(block.text);
+			if (block.type === "tool_use") hasToolUse = true;
+		}
+	}
+	return id === void 0 ? void 0 : {
+		texts,
+		hasToolUse
+	};
+}
+function assistantMessage(line) {
+	if (!line.includes("\"assistant\"")) return void 0;
+	try {
+		const { type, isSidechain, message } = JSON.parse(line);
+		if (type !== "assistant" || isSidechain === true || message?.model === "<synthetic>") return void 0;
+		const content = Array.isArray(message?.content) ? message.content : [];
+		return {
+			id: message?.id,
+			content: content.filter((block) => typeof block === "object" && block !== null)
+		};
+	} catch {
+		return;
+	}
+}
+// src/platform/clock.ts
+const systemClock = {
+	now: () => Date.now(),
+	ticks: () => performance.now()
+};
+function secondsSince(clock, ticks) {
+	return Math.round(clock.ticks() - ticks) / 1e3;
+}
+// src/platform/follow.ts
+const LOOK_EVERY = 100;
+function followFile(path, onChunk) {
+	const fd = (0, node_fs.openSync)(path, "r");
+	let position = 0;
+	const look = () => {
+		for (;;) {
+			const page = Buffer.allocUnsafe(65536);
+			const bytes = (0, node_fs.readSync)(fd, page, 0, page.length, position);
+			if (bytes === 0) return;
+			position += bytes;
+			onChunk(page.subarray(0, bytes));
+		}
+	};
+	const watcher = (0, node_fs.watch)(path, look);
+	watcher.on("error", () => {});
+	const timer = setInterval(look, LOOK_EVERY);
+	return { end() {
+		watcher.close();
+		clearInterval(timer);
+		look();
+		(0, node_fs.closeSync)(fd);
+	} };
+}
+// src/platform/watchdog.ts
+const SCRIPT = `
+mark=$1; groups=' '
+while read -r verb pid; do
+  case $verb in
+    watch) groups="$groups$pid " ;;
+    release) rest=\${groups#* $pid }; [ "$rest" = "$groups" ] || groups="\${groups%% $pid *} $rest" ;;
+    bye) exit 0 ;;
+  esac
+done
+end() {
+  for group in $groups; do kill -s "$1" -- "-$group"; done
+  for file in /proc/[0-9]*/environ; do
+    if grep -q "$mark" "$file"; then pid=\${file#/proc/}; kill -s "$1" "\${pid%/environ}"; fi
+  done
+} 2>/dev/null
+end TERM; sleep 1; end KILL
+`;
+function startWatchdog(mark) {
+	if (process.platform === "win32") return {
+		watch() {},
+		release() {}
+	};
+	const shell = (0, node_child_process.spawn)("sh", [
+		"-c",
+		SCRIPT,
+		"ralph-watchdog",
+		mark
+	], {
+		detached: true,
+		stdio: [
+			"pipe",
+			"ignore",
+			"ignore"
+		],
+		cwd: "/",
+		env: { PATH: process.env.PATH }
+	});
+	keepQuiet(shell);
+	process.once("exit", () => shell.stdin?.write("bye\n"));
+	return {
+		watch: (pid) => void shell.stdin?.write(`watch ${pid}\n`),
+		release: (pid) => void shell.stdin?.write(`release ${pid}\n`)
+	};
+}
+function keepQuiet(shell) {
+	shell.unref();
+	shell.on("error", () => {});
+	const pipe = shell.stdin;
+	pipe?.on("error", () => {});
+	pipe?.unref?.();
+}
+// src/platform/spawn.ts
+function spawnOwned(spec, onActivity) {
+	const mark = nextMark();
+	const onStdout = listener(spec.stdout, onActivity);
+	const file = onStdout && spec.throughFile !== void 0 ? createPrivate(spec.throughFile) : void 0;
+	let child;
+	try {
+		child = spawnInGroup(spec, mark, file);
+	} catch (error) {
+		return { code: errorCode(error) ?? String(error) };
+	} finally {
+		if (file !== void 0) (0, node_fs.closeSync)(file);
+	}
+	const { pid } = child;
+	watchdog ??= startWatchdog(`${token}=`);
+	if (pid !== void 0) watchdog.watch(pid);
+	const follower = onStdout && spec.throughFile !== void 0 ? followFile(spec.throughFile, onStdout) : void 0;
+	if (onStdout) child.stdout?.on("data", onStdout);
+	if (typeof spec.stderr === "function") child.stderr?.on("data", spec.stderr);
+	for (const stream of child.stdio) stream?.on("error", () => {});
+	if (spec.input !== void 0) child.stdin?.end(spec.input);
+	return {
+		child,
+		mark,
+		async finish() {
+			follower?.end();
+			await Promise.all([drained(child.stdout), drained(child.stderr)]);
+			if (pid !== void 0) watchdog?.release(pid);
+		}
+	};
+}
+const token = `RALPH_OWNER_${(0, node_crypto.randomBytes)(6).toString("hex")}`;
+let marks = 0;
+const nextMark = () => `${token}=${++marks}`;
+let watchdog;
+function listener(sink, onActivity) {
+	if (typeof sink === "number") return void 0;
+	return (chunk) => {
+		onActivity();
+		sink(chunk);
+	};
+}
+function spawnInGroup(spec, mark, file) {
+	const [command, ...args] = spec.argv;
+	const [name = "", value = ""] = mark.split("=");
+	return (0, node_child_process.spawn)(command, args, {
+		cwd: spec.cwd,
+		env: {
+			[name]: value,
+			...spec.env
+		},
+		detached: true,
+		windowsHide: true,
+		stdio: [
+			spec.input === void 0 ? "ignore" : "pipe",
+			typeof spec.stdout === "number" ? spec.stdout : file ?? "pipe",
+			typeof spec.stderr === "number" ? spec.stderr : "pipe"
+		]
+	});
+}
+const DRAIN = 250;
+async function drained(pipe) {
+	if (!pipe || pipe.closed) return;
+	await new Promise((resolve) => {
+		const timer = setTimeout(() => resolve(), DRAIN);
+		pipe.on("data", () => timer.refresh());
+		pipe.once("close", () => {
+			clearTimeout(timer);
+			resolve();
+		});
+	});
+	pipe.destroy();
+}
+// src/platform/process.ts
+const GRACE = 5e3;
+const LEFTOVER_GRACE = 500;
+function startProcess(spec) {
+	const began = performance.now();
+	const timers = createTimers();
+	const started = spawnOwned(spec, timers.active);
+	if ("code" in started) return notStarted(started.code);
+	const { child, mark } = started;
+	const { pid } = child;
+	let endedBy;
+	let victims = [];
+	let killTimer;
+	const stop = (why, how = "gently") => {
+		if (pid === void 0 || child.exitCode !== null || child.signalCode !== null) return;
+		if (endedBy === void 0) victims = descendants(pid);
+		endedBy ??= why;
+		if (how === "at-once") return killAll(pid, victims);
+		signalGroup(pid, spec.stopSignal ?? "SIGTERM");
+		signalGroup(pid, "SIGCONT");
+		killTimer ??= setTimeout(() => killAll(pid, victims), spec.grace ?? GRACE);
+	};
+	timers.start(spec, stop);
+	return {
+		pid,
+		stop,
+		done: ended(child).then(async (end) => {
+			clearTimeout(killTimer);
+			timers.clear();
+			if (pid === void 0) return {
+				end,
+				leftBehind: 0
+			};
+			const leftBehind = await reap({
+				pid,
+				mark,
+				victims,
+				began,
+				hurry: endedBy !== void 0
+			});
+			await started.finish();
+			return {
+				end,
+				leftBehind,
+				...endedBy !== void 0 && { endedBy }
+			};
+		})
+	};
+}
+function notStarted(code) {
+	const end = {
+		kind: "not-started",
+		code
+	};
+	return {
+		pid: void 0,
+		stop() {},
+		done: Promise.resolve({
+			end,
+			leftBehind: 0
+		})
+	};
+}
+function createTimers() {
+	let total;
+	let idle;
+	return {
+		start({ timeout, idleTimeout }, stop) {
+			if (timeout) total = setTimeout(() => stop("timeout"), timeout);
+			if (idleTimeout) idle = setTimeout(() => stop("idle-timeout"), idleTimeout);
+		},
+		active: () => void idle?.refresh(),
+		clear() {
+			clearTimeout(total);
+			clearTimeout(idle);
+		}
+	};
+}
+function ended(child) {
+	return new Promise((resolve) => {
+		child.once("error", (error) => {
+			if (child.pid === void 0) resolve({
+				kind: "not-started",
+				code: errorCode(error) ?? error.message
+			});
+		});
+		child.once("exit", (code, signal) => {
+			resolve(signal ? {
+				kind: "signalled",
+				signal
+			} : {
+				kind: "exited",
+				code: code ?? 0
+			});
+		});
+	});
+}
+async function reap({ pid, mark, victims, began, hurry }) {
+	const youngerThan = performance.now() - began < 1e4 ? pid : void 0;
+	const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
+	const first = survivors();
+	if (first.length === 0 && !groupIsAlive(pid)) return 0;
+	if (!hurry) {
+		signalGroup(pid, "SIGTERM");
+		for (const { pid: each } of first) signal(each, "SIGTERM");
+		await gone(() => first.some(isAlive) || groupIsAlive(pid), LEFTOVER_GRACE);
+	}
+	for (let look = 0, left = survivors(); look < 20 && (left.length > 0 || groupIsAlive(pid)); left = survivors(), look++) {
+		killAll(pid, left);
+		await gone(() => left.some(isAlive), LEFTOVER_GRACE);
+	}
+	return Math.max(first.length, 1);
+}
+async function gone(isThere, within) {
+	const until = performance.now() + within;
+	while (isThere() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+function killAll(pid, others) {
+	signalGroup(pid, "SIGKILL");
+	for (const other of others) if (isAlive(other)) signal(other.pid, "SIGKILL");
+}
+function signalGroup(pid, name) {
+	if (process.platform !== "win32") signal(-pid, name);
+	else if (name !== "SIGCONT") (0, node_child_process.spawn)("taskkill", [
+		"/pid",
+		String(pid),
+		"/t",
+		"/f"
+	], { stdio: "ignore" }).on("error", () => {});
+}
+function signal(pid, name) {
+	try {
+		process.kill(pid, name);
+	} catch {}
+}
+function unique(processes) {
+	return [...new Map(processes.map((each) => [each.pid, each])).values()];
+}
+// src/platform/shell.ts
+function shellCommand(command) {
+	return process.platform === "win32" ? [
+		"cmd",
+		"/d",
+		"/s",
+		"/c",
+		command
+	] : [
+		"sh",
+		"-c",
+		command
+	];
+}
+// src/checks/excerpt.ts
+const BYTES = 4;
+function excerptOf(path, { chars, from }) {
+	const size = fileSize(path);
+	const bytes = Math.min(size, chars * BYTES);
+	const text = readSlice(path, from === "head" ? 0 : size - bytes, bytes);
+	if (bytes === size && text.length <= chars) return {
+		text,
+		cut: false
+	};
+	return {
+		text: from === "head" ? head(text, chars) : tail(text, chars),
+		cut: true
+	};
+}
+function head(text, chars) {
+	return text.slice(0, isHighSurrogate(text.charCodeAt(chars - 1)) ? chars - 1 : chars);
+}
+function tail(text, chars) {
+	const from = Math.max(0, text.length - chars);
+	return text.slice(isHighSurrogate(text.charCodeAt(from - 1)) ? from + 1 : from).replace(/^\uFFFD{1,3}/, "");
+}
+function isHighSurrogate(unit) {
+	return unit >= 55296 && unit <= 56319;
+}
+// src/checks/run-checks.ts
+async function runChecks(round) {
+	const slugs = uniqueSlugs(round.checks);
+	if (round.checks.length > 0) ensureFolder(round.paths.checks);
+	const one = async (check, index) => {
+		if (round.stopping.aborted) return void 0;
+		round.emit({
+			type: "check-started",
+			index,
+			command: check.command
+		});
+		const result = await untilItPasses(round, check, index, slugs[index] ?? String(index));
+		round.emit({
+			type: "check-ended",
+			result
+		});
+		return result;
+	};
+	const results = [];
+	if (round.parallel) results.push(...await Promise.all(round.checks.map(one)));
+	else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
+	return results.filter((result) => result !== void 0);
+}
+function uniqueSlugs(checks) {
+	const taken = new Set();
+	return checks.map(({ command }) => {
+		const slug = slugOf(command);
+		let name = slug;
+		for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
+		taken.add(name);
+		return name;
+	});
+}
+async function untilItPasses(round, check, index, slug) {
+	let result = await runCheck(round, check, index, slug);
+	for (let failed = 1; failed <= round.retries && !result.passed && !round.stopping.aborted; failed++) {
+		const next = await runCheck(round, check, index, slug);
+		result = next.passed ? {
+			...next,
+			flaked: failed
+		} : next;
+	}
+	return result;
+}
+async function runCheck(round, check, index, slug) {
+	const { clock, abort } = round;
+	const began = clock.ticks();
+	const log = round.paths.check(slug);
+	const fd = (0, node_fs.openSync)(log, "w", 384);
+	const child = startProcess({
+		argv: shellCommand(check.command),
+		cwd: round.cwd,
+		env: round.env,
+		stdout: fd,
+		stderr: fd,
+		...check.timeout > 0 && { timeout: check.timeout * 1e3 }
+	});
+	const stop = () => child.stop("aborted", "at-once");
+	abort.addEventListener("abort", stop);
+	if (abort.aborted) stop();
+	const { end, endedBy } = await child.done;
+	abort.removeEventListener("abort", stop);
+	(0, node_fs.closeSync)(fd);
+	const timedOut = endedBy === "timeout";
+	const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
+	const { text, cut } = excerptOf(log, round.excerpt);
+	const { command, failAction, hint } = check;
+	return {
+		index,
+		command,
+		failAction,
+		...hint && { hint },
+		passed: exitCode === 0 && endedBy === void 0,
+		exitCode,
+		timedOut,
+		duration: secondsSince(clock, began),
+		output: text,
+		outputCut: cut,
+		logFile: (0, node_path.relative)(round.root, round.publish?.(log, slug) ?? log)
+	};
+}
+const TIMED_OUT = 124;
+function exitCodeOf(end) {
+	if (end.kind === "exited") return end.code;
+	if (end.kind === "signalled") return 128 + node_os.constants.signals[end.signal];
+	return 127;
+}
+// src/platform/capture.ts
+const MAX_KEPT = 4194304;
+async function capture(argv, options) {
+	const out = [];
+	const all = [];
+	let kept = 0;
+	const keep = (chunk, ...into) => {
+		kept += chunk.length;
+		if (kept <= MAX_KEPT) for (const list of into) list.push(chunk);
+	};
+	const child = startProcess({
+		argv,
+		cwd: options.cwd,
+		env: options.env,
+		stdout: (chunk) => keep(chunk, out, all),
+		stderr: (chunk) => keep(chunk, all),
+		...options.timeout && { timeout: options.timeout }
+	});
+	const abort = () => child.stop("aborted", "at-once");
+	options.signal?.addEventListener("abort", abort);
+	const { end, endedBy } = await child.done;
+	options.signal?.removeEventListener("abort", abort);
+	const code = endedBy === "timeout" ? 124 : end.kind === "exited" ? end.code : end.kind === "signalled" ? 130 : 127;
+	const printed = Buffer.concat(all).toString("utf8");
+	return {
+		code,
+		stdout: Buffer.concat(out).toString("utf8"),
+		output: end.kind === "not-started" ? `${argv[0]}: cannot be started (${end.code})` : printed
+	};
+}
+// src/platform/git.ts
+const TIMEOUT = 6e5;
+function git(cwd, env) {
+	return gitIn(cwd, withConfig(ownEnvironment(env), CONFIG));
+}
+function gitIn(cwd, env) {
+	return {
+		cwd,
+		run: (args) => capture(["git", ...args], {
+			cwd,
+			env,
+			timeout: TIMEOUT
+		}),
+		list: (args, records) => listed((traffic) => streamed(cwd, env, args, traffic), records),
+		stream: (args, read) => streamed(cwd, env, args, { read }),
+		with: (more) => gitIn(cwd, {
+			...env,
+			...more
+		}),
+		at: (elsewhere) => gitIn(elsewhere, env)
+	};
+}
+const CONFIG = {
+	"core.fsmonitor": "false",
+	"core.hooksPath": "/dev/null",
+	"core.quotePath": "false",
+	"gc.auto": "0",
+	"maintenance.auto": "false",
+	"advice.detachedHead": "false",
+	"checkout.workers": "0"
+};
+const NOT_OURS = /^GIT_(DIR|WORK_TREE|INDEX_FILE|INDEX_VERSION|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|PREFIX|QUARANTINE_PATH|EXTERNAL_DIFF|DIFF_OPTS|PAGER|TRACE.*|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)$/;
+function ownEnvironment(env) {
+	return {
+		...Object.fromEntries(Object.entries(env).filter(([name]) => !NOT_OURS.test(name))),
+		GIT_TERMINAL_PROMPT: "0",
+		GIT_EDITOR: "true",
+		GIT_OPTIONAL_LOCKS: "0",
+		LC_ALL: "C"
+	};
+}
+function withConfig(env, config) {
+	const entries = Object.entries(config);
+	const before = Number(env.GIT_CONFIG_COUNT ?? 0) || 0;
+	const numbered = entries.flatMap(([key, value], index) => [[`GIT_CONFIG_KEY_${before + index}`, key], [`GIT_CONFIG_VALUE_${before + index}`, value]]);
+	return {
+		...env,
+		...Object.fromEntries(numbered),
+		GIT_CONFIG_COUNT: String(before + entries.length)
+	};
+}
+const MAX_ERRORS = 8192;
+async function streamed(cwd, env, args, traffic) {
+	let errors = "";
+	let enough = false;
+	const child = startProcess({
+		argv: ["git", ...args],
+		cwd,
+		env,
+		stdout: (chunk) => {
+			if (enough || traffic.read(chunk) === "more") return;
+			enough = true;
+			child.stop("enough", "at-once");
+		},
+		stderr: (chunk) => {
+			if (errors.length < MAX_ERRORS) errors += chunk.toString("utf8");
+		},
+		timeout: TIMEOUT,
+		...traffic.input !== void 0 && { input: traffic.input }
+	});
+	const { end, endedBy } = await child.done;
+	if (endedBy === "enough") return {
+		code: 0,
+		errors: ""
+	};
+	if (end.kind === "not-started") return {
+		code: 127,
+		errors: `git: cannot be started (${end.code})`
+	};
+	return {
+		code: endedBy === "timeout" ? 124 : end.kind === "exited" ? end.code : 130,
+		errors
+	};
+}
+async function listed(talk, given) {
+	const chunks = [];
+	const read = (chunk) => {
+		chunks.push(chunk);
+		return "more";
+	};
+	const { code, errors } = await talk(given ? {
+		read,
+		input: given.map((each) => `${each}\0`).join("")
+	} : { read });
+	const records = Buffer.concat(chunks).toString("utf8").split("\0");
+	records.pop();
+	return {
+		code,
+		records,
+		errors
+	};
+}
+function complaint(output, code) {
+	return output.split("\n").find((line) => /^(fatal|error|abort)\b|\[(remote )?rejected\]/.test(line.trim()))?.trim() || lastLine(output) || `exit code ${code}`;
+}
+function lastLine(output) {
+	return output.split("\n").filter((line) => line.trim() !== "").at(-1)?.trim() ?? "";
+}
+// src/workspace/repository.ts
+async function findRepository({ cwd, env }) {
+	const here = git(cwd, env);
+	const wanted = [
+		"--show-toplevel",
+		"--git-common-dir",
+		"--absolute-git-dir",
+		"--show-prefix"
+	];
+	const answer = await here.run(["rev-parse", ...wanted]);
+	if (answer.code !== 0) return await whyNot(here, answer);
+	let lines = answer.stdout.split("\n").slice(0, -1);
+	if (lines.length !== wanted.length) lines = await Promise.all(wanted.map((flag) => alone(here, flag)));
+	const [top = "", common = "", gitDir = "", prefix = ""] = lines;
+	return {
+		top,
+		commonDir: (0, node_path.isAbsolute)(common) ? common : (0, node_path.resolve)(cwd, common),
+		gitDir,
+		prefix,
+		git: here
+	};
+}
+async function alone(here, flag) {
+	return (await here.run(["rev-parse", flag])).stdout.replace(/\n$/, "");
+}
+async function whyNot(here, { code, output }) {
+	const where = here.cwd;
+	if (!(0, node_fs.existsSync)(where)) return {
+		where,
+		what: "there is no such folder"
+	};
+	if (code === 127) return {
+		where,
+		what: "git cannot be started",
+		mend: "install git"
+	};
+	const bare = (await here.run(["rev-parse", "--is-bare-repository"])).stdout.trim();
+	if (bare === "true") return {
+		where,
+		what: "this is a bare repository: there are no files to work on",
+		mend: "clone it"
+	};
+	if (bare === "false") return {
+		where,
+		what: "this is inside of the .git folder, not of a work tree"
+	};
+	if (/not a git repository/.test(output)) return {
+		where,
+		what: "this is not in a git repository",
+		mend: "`git init` makes one"
+	};
+	return {
+		where,
+		what: `git refuses: ${complaint(output, code)}`
+	};
+}
+async function lookOnly({ cwd, env }) {
+	const filters = await git(cwd, env).list([
+		"config",
+		"--name-only",
+		"-z",
+		"--get-regexp",
+		"^filter\\.."
+	]);
+	const off = [...new Set(filters.records.map((key) => key.slice(7, key.lastIndexOf("."))))].flatMap((name) => [
+		[`filter.${name}.clean`, ""],
+		[`filter.${name}.process`, ""],
+		[`filter.${name}.required`, "false"]
+	]);
+	return git(cwd, withConfig(env, {
+		...Object.fromEntries(off),
+		...SMALL_INDEX
+	}));
+}
+const LARGE = 1048576;
+const SMALL_INDEX = {
+	"core.bigFileThreshold": String(LARGE),
+	"core.splitIndex": "false",
+	"index.sparse": "false"
+};
+function isRalphs(path) {
+	return path.includes(".ralph") && path.split("/").includes(".ralph");
+}
+// src/workspace/tree-status.ts
+const FLAGS = [
+	"--porcelain=v2",
+	"-z",
+	"--branch",
+	"--no-ahead-behind",
+	"--no-renames",
+	"--untracked-files=all",
+	"--ignore-submodules=none"
+];
+async function readStatus(options) {
+	const [repository, git] = await Promise.all([findRepository(options), lookOnly(options)]);
+	if ("what" in repository) return repository;
+	const { top, commonDir } = repository;
+	const scope = allBut(options.exclude);
+	let answer = await git.list([
+		"status",
+		...FLAGS,
+		...scope
+	]);
+	if (answer.code !== 0) answer = await git.list([
+		"status",
+		...FLAGS,
+		"--ignore-submodules=all",
+		...scope
+	]);
+	const { code, records, errors } = answer;
+	if (code !== 0) return {
+		where: options.cwd,
+		what: `git status fails: ${complaint(errors, code)}`
+	};
+	return {
+		top,
+		commonDir,
+		git,
+		head: records.find((record) => record.startsWith(HEAD))?.slice(HEAD.length) ?? "",
+		entries: records.flatMap((record) => readEntry(record) ?? []).filter(({ path }) => !isRalphs(path))
+	};
+}
+function allBut(globs = []) {
+	return globs.length === 0 ? [] : [
+		"--",
+		":/",
+		...globs.map((glob) => `:(exclude,glob)${glob}`)
+	];
+}
+const HEAD = "# branch.oid ";
+const WORDS = {
+	"1": 8,
+	u: 10,
+	"?": 1
+};
+function readEntry(record) {
+	const count = WORDS[record[0] ?? ""];
+	if (count === void 0) return void 0;
+	const words = record.split(" ", count);
+	const [kind, , submodule = ""] = words;
+	const [mode, oid] = kind === "1" ? [words[3], words[6]] : kind === "u" ? [words[4], words[8]] : [];
+	return {
+		path: record.slice(words.join(" ").length + 1),
+		tracked: kind !== "?",
+		words: words.join(" "),
+		before: blob(mode, oid),
+		submodule: submodule.startsWith("S")
+	};
+}
+function blob(mode, oid) {
+	return mode === void 0 || oid === void 0 || /^0+$/.test(mode) ? void 0 : {
+		mode,
+		oid
+	};
+}
+// src/workspace/tree-state.ts
+const MOST_READ = 64 * LARGE;
+async function treeState({ cwd, env, status }) {
+	const tree = status ?? await readStatus({
+		cwd,
+		env
+	});
+	if ("what" in tree) return tree;
+	const hash = (0, node_crypto.createHash)("sha256").update(tree.head);
+	let left = MOST_READ;
+	for (const entry of tree.entries) {
+		hash.update(`\0${entry.words}\0${entry.path}\0`);
+		left -= addContent(hash, (0, node_path.join)(tree.top, entry.path), left);
+		if (isRepository(entry)) hash.update(await innerState((0, node_path.join)(tree.top, entry.path), env));
+	}
+	return hash.digest("hex").slice(0, 16);
+}
+function addContent(hash, path, left) {
+	try {
+		const stat = (0, node_fs.lstatSync)(path, { bigint: true });
+		hash.update(`${stat.mode}\0`);
+		if (stat.isSymbolicLink()) hash.update((0, node_fs.readlinkSync)(path));
+		if (!stat.isFile()) return 0;
+		const size = Number(stat.size);
+		if (size > Math.min(1048576, left)) hash.update(`${size} ${stat.mtimeNs}`);
+		else hash.update((0, node_crypto.createHash)("sha256").update((0, node_fs.readFileSync)(path)).digest());
+		return size > left ? 0 : Math.min(size, LARGE);
+	} catch {
+		hash.update("unreadable");
+		return 0;
+	}
+}
+function isRepository(entry) {
+	return entry.submodule || entry.path.endsWith("/");
+}
+async function innerState(cwd, env) {
+	const status = await readStatus({
+		cwd,
+		env
+	});
+	if ("what" in status || status.top !== (0, node_path.resolve)(cwd)) return "";
+	const state = await treeState({
+		cwd,
+		env,
+		status
+	});
+	return typeof state === "string" ? state : "";
+}
+const OUTPUT_CHARS = 2e3;
+async function verify(root, state, emit) {
+	if (state.checks.length === 0) return [];
+	const paths = runPaths(projectPaths(root).runs, state.runId);
+	const tree = await treeState({
+		cwd: root,
+		env: process.env
+	});
+	const known = typeof tree === "string" ? cached(paths.checks, tree) : void 0;
+	if (known) return known;
+	const never = new AbortController().signal;
+	const results = await runChecks({
+		checks: state.checks.map((command) => ({
+			command,
+			failAction: "APPEND",
+			timeout: 570 / state.checks.length
+		})),
+		paths: paths.iteration(state.iteration),
+		cwd: root,
+		root,
+		env: process.env,
+		excerpt: {
+			chars: OUTPUT_CHARS,
+			from: "tail"
+		},
+		parallel: false,
+		retries: 0,
+		clock: systemClock,
+		emit,
+		stopping: never,
+		abort: never
+	});
+	const after = await treeState({
+		cwd: root,
+		env: process.env
+	});
+	if (typeof after === "string") writePrivate(paths.checks, JSON.stringify({
+		tree: after,
+		results
+	}));
+	return results;
+}
+function cached(path, tree) {
+	try {
+		const kept = JSON.parse(readIfThere(path) ?? "null");
+		return kept?.tree === tree && Array.isArray(kept.results) ? kept.results : void 0;
+	} catch {
+		return;
+	}
+}
+// src/hooks/stop.ts
+async function onStop(root, input) {
+	const files = listSessions(root);
+	const mine = files.find((file) => "state" in file && file.state.sessionId === input.sessionId);
+	if (!mine) return damaged(files);
+	const { state } = mine;
+	if (!state.active || isElsewhere(state, input) || input.inSubagent || input.pending > 0) return NOTHING;
+	const claim = await claimOf(state, input);
+	const run = runOf(state);
+	const before = evidenceOf(state, claim);
+	const evidence = claim.found && state.toolCalls >= run.minToolCalls ? {
+		...before,
+		checks: await verify(root, state, (event) => record(root, state.runId, event))
+	} : before;
+	const verdict = judge(run, evidence);
+	record(root, state.runId, {
+		type: "iteration-ended",
+		iteration: state.iteration,
+		claim,
+		verdict,
+		usage: evidence.spent.usage
+	});
+	if (verdict.kind === "stop") return letGo(root, mine, verdict.reason);
+	return sendBack(mine, verdict.feedback);
+}
+function isElsewhere(state, input) {
+	return state.promptId !== null && input.promptId !== null && state.promptId !== input.promptId;
+}
+function damaged(files) {
+	const broken = files.find((file) => "problem" in file);
+	if (!broken) return NOTHING;
+	const aside = setAside(broken.path, Date.now());
+	return {
+		kind: "say",
+		message: `⚠️ Ralph loop: State file corrupted\n  File: ${broken.path}\n  Problem: ${broken.problem}\n  It is kept as ${aside}. The loop has stopped; run /ralph-loop again to start afresh.`
+	};
+}
+async function claimOf(state, input) {
+	const rule = ruleOf(state);
+	if (!rule) return NO_CLAIM;
+	const scanner = createClaimScanner(rule);
+	for (const text of await finalWords(input)) {
+		scanner.feed(text);
+		scanner.boundary();
+	}
+	return scanner.claim();
+}
+function runOf(state) {
+	return {
+		rule: ruleOf(state) ?? {
+			kind: "promise",
+			text: ""
+		},
+		limits: {
+			maxIterations: state.maxIterations,
+			maxFailures: 1,
+			stuckAfter: 0
+		},
+		success: "promise_accepted",
+		minToolCalls: state.onPromiseNoWork === "reject" ? state.minToolCalls : 0
+	};
+}
+function evidenceOf(state, claim) {
+	return {
+		outcome: { kind: "completed" },
+		claim,
+		checks: [],
+		violations: [],
+		treeChanged: null,
+		repeats: 0,
+		spent: {
+			iterations: state.iteration,
+			failures: 0,
+			toolCalls: state.toolCalls,
+			usage: { costSource: "unknown" },
+			elapsed: Math.max(0, (Date.now() - Date.parse(state.startedAt)) / 1e3) || 0
+		}
+	};
+}
+function letGo(root, { path, state }, reason) {
+	const done = reason === "promise_accepted";
+	const lazy = done && state.toolCalls < state.minToolCalls && state.onPromiseNoWork === "warn";
+	const message = done ? `✅ Ralph loop: Detected <promise>${state.completionPromise}</promise> after ${state.iteration} iteration(s). PROMISE_ACCEPTED${lazy ? " (warning: no tool was called)" : ""}` : `🛑 Ralph loop: Max iterations (${state.maxIterations}) reached. MAX_ITERATIONS_REACHED`;
+	removeSession(path);
+	record(root, state.runId, {
+		type: "run-ended",
+		result: {
+			runId: state.runId,
+			success: done,
+			stopReason: done ? "promise_accepted" : "max_iterations",
+			detail: null,
+			iterations: [],
+			totalCost: null,
+			unreportedCalls: 0,
+			totalTokens: null,
+			totalDuration: Math.max(0, (Date.now() - Date.parse(state.startedAt)) / 1e3) || 0,
+			worktreePath: null,
+			branch: null
+		}
+	});
+	return {
+		kind: "say",
+		message
+	};
+}
+function sendBack({ path, state }, feedback) {
+	const next = {
+		...state,
+		iteration: state.iteration + 1,
+		blocksInARow: state.blocksInARow + 1
+	};
+	writeSession(path, next);
+	const message = [iterationMessage(next), ...capWarning(next)].join("\n");
+	return {
+		kind: "block",
+		reason: continuation(state, sentences(state, feedback)),
+		message
+	};
+}
+function sentences(state, feedback) {
+	const rule = ruleOf(state);
+	if (!rule) return [NO_PROMISE_SET];
+	const marker = `<promise>${rule.text}</promise>`;
+	const told = feedback.flatMap((item) => {
+		if (item.kind === "claim-missing") return [missingPromise(rule)];
+		if (item.kind === "no-work") return [NO_WORK_DONE];
+		if (item.kind === "check-failed") return [failureSection(item.check)];
+		return feedbackSentence(item, marker) ?? [];
+	});
+	return told.length > 0 ? told : [missingPromise(rule)];
+}
+const DEFAULT_CAP = 8;
+function capWarning(state) {
+	const set = process.env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
+	const cap = set !== void 0 && /^\d+$/.test(set) ? Number(set) : DEFAULT_CAP;
+	if (cap === 0 || state.blocksInARow < cap - 1) return [];
+	return [`⚠️ Claude Code ends a loop after ${cap} stops in a row without a tool call; this was number ${state.blocksInARow}. CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment lifts that.`];
+}
+// src/hooks/main.ts
+async function runHook(host, event, stdin, env) {
+	const input = readInput(stdin);
+	if (!input || input.sessionId === "") return "";
+	const root = env.CLAUDE_PROJECT_DIR || input.cwd;
+	if (root === "") return "";
+	try {
+		return writeAnswer(event, await answerTo(host, event, root, input));
+	} catch (error) {
+		return writeAnswer(event, {
+			kind: "say",
+			message: `⚠️ Ralph: the ${event} hook failed and let the agent pass: ${error instanceof Error ? error.message : String(error)}`
+		});
+	}
+}
+async function answerTo(host, event, root, input) {
+	switch (event) {
+		case "UserPromptExpansion": return onCommand(root, host, input);
+		case "UserPromptSubmit": return onPrompt(root, input);
+		case "PostToolBatch": return onTools(root, input);
+		case "Stop": return await onStop(root, input);
+		default: return NOTHING;
+	}
+}
+function onPrompt(root, input) {
+	const file = findSession(root, input.sessionId);
+	if (file?.state.active && input.prompt.startsWith("<task-notification>")) writeSession(file.path, {
+		...file.state,
+		promptId: input.promptId
+	});
+	return NOTHING;
+}
+function onTools(root, input) {
+	const file = findSession(root, input.sessionId);
+	if (!file) return NOTHING;
+	const { state } = file;
+	writeSession(file.path, {
+		...state,
+		toolCalls: state.toolCalls + input.toolCalls,
+		blocksInARow: 0
+	});
+	return NOTHING;
+}
+async function main(args) {
+	const [host = "claude", event = ""] = args;
+	process.stdout.write(await runHook(host, event, (0, node_fs.readFileSync)(0, "utf8"), process.env));
+}
+// src/hooks/bin.ts
+main(process.argv.slice(2));

@@ -1,0 +1,17 @@
+/** `ralph hook HOST EVENT`: what a host's hook calls, when it does not call the plugin's own program. */
+import { readFileSync } from 'node:fs';
+import { runHook } from '../../hooks/main.ts';
+import type { CliCommand } from '../command.ts';
+
+export const hook: CliCommand = {
+  declare(command) {
+    command
+      .argument('<host>', 'claude')
+      .argument('<event>', "the host's own name of the event")
+      .addHelpText('after', '\nExamples:\n  ralph hook claude Stop < input.json\n');
+  },
+  async run({ args: [host = '', event = ''], env, output }) {
+    output.answer(await runHook(host, event, readFileSync(0, 'utf8'), env));
+    return 0;
+  },
+};

@@ -1,0 +1,87 @@
+/** `ralph session`: the in-session loop from a terminal: what there is, start one for a session, end one. */
+import { isProblem, type Problem } from '../../domain/problem.ts';
+import { cancelSession, startSession } from '../../hooks/commands.ts';
+import { listSessions, type SessionFile } from '../../store/session-file.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
+
+export const session: CliCommand = {
+  declare(command) {
+    command
+      .argument('<action>', 'start, status or cancel')
+      .argument('[arguments...]', 'with start: the task and its flags, as in the slash command')
+      .option('--session <id>', 'the session; without it the only one that has a loop')
+      .passThroughOptions(false)
+      .allowUnknownOption()
+      .addHelpText('after', EXAMPLES);
+  },
+  async run(call) {
+    const [action = '', ...rest] = call.args;
+    if (action === 'status') return status(call);
+    if (action === 'cancel') return cancel(call);
+    if (action === 'start') return start(call, rest);
+    throw new Problems([{ where: action, what: 'there is no such action', mend: 'start, status or cancel' }]);
+  },
+};
+
+const EXAMPLES = `
+Examples:
+  ralph session status
+  ralph session cancel
+  ralph session start --session SESSION-ID Make the tests pass --completion-promise DONE --check "npm test"
+
+The loop itself runs in the session's own stop hook: the ralph plugin must be installed in the host.
+`;
+
+function status({ cwd, output }: Call): 0 {
+  const files = listSessions(cwd);
+  if (output.json) output.answer(`${JSON.stringify({ sessions: files })}\n`);
+  else if (files.length === 0) output.answer('There is no in-session loop here.\n');
+  else
+    for (const file of files)
+      output.answer(`${'state' in file ? line(file) : `${file.path}: damaged, ${file.problem}`}\n`);
+  return 0;
+}
+
+function line({ state }: SessionFile): string {
+  const of = state.maxIterations > 0 ? `/${state.maxIterations}` : '';
+  const promise =
+    state.completionPromise === null ? 'no promise' : `<promise>${state.completionPromise}</promise>`;
+  const task = state.task.split('\n')[0]?.slice(0, 60) ?? '';
+  return `${state.sessionId}  ${state.active ? 'active' : 'dormant'}  iteration ${state.iteration}${of}  ${state.toolCalls} tool calls  ${promise}  ${task}`;
+}
+
+function cancel(call: Call): 0 {
+  const id = sessionOf(call);
+  if (isProblem(id)) throw new Problems([id]);
+  call.output.answer(`${cancelSession(call.cwd, id)}\n`);
+  return 0;
+}
+
+function sessionOf({ options, cwd }: Call): string | Problem {
+  if (typeof options.session === 'string') return options.session;
+  const all = listSessions(cwd).filter((file): file is SessionFile => 'state' in file);
+  const [only] = all;
+  if (only && all.length === 1) return only.state.sessionId;
+  if (!only) return { where: 'session', what: 'there is no in-session loop here' };
+  return {
+    where: '--session',
+    what: `there are ${all.length} loops: ${all.map(file => file.state.sessionId).join(', ')}`,
+  };
+}
+
+function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
+  const { session: id } = options;
+  if (typeof id !== 'string') {
+    throw new Problems([
+      {
+        where: '--session',
+        what: 'which session should loop?',
+        mend: 'its id is in the host, or in `ralph session status`',
+      },
+    ]);
+  }
+  const { problems, message } = startSession(cwd, 'claude', id, words);
+  if (problems.length > 0) throw new Problems(problems.map(what => ({ where: 'ralph session start', what })));
+  output.answer(`${message}\n`);
+  return 0;
+}

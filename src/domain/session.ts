@@ -1,0 +1,85 @@
+/** The in-session loop: what it remembers, and what it says. Seeds 000 and 003. */
+import { type CompletionRule, markerOf } from './completion.ts';
+
+export type NoWorkPolicy = 'reject' | 'warn' | 'accept';
+
+export const NO_WORK_POLICIES = ['reject', 'warn', 'accept'] as const satisfies readonly NoWorkPolicy[];
+
+/** What the user asked for. */
+export interface SessionRequest {
+  readonly task: string;
+  /** 0: no limit. */
+  readonly maxIterations: number;
+  /** null: the loop ends by its limit or by hand. */
+  readonly completionPromise: string | null;
+  readonly minToolCalls: number;
+  readonly onPromiseNoWork: NoWorkPolicy;
+  readonly ultrawork: boolean;
+  readonly checks: readonly string[];
+}
+
+export interface SessionState extends SessionRequest {
+  /** false: dormant. The user has turned to something else. */
+  readonly active: boolean;
+  /** The turn that runs now, counted from 1. */
+  readonly iteration: number;
+  readonly startedAt: string;
+  readonly sessionId: string;
+  /** The prompt that the loop belongs to; null where the host does not number its prompts. */
+  readonly promptId: string | null;
+  readonly toolCalls: number;
+  /** Stops that were refused since the last tool call. */
+  readonly blocksInARow: number;
+  readonly runId: string;
+}
+
+export function ruleOf({ completionPromise }: SessionRequest): CompletionRule | undefined {
+  return completionPromise === null ? undefined : { kind: 'promise', text: completionPromise };
+}
+
+const ULTRAWORK =
+  'ULTRAWORK MODE: use everything you have. Plan first, work on independent parts in parallel, verify each result yourself, and do not settle for a partial one.';
+
+/** What the agent is told when the loop begins: task, stopping rule, strictness, safety valve. */
+export function contract(request: SessionRequest): string {
+  const rule = ruleOf(request);
+  const stopping = rule
+    ? [
+        `This is a Ralph loop. Work on the task below until it is completely done. Only then output exactly this, with nothing changed inside the tag: ${markerOf(rule)}`,
+        'It must match to the letter: no extra space, no other case, not in backticks. If you are not done, do not output it, not even to get out of the loop: when you stop without it, you will be sent back to the task.',
+      ]
+    : ['This is a Ralph loop. Work on the task below. When you stop, you will be sent back to it.'];
+  const checks = request.checks.map(check => `- \`${check}\``);
+  return [
+    ...(request.ultrawork ? [ULTRAWORK] : []),
+    ...stopping,
+    ...(checks.length > 0
+      ? [`Before you may go, these commands are run, and all must pass:\n${checks.join('\n')}`]
+      : []),
+    `Task:\n${request.task}`,
+  ].join('\n\n');
+}
+
+/** Sends the agent back to its task, with what was wrong. */
+export function continuation(state: SessionRequest, why: readonly string[]): string {
+  return [...(state.ultrawork ? [ULTRAWORK] : []), ...why, `Original task:\n${state.task}`].join('\n\n');
+}
+
+export function missingPromise(rule: CompletionRule): string {
+  return `You attempted to end the loop, but you did not output the completion promise ${markerOf(rule)}. Continue working on the original task below. Only output the promise when the task is fully complete.`;
+}
+
+export const NO_PROMISE_SET = 'The loop goes on. Continue working on the original task below.';
+
+export const NO_WORK_DONE =
+  'Promise detected, but no tool calls/work were performed; you must actually complete the task before emitting the promise.';
+
+/** The line that the user sees at every continuation. */
+export function iterationMessage(state: SessionState): string {
+  const of = state.maxIterations > 0 ? ` of ${state.maxIterations}` : '';
+  const rule = ruleOf(state);
+  const stop = rule
+    ? `To stop: output ${markerOf(rule)} (ONLY when statement is TRUE - do not lie to exit!)`
+    : 'No completion promise set - loop runs infinitely';
+  return `🔄 Ralph iteration ${state.iteration}${of} | ${stop}`;
+}

@@ -1,0 +1,75 @@
+/** The agent's final message, from the end of the host's transcript. The cost does not grow with its length. */
+import { fileSize, readSlice } from '../platform/files.ts';
+import type { HookInput } from './host.ts';
+
+/** The host writes the transcript a moment after it has called the hook. */
+const PATIENCE = 1_000;
+const LOOK_EVERY = 10;
+const WINDOW = 256 * 1024;
+
+/**
+ * Every text block of the final message. What the host tells in its input is only the last block, or nothing when thinking
+ * came after it; so the transcript is asked too, until it holds that message or the patience is over.
+ */
+export async function finalWords(input: HookInput): Promise<readonly string[]> {
+  const told = input.lastWords === null ? [] : [input.lastWords];
+  if (input.transcript === null) return told;
+  for (let waited = 0; ; waited += LOOK_EVERY) {
+    const message = lastMessage(input.transcript);
+    if (message && isFinal(message, input.lastWords)) return message.texts;
+    if (waited >= PATIENCE) return told;
+    await new Promise(resolve => setTimeout(resolve, LOOK_EVERY));
+  }
+}
+
+interface Message {
+  readonly texts: readonly string[];
+  readonly hasToolUse: boolean;
+}
+
+function isFinal({ texts, hasToolUse }: Message, lastWords: string | null): boolean {
+  if (lastWords !== null) return texts.some(text => text.trim() === lastWords.trim());
+  return !hasToolUse;
+}
+
+/** One message is several lines with the same id, a block on each. Sub-agents and the client's own words do not count. */
+function lastMessage(path: string): Message | undefined {
+  const size = fileSize(path);
+  const lines = readSlice(path, Math.max(0, size - WINDOW), WINDOW).split('\n');
+  let id: unknown;
+  const texts: string[] = [];
+  let hasToolUse = false;
+  for (const line of lines.reverse()) {
+    const message = assistantMessage(line);
+    if (!message) continue;
+    id ??= message.id;
+    if (message.id !== id) break;
+    for (const block of [...message.content].reverse()) {
+      if (block.type === 'text' && typeof block.text === 'string') texts.unshift(block.text);
+      if (block.type === 'tool_use') hasToolUse = true;
+    }
+  }
+  return id === undefined ? undefined : { texts, hasToolUse };
+}
+
+interface Block {
+  readonly type?: unknown;
+  readonly text?: unknown;
+}
+
+function assistantMessage(
+  line: string,
+): { readonly id: unknown; readonly content: readonly Block[] } | undefined {
+  if (!line.includes('"assistant"')) return undefined;
+  try {
+    const { type, isSidechain, message } = JSON.parse(line);
+    if (type !== 'assistant' || isSidechain === true || message?.model === '<synthetic>') return undefined;
+    const content = Array.isArray(message?.content) ? message.content : [];
+    return {
+      id: message?.id,
+      content: content.filter((block: unknown) => typeof block === 'object' && block !== null),
+    };
+  } catch {
+    return undefined; // the window or the host has cut it
+  }
+}
