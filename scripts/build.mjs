@@ -14,7 +14,6 @@ execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '
   stdio: 'inherit',
 });
 await bundle();
-writeFileSync(join(root, 'plugins/claude/bin/ralph-hook.cjs'), await hookProgram());
 chmodSync(join(root, 'dist/bin/ralph.cjs'), 0o755);
 writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), bundled.map(license).join('\n\n'));
 
@@ -33,14 +32,6 @@ async function bundle() {
     minify: false,
   });
   await build.close();
-}
-
-/** One file with nothing to install: a plain clone must be a working plugin, so it is committed. */
-async function hookProgram() {
-  const build = await rolldown({ input: join(root, 'src/hooks/bin.ts'), platform: 'node', cwd: root, logLevel: 'warn' });
-  const { output } = await build.generate({ format: 'cjs', codeSplitting: false, comments: false });
-  await build.close();
-  return output[0].code;
 }
 
 function license(name) {

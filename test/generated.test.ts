@@ -1,6 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+// @ts-expect-error a plain script without types
+import { hookProgram } from '../scripts/hook-program.mjs';
 import { COMMANDS } from '../src/cli/command-list.ts';
 import { VERSION } from '../src/cli/version.ts';
 import { settingsReference, settingsSchema } from '../src/config/schema.ts';
@@ -26,6 +28,16 @@ test('the settings reference is what the table says', () => {
 
 test('the JSON schema is what the table says', () => {
   expectGenerated('schema/settings.schema.json', `${JSON.stringify(settingsSchema(), null, 2)}\n`);
+});
+
+test('the program of the plugin is built from the source as it is', async () => {
+  expectGenerated('plugins/claude/bin/ralph-hook.cjs', await hookProgram());
+});
+
+test('the plugin and the marketplace have the version of the package', () => {
+  const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'));
+  expect(read('plugins/claude/.claude-plugin/plugin.json').version).toBe(VERSION);
+  expect(read('.claude-plugin/marketplace.json').plugins[0].version).toBe(VERSION);
 });
 
 test('the command reference is what the help says', async () => {

@@ -1,4 +1,8 @@
-/** The program that host plugins carry: one self-contained file. */
-import { main } from './main.ts';
+/** The program that host plugins carry: one self-contained file, called as `ralph-hook HOST EVENT`. */
+import { readFileSync, writeSync } from 'node:fs';
+import { runHook } from './main.ts';
 
-void main(process.argv.slice(2));
+const [host = 'claude', event = ''] = process.argv.slice(2);
+void runHook(host, event, readFileSync(0, 'utf8'), process.env).then(answer => {
+  for (let rest = Buffer.from(answer); rest.length > 0; ) rest = rest.subarray(writeSync(1, rest));
+});

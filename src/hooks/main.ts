@@ -1,5 +1,4 @@
 /** The hook entry point: JSON on stdin, JSON on stdout, nothing else. A hook that fails lets the agent pass and says so. */
-import { readFileSync } from 'node:fs';
 import { findSession, writeSession } from '../store/session-file.ts';
 import { readInput, writeAnswer } from './claude.ts';
 import { onCommand } from './commands.ts';
@@ -58,10 +57,4 @@ function onTools(root: string, input: HookInput): HookAnswer {
   const { state } = file;
   writeSession(file.path, { ...state, toolCalls: state.toolCalls + input.toolCalls, blocksInARow: 0 });
   return NOTHING;
-}
-
-/** What the host calls: `ralph-hook HOST EVENT`. */
-export async function main(args: readonly string[]): Promise<void> {
-  const [host = 'claude', event = ''] = args;
-  process.stdout.write(await runHook(host, event, readFileSync(0, 'utf8'), process.env));
 }

@@ -2,11 +2,13 @@
 import { runChecks } from '../checks/run-checks.ts';
 import type { CheckResult } from '../domain/check.ts';
 import type { RunEvent } from '../domain/event.ts';
+import { isProblem } from '../domain/problem.ts';
 import type { SessionState } from '../domain/session.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readIfThere, writePrivate } from '../platform/files.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
 import { treeState } from '../workspace/tree-state.ts';
+import { readStatus } from '../workspace/tree-status.ts';
 
 /** Seconds that all checks of one stop may take together; a little less than the host gives the hook. */
 export const CHECK_BUDGET = 570;
@@ -19,7 +21,7 @@ export async function verify(
 ): Promise<readonly CheckResult[]> {
   if (state.checks.length === 0) return [];
   const paths = runPaths(projectPaths(root).runs, state.runId);
-  const tree = await treeState({ cwd: root, env: process.env });
+  const tree = await filesNow(root);
   const known = typeof tree === 'string' ? cached(paths.checks, tree) : undefined;
   if (known) return known;
   const never = new AbortController().signal;
@@ -42,9 +44,16 @@ export async function verify(
     abort: never,
   });
   // What the checks themselves have written belongs to the state they were run in.
-  const after = await treeState({ cwd: root, env: process.env });
+  const after = await filesNow(root);
   if (typeof after === 'string') writePrivate(paths.checks, JSON.stringify({ tree: after, results }));
   return results;
+}
+
+/** A name for what the files are. The loop's own state changes with every turn and is not one of them. */
+async function filesNow(root: string) {
+  const place = { cwd: root, env: process.env };
+  const status = await readStatus({ ...place, exclude: ['.claude/ralph-loop*.local.md'] });
+  return isProblem(status) ? status : treeState({ ...place, status });
 }
 
 function cached(path: string, tree: string): readonly CheckResult[] | undefined {

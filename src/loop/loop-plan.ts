@@ -20,6 +20,8 @@ export interface LoopParts extends PlanParts {
   readonly startRef: string;
   readonly notices: readonly string[];
   readonly protection?: Protection;
+  /** Lets go of what the run has held. */
+  close(): void;
   readonly place?: { readonly worktreePath: string; readonly branch: string };
 }
 
@@ -56,6 +58,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     tree: tree.look,
     keep: iteration => keepWork(parts, iteration, rule),
     note: result => progress.add(result),
+    close: parts.close,
   };
 }
 

@@ -37,6 +37,8 @@ export interface LoopPlan {
   keep(iteration: number): Promise<Usage | undefined>;
   /** An iteration is over. */
   note(result: IterationResult): void;
+  /** The run is over, however it ended. */
+  close(): void;
 }
 
 export interface LoopWorld {
@@ -51,6 +53,14 @@ export interface LoopWorld {
 }
 
 export async function drive(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
+  try {
+    return await iterate(plan, world);
+  } finally {
+    plan.close();
+  }
+}
+
+async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
   const { emit, stopping, clock } = world;
   const tally = createTally(clock);
   const gather = createGatherer(plan, world, tally);

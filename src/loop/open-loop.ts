@@ -68,6 +68,10 @@ export async function planLoop(request: LoopRequest): Promise<LoopPlan | Problem
     cwd,
     startRef: workplace.startRef,
     notices: [...request.notices, ...(worktree?.notes ?? []), ...(protection?.notes ?? [])],
+    close() {
+      protection?.close();
+      worktree?.release();
+    },
     ...(protection && { protection }),
     ...(worktree && { place: { worktreePath: worktree.path, branch: worktree.branch } }),
   });

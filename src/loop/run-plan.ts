@@ -53,6 +53,7 @@ export function runPlan(parts: RunParts): LoopPlan {
     tree: tree.look,
     keep: iteration => keepWork(parts, iteration, rule),
     note() {},
+    close() {},
   };
 }
 

@@ -398,6 +398,9 @@ function writeAnswer(event, answer) {
 	}
 }
 // src/domain/problem.ts
+function isProblem(value) {
+	return typeof value === "object" && value !== null && "where" in value && "what" in value;
+}
 function closest(word, known) {
 	let best;
 	let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
@@ -1989,10 +1992,7 @@ const OUTPUT_CHARS = 2e3;
 async function verify(root, state, emit) {
 	if (state.checks.length === 0) return [];
 	const paths = runPaths(projectPaths(root).runs, state.runId);
-	const tree = await treeState({
-		cwd: root,
-		env: process.env
-	});
+	const tree = await filesNow(root);
 	const known = typeof tree === "string" ? cached(paths.checks, tree) : void 0;
 	if (known) return known;
 	const never = new AbortController().signal;
@@ -2017,15 +2017,26 @@ async function verify(root, state, emit) {
 		stopping: never,
 		abort: never
 	});
-	const after = await treeState({
-		cwd: root,
-		env: process.env
-	});
+	const after = await filesNow(root);
 	if (typeof after === "string") writePrivate(paths.checks, JSON.stringify({
 		tree: after,
 		results
 	}));
 	return results;
+}
+async function filesNow(root) {
+	const place = {
+		cwd: root,
+		env: process.env
+	};
+	const status = await readStatus({
+		...place,
+		exclude: [".claude/ralph-loop*.local.md"]
+	});
+	return isProblem(status) ? status : treeState({
+		...place,
+		status
+	});
 }
 function cached(path, tree) {
 	try {
@@ -2216,9 +2227,8 @@ function onTools(root, input) {
 	});
 	return NOTHING;
 }
-async function main(args) {
-	const [host = "claude", event = ""] = args;
-	process.stdout.write(await runHook(host, event, (0, node_fs.readFileSync)(0, "utf8"), process.env));
-}
 // src/hooks/bin.ts
-main(process.argv.slice(2));
+const [host = "claude", event = ""] = process.argv.slice(2);
+runHook(host, event, (0, node_fs.readFileSync)(0, "utf8"), process.env).then((answer) => {
+	for (let rest = Buffer.from(answer); rest.length > 0;) rest = rest.subarray((0, node_fs.writeSync)(1, rest));
+});

@@ -1,0 +1,382 @@
+import { appendFileSync, existsSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { formatState, parseState } from '../../src/store/session-file.ts';
+import { ralph } from '../rig/ralph.ts';
+import { type Repo, repo } from '../rig/repo.ts';
+
+const STATE = '.claude/ralph-loop.local.md';
+const DONE = '<promise>DONE</promise>';
+
+async function hook(project: Repo, event: string, input: unknown, env: Record<string, string> = {}) {
+  const text = typeof input === 'string' ? input : JSON.stringify(input);
+  const finished = await ralph(['hook', 'claude', event], {
+    cwd: project.dir,
+    env: { CLAUDE_PROJECT_DIR: project.dir, ...env },
+    input: text,
+  });
+  expect([finished.code, finished.stderr]).toEqual([0, '']);
+  return finished.stdout === '' ? undefined : JSON.parse(finished.stdout);
+}
+
+const session = { session_id: 's1', prompt_id: 'p1', cwd: '/elsewhere', hook_event_name: 'x' };
+const start = (project: Repo, args: string, more = {}) =>
+  hook(project, 'UserPromptExpansion', {
+    ...session,
+    ...more,
+    command_name: 'ralph:ralph-loop',
+    command_args: args,
+  });
+const stop = (project: Repo, more: Record<string, unknown> = {}, env: Record<string, string> = {}) =>
+  hook(project, 'Stop', { ...session, ...more }, env);
+const tools = (project: Repo, count = 1) =>
+  hook(project, 'PostToolBatch', { ...session, tool_calls: Array(count).fill({}) });
+
+/** One line of a transcript. */
+const line = (id: string, block: Record<string, unknown>, extra: Record<string, unknown> = {}) =>
+  `${JSON.stringify({ type: 'assistant', isSidechain: false, message: { id, role: 'assistant', model: 'm', content: [block] }, ...extra })}\n`;
+const words = (text: string) => ({ type: 'text', text });
+
+describe('with no loop', () => {
+  test('every event passes in silence', async () => {
+    const project = repo();
+    for (const event of ['Stop', 'PostToolBatch', 'UserPromptSubmit', 'SessionStart', 'Nonsense']) {
+      expect(await hook(project, event, { ...session, last_assistant_message: DONE })).toBeUndefined();
+    }
+  });
+
+  test.each([
+    '',
+    'not json',
+    '[]',
+    'null',
+    '{}',
+    '{"session_id":5}',
+    `{"session_id":"s1","background_tasks":{}}`,
+    '{"session_id":"s1"',
+  ])('and hostile input %j nothing happens', async input => {
+    expect(await hook(repo(), 'Stop', input)).toBeUndefined();
+  });
+});
+
+describe('the promise', () => {
+  test('is found in an earlier block of the final message than the one the host tells', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    await tools(project);
+    project.write(
+      't.jsonl',
+      line('m1', { type: 'tool_use', id: 't' }) +
+        line('m2', words(`All done. ${DONE}`)) +
+        line('m2', words('Summary.')),
+    );
+    expect(
+      await stop(project, { last_assistant_message: 'Summary.', transcript_path: project.path('t.jsonl') }),
+    ).toEqual({
+      systemMessage: expect.stringContaining('PROMISE_ACCEPTED'),
+    });
+  });
+
+  test('is found when thinking came after it and the host tells no words', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    await tools(project);
+    project.write('t.jsonl', line('m2', words(DONE)) + line('m2', { type: 'thinking', thinking: 'hm' }));
+    expect(await stop(project, { transcript_path: project.path('t.jsonl') })).toEqual({
+      systemMessage: expect.stringContaining('PROMISE_ACCEPTED'),
+    });
+  });
+
+  test('is found in a transcript that is not written yet when the hook begins', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    await tools(project);
+    const path = project.path('t.jsonl');
+    writeFileSync(path, line('m1', { type: 'tool_use', id: 't' }));
+    const asked = stop(project, { transcript_path: path, last_assistant_message: 'Summary.' });
+    // In two halves, as a host may write it.
+    const late = line('m2', words(DONE)) + line('m2', words('Summary.'));
+    appendFileSync(path, late.slice(0, 40));
+    setImmediate(() => appendFileSync(path, late.slice(40)));
+    expect(await asked).toEqual({ systemMessage: expect.stringContaining('PROMISE_ACCEPTED') });
+  });
+
+  test.each<[string, string]>([
+    ['an earlier message', line('m1', words(DONE)) + line('m2', words('not yet'))],
+    ['a sub-agent', line('m1', words('not yet')) + line('m9', words(DONE), { isSidechain: true })],
+    [
+      'a tool result',
+      `${line('m1', words('not yet'))}${JSON.stringify({ type: 'user', message: { content: [{ type: 'tool_result', content: DONE }] } })}\n`,
+    ],
+    ['thinking', line('m1', { type: 'thinking', thinking: DONE }) + line('m1', words('not yet'))],
+    [
+      'the user’s words',
+      `${JSON.stringify({ type: 'user', message: { role: 'user', content: DONE } })}\n${line('m1', words('not yet'))}`,
+    ],
+    [
+      'the client’s own words',
+      line('m1', words('not yet')) + line('m2', words(DONE)).replace('"model":"m"', '"model":"<synthetic>"'),
+    ],
+  ])('in %s does not count', async (_, transcript) => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    await tools(project);
+    project.write('t.jsonl', transcript);
+    expect(
+      await stop(project, { last_assistant_message: 'not yet', transcript_path: project.path('t.jsonl') }),
+    ).toMatchObject({ decision: 'block' });
+  });
+
+  test('at the end of a transcript of 100 MB is found as fast as in a short one', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    await tools(project);
+    const path = project.path('t.jsonl');
+    writeFileSync(path, '');
+    truncateSync(path, 100_000_000);
+    appendFileSync(path, `\n${line('m1', words(DONE))}`);
+    expect(await stop(project, { last_assistant_message: null, transcript_path: path })).toEqual({
+      systemMessage: expect.stringContaining('PROMISE_ACCEPTED'),
+    });
+  });
+
+  test('is judged from what the host tells when the transcript is missing', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    await tools(project);
+    expect(await stop(project, { last_assistant_message: DONE, transcript_path: '/no/such/file' })).toEqual({
+      systemMessage: expect.stringContaining('PROMISE_ACCEPTED'),
+    });
+  });
+
+  test.each<[string, string]>([
+    ['<promise>done</promise>', 'in the wrong case'],
+    ['<promise> DONE </promise>', 'wrong spaces'],
+    ['<promise>DONE', 'did not close it'],
+    [`say \`${DONE}\``, 'only quoted'],
+    ['<promise>NEARLY</promise>', 'held something else'],
+  ])('almost right (%s) is told with what was wrong', async (said, why) => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    await tools(project);
+    const answer = await stop(project, { last_assistant_message: said });
+    expect(answer.reason).toContain(why);
+    expect(answer.reason).toContain(DONE);
+  });
+});
+
+describe('work', () => {
+  test('is counted in tool calls, and --min-tool-calls wants so many', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE --min-tool-calls 3');
+    await tools(project, 2);
+    expect((await stop(project, { last_assistant_message: DONE })).reason).toContain(
+      'no tool calls/work were performed',
+    );
+    await tools(project);
+    expect(await stop(project, { last_assistant_message: DONE })).toEqual({
+      systemMessage: expect.stringContaining('PROMISE_ACCEPTED'),
+    });
+  });
+
+  test.each([
+    ['accept', /PROMISE_ACCEPTED$/],
+    ['warn', /PROMISE_ACCEPTED \(warning: no tool was called\)$/],
+  ])('is not asked for with --on-promise-no-work %s', async (policy, message) => {
+    const project = repo();
+    await start(project, `x --completion-promise DONE --on-promise-no-work ${policy}`);
+    expect(await stop(project, { last_assistant_message: DONE })).toEqual({
+      systemMessage: expect.stringMatching(message),
+    });
+  });
+});
+
+describe('nobody is trapped', () => {
+  test('another prompt of the user is left alone; the loop sleeps and can be woken', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    expect(await stop(project, { prompt_id: 'p2', last_assistant_message: 'an answer' })).toBeUndefined();
+    expect(existsSync(project.path(STATE))).toBe(true);
+    const woken = await start(project, '', { prompt_id: 'p3' });
+    expect(woken.systemMessage).toContain('goes on at iteration 1');
+    expect(await stop(project, { prompt_id: 'p3', last_assistant_message: 'x' })).toMatchObject({
+      decision: 'block',
+    });
+  });
+
+  test('a background task that comes back takes the loop with it', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    expect(
+      await stop(project, { background_tasks: [{ id: 'a', type: 'subagent', status: 'running' }] }),
+    ).toBeUndefined();
+    await hook(project, 'UserPromptSubmit', {
+      ...session,
+      prompt_id: 'p2',
+      prompt: '<task-notification>done</task-notification>',
+    });
+    expect(await stop(project, { prompt_id: 'p2', last_assistant_message: 'x' })).toMatchObject({
+      decision: 'block',
+    });
+  });
+
+  test('a server in the background does not hold the loop up', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    expect(
+      await stop(project, { background_tasks: [{ id: 'a', type: 'shell', status: 'running' }] }),
+    ).toMatchObject({ decision: 'block' });
+  });
+
+  test('two sessions have a loop each, and neither can end or steer the other', async () => {
+    const project = repo();
+    await start(project, 'one --completion-promise A');
+    await start(project, 'two --completion-promise B', { session_id: 's2' });
+    expect(readdirSync(project.path('.claude')).sort()).toEqual([
+      'ralph-loop.local.md',
+      'ralph-loop.s2.local.md',
+    ]);
+    expect(
+      (await stop(project, { session_id: 's2', last_assistant_message: '<promise>A</promise>' })).reason,
+    ).toContain('Original task:\ntwo');
+    expect(await stop(project, { session_id: 's3', last_assistant_message: 'x' })).toBeUndefined();
+    const cancelled = await hook(project, 'UserPromptExpansion', {
+      ...session,
+      session_id: 's2',
+      command_name: 'ralph:cancel-ralph',
+      command_args: '',
+    });
+    expect(cancelled.reason).toContain('was at iteration 2');
+    expect(readdirSync(project.path('.claude'))).toEqual(['ralph-loop.local.md']);
+  });
+
+  test('a session id that is a path stays a name', async () => {
+    const project = repo();
+    await start(project, 'one');
+    await start(project, 'two', { session_id: '../../evil' });
+    expect(readdirSync(project.path('.claude')).sort()).toEqual([
+      'ralph-loop.______evil.local.md',
+      'ralph-loop.local.md',
+    ]);
+  });
+
+  test.each([
+    ['---\niteration: x\nmax_iterations: 1\n---\ntask', "'iteration' is not a whole number"],
+    ['---\niteration: 1\nmax_iterations: -1\n---\ntask', "'max_iterations' is not a whole number"],
+    ['---\niteration: 1\nmax_iterations: 0\n---\n \n', 'there is no task'],
+    ['---\niteration: 1\nmax_iter', 'no front matter'],
+    ['\0\0\0', 'no front matter'],
+  ])(
+    'a damaged state file (%j) is set aside with a message, and the stop goes through',
+    async (content, problem) => {
+      const project = repo();
+      project.write(STATE, content);
+      const answer = await stop(project);
+      expect(answer.systemMessage).toContain('State file corrupted');
+      expect(answer.systemMessage).toContain(problem);
+      const [kept = ''] = readdirSync(project.path('.claude'));
+      expect(kept).toMatch(/^ralph-loop\.local\.md\.damaged-\d+$/);
+      expect(project.read(`.claude/${kept}`)).toBe(content);
+    },
+  );
+
+  test('a hook that fails lets the stop through and says so', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE --check true');
+    await tools(project);
+    project.git('init', '--quiet');
+    project.write('.ralph/runs/x', '');
+    const state = parseState(project.read(STATE));
+    if ('problem' in state) throw new Error(state.problem);
+    project.write(STATE, formatState({ ...state, runId: 'x/y' }));
+    const answer = await stop(project, { last_assistant_message: DONE });
+    expect(answer.decision).toBeUndefined();
+    expect(answer.systemMessage).toContain('failed and let the agent pass');
+  });
+});
+
+describe('the state file', () => {
+  test('is in the project’s root, in the form of seed 000, with the task byte for byte', async () => {
+    const project = repo();
+    const task = 'one\n---\niteration: 99\n---\n\ttwo';
+    await start(project, `${task} --completion-promise DONE --max-iterations 7`);
+    const content = project.read(STATE);
+    expect(content).toMatch(
+      /^---\nactive: true\niteration: 1\nmax_iterations: 7\ncompletion_promise: "DONE"\nstarted_at: "\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"\nsession_id: "s1"\n/,
+    );
+    expect(content.endsWith(`\n---\n${task}`)).toBe(true);
+    expect(parseState(content)).toMatchObject({ task, iteration: 1, maxIterations: 7 });
+  });
+
+  test('that seed 000’s script wrote is understood', () => {
+    const seed =
+      '---\nactive: true\niteration: 3\nmax_iterations: 20\ncompletion_promise: "ALL DONE"\nstarted_at: "2026-01-01T00:00:00Z"\n---\nBuild it\n';
+    expect(parseState(seed)).toMatchObject({
+      iteration: 3,
+      maxIterations: 20,
+      completionPromise: 'ALL DONE',
+      task: 'Build it\n',
+    });
+    expect(parseState(seed.replace('"ALL DONE"', 'null'))).toMatchObject({ completionPromise: null });
+  });
+});
+
+describe('checks', () => {
+  test('are not run again while the files have not changed', async () => {
+    const project = repo();
+    await start(
+      project,
+      'x --completion-promise DONE --check "echo ran >> ../count-$PPID; false"'.replace(
+        '../count-$PPID',
+        '.ralph/count',
+      ),
+    );
+    await tools(project);
+    const first = await stop(project, { last_assistant_message: DONE });
+    const second = await stop(project, { last_assistant_message: DONE });
+    expect(first.reason).toContain('failed (exit code 1)');
+    expect(second.reason).toContain('failed (exit code 1)');
+    expect(project.read('.ralph/count')).toBe('ran\n');
+    project.write('changed.txt', '');
+    await stop(project, { last_assistant_message: DONE });
+    expect(project.read('.ralph/count')).toBe('ran\nran\n');
+  });
+
+  test('are not run for an agent that makes no claim', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE --check "touch ran"');
+    await tools(project);
+    await stop(project, { last_assistant_message: 'not yet' });
+    expect(existsSync(project.path('ran'))).toBe(false);
+  });
+});
+
+test('every decision is in the ledger, as in any run', async () => {
+  const project = repo();
+  await start(project, 'x --completion-promise DONE');
+  await stop(project, { last_assistant_message: 'x' });
+  await tools(project);
+  await stop(project, { last_assistant_message: DONE });
+  const { stdout, stderr } = await ralph(['log', '--json'], { cwd: project.dir });
+  expect(stderr).toBe('');
+  const events = stdout
+    .trimEnd()
+    .split('\n')
+    .map(each => JSON.parse(each));
+  expect(events.map(event => [event.seq, event.type])).toEqual([
+    [1, 'run-started'],
+    [2, 'iteration-ended'],
+    [3, 'iteration-ended'],
+    [4, 'run-ended'],
+  ]);
+  expect(events[1].verdict).toMatchObject({ kind: 'continue', feedback: [{ kind: 'claim-missing' }] });
+});
+
+test('ralph session shows and cancels the loop of a session', async () => {
+  const project = repo();
+  await start(project, 'Build it --completion-promise DONE --max-iterations 5');
+  const shown = await ralph(['session', 'status'], { cwd: project.dir });
+  expect(shown.stdout).toBe('s1  active  iteration 1/5  0 tool calls  <promise>DONE</promise>  Build it\n');
+  const cancelled = await ralph(['session', 'cancel'], { cwd: project.dir });
+  expect(cancelled.stdout).toContain('Cancelled the Ralph loop (was at iteration 1)');
+  expect(existsSync(project.path(STATE))).toBe(false);
+});
