@@ -58,7 +58,7 @@ const evidence: fc.Arbitrary<Evidence> = fc.record({
     selector: each => each.what,
     maxLength: 3,
   }),
-  treeChanged: fc.constantFrom(true, null),
+  treeChanged: fc.constantFrom(true, false, null),
   repeats: fc.nat(5),
   spent,
 });
@@ -89,6 +89,7 @@ const proven = (each: Evidence): Evidence => ({
   ...each,
   outcome: { kind: 'completed' },
   claim: { found: true },
+  treeChanged: true,
   checks: each.checks.map(one => ({ ...one, passed: true })),
   violations: each.violations.map(one => ({ ...one, restored: true })),
 });
@@ -141,6 +142,57 @@ describe('the law of the verdict', () => {
           violations: [{ what: 'test/a.test.js', restored: false }],
         });
         if (verdict.kind === 'stop') expect(exitCodeOf(verdict.reason)).not.toBe(0);
+      }),
+    );
+  });
+
+  test('a claim without work is not believed, but what nobody can tell is not held against the agent', () => {
+    const work = (toolCalls: number | null, treeChanged: boolean | null) => (some: Evidence) => ({
+      ...proven(some),
+      treeChanged,
+      spent: { ...some.spent, toolCalls },
+    });
+    fc.assert(
+      fc.property(run, evidence, (aRun, some) => {
+        for (const idle of [work(0, false), work(0, null), work(null, false)]) {
+          const verdict = judge(aRun, idle(some));
+          if (verdict.kind === 'stop') expect(exitCodeOf(verdict.reason)).not.toBe(0);
+          else expect(verdict.feedback).toContainEqual({ kind: 'no-work' });
+        }
+        for (const busy of [work(1, false), work(0, true), work(null, true), work(null, null)]) {
+          expect(judge(aRun, busy(some))).toEqual({ kind: 'stop', reason: 'promise_accepted' });
+        }
+      }),
+    );
+  });
+
+  test('an agent that says it is blocked ends the run, unless it has proven that it is done', () => {
+    fc.assert(
+      fc.property(run, evidence, (aRun, some) => {
+        expect(judge(aRun, { ...proven(some), blocked: 'why' }).kind).toBe('stop');
+        expect(judge(aRun, { ...some, claim: { found: false }, blocked: 'why' })).toEqual({
+          kind: 'stop',
+          reason: 'blocked',
+          detail: 'why',
+        });
+      }),
+    );
+  });
+
+  test('the same failure without a change is told first and ends the run one turn later', () => {
+    fc.assert(
+      fc.property(evidence, fc.integer({ min: 1, max: 5 }), (some, stuckAfter) => {
+        const aRun: Run = {
+          rule: { kind: 'promise', text: 'X' },
+          limits: { maxIterations: 0, maxFailures: 99, stuckAfter },
+          success: 'all_checks_passed',
+          minToolCalls: 0,
+        };
+        const at = (repeats: number) =>
+          judge(aRun, { ...some, outcome: { kind: 'completed' }, claim: { found: false }, repeats });
+        expect(at(stuckAfter)).toMatchObject({ kind: 'continue' });
+        expect(at(stuckAfter).kind === 'continue' && JSON.stringify(at(stuckAfter))).toContain('"stuck"');
+        expect(at(stuckAfter + 1)).toMatchObject({ kind: 'stop', reason: 'stuck' });
       }),
     );
   });
