@@ -8,7 +8,7 @@ import { isProblem, type Problem } from '../domain/problem.ts';
 import { redactWords } from '../domain/secrets.ts';
 import { agentRequest, invocationOf, limitProblems, shownCommand } from '../loop/agent-turn.ts';
 import { type ChosenAgent, chooseAgent } from '../loop/choose-agent.ts';
-import { splitWords } from '../platform/shell.ts';
+import { splitFlag } from '../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { type Call, Problems } from './command.ts';
 
@@ -65,7 +65,7 @@ export function setUp(
 /** The settings fit to be shown and kept: what follows a flag such as --api-key is taken out. */
 export function withoutSecrets(settings: Settings): Settings {
   const clean = <Agent extends AgentSettings>(agent: Agent): Agent =>
-    agent.flags ? { ...agent, flags: redactWords(agent.flags.flatMap(splitWords)) } : agent;
+    agent.flags ? { ...agent, flags: redactWords(agent.flags.flatMap(splitFlag)) } : agent;
   const agents = Object.entries(settings.agents).map(([name, agent]) => [name, clean(agent)] as const);
   const { agent } = settings;
   return {

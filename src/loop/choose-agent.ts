@@ -6,7 +6,7 @@ import { ADAPTERS, findAdapter, PREFERRED } from '../agents/registry.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { closest, isProblem, type Problem } from '../domain/problem.ts';
 import type { PriceTable } from '../domain/usage.ts';
-import { splitWords } from '../platform/shell.ts';
+import { splitFlag, splitWords } from '../platform/shell.ts';
 import type { FunctionAgent } from './function-agent.ts';
 
 export interface ChosenAgent {
@@ -107,7 +107,7 @@ function choose(
     name: adapter.name === 'generic' ? basename(command) : adapter.name,
     command: command.includes('/') && !isAbsolute(command) ? resolve(world.cwd, command) : command,
     prefix,
-    flags: (agent.flags ?? []).flatMap(splitWords),
+    flags: (agent.flags ?? []).flatMap(splitFlag),
     ...(model !== undefined && { model }),
     prices: { ...settings.prices, ...agent.prices },
     why,

@@ -23,6 +23,11 @@ export function splitWords(line: string): readonly string[] {
   return words;
 }
 
+/** `--model opus` in one string is two words. A value of its own, such as `key="a b"`, is left as it is. */
+export function splitFlag(flag: string): readonly string[] {
+  return /^-\S*\s/.test(flag) ? splitWords(flag) : [flag];
+}
+
 /** Arguments as one line that could be pasted into a shell. */
 export function joinWords(words: readonly string[]): string {
   return words
