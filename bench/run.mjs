@@ -1,4 +1,5 @@
-// Prints what Ralph costs next to the floor it stands on, as ratios taken in one run. `npm run bench [start|loop|stream]`.
+// Prints what Ralph costs next to the floor it stands on, as ratios taken in one run. `npm run bench [start|loop|stream|repo]`.
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,7 +11,7 @@ const bin = join(here, '../dist/bin/ralph.cjs');
 const node = process.execPath;
 const env = { PATH: process.env.PATH, HOME: tmpdir() };
 const wanted = process.argv.slice(2);
-const benches = { start, loop, stream };
+const benches = { start, loop, stream, repo };
 
 for (const [name, bench] of Object.entries(benches)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
@@ -114,4 +115,56 @@ function stream(folder) {
       `  ${label}: ${(bytes / 1e6 / ralph.wall).toFixed(0)} MB/s${against}, peak memory ${peak} MB, exit ${ralph.status}`,
     );
   }
+}
+
+function repo(folder) {
+  const files = 100_000;
+  const git = (...args) =>
+    execFileSync(
+      'git',
+      ['-c', 'user.name=b', '-c', 'user.email=b@example.invalid', '-c', 'core.fsync=none', ...args],
+      { cwd: folder, stdio: 'ignore' },
+    );
+  git('init', '--quiet');
+  for (let at = 0; at < files; at++) {
+    if (at % 100 === 0) mkdirSync(join(folder, `d${at / 100}`));
+    writeFileSync(join(folder, `d${Math.floor(at / 100)}`, `f${at}.txt`), `${at}\n`);
+  }
+  git('add', '--all');
+  git('commit', '--quiet', '--message', 'start');
+  const agent = join(folder, 'agent');
+  writeFileSync(agent, '#!/bin/sh\ncat >/dev/null\ndate +%N >> d1/f100.txt\necho working\n');
+  chmodSync(agent, 0o755);
+  const task = 'Change a file.';
+  const loopOf = n => () =>
+    measure(
+      [
+        node,
+        bin,
+        'loop',
+        task,
+        '--check',
+        'true',
+        '--agent',
+        agent,
+        '--max-iterations',
+        String(n),
+        '--quiet',
+      ],
+      { env, cwd: folder },
+    );
+  const result = interleaved(3, {
+    status: () => measure(['git', 'status', '--porcelain'], { env, cwd: folder }),
+    one: loopOf(1),
+    six: loopOf(6),
+  });
+  const perIteration = (result.six.wall - result.one.wall) / 5;
+  console.log(`Repository of ${files} files`);
+  console.log(
+    `  one iteration of ralph loop ${(perIteration * 1000).toFixed(0)} ms, one git status ${(result.status.wall * 1000).toFixed(0)} ms: ${ratio(perIteration, result.status.wall)}`,
+  );
+  const prompt = n => readFileSync(join(folder, `.ralph/prompt_00${n}.txt`), 'utf8').length;
+  console.log(
+    `  characters the harness adds to the task: ${prompt(1) - task.length} in iteration 1, ${prompt(6) - task.length} in iteration 6 (diff, failures and progress included)`,
+  );
 }

@@ -9,6 +9,7 @@ import type { Feedback } from '../domain/verdict.ts';
 import { createProgress } from '../store/progress.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import type { Protection } from '../workspace/protect.ts';
+import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import type { LoopPlan } from './loop.ts';
 import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
@@ -48,15 +49,27 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     ...(parts.place && { place: parts.place }),
     async prepare() {
       await tree.start();
-      if (settings.baseline) await baseline.take(run);
+      if (!settings.baseline) return;
+      await baseline.take(run);
+      tree.touched();
     },
     prompt: (iteration, feedback) =>
-      promptFor(parts, { iteration, feedback, rule, checks: baseline.told(), progress: progress.latest() }),
+      promptFor(parts, {
+        iteration,
+        feedback,
+        rule,
+        checks: baseline.told(),
+        progress: progress.latest(),
+        status: tree.takeStatus(),
+      }),
     turn: (iteration, prompt, tally) => workTurn(parts, { iteration, prompt, tally, rule, limits }),
     guard: async iteration => protection?.restore(iteration) ?? [],
     check: async iteration => baseline.excuse(await run(iteration)),
     tree: tree.look,
-    keep: iteration => keepWork(parts, iteration, rule),
+    keep(iteration) {
+      if (settings.scm) tree.touched();
+      return keepWork(parts, iteration, rule);
+    },
     note: result => progress.add(result),
     close: parts.close,
   };
@@ -118,11 +131,12 @@ interface PromptInput {
   readonly rule: CompletionRule;
   readonly checks: readonly PromptCheck[];
   readonly progress: string;
+  readonly status: TreeStatus | undefined;
 }
 
-async function promptFor(parts: LoopParts, input: PromptInput): Promise<string | Problem> {
+async function promptFor(parts: LoopParts, { status, ...input }: PromptInput): Promise<string | Problem> {
   const { cwd, env, startRef, task, settings } = parts;
-  const diff = await accumulatedDiff({ cwd, env, startRef, maxChars: DIFF_CHARS });
+  const diff = await accumulatedDiff({ cwd, env, startRef, maxChars: DIFF_CHARS, ...(status && { status }) });
   if (isProblem(diff)) return diff;
   return loopPrompt({ ...input, task, maxIterations: settings.maximumIterations, diff: diff.text });
 }

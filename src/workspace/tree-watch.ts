@@ -1,10 +1,16 @@
 /** Tells whether the files have changed since the run began. Outside a repository it does not know, and says so. */
+import { isProblem } from '../domain/problem.ts';
 import { treeState } from './tree-state.ts';
+import { readStatus, type TreeStatus } from './tree-status.ts';
 
 export interface TreeWatch {
   /** Remembers what the files are now. */
   start(): Promise<void>;
   look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
+  /** What git said at the last look, to save asking again; once, and only while nothing has touched the files since. */
+  takeStatus(): TreeStatus | undefined;
+  /** Something has touched the files. */
+  touched(): void;
 }
 
 export interface TreeWatchOptions {
@@ -15,12 +21,21 @@ export interface TreeWatchOptions {
 }
 
 export function createTreeWatch({ cwd, env, on }: TreeWatchOptions): TreeWatch {
-  const now = async (): Promise<string | null> => {
-    if (!on) return null;
-    const state = await treeState({ cwd, env });
-    return typeof state === 'string' ? state : null;
-  };
   let first: string | null = null;
+  let last: TreeStatus | undefined;
+  const now = async (): Promise<string | null> => {
+    last = undefined;
+    if (!on) return null;
+    const status = await readStatus({ cwd, env });
+    if (isProblem(status)) return null;
+    const state = await treeState({ cwd, env, status });
+    if (typeof state !== 'string') return null;
+    last = status;
+    return state;
+  };
+  const touched = () => {
+    last = undefined;
+  };
   return {
     async start() {
       first = await now();
@@ -29,5 +44,11 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions): TreeWatch {
       const state = await now();
       return { changed: state === null || first === null ? null : state !== first, state };
     },
+    takeStatus() {
+      const status = last;
+      touched();
+      return status;
+    },
+    touched,
   };
 }
