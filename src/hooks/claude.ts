@@ -23,6 +23,7 @@ export function readInput(text: string): HookInput | undefined {
     pending: list(input.background_tasks).filter(isPending).length,
     inSubagent: string('agent_id') !== '',
     prompt: string('prompt'),
+    source: string('source'),
     commandName: string('command_name'),
     commandArguments: string('command_args'),
     toolCalls: Array.isArray(input.tool_calls) ? input.tool_calls.length : 1,

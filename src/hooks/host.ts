@@ -15,6 +15,8 @@ export interface HookInput {
   /** Set when the hook runs inside a sub-agent. */
   readonly inSubagent: boolean;
   readonly prompt: string;
+  /** Why a session starts: afresh, resumed, after a compaction. */
+  readonly source: string;
   readonly commandName: string;
   readonly commandArguments: string;
   /** How many tools were called. */

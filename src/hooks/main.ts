@@ -1,4 +1,5 @@
 /** The hook entry point: JSON on stdin, JSON on stdout, nothing else. A hook that fails lets the agent pass and says so. */
+import { contract } from '../domain/session.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
 import { readInput, writeAnswer } from './claude.ts';
 import { onCommand } from './commands.ts';
@@ -35,6 +36,8 @@ async function answerTo(host: string, event: string, root: string, input: HookIn
       return onPrompt(root, input);
     case 'PostToolBatch':
       return onTools(root, input);
+    case 'SessionStart':
+      return onSessionStart(root, input);
     case 'Stop':
       return await onStop(root, input);
     default:
@@ -49,6 +52,13 @@ function onPrompt(root: string, input: HookInput): HookAnswer {
     writeSession(file.path, { ...file.state, promptId: input.promptId });
   }
   return NOTHING;
+}
+
+/** A compaction may have taken the task out of the agent's sight. */
+function onSessionStart(root: string, input: HookInput): HookAnswer {
+  const file = findSession(root, input.sessionId);
+  if (input.source !== 'compact' || !file?.state.active) return NOTHING;
+  return { kind: 'context', context: contract(file.state) };
 }
 
 function onTools(root: string, input: HookInput): HookAnswer {

@@ -27,10 +27,11 @@ async function loop(
   command: string,
   steps: readonly Step[],
   env: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
 ): Promise<Ended> {
   const session = await hostSession('claude', { steps });
   onTestFinished(() => session.close());
-  const argv = session.host.argv(session.place, [...session.flags, '--plugin-dir', PLUGIN]);
+  const argv = session.host.argv(session.place, [...session.flags, '--plugin-dir', PLUGIN, ...flags]);
   const { code, stdout } = await runHost(argv, {
     place: session.place,
     env: { ...session.env, ...env },
@@ -178,6 +179,28 @@ describe('what other loops get wrong', () => {
     expect(turns).toBe(20);
     expect(said).toContain('MAX_ITERATIONS_REACHED');
   });
+});
+
+test('after a compaction the agent is told its task again, and the loop goes on', async () => {
+  const { session, left } = await loop(
+    '/ralph:ralph-loop Do the great task --completion-promise DONE',
+    [
+      { ...work, usage: { input: 98_000, output: 10 } },
+      { text: 'x' },
+      { text: 'y' },
+      { text: DONE, repeat: 'forever' },
+    ],
+    {},
+    ['--autocompact', '100k'],
+  );
+  const after = session.server.requests.filter(request => request.kind !== 'side').slice(2);
+  expect(
+    after.some(
+      request =>
+        request.body.includes('Only then output exactly this') && request.body.includes('Do the great task'),
+    ),
+  ).toBe(true);
+  expect(left).toBe(false);
 });
 
 describe('verified exit', () => {

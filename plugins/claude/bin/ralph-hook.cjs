@@ -365,6 +365,7 @@ function readInput(text) {
 		pending: list(input.background_tasks).filter(isPending).length,
 		inSubagent: string("agent_id") !== "",
 		prompt: string("prompt"),
+		source: string("source"),
 		commandName: string("command_name"),
 		commandArguments: string("command_args"),
 		toolCalls: Array.isArray(input.tool_calls) ? input.tool_calls.length : 1
@@ -2204,6 +2205,7 @@ async function answerTo(host, event, root, input) {
 		case "UserPromptExpansion": return onCommand(root, host, input);
 		case "UserPromptSubmit": return onPrompt(root, input);
 		case "PostToolBatch": return onTools(root, input);
+		case "SessionStart": return onSessionStart(root, input);
 		case "Stop": return await onStop(root, input);
 		default: return NOTHING;
 	}
@@ -2215,6 +2217,14 @@ function onPrompt(root, input) {
 		promptId: input.promptId
 	});
 	return NOTHING;
+}
+function onSessionStart(root, input) {
+	const file = findSession(root, input.sessionId);
+	if (input.source !== "compact" || !file?.state.active) return NOTHING;
+	return {
+		kind: "context",
+		context: contract(file.state)
+	};
 }
 function onTools(root, input) {
 	const file = findSession(root, input.sessionId);
