@@ -182,10 +182,14 @@ describe('what other loops get wrong', () => {
 });
 
 test('after a compaction the agent is told its task again, and the loop goes on', async () => {
-  const { session, left } = await loop(
+  const { session, left, said } = await loop(
     '/ralph:ralph-loop Do the great task --completion-promise DONE',
     [
-      { ...work, usage: { input: 98_000, output: 10 } },
+      work,
+      work,
+      { ...work, usage: { input: 50_000, output: 100 } },
+      { ...work, usage: { input: 98_000, output: 100 } },
+      { text: 'A summary of what was done.' },
       { text: 'x' },
       { text: 'y' },
       { text: DONE, repeat: 'forever' },
@@ -193,13 +197,9 @@ test('after a compaction the agent is told its task again, and the loop goes on'
     {},
     ['--autocompact', '100k'],
   );
-  const after = session.server.requests.filter(request => request.kind !== 'side').slice(2);
-  expect(
-    after.some(
-      request =>
-        request.body.includes('Only then output exactly this') && request.body.includes('Do the great task'),
-    ),
-  ).toBe(true);
+  expect(said).toContain('compact_boundary');
+  const reminded = /SessionStart hook additional context: This is a Ralph loop\. [^"]*Do the great task/;
+  expect(session.server.requests.some(request => reminded.test(request.body))).toBe(true);
   expect(left).toBe(false);
 });
 
