@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import type { LoopCommand } from '../domain/event.ts';
 import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
-import { drive, type LoopPlan } from '../loop/loop.ts';
+import { drive } from '../loop/loop.ts';
+import type { LoopPlan } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readIfThere } from '../platform/files.ts';

@@ -2,7 +2,7 @@
 import type { Evidence } from '../domain/evidence.ts';
 import type { IterationResult } from '../domain/result.ts';
 import { secondsSince } from '../platform/clock.ts';
-import type { LoopPlan, LoopWorld } from './loop.ts';
+import type { LoopPlan, LoopWorld } from './plan.ts';
 import { createRepeats } from './repeats.ts';
 import type { Tally } from './tally.ts';
 

@@ -11,7 +11,7 @@ import { accumulatedDiff } from '../workspace/diff.ts';
 import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import type { LoopPlan } from './loop.ts';
+import type { LoopPlan } from './plan.ts';
 import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
 
 export interface LoopParts extends PlanParts {

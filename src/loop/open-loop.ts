@@ -3,8 +3,8 @@ import { isProblem, type Problem } from '../domain/problem.ts';
 import { startRef } from '../workspace/diff.ts';
 import { createProtection } from '../workspace/protect.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
-import type { LoopPlan } from './loop.ts';
 import { loopPlan } from './loop-plan.ts';
+import type { LoopPlan } from './plan.ts';
 import type { PlanParts } from './plan-parts.ts';
 
 export interface Workplace {

@@ -7,7 +7,7 @@ import { runPrompt } from '../domain/prompt.ts';
 import type { Feedback } from '../domain/verdict.ts';
 import { linkOver } from '../platform/files.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import type { LoopPlan } from './loop.ts';
+import type { LoopPlan } from './plan.ts';
 import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 

@@ -1,0 +1,52 @@
+/** What the loop is given: a plan from a command, and the world to carry it out in. */
+import type { TurnReport } from '../agents/invoke.ts';
+import type { Check, CheckResult } from '../domain/check.ts';
+import type { Emit, LoopCommand } from '../domain/event.ts';
+import type { Violation } from '../domain/evidence.ts';
+import type { Problem } from '../domain/problem.ts';
+import type { IterationResult } from '../domain/result.ts';
+import type { StopReason } from '../domain/stop-reason.ts';
+import type { Usage } from '../domain/usage.ts';
+import type { Feedback, Run } from '../domain/verdict.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { ChosenAgent } from './choose-agent.ts';
+import type { Tally } from './tally.ts';
+
+/** What a command brings to the loop: what counts as done and how the steps of an iteration are done. */
+export interface LoopPlan {
+  readonly command: LoopCommand;
+  readonly run: Run;
+  readonly agent: ChosenAgent;
+  readonly checks: readonly Check[];
+  /** What the user should know before the first iteration. */
+  readonly notices: readonly string[];
+  /** Where the work is, when it is not in the project itself. */
+  readonly place?: { readonly worktreePath: string; readonly branch: string };
+  /** What is to be done once, before the first iteration. */
+  prepare(): Promise<void>;
+  /** The prompt of an iteration; a problem ends the run. */
+  prompt(iteration: number, feedback: readonly Feedback[]): Promise<string | Problem>;
+  turn(iteration: number, prompt: string, tally: Tally): Promise<TurnReport>;
+  /** Finds and undoes changes to what is not the agent's to change. */
+  guard(iteration: number): Promise<readonly Violation[]>;
+  check(iteration: number): Promise<readonly CheckResult[]>;
+  /** Whether the files have changed since the run began, and a name for what they are now; null: not looked at. */
+  tree(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
+  /** After a turn that did not fail and whose checks are all green; what it used up. */
+  keep(iteration: number): Promise<Usage | undefined>;
+  /** An iteration is over. */
+  note(result: IterationResult): void;
+  /** The run is over, however it ended. */
+  close(): void;
+}
+
+export interface LoopWorld {
+  readonly runId: string;
+  readonly cwd: string;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /** Set when the run should end after the step it is in. */
+  readonly stopping: AbortSignal;
+  /** What to call it then. */
+  stopReason(): StopReason;
+}
