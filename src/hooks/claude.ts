@@ -1,17 +1,40 @@
-/** Claude Code's dialect: its hook input and its hook answers. */
-import type { HookAnswer, HookInput } from './host.ts';
+/** Claude Code's dialect: its hook input and its hook answers. Other hosts have learnt it, each with an accent. */
+import { type Dialect, type HookAnswer, type HookInput, type Json, parseObject } from './host.ts';
+import { finalWords } from './transcript.ts';
 
-type Json = Readonly<Record<string, unknown>>;
+const DEFAULT_CAP = 8;
+
+export const claude: Dialect = {
+  host: 'claude',
+  prefix: 'ralph:',
+  moments: {
+    SessionStart: 'start',
+    UserPromptExpansion: 'command',
+    UserPromptSubmit: 'prompt',
+    PostToolBatch: 'tools',
+    Stop: 'stop',
+  },
+  readInput,
+  writeAnswer,
+  // The current folder moves when the agent changes it.
+  rootOf: (input, env) => env.CLAUDE_PROJECT_DIR || input.cwd,
+  finalWords,
+  capOf(env) {
+    const set = env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
+    const blocks = set !== undefined && /^\d+$/.test(set) ? Number(set) : DEFAULT_CAP;
+    if (blocks === 0) return undefined;
+    return {
+      host: 'Claude Code',
+      blocks,
+      toolsReset: true,
+      lift: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment lifts that.',
+    };
+  },
+};
 
 export function readInput(text: string): HookInput | undefined {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
-  const input = json as Json;
+  const input = parseObject(text);
+  if (!input) return undefined;
   const string = (key: string) => (typeof input[key] === 'string' ? (input[key] as string) : '');
   return {
     event: string('hook_event_name'),
@@ -27,6 +50,7 @@ export function readInput(text: string): HookInput | undefined {
     commandName: string('command_name'),
     commandArguments: string('command_args'),
     toolCalls: Array.isArray(input.tool_calls) ? input.tool_calls.length : 1,
+    calledAt: Date.parse(string('timestamp')) || null,
   };
 }
 
@@ -48,8 +72,11 @@ export function writeAnswer(event: string, answer: HookAnswer): string {
       return '';
     case 'say':
       return JSON.stringify({ systemMessage: answer.message });
-    case 'block':
-      return JSON.stringify({ decision: 'block', reason: answer.reason, systemMessage: answer.message });
+    case 'block': {
+      const { reason, message, warning } = answer;
+      const systemMessage = warning === undefined ? message : `${message}\n${warning}`;
+      return JSON.stringify({ decision: 'block', reason, systemMessage });
+    }
     case 'context':
       return JSON.stringify({
         hookSpecificOutput: { hookEventName: event, additionalContext: answer.context },

@@ -2,10 +2,10 @@
 import { contract, type SessionRequest, type SessionState } from '../domain/session.ts';
 import { parseArguments } from '../domain/session-arguments.ts';
 import { findSession, newSessionPath, removeSession, writeSession } from '../store/session-file.ts';
-import { type HookAnswer, type HookInput, NOTHING } from './host.ts';
+import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
 import { openRun, record } from './ledger.ts';
 
-export function onCommand(root: string, host: string, input: HookInput): HookAnswer {
+export function onCommand(root: string, { host, prefix }: Dialect, input: HookInput): HookAnswer {
   const name = input.commandName.split(':').at(-1);
   switch (name) {
     case 'ralph-loop':
@@ -14,7 +14,7 @@ export function onCommand(root: string, host: string, input: HookInput): HookAns
     case 'cancel-ralph':
       return refuse(cancelSession(root, input.sessionId));
     case 'help':
-      return refuse(HELP);
+      return refuse(HELP.replaceAll('/ralph:', `/${prefix}`));
     default:
       return NOTHING;
   }

@@ -21,6 +21,8 @@ export interface HookInput {
   readonly commandArguments: string;
   /** How many tools were called. */
   readonly toolCalls: number;
+  /** When the host says that it called, in milliseconds. */
+  readonly calledAt: number | null;
 }
 
 export type HookAnswer =
@@ -28,8 +30,75 @@ export type HookAnswer =
   /** Lets it pass and tells the user. */
   | { readonly kind: 'say'; readonly message: string }
   /** Sends the agent back to work. */
-  | { readonly kind: 'block'; readonly reason: string; readonly message: string }
+  | {
+      readonly kind: 'block';
+      readonly reason: string;
+      readonly message: string;
+      readonly warning?: string;
+      /** The reason for an agent that remembers nothing: with the rules of the loop. */
+      readonly afresh?: string;
+    }
   /** Tells the agent something and lets it go on. */
   | { readonly kind: 'context'; readonly context: string; readonly message?: string };
 
 export const NOTHING: HookAnswer = { kind: 'nothing' };
+
+/** Why a host calls: a session begins, a slash command, a prompt, tools that were called, an agent that wants to stop. */
+export type Moment = 'start' | 'command' | 'prompt' | 'tools' | 'stop';
+
+/** How often a host lets a hook refuse a stop before it overrules it. */
+export interface Cap {
+  readonly host: string;
+  readonly blocks: number;
+  /** Whether a tool call begins the count anew. */
+  readonly toolsReset: boolean;
+  /** What the user can do about it. */
+  readonly lift: string;
+}
+
+/** All that differs from host to host. None of it throws. */
+export interface Dialect {
+  readonly host: string;
+  /** What stands before a command's name: `/ralph:ralph-loop` or `/ralph-loop`. */
+  readonly prefix: string;
+  /** What the host's own events are to Ralph; an event that is not here is nothing. */
+  readonly moments: Readonly<Record<string, Moment>>;
+  readInput(text: string): HookInput | undefined;
+  /** What goes to stdout, and nothing else may. */
+  writeAnswer(event: string, answer: HookAnswer): string;
+  /** The folder in which the session began. */
+  rootOf(input: HookInput, env: NodeJS.ProcessEnv): string;
+  /** Every text of the agent's final message. */
+  finalWords(input: HookInput): Promise<readonly string[]>;
+  capOf(env: NodeJS.ProcessEnv): Cap | undefined;
+}
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** undefined unless it is an object. */
+export function parseObject(text: string): Json | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A command in the prompt itself, for hosts that have no event for it. `$` is how Codex calls a skill, and
+ * `source-command-` what it puts before the skill that it makes of a command.
+ */
+const COMMAND =
+  /^\s*[/$](?:ralph:)?(?:source-command-)?(ralph-loop|ulw-loop|cancel-ralph|(?<=ralph:)help)(?:\s+([\s\S]*))?$/;
+
+export function commandIn(prompt: string): Pick<HookInput, 'commandName' | 'commandArguments'> {
+  const [, commandName = '', rest = ''] = COMMAND.exec(prompt) ?? [];
+  return { commandName, commandArguments: rest.trimEnd() };
+}
+
+/** For hosts that escape what a hook says: the agent must know to write the tag with real brackets. */
+export function unescapedNote(text: string): string {
+  if (!/[<>&]/.test(text)) return text;
+  return `In this text the host has replaced angle brackets and ampersands by HTML entities. Read them as the characters they stand for, and write the tag with real angle brackets.\n\n${text}`;
+}

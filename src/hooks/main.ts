@@ -1,9 +1,9 @@
 /** The hook entry point: JSON on stdin, JSON on stdout, nothing else. A hook that fails lets the agent pass and says so. */
 import { contract } from '../domain/session.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
-import { readInput, writeAnswer } from './claude.ts';
 import { onCommand } from './commands.ts';
-import { type HookAnswer, type HookInput, NOTHING } from './host.ts';
+import { dialectFor } from './dialects.ts';
+import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
 import { onStop } from './stop.ts';
 
 export async function runHook(
@@ -12,50 +12,68 @@ export async function runHook(
   stdin: string,
   env: NodeJS.ProcessEnv,
 ): Promise<string> {
-  const input = readInput(stdin);
-  if (!input || input.sessionId === '') return '';
-  // The folder in which the session began: the current one moves when the agent changes it.
-  const root = env.CLAUDE_PROJECT_DIR || input.cwd;
+  const dialect = dialectFor(host, stdin, env);
+  const input = dialect?.readInput(stdin);
+  if (!dialect || !input || input.sessionId === '') return '';
+  const root = dialect.rootOf(input, env);
   if (root === '') return '';
   try {
-    return writeAnswer(event, await answerTo(host, event, root, input));
+    return dialect.writeAnswer(event, await answerTo(dialect, event, root, input));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return writeAnswer(event, {
+    return dialect.writeAnswer(event, {
       kind: 'say',
       message: `⚠️ Ralph: the ${event} hook failed and let the agent pass: ${why}`,
     });
   }
 }
 
-async function answerTo(host: string, event: string, root: string, input: HookInput): Promise<HookAnswer> {
-  switch (event) {
-    case 'UserPromptExpansion':
-      return onCommand(root, host, input);
-    case 'UserPromptSubmit':
-      return onPrompt(root, input);
-    case 'PostToolBatch':
+async function answerTo(
+  dialect: Dialect,
+  event: string,
+  root: string,
+  input: HookInput,
+): Promise<HookAnswer> {
+  const moment = dialect.moments[event];
+  switch (moment) {
+    case 'start':
+      return onStart(root, input);
+    case 'command':
+      return onCommand(root, dialect, input);
+    case 'prompt':
+      return input.commandName === '' ? onPrompt(root, input) : onCommand(root, dialect, input);
+    case 'tools':
       return onTools(root, input);
-    case 'SessionStart':
-      return onSessionStart(root, input);
-    case 'Stop':
-      return await onStop(root, input);
-    default:
+    case 'stop':
+      return await onStop(root, dialect, input);
+    case undefined:
       return NOTHING;
+    default:
+      return moment satisfies never;
   }
 }
 
+/** The name of a loop that was started from a terminal for whichever session sends the next prompt. */
+const NEXT = 'next';
+
 /** A background task that has ended comes as a prompt of its own: the loop goes with it. Anything else is the user's. */
 function onPrompt(root: string, input: HookInput): HookAnswer {
-  const file = findSession(root, input.sessionId);
-  if (file?.state.active && input.prompt.startsWith('<task-notification>')) {
-    writeSession(file.path, { ...file.state, promptId: input.promptId });
+  const { sessionId, promptId, prompt } = input;
+  const file = findSession(root, sessionId) ?? findSession(root, NEXT);
+  if (!file?.state.active) return NOTHING;
+  const { state, path } = file;
+  if (state.sessionId === NEXT) {
+    writeSession(path, { ...state, sessionId, promptId });
+    return { kind: 'context', context: contract(state) };
   }
+  if (prompt.startsWith('<task-notification>')) writeSession(path, { ...state, promptId });
+  // Where prompts have no numbers, the user's own prompt lets the loop sleep here and now.
+  else if (promptId === null && !prompt.includes(state.task)) writeSession(path, { ...state, active: false });
   return NOTHING;
 }
 
 /** A compaction may have taken the task out of the agent's sight. */
-function onSessionStart(root: string, input: HookInput): HookAnswer {
+function onStart(root: string, input: HookInput): HookAnswer {
   const file = findSession(root, input.sessionId);
   if (input.source !== 'compact' || !file?.state.active) return NOTHING;
   return { kind: 'context', context: contract(file.state) };

@@ -5,6 +5,7 @@ import { feedbackSentence } from '../domain/feedback.ts';
 import { failureSection } from '../domain/loop-prompt.ts';
 import {
   continuation,
+  contract,
   iterationMessage,
   missingPromise,
   NO_PROMISE_SET,
@@ -21,13 +22,11 @@ import {
   setAside,
   writeSession,
 } from '../store/session-file.ts';
-import type { HookAnswer, HookInput } from './host.ts';
-import { NOTHING } from './host.ts';
+import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
 import { record } from './ledger.ts';
-import { finalWords } from './transcript.ts';
 import { verify } from './verify.ts';
 
-export async function onStop(root: string, input: HookInput): Promise<HookAnswer> {
+export async function onStop(root: string, dialect: Dialect, input: HookInput): Promise<HookAnswer> {
   const files = listSessions(root);
   const mine = files.find(
     (file): file is SessionFile => 'state' in file && file.state.sessionId === input.sessionId,
@@ -36,7 +35,7 @@ export async function onStop(root: string, input: HookInput): Promise<HookAnswer
   const { state } = mine;
   // Esc, or another prompt: the loop sleeps. A sub-agent will bring its own turn.
   if (!state.active || isElsewhere(state, input) || input.inSubagent || input.pending > 0) return NOTHING;
-  const claim = await claimOf(state, input);
+  const claim = await claimOf(state, dialect, input);
   const run = runOf(state);
   const before = evidenceOf(state, claim);
   // Checks cost time: they run when there is a claim that they could prove.
@@ -53,7 +52,7 @@ export async function onStop(root: string, input: HookInput): Promise<HookAnswer
     usage: evidence.spent.usage,
   });
   if (verdict.kind === 'stop') return letGo(root, mine, verdict.reason);
-  return sendBack(mine, verdict.feedback);
+  return sendBack(mine, verdict.feedback, dialect.capOf(process.env));
 }
 
 function isElsewhere(state: SessionState, input: HookInput): boolean {
@@ -71,11 +70,11 @@ function damaged(files: readonly (SessionFile | DamagedFile)[]): HookAnswer {
   };
 }
 
-async function claimOf(state: SessionState, input: HookInput): Promise<Claim> {
+async function claimOf(state: SessionState, dialect: Dialect, input: HookInput): Promise<Claim> {
   const rule = ruleOf(state);
   if (!rule) return NO_CLAIM;
   const scanner = createClaimScanner(rule);
-  for (const text of await finalWords(input)) {
+  for (const text of await dialect.finalWords(input)) {
     scanner.feed(text);
     scanner.boundary();
   }
@@ -135,15 +134,25 @@ function letGo(root: string, { path, state }: SessionFile, reason: 'promise_acce
   return { kind: 'say', message };
 }
 
-function sendBack({ path, state }: SessionFile, feedback: readonly Feedback[]): HookAnswer {
+function sendBack(
+  { path, state }: SessionFile,
+  feedback: readonly Feedback[],
+  cap: Cap | undefined,
+): HookAnswer {
   const next: SessionState = {
     ...state,
     iteration: state.iteration + 1,
     blocksInARow: state.blocksInARow + 1,
   };
   writeSession(path, next);
-  const message = [iterationMessage(next), ...capWarning(next)].join('\n');
-  return { kind: 'block', reason: continuation(state, sentences(state, feedback)), message };
+  const why = sentences(state, feedback);
+  return {
+    kind: 'block',
+    reason: continuation(state, why),
+    message: iterationMessage(next),
+    afresh: [contract(state), ...why].join('\n\n'),
+    ...capWarning(next, cap),
+  };
 }
 
 function sentences(state: SessionState, feedback: readonly Feedback[]): readonly string[] {
@@ -159,14 +168,13 @@ function sentences(state: SessionState, feedback: readonly Feedback[]): readonly
   return told.length > 0 ? told : [missingPromise(rule)];
 }
 
-const DEFAULT_CAP = 8;
-
-/** The host overrules a hook that blocks too often without a tool call in between; better said before than found out after. */
-function capWarning(state: SessionState): readonly string[] {
-  const set = process.env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
-  const cap = set !== undefined && /^\d+$/.test(set) ? Number(set) : DEFAULT_CAP;
-  if (cap === 0 || state.blocksInARow < cap - 1) return [];
-  return [
-    `⚠️ Claude Code ends a loop after ${cap} stops in a row without a tool call; this was number ${state.blocksInARow}. CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment lifts that.`,
-  ];
+/** The host overrules a hook that blocks too often; better said before than found out after. */
+function capWarning(state: SessionState, cap: Cap | undefined): { readonly warning?: string } {
+  if (!cap) return {};
+  const used = cap.toolsReset ? state.blocksInARow : state.iteration - 1;
+  if (used < cap.blocks - 1) return {};
+  const without = cap.toolsReset ? ' without a tool call' : '';
+  return {
+    warning: `⚠️ ${cap.host} ends a loop after ${cap.blocks} stops in a row${without}; this was number ${used}. ${cap.lift}`,
+  };
 }

@@ -1,6 +1,6 @@
 /** The agent's final message, from the end of the host's transcript. The cost does not grow with its length. */
 import { fileSize, readSlice } from '../platform/files.ts';
-import type { HookInput } from './host.ts';
+import { type HookInput, type Json, parseObject } from './host.ts';
 
 /** The host writes the transcript a moment after it has called the hook. */
 const PATIENCE = 1_000;
@@ -14,12 +14,36 @@ const WINDOW = 256 * 1024;
 export async function finalWords(input: HookInput): Promise<readonly string[]> {
   const told = input.lastWords === null ? [] : [input.lastWords];
   if (input.transcript === null) return told;
+  const { transcript, lastWords } = input;
+  const message = await patiently(PATIENCE, () => {
+    const last = lastMessage(transcript);
+    return last && isFinal(last, lastWords) ? last : undefined;
+  });
+  return message?.texts ?? told;
+}
+
+/** Looks again and again until there is something, or the patience is over. */
+export async function patiently<Found>(
+  patience: number,
+  look: () => Found | undefined,
+): Promise<Found | undefined> {
   for (let waited = 0; ; waited += LOOK_EVERY) {
-    const message = lastMessage(input.transcript);
-    if (message && isFinal(message, input.lastWords)) return message.texts;
-    if (waited >= PATIENCE) return told;
+    const found = look();
+    if (found !== undefined || waited >= patience) return found;
     await new Promise(resolve => setTimeout(resolve, LOOK_EVERY));
   }
+}
+
+/** The records at the end of a file of JSON lines; what the window or the host has cut is left out. */
+export function lastRecords(path: string): readonly Json[] {
+  return lastLines(path)
+    .map(parseObject)
+    .filter(record => record !== undefined);
+}
+
+function lastLines(path: string): readonly string[] {
+  const size = fileSize(path);
+  return readSlice(path, Math.max(0, size - WINDOW), WINDOW).split('\n');
 }
 
 interface Message {
@@ -34,12 +58,10 @@ function isFinal({ texts, hasToolUse }: Message, lastWords: string | null): bool
 
 /** One message is several lines with the same id, a block on each. Sub-agents and the client's own words do not count. */
 function lastMessage(path: string): Message | undefined {
-  const size = fileSize(path);
-  const lines = readSlice(path, Math.max(0, size - WINDOW), WINDOW).split('\n');
   let id: unknown;
   const texts: string[] = [];
   let hasToolUse = false;
-  for (const line of lines.reverse()) {
+  for (const line of lastLines(path).toReversed()) {
     const message = assistantMessage(line);
     if (!message) continue;
     id ??= message.id;

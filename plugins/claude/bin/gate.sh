@@ -1,7 +1,14 @@
 #!/bin/sh
 # Runs before every hook that is called often: without a loop in the project it costs no more than this test.
+# Codex and Copilot set PLUGIN_ROOT. They count tools one by one, and know slash commands only as prompts, as does Gemini.
+[ "$2" = PostToolUse ] && [ -z "$PLUGIN_ROOT" ] && exit 0
 root=${CLAUDE_PROJECT_DIR:-.}
-for state in "$root"/.claude/ralph-loop*.local.md; do
+# Qwen Code rewrites the name of the folder in scripts that it installs, unless it is spelt as a pattern.
+for state in "$root"/.claud[e]/ralph-loop*.local.md; do
   [ -e "$state" ] && exec node "${0%/*}/ralph-hook.cjs" "$@"
 done
-exit 0
+case $2$PLUGIN_ROOT in UserPromptSubmit?* | BeforeAgent*) ;; *) exit 0 ;; esac
+input=$(cat)
+case $input in
+*ralph-loop* | *ulw-loop* | *cancel-ralph* | *ralph:help*) printf '%s' "$input" | node "${0%/*}/ralph-hook.cjs" "$@" ;;
+esac

@@ -344,60 +344,6 @@ function fieldOf(line) {
 function shown(value) {
 	return `got: ${JSON.stringify(value) ?? "nothing"}`;
 }
-// src/hooks/claude.ts
-function readInput(text) {
-	let json;
-	try {
-		json = JSON.parse(text);
-	} catch {
-		return;
-	}
-	if (typeof json !== "object" || json === null || Array.isArray(json)) return void 0;
-	const input = json;
-	const string = (key) => typeof input[key] === "string" ? input[key] : "";
-	return {
-		event: string("hook_event_name"),
-		sessionId: string("session_id"),
-		promptId: string("prompt_id") || null,
-		cwd: string("cwd"),
-		transcript: string("transcript_path") || null,
-		lastWords: typeof input.last_assistant_message === "string" ? input.last_assistant_message : null,
-		pending: list(input.background_tasks).filter(isPending).length,
-		inSubagent: string("agent_id") !== "",
-		prompt: string("prompt"),
-		source: string("source"),
-		commandName: string("command_name"),
-		commandArguments: string("command_args"),
-		toolCalls: Array.isArray(input.tool_calls) ? input.tool_calls.length : 1
-	};
-}
-function list(value) {
-	return Array.isArray(value) ? value : [];
-}
-function isPending(task) {
-	if (typeof task !== "object" || task === null) return false;
-	const { type, status } = task;
-	return type === "subagent" && (status === void 0 || status === "running");
-}
-function writeAnswer(event, answer) {
-	switch (answer.kind) {
-		case "nothing": return "";
-		case "say": return JSON.stringify({ systemMessage: answer.message });
-		case "block": return JSON.stringify({
-			decision: "block",
-			reason: answer.reason,
-			systemMessage: answer.message
-		});
-		case "context": return JSON.stringify({
-			hookSpecificOutput: {
-				hookEventName: event,
-				additionalContext: answer.context
-			},
-			...answer.message !== void 0 && { systemMessage: answer.message }
-		});
-		default: return answer;
-	}
-}
 // src/domain/problem.ts
 function isProblem(value) {
 	return typeof value === "object" && value !== null && "where" in value && "what" in value;
@@ -518,6 +464,26 @@ function unquoted(task) {
 }
 // src/hooks/host.ts
 const NOTHING = { kind: "nothing" };
+function parseObject(text) {
+	try {
+		const json = JSON.parse(text);
+		return typeof json === "object" && json !== null && !Array.isArray(json) ? json : void 0;
+	} catch {
+		return;
+	}
+}
+const COMMAND = /^\s*[/$](?:ralph:)?(?:source-command-)?(ralph-loop|ulw-loop|cancel-ralph|(?<=ralph:)help)(?:\s+([\s\S]*))?$/;
+function commandIn(prompt) {
+	const [, commandName = "", rest = ""] = COMMAND.exec(prompt) ?? [];
+	return {
+		commandName,
+		commandArguments: rest.trimEnd()
+	};
+}
+function unescapedNote(text) {
+	if (!/[<>&]/.test(text)) return text;
+	return `In this text the host has replaced angle brackets and ampersands by HTML entities. Read them as the characters they stand for, and write the tag with real angle brackets.\n\n${text}`;
+}
 // src/domain/secrets.ts
 const SECRET_NAME = /key|token|secret|passw|credential|auth/i;
 const HIDDEN = "[redacted]";
@@ -870,13 +836,13 @@ function record(root, runId, ...events) {
 	} catch {}
 }
 // src/hooks/commands.ts
-function onCommand(root, host, input) {
+function onCommand(root, { host, prefix }, input) {
 	const name = input.commandName.split(":").at(-1);
 	switch (name) {
 		case "ralph-loop":
 		case "ulw-loop": return start(root, host, input, name === "ulw-loop");
 		case "cancel-ralph": return refuse(cancelSession(root, input.sessionId));
-		case "help": return refuse(HELP);
+		case "help": return refuse(HELP.replaceAll("/ralph:", `/${prefix}`));
 		default: return NOTHING;
 	}
 }
@@ -956,6 +922,342 @@ const HELP = `Ralph loop: keeps this session working until the task is provably 
 
 The agent may go when it outputs <promise>TEXT</promise> to the letter, has called a tool, and every --check passes.
 Example: /ralph:ralph-loop Make the tests pass --completion-promise DONE --check "npm test" --max-iterations 20`;
+// src/hooks/transcript.ts
+const PATIENCE$2 = 1e3;
+const LOOK_EVERY$1 = 10;
+const WINDOW = 262144;
+async function finalWords(input) {
+	const told = input.lastWords === null ? [] : [input.lastWords];
+	if (input.transcript === null) return told;
+	const { transcript, lastWords } = input;
+	return (await patiently(PATIENCE$2, () => {
+		const last = lastMessage$2(transcript);
+		return last && isFinal(last, lastWords) ? last : void 0;
+	}))?.texts ?? told;
+}
+async function patiently(patience, look) {
+	for (let waited = 0;; waited += LOOK_EVERY$1) {
+		const found = look();
+		if (found !== void 0 || waited >= patience) return found;
+		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY$1));
+	}
+}
+function lastRecords(path) {
+	return lastLines(path).map(parseObject).filter((record) => record !== void 0);
+}
+function lastLines(path) {
+	const size = fileSize(path);
+	return readSlice(path, Math.max(0, size - WINDOW), WINDOW).split("\n");
+}
+function isFinal({ texts, hasToolUse }, lastWords) {
+	if (lastWords !== null) return texts.some((text) => text.trim() === lastWords.trim());
+	return !hasToolUse;
+}
+function lastMessage$2(path) {
+	let id;
+	const texts = [];
+	let hasToolUse = false;
+	for (const line of lastLines(path).toReversed()) {
+		const message = assistantMessage(line);
+		if (!message) continue;
+		id ??= message.id;
+		if (message.id !== id) break;
+		for (const block of [...message.content].reverse()) {
+			if (block.type === "text" && typeof block.text === "string") texts.unshift(block.text);
+			if (block.type === "tool_use") hasToolUse = true;
+		}
+	}
+	return id === void 0 ? void 0 : {
+		texts,
+		hasToolUse
+	};
+}
+function assistantMessage(line) {
+	if (!line.includes("\"assistant\"")) return void 0;
+	try {
+		const { type, isSidechain, message } = JSON.parse(line);
+		if (type !== "assistant" || isSidechain === true || message?.model === "<synthetic>") return void 0;
+		const content = Array.isArray(message?.content) ? message.content : [];
+		return {
+			id: message?.id,
+			content: content.filter((block) => typeof block === "object" && block !== null)
+		};
+	} catch {
+		return;
+	}
+}
+// src/hooks/claude.ts
+const DEFAULT_CAP$1 = 8;
+const claude = {
+	host: "claude",
+	prefix: "ralph:",
+	moments: {
+		SessionStart: "start",
+		UserPromptExpansion: "command",
+		UserPromptSubmit: "prompt",
+		PostToolBatch: "tools",
+		Stop: "stop"
+	},
+	readInput,
+	writeAnswer: writeAnswer$2,
+	rootOf: (input, env) => env.CLAUDE_PROJECT_DIR || input.cwd,
+	finalWords,
+	capOf(env) {
+		const set = env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
+		const blocks = set !== void 0 && /^\d+$/.test(set) ? Number(set) : DEFAULT_CAP$1;
+		if (blocks === 0) return void 0;
+		return {
+			host: "Claude Code",
+			blocks,
+			toolsReset: true,
+			lift: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment lifts that."
+		};
+	}
+};
+function readInput(text) {
+	const input = parseObject(text);
+	if (!input) return void 0;
+	const string = (key) => typeof input[key] === "string" ? input[key] : "";
+	return {
+		event: string("hook_event_name"),
+		sessionId: string("session_id"),
+		promptId: string("prompt_id") || null,
+		cwd: string("cwd"),
+		transcript: string("transcript_path") || null,
+		lastWords: typeof input.last_assistant_message === "string" ? input.last_assistant_message : null,
+		pending: list(input.background_tasks).filter(isPending).length,
+		inSubagent: string("agent_id") !== "",
+		prompt: string("prompt"),
+		source: string("source"),
+		commandName: string("command_name"),
+		commandArguments: string("command_args"),
+		toolCalls: Array.isArray(input.tool_calls) ? input.tool_calls.length : 1,
+		calledAt: Date.parse(string("timestamp")) || null
+	};
+}
+function list(value) {
+	return Array.isArray(value) ? value : [];
+}
+function isPending(task) {
+	if (typeof task !== "object" || task === null) return false;
+	const { type, status } = task;
+	return type === "subagent" && (status === void 0 || status === "running");
+}
+function writeAnswer$2(event, answer) {
+	switch (answer.kind) {
+		case "nothing": return "";
+		case "say": return JSON.stringify({ systemMessage: answer.message });
+		case "block": {
+			const { reason, message, warning } = answer;
+			const systemMessage = warning === void 0 ? message : `${message}\n${warning}`;
+			return JSON.stringify({
+				decision: "block",
+				reason,
+				systemMessage
+			});
+		}
+		case "context": return JSON.stringify({
+			hookSpecificOutput: {
+				hookEventName: event,
+				additionalContext: answer.context
+			},
+			...answer.message !== void 0 && { systemMessage: answer.message }
+		});
+		default: return answer;
+	}
+}
+// src/hooks/codex.ts
+const codex = {
+	...claude,
+	host: "codex",
+	prefix: "",
+	moments: {
+		SessionStart: "start",
+		UserPromptSubmit: "prompt",
+		PostToolUse: "tools",
+		Stop: "stop"
+	},
+	readInput(text) {
+		const input = readInput(text);
+		const turn = parseObject(text)?.turn_id;
+		if (!input) return void 0;
+		return {
+			...input,
+			...commandIn(input.prompt),
+			promptId: typeof turn === "string" ? turn : null
+		};
+	},
+	writeAnswer(event, answer) {
+		const isReason = answer.kind === "block" && event === "Stop";
+		return claude.writeAnswer(event, isReason ? {
+			...answer,
+			reason: unescapedNote(answer.reason)
+		} : answer);
+	},
+	rootOf: (input) => input.cwd,
+	finalWords: async ({ lastWords }) => lastWords === null ? [] : [lastWords],
+	capOf: () => void 0
+};
+// src/hooks/copilot.ts
+const PATIENCE$1 = 5e3;
+const CAP = 8;
+const copilot = {
+	...claude,
+	host: "copilot",
+	prefix: "",
+	moments: {
+		UserPromptSubmit: "prompt",
+		PostToolUse: "tools",
+		Stop: "stop"
+	},
+	readInput(text) {
+		const input = readInput(text);
+		return input && {
+			...input,
+			...commandIn(input.prompt)
+		};
+	},
+	writeAnswer: writeAnswer$1,
+	async finalWords({ transcript, lastWords, calledAt }) {
+		const told = lastWords === null ? [] : [lastWords];
+		if (transcript === null) return told;
+		return await patiently(PATIENCE$1, () => lastMessage$1(lastRecords(transcript), calledAt)) ?? told;
+	},
+	capOf: () => ({
+		host: "Copilot CLI",
+		blocks: CAP,
+		toolsReset: true,
+		lift: "Nothing lifts that; /ralph-loop goes on with a loop that it ended."
+	})
+};
+function writeAnswer$1(_event, answer) {
+	switch (answer.kind) {
+		case "nothing":
+		case "say": return "";
+		case "block": {
+			const { reason, warning } = answer;
+			return JSON.stringify({
+				decision: "block",
+				reason: warning === void 0 ? reason : `${reason}\n\n${warning}`
+			});
+		}
+		case "context": return JSON.stringify({ modifiedPrompt: answer.context });
+		default: return answer;
+	}
+}
+function lastMessage$1(records, calledAt) {
+	const call = records.findLastIndex((record) => isStop(record, calledAt));
+	if (call < 0) return void 0;
+	const message = records.slice(0, call).findLast(isOwnMessage);
+	const content = message && data(message).content;
+	return typeof content === "string" ? [content] : [];
+}
+function isStop(record, calledAt) {
+	const { hookType, input } = data(record);
+	if (record.type !== "hook.start" || hookType !== "agentStop") return false;
+	return calledAt === null || input?.timestamp === calledAt;
+}
+function isOwnMessage(record) {
+	return record.type === "assistant.message" && data(record).parentToolCallId === void 0;
+}
+function data(record) {
+	return typeof record.data === "object" && record.data !== null ? record.data : {};
+}
+// src/hooks/gemini.ts
+const PATIENCE = 2e3;
+const gemini = {
+	...claude,
+	host: "gemini",
+	prefix: "",
+	moments: {
+		BeforeAgent: "prompt",
+		AfterTool: "tools",
+		AfterAgent: "stop"
+	},
+	readInput(text) {
+		const input = readInput(text);
+		return input && {
+			...input,
+			...commandIn(input.prompt)
+		};
+	},
+	writeAnswer,
+	rootOf: (input, env) => env.GEMINI_PROJECT_DIR || input.cwd,
+	async finalWords({ transcript }) {
+		if (transcript === null) return [];
+		return await patiently(PATIENCE, () => lastMessage(lastRecords(transcript))) ?? [];
+	},
+	capOf: () => void 0
+};
+function writeAnswer(event, answer) {
+	if (answer.kind === "context") return claude.writeAnswer(event, {
+		...answer,
+		context: unescapedNote(answer.context)
+	});
+	if (answer.kind !== "block") return claude.writeAnswer(event, answer);
+	const { reason, message, afresh } = answer;
+	const isFresh = afresh !== void 0 && process.env.RALPH_CLEAR_CONTEXT === "1";
+	return JSON.stringify({
+		decision: "deny",
+		reason: isFresh ? afresh : reason,
+		systemMessage: message,
+		...isFresh && { hookSpecificOutput: {
+			hookEventName: event,
+			clearContext: true
+		} }
+	});
+}
+function lastMessage(records) {
+	const last = records.findLast((record) => record.type === "gemini" || record.type === "user");
+	if (last?.type !== "gemini") return void 0;
+	return (Array.isArray(last.content) ? last.content : [last.content]).flatMap((part) => {
+		const text = typeof part === "string" ? part : part?.text;
+		return typeof text === "string" ? [text] : [];
+	});
+}
+// src/hooks/qwen.ts
+const DEFAULT_CAP = 8;
+// src/hooks/dialects.ts
+const DIALECTS = [
+	claude,
+	codex,
+	copilot,
+	{
+		...claude,
+		host: "qwen",
+		prefix: "",
+		writeAnswer(event, answer) {
+			if (answer.kind !== "context") return claude.writeAnswer(event, answer);
+			return claude.writeAnswer(event, {
+				...answer,
+				context: unescapedNote(answer.context)
+			});
+		},
+		finalWords: async ({ lastWords }) => lastWords === null ? [] : [lastWords],
+		capOf(env) {
+			const set = Number(env.QWEN_CODE_STOP_HOOK_BLOCK_CAP);
+			return {
+				host: "Qwen Code",
+				blocks: Number.isSafeInteger(set) && set > 0 ? set : DEFAULT_CAP,
+				toolsReset: false,
+				lift: "QWEN_CODE_STOP_HOOK_BLOCK_CAP=100 in the environment is the most it allows; /ralph-loop goes on with a loop that it ended."
+			};
+		}
+	},
+	gemini
+];
+function dialectFor(host, stdin, env) {
+	const name = host === "auto" ? hostOf(stdin, env) : host;
+	return DIALECTS.find((dialect) => dialect.host === name);
+}
+function hostOf(stdin, env) {
+	const input = parseObject(stdin) ?? {};
+	if (env.QWEN_CODE_SESSION_ID && env.QWEN_CODE_SESSION_ID === input.session_id) return "qwen";
+	const root = env.CLAUDE_PLUGIN_ROOT;
+	if (root && env.COPILOT_PLUGIN_ROOT === root) return "copilot";
+	if (root && env.PLUGIN_ROOT === root && typeof input.turn_id === "string") return "codex";
+	return "claude";
+}
 // src/domain/feedback.ts
 const ENDED_SENTENCES = {
 	"idle-timeout": "Your last turn was ended because it printed nothing for too long. Avoid commands that wait or never return.",
@@ -1173,59 +1475,6 @@ function claimFeedback(run, evidence) {
 		}];
 	}
 	return isGreen(checks) ? [{ kind: "claim-missing" }] : [];
-}
-// src/hooks/transcript.ts
-const PATIENCE = 1e3;
-const LOOK_EVERY$1 = 10;
-const WINDOW = 262144;
-async function finalWords(input) {
-	const told = input.lastWords === null ? [] : [input.lastWords];
-	if (input.transcript === null) return told;
-	for (let waited = 0;; waited += LOOK_EVERY$1) {
-		const message = lastMessage(input.transcript);
-		if (message && isFinal(message, input.lastWords)) return message.texts;
-		if (waited >= PATIENCE) return told;
-		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY$1));
-	}
-}
-function isFinal({ texts, hasToolUse }, lastWords) {
-	if (lastWords !== null) return texts.some((text) => text.trim() === lastWords.trim());
-	return !hasToolUse;
-}
-function lastMessage(path) {
-	const size = fileSize(path);
-	const lines = readSlice(path, Math.max(0, size - WINDOW), WINDOW).split("\n");
-	let id;
-	const texts = [];
-	let hasToolUse = false;
-	for (const line of lines.reverse()) {
-		const message = assistantMessage(line);
-		if (!message) continue;
-		id ??= message.id;
-		if (message.id !== id) break;
-		for (const block of [...message.content].reverse()) {
-			if (block.type === "text" && typeof block.text === "string") texts.unshift(block.text);
-			if (block.type === "tool_use") hasToolUse = true;
-		}
-	}
-	return id === void 0 ? void 0 : {
-		texts,
-		hasToolUse
-	};
-}
-function assistantMessage(line) {
-	if (!line.includes("\"assistant\"")) return void 0;
-	try {
-		const { type, isSidechain, message } = JSON.parse(line);
-		if (type !== "assistant" || isSidechain === true || message?.model === "<synthetic>") return void 0;
-		const content = Array.isArray(message?.content) ? message.content : [];
-		return {
-			id: message?.id,
-			content: content.filter((block) => typeof block === "object" && block !== null)
-		};
-	} catch {
-		return;
-	}
 }
 // src/platform/clock.ts
 const systemClock = {
@@ -2048,13 +2297,13 @@ function cached(path, tree) {
 	}
 }
 // src/hooks/stop.ts
-async function onStop(root, input) {
+async function onStop(root, dialect, input) {
 	const files = listSessions(root);
 	const mine = files.find((file) => "state" in file && file.state.sessionId === input.sessionId);
 	if (!mine) return damaged(files);
 	const { state } = mine;
 	if (!state.active || isElsewhere(state, input) || input.inSubagent || input.pending > 0) return NOTHING;
-	const claim = await claimOf(state, input);
+	const claim = await claimOf(state, dialect, input);
 	const run = runOf(state);
 	const before = evidenceOf(state, claim);
 	const evidence = claim.found && state.toolCalls >= run.minToolCalls ? {
@@ -2070,7 +2319,7 @@ async function onStop(root, input) {
 		usage: evidence.spent.usage
 	});
 	if (verdict.kind === "stop") return letGo(root, mine, verdict.reason);
-	return sendBack(mine, verdict.feedback);
+	return sendBack(mine, verdict.feedback, dialect.capOf(process.env));
 }
 function isElsewhere(state, input) {
 	return state.promptId !== null && input.promptId !== null && state.promptId !== input.promptId;
@@ -2084,11 +2333,11 @@ function damaged(files) {
 		message: `⚠️ Ralph loop: State file corrupted\n  File: ${broken.path}\n  Problem: ${broken.problem}\n  It is kept as ${aside}. The loop has stopped; run /ralph-loop again to start afresh.`
 	};
 }
-async function claimOf(state, input) {
+async function claimOf(state, dialect, input) {
 	const rule = ruleOf(state);
 	if (!rule) return NO_CLAIM;
 	const scanner = createClaimScanner(rule);
-	for (const text of await finalWords(input)) {
+	for (const text of await dialect.finalWords(input)) {
 		scanner.feed(text);
 		scanner.boundary();
 	}
@@ -2152,18 +2401,20 @@ function letGo(root, { path, state }, reason) {
 		message
 	};
 }
-function sendBack({ path, state }, feedback) {
+function sendBack({ path, state }, feedback, cap) {
 	const next = {
 		...state,
 		iteration: state.iteration + 1,
 		blocksInARow: state.blocksInARow + 1
 	};
 	writeSession(path, next);
-	const message = [iterationMessage(next), ...capWarning(next)].join("\n");
+	const why = sentences(state, feedback);
 	return {
 		kind: "block",
-		reason: continuation(state, sentences(state, feedback)),
-		message
+		reason: continuation(state, why),
+		message: iterationMessage(next),
+		afresh: [contract(state), ...why].join("\n\n"),
+		...capWarning(next, cap)
 	};
 }
 function sentences(state, feedback) {
@@ -2178,47 +2429,70 @@ function sentences(state, feedback) {
 	});
 	return told.length > 0 ? told : [missingPromise(rule)];
 }
-const DEFAULT_CAP = 8;
-function capWarning(state) {
-	const set = process.env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
-	const cap = set !== void 0 && /^\d+$/.test(set) ? Number(set) : DEFAULT_CAP;
-	if (cap === 0 || state.blocksInARow < cap - 1) return [];
-	return [`⚠️ Claude Code ends a loop after ${cap} stops in a row without a tool call; this was number ${state.blocksInARow}. CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment lifts that.`];
+function capWarning(state, cap) {
+	if (!cap) return {};
+	const used = cap.toolsReset ? state.blocksInARow : state.iteration - 1;
+	if (used < cap.blocks - 1) return {};
+	const without = cap.toolsReset ? " without a tool call" : "";
+	return { warning: `⚠️ ${cap.host} ends a loop after ${cap.blocks} stops in a row${without}; this was number ${used}. ${cap.lift}` };
 }
 // src/hooks/main.ts
 async function runHook(host, event, stdin, env) {
-	const input = readInput(stdin);
-	if (!input || input.sessionId === "") return "";
-	const root = env.CLAUDE_PROJECT_DIR || input.cwd;
+	const dialect = dialectFor(host, stdin, env);
+	const input = dialect?.readInput(stdin);
+	if (!dialect || !input || input.sessionId === "") return "";
+	const root = dialect.rootOf(input, env);
 	if (root === "") return "";
 	try {
-		return writeAnswer(event, await answerTo(host, event, root, input));
+		return dialect.writeAnswer(event, await answerTo(dialect, event, root, input));
 	} catch (error) {
-		return writeAnswer(event, {
+		const why = error instanceof Error ? error.message : String(error);
+		return dialect.writeAnswer(event, {
 			kind: "say",
-			message: `⚠️ Ralph: the ${event} hook failed and let the agent pass: ${error instanceof Error ? error.message : String(error)}`
+			message: `⚠️ Ralph: the ${event} hook failed and let the agent pass: ${why}`
 		});
 	}
 }
-async function answerTo(host, event, root, input) {
-	switch (event) {
-		case "UserPromptExpansion": return onCommand(root, host, input);
-		case "UserPromptSubmit": return onPrompt(root, input);
-		case "PostToolBatch": return onTools(root, input);
-		case "SessionStart": return onSessionStart(root, input);
-		case "Stop": return await onStop(root, input);
-		default: return NOTHING;
+async function answerTo(dialect, event, root, input) {
+	const moment = dialect.moments[event];
+	switch (moment) {
+		case "start": return onStart(root, input);
+		case "command": return onCommand(root, dialect, input);
+		case "prompt": return input.commandName === "" ? onPrompt(root, input) : onCommand(root, dialect, input);
+		case "tools": return onTools(root, input);
+		case "stop": return await onStop(root, dialect, input);
+		case void 0: return NOTHING;
+		default: return moment;
 	}
 }
+const NEXT = "next";
 function onPrompt(root, input) {
-	const file = findSession(root, input.sessionId);
-	if (file?.state.active && input.prompt.startsWith("<task-notification>")) writeSession(file.path, {
-		...file.state,
-		promptId: input.promptId
+	const { sessionId, promptId, prompt } = input;
+	const file = findSession(root, sessionId) ?? findSession(root, NEXT);
+	if (!file?.state.active) return NOTHING;
+	const { state, path } = file;
+	if (state.sessionId === NEXT) {
+		writeSession(path, {
+			...state,
+			sessionId,
+			promptId
+		});
+		return {
+			kind: "context",
+			context: contract(state)
+		};
+	}
+	if (prompt.startsWith("<task-notification>")) writeSession(path, {
+		...state,
+		promptId
+	});
+	else if (promptId === null && !prompt.includes(state.task)) writeSession(path, {
+		...state,
+		active: false
 	});
 	return NOTHING;
 }
-function onSessionStart(root, input) {
+function onStart(root, input) {
 	const file = findSession(root, input.sessionId);
 	if (input.source !== "compact" || !file?.state.active) return NOTHING;
 	return {

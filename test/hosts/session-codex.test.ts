@@ -1,0 +1,3 @@
+import { describeLoop } from './in-session.ts';
+
+describeLoop('codex');
