@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const bundled = ['commander', 'string-width', 'get-east-asian-width', 'strip-ansi', 'ansi-regex'];
+const bundled = ['commander', 'yaml', 'string-width', 'get-east-asian-width', 'strip-ansi', 'ansi-regex'];
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.lib.json'], {
