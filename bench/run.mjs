@@ -1,4 +1,4 @@
-// Prints what Ralph costs next to the floor it stands on, as ratios taken in one run. `npm run bench [start|loop|stream|repo]`.
+// Prints what Ralph costs next to the floor it stands on, as ratios taken in one run. `npm run bench [start|loop|stream|repo|hook]`.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const bin = join(here, '../dist/bin/ralph.cjs');
 const node = process.execPath;
 const env = { PATH: process.env.PATH, HOME: tmpdir() };
 const wanted = process.argv.slice(2);
-const benches = { start, loop, stream, repo };
+const benches = { start, loop, stream, repo, hook };
 
 for (const [name, bench] of Object.entries(benches)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue;
@@ -167,4 +167,49 @@ function repo(folder) {
   console.log(
     `  characters the harness adds to the task: ${prompt(1) - task.length} in iteration 1, ${prompt(6) - task.length} in iteration 6 (diff, failures and progress included)`,
   );
+}
+
+function hook(folder) {
+  const gate = join(here, '../plugins/claude/bin/gate.sh');
+  const input = join(folder, 'input.json');
+  const transcript = join(folder, 'transcript.jsonl');
+  writeFileSync(
+    input,
+    JSON.stringify({
+      session_id: 's',
+      prompt_id: 'p',
+      cwd: folder,
+      transcript_path: transcript,
+      last_assistant_message: 'x',
+      tool_calls: [{}],
+    }),
+  );
+  const calls = 40;
+  const many = command => () =>
+    measure(['sh', '-c', `i=0; while [ $i -lt ${calls} ]; do ${command} < '${input}'; i=$((i+1)); done`], {
+      env: { ...env, CLAUDE_PROJECT_DIR: folder },
+      cwd: folder,
+    });
+  const idle = interleaved(3, {
+    shell: many('sh -c :'),
+    node: many(`'${node}' -e 0`),
+    gate: many(`sh '${gate}' claude PostToolBatch`),
+  });
+  const ms = ({ wall }) => `${((wall / calls) * 1000).toFixed(1)} ms`;
+  console.log('Hooks');
+  console.log(
+    `  no loop in the project: ${ms(idle.gate)}, an empty shell ${ms(idle.shell)} (${ratio(idle.gate.wall, idle.shell.wall)}), an empty node ${ms(idle.node)}`,
+  );
+  mkdirSync(join(folder, '.claude'));
+  const state =
+    '---\niteration: 1\nmax_iterations: 0\ncompletion_promise: "DONE"\nsession_id: "s"\nprompt_id: "p"\n---\ntask';
+  writeFileSync(join(folder, '.claude/ralph-loop.local.md'), state);
+  const line = `${JSON.stringify({ type: 'assistant', message: { id: 'm', content: [{ type: 'text', text: 'x' }] } })}\n`;
+  for (const megabytes of [0.1, 10, 100]) {
+    writeFileSync(transcript, `${'\n'.repeat(megabytes * 1e6)}${line}`);
+    const stop = interleaved(3, { node: many(`'${node}' -e 0`), stop: many(`sh '${gate}' claude Stop`) });
+    console.log(
+      `  Stop with a transcript of ${megabytes} MB: ${ms(stop.stop)}, ${ratio(stop.stop.wall, stop.node.wall)} an empty node`,
+    );
+  }
 }

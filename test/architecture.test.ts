@@ -16,6 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   report: ['domain', 'platform', 'store'],
   loop: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'report'],
   hooks: ['domain', 'platform', 'store', 'checks', 'workspace'],
+  plugins: ['domain', 'platform', 'store'],
   sim: ['domain', 'platform'],
   cli: [
     'domain',
@@ -29,6 +30,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'loop',
     'sim',
     'hooks',
+    'plugins',
   ],
   'index.ts': [
     'domain',

@@ -81,11 +81,17 @@ function sessionEvents(record: Json): readonly AgentEvent[] {
 
 /** "Reconnecting... 1/2 (why)" comes before a recovery as well as before the end. */
 function errorEvent(message: string): AgentEvent {
-  return message.startsWith('Reconnecting') ? retrying({ message }) : gaveUp({ message });
+  return message.startsWith('Reconnecting') ? retrying({ message }) : failure(message);
 }
 
 function failureEvents(error: string): readonly AgentEvent[] {
-  return [gaveUp({ message: error }), { kind: 'result', ok: false, error }];
+  return [failure(error), { kind: 'result', ok: false, error }];
+}
+
+/** A plan that is used up names the time of day at which it resets: waiting helps, where a quota needs money. */
+function failure(message: string): AgentEvent {
+  const resets = /\busage limit\b[\s\S]*\btry again (?:at|in) /i.test(message);
+  return gaveUp({ message, class: resets ? 'rate-limit' : undefined });
 }
 
 /** The cached tokens are among `input_tokens`, the reasoning among `output_tokens`. */

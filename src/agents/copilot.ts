@@ -80,7 +80,7 @@ function read(line: string): readonly AgentEvent[] {
 
 /** Fragments of what comes whole, echoes of the prompt, and the state of the machinery. */
 const SILENT =
-  /^(?:user\.message|hook\..*|model\.call_(?:start|finished|final_result)|agent\.interrupted|tool\.(?:shell_output|execution_partial_result)|assistant\.(?:turn_start|turn_end|turn_retry|idle|message_start|message_delta|reasoning_delta|tool_call_delta)|session\.(?:skills_loaded|custom_agents_updated|mcp_servers_loaded|background_tasks_changed|mode_notice_delivered))$/;
+  /^(?:user\.message|hook\..*|subagent\.(?:started|configured|completed)|model\.call_(?:start|finished|final_result)|agent\.interrupted|tool\.(?:shell_output|execution_partial_result)|assistant\.(?:turn_start|turn_end|turn_retry|idle|message_start|message_delta|reasoning_delta|tool_call_delta)|session\.(?:skills_loaded|custom_agents_updated|mcp_servers_loaded|background_tasks_changed|mode_notice_delivered))$/;
 
 function isSubagent(record: Json, data: Json): boolean {
   return wordAt(record, 'agentId') !== undefined || wordAt(data, 'parentToolCallId') !== undefined;

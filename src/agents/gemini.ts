@@ -90,8 +90,21 @@ function resultEvents(record: Json): readonly AgentEvent[] {
   if (record.status === 'success') return [...usage, { kind: 'result', ok: true, ...calls }];
   const error = objectAt(record, 'error');
   const message = wordAt(error, 'message') ?? 'error';
-  const trouble = error?.type === 'FatalTurnLimitedError' ? [] : [gaveUp({ message })]; // the user's own limit
+  const isOwnLimit = error?.type === 'FatalTurnLimitedError'; // set by the user
+  const trouble = isOwnLimit ? [] : [failureEvent(message, Date.parse(stringAt(record, 'timestamp') ?? ''))];
   return [...usage, ...trouble, { kind: 'result', ok: false, error: message, ...calls }];
+}
+
+/** The client's own advice, behind every 429 and only there. It speaks of quotas, whatever the server said. */
+const LIMIT_ADVICE = /\n(?:Please wait and try again later|Possible quota limitations)[\s\S]*$/;
+
+/** The server may say how long to wait; the record says from when on. */
+function failureEvent(whole: string, now: number): AgentEvent {
+  const message = whole.replace(LIMIT_ADVICE, '');
+  if (message === whole) return gaveUp({ message });
+  const wait = /retry (?:in|after) (\d+(?:\.\d+)?)s\b/i.exec(message)?.[1];
+  const resetAt = wait === undefined || Number.isNaN(now) ? undefined : Math.round(now + Number(wait) * 1000);
+  return gaveUp({ message, status: 429, class: wait === undefined ? undefined : 'rate-limit', resetAt });
 }
 
 function usageEvents(stats: Json | undefined): readonly AgentEvent[] {

@@ -129,7 +129,10 @@ function errorEvents(record: Json): readonly AgentEvent[] {
   const name = stringAt(error, 'name') ?? 'error';
   const message = wordAt(data, 'message') ?? wordAt(error, 'message') ?? name;
   const status = countAt(data, 'statusCode');
-  const resetAt = retryAfter(objectAt(data, 'responseHeaders'), countAt(record, 'timestamp'));
+  const limited = status === 429; // any answer may carry the header; only a limit has an end
+  const resetAt = limited
+    ? retryAfter(objectAt(data, 'responseHeaders'), countAt(record, 'timestamp'))
+    : undefined;
   const named = CLASS_OF_NAME.get(name);
   return [gaveUp({ message, status, class: named, resetAt }), { kind: 'result', ok: false, error: message }];
 }

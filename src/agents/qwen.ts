@@ -108,6 +108,9 @@ function retryEvent(data: Json | undefined): AgentEvent {
   return retrying({ message, class: 'transient' }); // it does not say why
 }
 
+/** The client's own advice behind every 429. It speaks of quotas, whatever the server said. */
+const LIMIT_ADVICE = /\n(?:Possible quota limitations|Please wait and try again later)[\s\S]*$/;
+
 function resultEvents(record: Json): readonly AgentEvent[] {
   const usage = objectAt(record, 'usage');
   const modelTurns = countAt(record, 'num_turns');
@@ -116,6 +119,7 @@ function resultEvents(record: Json): readonly AgentEvent[] {
     ? [{ kind: 'usage', scope: 'total', tokens: tokensOf(usage) }]
     : [];
   if (record.is_error !== true) return [...total, { kind: 'result', ok: true, ...turns }];
-  const error = wordAt(objectAt(record, 'error'), 'message') ?? wordAt(record, 'subtype') ?? 'error';
+  const told = wordAt(objectAt(record, 'error'), 'message') ?? wordAt(record, 'subtype') ?? 'error';
+  const error = told.replace(LIMIT_ADVICE, '');
   return [...total, gaveUp({ message: error }), { kind: 'result', ok: false, error, ...turns }];
 }

@@ -51,6 +51,16 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/cancel.ts')).cancel,
   },
   {
+    name: 'doctor',
+    summary: 'which agents can be used here, and how to mend what cannot',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  {
+    name: 'plugin',
+    summary: 'put the in-session loop into a host: install, remove, path, check',
+    load: async () => (await import('./commands/plugin.ts')).plugin,
+  },
+  {
     name: 'demo',
     summary: 'watch a loop mend a broken project: no key, no model, no network',
     load: async () => (await import('./commands/demo.ts')).demo,

@@ -6,7 +6,7 @@ const DEFAULT_CAP = 8;
 
 export const claude: Dialect = {
   host: 'claude',
-  prefix: 'ralph:',
+  prefix: '/ralph:',
   moments: {
     SessionStart: 'start',
     UserPromptExpansion: 'command',

@@ -5,7 +5,7 @@ import { commandIn, type Dialect, parseObject, unescapedNote } from './host.ts';
 export const codex: Dialect = {
   ...claude,
   host: 'codex',
-  prefix: '',
+  prefix: '$',
   moments: { SessionStart: 'start', UserPromptSubmit: 'prompt', PostToolUse: 'tools', Stop: 'stop' },
   readInput(text) {
     const input = readInput(text);
@@ -14,10 +14,18 @@ export const codex: Dialect = {
     return { ...input, ...commandIn(input.prompt), promptId: typeof turn === 'string' ? turn : null };
   },
   writeAnswer(event, answer) {
-    const isReason = answer.kind === 'block' && event === 'Stop';
-    return claude.writeAnswer(event, isReason ? { ...answer, reason: unescapedNote(answer.reason) } : answer);
+    if (answer.kind === 'nothing' || answer.message === undefined) return claude.writeAnswer(event, answer);
+    const message = dollars(answer.message);
+    if (answer.kind !== 'block') return claude.writeAnswer(event, { ...answer, message });
+    const reason = event === 'Stop' ? unescapedNote(answer.reason) : dollars(answer.reason);
+    return claude.writeAnswer(event, { ...answer, reason, message });
   },
   rootOf: input => input.cwd,
   finalWords: async ({ lastWords }) => (lastWords === null ? [] : [lastWords]),
   capOf: () => undefined,
 };
+
+/** Its terminal takes a slash for commands of its own only; a skill is called with a dollar sign. */
+function dollars(message: string): string {
+  return message.replace(/\/(ralph-loop|ulw-loop|cancel-ralph)\b/g, '$$$1');
+}

@@ -14,7 +14,7 @@ export function onCommand(root: string, { host, prefix }: Dialect, input: HookIn
     case 'cancel-ralph':
       return refuse(cancelSession(root, input.sessionId));
     case 'help':
-      return refuse(HELP.replaceAll('/ralph:', `/${prefix}`));
+      return refuse(HELP.replaceAll('/ralph:', prefix));
     default:
       return NOTHING;
   }

@@ -12,11 +12,11 @@ const CAP = 8;
 export const copilot: Dialect = {
   ...claude,
   host: 'copilot',
-  prefix: '',
+  prefix: '/ralph:',
   moments: { UserPromptSubmit: 'prompt', PostToolUse: 'tools', Stop: 'stop' },
   readInput(text) {
     const input = readInput(text);
-    return input && { ...input, ...commandIn(input.prompt) };
+    return input && { ...input, ...commandIn(asTyped(input.prompt)) };
   },
   writeAnswer,
   async finalWords({ transcript, lastWords, calledAt }) {
@@ -28,9 +28,18 @@ export const copilot: Dialect = {
     host: 'Copilot CLI',
     blocks: CAP,
     toolsReset: true,
-    lift: 'Nothing lifts that; /ralph-loop goes on with a loop that it ended.',
+    lift: 'Nothing lifts that; /ralph:ralph-loop goes on with a loop that it ended.',
   }),
 };
+
+/** In its terminal the command is a skill, and the prompt is that skill, with what the user typed at its end. */
+const SKILL =
+  /^The user explicitly invoked the "(\/ralph:[\w-]+)" skill\.[\s\S]*?(?:\nARGUMENTS: ([\s\S]*))?\n<\/skill-context>\s*$/;
+
+function asTyped(prompt: string): string {
+  const [, command, rest = ''] = SKILL.exec(prompt) ?? [];
+  return command === undefined ? prompt : `${command} ${rest}`;
+}
 
 function writeAnswer(_event: string, answer: HookAnswer): string {
   switch (answer.kind) {

@@ -4,9 +4,10 @@ import { codex } from './codex.ts';
 import { copilot } from './copilot.ts';
 import { gemini } from './gemini.ts';
 import { type Dialect, parseObject } from './host.ts';
+import { opencode } from './opencode.ts';
 import { qwen } from './qwen.ts';
 
-const DIALECTS: readonly Dialect[] = [claude, codex, copilot, qwen, gemini];
+const DIALECTS: readonly Dialect[] = [claude, codex, copilot, qwen, gemini, opencode];
 
 /** `auto`: the plugin in Claude Code's format runs in four hosts, which call it alike; each shows in what it tells. */
 export function dialectFor(host: string, stdin: string, env: NodeJS.ProcessEnv): Dialect | undefined {

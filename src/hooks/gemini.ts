@@ -12,7 +12,7 @@ const PATIENCE = 2_000;
 export const gemini: Dialect = {
   ...claude,
   host: 'gemini',
-  prefix: '',
+  prefix: '/',
   moments: { BeforeAgent: 'prompt', AfterTool: 'tools', AfterAgent: 'stop' },
   readInput(text) {
     const input = readInput(text);

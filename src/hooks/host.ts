@@ -44,7 +44,14 @@ export type HookAnswer =
 export const NOTHING: HookAnswer = { kind: 'nothing' };
 
 /** Why a host calls: a session begins, a slash command, a prompt, tools that were called, an agent that wants to stop. */
-export type Moment = 'start' | 'command' | 'prompt' | 'tools' | 'stop';
+export type Moment =
+  | 'start'
+  | 'command'
+  | 'prompt'
+  | 'tools'
+  /** Asks what a stop would come to, and changes nothing. */
+  | 'peek'
+  | 'stop';
 
 /** How often a host lets a hook refuse a stop before it overrules it. */
 export interface Cap {
@@ -59,7 +66,7 @@ export interface Cap {
 /** All that differs from host to host. None of it throws. */
 export interface Dialect {
   readonly host: string;
-  /** What stands before a command's name: `/ralph:ralph-loop` or `/ralph-loop`. */
+  /** What the user types before a command's name: `/ralph:`, `/` or `$`. */
   readonly prefix: string;
   /** What the host's own events are to Ralph; an event that is not here is nothing. */
   readonly moments: Readonly<Record<string, Moment>>;

@@ -4,7 +4,7 @@ import { findSession, writeSession } from '../store/session-file.ts';
 import { onCommand } from './commands.ts';
 import { dialectFor } from './dialects.ts';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
-import { onStop } from './stop.ts';
+import { NO_DEEDS, onStop } from './stop.ts';
 
 export async function runHook(
   host: string,
@@ -44,6 +44,8 @@ async function answerTo(
       return input.commandName === '' ? onPrompt(root, input) : onCommand(root, dialect, input);
     case 'tools':
       return onTools(root, input);
+    case 'peek':
+      return await onStop(root, dialect, input, NO_DEEDS);
     case 'stop':
       return await onStop(root, dialect, input);
     case undefined:

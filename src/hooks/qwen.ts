@@ -7,7 +7,7 @@ const DEFAULT_CAP = 8;
 export const qwen: Dialect = {
   ...claude,
   host: 'qwen',
-  prefix: '',
+  prefix: '/',
   writeAnswer(event, answer) {
     if (answer.kind !== 'context') return claude.writeAnswer(event, answer);
     return claude.writeAnswer(event, { ...answer, context: unescapedNote(answer.context) });

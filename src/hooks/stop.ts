@@ -26,12 +26,31 @@ import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from
 import { record } from './ledger.ts';
 import { verify } from './verify.ts';
 
-export async function onStop(root: string, dialect: Dialect, input: HookInput): Promise<HookAnswer> {
+/** What a decision changes. */
+interface Deeds {
+  readonly record: typeof record;
+  readonly write: typeof writeSession;
+  readonly remove: typeof removeSession;
+  /** Moves a damaged file out of the way and says where it is now. */
+  readonly setAside: typeof setAside;
+}
+
+const DEEDS: Deeds = { record, write: writeSession, remove: removeSession, setAside };
+
+/** For a host that must know what a stop would come to before it has happened. */
+export const NO_DEEDS: Deeds = { record() {}, write() {}, remove() {}, setAside: path => path };
+
+export async function onStop(
+  root: string,
+  dialect: Dialect,
+  input: HookInput,
+  deeds: Deeds = DEEDS,
+): Promise<HookAnswer> {
   const files = listSessions(root);
   const mine = files.find(
     (file): file is SessionFile => 'state' in file && file.state.sessionId === input.sessionId,
   );
-  if (!mine) return damaged(files);
+  if (!mine) return damaged(files, deeds);
   const { state } = mine;
   // Esc, or another prompt: the loop sleeps. A sub-agent will bring its own turn.
   if (!state.active || isElsewhere(state, input) || input.inSubagent || input.pending > 0) return NOTHING;
@@ -41,18 +60,18 @@ export async function onStop(root: string, dialect: Dialect, input: HookInput): 
   // Checks cost time: they run when there is a claim that they could prove.
   const evidence =
     claim.found && state.toolCalls >= run.minToolCalls
-      ? { ...before, checks: await verify(root, state, event => record(root, state.runId, event)) }
+      ? { ...before, checks: await verify(root, state, event => deeds.record(root, state.runId, event)) }
       : before;
   const verdict = judge(run, evidence);
-  record(root, state.runId, {
+  deeds.record(root, state.runId, {
     type: 'iteration-ended',
     iteration: state.iteration,
     claim,
     verdict,
     usage: evidence.spent.usage,
   });
-  if (verdict.kind === 'stop') return letGo(root, mine, verdict.reason);
-  return sendBack(mine, verdict.feedback, dialect.capOf(process.env));
+  if (verdict.kind === 'stop') return letGo(root, mine, verdict.reason, deeds);
+  return sendBack(mine, verdict.feedback, dialect.capOf(process.env), deeds);
 }
 
 function isElsewhere(state: SessionState, input: HookInput): boolean {
@@ -60,10 +79,10 @@ function isElsewhere(state: SessionState, input: HookInput): boolean {
 }
 
 /** A file that cannot be read may have been anybody's: it is set aside, and the stop goes through. */
-function damaged(files: readonly (SessionFile | DamagedFile)[]): HookAnswer {
+function damaged(files: readonly (SessionFile | DamagedFile)[], deeds: Deeds): HookAnswer {
   const broken = files.find((file): file is DamagedFile => 'problem' in file);
   if (!broken) return NOTHING;
-  const aside = setAside(broken.path, Date.now());
+  const aside = deeds.setAside(broken.path, Date.now());
   return {
     kind: 'say',
     message: `⚠️ Ralph loop: State file corrupted\n  File: ${broken.path}\n  Problem: ${broken.problem}\n  It is kept as ${aside}. The loop has stopped; run /ralph-loop again to start afresh.`,
@@ -108,14 +127,19 @@ function evidenceOf(state: SessionState, claim: Claim): Evidence {
   };
 }
 
-function letGo(root: string, { path, state }: SessionFile, reason: 'promise_accepted' | string): HookAnswer {
+function letGo(
+  root: string,
+  { path, state }: SessionFile,
+  reason: 'promise_accepted' | string,
+  deeds: Deeds,
+): HookAnswer {
   const done = reason === 'promise_accepted';
   const lazy = done && state.toolCalls < state.minToolCalls && state.onPromiseNoWork === 'warn';
   const message = done
     ? `✅ Ralph loop: Detected <promise>${state.completionPromise}</promise> after ${state.iteration} iteration(s). PROMISE_ACCEPTED${lazy ? ' (warning: no tool was called)' : ''}`
     : `🛑 Ralph loop: Max iterations (${state.maxIterations}) reached. MAX_ITERATIONS_REACHED`;
-  removeSession(path);
-  record(root, state.runId, {
+  deeds.remove(path);
+  deeds.record(root, state.runId, {
     type: 'run-ended',
     result: {
       runId: state.runId,
@@ -138,13 +162,14 @@ function sendBack(
   { path, state }: SessionFile,
   feedback: readonly Feedback[],
   cap: Cap | undefined,
+  deeds: Deeds,
 ): HookAnswer {
   const next: SessionState = {
     ...state,
     iteration: state.iteration + 1,
     blocksInARow: state.blocksInARow + 1,
   };
-  writeSession(path, next);
+  deeds.write(path, next);
   const why = sentences(state, feedback);
   return {
     kind: 'block',

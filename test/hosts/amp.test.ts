@@ -1,10 +1,7 @@
-import { hostSuite } from './suite.ts';
+import { conformance } from './conformance.ts';
 
-hostSuite('amp', {
-  letters: 'ascii',
-  errors: {
-    401: { exit: 0, requests: 1, event: 'result', says: 'Unauthorized Check your access token.' },
-    429: { exit: 0, requests: 1, event: 'result', says: '"error":"429 ' },
-    500: { exit: 0, requests: 1, event: 'result', says: '"error":"500 ' },
-  },
+conformance('amp', {
+  tagInThinking: 'not shown',
+  subagentTokens: 'not counted',
+  prompt: 'some letters beyond ASCII broken',
 });

@@ -1,19 +1,7 @@
-import { hostSuite } from './suite.ts';
+import { conformance } from './conformance.ts';
 
-hostSuite('claude', {
-  errors: {
-    401: {
-      exit: 1,
-      requests: 1,
-      event: 'result',
-      says: 'Failed to authenticate. API Error: 401 scripted words 401',
-    },
-    429: {
-      exit: 1,
-      requests: 1,
-      event: 'result',
-      says: 'API Error: Request rejected (429) · scripted words 429',
-    },
-    500: { exit: 1, requests: 1, event: 'result', says: 'API Error: 500 scripted words 500' },
-  },
+conformance('claude', {
+  tagInPrompt: 'not echoed',
+  cost: 'told',
+  limited: 'rate-limit, reset time told',
 });

@@ -1,48 +1,36 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { codexFlags } from '../rig/hosts/codex.ts';
-import { runHost } from '../rig/hosts/run.ts';
-import { hostSuite, open, toolScript } from './suite.ts';
+import { agentEvents, runLoop } from '../rig/hosts/loop.ts';
+import { hostSession } from '../rig/hosts/session.ts';
+import { conformance } from './conformance.ts';
 
-hostSuite('codex', {
-  errors: {
-    401: {
-      exit: 1,
-      requests: 1,
-      event: 'turn.failed',
-      says: 'unexpected status 401 Unauthorized: scripted words 401',
-    },
-    429: {
-      exit: 1,
-      requests: 1,
-      event: 'turn.failed',
-      says: 'exceeded retry limit, last status: 429 Too Many Requests',
-    },
-    500: { exit: 1, requests: 1, event: 'turn.failed', says: 'We’re currently experiencing high demand' },
-  },
+conformance('codex', {
+  tagInPrompt: 'not echoed',
+  tagInSubagent: 'not shown',
+  subagentTokens: 'not counted',
+  budget: 'ends the run after the turn',
 });
 
-test('a model in code mode runs the same script and reports the same events', async ({ signal }) => {
-  const session = await open('codex', toolScript);
-  const argv = session.host.argv(session.place, codexFlags(session.server.url, 'gpt-6.1-sol'));
-  const { code, events } = await runHost(argv, {
-    place: session.place,
-    env: session.env,
-    stdin: 'Go.',
-    signal,
+test('a model in code mode runs the same script and tells the same of it', async () => {
+  const session = await hostSession('codex', {
+    steps: [
+      { text: 'A command.', tools: [{ do: 'shell', command: 'echo hello; exit 3' }] },
+      { text: 'Done. <response>DONE</response>' },
+    ],
   });
-  const items = events.flatMap(event => {
-    const { type, item } = event as { type: string; item?: { type: string } };
-    return type === 'item.completed' ? [item?.type] : [];
-  });
+  onTestFinished(() => session.close());
+  const flags = codexFlags(session.server.url, 'gpt-6.1-sol');
+  const { result, ledger } = await runLoop(session, { flags, args: ['-m', '1'] });
+  const tools = agentEvents(ledger).flatMap(event => (event.kind === 'tool-end' ? [event] : []));
   expect({
-    code,
-    tools: session.server.requests[0]?.toolNames[0],
-    items,
+    offered: session.server.requests[0]?.toolNames[0],
     problems: session.server.problems,
+    success: result.success,
+    tools: tools.map(({ ok, exitCode, output }) => ({ ok, exitCode, output: output.preview })),
   }).toEqual({
-    code: 0,
-    tools: 'exec',
-    items: ['reasoning', 'agent_message', 'command_execution', 'file_change', 'agent_message'],
+    offered: 'exec',
     problems: [],
+    success: true,
+    tools: [{ ok: false, exitCode: 3, output: 'hello\n' }],
   });
 });

@@ -1,9 +1,6 @@
-import { hostSuite } from './suite.ts';
+import { conformance } from './conformance.ts';
 
-hostSuite('copilot', {
-  errors: {
-    401: { exit: 1, requests: 3, event: 'session.error', says: 'Authentication failed with provider' },
-    429: { exit: 1, requests: 6, event: 'session.error', says: 'Last error: 429 scripted words 429' },
-    500: { exit: 1, requests: 6, event: 'session.error', says: 'Last error: 500 scripted words 500' },
-  },
+conformance('copilot', {
+  budget: 'ends the run after the turn',
+  prompt: 'byte for byte, words before it',
 });

@@ -1,10 +1,9 @@
-import { hostSuite } from './suite.ts';
+import { conformance } from './conformance.ts';
 
-// The exit code is the status without its upper bits.
-hostSuite('gemini', {
-  errors: {
-    401: { exit: 401 & 255, requests: 1, event: 'result', says: 'scripted words 401' },
-    429: { exit: 429 & 255, requests: 1, event: 'result', says: '[API Error: scripted words 429]' },
-    500: { exit: 500 & 255, requests: 1, event: 'result', says: 'scripted words 500' },
-  },
+conformance('gemini', {
+  toolErrors: 'no: told as successes',
+  tagInThinking: 'not shown',
+  tagInSubagent: 'not shown',
+  limited: 'rate-limit, reset time told',
+  budget: 'ends the run after the turn',
 });

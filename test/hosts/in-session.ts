@@ -28,7 +28,7 @@ export interface How {
   readonly env?: Readonly<Record<string, string>>;
   /** Flags of the host for this run, instead of those that let hooks run unasked. */
   readonly flags?: readonly string[];
-  /** How the prompt is, where the host has no such command. */
+  /** Runs after the plugin is installed. */
   readonly before?: (session: HostSession) => Promise<unknown>;
 }
 
@@ -99,15 +99,18 @@ export function ledgerOf({ place }: HostSession): readonly Readonly<Record<strin
 }
 
 /** What must be so in every host. */
-export function describeLoop(name: HostName): void {
+export function describeLoop(name: HostName, how: How = {}): void {
+  const loop = (command: string, steps: readonly Step[]) => loopIn(name, command, steps, how);
   describe(`the loop in ${name}`, () => {
     test('an empty promise is rejected, a missing one sent back, an earned one accepted', async () => {
       const task = `Don't $(touch pwned) \`touch pwned\` ; touch pwned # "quoted"`;
-      const { turns, sent, left, session } = await loopIn(
-        name,
-        `/ralph-loop ${task} --completion-promise DONE`,
-        [{ text: `At once: ${DONE}` }, work, { text: 'I am done' }, { text: DONE }, { text: 'never asked' }],
-      );
+      const { turns, sent, left, session } = await loop(`/ralph-loop ${task} --completion-promise DONE`, [
+        { text: `At once: ${DONE}` },
+        work,
+        { text: 'I am done' },
+        { text: DONE },
+        { text: 'never asked' },
+      ]);
       expect([turns, left]).toEqual([4, false]);
       expect(session.server.requests[0]?.body).toContain('This is a Ralph loop');
       expect(sent[1]).toContain('Promise detected, but no tool calls/work were performed');
@@ -121,8 +124,7 @@ export function describeLoop(name: HostName): void {
     });
 
     test('never a promise: it ends after the maximum', async () => {
-      const { turns, left, session } = await loopIn(
-        name,
+      const { turns, left, session } = await loop(
         '/ralph-loop Do it --completion-promise DONE --max-iterations 3',
         [{ text: 'still at it', repeat: 'forever' }],
       );
@@ -131,8 +133,7 @@ export function describeLoop(name: HostName): void {
     });
 
     test('a promise with a red check is sent back with its output, and let go when it is green', async () => {
-      const { turns, sent, left } = await loopIn(
-        name,
+      const { turns, sent, left } = await loop(
         '/ralph-loop Do it --completion-promise DONE --check "cat made.txt"',
         [work, { text: DONE }, { tools: [{ do: 'shell', command: 'echo made > made.txt' }] }, { text: DONE }],
       );
@@ -141,14 +142,14 @@ export function describeLoop(name: HostName): void {
     });
 
     test('/cancel-ralph and a mistake in the flags are answered without the model', async () => {
-      const cancelled = await loopIn(name, '/cancel-ralph', [{ text: 'never' }]);
+      const cancelled = await loop('/cancel-ralph', [{ text: 'never' }]);
       expect(cancelled.turns).toBe(0);
-      const mistaken = await loopIn(name, '/ralph-loop Do it --max-iteration 5', [{ text: 'never' }]);
+      const mistaken = await loop('/ralph-loop Do it --max-iteration 5', [{ text: 'never' }]);
       expect([mistaken.turns, mistaken.left]).toEqual([0, false]);
     });
 
     test('an ordinary prompt is none of its business', async () => {
-      const { turns, left } = await loopIn(name, 'What does /ralph-loop do?', [{ text: 'It loops.' }]);
+      const { turns, left } = await loop('What does /ralph-loop do?', [{ text: 'It loops.' }]);
       expect([turns, left]).toEqual([1, false]);
     });
   });

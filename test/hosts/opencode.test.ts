@@ -1,9 +1,11 @@
-import { hostSuite } from './suite.ts';
+import { RETRIES } from './cases.ts';
+import { conformance } from './conformance.ts';
 
-hostSuite('opencode', {
-  errors: {
-    401: { exit: 1, requests: 1, event: 'error', says: '"message":"scripted words 401","statusCode":401' },
-    429: { exit: 1, requests: 6, event: 'error', says: '"message":"scripted words 429","statusCode":429' },
-    500: { exit: 1, requests: 6, event: 'error', says: '"message":"scripted words 500","statusCode":500' },
-  },
+conformance('opencode', {
+  tagInPrompt: 'not echoed',
+  tagInThinking: 'not shown',
+  subagentTokens: 'not counted',
+  cost: 'told',
+  limited: 'rate-limit, reset time told',
+  cut: RETRIES,
 });

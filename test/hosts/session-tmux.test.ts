@@ -92,6 +92,19 @@ test('a loop typed into a terminal goes round, and ends with the promise', async
   expect(existsSync(stateOf(session))).toBe(false);
 });
 
+test('a loop without a promise ends at its maximum', async () => {
+  const { session, type, press, until } = await claudeInTerminal([
+    { text: 'still at it', repeat: 'forever' },
+  ]);
+  await until('bypass permissions');
+  type('/ralph:ralph-loop Do it --completion-promise DONE --max-iterations 3');
+  await until('--max-iterations 3');
+  press('Enter');
+  await until('MAX_ITERATIONS_REACHED');
+  expect(session.server.requests.filter(request => request.kind === 'step').length).toBe(3);
+  expect(existsSync(stateOf(session))).toBe(false);
+});
+
 test('Esc stops it, a prompt of the user’s own is not dragged into it, and /cancel-ralph ends it', async () => {
   const { session, type, press, until } = await claudeInTerminal([
     work,

@@ -143,6 +143,15 @@ describe('what other loops get wrong', () => {
     expect(sent[2]).toContain('You only quoted the completion tag');
   });
 
+  test('the bare word without its tag, and a file that holds the tag, end nothing', async () => {
+    const { turns } = await loop('/ralph:ralph-loop Do it --completion-promise DONE', [
+      { tools: [{ do: 'shell', command: `echo '${DONE}' > notes.txt; cat notes.txt` }] },
+      { text: 'DONE' },
+      { text: DONE },
+    ]);
+    expect(turns).toBe(3);
+  });
+
   test('a promise of several words with two spaces', async () => {
     const { turns } = await loop('/ralph:ralph-loop Do it --completion-promise "ALL  DONE"', [
       work,

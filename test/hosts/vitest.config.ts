@@ -4,9 +4,13 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   root: `${import.meta.dirname}/../..`,
   test: {
-    include: ['test/hosts/**/*.test.ts'],
-    testTimeout: 60_000,
+    include: [process.env.RALPH_RECORD ? 'test/hosts/record.ts' : 'test/hosts/**/*.test.ts'],
+    // Five turns of the slowest agent on a busy machine; nothing here waits by the clock.
+    testTimeout: 90_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    maxConcurrency: 2,
+    // The columns of one page are written one after the other.
+    fileParallelism: process.env.RALPH_GENERATE === undefined,
   },
 });

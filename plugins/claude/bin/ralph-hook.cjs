@@ -842,7 +842,7 @@ function onCommand(root, { host, prefix }, input) {
 		case "ralph-loop":
 		case "ulw-loop": return start(root, host, input, name === "ulw-loop");
 		case "cancel-ralph": return refuse(cancelSession(root, input.sessionId));
-		case "help": return refuse(HELP.replaceAll("/ralph:", `/${prefix}`));
+		case "help": return refuse(HELP.replaceAll("/ralph:", prefix));
 		default: return NOTHING;
 	}
 }
@@ -990,7 +990,7 @@ function assistantMessage(line) {
 const DEFAULT_CAP$1 = 8;
 const claude = {
 	host: "claude",
-	prefix: "ralph:",
+	prefix: "/ralph:",
 	moments: {
 		SessionStart: "start",
 		UserPromptExpansion: "command",
@@ -999,7 +999,7 @@ const claude = {
 		Stop: "stop"
 	},
 	readInput,
-	writeAnswer: writeAnswer$2,
+	writeAnswer: writeAnswer$3,
 	rootOf: (input, env) => env.CLAUDE_PROJECT_DIR || input.cwd,
 	finalWords,
 	capOf(env) {
@@ -1043,7 +1043,7 @@ function isPending(task) {
 	const { type, status } = task;
 	return type === "subagent" && (status === void 0 || status === "running");
 }
-function writeAnswer$2(event, answer) {
+function writeAnswer$3(event, answer) {
 	switch (answer.kind) {
 		case "nothing": return "";
 		case "say": return JSON.stringify({ systemMessage: answer.message });
@@ -1070,7 +1070,7 @@ function writeAnswer$2(event, answer) {
 const codex = {
 	...claude,
 	host: "codex",
-	prefix: "",
+	prefix: "$",
 	moments: {
 		SessionStart: "start",
 		UserPromptSubmit: "prompt",
@@ -1088,23 +1088,33 @@ const codex = {
 		};
 	},
 	writeAnswer(event, answer) {
-		const isReason = answer.kind === "block" && event === "Stop";
-		return claude.writeAnswer(event, isReason ? {
+		if (answer.kind === "nothing" || answer.message === void 0) return claude.writeAnswer(event, answer);
+		const message = dollars(answer.message);
+		if (answer.kind !== "block") return claude.writeAnswer(event, {
 			...answer,
-			reason: unescapedNote(answer.reason)
-		} : answer);
+			message
+		});
+		const reason = event === "Stop" ? unescapedNote(answer.reason) : dollars(answer.reason);
+		return claude.writeAnswer(event, {
+			...answer,
+			reason,
+			message
+		});
 	},
 	rootOf: (input) => input.cwd,
 	finalWords: async ({ lastWords }) => lastWords === null ? [] : [lastWords],
 	capOf: () => void 0
 };
+function dollars(message) {
+	return message.replace(/\/(ralph-loop|ulw-loop|cancel-ralph)\b/g, "$$$1");
+}
 // src/hooks/copilot.ts
 const PATIENCE$1 = 5e3;
 const CAP = 8;
 const copilot = {
 	...claude,
 	host: "copilot",
-	prefix: "",
+	prefix: "/ralph:",
 	moments: {
 		UserPromptSubmit: "prompt",
 		PostToolUse: "tools",
@@ -1114,10 +1124,10 @@ const copilot = {
 		const input = readInput(text);
 		return input && {
 			...input,
-			...commandIn(input.prompt)
+			...commandIn(asTyped(input.prompt))
 		};
 	},
-	writeAnswer: writeAnswer$1,
+	writeAnswer: writeAnswer$2,
 	async finalWords({ transcript, lastWords, calledAt }) {
 		const told = lastWords === null ? [] : [lastWords];
 		if (transcript === null) return told;
@@ -1127,10 +1137,15 @@ const copilot = {
 		host: "Copilot CLI",
 		blocks: CAP,
 		toolsReset: true,
-		lift: "Nothing lifts that; /ralph-loop goes on with a loop that it ended."
+		lift: "Nothing lifts that; /ralph:ralph-loop goes on with a loop that it ended."
 	})
 };
-function writeAnswer$1(_event, answer) {
+const SKILL = /^The user explicitly invoked the "(\/ralph:[\w-]+)" skill\.[\s\S]*?(?:\nARGUMENTS: ([\s\S]*))?\n<\/skill-context>\s*$/;
+function asTyped(prompt) {
+	const [, command, rest = ""] = SKILL.exec(prompt) ?? [];
+	return command === void 0 ? prompt : `${command} ${rest}`;
+}
+function writeAnswer$2(_event, answer) {
 	switch (answer.kind) {
 		case "nothing":
 		case "say": return "";
@@ -1168,7 +1183,7 @@ const PATIENCE = 2e3;
 const gemini = {
 	...claude,
 	host: "gemini",
-	prefix: "",
+	prefix: "/",
 	moments: {
 		BeforeAgent: "prompt",
 		AfterTool: "tools",
@@ -1181,7 +1196,7 @@ const gemini = {
 			...commandIn(input.prompt)
 		};
 	},
-	writeAnswer,
+	writeAnswer: writeAnswer$1,
 	rootOf: (input, env) => env.GEMINI_PROJECT_DIR || input.cwd,
 	async finalWords({ transcript }) {
 		if (transcript === null) return [];
@@ -1189,7 +1204,7 @@ const gemini = {
 	},
 	capOf: () => void 0
 };
-function writeAnswer(event, answer) {
+function writeAnswer$1(event, answer) {
 	if (answer.kind === "context") return claude.writeAnswer(event, {
 		...answer,
 		context: unescapedNote(answer.context)
@@ -1215,6 +1230,34 @@ function lastMessage(records) {
 		return typeof text === "string" ? [text] : [];
 	});
 }
+// src/hooks/opencode.ts
+const opencode = {
+	...claude,
+	host: "opencode",
+	prefix: "/",
+	moments: {
+		"chat.message": "prompt",
+		"tool.execute.after": "tools",
+		"text.complete": "peek",
+		"step-finish": "stop"
+	},
+	readInput(text) {
+		const input = readInput(text);
+		return input && {
+			...input,
+			...commandIn(input.prompt)
+		};
+	},
+	writeAnswer,
+	rootOf: (input) => input.cwd,
+	finalWords: async ({ lastWords }) => lastWords === null ? [] : [lastWords],
+	capOf: () => void 0
+};
+function writeAnswer(_event, answer) {
+	if (answer.kind === "nothing") return "";
+	const { kind: _kind, ...rest } = answer;
+	return JSON.stringify(rest);
+}
 // src/hooks/qwen.ts
 const DEFAULT_CAP = 8;
 // src/hooks/dialects.ts
@@ -1225,7 +1268,7 @@ const DIALECTS = [
 	{
 		...claude,
 		host: "qwen",
-		prefix: "",
+		prefix: "/",
 		writeAnswer(event, answer) {
 			if (answer.kind !== "context") return claude.writeAnswer(event, answer);
 			return claude.writeAnswer(event, {
@@ -1244,7 +1287,8 @@ const DIALECTS = [
 			};
 		}
 	},
-	gemini
+	gemini,
+	opencode
 ];
 function dialectFor(host, stdin, env) {
 	const name = host === "auto" ? hostOf(stdin, env) : host;
@@ -2297,10 +2341,22 @@ function cached(path, tree) {
 	}
 }
 // src/hooks/stop.ts
-async function onStop(root, dialect, input) {
+const DEEDS = {
+	record,
+	write: writeSession,
+	remove: removeSession,
+	setAside
+};
+const NO_DEEDS = {
+	record() {},
+	write() {},
+	remove() {},
+	setAside: (path) => path
+};
+async function onStop(root, dialect, input, deeds = DEEDS) {
 	const files = listSessions(root);
 	const mine = files.find((file) => "state" in file && file.state.sessionId === input.sessionId);
-	if (!mine) return damaged(files);
+	if (!mine) return damaged(files, deeds);
 	const { state } = mine;
 	if (!state.active || isElsewhere(state, input) || input.inSubagent || input.pending > 0) return NOTHING;
 	const claim = await claimOf(state, dialect, input);
@@ -2308,26 +2364,26 @@ async function onStop(root, dialect, input) {
 	const before = evidenceOf(state, claim);
 	const evidence = claim.found && state.toolCalls >= run.minToolCalls ? {
 		...before,
-		checks: await verify(root, state, (event) => record(root, state.runId, event))
+		checks: await verify(root, state, (event) => deeds.record(root, state.runId, event))
 	} : before;
 	const verdict = judge(run, evidence);
-	record(root, state.runId, {
+	deeds.record(root, state.runId, {
 		type: "iteration-ended",
 		iteration: state.iteration,
 		claim,
 		verdict,
 		usage: evidence.spent.usage
 	});
-	if (verdict.kind === "stop") return letGo(root, mine, verdict.reason);
-	return sendBack(mine, verdict.feedback, dialect.capOf(process.env));
+	if (verdict.kind === "stop") return letGo(root, mine, verdict.reason, deeds);
+	return sendBack(mine, verdict.feedback, dialect.capOf(process.env), deeds);
 }
 function isElsewhere(state, input) {
 	return state.promptId !== null && input.promptId !== null && state.promptId !== input.promptId;
 }
-function damaged(files) {
+function damaged(files, deeds) {
 	const broken = files.find((file) => "problem" in file);
 	if (!broken) return NOTHING;
-	const aside = setAside(broken.path, Date.now());
+	const aside = deeds.setAside(broken.path, Date.now());
 	return {
 		kind: "say",
 		message: `⚠️ Ralph loop: State file corrupted\n  File: ${broken.path}\n  Problem: ${broken.problem}\n  It is kept as ${aside}. The loop has stopped; run /ralph-loop again to start afresh.`
@@ -2375,12 +2431,12 @@ function evidenceOf(state, claim) {
 		}
 	};
 }
-function letGo(root, { path, state }, reason) {
+function letGo(root, { path, state }, reason, deeds) {
 	const done = reason === "promise_accepted";
 	const lazy = done && state.toolCalls < state.minToolCalls && state.onPromiseNoWork === "warn";
 	const message = done ? `✅ Ralph loop: Detected <promise>${state.completionPromise}</promise> after ${state.iteration} iteration(s). PROMISE_ACCEPTED${lazy ? " (warning: no tool was called)" : ""}` : `🛑 Ralph loop: Max iterations (${state.maxIterations}) reached. MAX_ITERATIONS_REACHED`;
-	removeSession(path);
-	record(root, state.runId, {
+	deeds.remove(path);
+	deeds.record(root, state.runId, {
 		type: "run-ended",
 		result: {
 			runId: state.runId,
@@ -2401,13 +2457,13 @@ function letGo(root, { path, state }, reason) {
 		message
 	};
 }
-function sendBack({ path, state }, feedback, cap) {
+function sendBack({ path, state }, feedback, cap, deeds) {
 	const next = {
 		...state,
 		iteration: state.iteration + 1,
 		blocksInARow: state.blocksInARow + 1
 	};
-	writeSession(path, next);
+	deeds.write(path, next);
 	const why = sentences(state, feedback);
 	return {
 		kind: "block",
@@ -2460,6 +2516,7 @@ async function answerTo(dialect, event, root, input) {
 		case "command": return onCommand(root, dialect, input);
 		case "prompt": return input.commandName === "" ? onPrompt(root, input) : onCommand(root, dialect, input);
 		case "tools": return onTools(root, input);
+		case "peek": return await onStop(root, dialect, input, NO_DEEDS);
 		case "stop": return await onStop(root, dialect, input);
 		case void 0: return NOTHING;
 		default: return moment;

@@ -5,10 +5,10 @@ import { type Host, hostCommand } from './host.ts';
 /** The last client whose agent loop runs on the user's machine; it also talks to its own service, doubled here. */
 export const amp: Host = {
   name: 'amp',
-  cannot: [
-    'Reports no cost, and tokens only message by message.',
-    'Exits 0 on every model error.',
-    'Reads stdin in pieces of 64 KiB and breaks a letter beyond ASCII that lies across two of them.',
+  traps: [
+    "Tested with the last client whose loop runs on the user's machine; that of later ones runs on a server.",
+    'Exits 0 on every model error; Ralph judges by its stream.',
+    'Reads its prompt in pieces of 64 KiB and breaks a letter beyond ASCII that lies across two of them.',
   ],
   server: {
     sides: [
@@ -25,6 +25,7 @@ export const amp: Host = {
     return { env, flags: ['--no-ide', '--no-notifications'] };
   },
   argv: (_place, flags) => [hostCommand('amp'), '--dangerously-allow-all', '--stream-json', ...flags, '-x'],
+  subagent: prompt => ({ use: { name: 'Task', input: { description: 'a helper', prompt } } }),
   reply: events => string(ofType(events, 'result').at(-1)?.result),
   usage(events) {
     const usages = ofType(events, 'assistant').map(event => object(object(event.message).usage));

@@ -2,9 +2,16 @@ import { object, string } from '../model-server/json.ts';
 import { ofType, sum } from './events.ts';
 import { type Host, hostCommand } from './host.ts';
 
+const HOUR = 3600;
+
 export const claude: Host = {
   name: 'claude',
-  cannot: ['A prompt whose first character is "/" is taken as a command and may never reach the model.'],
+  traps: [
+    'As root it refuses to skip permissions unless IS_SANDBOX=1 is set.',
+    'Tells its cost at the end of a turn only: --max-cost bites inside a turn where prices are set, --max-tokens always.',
+    'Tells when a limit resets with a subscription; with an API key it does not.',
+    'A prompt whose first character is "/" is taken as a command and may never reach the model.',
+  ],
   setUp: async (_place, url) => ({
     env: {
       ANTHROPIC_BASE_URL: url,
@@ -22,6 +29,27 @@ export const claude: Host = {
     ...['-p', '--output-format', 'stream-json', '--verbose', '--dangerously-skip-permissions'],
     ...flags,
   ],
+  subagent: prompt => ({
+    use: {
+      name: 'Agent',
+      input: { description: 'a helper', prompt, subagent_type: 'general-purpose', run_in_background: false },
+    },
+  }),
+  patient: () => ({ env: { CLAUDE_CODE_MAX_RETRIES: '1' } }),
+  /** Only a subscription has a limit with an end, and only its token makes the client tell it. */
+  limit: () => ({
+    resetsIn: HOUR,
+    env: { ANTHROPIC_API_KEY: '', CLAUDE_CODE_OAUTH_TOKEN: 'dummy' },
+    step: {
+      status: 429,
+      error: 'scripted words 429',
+      headers: {
+        'anthropic-ratelimit-unified-status': 'rejected',
+        'anthropic-ratelimit-unified-reset': String(Math.floor(Date.now() / 1000) + HOUR),
+        'anthropic-ratelimit-unified-representative-claim': 'five_hour',
+      },
+    },
+  }),
   reply: events => string(ofType(events, 'result').at(-1)?.result),
   usage(events) {
     const usage = object(ofType(events, 'result').at(-1)?.usage);

@@ -4,12 +4,15 @@ import { type Host, hostCommand } from './host.ts';
 
 /** A model of the bundled list that is offered its tools directly; an unknown one gets no apply_patch. */
 const MODEL = 'gpt-5.5';
+const HOUR = 3600;
 
 export const codex: Host = {
   name: 'codex',
-  cannot: [
-    'Reports no cost.',
-    'A 429 is shown without the words of the server, a 500 without its status, too.',
+  traps: [
+    'Tells its tokens at the end of a turn only.',
+    'A used-up plan is told with the time of day at which it resets, in words; a plain 429 without any.',
+    'Calls of unknown tools, failed patches and commands that its sandbox refuses are not in its stream: the count of tools is a lower bound.',
+    'Exec may only read unless it is told otherwise: with permissions "host" Ralph passes -s workspace-write.',
   ],
   setUp: async (_place, url) => ({ env: { LAB_API_KEY: 'dummy' }, flags: codexFlags(url, MODEL) }),
   argv: (_place, flags) => [
@@ -18,6 +21,26 @@ export const codex: Host = {
     ...flags,
     '-',
   ],
+  // The bundled models are offered none; one that it does not know is.
+  subagent: (message, url) => ({
+    use: { name: 'spawn_agent', input: { message } },
+    flags: codexFlags(url, 'unknown-model'),
+  }),
+  patient: url => ({ flags: codexFlags(url, MODEL, 1) }),
+  limit: () => ({
+    resetsIn: HOUR,
+    step: {
+      status: 429,
+      errorBody: {
+        error: {
+          type: 'usage_limit_reached',
+          message: 'The usage limit has been reached',
+          plan_type: 'pro',
+          resets_at: Math.floor(Date.now() / 1000) + HOUR,
+        },
+      },
+    },
+  }),
   reply(events) {
     const items = ofType(events, 'item.completed').map(event => object(event.item));
     return string(items.findLast(item => item.type === 'agent_message')?.text);
@@ -30,14 +53,14 @@ export const codex: Host = {
   },
 };
 
-export function codexFlags(url: string, model: string): readonly string[] {
+export function codexFlags(url: string, model: string, retries = 0): readonly string[] {
   const lab = [
     'name="lab"',
     `base_url="${url}/v1"`,
     'wire_api="responses"',
     'env_key="LAB_API_KEY"',
-    'request_max_retries=0',
-    'stream_max_retries=0',
+    `request_max_retries=${retries}`,
+    `stream_max_retries=${retries}`,
   ].join(',');
   return [
     ...['-c', `model_providers.lab={${lab}}`, '-c', 'model_provider="lab"', '-m', model],

@@ -6,10 +6,10 @@ import { type Host, hostCommand, hostFolder } from './host.ts';
 
 export const copilot: Host = {
   name: 'copilot',
-  cannot: [
-    'Reports no cost, and tokens only in the file of --usage-output-file.',
-    'Puts the date before the prompt and drops blank space at its end.',
-    'Its number of retries cannot be set.',
+  traps: [
+    'Tells its tokens at the end of a turn only, in the file of --usage-output-file.',
+    'Tries five more times after an error; no setting changes that.',
+    'Reads hooks from .claude/settings.json, too.',
   ],
   setUp: async (_place, url) => ({
     // With a provider of his own the user needs no login.
@@ -32,7 +32,14 @@ export const copilot: Host = {
     ...['--usage-output-file', join(place.home, 'usage.json')],
     ...flags,
   ],
-  prompt: userText => userText.replace(/^<current_datetime>[^<]*<\/current_datetime>\n\n/, ''),
+  subagent: prompt => ({
+    use: {
+      name: 'task',
+      input: { description: 'a helper', prompt, agent_type: 'general-purpose', name: 'helper', mode: 'sync' },
+    },
+  }),
+  unsteady:
+    /^\{"type":"(?:tool\.shell_output|tool\.execution_partial_result|session\.background_tasks_changed)"/,
   reply: events => string(object(ofType(events, 'assistant.message').at(-1)?.data).content),
   usage(_events, place) {
     const models = Object.values(object(readJson(join(place.home, 'usage.json')).modelMetrics));

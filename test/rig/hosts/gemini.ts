@@ -4,9 +4,10 @@ import { type Host, hostCommand } from './host.ts';
 
 export const gemini: Host = {
   name: 'gemini',
-  cannot: [
-    'Reports no cost.',
-    'Echoes the prompt and then exits without waiting for its reader: with a prompt of about 500 kB the rest of the stream is lost when stdout is a socket, as it is for children of Node.',
+  traps: [
+    'Tells its tokens at the end of a turn only.',
+    'Ten attempts at a failing request unless general.maxAttempts is set in its settings.',
+    'Exits without waiting for its reader, so that Ralph reads its stream from a file.',
     'Rewrites "@": a file\'s name behind it is followed by the file, and a blank is put before it inside a word.',
   ],
   async setUp(place, url) {
@@ -23,6 +24,13 @@ export const gemini: Host = {
     };
   },
   argv: (_place, flags) => [hostCommand('gemini'), '-o', 'stream-json', '--yolo', '--skip-trust', ...flags],
+  subagent: prompt => ({ use: { name: 'invoke_agent', input: { agent_name: 'generalist', prompt } } }),
+  limit: () => {
+    const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '3600s' };
+    const message = 'You exceeded your current quota. Please retry in 3600s.';
+    const error = { code: 429, message, status: 'RESOURCE_EXHAUSTED', details: [retry] };
+    return { resetsIn: 3600, step: { status: 429, errorBody: { error } } };
+  },
   reply(events) {
     const last = events.findLastIndex(event => object(event).type === 'tool_result');
     const said = ofType(events.slice(last + 1), 'message').filter(event => event.role === 'assistant');

@@ -3,7 +3,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { findAdapter } from '../../../src/agents/registry.ts';
+import { TESTED } from '../../../src/agents/tested.ts';
+import { expectPageFrame } from '../../hosts/page.ts';
 import { HOST_NAMES, hostCommand, pinnedVersion } from './host.ts';
+import { normaliseStream } from './normalise.ts';
 import { makePlace } from './place.ts';
 import { runHost } from './run.ts';
 import { HOSTS } from './table.ts';
@@ -14,6 +18,26 @@ afterEach(() => {
 
 test('every pinned agent is in the table under its own name', () => {
   expect(HOST_NAMES.map(name => HOSTS[name].name)).toEqual(Object.keys(HOSTS));
+});
+
+test('the tested versions that ralph doctor knows are the pinned ones', () => {
+  const adapted = HOST_NAMES.filter(name => findAdapter(name).name === name);
+  expect(TESTED).toEqual(Object.fromEntries(adapted.map(name => [name, pinnedVersion(name)])));
+});
+
+test('the page of agents has the versions, the ways to install and the traps of the tables', () => {
+  expectPageFrame();
+});
+
+test('a recording is the same whenever it was made', () => {
+  const line = (id: string, at: string, ms: number) =>
+    `${JSON.stringify({ id, at, tools: [ms > 1 ? 'b' : 'a', ms > 1 ? 'a' : 'b'], duration_ms: ms, tokens: 7 })}\nmore ${id}\n`;
+  const first = line('3f2eb2e3-9aea-4a5e-8b0b-267d78d072dd', '2026-03-04T05:06:07.890Z', 1);
+  const later = line('19785eb5-48b7-4173-8094-1919ffd8b566', '2027-03-04T05:06:07.890Z', 2);
+  const id = '00000000-0000-4000-8000-000000000001';
+  const record = { id, at: '2026-01-01T00:00:00.000Z', tools: ['a', 'b'], duration_ms: 1, tokens: 7 };
+  const expected = `${JSON.stringify(record)}\nmore ${id}\n`;
+  expect([first, later].map(raw => normaliseStream(raw, { places: {} }))).toEqual([expected, expected]);
 });
 
 test('an agent that is not installed is an error that says what to run', async () => {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import type { Step, ToolUse } from '../model-server/script.ts';
 import type { ModelServerOptions } from '../model-server/server.ts';
 import pins from './pins.json' with { type: 'json' };
 import type { Place } from './place.ts';
@@ -21,18 +22,31 @@ export interface Tokens {
   readonly output: number;
 }
 
+export interface Limit {
+  readonly step: Step;
+  /** Seconds from now. */
+  readonly resetsIn: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 export interface Host {
   readonly name: HostName;
-  /** What it cannot do or report, a sentence each; for the table of agents. */
-  readonly cannot: readonly string[];
+  /** What a user must know that no row of the table of agents tells, a sentence each. */
+  readonly traps: readonly string[];
   /** What the model server must answer beyond the script for this client. */
   readonly server?: Pick<ModelServerOptions, 'sides' | 'also'>;
   /** Writes the agent's configuration into the place's fresh home; `url` is the model server's. */
   setUp(place: Place, url: string): Promise<Setup>;
   /** One headless turn without Ralph: the prompt comes on stdin, a JSON stream goes to stdout, nothing is asked. */
   argv(place: Place, flags: readonly string[]): readonly string[];
-  /** A user text as the model got it, without what this client wraps around a prompt. */
-  prompt?(userText: string): string;
+  /** The call that starts a sub-agent on the task `prompt` and waits for it; more flags where it takes them. */
+  subagent?(prompt: string, url: string): { readonly use: ToolUse; readonly flags?: readonly string[] };
+  /** How it is set up when it may try again as often as for its users; for recordings. */
+  patient?(url: string): Partial<Setup>;
+  /** Lines of its stream whose number and order depend on the speed of the machine; left out of recordings. */
+  readonly unsteady?: RegExp;
+  /** How its provider says that a limit is used up and when it ends; a 429 with an hour of retry-after unless told. */
+  limit?(): Limit;
   /** The agent's last words in the stream. */
   reply(events: readonly unknown[]): string;
   /** The tokens of the whole run as the agent reports them; undefined when it does not. */

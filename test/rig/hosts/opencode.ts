@@ -4,7 +4,11 @@ import { type Host, hostCommand } from './host.ts';
 
 export const opencode: Host = {
   name: 'opencode',
-  cannot: ['Has no record that ends the stream.', 'Its number of retries cannot be set.'],
+  traps: [
+    'Tries five more times after an error, with growing pauses after a cut stream; no setting changes that.',
+    'Waits as long as the retry-after of a 429 says, without a word: --idle-timeout ends it.',
+    'Tells of a tool when it has ended, not when it starts, and has no record that ends its stream.',
+  ],
   async setUp(place, url) {
     await place.writeHome('.config/opencode/opencode.json', {
       provider: {
@@ -30,6 +34,14 @@ export const opencode: Host = {
     };
   },
   argv: (_place, flags) => [hostCommand('opencode'), 'run', '--format', 'json', '--auto', ...flags],
+  subagent: prompt => ({
+    use: { name: 'task', input: { description: 'a helper', prompt, subagent_type: 'general' } },
+  }),
+  // It would wait for an hour; what is told is the header itself.
+  limit: () => ({
+    resetsIn: 0,
+    step: { status: 429, error: 'scripted words 429', headers: { 'retry-after': '0' } },
+  }),
   reply: events => string(object(ofType(events, 'text').at(-1)?.part).text),
   usage(events) {
     const steps = ofType(events, 'step_finish').map(event => object(object(event.part).tokens));

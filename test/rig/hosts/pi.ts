@@ -4,9 +4,9 @@ import { type Host, hostCommand } from './host.ts';
 
 export const pi: Host = {
   name: 'pi',
-  cannot: [
-    'Exits 0 on every model error.',
-    'Drops blank space at the end of the prompt.',
+  traps: [
+    'Ralph has no adapter for it: it runs as a plain command, whose words are all that is known of it.',
+    'Asks for no permission for anything.',
     'Needs Node 22.19 or later.',
   ],
   async setUp(place, url) {

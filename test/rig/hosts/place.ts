@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 const exec = promisify(execFile);
 
 export interface Place {
+  /** Holds all the others. */
+  readonly root: string;
   readonly home: string;
   readonly repo: string;
   /** The bare environment: nothing of the machine's own agents, keys or settings gets through. */
@@ -25,6 +27,7 @@ export async function makePlace(path: string): Promise<Place> {
   const env = { PATH: path, HOME: home, TMPDIR: temp, LANG: 'C.UTF-8' };
   await gitRepo(repo, env);
   return {
+    root,
     home,
     repo,
     env,

@@ -4,10 +4,10 @@ import { type Host, hostCommand } from './host.ts';
 
 export const qwen: Host = {
   name: 'qwen',
-  cannot: [
-    'Reports no cost.',
-    'Seven attempts at a 500 with pauses of up to 30 seconds, which no setting shortens.',
-    'Adds two newlines to the prompt.',
+  traps: [
+    'Seven attempts at an error, with pauses of up to 30 seconds after a 500; no setting shortens them.',
+    'Waits as long as the retry-after of a 429 says, without a word: --idle-timeout ends it.',
+    'Makes one more model call a run unless memory.enableManagedAutoMemory is false; it counts among its tokens.',
     'Rewrites "@": a file\'s name behind it is followed by the file, and a blank is put before it inside a word.',
     'A prompt whose first character is "/" is taken as a command and may never reach the model.',
   ],
@@ -24,7 +24,21 @@ export const qwen: Host = {
     return { env: {}, flags: [...provider, '-m', 'scripted'] };
   },
   argv: (_place, flags) => [hostCommand('qwen'), '-o', 'stream-json', '--yolo', ...flags],
-  prompt: userText => userText.replace(/\n\n$/, ''),
+  subagent: prompt => ({
+    use: {
+      name: 'agent',
+      input: { description: 'a helper', prompt, subagent_type: 'general-purpose', run_in_background: false },
+    },
+  }),
+  // It would wait for an hour.
+  limit: () => ({
+    resetsIn: 0,
+    step: {
+      status: 429,
+      error: 'scripted words 429',
+      headers: { 'retry-after': '0', 'retry-after-ms': '1' },
+    },
+  }),
   reply: events => string(ofType(events, 'result').at(-1)?.result),
   usage(events) {
     // Unlike Claude Code's, its input_tokens hold the cached ones, too.

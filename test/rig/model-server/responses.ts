@@ -56,7 +56,13 @@ function texts(content: unknown): readonly string[] {
 }
 
 function offered(tool: Json): readonly OfferedTool[] {
-  if (tool.type === 'namespace') return array(tool.tools).map(object).flatMap(offered);
+  if (tool.type === 'namespace') {
+    const namespace = string(tool.name);
+    return array(tool.tools)
+      .map(object)
+      .flatMap(offered)
+      .map(inner => ({ ...inner, namespace }));
+  }
   if (string(tool.name) === '') return [];
   return [
     {
@@ -99,7 +105,12 @@ function items(answer: Answer): readonly Json[] {
       : []),
     ...(answer.text ? [message(answer)] : []),
     ...answer.calls.map(call => {
-      const common = { call_id: `call_${call.id}`, name: call.name, status: 'completed' };
+      const common = {
+        call_id: `call_${call.id}`,
+        name: call.name,
+        ...(call.namespace && { namespace: call.namespace }),
+        status: 'completed',
+      };
       return call.kind === 'custom'
         ? { id: `ctc_${call.id}`, type: 'custom_tool_call', ...common, input: inputText(call) }
         : { id: `fc_${call.id}`, type: 'function_call', ...common, arguments: inputText(call) };

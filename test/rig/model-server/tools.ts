@@ -7,12 +7,15 @@ export interface OfferedTool {
   readonly name: string;
   readonly kind: 'function' | 'custom';
   readonly schema: Json;
+  /** The Responses API can put tools under a common name; a call must then give it, too. */
+  readonly namespace?: string;
 }
 
 export interface ToolCall {
   readonly name: string;
   readonly kind: 'function' | 'custom';
   readonly input: Json | string;
+  readonly namespace?: string;
 }
 
 const SHELLS = [
@@ -33,14 +36,21 @@ const CONTENT_KEYS = ['content', 'contents', 'file_text', 'text'];
 
 /** The concrete call, or the sentence why this client cannot be asked for it. */
 export function concrete(use: ToolUse, offered: readonly OfferedTool[]): ToolCall | string {
-  if (!('do' in use)) {
-    return { name: use.name, kind: typeof use.input === 'string' ? 'custom' : 'function', input: use.input };
-  }
+  if (!('do' in use)) return exactCall(use, offered);
   const call =
     use.do === 'shell' ? shellCall(use.command, offered) : writeCall(use.path, use.content, offered);
   if (call !== undefined) return call;
   const names = offered.map(tool => tool.name).join(', ') || 'none';
   return `the client offers no tool for "do: ${use.do}"; it offers: ${names}`;
+}
+
+function exactCall(
+  { name, input }: Extract<ToolUse, { readonly name: string }>,
+  offered: readonly OfferedTool[],
+): ToolCall {
+  const namespace = offered.find(tool => tool.name === name)?.namespace;
+  const kind = typeof input === 'string' ? 'custom' : 'function';
+  return { name, kind, input, ...(namespace !== undefined && { namespace }) };
 }
 
 function shellCall(command: string, offered: readonly OfferedTool[]): ToolCall | undefined {

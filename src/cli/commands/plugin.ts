@@ -1,0 +1,102 @@
+/** `ralph plugin`: the in-session loop in a host: install, remove, look. */
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { capture } from '../../platform/capture.ts';
+import type { HostPlugin, Place } from '../../plugins/host-plugin.ts';
+import { described, HOST_PLUGINS, perform, placeOf, rootAbove, stepsTo } from '../../plugins/install.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
+
+const ACTIONS = ['install', 'remove', 'path', 'check'] as const;
+const HOSTS = Object.keys(HOST_PLUGINS);
+
+export const plugin: CliCommand = {
+  declare(command) {
+    command
+      .argument('<action>', ACTIONS.join(', '))
+      .argument('<host>', HOSTS.join(', '))
+      .option('--dry-run', 'show what would change, and change nothing')
+      .addHelpText('after', EXAMPLES);
+  },
+  async run(call) {
+    const [action = '', name = ''] = call.args;
+    const known = ACTIONS.find(each => each === action);
+    const host = Object.entries(HOST_PLUGINS).find(([each]) => each === name)?.[1];
+    const root = rootAbove(realpathSync(process.argv[1] ?? '.'));
+    if (!known || !host || root === undefined) throw new Problems(problems(action, name, root));
+    const place = placeOf(root, call.env.HOME || homedir(), call.env);
+    if (known === 'path') {
+      call.output.answer(`${join(root, 'plugins', host.folder)}\n`);
+      return 0;
+    }
+    return known === 'check' ? check(call, host, place) : change(call, known, host, place);
+  },
+};
+
+const EXAMPLES = `
+Examples:
+  ralph plugin install codex --dry-run
+  ralph plugin install codex
+  ralph plugin check codex
+  ralph plugin remove codex
+`;
+
+function problems(action: string, host: string, root: string | undefined) {
+  return [
+    ...(ACTIONS.some(each => each === action)
+      ? []
+      : [{ where: action, what: 'there is no such action', mend: ACTIONS.join(', ') }]),
+    ...(HOSTS.includes(host)
+      ? []
+      : [{ where: host, what: 'Ralph has no in-session loop for this host', mend: HOSTS.join(', ') }]),
+    ...(root === undefined
+      ? [{ where: 'ralph plugin', what: "Ralph's own plugins folder is not here" }]
+      : []),
+  ];
+}
+
+async function change(
+  { options, output }: Call,
+  action: 'install' | 'remove',
+  host: HostPlugin,
+  place: Place,
+): Promise<0 | 1> {
+  const steps = stepsTo(action, host, place);
+  if (steps.length === 0) {
+    const state = action === 'install' ? 'is installed already' : 'is not installed';
+    output.answer(`Ralph's plugin ${state} in ${host.title}. Nothing to do.\n`);
+    return 0;
+  }
+  output.answer(`${options.dryRun ? 'This would change' : 'This changes'}:\n`);
+  for (const step of steps) output.answer(`  ${described(step)}\n`);
+  if (options.dryRun) return 0;
+  for (const step of steps) {
+    const wrong = await perform(step, place);
+    if (wrong !== undefined) {
+      output.error(`${described(step).replace(/ +/, ' ')} failed:\n${wrong}\n`);
+      return 1;
+    }
+  }
+  output.answer(`Ralph's plugin is ${action === 'install' ? 'in' : 'out of'} ${host.title} now.\n`);
+  if (action === 'install') for (const { text } of host.cautions(place)) output.answer(`${text}\n`);
+  return 0;
+}
+
+/** 0 when a loop would run. */
+async function check({ cwd, env, output }: Call, host: HostPlugin, place: Place): Promise<0 | 1> {
+  const asked = await capture([host.command, '--version'], { cwd, env, timeout: 30_000 });
+  const isThere = asked.code === 0;
+  const version = host.installed(place);
+  const cautions = version === undefined ? [] : host.cautions(place);
+  const found = isThere
+    ? `${host.command}: ${asked.stdout.trim().split('\n')[0]}`
+    : `${host.command} cannot be started`;
+  output.answer(`${isThere ? '✓' : '✗'} ${found}\n`);
+  output.answer(
+    version === undefined
+      ? `✗ Ralph's plugin is not installed in ${host.title}: ralph plugin install ${host.command}\n`
+      : `✓ Ralph's plugin ${version} is installed in ${host.title}\n`,
+  );
+  for (const { text, stops } of cautions) output.answer(`${stops ? '✗' : '·'} ${text}\n`);
+  return isThere && version !== undefined && !cautions.some(each => each.stops) ? 0 : 1;
+}

@@ -1,0 +1,84 @@
+/** `ralph plugin`: what has to change, and changing it. */
+import { readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { capture } from '../platform/capture.ts';
+import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
+import { gemini, opencode } from './copied-hosts.ts';
+import type { HostName, HostPlugin, Place, Step } from './host-plugin.ts';
+import { claude, codex, copilot, manifest, qwen } from './marketplace-hosts.ts';
+
+export const HOST_PLUGINS: Readonly<Record<HostName, HostPlugin>> = {
+  claude,
+  codex,
+  copilot,
+  qwen,
+  gemini,
+  opencode,
+};
+
+export function placeOf(root: string, home: string, env: Place['env']): Place {
+  return {
+    root,
+    home,
+    env,
+    read: readIfThere,
+    files: folder => filesIn(join(root, 'plugins', folder)),
+  };
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+}
+
+/** The folder that holds this program and its plugins. */
+export function rootAbove(program: string): string | undefined {
+  for (let folder = dirname(program); ; folder = dirname(folder)) {
+    if (readIfThere(join(folder, '.claude-plugin/marketplace.json')) !== undefined) return folder;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** Empty when there is nothing to do. Another version is taken out first. */
+export function stepsTo(action: 'install' | 'remove', host: HostPlugin, place: Place): readonly Step[] {
+  const there = host.installed(place);
+  if (action === 'remove') return there === undefined ? [] : host.remove(place);
+  if (there === undefined) return host.install(place);
+  if (there === manifest(place).version) return host.install(place).filter(step => step.kind === 'write');
+  return [...host.remove(place), ...host.install(place)];
+}
+
+export function described(step: Step): string {
+  switch (step.kind) {
+    case 'run':
+      return `run     ${step.argv.map(word => (/^[\w@:./=-]+$/.test(word) ? word : JSON.stringify(word))).join(' ')}`;
+    case 'write':
+      return `write   ${step.path}`;
+    case 'remove':
+      return `remove  ${step.path}`;
+    default:
+      return step satisfies never;
+  }
+}
+
+const PATIENCE = 120_000;
+
+/** What went wrong, or undefined. */
+export async function perform(step: Step, { home, env }: Place): Promise<string | undefined> {
+  try {
+    if (step.kind === 'run') {
+      const { code, output } = await capture(step.argv, { cwd: home, env, timeout: PATIENCE });
+      return code === 0 ? undefined : output.trim() || `exit code ${code}`;
+    }
+    if (step.kind === 'remove') rmSync(step.path, { recursive: true, force: true });
+    else {
+      ensureFolder(dirname(step.path));
+      writeAtomic(step.path, step.content, 0o644);
+    }
+    return undefined;
+  } catch (error) {
+    return errorWords(error);
+  }
+}

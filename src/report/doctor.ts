@@ -1,0 +1,37 @@
+/** `ralph doctor`: what was found here, a line each, and what to do about it. */
+import { phrase } from './phrases.ts';
+import { hanging, type Mark, type Style, sign } from './style.ts';
+
+/** `fact`: neither good nor bad. `problem`: no loop can run before it is mended. */
+export type Level = 'ok' | 'fact' | 'warning' | 'problem';
+
+export interface Finding {
+  readonly topic: string;
+  readonly level: Level;
+  readonly what: string;
+  readonly mend?: string;
+}
+
+const MARKS: Record<Level, Mark> = { ok: 'ok', fact: 'note', warning: 'warning', problem: 'error' };
+
+export function doctorLines(findings: readonly Finding[], style: Style): readonly string[] {
+  const lines = findings.flatMap(({ topic, level, what, mend }) =>
+    hanging(
+      style,
+      sign(style, MARKS[level]),
+      `${topic}: ${phrase(what)}${mend ? ` → ${phrase(mend)}` : ''}`,
+      level === 'fact' ? 'dim' : undefined,
+    ),
+  );
+  return [...lines, '', verdict(findings)];
+}
+
+export function canRun(findings: readonly Finding[]): boolean {
+  return findings.every(({ level }) => level !== 'problem');
+}
+
+function verdict(findings: readonly Finding[]): string {
+  const count = findings.filter(({ level }) => level === 'problem').length;
+  if (count === 0) return 'A loop can run here.';
+  return `No loop can run here before ${count === 1 ? 'this is' : `these ${count} are`} mended.`;
+}

@@ -1,0 +1,83 @@
+/** `ralph plugin` with the real hosts, each in a fresh home; and Claude Code's own opinion of the plugin. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type HostName, hostCommand } from '../rig/hosts/host.ts';
+import { runHost } from '../rig/hosts/run.ts';
+import { hostSession } from '../rig/hosts/session.ts';
+import { DONE, loopIn, ralphIn, work } from './in-session.ts';
+
+const PLUGIN = join(import.meta.dirname, '../../plugins/claude');
+
+async function fresh(name: HostName) {
+  const session = await hostSession(name, { steps: [] });
+  onTestFinished(() => session.close());
+  const plugin = (...args: readonly string[]) => ralphIn(session, ['plugin', ...args]);
+  return { session, plugin };
+}
+
+/** Files in a home that hold Ralph's plugin, or switch it on. Claude Code clears its cache later, Copilot keeps a "false". */
+function traces(home: string): readonly string[] {
+  return readdirSync(home, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+    .filter(
+      path => !/\.claude\/plugins\/cache|\.claude\.json|projects\.json|\blogs?\b|backup|history/.test(path),
+    )
+    .filter(path => /ralph/.test(path.slice(home.length)) || isSwitch(readFileSync(path, 'utf8')));
+}
+
+function isSwitch(content: string): boolean {
+  return /ralph@ralph|:ralph"/.test(content.replaceAll('"ralph@ralph": false', ''));
+}
+
+describe.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'] as const)(
+  'ralph plugin in %s',
+  name => {
+    test('shows, installs once, checks, removes without a trace', async () => {
+      const { session, plugin } = await fresh(name);
+      const { home } = session.place;
+      expect(await plugin('check', name)).toMatchObject({ code: 1 });
+      const dry = await plugin('install', name, '--dry-run');
+      expect([dry.code, traces(home)]).toEqual([0, []]);
+      const installed = await plugin('install', name);
+      expect(installed.code).toBe(0);
+      // What was shown is what was done.
+      expect(installed.output).toContain(dry.output.split('\n').slice(1).join('\n'));
+      expect(traces(home)).not.toEqual([]);
+      expect((await plugin('install', name)).output).toContain('installed already');
+      expect((await plugin('check', name)).output).toContain('0.1.0 is installed');
+      expect(await plugin('remove', name)).toMatchObject({ code: 0 });
+      expect(traces(home)).toEqual([]);
+      expect((await plugin('remove', name)).output).toContain('Nothing to do');
+    });
+  },
+);
+
+test('a host that Ralph does not know is refused with the ones that it knows', async () => {
+  const { plugin } = await fresh('claude');
+  const { code, output } = await plugin('install', 'emacs');
+  expect(code).toBe(2);
+  expect(output).toContain('claude, codex, copilot, qwen, gemini, opencode');
+});
+
+test('`claude plugin validate --strict` finds nothing wrong', async () => {
+  const { session } = await fresh('claude');
+  const { code, stdout } = await runHost([hostCommand('claude'), 'plugin', 'validate', PLUGIN, '--strict'], {
+    place: session.place,
+    env: session.env,
+    stdin: '',
+  });
+  expect(stdout).toContain('Validation passed');
+  expect(code).toBe(0);
+});
+
+test('installed from the marketplace in a fresh home, Claude Code loops, and counts each tool once', async () => {
+  const { turns, left, session } = await loopIn(
+    'claude',
+    '/ralph:ralph-loop Do it --completion-promise DONE --min-tool-calls 2',
+    [work, { text: DONE }, work, { text: DONE }],
+  );
+  expect([turns, left]).toEqual([4, false]);
+  expect(existsSync(join(session.place.repo, 'work.txt'))).toBe(true);
+});

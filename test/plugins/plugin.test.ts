@@ -1,0 +1,64 @@
+/** `ralph plugin` without a host: what it would do, and what it does when the host is not there. */
+import { chmodSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ralph } from '../rig/ralph.ts';
+import { folder, type Repo } from '../rig/repo.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+function plugin(home: Repo, args: readonly string[], path: readonly string[] = []) {
+  return ralph(['plugin', ...args], { cwd: home.dir, env: { HOME: home.dir }, path });
+}
+
+test('path prints the folder of the plugin', async () => {
+  const { stdout } = await plugin(folder(), ['path', 'codex']);
+  expect(stdout).toBe(`${join(ROOT, 'plugins/claude')}\n`);
+});
+
+test('an action or a host that there is not are both told at once', async () => {
+  const { code, stderr } = await plugin(folder(), ['instal', 'emacs']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('install, remove, path, check');
+  expect(stderr).toContain('claude, codex, copilot, qwen, gemini, opencode');
+});
+
+test('a host that cannot be started is told, and nothing is left half done', async () => {
+  const home = folder();
+  const { code, stderr } = await plugin(home, ['install', 'codex']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('codex: cannot be started');
+  expect(existsSync(home.path('.codex'))).toBe(false);
+});
+
+test("the host's own sentence is shown when its command fails, and no further step is tried", async () => {
+  const home = folder();
+  home.write(
+    'bin/codex',
+    '#!/bin/sh\necho "$*" >> "$HOME/calls"; echo "a marketplace of that name is there"; exit 3\n',
+  );
+  chmodSync(home.path('bin/codex'), 0o755);
+  const { code, stderr } = await plugin(home, ['install', 'codex'], [home.path('bin')]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('a marketplace of that name is there');
+  expect(home.read('calls')).toBe(`plugin marketplace add ${ROOT}\n`);
+});
+
+test('an older copy in Gemini CLI is replaced, a damaged file mended, and only its own folder is touched', async () => {
+  const home = folder();
+  home.write('.gemini/settings.json', '{ "mine" : 1 }');
+  home.write('.gemini/extensions/other/gemini-extension.json', '{}');
+  home.write('.gemini/extensions/ralph/gemini-extension.json', '{"name":"ralph","version":"0.0.1"}');
+  home.write('.gemini/extensions/ralph/old.txt', 'old');
+  expect((await plugin(home, ['install', 'gemini'])).stdout).toContain('remove ');
+  expect(existsSync(home.path('.gemini/extensions/ralph/old.txt'))).toBe(false);
+  home.write('.gemini/extensions/ralph/bin/gate.sh', 'damaged');
+  const mended = await plugin(home, ['install', 'gemini']);
+  expect(mended.stdout.match(/^ {2}\w+ .*$/gm)).toEqual([
+    `  write   ${home.path('.gemini/extensions/ralph/bin/gate.sh')}`,
+  ]);
+  expect((await plugin(home, ['remove', 'gemini'])).code).toBe(0);
+  expect(existsSync(home.path('.gemini/extensions/ralph'))).toBe(false);
+  expect(home.read('.gemini/settings.json')).toBe('{ "mine" : 1 }');
+  expect(home.read('.gemini/extensions/other/gemini-extension.json')).toBe('{}');
+});

@@ -1,0 +1,147 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { TESTED } from '../../src/agents/tested.ts';
+import { examine } from '../../src/cli/commands/doctor.ts';
+import type { Finding } from '../../src/report/doctor.ts';
+import { ralph } from '../rig/ralph.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
+
+/** A PATH that holds git and these programs, a shell script each, and nothing else. */
+function pathWith(programs: Readonly<Record<string, string>>): string {
+  const bin = mkdtempSync(join(tmpdir(), 'ralph-bin-'));
+  onTestFinished(() => rmSync(bin, { recursive: true, force: true }));
+  const git = (process.env.PATH ?? '').split(delimiter).map(each => join(each, 'git'));
+  symlinkSync(git.find(path => existsSync(path)) ?? '', join(bin, 'git'));
+  for (const [name, script] of Object.entries(programs)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  return bin;
+}
+
+const says = (version: string | undefined) => `[ "$1" = --version ] && echo "the agent ${version}"`;
+
+async function doctor(project: Repo, programs: Readonly<Record<string, string>>, env = {}) {
+  const { code, stdout } = await ralph(['doctor', '--json'], {
+    cwd: project.dir,
+    env: { PATH: pathWith(programs), ...env },
+  });
+  const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: readonly Finding[] };
+  return { code, ok, of: (topic: string) => findings.filter(each => each.topic === topic) };
+}
+
+test('versions are compared with the tested ones, number by number', async () => {
+  const { code, ok, of } = await doctor(repo(), {
+    claude: says(TESTED.claude),
+    codex: says('0.9.9'),
+    gemini: says('100.0.0'),
+    qwen: 'echo no number',
+    copilot: 'echo "cannot find its parts" >&2; exit 1',
+  });
+  expect({ code, ok }).toEqual({ code: 0, ok: true });
+  expect([of('claude'), of('codex'), of('gemini'), of('qwen'), of('copilot'), of('amp')].flat()).toEqual([
+    { topic: 'claude', level: 'ok', what: `${TESTED.claude}, as tested` },
+    {
+      topic: 'codex',
+      level: 'warning',
+      what: `0.9.9 is older than the tested ${TESTED.codex}`,
+      mend: 'npm install -g @openai/codex',
+    },
+    { topic: 'gemini', level: 'ok', what: `100.0.0, newer than the tested ${TESTED.gemini}` },
+    { topic: 'qwen', level: 'warning', what: `it does not tell its version; ${TESTED.qwen} is tested` },
+    {
+      topic: 'copilot',
+      level: 'warning',
+      what: 'installed, but it does not start: cannot find its parts',
+      mend: 'install it anew: npm install -g @github/copilot',
+    },
+    { topic: 'amp', level: 'fact', what: 'not installed', mend: 'npm install -g @ampcode/cli' },
+  ]);
+});
+
+test('an agent that never answers is ended and told of', async () => {
+  const hangs = `exec '${process.execPath}' -e 'setInterval(() => {}, 1e6)'`;
+  const env = { PATH: pathWith({ claude: hangs, codex: hangs }) };
+  const findings = await examine({ cwd: folder().dir, env, probeTime: 100 });
+  const told = findings.filter(({ topic }) => topic === 'claude' || topic === 'codex');
+  const what = 'installed, but it does not start: it did not tell its version in time';
+  // The first one is the agent that a loop would take.
+  expect(told.map(finding => [finding.level, finding.what])).toEqual([
+    ['problem', what],
+    ['warning', what],
+  ]);
+});
+
+describe('exit code 2 when something must be mended', () => {
+  test('no agent at all', async () => {
+    const { code, ok, of } = await doctor(repo(), {});
+    expect({ code, ok }).toEqual({ code: 2, ok: false });
+    expect(of('agent')).toMatchObject([{ level: 'problem', mend: expect.stringContaining('install one') }]);
+  });
+
+  test('the agent of the settings is not there, though another one is', async () => {
+    const project = repo();
+    project.settings({ agent: 'my-agent' });
+    const { code, of } = await doctor(project, { claude: says(TESTED.claude) });
+    expect([code, of('agent')]).toMatchObject([
+      2,
+      [{ level: 'problem', what: 'agent my-agent: there is no such command' }],
+    ]);
+  });
+
+  test('every problem of the settings is told', async () => {
+    const project = repo();
+    project.settings({ maximumIterations: 0, agnet: 'claude' });
+    const { code, of } = await doctor(project, { claude: says(TESTED.claude) });
+    expect([code, of('settings').map(({ level }) => level)]).toEqual([2, ['problem', 'problem']]);
+  });
+
+  test('.ralph is not a folder', async () => {
+    const project = repo({ '.ralph': 'a file' });
+    const { code, of } = await doctor(project, { claude: says(TESTED.claude) });
+    expect([code, of('folder')]).toMatchObject([2, [{ level: 'problem', mend: 'move it away' }]]);
+  });
+});
+
+test.runIf(process.getuid?.() === 0)('Claude Code as root needs to be told that it is confined', async () => {
+  const programs = { claude: says(TESTED.claude) };
+  const project = repo();
+  const level = async (env = {}) => {
+    const { code, of } = await doctor(project, programs, env);
+    return [code, of('claude as root')[0]?.level];
+  };
+  expect(await level()).toEqual([0, 'warning']);
+  expect(await level({ IS_SANDBOX: '1' })).toEqual([0, 'ok']);
+  project.settings({ permissions: 'skip' });
+  expect(await level()).toEqual([2, 'problem']);
+});
+
+test('the cap on stop hooks is told as it is set', async () => {
+  const programs = { claude: says(TESTED.claude) };
+  const said = async (env = {}) => (await doctor(repo(), programs, env)).of('claude stop hook')[0]?.what;
+  expect(await said()).toContain('may block 8 times in a row');
+  expect(await said({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '50' })).toContain('may block 50 times in a row');
+  expect(await said({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' })).toBe('may block as often as it likes');
+});
+
+test('a folder outside of git, and git without a name, are warnings', async () => {
+  const nameless = { GIT_AUTHOR_NAME: '', GIT_AUTHOR_EMAIL: '', EMAIL: '' };
+  const { code, of } = await doctor(folder(), { claude: says(TESTED.claude) }, nameless);
+  expect([code, of('repository')[0]?.level, of('git identity')[0]?.level]).toEqual([0, 'warning', 'warning']);
+});
+
+test('people get a line each, and nothing is written', async () => {
+  const project = repo();
+  const { stdout } = await ralph(['doctor', '--no-emoji'], {
+    cwd: project.dir,
+    env: { PATH: pathWith({ codex: says(TESTED.codex), socat: '' }) },
+  });
+  expect(stdout).toContain(`[OK] agent: codex, because it is the first one installed here\n`);
+  expect(stdout).toContain(`[OK] codex: ${TESTED.codex}, as tested\n`);
+  expect(stdout).toContain('- gemini: not installed → npm install -g @google/gemini-cli\n');
+  expect(stdout).toContain('- for a sandbox: bwrap no, socat yes, rg no, docker no, podman no\n');
+  expect(stdout).toMatch(/\nA loop can run here\.\n$/);
+  expect(existsSync(project.path('.ralph'))).toBe(false);
+});
