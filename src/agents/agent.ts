@@ -42,6 +42,8 @@ export interface AgentAdapter {
   readonly endsWithResult: boolean;
   /** It exits before a pipe has taken its last words: it writes into a file instead. True of agents written for Node. */
   readonly needsFile: boolean;
+  /** Run by root it refuses to skip its permissions, unless one of these variables is set. */
+  readonly rootNeeds?: readonly string[];
   /** The signal that this agent answers best. */
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
 

@@ -14,6 +14,7 @@ export const claude: AgentAdapter = {
   reports: { cost: true, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: false,
+  rootNeeds: ['IS_SANDBOX', 'CLAUDE_CODE_BUBBLEWRAP'],
   stopSignal: 'SIGINT', // it then still tells what it has cost; after SIGTERM it says nothing
   invocation,
   read,

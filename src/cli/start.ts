@@ -28,11 +28,12 @@ export async function startLoop(
   workplace = call.cwd,
 ): Promise<ExitCode> {
   const { env, output } = call;
-  const notices = commonNotices(
-    project,
-    settings.permissions,
-    settings.agent === undefined ? agent : undefined,
-  );
+  const found = settings.agent === undefined ? [`Agent: ${agent.name}, because ${agent.why}.`] : [];
+  const notices = [
+    ...found,
+    ...(settings.permissions === 'skip' ? skipNotices(agent, env) : []),
+    ...otherRuns(project),
+  ];
   const events = openEvents(call);
   const { file, paths } = createRun(project, {
     command,
@@ -86,20 +87,24 @@ export async function startLoop(
 }
 
 /** What a user would want to know before he leaves it alone. */
-function commonNotices(
-  project: ProjectPaths,
-  permissions: string,
-  found: SetUp['agent'] | undefined,
-): readonly string[] {
-  const others = listRuns(project).filter(id => {
-    const file = readRunFile(runPaths(project.runs, id));
-    return file !== undefined && isRunning(file);
-  });
+function skipNotices({ adapter }: SetUp['agent'], env: Call['env']): readonly string[] {
+  const { rootNeeds = [], name } = adapter;
+  const isRefused =
+    process.getuid?.() === 0 && rootNeeds.length > 0 && !rootNeeds.some(variable => env[variable]);
   return [
-    ...(found ? [`Agent: ${found.name}, because ${found.why}.`] : []),
-    ...(permissions === 'skip'
-      ? ['The agent may do everything without asking, and there is no sandbox around it.']
+    'The agent may do everything without asking, and there is no sandbox around it.',
+    ...(isRefused
+      ? [
+          `As root, ${name} refuses to skip its permissions: run as another user, set ${rootNeeds[0]}=1 if this machine is a sandbox, or give --permissions host.`,
+        ]
       : []),
-    ...others.map(id => `Another run is working in this folder: ${id}.`),
   ];
+}
+
+function otherRuns(project: ProjectPaths): readonly string[] {
+  const running = listRuns(project).filter(id => {
+    const file = readRunFile(runPaths(project.runs, id));
+    return file !== undefined && file.command !== 'session' && isRunning(file);
+  });
+  return running.map(id => `Another run is working in this folder: ${id}.`);
 }

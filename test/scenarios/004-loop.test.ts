@@ -641,3 +641,12 @@ test('the GitHub action runs the loop with its inputs as data and hands on the r
   expect(project.read('summary.md')).toContain('`test -e a`');
   expect(() => project.read('pwned')).toThrow();
 });
+
+test('skipping permissions is said loudly, and that Claude Code refuses it to root', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
+  const { stderr } = await loop(project, agent.bin, 'x', '--check', 'true');
+  const said = stderr.replace(/\s+/g, ' ');
+  expect(said).toContain('The agent may do everything without asking, and there is no sandbox around it.');
+  expect(said.includes('set IS_SANDBOX=1 if this machine is a sandbox')).toBe(process.getuid?.() === 0);
+});

@@ -6,7 +6,7 @@ import type { CliCommand } from '../command.ts';
 export const hook: CliCommand = {
   declare(command) {
     command
-      .argument('<host>', 'claude')
+      .argument('<host>', 'claude, codex, copilot, qwen, gemini, opencode or auto')
       .argument('<event>', "the host's own name of the event")
       .addHelpText('after', '\nExamples:\n  ralph hook claude Stop < input.json\n');
   },

@@ -9,7 +9,10 @@ export const session: CliCommand = {
     command
       .argument('<action>', 'start, status or cancel')
       .argument('[arguments...]', 'with start: the task and its flags, as in the slash command')
-      .option('--session <id>', 'the session; without it the only one that has a loop')
+      .option(
+        '--session <id>',
+        'the session; without it the only one that has a loop; with start also next: the one that sends the next prompt',
+      )
       .passThroughOptions(false)
       .allowUnknownOption()
       .addHelpText('after', EXAMPLES);
@@ -27,7 +30,7 @@ const EXAMPLES = `
 Examples:
   ralph session status
   ralph session cancel
-  ralph session start --session SESSION-ID Make the tests pass --completion-promise DONE --check "npm test"
+  ralph session start --session next Make the tests pass --completion-promise DONE --check "npm test"
 
 The loop itself runs in the session's own stop hook: the ralph plugin must be installed in the host.
 `;
@@ -76,7 +79,7 @@ function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
       {
         where: '--session',
         what: 'which session should loop?',
-        mend: 'its id is in the host, or in `ralph session status`',
+        mend: 'its id, or --session next for the one that sends the next prompt',
       },
     ]);
   }
