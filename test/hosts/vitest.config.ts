@@ -5,8 +5,8 @@ export default defineConfig({
   root: `${import.meta.dirname}/../..`,
   test: {
     include: [process.env.RALPH_RECORD ? 'test/hosts/record.ts' : 'test/hosts/**/*.test.ts'],
-    // Five turns of the slowest agent on a busy machine; nothing here waits by the clock.
-    testTimeout: 90_000,
+    // Four turns of the slowest agent on a busy machine; nothing here waits by the clock.
+    testTimeout: 240_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
     maxConcurrency: 2,

@@ -1,4 +1,4 @@
-/** One run of five iterations: an answer, a command, files and a failure, thinking, and the end with its commit. */
+/** One run of three iterations: an answer; commands, files, a failure and thinking; the end and its commit. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const IN_THINKING = '<response>doNe</response>';
 /** In dollars for a million tokens. */
 const PRICES = { '*': { input: 1, output: 2 } };
 
-/** The guardrail stays red until the last iteration, so that a false claim shows in its own iteration and ends nothing. */
+/** The guardrail stays red until the last iteration, so that a false claim would end nothing before its time. */
 const SETTINGS = {
   prices: PRICES,
   guardrails: [{ command: 'test -e finished' }],
@@ -36,12 +36,8 @@ function script({ repo }: Place): Script {
         text: 'I run a command.',
         tools: [{ do: 'shell', command: `echo '${IN_RESULT}' > ran.txt && cat ran.txt` }],
       },
-      { text: 'The command has run.' },
-
       { tools: [{ do: 'write', path: file, content: `one \`x\`\n$HOME "two"\n${IN_FILE}\n` }] },
       { text: 'I print it and fail.', tools: [{ do: 'shell', command: 'cat wrote.txt; exit 3' }] },
-      { text: 'That failed.' },
-
       { reasoning: `Now I could say ${IN_THINKING}.`, text: 'I have thought.' },
 
       { tools: [{ do: 'shell', command: 'touch finished' }] },
@@ -52,7 +48,7 @@ function script({ repo }: Place): Script {
   };
 }
 /** The steps that begin an iteration. */
-const FIRST_STEPS = [0, 1, 3, 6, 7];
+const FIRST_STEPS = [0, 1, 5];
 
 interface Work extends LoopEnd {
   readonly session: HostSession;
@@ -64,30 +60,28 @@ export function workCases(rig: Rig): () => Promise<number> {
   const work = () => {
     running ??= (async () => {
       const session = await rig.open(script);
-      return { session, ...(await runLoop(session, { settings: SETTINGS, args: ['-m', '5'] })) };
+      return { session, ...(await runLoop(session, { settings: SETTINGS, args: ['-m', '3'] })) };
     })();
     return running;
   };
+  /** The tag came in the agent's stream, and is in none of what counts as its own words. */
   const tagCase =
     (iteration: number, tag: string, where = 'shown') =>
     async () => {
-      const { result, raw } = await work();
-      expect(result.iterations[iteration - 1]?.completionTagFound).toBe(false);
+      const { ledger, raw } = await work();
+      expect(ownWords(ledger, iteration)).not.toContain(tag);
       return raw[iteration - 1]?.includes(tag) ? 'never done' : `not ${where}`;
     };
 
   rig.sees('plain', async () => {
-    const { ledger } = await work();
-    const said = agentEvents(ofIteration(ledger, 1)).flatMap(event =>
-      event.kind === 'text' ? [event.text] : [],
-    );
-    return said.join('').trim() === ANSWER ? 'yes' : `said ${JSON.stringify(said)}`;
+    const said = ownWords((await work()).ledger, 1);
+    return said.trim() === ANSWER ? 'yes' : `said ${JSON.stringify(said)}`;
   });
   rig.sees('tools', async () => filesWereMade(await work()));
   rig.sees('toolCalls', async () =>
     counted(
       (await work()).result.iterations.map(each => each.toolCalls),
-      [0, 1, 2, 0, 1],
+      [0, 3, 1],
     ),
   );
   rig.sees('toolErrors', async () =>
@@ -95,26 +89,27 @@ export function workCases(rig: Rig): () => Promise<number> {
       (await work()).ledger.flatMap(event =>
         event.type === 'agent-ended' && event.purpose === 'work' ? [event.toolErrors] : [],
       ),
-      [0, 0, 1, 0, 0],
+      [0, 1, 0],
     ),
   );
   rig.sees('fresh', async () => startedAfresh(await work()));
   rig.sees('done', async () => {
     const { code, result, session } = await work();
     expect(session.server.problems).toEqual([]);
-    expect([code, result.stopReason, result.iterations.length]).toEqual([0, 'promise_accepted', 5]);
-    return result.iterations[4]?.completionTagFound ? 'yes' : 'no';
+    expect([code, result.stopReason]).toEqual([0, 'promise_accepted']);
+    const found = result.iterations.map(each => each.completionTagFound);
+    return found.join() === 'false,false,true' ? 'yes' : `found: ${found.join(', ')}`;
   });
   rig.sees('tagInToolResult', tagCase(2, IN_RESULT));
-  rig.sees('tagInFile', tagCase(3, IN_FILE));
+  rig.sees('tagInFile', tagCase(2, IN_FILE));
   rig.sees('tagInPrompt', tagCase(1, 'say <response>DONE</response>', 'echoed'));
-  rig.sees('tagInThinking', tagCase(4, IN_THINKING));
+  rig.sees('tagInThinking', tagCase(2, IN_THINKING));
   rig.sees('tokens', async () => {
     const tokens = (await work()).result.iterations.map(each => each.tokens);
     if (tokens.every(each => each === null)) return 'not told';
-    expect([tokens[0], tokens[2]]).toEqual([
+    expect([tokens[0], tokens[1]]).toEqual([
       { input: 1234, output: 56, cacheRead: 1000, cacheWrite: 0 },
-      { input: 3000, output: 60, cacheRead: 0, cacheWrite: 0 },
+      { input: 4000, output: 80, cacheRead: 0, cacheWrite: 0 },
     ]);
     return 'told';
   });
@@ -127,10 +122,11 @@ export function workCases(rig: Rig): () => Promise<number> {
   return async () => (await work()).result.iterations[0]?.duration ?? 0;
 }
 
-function ofIteration(ledger: readonly RunEvent[], wanted: number): readonly RunEvent[] {
-  const from = ledger.findIndex(event => event.type === 'iteration-started' && event.iteration === wanted);
-  const to = ledger.findIndex(event => event.type === 'iteration-ended' && event.iteration === wanted);
-  return ledger.slice(from, to);
+function ownWords(ledger: readonly RunEvent[], iteration: number): string {
+  const from = ledger.findIndex(event => event.type === 'iteration-started' && event.iteration === iteration);
+  const to = ledger.findIndex(event => event.type === 'iteration-ended' && event.iteration === iteration);
+  const events = agentEvents(ledger.slice(from, to));
+  return events.map(event => (event.kind === 'text' ? event.text : '')).join('');
 }
 
 function filesWereMade({ session }: Work): string {
@@ -156,7 +152,7 @@ function startedAfresh({ session }: Work): string {
   const told = first.map(request =>
     request?.userTexts.some(text => text.includes('Guardrail "test -e finished" failed with exit code 1.')),
   );
-  expect(told).toEqual([false, true, true, true, true]);
+  expect(told).toEqual([false, true, true]);
   return 'yes';
 }
 
