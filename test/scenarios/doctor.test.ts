@@ -118,6 +118,15 @@ test.runIf(process.getuid?.() === 0)('Claude Code as root needs to be told that 
   expect(await level()).toEqual([2, 'problem']);
 });
 
+test('the loop inside a session is told for each host that is here, with how to get it', async () => {
+  const { of } = await doctor(repo(), { codex: says('0.166.0'), qwen: says('0.24.4') });
+  expect([of('loop in codex'), of('loop in qwen'), of('loop in claude')]).toMatchObject([
+    [{ level: 'fact', what: 'the plugin is not installed', mend: 'ralph plugin install codex' }],
+    [{ level: 'fact', what: 'the plugin is not installed', mend: 'ralph plugin install qwen' }],
+    [],
+  ]);
+});
+
 test('the cap on stop hooks is told as it is set', async () => {
   const programs = { claude: says(TESTED.claude) };
   const said = async (env = {}) => (await doctor(repo(), programs, env)).of('claude stop hook')[0]?.what;

@@ -1,5 +1,6 @@
 /** `ralph doctor`: which agents, git and sandboxes can be used here, and how to mend what cannot. Changes nothing. */
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import type { AgentAdapter } from '../../agents/agent.ts';
 import { ADAPTERS } from '../../agents/registry.ts';
 import { compareVersions, TESTED, versionIn } from '../../agents/tested.ts';
@@ -8,6 +9,7 @@ import { isProblem } from '../../domain/problem.ts';
 import { type ChosenAgent, chooseAgent, isExecutable } from '../../loop/choose-agent.ts';
 import { capture } from '../../platform/capture.ts';
 import { errorWords } from '../../platform/files.ts';
+import { HOST_PLUGINS, placeOf, rootAbove } from '../../plugins/install.ts';
 import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import type { Call, CliCommand } from '../command.ts';
@@ -48,6 +50,7 @@ export async function examine(world: World): Promise<readonly Finding[]> {
     ...(chosen ? [chosenFinding(chosen)] : []),
     ...seen,
     ...claudeFindings(chosen, settings.permissions, world),
+    ...sessionFindings(world),
     ...git,
     sandboxFinding(world),
   ];
@@ -169,6 +172,29 @@ function rootFindings(chosen: Chosen, permissions: string, { env }: World): read
 
 function isClaude(chosen: Chosen): chosen is ChosenAgent {
   return chosen !== undefined && !isProblem(chosen) && chosen.adapter.name === 'claude';
+}
+
+/** The loop inside a session, in each host that is here: whether it is in, and what that host cannot do. */
+function sessionFindings(world: World): readonly Finding[] {
+  const root = rootAbove(realpathSync(process.argv[1] ?? '.'));
+  if (root === undefined) return [];
+  const place = placeOf(root, world.env.HOME || homedir(), world.env);
+  const here = Object.entries(HOST_PLUGINS).filter(([, { command }]) => isExecutable(command, world));
+  return here.map(([name, host]): Finding => {
+    const version = host.installed(place);
+    const topic = `loop in ${name}`;
+    if (version === undefined) {
+      return {
+        topic,
+        level: 'fact',
+        what: 'the plugin is not installed',
+        mend: `ralph plugin install ${name}`,
+      };
+    }
+    const cautions = host.cautions(place);
+    const what = [`the plugin is installed (${version})`, ...cautions.map(({ text }) => text)].join('. ');
+    return { topic, level: cautions.some(({ stops }) => stops) ? 'warning' : 'ok', what };
+  });
 }
 
 async function gitFindings(world: World): Promise<readonly Finding[]> {
