@@ -52,7 +52,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     script: () => ({
       steps: [
         {
-          tools: [{ do: 'shell', command: 'echo to-stdout; echo to-stderr >&2; exit 3' }],
+          tools: [{ do: 'shell', command: 'echo to-stderr >&2; exit 3' }],
           usage: { input: 1000, output: 25 },
         },
         { text: 'The command failed with 3.', usage: { input: 1400, cached: 1200, output: 25 } },

@@ -39,7 +39,7 @@ export const copilot: Host = {
     },
   }),
   unsteady:
-    /^\{"type":"(?:tool\.shell_output|tool\.execution_partial_result|session\.background_tasks_changed)"/,
+    /^\{"type":"(?:tool\.shell_output|tool\.execution_partial_result|session\.background_tasks_changed|subagent\.completed)"/,
   reply: events => string(object(ofType(events, 'assistant.message').at(-1)?.data).content),
   usage(_events, place) {
     const models = Object.values(object(readJson(join(place.home, 'usage.json')).modelMetrics));
