@@ -5,7 +5,6 @@ import type { AgentEvent } from '../../../src/domain/agent-event.ts';
 import type { RunEvent } from '../../../src/domain/event.ts';
 import type { TurnOutcome } from '../../../src/domain/evidence.ts';
 import type { LoopResult } from '../../../src/domain/result.ts';
-import { joinWords } from '../../../src/platform/shell.ts';
 import { type Running, startRalph } from '../ralph.ts';
 import { hostCommand } from './host.ts';
 import type { HostSession } from './session.ts';
@@ -41,7 +40,7 @@ export function startLoop(session: HostSession, options: LoopOptions = {}): Loop
   const { place } = session;
   const folder = join(place.repo, '.ralph');
   mkdirSync(folder);
-  const flags = (options.flags ?? session.flags).map(word => joinWords([word])); // one flag is one word, whatever is in it
+  const { flags = session.flags } = options;
   const agent = { command: hostCommand(session.host.name), flags };
   writeFileSync(join(folder, 'settings.json'), JSON.stringify({ agent, ...options.settings }));
   writeFileSync(join(folder, 'PROMPT.md'), options.prompt ?? PROMPT);
