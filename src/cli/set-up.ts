@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import { flagsOf, settingsFromFlags } from '../config/flags.ts';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
-import { defaultOf, type SettingsCommand } from '../config/settings.ts';
+import type { SettingsCommand } from '../config/setting.ts';
+import { defaultOf } from '../config/settings.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { redactWords } from '../domain/secrets.ts';

@@ -1,6 +1,7 @@
 /** The flags that stand for settings: their values from the command line, checked by the same kinds as the files. */
 import type { Problem } from '../domain/problem.ts';
-import { SETTINGS, type Setting, type SettingsCommand } from './settings.ts';
+import type { Setting, SettingsCommand } from './setting.ts';
+import { SETTINGS } from './settings.ts';
 
 export interface FlagSpec {
   readonly setting: Setting;

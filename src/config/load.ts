@@ -4,7 +4,8 @@ import type { Problem } from '../domain/problem.ts';
 import { errorWords, readIfThere } from '../platform/files.ts';
 import { checkField, isObject } from './kinds.ts';
 import { mergeLayers } from './merge.ts';
-import { defaultSettings, SETTINGS, type SettingsCommand } from './settings.ts';
+import type { SettingsCommand } from './setting.ts';
+import { defaultSettings, SETTINGS } from './settings.ts';
 import type { Settings } from './settings-shape.ts';
 
 export interface SettingsFiles {

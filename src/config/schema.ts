@@ -1,5 +1,6 @@
 /** Two views of the settings table: the JSON schema that editors use, and the reference that people read. */
-import { SETTINGS, type Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
+import { SETTINGS } from './settings.ts';
 
 export function settingsSchema(): Readonly<Record<string, unknown>> {
   return {
@@ -42,7 +43,7 @@ export function settingsReference(): string {
   );
   return `# Settings
 
-Generated from \`src/config/settings.ts\`; \`npm run generate\` writes it anew.
+Generated from \`src/config/rows/\`; \`npm run generate\` writes it anew.
 
 \`.ralph/settings.json\` is shared with the project, \`.ralph/settings.local.json\` is yours. The second is laid over the first, and
 flags over both: scalars override, lists replace, objects merge. An unknown key is an error. For completion in an editor:

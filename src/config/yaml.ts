@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { isMap, isNode, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { closest, type Problem } from '../domain/problem.ts';
 import { errorWords } from '../platform/files.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
+import { SETTINGS } from './settings.ts';
 
 export interface YamlLayer {
   readonly layer: Readonly<Record<string, unknown>>;

@@ -1,0 +1,50 @@
+/** Who works, with which model, and what it may do. */
+import { amount, choice, either, list, named, object, text } from '../kinds.ts';
+import { both, type Setting } from '../setting.ts';
+
+const ADAPTER_NAMES = ['claude', 'codex', 'amp', 'opencode', 'gemini', 'copilot', 'qwen', 'generic'];
+
+const price = object({
+  input: { kind: amount({ min: 0 }), required: true, help: 'Dollars for a million input tokens.' },
+  output: { kind: amount({ min: 0 }), required: true, help: 'Dollars for a million output tokens.' },
+  cacheRead: {
+    kind: amount({ min: 0 }),
+    help: 'Dollars for a million tokens read from the cache; else as input.',
+  },
+  cacheWrite: {
+    kind: amount({ min: 0 }),
+    help: 'Dollars for a million tokens written to the cache; else as input.',
+  },
+});
+
+const agent = object({
+  command: { kind: text(), help: 'The executable: a name on the PATH or a path.' },
+  flags: { kind: list(text()), help: 'Its flags. One string with spaces is split as a shell would.' },
+  model: { kind: text(), help: 'The model, given to the agent in its own way.' },
+  adapter: { kind: choice(ADAPTER_NAMES), help: 'Whose stream it speaks, for a wrapper with another name.' },
+  prices: { kind: named(price), help: 'Prices by model, for an agent that reports tokens only.' },
+});
+
+export const AGENTS: readonly Setting[] = [
+  {
+    key: 'agent',
+    kind: either(text(), agent),
+    flag: both('--agent <name>'),
+    help: 'The agent: an adapter, a command, or a name from agents. Default: the first installed of claude, codex, opencode, gemini, amp.',
+  },
+  { key: 'agents', kind: named(agent), default: {}, help: 'Agents by a name of your own.' },
+  { key: 'model', kind: text(), flag: both('--model <model>'), help: 'The model the agent should use.' },
+  {
+    key: 'permissions',
+    kind: choice(['skip', 'host']),
+    defaults: { run: 'host', loop: 'skip' },
+    flag: both('--permissions <skip|host>'),
+    help: 'skip: the agent may do everything without asking. host: as the agent is configured.',
+  },
+  {
+    key: 'prices',
+    kind: named(price),
+    default: {},
+    help: 'Prices by model name (or its beginning, or *), for agents that report tokens only.',
+  },
+];

@@ -1,0 +1,83 @@
+/** What must pass, and what must not be changed. */
+import { FAIL_ACTIONS } from '../../domain/check.ts';
+import { amount, choice, integer, list, object, text, yesNo } from '../kinds.ts';
+import { SECONDS, type Setting } from '../setting.ts';
+
+const guardrail = object({
+  command: { kind: text(), required: true, help: 'The shell command. Exit code 0 passes.' },
+  failAction: { kind: choice(FAIL_ACTIONS), help: 'What a failure does to the next prompt. Default APPEND.' },
+  hint: { kind: text({ empty: true }), help: 'Guidance for the agent when it fails. Never cut.' },
+  timeout: { kind: amount(SECONDS), help: 'Overrides guardrailTimeout.' },
+});
+
+export const CHECKS: readonly Setting[] = [
+  {
+    key: 'guardrails',
+    kind: list(guardrail),
+    default: [],
+    help: 'Checks that run after every agent turn; all must pass before the work counts as done.',
+  },
+  {
+    key: 'guardrailTimeout',
+    kind: amount(SECONDS),
+    default: 1800,
+    flag: { run: '--guardrail-timeout <seconds>' },
+    help: 'End a guardrail that runs longer, with everything it started.',
+  },
+  {
+    key: 'checks',
+    kind: list(text()),
+    default: [],
+    flag: { loop: '--check <cmd>…' },
+    help: 'A command that must pass; give it again for more. Exit code 0 passes.',
+  },
+  {
+    key: 'checkTimeout',
+    kind: amount(SECONDS),
+    default: 120,
+    flag: { loop: '--check-timeout <seconds>' },
+    help: 'End a check that runs longer, with everything it started.',
+  },
+  {
+    key: 'checkParallel',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--check-parallel' },
+    help: 'Run the checks at the same time instead of one after the other.',
+  },
+  {
+    key: 'checkRetries',
+    kind: integer({ min: 0, max: 10 }),
+    default: 0,
+    flag: { loop: '--check-retries <n>' },
+    help: 'Run a failed check again up to so many times; one that then passes counts, and the flake is told.',
+  },
+  {
+    key: 'baseline',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--baseline' },
+    help: 'Run the checks before the first iteration and tell the agent which were red already.',
+  },
+  {
+    key: 'baselineUngated',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--baseline-ungated' },
+    help: 'With --baseline: a check that was red before need not pass.',
+  },
+  {
+    key: 'protect',
+    kind: list(text()),
+    default: [],
+    flag: { loop: '--protect <glob>…' },
+    help: 'Files the agent must not change, such as test/**; what it changes there is undone before the checks run.',
+  },
+  {
+    key: 'protectNew',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--protect-new' },
+    help: 'New files under a protected path count as changes too; they are moved aside.',
+  },
+];

@@ -1,0 +1,45 @@
+/** What the agent is told, what it must say, and what becomes of its work. */
+import { integer, list, object, text, yesNo } from '../kinds.ts';
+import { both, type Setting } from '../setting.ts';
+
+const scm = object({
+  command: { kind: text(), help: 'The program, such as git.' },
+  tasks: { kind: list(text()), help: 'What to run, in order. commit becomes commit -am MESSAGE.' },
+});
+
+export const COMPLETION: readonly Setting[] = [
+  {
+    key: 'completionResponse',
+    kind: text(),
+    default: 'DONE',
+    flag: { run: '-c, --completion-response <text>' },
+    help: 'What the agent says between <response> tags when it is done.',
+  },
+  {
+    key: 'completionTag',
+    kind: text(),
+    default: 'COMPLETE',
+    flag: { loop: '--completion-tag <text>' },
+    help: 'What the agent says between <promise> tags when it is done.',
+  },
+  {
+    key: 'outputTruncateChars',
+    kind: integer({ min: 1 }),
+    default: 5000,
+    help: 'How much of a failed guardrail goes into the next prompt.',
+  },
+  {
+    key: 'streamAgentOutput',
+    kind: yesNo,
+    default: true,
+    flag: both('--[no-]stream-agent-output'),
+    help: 'Show what the agent does as it does it.',
+  },
+  {
+    key: 'includeIterationCountInPrompt',
+    kind: yesNo,
+    default: false,
+    help: 'Begin each prompt with "Iteration X of Y, Z remaining."',
+  },
+  { key: 'scm', kind: scm, help: 'Source control tasks after every iteration whose guardrails pass.' },
+];

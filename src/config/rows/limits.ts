@@ -1,0 +1,65 @@
+/** When to stop, and when to give up. */
+import { amount, integer } from '../kinds.ts';
+import { both, SECONDS, type Setting } from '../setting.ts';
+
+export const LIMITS: readonly Setting[] = [
+  {
+    key: 'maximumIterations',
+    kind: integer({ min: 1 }),
+    defaults: { run: 10, loop: 25 },
+    flag: { run: '-m, --maximum-iterations <n>', loop: '--max-iterations <n>' },
+    yaml: { name: 'max_iterations', kind: integer({ min: 1, max: 100 }) },
+    help: 'Stop after this many iterations.',
+  },
+  {
+    key: 'maxCost',
+    kind: amount({ min: 0, unit: 'dollars' }),
+    flag: both('--max-cost <usd>'),
+    help: 'Stop when the run has cost this much.',
+  },
+  {
+    key: 'maxTokens',
+    kind: integer({ min: 1 }),
+    flag: both('--max-tokens <n>'),
+    help: 'Stop when the run has used this many tokens.',
+  },
+  {
+    key: 'maxTime',
+    kind: amount({ min: 0, unit: 'seconds' }),
+    flag: both('--max-time <seconds>'),
+    help: 'Stop after this much time.',
+  },
+  {
+    key: 'iterationTimeout',
+    kind: amount(SECONDS),
+    default: 0,
+    flag: both('--iteration-timeout <seconds>'),
+    help: 'End an agent turn that runs longer.',
+  },
+  {
+    key: 'idleTimeout',
+    kind: amount(SECONDS),
+    default: 1800,
+    flag: both('--idle-timeout <seconds>'),
+    help: 'End an agent turn that prints nothing for so long.',
+  },
+  {
+    key: 'lingerTimeout',
+    kind: amount(SECONDS),
+    default: 30,
+    help: 'How long an agent may stay silent after it said that its turn is over.',
+  },
+  {
+    key: 'maxFailures',
+    kind: integer({ min: 1 }),
+    default: 3,
+    help: 'Give up after this many failed agent turns in a row.',
+  },
+  {
+    key: 'stuckAfter',
+    kind: integer({ min: 0 }),
+    defaults: { run: 0, loop: 3 },
+    flag: both('--stuck-after <n>'),
+    help: 'After the same failure so many times without a change the agent is told; once more, and the run stops. 0: never.',
+  },
+];

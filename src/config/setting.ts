@@ -1,0 +1,26 @@
+/** What a row of the table of settings holds. */
+import type { LoopCommand } from '../domain/event.ts';
+import type { Kind } from './kinds.ts';
+import type { Settings } from './settings-shape.ts';
+
+export interface Setting {
+  /** Its name in settings.json. */
+  readonly key: keyof Settings;
+  readonly kind: Kind;
+  /** One for all commands, or one for each. */
+  readonly default?: unknown;
+  readonly defaults?: ByCommand<unknown>;
+  /** Its flag, `-s, --long <value>`, `--[no-]long` for yes or no; `…` behind it means that it may be given again. */
+  readonly flag?: ByCommand<string>;
+  /** Its name in a YAML file, where that is not the key in snake case, and the range there. */
+  readonly yaml?: { readonly name: string; readonly kind: Kind };
+  readonly help: string;
+}
+
+export type SettingsCommand = Extract<LoopCommand, 'run' | 'loop'>;
+type ByCommand<Value> = Partial<Record<SettingsCommand, Value>>;
+
+/** The same flag for every loop command. */
+export const both = (flag: string): ByCommand<string> => ({ run: flag, loop: flag });
+
+export const SECONDS = { min: 0, unit: 'seconds; 0: no limit' };
