@@ -32,17 +32,17 @@ function start(root: string, host: string, input: HookInput, ultrawork: boolean)
   if (problems.length > 0)
     return refuse(`❌ Ralph loop: not started.\n${problems.map(problem => `- ${problem}`).join('\n')}`);
   if (sleeping) removeSession(sleeping.path);
-  const state = newState(root, host, input, { ...request, ultrawork });
+  const asked = { ...request, ultrawork };
+  const state = newState(input, asked, openRun(root, asked, host));
   writeSession(newSessionPath(root, input.sessionId), state);
   return { kind: 'context', context: contract(state), message: started(state) };
 }
 
-/** The same from a terminal, for a session that runs. The words were split by the user's own shell. */
-export function startSession(root: string, host: string, sessionId: string, words: readonly string[]) {
+/** The same from a terminal, for a session that runs; its run begins there. The words were split by the user's own shell. */
+export function startSession(root: string, sessionId: string, words: readonly string[]) {
   const { request, problems } = parseArguments(words.map(quotedWord).join(' '));
   if (problems.length > 0) return { problems, message: '' };
-  const input = { sessionId, promptId: null };
-  const state = newState(root, host, input, { ...request, ultrawork: false });
+  const state = newState({ sessionId, promptId: null }, { ...request, ultrawork: false }, '');
   writeSession(newSessionPath(root, sessionId), state);
   return { problems, message: started(state) };
 }
@@ -53,22 +53,20 @@ function quotedWord(word: string): string {
 }
 
 function newState(
-  root: string,
-  host: string,
   input: Pick<HookInput, 'sessionId' | 'promptId'>,
   request: SessionRequest,
+  runId: string,
 ): SessionState {
-  const now = Date.now();
   return {
     ...request,
     active: true,
     iteration: 1,
-    startedAt: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+    startedAt: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
     sessionId: input.sessionId,
     promptId: input.promptId,
     toolCalls: 0,
     blocksInARow: 0,
-    runId: openRun(root, request, host, now),
+    runId,
   };
 }
 

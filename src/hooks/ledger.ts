@@ -6,13 +6,13 @@ import { createJournal } from '../store/journal.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
 import { createRun } from '../store/run-file.ts';
 
-export function openRun(root: string, request: SessionRequest, host: string, now: number): string {
+export function openRun(root: string, request: SessionRequest, host: string): string {
   const project = projectPaths(root);
   const { file } = createRun(project, {
     command: 'session',
     version: '',
     config: request,
-    now,
+    now: Date.now(),
     pid: clientPid(),
   });
   record(root, file.id, {

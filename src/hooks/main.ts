@@ -4,6 +4,7 @@ import { findSession, writeSession } from '../store/session-file.ts';
 import { onCommand } from './commands.ts';
 import { dialectFor } from './dialects.ts';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
+import { openRun } from './ledger.ts';
 import { NO_DEEDS, onStop } from './stop.ts';
 
 export async function runHook(
@@ -41,7 +42,7 @@ async function answerTo(
     case 'command':
       return onCommand(root, dialect, input);
     case 'prompt':
-      return input.commandName === '' ? onPrompt(root, input) : onCommand(root, dialect, input);
+      return input.commandName === '' ? onPrompt(root, dialect, input) : onCommand(root, dialect, input);
     case 'tools':
       return onTools(root, input);
     case 'peek':
@@ -59,13 +60,14 @@ async function answerTo(
 const NEXT = 'next';
 
 /** A background task that has ended comes as a prompt of its own: the loop goes with it. Anything else is the user's. */
-function onPrompt(root: string, input: HookInput): HookAnswer {
+function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer {
   const { sessionId, promptId, prompt } = input;
   const file = findSession(root, sessionId) ?? findSession(root, NEXT);
   if (!file?.state.active) return NOTHING;
   const { state, path } = file;
   if (state.sessionId === NEXT) {
-    writeSession(path, { ...state, sessionId, promptId });
+    const runId = state.runId || openRun(root, state, host);
+    writeSession(path, { ...state, sessionId, promptId, runId });
     return { kind: 'context', context: contract(state) };
   }
   if (prompt.startsWith('<task-notification>')) writeSession(path, { ...state, promptId });

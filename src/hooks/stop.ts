@@ -23,11 +23,12 @@ import {
   writeSession,
 } from '../store/session-file.ts';
 import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
-import { record } from './ledger.ts';
+import { openRun, record } from './ledger.ts';
 import { verify } from './verify.ts';
 
 /** What a decision changes. */
 interface Deeds {
+  readonly open: typeof openRun;
   readonly record: typeof record;
   readonly write: typeof writeSession;
   readonly remove: typeof removeSession;
@@ -35,10 +36,16 @@ interface Deeds {
   readonly setAside: typeof setAside;
 }
 
-const DEEDS: Deeds = { record, write: writeSession, remove: removeSession, setAside };
+const DEEDS: Deeds = { open: openRun, record, write: writeSession, remove: removeSession, setAside };
 
 /** For a host that must know what a stop would come to before it has happened. */
-export const NO_DEEDS: Deeds = { record() {}, write() {}, remove() {}, setAside: path => path };
+export const NO_DEEDS: Deeds = {
+  open: () => '',
+  record() {},
+  write() {},
+  remove() {},
+  setAside: path => path,
+};
 
 export async function onStop(
   root: string,
@@ -47,13 +54,15 @@ export async function onStop(
   deeds: Deeds = DEEDS,
 ): Promise<HookAnswer> {
   const files = listSessions(root);
-  const mine = files.find(
+  const found = files.find(
     (file): file is SessionFile => 'state' in file && file.state.sessionId === input.sessionId,
   );
-  if (!mine) return damaged(files, deeds);
-  const { state } = mine;
+  if (!found) return damaged(files, deeds);
   // Esc, or another prompt: the loop sleeps. A sub-agent will bring its own turn.
-  if (!state.active || isElsewhere(state, input) || input.inSubagent || input.pending > 0) return NOTHING;
+  const { active } = found.state;
+  if (!active || isElsewhere(found.state, input) || input.inSubagent || input.pending > 0) return NOTHING;
+  const mine = inLedger(root, dialect.host, found, deeds);
+  const { state } = mine;
   const claim = await claimOf(state, dialect, input);
   const run = runOf(state);
   const before = evidenceOf(state, claim);
@@ -72,6 +81,11 @@ export async function onStop(
   });
   if (verdict.kind === 'stop') return letGo(root, mine, verdict.reason, deeds);
   return sendBack(mine, verdict.feedback, dialect.capOf(process.env), deeds);
+}
+
+/** A loop that was begun in a terminal, or by hand, has its run from the session that carries it out. */
+function inLedger(root: string, host: string, { path, state }: SessionFile, { open }: Deeds): SessionFile {
+  return { path, state: state.runId === '' ? { ...state, runId: open(root, state, host) } : state };
 }
 
 function isElsewhere(state: SessionState, input: HookInput): boolean {

@@ -99,7 +99,8 @@ export const qwen: HostPlugin = {
     const copy = parse(place.read(join(place.home, '.qwen/extensions/ralph/qwen-extension.json')));
     return text(object(copy).version);
   },
-  install: place => [run('qwen', 'extensions', 'install', `${place.root}:ralph`, '--consent')],
+  // By its folder: from a marketplace it would unpack the plugin beside it, into Ralph's own folder.
+  install: place => [run('qwen', 'extensions', 'install', join(place.root, 'plugins', FOLDER), '--consent')],
   remove: () => [run('qwen', 'extensions', 'uninstall', 'ralph')],
   cautions: ({ env }) =>
     Number(env.QWEN_CODE_STOP_HOOK_BLOCK_CAP) > 8

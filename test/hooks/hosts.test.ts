@@ -193,6 +193,10 @@ test.each([
     expect(started.code).toBe(0);
     const answer = await hook(project, [host, event], { session_id: 's9', prompt: 'Begin' });
     expect(JSON.stringify(answer)).toContain('This is a Ralph loop');
-    expect(state(project)).toMatchObject({ sessionId: 's9', task: 'Do it' });
+    const taken = state(project);
+    expect(taken).toMatchObject({ sessionId: 's9', task: 'Do it' });
+    // The run is the host's that took it.
+    const [first] = project.read(`.ralph/runs/${taken.runId}/events.jsonl`).split('\n');
+    expect(JSON.parse(first ?? '')).toMatchObject({ type: 'run-started', agent: host });
   },
 );

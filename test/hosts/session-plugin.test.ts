@@ -7,7 +7,14 @@ import { runHost } from '../rig/hosts/run.ts';
 import { hostSession } from '../rig/hosts/session.ts';
 import { DONE, loopIn, ralphIn, work } from './in-session.ts';
 
-const PLUGIN = join(import.meta.dirname, '../../plugins/claude');
+const ROOT = join(import.meta.dirname, '../..');
+const PLUGIN = join(ROOT, 'plugins/claude');
+
+/** What an installation may read and never write: Ralph's own folder and the plugins in it. */
+function ownFiles(): readonly string[] {
+  const plugins = readdirSync(join(ROOT, 'plugins'), { recursive: true, encoding: 'utf8' });
+  return [...readdirSync(ROOT), ...plugins].sort();
+}
 
 async function fresh(name: HostName) {
   const session = await hostSession(name, { steps: [] });
@@ -37,6 +44,7 @@ describe.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'] as co
     test('shows, installs once, checks, removes without a trace', async () => {
       const { session, plugin } = await fresh(name);
       const { home } = session.place;
+      const own = ownFiles();
       expect(await plugin('check', name)).toMatchObject({ code: 1 });
       const dry = await plugin('install', name, '--dry-run');
       expect([dry.code, traces(home)]).toEqual([0, []]);
@@ -45,10 +53,12 @@ describe.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'] as co
       // What was shown is what was done.
       expect(installed.output).toContain(dry.output.split('\n').slice(1).join('\n'));
       expect(traces(home)).not.toEqual([]);
+      expect(ownFiles()).toEqual(own);
       expect((await plugin('install', name)).output).toContain('installed already');
       expect((await plugin('check', name)).output).toContain('0.1.0 is installed');
       expect(await plugin('remove', name)).toMatchObject({ code: 0 });
       expect(traces(home)).toEqual([]);
+      expect(ownFiles()).toEqual(own);
       expect((await plugin('remove', name)).output).toContain('Nothing to do');
     });
   },

@@ -804,12 +804,12 @@ function claimId(project, now) {
 	}
 }
 // src/hooks/ledger.ts
-function openRun(root, request, host, now) {
+function openRun(root, request, host) {
 	const { file } = createRun(projectPaths(root), {
 		command: "session",
 		version: "",
 		config: request,
-		now,
+		now: Date.now(),
 		pid: clientPid()
 	});
 	record(root, file.id, {
@@ -859,10 +859,11 @@ function start(root, host, input, ultrawork) {
 	if (input.commandArguments.trim() === "" && sleeping) return wake(sleeping.path, sleeping.state, input);
 	if (problems.length > 0) return refuse(`❌ Ralph loop: not started.\n${problems.map((problem) => `- ${problem}`).join("\n")}`);
 	if (sleeping) removeSession(sleeping.path);
-	const state = newState(root, host, input, {
+	const asked = {
 		...request,
 		ultrawork
-	});
+	};
+	const state = newState(input, asked, openRun(root, asked, host));
 	writeSession(newSessionPath(root, input.sessionId), state);
 	return {
 		kind: "context",
@@ -870,18 +871,17 @@ function start(root, host, input, ultrawork) {
 		message: started(state)
 	};
 }
-function newState(root, host, input, request) {
-	const now = Date.now();
+function newState(input, request, runId) {
 	return {
 		...request,
 		active: true,
 		iteration: 1,
-		startedAt: new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
+		startedAt: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
 		sessionId: input.sessionId,
 		promptId: input.promptId,
 		toolCalls: 0,
 		blocksInARow: 0,
-		runId: openRun(root, request, host, now)
+		runId
 	};
 }
 function wake(path, state, input) {
@@ -2342,12 +2342,14 @@ function cached(path, tree) {
 }
 // src/hooks/stop.ts
 const DEEDS = {
+	open: openRun,
 	record,
 	write: writeSession,
 	remove: removeSession,
 	setAside
 };
 const NO_DEEDS = {
+	open: () => "",
 	record() {},
 	write() {},
 	remove() {},
@@ -2355,10 +2357,12 @@ const NO_DEEDS = {
 };
 async function onStop(root, dialect, input, deeds = DEEDS) {
 	const files = listSessions(root);
-	const mine = files.find((file) => "state" in file && file.state.sessionId === input.sessionId);
-	if (!mine) return damaged(files, deeds);
+	const found = files.find((file) => "state" in file && file.state.sessionId === input.sessionId);
+	if (!found) return damaged(files, deeds);
+	const { active } = found.state;
+	if (!active || isElsewhere(found.state, input) || input.inSubagent || input.pending > 0) return NOTHING;
+	const mine = inLedger(root, dialect.host, found, deeds);
 	const { state } = mine;
-	if (!state.active || isElsewhere(state, input) || input.inSubagent || input.pending > 0) return NOTHING;
 	const claim = await claimOf(state, dialect, input);
 	const run = runOf(state);
 	const before = evidenceOf(state, claim);
@@ -2376,6 +2380,15 @@ async function onStop(root, dialect, input, deeds = DEEDS) {
 	});
 	if (verdict.kind === "stop") return letGo(root, mine, verdict.reason, deeds);
 	return sendBack(mine, verdict.feedback, dialect.capOf(process.env), deeds);
+}
+function inLedger(root, host, { path, state }, { open }) {
+	return {
+		path,
+		state: state.runId === "" ? {
+			...state,
+			runId: open(root, state, host)
+		} : state
+	};
 }
 function isElsewhere(state, input) {
 	return state.promptId !== null && input.promptId !== null && state.promptId !== input.promptId;
@@ -2514,7 +2527,7 @@ async function answerTo(dialect, event, root, input) {
 	switch (moment) {
 		case "start": return onStart(root, input);
 		case "command": return onCommand(root, dialect, input);
-		case "prompt": return input.commandName === "" ? onPrompt(root, input) : onCommand(root, dialect, input);
+		case "prompt": return input.commandName === "" ? onPrompt(root, dialect, input) : onCommand(root, dialect, input);
 		case "tools": return onTools(root, input);
 		case "peek": return await onStop(root, dialect, input, NO_DEEDS);
 		case "stop": return await onStop(root, dialect, input);
@@ -2523,16 +2536,18 @@ async function answerTo(dialect, event, root, input) {
 	}
 }
 const NEXT = "next";
-function onPrompt(root, input) {
+function onPrompt(root, { host }, input) {
 	const { sessionId, promptId, prompt } = input;
 	const file = findSession(root, sessionId) ?? findSession(root, NEXT);
 	if (!file?.state.active) return NOTHING;
 	const { state, path } = file;
 	if (state.sessionId === NEXT) {
+		const runId = state.runId || openRun(root, state, host);
 		writeSession(path, {
 			...state,
 			sessionId,
-			promptId
+			promptId,
+			runId
 		});
 		return {
 			kind: "context",

@@ -83,7 +83,7 @@ function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
       },
     ]);
   }
-  const { problems, message } = startSession(cwd, 'claude', id, words);
+  const { problems, message } = startSession(cwd, id, words);
   if (problems.length > 0) throw new Problems(problems.map(what => ({ where: 'ralph session start', what })));
   output.answer(`${message}\n`);
   return 0;
