@@ -380,3 +380,54 @@ test('ralph session shows and cancels the loop of a session', async () => {
   expect(cancelled.stdout).toContain('Cancelled the Ralph loop (was at iteration 1)');
   expect(existsSync(project.path(STATE))).toBe(false);
 });
+
+describe('what only happens sometimes', () => {
+  test('a sub-agent that stops is not the loop', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE');
+    const before = project.read(STATE);
+    expect(await stop(project, { agent_id: 'a1', last_assistant_message: DONE })).toBeUndefined();
+    expect(project.read(STATE)).toBe(before);
+  });
+
+  test('a loop that has ended leaves no state behind', async () => {
+    const project = repo();
+    await start(project, 'x --completion-promise DONE --min-tool-calls 0');
+    await stop(project, { last_assistant_message: DONE });
+    expect(existsSync(project.path(STATE))).toBe(false);
+    expect(await stop(project, { last_assistant_message: 'again' })).toBeUndefined();
+  });
+
+  test('the host’s cap is told before it bites, and a tool call moves it away', async () => {
+    const project = repo();
+    const cap = { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '3' };
+    await start(project, 'x --completion-promise DONE');
+    const again = async () => (await stop(project, { last_assistant_message: 'no' }, cap)).systemMessage;
+    expect(await again()).not.toContain('ends a loop after 3 stops');
+    expect(await again()).toContain(
+      'ends a loop after 3 stops in a row without a tool call; this was number 2',
+    );
+    await tools(project);
+    expect(await again()).not.toContain('ends a loop after 3 stops');
+  });
+
+  test('after a compaction the agent is reminded of its task, and at no other start', async () => {
+    const project = repo();
+    await start(project, 'Mend the parser --completion-promise DONE');
+    const began = (source: string) => hook(project, 'SessionStart', { ...session, source });
+    expect(JSON.stringify(await began('compact'))).toContain('Mend the parser');
+    for (const source of ['startup', 'resume', 'clear']) expect(await began(source)).toBeUndefined();
+  });
+
+  test('a state file without a run, as people write it, gets one at the first stop', async () => {
+    const project = repo();
+    project.write(
+      STATE,
+      '---\nactive: true\niteration: 1\nmax_iterations: 0\nsession_id: "s1"\n---\nTidy up',
+    );
+    await stop(project, { last_assistant_message: 'no' });
+    const state = parseState(project.read(STATE));
+    expect(state).toMatchObject({ iteration: 2, runId: expect.stringMatching(/^\d{8}-/) });
+    expect((await ralph(['log'], { cwd: project.dir })).stdout).toContain('claude');
+  });
+});
