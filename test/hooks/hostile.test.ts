@@ -1,0 +1,85 @@
+/** Whatever a host sends, a hook answers with its JSON or with nothing, and never ends a loop that nobody claimed. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { runHook } from '../../src/hooks/main.ts';
+import { findSession, formatState, parseState } from '../../src/store/session-file.ts';
+import { repo } from '../rig/repo.ts';
+
+const STATE = '.claude/ralph-loop.local.md';
+const SESSION = 's1';
+
+const loop = parseState(
+  '---\niteration: 1\nmax_iterations: 0\ncompletion_promise: "DONE"\nsession_id: "s1"\n---\nDo it',
+);
+if ('problem' in loop) throw new Error(loop.problem);
+
+const EVENTS = [
+  'Stop',
+  'AfterAgent',
+  'agentStop',
+  'UserPromptSubmit',
+  'UserPromptExpansion',
+  'BeforeAgent',
+  'SessionStart',
+  'PostToolBatch',
+  'PostToolUse',
+  'AfterTool',
+  'step-finish',
+  'text.complete',
+  'chat.message',
+  'Nonsense',
+];
+const FIELDS = [
+  'session_id',
+  'prompt_id',
+  'cwd',
+  'transcript_path',
+  'last_assistant_message',
+  'background_tasks',
+  'agent_id',
+  'prompt',
+  'prompt_response',
+  'source',
+  'command_name',
+  'command_args',
+  'tool_calls',
+  'timestamp',
+  'stop_hook_active',
+  'text',
+  'turn_id',
+];
+
+const odd = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom(
+    's1',
+    '../../x',
+    '\u0000',
+    '/dev/null',
+    '.',
+    '__proto__',
+    '<promise>done</promise>',
+    -1,
+    1e308,
+  ),
+);
+const input = fc.dictionary(fc.constantFrom(...FIELDS), odd, { maxKeys: FIELDS.length });
+
+test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'])('%s', async host => {
+  const project = repo();
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...EVENTS), input, fc.boolean(), async (event, fields, isMine) => {
+      project.write(STATE, formatState(loop));
+      const stdin = JSON.stringify(isMine ? { ...fields, session_id: SESSION } : fields);
+      const answer = await runHook(host, event, stdin, {
+        CLAUDE_PROJECT_DIR: project.dir,
+        GEMINI_PROJECT_DIR: project.dir,
+      });
+      if (answer !== '') expect(JSON.parse(answer)).toBeTypeOf('object');
+      // It may sleep, count or go on; only /cancel-ralph, a new loop or the promise end it.
+      const ended = /cancel-ralph|ralph-loop|ulw-loop/.test(JSON.stringify(fields));
+      if (!ended) expect(findSession(project.dir, SESSION)).toBeDefined();
+    }),
+    { numRuns: 300 },
+  );
+}, 60_000);
