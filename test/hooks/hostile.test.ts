@@ -65,21 +65,26 @@ const odd = fc.oneof(
 );
 const input = fc.dictionary(fc.constantFrom(...FIELDS), odd, { maxKeys: FIELDS.length });
 
-test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'])('%s', async host => {
-  const project = repo();
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...EVENTS), input, fc.boolean(), async (event, fields, isMine) => {
-      project.write(STATE, formatState(loop));
-      const stdin = JSON.stringify(isMine ? { ...fields, session_id: SESSION } : fields);
-      const answer = await runHook(host, event, stdin, {
-        CLAUDE_PROJECT_DIR: project.dir,
-        GEMINI_PROJECT_DIR: project.dir,
-      });
-      if (answer !== '') expect(JSON.parse(answer)).toBeTypeOf('object');
-      // It may sleep, count or go on; only /cancel-ralph, a new loop or the promise end it.
-      const ended = /cancel-ralph|ralph-loop|ulw-loop/.test(JSON.stringify(fields));
-      if (!ended) expect(findSession(project.dir, SESSION)).toBeDefined();
-    }),
-    { numRuns: 300 },
-  );
-}, 60_000);
+test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'])(
+  '%s',
+  async host => {
+    const project = repo();
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...EVENTS), input, fc.boolean(), async (event, fields, isMine) => {
+        project.write(STATE, formatState(loop));
+        const stdin = JSON.stringify(isMine ? { ...fields, session_id: SESSION } : fields);
+        const answer = await runHook(host, event, stdin, {
+          CLAUDE_PROJECT_DIR: project.dir,
+          GEMINI_PROJECT_DIR: project.dir,
+        });
+        if (answer !== '') expect(JSON.parse(answer)).toBeTypeOf('object');
+        expect(answer).not.toContain('hook failed');
+        // It may sleep, count or go on; only /cancel-ralph, a new loop or the promise end it.
+        const ended = /cancel-ralph|ralph-loop|ulw-loop/.test(JSON.stringify(fields));
+        if (!ended) expect(findSession(project.dir, SESSION)).toBeDefined();
+      }),
+      { numRuns: 300 },
+    );
+  },
+  60_000,
+);
