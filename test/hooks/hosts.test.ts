@@ -195,8 +195,9 @@ test.each([
     expect(JSON.stringify(answer)).toContain('This is a Ralph loop');
     const taken = state(project);
     expect(taken).toMatchObject({ sessionId: 's9', task: 'Do it' });
+    const { runId } = taken as { runId: string };
     // The run is the host's that took it.
-    const [first] = project.read(`.ralph/runs/${taken.runId}/events.jsonl`).split('\n');
+    const [first] = project.read(`.ralph/runs/${runId}/events.jsonl`).split('\n');
     expect(JSON.parse(first ?? '')).toMatchObject({ type: 'run-started', agent: host });
   },
 );
