@@ -1,12 +1,14 @@
 /** Wires the readers of a run's events: the ledger first, then the people and programs that look on. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { NotifySettings, Settings } from '../config/settings-shape.ts';
 import type { Emit } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/files.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
+import { createNotify, type Notify } from '../report/notify.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
 import { createJournal } from '../store/journal.ts';
@@ -20,11 +22,15 @@ export interface ReporterOptions {
   /** Opened before anything else is written. */
   readonly events: EventSink | undefined;
   readonly streamAgentOutput: boolean;
+  readonly notify?: Settings['notify'];
+  readonly cwd: string;
   readonly clock?: Clock;
 }
 
 export interface Reporters {
   readonly emit: Emit;
+  /** Those who are called from outside were told. */
+  settled(): Promise<void>;
   close(): void;
 }
 
@@ -46,6 +52,7 @@ export function createReporters(options: ReporterOptions): Reporters {
     // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
     ...(verbose && output.humanIsTTY && { verbose }),
   });
+  const notify = notifier(options, redact);
   let told = false;
 
   return {
@@ -55,17 +62,37 @@ export function createReporters(options: ReporterOptions): Reporters {
       events?.write(event);
       if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
       human.emit(event);
+      notify.emit(event);
       const trouble = journal.trouble();
       if (trouble === undefined || told) return;
       told = true;
       human.emit({ type: 'notice', level: 'warning', text: `${trouble}.` });
     },
+    settled: () => notify.settled(),
     close() {
       human.close();
       journal.close();
       events?.close();
     },
   };
+}
+
+function notifier({ notify, output, cwd, env }: ReporterOptions, redact: (text: string) => string): Notify {
+  const { command, webhook, bell = true, on = [] } = asked(notify);
+  return createNotify({
+    on,
+    cwd,
+    env,
+    redact,
+    failed: text => output.error(`ralph: ${text}\n`),
+    ...(command !== undefined && { command }),
+    ...(webhook !== undefined && { webhook }),
+    ...(bell && output.humanIsTTY && { terminal: text => output.human(text) }),
+  });
+}
+
+function asked(notify: Settings['notify']): NotifySettings {
+  return typeof notify === 'string' ? { command: notify } : (notify ?? {});
 }
 
 export function styleOf(output: Output): Style {

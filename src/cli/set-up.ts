@@ -6,7 +6,7 @@ import type { SettingsCommand } from '../config/setting.ts';
 import { defaultOf } from '../config/settings.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import { redactWords } from '../domain/secrets.ts';
+import { redactAddress, redactWords } from '../domain/secrets.ts';
 import { agentRequest, invocationOf, limitProblems, shownCommand } from '../loop/agent-turn.ts';
 import { type ChosenAgent, chooseAgent } from '../loop/choose-agent.ts';
 import { splitFlag } from '../platform/shell.ts';
@@ -63,16 +63,20 @@ export function setUp(
   return { project, settings: loaded.settings, agent };
 }
 
-/** The settings fit to be shown and kept: what follows a flag such as --api-key is taken out. */
+/** The settings fit to be shown and kept: what follows a flag such as --api-key is taken out, and a webhook's path. */
 export function withoutSecrets(settings: Settings): Settings {
   const clean = <Agent extends AgentSettings>(agent: Agent): Agent =>
     agent.flags ? { ...agent, flags: redactWords(agent.flags.flatMap(splitFlag)) } : agent;
   const agents = Object.entries(settings.agents).map(([name, agent]) => [name, clean(agent)] as const);
-  const { agent } = settings;
+  const { agent, notify } = settings;
   return {
     ...settings,
     ...(agent !== undefined && { agent: typeof agent === 'string' ? agent : clean(agent) }),
     agents: Object.fromEntries(agents),
+    ...(typeof notify === 'object' &&
+      notify.webhook !== undefined && {
+        notify: { ...notify, webhook: redactAddress(notify.webhook) },
+      }),
   };
 }
 

@@ -47,6 +47,8 @@ export async function startLoop(
     journal: paths.events,
     events,
     streamAgentOutput: settings.streamAgentOutput,
+    cwd: project.root,
+    ...(settings.notify !== undefined && { notify: settings.notify }),
   });
   const signals = listenForSignals(
     text => output.error(text),
@@ -78,6 +80,7 @@ export async function startLoop(
       stopReason: () => (existsSync(paths.cancelled) ? 'cancelled' : 'interrupted'),
     });
     leaveTraces(call, command, agent.name, result);
+    await reporters.settled();
     if (output.json) output.answer(`${JSON.stringify(result)}\n`);
     return exitCodeOf(result.stopReason);
   } finally {

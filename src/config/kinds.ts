@@ -67,6 +67,15 @@ export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind
   };
 }
 
+export const webAddress: Kind = {
+  words: 'an address that begins with http:// or https://',
+  schema: { type: 'string', pattern: '^https?://' },
+  check: (value, where) =>
+    typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value)
+      ? []
+      : [expected(where, webAddress.words, value)],
+};
+
 export function choice(options: readonly string[]): Kind {
   const words = `one of ${options.join(', ')}`;
   return {

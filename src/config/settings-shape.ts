@@ -1,5 +1,6 @@
 /** The settings as the rest of the program sees them, checked and with their defaults. */
 import type { FailAction } from '../domain/check.ts';
+import type { Occasion } from '../domain/notification.ts';
 import type { PriceTable } from '../domain/usage.ts';
 
 export interface AgentSettings {
@@ -21,6 +22,13 @@ export interface GuardrailSettings {
 export interface ScmSettings {
   readonly command?: string;
   readonly tasks?: readonly string[];
+}
+
+export interface NotifySettings {
+  readonly command?: string;
+  readonly webhook?: string;
+  readonly bell?: boolean;
+  readonly on?: readonly Occasion[];
 }
 
 export interface Settings {
@@ -54,4 +62,5 @@ export interface Settings {
   readonly baselineUngated: boolean;
   readonly protect: readonly string[];
   readonly protectNew: boolean;
+  readonly notify?: string | NotifySettings;
 }

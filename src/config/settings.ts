@@ -6,10 +6,11 @@ import { AGENTS } from './rows/agents.ts';
 import { CHECKS } from './rows/checks.ts';
 import { COMPLETION } from './rows/completion.ts';
 import { LIMITS } from './rows/limits.ts';
+import { NOTIFY } from './rows/notify.ts';
 import type { Setting, SettingsCommand } from './setting.ts';
 import type { Settings } from './settings-shape.ts';
 
-export const SETTINGS: readonly Setting[] = [...AGENTS, ...COMPLETION, ...CHECKS, ...LIMITS];
+export const SETTINGS: readonly Setting[] = [...AGENTS, ...COMPLETION, ...CHECKS, ...LIMITS, ...NOTIFY];
 
 export function defaultOf(row: Setting, command: SettingsCommand): unknown {
   return row.defaults?.[command] ?? row.default;

@@ -30,3 +30,9 @@ export function redactWords(words: readonly string[]): readonly string[] {
     return SECRET_FLAG.test(words[index - 1] ?? '') && !word.startsWith('-') ? HIDDEN : word;
   });
 }
+
+/** An address with all that comes after the host taken out: webhooks keep their secrets there. */
+export function redactAddress(address: string): string {
+  const [, scheme, host] = /^(https?:\/\/)(?:[^/@]*@)?([^/?#]*)/.exec(address) ?? [];
+  return scheme === undefined ? HIDDEN : `${scheme}${host}/${HIDDEN}`;
+}

@@ -1,0 +1,71 @@
+/** What is worth calling somebody for: the run has stopped, or it is about to stop for want of progress. */
+import type { LoopCommand, RunEvent } from './event.ts';
+import { type StopReason, sentenceOf } from './stop-reason.ts';
+
+export const OCCASIONS = ['stopped', 'stuck'] as const;
+export type Occasion = (typeof OCCASIONS)[number];
+
+/** What a notify command gets on stdin and a webhook as its body. A field is never taken away, only added. */
+export interface Notification {
+  readonly version: 1;
+  readonly occasion: Occasion;
+  readonly runId: string;
+  readonly command: LoopCommand;
+  readonly agent: string;
+  /** The name of the project's folder. */
+  readonly project: string;
+  /** One sentence for people. */
+  readonly message: string;
+  readonly iteration: number;
+  /** null while the run goes on. */
+  readonly success: boolean | null;
+  readonly stopReason: StopReason | null;
+  /** Dollars; null: unknown. */
+  readonly cost: number | null;
+  /** Seconds. */
+  readonly duration: number | null;
+  readonly branch: string | null;
+}
+
+/** Reads a run's events in order; undefined for those that nobody needs to be called for. */
+export function createNotifications(): (event: RunEvent) => Notification | undefined {
+  let head = { runId: '', command: 'run' as LoopCommand, agent: '', project: '' };
+  return event => {
+    switch (event.type) {
+      case 'run-started':
+        head = { ...pick(event), project: event.cwd.split(/[\\/]/).findLast(part => part !== '') ?? '' };
+        return undefined;
+      case 'iteration-ended': {
+        const { verdict, iteration, usage } = event;
+        const stuck =
+          verdict.kind === 'continue' ? verdict.feedback.find(item => item.kind === 'stuck') : undefined;
+        if (!stuck) return undefined;
+        const message = `Getting nowhere: the same failure ${stuck.repeats} times without a change. Ralph stops soon.`;
+        return { ...GOING_ON, ...head, occasion: 'stuck', message, iteration, cost: usage.cost ?? null };
+      }
+      case 'run-ended': {
+        const { result } = event;
+        return {
+          ...GOING_ON,
+          ...head,
+          occasion: 'stopped',
+          message: [sentenceOf(result.stopReason), result.detail].filter(Boolean).join(' '),
+          iteration: result.iterations.length,
+          success: result.success,
+          stopReason: result.stopReason,
+          cost: result.totalCost,
+          duration: result.totalDuration,
+          branch: result.branch,
+        };
+      }
+      default:
+        return undefined;
+    }
+  };
+}
+
+const GOING_ON = { version: 1, success: null, stopReason: null, duration: null, branch: null } as const;
+
+function pick({ runId, command, agent }: RunEvent & { type: 'run-started' }) {
+  return { runId, command, agent };
+}

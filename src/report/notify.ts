@@ -1,0 +1,138 @@
+/** Calls people who have turned to something else: by their terminal, by a command of theirs, by a webhook. */
+import type { Emit } from '../domain/event.ts';
+import { createNotifications, type Notification, type Occasion } from '../domain/notification.ts';
+import { errorWords } from '../platform/files.ts';
+import { startProcess } from '../platform/process.ts';
+import { shellCommand } from '../platform/shell.ts';
+import { phrase } from './phrases.ts';
+
+export interface NotifyOptions {
+  readonly command?: string;
+  readonly webhook?: string;
+  /** Undefined where there is no terminal, or where the user does not want it. */
+  readonly terminal?: (text: string) => void;
+  /** Which occasions; all of them when it is empty. */
+  readonly on: readonly Occasion[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly redact: (text: string) => string;
+  /** Somebody could not be reached: one sentence. */
+  readonly failed: (text: string) => void;
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+export interface Notify {
+  readonly emit: Emit;
+  /** Everybody was told, or could not be reached. Takes half a minute at most; never rejects. */
+  settled(): Promise<void>;
+}
+
+export function createNotify(options: NotifyOptions): Notify {
+  const { command, webhook, terminal, on } = options;
+  const read = createNotifications();
+  const under: Promise<void>[] = [];
+  return {
+    emit(event) {
+      const notification = read(event);
+      if (!notification || (on.length > 0 && !on.includes(notification.occasion))) return;
+      if (terminal && isLongAgo(notification)) terminal(desktopWords(notification));
+      const body = options.redact(JSON.stringify(notification));
+      if (command !== undefined) under.push(runCommand(command, notification, body, options));
+      if (webhook !== undefined) under.push(post(webhook, body, options));
+    },
+    async settled() {
+      await Promise.all(under);
+    },
+  };
+}
+
+/** Nobody has turned away from a run of seconds. */
+const LONG = 30;
+
+function isLongAgo({ duration }: Notification): boolean {
+  return duration === null || duration >= LONG;
+}
+
+/** OSC 9 is a desktop notification where the terminal knows it; the bell is for the others. */
+function desktopWords({ project, message }: Notification): string {
+  return `\u001b]9;Ralph, ${phrase(project)}: ${phrase(message)}\u0007\u0007`;
+}
+
+const PATIENCE = 10_000;
+/** So much of what the command complains of. */
+const KEPT = 500;
+
+async function runCommand(
+  command: string,
+  notification: Notification,
+  body: string,
+  { cwd, env, redact, failed }: NotifyOptions,
+): Promise<void> {
+  const { occasion, runId, stopReason, message } = notification;
+  let said = '';
+  const child = startProcess({
+    argv: shellCommand(command),
+    cwd,
+    env: {
+      ...env,
+      RALPH_OCCASION: occasion,
+      RALPH_RUN_ID: runId,
+      RALPH_STOP_REASON: stopReason ?? '',
+      RALPH_MESSAGE: redact(message),
+    },
+    input: body,
+    stdout() {},
+    stderr(chunk) {
+      said = `${said}${chunk}`.slice(-KEPT);
+    },
+    timeout: PATIENCE,
+  });
+  const { end, endedBy } = await child.done;
+  if (endedBy) return failed(`the notify command took longer than ${PATIENCE / 1000} s and was ended`);
+  if (end.kind === 'exited' && end.code === 0) return;
+  const how = end.kind === 'exited' ? `exit code ${end.code}` : end.kind;
+  failed(phrase(redact(`the notify command failed (${how}) ${said}`)));
+}
+
+/** Milliseconds before each try. */
+const TRIES = [0, 1_000, 4_000];
+
+async function post(url: string, body: string, { failed, pause = sleep }: NotifyOptions): Promise<void> {
+  let why = '';
+  for (const before of TRIES) {
+    await pause(before);
+    const answer = await attempt(url, body);
+    if (answer === 'taken') return;
+    why = answer.why;
+    if (!answer.again) break;
+  }
+  // The rest of the address may hold a secret.
+  failed(`the webhook at ${hostOf(url)} was not reached: ${why}`);
+}
+
+type Answer = 'taken' | { readonly why: string; readonly again: boolean };
+
+async function attempt(url: string, body: string): Promise<Answer> {
+  try {
+    const { ok, status } = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'ralph' },
+      body,
+      redirect: 'error',
+      signal: AbortSignal.timeout(PATIENCE / 2),
+    });
+    if (ok) return 'taken';
+    return { why: `it answered ${status}`, again: status >= 500 || status === 408 || status === 429 };
+  } catch (error) {
+    const cause = error instanceof Error && error.cause ? error.cause : error;
+    return { why: errorWords(cause), again: true };
+  }
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms));
+}
