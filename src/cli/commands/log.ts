@@ -1,6 +1,14 @@
 /** `ralph log`: a run's ledger, told again as it was shown, or followed while it grows. */
 import { watch } from 'node:fs';
-import { isProblem } from '../../domain/problem.ts';
+import type { RunEvent } from '../../domain/event.ts';
+import {
+  createEventFilter,
+  EVENT_KINDS,
+  type EventFilter,
+  type EventKind,
+  parseIterations,
+} from '../../domain/event-filter.ts';
+import { closest, isProblem, type Problem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { createFormatter } from '../../report/format.ts';
 import { summaryLines } from '../../report/summary.ts';
@@ -16,18 +24,21 @@ export const log: CliCommand = {
     command
       .argument('[run]', 'a run, or part of its id; without it the latest')
       .option('--follow', 'go on until the run ends')
+      .option('--only <kinds>', `only events of these kinds: ${EVENT_KINDS.join(', ')}`)
+      .option('--iteration <n>', 'only these iterations: 3, 2-5 or 4-')
       .addHelpText(
         'after',
-        '\nExamples:\n  ralph log\n  ralph log --follow\n  ralph log 20261115 --json | jq .type\n',
+        '\nExamples:\n  ralph log\n  ralph log --follow\n  ralph log --only checks,verdicts\n  ralph log --iteration 3 --only words,tools\n  ralph log 20261115 --json | jq .type\n',
       );
   },
   async run(call) {
+    const wanted = filterOf(call.options);
     const project = projectPaths(call.cwd);
     const id = findRun(project, call.args[0]);
     if (isProblem(id)) throw new Problems([id]);
     const paths = runPaths(project.runs, id);
     const journal = openJournal(paths.events);
-    const show = createShow(call);
+    const show = createShow(call, createEventFilter(wanted));
     try {
       show(journal.next());
       if (call.options.follow === true) await follow(journal, paths, show);
@@ -44,12 +55,30 @@ export const log: CliCommand = {
   },
 };
 
+/** Throws everything that is wrong with the flags at once. */
+function filterOf({ only, iteration }: Call['options']): EventFilter {
+  const words = typeof only === 'string' ? only.split(',').map(word => word.trim()) : [];
+  const kinds = words.filter((word): word is EventKind => EVENT_KINDS.some(kind => kind === word));
+  const iterations = typeof iteration === 'string' ? parseIterations(iteration) : undefined;
+  const problems: Problem[] = words
+    .filter(word => !EVENT_KINDS.some(kind => kind === word))
+    .map(word => {
+      const near = closest(word, EVENT_KINDS);
+      const mend = near ? `did you mean ${near}?` : `one of ${EVENT_KINDS.join(', ')}`;
+      return { where: `--only ${word}`, what: 'there is no such kind of event', mend };
+    });
+  if (iteration !== undefined && iterations === undefined)
+    problems.push({ where: `--iteration ${iteration}`, what: 'must be 3, 2-5 or 4-' });
+  if (problems.length > 0) throw new Problems(problems);
+  return { kinds, ...(iterations && { iterations }) };
+}
+
 type Show = (entries: readonly Entry[]) => void;
 
-function createShow({ output }: Call): Show {
+function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): Show {
   if (output.json) {
     return entries => {
-      for (const entry of entries) output.answer(`${JSON.stringify(entry)}\n`);
+      for (const entry of entries) if (isWanted(entry)) output.answer(`${JSON.stringify(entry)}\n`);
     };
   }
   const formatter = createFormatter({ ...styleOf(output), timestamps: true });
@@ -57,6 +86,7 @@ function createShow({ output }: Call): Show {
   return entries => {
     for (const entry of entries) {
       if (entry.type === 'run-started') label = entry;
+      if (!isWanted(entry)) continue;
       const lines = formatter.lines(entry, Date.parse(entry.at));
       const summary = entry.type === 'run-ended' ? ['', ...summaryLines(entry.result, label)] : [];
       for (const line of [...lines, ...summary]) output.answer(`${line}\n`);
