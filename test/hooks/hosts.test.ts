@@ -196,7 +196,8 @@ test.each([
     const taken = state(project);
     expect(taken).toMatchObject({ sessionId: 's9', task: 'Do it' });
     // The run is the host's that took it.
-    const [first] = project.read(`.ralph/runs/${taken.runId}/events.jsonl`).split('\n');
+    const runId = 'runId' in taken ? taken.runId : '';
+    const [first] = project.read(`.ralph/runs/${runId}/events.jsonl`).split('\n');
     expect(JSON.parse(first ?? '')).toMatchObject({ type: 'run-started', agent: host });
   },
 );
