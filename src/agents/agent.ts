@@ -3,6 +3,7 @@
  * An adapter is data plus two pure functions. Adapters never import each other.
  */
 import type { AgentEvent } from '../domain/agent-event.ts';
+import type { HookEvents, HookWish, TurnFolder } from './hooks.ts';
 
 /** `stream`: the agent's JSON events. `text`: plain words on stdout, all of them the agent's own. */
 export type OutputMode = 'stream' | 'text';
@@ -20,6 +21,8 @@ export interface AgentRequest {
   readonly permissions: Permissions;
   /** A path prefix in an existing folder for files the agent is asked to write. */
   readonly scratch: string;
+  /** Hooks for this process only; an adapter without `hookEvents` cannot give it any. */
+  readonly hooks?: HookWish;
 }
 
 export interface AgentInvocation {
@@ -30,6 +33,8 @@ export interface AgentInvocation {
   readonly replyFile?: string;
   /** A JSON file written at the end; its text goes through `read` as one more line. Removed afterwards. */
   readonly reportFile?: string;
+  /** Written before the agent starts, and removed afterwards. */
+  readonly folder?: TurnFolder;
 }
 
 export interface AgentAdapter {
@@ -44,6 +49,8 @@ export interface AgentAdapter {
   readonly needsFile: boolean;
   /** Run by root it refuses to skip its permissions, unless one of these variables is set. */
   readonly rootNeeds?: readonly string[];
+  /** Where it can be given hooks for one process, beside the user's own. None: it cannot. */
+  readonly hookEvents?: HookEvents;
   /** The signal that this agent answers best. */
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
 

@@ -4,9 +4,17 @@ import { addTokens, type Tokens } from '../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
 import { assistantEvents, longUserRecord, messageText, toolResultEvents, uncachedTokens } from './blocks.ts';
 import { gaveUp, milliseconds, retrying } from './failure.ts';
+import { type HookEvents, hookPlugin, hooksOf } from './hooks.ts';
 import { asObject, countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from './json.ts';
 import { oneLine } from './tools.ts';
 import { unreadable } from './unreadable.ts';
+
+const HOOK_EVENTS: HookEvents = {
+  start: 'SessionStart',
+  'before-tool': 'PreToolUse',
+  tools: 'PostToolBatch',
+  stop: 'Stop',
+};
 
 export const claude: AgentAdapter = {
   name: 'claude',
@@ -15,13 +23,18 @@ export const claude: AgentAdapter = {
   endsWithResult: true,
   needsFile: false,
   rootNeeds: ['IS_SANDBOX', 'CLAUDE_CODE_BUBBLEWRAP'],
+  hookEvents: HOOK_EVENTS,
   stopSignal: 'SIGINT', // it then still tells what it has cost; after SIGTERM it says nothing
   invocation,
   read,
   long: longUserRecord,
 };
 
-function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
+function invocation(request: AgentRequest): AgentInvocation {
+  const { command, flags, model, mode, permissions, scratch } = request;
+  const hooks = hooksOf('claude', HOOK_EVENTS, request.hooks);
+  // Not --settings: that flag can be given once, and the user may have a use for it.
+  const plugin = hooks.length > 0 ? hookPlugin(`${scratch}.hooks`, hooks) : undefined;
   const stream = mode === 'stream';
   const argv = [
     ...defaultFlags(flags, ['-p', '--print'], ['-p']),
@@ -31,10 +44,12 @@ function invocation({ command, flags, model, mode, permissions }: AgentRequest):
       ? defaultFlags(flags, PERMISSION_FLAGS, ['--dangerously-skip-permissions'])
       : []),
     ...(model === undefined ? [] : defaultFlags(flags, ['--model'], ['--model', model])),
+    ...(plugin ? ['--plugin-dir', plugin.path] : []),
     ...flags,
   ];
   // A background shell would keep the process alive for ten minutes after its last word.
-  return { argv: [command, ...argv], env: { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1' } };
+  const env = { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1' };
+  return { argv: [command, ...argv], env, ...(plugin && { folder: plugin }) };
 }
 
 const PERMISSION_FLAGS = ['--dangerously-skip-permissions', '--permission-mode'];

@@ -1,10 +1,19 @@
 /** Codex, `codex e --json`. */
+import { createHash } from 'node:crypto';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
 import { itemEvents, longItem } from './codex-items.ts';
 import { gaveUp, retrying } from './failure.ts';
+import { type Hook, type HookEvents, hooksOf } from './hooks.ts';
 import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from './json.ts';
 import { unreadable } from './unreadable.ts';
+
+const HOOK_EVENTS: HookEvents = {
+  start: 'SessionStart',
+  'before-tool': 'PreToolUse',
+  tools: 'PostToolUse',
+  stop: 'Stop',
+};
 
 export const codex: AgentAdapter = {
   name: 'codex',
@@ -13,6 +22,7 @@ export const codex: AgentAdapter = {
   endsWithResult: true,
   needsFile: false,
   stopSignal: 'SIGINT', // SIGTERM leaves the running tool behind
+  hookEvents: HOOK_EVENTS,
   invocation,
   read,
   long: longItem,
@@ -30,10 +40,37 @@ function invocation(request: AgentRequest): AgentInvocation {
     ...(mode === 'stream' ? defaultFlags(flags, ['--json'], ['--json']) : ownReply),
     ...sandboxFlags(request),
     ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model', 'model'], ['-m', model])),
+    ...hookFlags(hooksOf('codex', HOOK_EVENTS, request.hooks)),
     ...flags,
     ...defaultFlags(flags, ['-'], ['-']), // the prompt is on stdin
   ];
   return { argv: [command, ...argv], env: {}, ...(ownReply.length > 0 && { replyFile: reply }) };
+}
+
+/**
+ * Codex runs no hook that is not trusted, and says nothing about it. Its flag that trusts all hooks would also trust those
+ * of the repository; so these are trusted one by one, by the hash that Codex itself would keep.
+ */
+function hookFlags(hooks: readonly Hook[]): readonly string[] {
+  if (hooks.length === 0) return [];
+  // A string in JSON is one in TOML.
+  const tables = hooks.map(({ event, command, timeout }) => {
+    const handler = `type="command",command=${JSON.stringify(command)},timeout=${timeout}`;
+    return `hooks.${event}=[{hooks=[{${handler}}]}]`;
+  });
+  const trust = hooks.map(hook => `"/<session-flags>/config.toml:${trustName(hook)}:0:0"=${trusted(hook)}`);
+  return [...tables, `hooks.state={${trust.join(',')}}`].flatMap(table => ['-c', table]);
+}
+
+function trustName({ event }: Hook): string {
+  return event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+}
+
+function trusted(hook: Hook): string {
+  const { command, timeout } = hook;
+  const handler = { async: false, command, timeout, type: 'command' };
+  const identity = JSON.stringify({ event_name: trustName(hook), hooks: [handler] });
+  return `{trusted_hash="sha256:${createHash('sha256').update(identity).digest('hex')}"}`;
 }
 
 /** A user who names the subcommand himself means the same as we do. */

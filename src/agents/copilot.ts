@@ -4,9 +4,12 @@ import type { TroubleClass } from '../domain/trouble.ts';
 import { addTokens, type Tokens } from '../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
 import { gaveUp, retrying } from './failure.ts';
+import { type HookEvents, hookPlugin, hooksOf } from './hooks.ts';
 import { asObject, countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from './json.ts';
 import { longToolEnd, oneLine, toolEnd, toolStart } from './tools.ts';
 import { unreadable } from './unreadable.ts';
+
+const HOOK_EVENTS: HookEvents = { 'before-tool': 'PreToolUse', tools: 'PostToolUse', stop: 'Stop' };
 
 export const copilot: AgentAdapter = {
   name: 'copilot',
@@ -15,12 +18,16 @@ export const copilot: AgentAdapter = {
   endsWithResult: true,
   needsFile: true,
   stopSignal: 'SIGTERM',
+  hookEvents: HOOK_EVENTS,
   invocation,
   read,
   long: { matches: head => LONG_RECORD.test(head), read: readLong },
 };
 
-function invocation({ command, flags, model, mode, permissions, scratch }: AgentRequest): AgentInvocation {
+function invocation(request: AgentRequest): AgentInvocation {
+  const { command, flags, model, mode, permissions, scratch } = request;
+  const hooks = hooksOf('copilot', HOOK_EVENTS, request.hooks);
+  const plugin = hooks.length > 0 ? hookPlugin(`${scratch}.hooks`, hooks) : undefined;
   const report = `${scratch}.usage.json`;
   const ownReport = defaultFlags(flags, ['--usage-output-file'], ['--usage-output-file', report]);
   const argv = [
@@ -33,9 +40,15 @@ function invocation({ command, flags, model, mode, permissions, scratch }: Agent
     ...(permissions === 'skip' ? defaultFlags(flags, PERMISSION_FLAGS, ['--allow-all']) : []),
     ...(model === undefined ? [] : defaultFlags(flags, ['--model'], ['--model', model])),
     ...ownReport,
+    ...(plugin ? ['--plugin-dir', plugin.path] : []),
     ...flags,
   ];
-  return { argv: [command, ...argv], env: {}, ...(ownReport.length > 0 && { reportFile: report }) };
+  return {
+    argv: [command, ...argv],
+    env: {},
+    ...(ownReport.length > 0 && { reportFile: report }),
+    ...(plugin && { folder: plugin }),
+  };
 }
 
 const PERMISSION_FLAGS = ['--allow-all', '--yolo', '--allow-all-tools'];

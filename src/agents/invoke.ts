@@ -1,5 +1,6 @@
 /** One turn of an agent: start it, feed it the prompt, read its stream as it comes, end it when it must end. */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CompletionRule } from '../domain/completion.ts';
@@ -7,7 +8,14 @@ import { createEchoFilter } from '../domain/echo.ts';
 import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
 import type { PriceTable, Usage } from '../domain/usage.ts';
-import { errorWords, fileSize, readIfThere, readSlice } from '../platform/files.ts';
+import {
+  ensureFolder,
+  errorWords,
+  fileSize,
+  readIfThere,
+  readSlice,
+  writePrivate,
+} from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
 import { type OwnedProcess, startProcess } from '../platform/process.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest } from './agent.ts';
@@ -66,6 +74,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
       ? streamReader(adapter, onEvent)
       : textReader(request, invocation, onEvent);
 
+  writeFolder(invocation);
   child = startProcess<Why>({
     argv: invocation.argv,
     cwd,
@@ -97,6 +106,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   else if (leftBehind > 0 && !endedBy)
     request.onNotice(`The agent left ${leftBehind} process(es) behind: ended.`);
   readSideFiles(invocation, adapter, onEvent);
+  if (invocation.folder) rmSync(invocation.folder.path, { recursive: true, force: true });
   const turn = fold.turn();
   const stderr = tail(request.errorFile);
   return {
@@ -185,6 +195,14 @@ function createTimers() {
       clearTimeout(lingering);
     },
   };
+}
+
+function writeFolder({ folder }: AgentInvocation): void {
+  for (const [name, content] of Object.entries(folder?.files ?? {})) {
+    const path = join(folder?.path ?? '', name);
+    ensureFolder(dirname(path));
+    writePrivate(path, content);
+  }
 }
 
 function readSideFiles(

@@ -4,9 +4,17 @@ import type { Tokens } from '../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
 import { assistantEvents, longUserRecord, messageText, type ToolReply, toolResultEvents } from './blocks.ts';
 import { gaveUp, retrying } from './failure.ts';
+import { type HookEvents, hooksOf, hookTable } from './hooks.ts';
 import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from './json.ts';
 import { oneLine } from './tools.ts';
 import { unreadable } from './unreadable.ts';
+
+const HOOK_EVENTS: HookEvents = {
+  start: 'SessionStart',
+  'before-tool': 'PreToolUse',
+  tools: 'PostToolBatch',
+  stop: 'Stop',
+};
 
 export const qwen: AgentAdapter = {
   name: 'qwen',
@@ -15,19 +23,29 @@ export const qwen: AgentAdapter = {
   endsWithResult: true,
   needsFile: true,
   stopSignal: 'SIGTERM',
+  hookEvents: HOOK_EVENTS,
   invocation,
   read,
   long: longUserRecord,
 };
 
-function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
+function invocation(request: AgentRequest): AgentInvocation {
+  const { command, flags, model, mode, permissions, scratch } = request;
   const argv = [
     ...(mode === 'stream' ? defaultFlags(flags, ['-o', '--output-format'], ['-o', 'stream-json']) : []),
     ...(permissions === 'skip' ? defaultFlags(flags, ['--yolo', '-y', '--approval-mode'], ['--yolo']) : []),
     ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
     ...flags,
   ];
-  return { argv: [command, ...argv], env: {} };
+  const hooks = hooksOf('qwen', HOOK_EVENTS, request.hooks);
+  if (hooks.length === 0) return { argv: [command, ...argv], env: {} };
+  // The lowest layer of its settings, which adds to the user's own; a place where nearly nobody has any.
+  const folder = {
+    path: `${scratch}.hooks`,
+    files: { 'qwen.json': JSON.stringify({ hooks: hookTable(hooks) }) },
+  };
+  const env = { QWEN_CODE_SYSTEM_DEFAULTS_PATH: `${folder.path}/qwen.json` };
+  return { argv: [command, ...argv], env, folder };
 }
 
 function read(line: string): readonly AgentEvent[] {

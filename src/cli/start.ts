@@ -5,6 +5,7 @@ import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { drive } from '../loop/loop.ts';
 import type { LoopPlan } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
+import { hooksOfRun } from '../loop/run-hooks.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readIfThere } from '../platform/files.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';
@@ -66,6 +67,7 @@ export async function startLoop(
       emit,
       abort,
       stopping,
+      hooks: hooksOfRun(paths, workplace),
       project,
       paths,
       notices,

@@ -19,10 +19,12 @@ export type EndedBy =
   | 'max-tokens'
   | 'interrupt';
 
-/** A change to something the agent must not change. `restored` says that it has been undone. */
+/** A change to something the agent must not change. `restored` says that it has been undone, or never came about. */
 export interface Violation {
   readonly what: string;
   readonly restored: boolean;
+  /** A hook refused it before it happened. */
+  readonly refused?: true;
 }
 
 /** Totals of the run up to now, this turn included. */

@@ -41,6 +41,7 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'check-failed':
       return undefined;
     case 'violation': {
+      if (feedback.violation.refused) return `You were refused: ${feedback.violation.what}`;
       const undone = feedback.violation.restored ? 'It has been undone.' : 'Undo it.';
       return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
     }

@@ -11,6 +11,7 @@ export const claude: Dialect = {
     SessionStart: 'start',
     UserPromptExpansion: 'command',
     UserPromptSubmit: 'prompt',
+    PreToolUse: 'before-tool',
     PostToolBatch: 'tools',
     Stop: 'stop',
   },
@@ -72,6 +73,14 @@ export function writeAnswer(event: string, answer: HookAnswer): string {
       return '';
     case 'say':
       return JSON.stringify({ systemMessage: answer.message });
+    case 'deny':
+      return JSON.stringify({
+        hookSpecificOutput: {
+          hookEventName: event,
+          permissionDecision: 'deny',
+          permissionDecisionReason: answer.reason,
+        },
+      });
     case 'block': {
       const { reason, message, warning } = answer;
       const systemMessage = warning === undefined ? message : `${message}\n${warning}`;

@@ -6,7 +6,13 @@ export const codex: Dialect = {
   ...claude,
   host: 'codex',
   prefix: '$',
-  moments: { SessionStart: 'start', UserPromptSubmit: 'prompt', PostToolUse: 'tools', Stop: 'stop' },
+  moments: {
+    SessionStart: 'start',
+    UserPromptSubmit: 'prompt',
+    PreToolUse: 'before-tool',
+    PostToolUse: 'tools',
+    Stop: 'stop',
+  },
   readInput(text) {
     const input = readInput(text);
     const turn = parseObject(text)?.turn_id;
@@ -14,7 +20,8 @@ export const codex: Dialect = {
     return { ...input, ...commandIn(input.prompt), promptId: typeof turn === 'string' ? turn : null };
   },
   writeAnswer(event, answer) {
-    if (answer.kind === 'nothing' || answer.message === undefined) return claude.writeAnswer(event, answer);
+    if (answer.kind === 'nothing' || answer.kind === 'deny' || answer.message === undefined)
+      return claude.writeAnswer(event, answer);
     const message = dollars(answer.message);
     if (answer.kind !== 'block') return claude.writeAnswer(event, { ...answer, message });
     const reason = event === 'Stop' ? unescapedNote(answer.reason) : dollars(answer.reason);

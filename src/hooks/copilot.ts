@@ -13,7 +13,7 @@ export const copilot: Dialect = {
   ...claude,
   host: 'copilot',
   prefix: '/ralph:',
-  moments: { UserPromptSubmit: 'prompt', PostToolUse: 'tools', Stop: 'stop' },
+  moments: { UserPromptSubmit: 'prompt', PreToolUse: 'before-tool', PostToolUse: 'tools', Stop: 'stop' },
   readInput(text) {
     const input = readInput(text);
     return input && { ...input, ...commandIn(asTyped(input.prompt)) };
@@ -41,11 +41,13 @@ function asTyped(prompt: string): string {
   return command === undefined ? prompt : `${command} ${rest}`;
 }
 
-function writeAnswer(_event: string, answer: HookAnswer): string {
+function writeAnswer(event: string, answer: HookAnswer): string {
   switch (answer.kind) {
     case 'nothing':
     case 'say':
       return '';
+    case 'deny':
+      return claude.writeAnswer(event, answer);
     case 'block': {
       const { reason, warning } = answer;
       return JSON.stringify({

@@ -13,7 +13,7 @@ export const gemini: Dialect = {
   ...claude,
   host: 'gemini',
   prefix: '/',
-  moments: { BeforeAgent: 'prompt', AfterTool: 'tools', AfterAgent: 'stop' },
+  moments: { BeforeAgent: 'prompt', BeforeTool: 'before-tool', AfterTool: 'tools', AfterAgent: 'stop' },
   readInput(text) {
     const input = readInput(text);
     return input && { ...input, ...commandIn(input.prompt) };
@@ -31,6 +31,7 @@ function writeAnswer(event: string, answer: HookAnswer): string {
   if (answer.kind === 'context') {
     return claude.writeAnswer(event, { ...answer, context: unescapedNote(answer.context) });
   }
+  if (answer.kind === 'deny') return JSON.stringify({ decision: 'deny', reason: answer.reason });
   if (answer.kind !== 'block') return claude.writeAnswer(event, answer);
   const { reason, message, afresh } = answer;
   const isFresh = afresh !== undefined && process.env.RALPH_CLEAR_CONTEXT === '1';

@@ -1,4 +1,5 @@
 /** What a host tells a hook, and what a hook may answer, whichever host it is. */
+import type { HookPoint } from '../domain/hook-orders.ts';
 
 /** The input of a hook, read with care: every field may be missing or of another kind. */
 export interface HookInput {
@@ -29,6 +30,8 @@ export type HookAnswer =
   | { readonly kind: 'nothing' }
   /** Lets it pass and tells the user. */
   | { readonly kind: 'say'; readonly message: string }
+  /** Keeps a tool from running. */
+  | { readonly kind: 'deny'; readonly reason: string }
   /** Sends the agent back to work. */
   | {
       readonly kind: 'block';
@@ -43,15 +46,13 @@ export type HookAnswer =
 
 export const NOTHING: HookAnswer = { kind: 'nothing' };
 
-/** Why a host calls: a session begins, a slash command, a prompt, tools that were called, an agent that wants to stop. */
+/** Why a host calls: beside the points at which a run wants to be called, a slash command, a prompt. */
 export type Moment =
-  | 'start'
+  | HookPoint
   | 'command'
   | 'prompt'
-  | 'tools'
   /** Asks what a stop would come to, and changes nothing. */
-  | 'peek'
-  | 'stop';
+  | 'peek';
 
 /** How often a host lets a hook refuse a stop before it overrules it. */
 export interface Cap {

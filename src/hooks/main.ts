@@ -1,10 +1,12 @@
 /** The hook entry point: JSON on stdin, JSON on stdout, nothing else. A hook that fails lets the agent pass and says so. */
+import { type HookOrders, readOrders } from '../domain/hook-orders.ts';
 import { contract } from '../domain/session.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
 import { onCommand } from './commands.ts';
 import { dialectFor } from './dialects.ts';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
 import { openRun } from './ledger.ts';
+import { carryOut } from './orders.ts';
 import { NO_DEEDS, onStop } from './stop.ts';
 
 export async function runHook(
@@ -12,14 +14,18 @@ export async function runHook(
   event: string,
   stdin: string,
   env: NodeJS.ProcessEnv,
+  /** Called by a hook that a run has given its agent, not by an installed plugin. */
+  byRun = false,
 ): Promise<string> {
+  const orders = readOrders(env);
+  if (orders && orders.given !== byRun) return ''; // the other one answers
   const dialect = dialectFor(host, stdin, env);
   const input = dialect?.readInput(stdin);
   if (!dialect || !input || input.sessionId === '') return '';
   const root = dialect.rootOf(input, env);
   if (root === '') return '';
   try {
-    return dialect.writeAnswer(event, await answerTo(dialect, event, root, input));
+    return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return dialect.writeAnswer(event, {
@@ -34,8 +40,11 @@ async function answerTo(
   event: string,
   root: string,
   input: HookInput,
+  orders: HookOrders | undefined,
 ): Promise<HookAnswer> {
   const moment = dialect.moments[event];
+  // In the agent of a run there is no loop but the run's.
+  if (orders) return await carryOut(orders, moment, input);
   switch (moment) {
     case 'start':
       return onStart(root, input);
@@ -43,6 +52,8 @@ async function answerTo(
       return onCommand(root, dialect, input);
     case 'prompt':
       return input.commandName === '' ? onPrompt(root, dialect, input) : onCommand(root, dialect, input);
+    case 'before-tool':
+      return NOTHING;
     case 'tools':
       return onTools(root, input);
     case 'peek':

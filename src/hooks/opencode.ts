@@ -8,6 +8,7 @@ export const opencode: Dialect = {
   prefix: '/',
   moments: {
     'chat.message': 'prompt',
+    'tool.execute.before': 'before-tool',
     'tool.execute.after': 'tools',
     'text.complete': 'peek',
     'step-finish': 'stop',

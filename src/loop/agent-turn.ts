@@ -1,16 +1,18 @@
 /** One turn of the chosen agent, with its limits kept from inside and its events told. */
 import type { AgentInvocation, AgentRequest } from '../agents/agent.ts';
+import type { HookWish } from '../agents/hooks.ts';
 import { type TurnReport, type TurnRequest, takeTurn } from '../agents/invoke.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
-import type { EndedBy } from '../domain/evidence.ts';
+import type { EndedBy, Violation } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
 import { redactWords } from '../domain/secrets.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 import { takeFunctionTurn } from './function-agent.ts';
+import { hooksFor, listenToHooks, type RunHooks } from './run-hooks.ts';
 
 /** Who works, where, and who is told. */
 export interface TurnWorld {
@@ -22,6 +24,7 @@ export interface TurnWorld {
   readonly emit: Emit;
   /** Ends what runs, at once. */
   readonly abort: AbortSignal;
+  readonly hooks: RunHooks;
 }
 
 export type OneTurn = Pick<
@@ -32,9 +35,16 @@ export type OneTurn = Pick<
   readonly iteration: number;
 };
 
-export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnReport> {
+export interface OneTurnReport extends TurnReport {
+  /** What a hook kept the agent from doing. */
+  readonly refusals: readonly Violation[];
+}
+
+export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnReport> {
   const { agent, settings, cwd, env, clock, emit, abort } = world;
-  const request = agentRequest(agent, settings, turn.mode, turn.rawFile);
+  const given = hooksFor(agent.adapter, world.hooks);
+  const notes = listenToHooks(world.hooks, emit);
+  const request = agentRequest(agent, settings, turn.mode, turn.rawFile, given.wish);
   const invocation = invocationOf(agent, request);
   const { purpose, prompt } = turn;
   emit({
@@ -45,7 +55,10 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     promptHead: prompt.slice(0, 200),
   });
   const began = clock.ticks();
-  const onEvent = (event: AgentEvent) => emit({ type: 'agent', event });
+  const onEvent = (event: AgentEvent) => {
+    emit({ type: 'agent', event });
+    if (event.kind === 'tool-end') notes.listen();
+  };
   const report = agent.function
     ? await takeFunctionTurn(agent.function, { ...turn, cwd, abort, onEvent })
     : await takeTurn(
@@ -54,7 +67,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
           ...turn,
           adapter: agent.adapter,
           cwd,
-          env,
+          env: { ...env, ...given.env },
           prices: agent.prices,
           idleTimeout: settings.idleTimeout * 1000,
           lingerTimeout: settings.lingerTimeout * 1000,
@@ -64,6 +77,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
         },
         invocation,
       );
+  const refusals = notes.end();
   const { turn: done, outcome } = report;
   const tools =
     agent.adapter.reports.toolCalls && turn.mode === 'stream' ? done : { toolCalls: null, toolErrors: null };
@@ -76,7 +90,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     toolErrors: tools.toolErrors,
     usage: done.usage,
   });
-  return report;
+  return { ...report, refusals };
 }
 
 export function agentRequest(
@@ -84,6 +98,7 @@ export function agentRequest(
   settings: Settings,
   mode: AgentRequest['mode'],
   scratch: string,
+  hooks?: HookWish,
 ): AgentRequest {
   const { command, flags, model } = agent;
   return {
@@ -93,6 +108,7 @@ export function agentRequest(
     permissions: settings.permissions,
     scratch,
     ...(model !== undefined && { model }),
+    ...(hooks && { hooks }),
   };
 }
 

@@ -20,6 +20,7 @@ import { adapterOf, type FunctionAgent } from './function-agent.ts';
 import { drive } from './loop.ts';
 import { openWorkplace, planLoop, type Workplace } from './open-loop.ts';
 import { readPrompt } from './prompt-source.ts';
+import { hooksOfRun } from './run-hooks.ts';
 
 export interface LoopConfig {
   /** What to do; not needed with `specFile`. */
@@ -198,7 +199,8 @@ async function start(
   };
   try {
     const { cwd } = workplace;
-    const parts = { settings, agent, cwd, env, clock, emit, abort, stopping: abort, project, paths };
+    const hooks = hooksOfRun(paths, cwd);
+    const parts = { settings, agent, cwd, env, clock, emit, abort, hooks, stopping: abort, project, paths };
     const plan = orThrow(await planLoop({ ...parts, task, workplace, notices: [] }));
     return await drive(plan, {
       runId: file.id,

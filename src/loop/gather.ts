@@ -18,12 +18,13 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock }: LoopWo
   const repeatsOf = createRepeats();
   return async (iteration: number, prompt: string): Promise<Gathered> => {
     const began = clock.ticks();
-    const { turn, outcome } = await plan.turn(iteration, prompt, tally);
+    const { turn, outcome, refusals } = await plan.turn(iteration, prompt, tally);
     const countsTools = plan.agent.adapter.reports.toolCalls;
     tally.count(outcome, turn.usage, countsTools ? turn.toolCalls : null);
     // What the checks rest on is put right before they run.
-    const violations = await plan.guard(iteration);
-    for (const violation of violations) emit({ type: 'violation', violation });
+    const undone = await plan.guard(iteration);
+    for (const violation of undone) emit({ type: 'violation', violation });
+    const violations = [...refusals, ...undone];
     const checks = stopping.aborted ? [] : await plan.check(iteration);
     const cutShort = stopping.aborted && checks.length < plan.checks.length;
     const { changed, state } = await plan.tree();

@@ -1,5 +1,4 @@
 /** What the plans of `run` and `loop` have in common: the agent's turn, source control, limits. */
-import type { TurnReport } from '../agents/invoke.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import { budgetSpent, type Limits } from '../domain/limits.ts';
@@ -8,7 +7,7 @@ import { addUsage, type Usage } from '../domain/usage.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { runScmTasks } from '../workspace/scm.ts';
-import { deadlines, oneTurn, type TurnWorld } from './agent-turn.ts';
+import { deadlines, type OneTurnReport, oneTurn, type TurnWorld } from './agent-turn.ts';
 import type { Tally } from './tally.ts';
 
 export interface PlanParts extends TurnWorld {
@@ -42,7 +41,7 @@ export interface Work {
 export async function workTurn(
   parts: PlanParts,
   { iteration, prompt, tally, rule, limits }: Work,
-): Promise<TurnReport> {
+): Promise<OneTurnReport> {
   const { settings, project } = parts;
   const paths = parts.paths.iteration(iteration);
   ensureFolder(paths.folder);

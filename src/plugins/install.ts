@@ -33,14 +33,6 @@ function filesIn(folder: string): readonly string[] {
     .sort();
 }
 
-/** The folder that holds this program and its plugins. */
-export function rootAbove(program: string): string | undefined {
-  for (let folder = dirname(program); ; folder = dirname(folder)) {
-    if (readIfThere(join(folder, '.claude-plugin/marketplace.json')) !== undefined) return folder;
-    if (folder === dirname(folder)) return undefined;
-  }
-}
-
 /** Empty when there is nothing to do. Another version is taken out first. */
 export function stepsTo(action: 'install' | 'remove', host: HostPlugin, place: Place): readonly Step[] {
   const there = host.installed(place);

@@ -48,6 +48,8 @@ export interface RunPaths {
   readonly checks: string;
   /** There when the user has cancelled the run. */
   readonly cancelled: string;
+  /** What the hooks of the agent have to say to the run; the ledger has one writer. */
+  readonly hookNotes: string;
   /** Files that were moved out of the agent's way. */
   readonly aside: string;
   iteration(iteration: number): IterationPaths;
@@ -64,7 +66,11 @@ export interface IterationPaths {
 }
 
 export function runPaths(runs: string, id: string): RunPaths {
-  const folder = join(runs, id);
+  return runPathsIn(join(runs, id));
+}
+
+/** The same from the run's own folder. */
+export function runPathsIn(folder: string): RunPaths {
   return {
     folder,
     run: join(folder, 'run.json'),
@@ -72,6 +78,7 @@ export function runPaths(runs: string, id: string): RunPaths {
     progress: join(folder, 'progress.md'),
     checks: join(folder, 'checks.json'),
     cancelled: join(folder, 'cancelled'),
+    hookNotes: join(folder, 'hook-notes.jsonl'),
     aside: join(folder, 'aside'),
     iteration: iteration => iterationPaths(join(folder, 'iterations', String(iteration).padStart(4, '0'))),
   };

@@ -155,6 +155,54 @@ describe('files and environment', () => {
   });
 });
 
+describe('hooks for one process', () => {
+  const hooks = { points: ['before-tool', 'stop'], program: ['/bin/node', '/a b/hook.cjs'] } as const;
+  const called = (host: string, event: string) => `/bin/node '/a b/hook.cjs' ${host} ${event} run`;
+
+  test.each([claude, copilot])('$name gets a plugin folder, before the flags of the user', adapter => {
+    const { argv, folder } = invoke(adapter, { hooks, flags: ['--plugin-dir', 'mine', '--settings', '{}'] });
+    expect(argv.join(' ')).toContain(`--plugin-dir ${SCRATCH}.hooks --plugin-dir mine --settings {}`);
+    const table = JSON.parse(folder?.files['hooks/hooks.json'] ?? '').hooks;
+    expect(Object.keys(table)).toEqual(['PreToolUse', 'Stop']);
+    expect(table.PreToolUse[0].hooks[0]).toEqual({
+      type: 'command',
+      command: called(adapter.name, 'PreToolUse'),
+      timeout: 30,
+      onFailure: 'block',
+    });
+  });
+
+  test('qwen gets a file of settings below those of the user', () => {
+    const { env, folder } = invoke(qwen, { hooks });
+    expect(env).toEqual({ QWEN_CODE_SYSTEM_DEFAULTS_PATH: `${SCRATCH}.hooks/qwen.json` });
+    expect(JSON.parse(folder?.files['qwen.json'] ?? '').hooks.Stop[0].hooks[0]).toEqual({
+      type: 'command',
+      command: called('qwen', 'Stop'),
+      timeout: 600,
+    });
+  });
+
+  test('codex gets flags, and trust for these hooks alone', () => {
+    const words = wordsOf(codex, { hooks });
+    const command = JSON.stringify(called('codex', 'PreToolUse'));
+    expect(words).toContain(`-c hooks.PreToolUse=[{hooks=[{type="command",command=${command},timeout=30}]}]`);
+    expect(words).toMatch(
+      /"\/<session-flags>\/config\.toml:pre_tool_use:0:0"=\{trusted_hash="sha256:[0-9a-f]{64}"/,
+    );
+    expect(words).not.toContain('bypass-hook-trust');
+  });
+
+  test.each([gemini, opencode, amp, generic])('$name cannot be given any, and is called as ever', adapter => {
+    expect(adapter.hookEvents).toBeUndefined();
+    expect(invoke(adapter, { hooks })).toEqual(invoke(adapter, {}));
+  });
+
+  test('without a wish there is nothing of it', () => {
+    for (const adapter of [claude, copilot, qwen, codex])
+      expect(JSON.stringify(invoke(adapter, {}))).not.toMatch(/hooks/);
+  });
+});
+
 /** The adapter by name, so that a test's title can be read. */
 function named([adapter, request, words]: Case) {
   return [adapter.name, request, words, adapter] as const;

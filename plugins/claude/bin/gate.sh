@@ -1,6 +1,8 @@
 #!/bin/sh
 # Runs before every hook that is called often: without a loop in the project it costs no more than this test.
 # Codex and Copilot set PLUGIN_ROOT. They count tools one by one, and know slash commands only as prompts, as does Gemini.
+# The agent of one of Ralph's own runs: hooks that the run has given it answer.
+case $RALPH_HOOKS in *'"given":true'*) exit 0 ;; esac
 [ "$2" = PostToolUse ] && [ -z "$PLUGIN_ROOT" ] && exit 0
 root=${CLAUDE_PROJECT_DIR:-.}
 # Qwen Code rewrites the name of the folder in scripts that it installs, unless it is spelt as a pattern.

@@ -3,6 +3,27 @@ let node_path = require("node:path");
 let node_crypto = require("node:crypto");
 let node_child_process = require("node:child_process");
 let node_os = require("node:os");
+// src/domain/hook-orders.ts
+const HOOK_ORDERS = "RALPH_HOOKS";
+function readOrders(env) {
+	const text = env[HOOK_ORDERS];
+	if (!text) return void 0;
+	try {
+		const { run, root, given, ...rest } = JSON.parse(text);
+		return {
+			...rest,
+			run: String(run ?? ""),
+			root: String(root ?? ""),
+			given: given === true
+		};
+	} catch {
+		return {
+			run: "",
+			root: "",
+			given: true
+		};
+	}
+}
 // src/domain/tags.ts
 const MAX_TAG_CHARS = 65536;
 function createTagScanner(name, sink) {
@@ -630,7 +651,9 @@ function projectPaths(root) {
 	};
 }
 function runPaths(runs, id) {
-	const folder = (0, node_path.join)(runs, id);
+	return runPathsIn((0, node_path.join)(runs, id));
+}
+function runPathsIn(folder) {
 	return {
 		folder,
 		run: (0, node_path.join)(folder, "run.json"),
@@ -638,6 +661,7 @@ function runPaths(runs, id) {
 		progress: (0, node_path.join)(folder, "progress.md"),
 		checks: (0, node_path.join)(folder, "checks.json"),
 		cancelled: (0, node_path.join)(folder, "cancelled"),
+		hookNotes: (0, node_path.join)(folder, "hook-notes.jsonl"),
 		aside: (0, node_path.join)(folder, "aside"),
 		iteration: (iteration) => iterationPaths((0, node_path.join)(folder, "iterations", String(iteration).padStart(4, "0")))
 	};
@@ -995,6 +1019,7 @@ const claude = {
 		SessionStart: "start",
 		UserPromptExpansion: "command",
 		UserPromptSubmit: "prompt",
+		PreToolUse: "before-tool",
 		PostToolBatch: "tools",
 		Stop: "stop"
 	},
@@ -1047,6 +1072,11 @@ function writeAnswer$3(event, answer) {
 	switch (answer.kind) {
 		case "nothing": return "";
 		case "say": return JSON.stringify({ systemMessage: answer.message });
+		case "deny": return JSON.stringify({ hookSpecificOutput: {
+			hookEventName: event,
+			permissionDecision: "deny",
+			permissionDecisionReason: answer.reason
+		} });
 		case "block": {
 			const { reason, message, warning } = answer;
 			const systemMessage = warning === void 0 ? message : `${message}\n${warning}`;
@@ -1074,6 +1104,7 @@ const codex = {
 	moments: {
 		SessionStart: "start",
 		UserPromptSubmit: "prompt",
+		PreToolUse: "before-tool",
 		PostToolUse: "tools",
 		Stop: "stop"
 	},
@@ -1088,7 +1119,7 @@ const codex = {
 		};
 	},
 	writeAnswer(event, answer) {
-		if (answer.kind === "nothing" || answer.message === void 0) return claude.writeAnswer(event, answer);
+		if (answer.kind === "nothing" || answer.kind === "deny" || answer.message === void 0) return claude.writeAnswer(event, answer);
 		const message = dollars(answer.message);
 		if (answer.kind !== "block") return claude.writeAnswer(event, {
 			...answer,
@@ -1117,6 +1148,7 @@ const copilot = {
 	prefix: "/ralph:",
 	moments: {
 		UserPromptSubmit: "prompt",
+		PreToolUse: "before-tool",
 		PostToolUse: "tools",
 		Stop: "stop"
 	},
@@ -1145,10 +1177,11 @@ function asTyped(prompt) {
 	const [, command, rest = ""] = SKILL.exec(prompt) ?? [];
 	return command === void 0 ? prompt : `${command} ${rest}`;
 }
-function writeAnswer$2(_event, answer) {
+function writeAnswer$2(event, answer) {
 	switch (answer.kind) {
 		case "nothing":
 		case "say": return "";
+		case "deny": return claude.writeAnswer(event, answer);
 		case "block": {
 			const { reason, warning } = answer;
 			return JSON.stringify({
@@ -1186,6 +1219,7 @@ const gemini = {
 	prefix: "/",
 	moments: {
 		BeforeAgent: "prompt",
+		BeforeTool: "before-tool",
 		AfterTool: "tools",
 		AfterAgent: "stop"
 	},
@@ -1208,6 +1242,10 @@ function writeAnswer$1(event, answer) {
 	if (answer.kind === "context") return claude.writeAnswer(event, {
 		...answer,
 		context: unescapedNote(answer.context)
+	});
+	if (answer.kind === "deny") return JSON.stringify({
+		decision: "deny",
+		reason: answer.reason
 	});
 	if (answer.kind !== "block") return claude.writeAnswer(event, answer);
 	const { reason, message, afresh } = answer;
@@ -1237,6 +1275,7 @@ const opencode = {
 	prefix: "/",
 	moments: {
 		"chat.message": "prompt",
+		"tool.execute.before": "before-tool",
 		"tool.execute.after": "tools",
 		"text.complete": "peek",
 		"step-finish": "stop"
@@ -1302,6 +1341,20 @@ function hostOf(stdin, env) {
 	if (root && env.PLUGIN_ROOT === root && typeof input.turn_id === "string") return "codex";
 	return "claude";
 }
+// src/hooks/orders.ts
+async function carryOut(_orders, moment, _input) {
+	switch (moment) {
+		case "start":
+		case "before-tool":
+		case "tools":
+		case "stop":
+		case "command":
+		case "prompt":
+		case "peek":
+		case void 0: return NOTHING;
+		default: return moment;
+	}
+}
 // src/domain/feedback.ts
 const ENDED_SENTENCES = {
 	"idle-timeout": "Your last turn was ended because it printed nothing for too long. Avoid commands that wait or never return.",
@@ -1322,6 +1375,7 @@ function feedbackSentence(feedback, marker) {
 	switch (feedback.kind) {
 		case "check-failed": return;
 		case "violation": {
+			if (feedback.violation.refused) return `You were refused: ${feedback.violation.what}`;
 			const undone = feedback.violation.restored ? "It has been undone." : "Undo it.";
 			return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
 		}
@@ -2506,14 +2560,16 @@ function capWarning(state, cap) {
 	return { warning: `⚠️ ${cap.host} ends a loop after ${cap.blocks} stops in a row${without}; this was number ${used}. ${cap.lift}` };
 }
 // src/hooks/main.ts
-async function runHook(host, event, stdin, env) {
+async function runHook(host, event, stdin, env, byRun = false) {
+	const orders = readOrders(env);
+	if (orders && orders.given !== byRun) return "";
 	const dialect = dialectFor(host, stdin, env);
 	const input = dialect?.readInput(stdin);
 	if (!dialect || !input || input.sessionId === "") return "";
 	const root = dialect.rootOf(input, env);
 	if (root === "") return "";
 	try {
-		return dialect.writeAnswer(event, await answerTo(dialect, event, root, input));
+		return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders));
 	} catch (error) {
 		const why = error instanceof Error ? error.message : String(error);
 		return dialect.writeAnswer(event, {
@@ -2522,12 +2578,14 @@ async function runHook(host, event, stdin, env) {
 		});
 	}
 }
-async function answerTo(dialect, event, root, input) {
+async function answerTo(dialect, event, root, input, orders) {
 	const moment = dialect.moments[event];
+	if (orders) return await carryOut(orders, moment, input);
 	switch (moment) {
 		case "start": return onStart(root, input);
 		case "command": return onCommand(root, dialect, input);
 		case "prompt": return input.commandName === "" ? onPrompt(root, dialect, input) : onCommand(root, dialect, input);
+		case "before-tool": return NOTHING;
 		case "tools": return onTools(root, input);
 		case "peek": return await onStop(root, dialect, input, NO_DEEDS);
 		case "stop": return await onStop(root, dialect, input);
@@ -2584,7 +2642,7 @@ function onTools(root, input) {
 	return NOTHING;
 }
 // src/hooks/bin.ts
-const [host = "claude", event = ""] = process.argv.slice(2);
-runHook(host, event, (0, node_fs.readFileSync)(0, "utf8"), process.env).then((answer) => {
+const [host = "claude", event = "", by] = process.argv.slice(2);
+runHook(host, event, (0, node_fs.readFileSync)(0, "utf8"), process.env, by === "run").then((answer) => {
 	for (let rest = Buffer.from(answer); rest.length > 0;) rest = rest.subarray((0, node_fs.writeSync)(1, rest));
 });

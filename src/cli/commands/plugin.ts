@@ -3,8 +3,9 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { capture } from '../../platform/capture.ts';
+import { rootAbove } from '../../platform/package.ts';
 import type { HostPlugin, Place } from '../../plugins/host-plugin.ts';
-import { described, HOST_PLUGINS, perform, placeOf, rootAbove, stepsTo } from '../../plugins/install.ts';
+import { described, HOST_PLUGINS, perform, placeOf, stepsTo } from '../../plugins/install.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 
 const ACTIONS = ['install', 'remove', 'path', 'check'] as const;
