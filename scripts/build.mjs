@@ -1,4 +1,4 @@
-// Builds the library (tsc: modules and types) and the bin (one lazy CommonJS bundle, so that it starts fast).
+// Builds the library (tsc: modules and types) and the bin (CommonJS bundles, so that it starts fast).
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,25 +13,25 @@ execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '
   cwd: root,
   stdio: 'inherit',
 });
-await bundle();
+await bundle({
+  ralph: join(root, 'src/cli/bin.ts'),
+  main: join(root, 'src/cli/main.ts'),
+  'scripted-agent': join(root, 'src/sim/scripted-agent.ts'),
+  // Apart from the rest: it is required when it is needed, not imported.
+  'string-width': 'string-width',
+});
 chmodSync(join(root, 'dist/bin/ralph.cjs'), 0o755);
 writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), bundled.map(license).join('\n\n'));
 
-async function bundle() {
-  const build = await rolldown({
-    input: { ralph: join(root, 'src/cli/bin.ts'), 'scripted-agent': join(root, 'src/sim/scripted-agent.ts') },
-    platform: 'node',
-    cwd: root,
-    logLevel: 'warn',
-  });
-  await build.write({
-    dir: join(root, 'dist/bin'),
-    format: 'cjs',
-    entryFileNames: '[name].cjs',
-    chunkFileNames: '[name]-[hash].cjs',
-    minify: false,
-  });
-  await build.close();
+/** A file each, so that the main one can be loaded through a code cache. */
+async function bundle(inputs) {
+  for (const [name, input] of Object.entries(inputs)) {
+    // The way in knows the commands by name only; the main bundle has them.
+    const external = name === 'ralph' ? [/\/commands\//] : [];
+    const build = await rolldown({ input, external, platform: 'node', cwd: root, logLevel: 'warn' });
+    await build.write({ file: join(root, `dist/bin/${name}.cjs`), format: 'cjs', codeSplitting: false });
+    await build.close();
+  }
 }
 
 function license(name) {

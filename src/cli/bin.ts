@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The way in. What needs no parser is answered before anything else is loaded. */
 import { writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadWithCache } from '../platform/code-cache.ts';
 import { rootHelp } from './command-list.ts';
 import { VERSION } from './version.ts';
 
@@ -16,7 +18,10 @@ else if (
 )
   writeSync(1, rootHelp());
 else {
-  import('./main.ts').then(async ({ main }) => {
-    process.exitCode = await main(args);
+  const bundle = join(import.meta.dirname, 'main.cjs');
+  const name = /^[a-z]+$/.exec(first)?.[0] ?? 'other';
+  const { main } = loadWithCache(bundle, name, process.env) as typeof import('./main.ts');
+  void main(args).then(code => {
+    process.exitCode = code;
   });
 }

@@ -12,7 +12,6 @@ import {
   rmSync,
   statSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -35,12 +34,12 @@ function isFolder(path: string): boolean {
 }
 
 /** The new content is there whole or not at all: a file beside it is written, flushed and renamed over it. */
-export function writeAtomic(path: string, content: string, mode = PRIVATE_FILE): void {
+export function writeAtomic(path: string, content: string | Uint8Array, mode = PRIVATE_FILE): void {
   const temporary = beside(path);
   try {
     const fd = openSync(temporary, 'wx', mode);
     try {
-      writeSync(fd, content);
+      writeFileSync(fd, content); // all of it, however often it takes
       fsyncSync(fd);
     } finally {
       closeSync(fd);

@@ -1,8 +1,10 @@
 /** Text on a terminal: how wide it is, how it is cut, and how text from strangers is made harmless. */
-import stringWidth from 'string-width';
+import { createRequire } from 'node:module';
 
 /** Columns that a terminal needs for it. */
-export function displayWidth(text: string): number {
+export function displayWidth(painted: string): number {
+  const text = painted.includes('\x1b') ? painted.replace(COLOR, '') : painted;
+  if (PLAIN.test(text)) return text.length;
   if (text.length > SHORT) return stringWidth(text);
   const known = widths.get(text);
   if (known !== undefined) return known;
@@ -12,8 +14,22 @@ export function displayWidth(text: string): number {
   return width;
 }
 
+/** A column each, and nothing combines with its neighbour: most of what we ever measure. */
+const PLAIN =
+  /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u2193\u21b3\u23bf\u23fa\u2500-\u257f\u2713\u2717]*$/;
+
+const COLOR = /\x1b\[[\d;]*m/g;
+
+let library: ((text: string) => number) | undefined;
+
+/** Loaded when it is first needed: its tables take longer to set up than Node itself. */
+function stringWidth(text: string): number {
+  library ??= createRequire(import.meta.url)('#string-width') as (text: string) => number;
+  return library(text);
+}
+
 /** Single characters and markers come again and again, and measuring one is slow. */
-const widths = new Map<string, number>();
+const widths = new Map(['✅', '❌', '❗', '🔁', '🔄', '💭', '📋', '📊', '⏸️'].map(sign => [sign, 2]));
 const SHORT = 8;
 const MOST_KNOWN = 4_096;
 
@@ -75,7 +91,7 @@ export function beginning(text: string, units: number): string {
 function fitting(text: string, columns: number): string {
   let end = 0;
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const { segment } of segmentsOf(text)) {
     width += displayWidth(segment);
     if (width > columns) break;
     end += segment.length;
@@ -83,7 +99,13 @@ function fitting(text: string, columns: number): string {
   return text.slice(0, end);
 }
 
-const graphemes = new Intl.Segmenter();
+let graphemes: Intl.Segmenter | undefined;
+
+function segmentsOf(text: string): Iterable<{ readonly segment: string }> {
+  if (PLAIN.test(text)) return Array.from(text, segment => ({ segment }));
+  graphemes ??= new Intl.Segmenter(); // slow to make
+  return graphemes.segment(text);
+}
 
 /** Any text as one harmless line of at most `columns`. Looks only at as much of it as can be shown. */
 export function oneLine(text: string, columns: number): string {
@@ -151,7 +173,7 @@ function pieces(word: string, columns: number): readonly string[] {
     piece += unit;
     width += unitWidth;
   };
-  for (const { segment } of graphemes.segment(word)) {
+  for (const { segment } of segmentsOf(word)) {
     const segmentWidth = displayWidth(segment);
     if (segmentWidth <= columns) add(segment, segmentWidth);
     else for (const character of segment) add(character, displayWidth(character));

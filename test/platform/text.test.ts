@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { beginning, clip, displayWidth, harmless, oneLine, wrap } from '../../src/platform/text.ts';
 import { hostileText } from '../report/any-event.ts';
@@ -148,5 +149,33 @@ describe('wrap', () => {
         expect(rows.join('').replace(/\s/g, '')).toBe(clean.replace(/\s/g, ''));
       }),
     );
+  });
+});
+
+describe('the width of what comes often', () => {
+  const plain = fc.string({
+    unit: fc.oneof(
+      fc.integer({ min: 0x20, max: 0x2ff }).map(code => String.fromCharCode(code)),
+      fc.constantFrom(
+        ...'–—…←↑→↓↳⎿⏺─│┌✓✗✅❌❗🔁🔄💭📋📊',
+        '⏸️',
+        '\u0301',
+        '日',
+        '\u200d',
+        '\x1b[1;31m',
+        '\x1b[0m',
+      ),
+    ),
+  });
+
+  test('agrees with the library where it does not ask it', () => {
+    fc.assert(
+      fc.property(plain, text => displayWidth(text) === stringWidth(text)),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each([...'✅❌❗🔁🔄💭📋📊', '⏸️', '', 'a', '⏺'])('and for the sign %j', sign => {
+    expect(displayWidth(sign)).toBe(stringWidth(sign));
   });
 });

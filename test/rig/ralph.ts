@@ -8,6 +8,9 @@ import { gitEnv } from './repo.ts';
 
 export const BIN = join(import.meta.dirname, '../../dist/bin/ralph.cjs');
 
+/** Each test has a home of its own; what was compiled once serves them all. */
+const CODE_CACHE = join(tmpdir(), `ralph-test-cache-${process.getuid?.() ?? 0}`);
+
 export interface RalphOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -80,5 +83,12 @@ export function testEnv({ env = {}, path = [] }: Pick<RalphOptions, 'env' | 'pat
   const home = mkdtempSync(join(tmpdir(), 'ralph-home-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const base = gitEnv();
-  return { ...base, HOME: home, LANG: 'C.UTF-8', PATH: [...path, base.PATH].join(delimiter), ...env };
+  return {
+    ...base,
+    HOME: home,
+    RALPH_CACHE_DIR: CODE_CACHE,
+    LANG: 'C.UTF-8',
+    PATH: [...path, base.PATH].join(delimiter),
+    ...env,
+  };
 }

@@ -1,0 +1,56 @@
+/**
+ * Loads our own bundle through V8's code cache: what was compiled once is not compiled again. The cache is a convenience;
+ * whatever is wrong with it, the bundle is compiled afresh. It is code, so only a file of our own is believed.
+ */
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Script } from 'node:vm';
+import { ensureFolder, writeAtomic } from './files.ts';
+
+/** What the CommonJS bundle `file` exports. `name` says what it is run for: each use compiles functions of its own. */
+export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv): unknown {
+  const cache = join(folderOf(env), `${name}@${keyOf(file)}.bin`);
+  const cachedData = readOwn(cache);
+  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'utf8')}\n})`;
+  const script = new Script(source, { filename: file, ...(cachedData && { cachedData }) });
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
+  if (!cachedData || script.cachedDataRejected) process.once('exit', () => keep(cache, name, script));
+  return module.exports;
+}
+
+function folderOf({ RALPH_CACHE_DIR, XDG_CACHE_HOME }: NodeJS.ProcessEnv): string {
+  return RALPH_CACHE_DIR || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'ralph');
+}
+
+/** V8 itself looks at its version, its flags and the length of the source. */
+function keyOf(file: string): string {
+  const { size, mtimeMs } = statSync(file);
+  return [process.version, process.arch, size, Math.trunc(mtimeMs)].join('-');
+}
+
+function readOwn(path: string): Buffer | undefined {
+  try {
+    const { uid, mode } = statSync(path);
+    const isOurs = process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+    return isOurs ? readFileSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Older ones for the same use go. */
+function keep(path: string, name: string, script: Script): void {
+  try {
+    const folder = dirname(path);
+    ensureFolder(folder);
+    writeAtomic(path, script.createCachedData());
+    for (const other of readdirSync(folder))
+      if (other.startsWith(`${name}@`) && join(folder, other) !== path)
+        rmSync(join(folder, other), { force: true });
+  } catch {
+    // no home, a full disk, a cache that is not ours: the next start is as fast as this one
+  }
+}
