@@ -191,7 +191,7 @@ function writeAtomic(path, content, mode = PRIVATE_FILE) {
 	try {
 		const fd = (0, node_fs.openSync)(temporary, "wx", mode);
 		try {
-			(0, node_fs.writeSync)(fd, content);
+			(0, node_fs.writeFileSync)(fd, content);
 			(0, node_fs.fsyncSync)(fd);
 		} finally {
 			(0, node_fs.closeSync)(fd);
