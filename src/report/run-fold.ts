@@ -1,0 +1,282 @@
+/** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
+import type { CheckResult } from '../domain/check.ts';
+import type { RunEvent } from '../domain/event.ts';
+import { addUsage, type Usage } from '../domain/usage.ts';
+import { oneLine } from '../platform/text.ts';
+import { checkNoun, phrase, whyContinue } from './phrases.ts';
+import { remarkOn, unknownWords, type Words } from './remarks.ts';
+import {
+  type CheckView,
+  EMPTY_VIEW,
+  type IterationView,
+  NO_SECONDS,
+  type Phase,
+  type RunView,
+  type Seconds,
+} from './run-view.ts';
+import { type SoundEntry, soundEntry, type Unsound } from './sound-entry.ts';
+
+export interface RunFold {
+  add(entry: Unsound): void;
+  /** The same object until something is added. */
+  view(): RunView;
+}
+
+type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
+type Lists = 'iterations' | 'violations' | 'remarks';
+/** Lists grow in place: ten thousand iterations are not copied ten thousand times. */
+type State = Draft<Omit<RunView, Lists>> & { [Key in Lists]: RunView[Key][number][] };
+type Of<Type extends RunEvent['type']> = Extract<SoundEntry, { readonly type: Type }>;
+
+/** Goes on from a view that was made before, here or elsewhere. */
+export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
+  const state: State = {
+    ...from,
+    iterations: [...from.iterations],
+    violations: [...from.violations],
+    remarks: [...from.remarks],
+  };
+  let view: RunView | undefined;
+  return {
+    add(entry) {
+      view = undefined;
+      const sound = soundEntry(entry);
+      if (sound) step(state, sound);
+      const words = sound ? remarkOn(sound) : unknownWords(entry);
+      if (words) remark(state, entry, words);
+      state.seq = Number.isFinite(entry.seq) ? entry.seq : state.seq;
+      state.lastAt = timeOf(entry) ?? state.lastAt;
+    },
+    view() {
+      view ??= {
+        ...state,
+        iterations: [...state.iterations],
+        violations: [...state.violations],
+        remarks: [...state.remarks],
+      };
+      return view;
+    },
+  };
+}
+
+function step(state: State, entry: SoundEntry): void {
+  const at = Date.parse(entry.at);
+  switch (entry.type) {
+    case 'run-started':
+      begin(state, entry, at);
+      break;
+    case 'iteration-started':
+      enter(state, 'between', at);
+      startIteration(state, entry.iteration, at);
+      break;
+    case 'agent-started':
+      enter(state, 'agent', at);
+      if (entry.purpose === 'work')
+        change(state, ({ attempts }) => ({ attempts: attempts + 1, agent: state.agent }));
+      break;
+    case 'agent-ended':
+      endTurn(state, entry);
+      break;
+    case 'check-started':
+      startCheck(state, at);
+      break;
+    case 'check-ended':
+      endCheck(state, entry.result, at);
+      break;
+    case 'violation':
+      state.violations.push({ ...entry.violation, iteration: numberOf(state), at });
+      change(state, ({ violations }) => ({ violations: violations + 1 }));
+      break;
+    case 'agent':
+    case 'scm':
+    case 'notice':
+      break;
+    case 'iteration-ended':
+      endIteration(state, entry, at);
+      break;
+    case 'run-ended': {
+      const { iterations: _, ...ending } = entry.result;
+      enter(state, 'ended', at);
+      state.ending = ending;
+      break;
+    }
+    default:
+      entry satisfies never;
+  }
+}
+
+function begin(state: State, entry: Of<'run-started'>, at: number): void {
+  const { runId, command, agent, model, cwd, maxIterations, checks } = entry;
+  Object.assign(state, { runId, command, agent, model: model ?? null, cwd, maxIterations, checks });
+  state.startedAt ??= at;
+}
+
+/** Closes what is open, at the time of the entry, and begins something else. */
+function enter(state: State, phase: Phase, at: number, running = 0): void {
+  if (state.open) spend(state, state.phase, Math.max(0, at - state.open.since) / 1000);
+  state.phase = phase;
+  state.open = phase === 'between' || phase === 'ended' ? null : { since: at, running };
+}
+
+const SPENT_ON: Partial<Record<Phase, keyof Seconds>> = {
+  agent: 'agent',
+  checks: 'checks',
+  waiting: 'waiting',
+  paused: 'waiting',
+};
+
+function spend(state: State, phase: Phase, seconds: number): void {
+  const on = SPENT_ON[phase];
+  if (on === undefined) return;
+  const more = (before: Seconds) => ({ ...before, [on]: before[on] + seconds });
+  state.seconds = more(state.seconds);
+  change(state, iteration => ({ seconds: more(iteration.seconds) }));
+}
+
+/** The same number again is the same iteration, taken up where it was cut off. */
+function startIteration(state: State, number: number, at: number): void {
+  if (state.iterations.at(-1)?.number === number) return;
+  state.iterations.push({
+    number,
+    mode: null,
+    story: null,
+    startedAt: at,
+    endedAt: null,
+    attempts: 0,
+    seconds: NO_SECONDS,
+    agent: state.agent,
+    outcome: null,
+    toolCalls: null,
+    toolErrors: null,
+    usage: null,
+    total: null,
+    checks: [],
+    violations: 0,
+    claim: null,
+    stopReason: null,
+    why: null,
+  });
+}
+
+function change(state: State, by: (iteration: IterationView) => Partial<IterationView>): void {
+  const last = state.iterations.at(-1);
+  if (last) state.iterations[state.iterations.length - 1] = { ...last, ...by(last) };
+}
+
+function numberOf(state: State): number {
+  return state.iterations.at(-1)?.number ?? 0;
+}
+
+/** The agent's own clock is the better one: a wall clock may jump. */
+function endTurn(
+  state: State,
+  { purpose, outcome, duration, usage, toolCalls, toolErrors }: Of<'agent-ended'>,
+) {
+  if (state.phase === 'agent') {
+    state.phase = 'between';
+    state.open = null;
+  }
+  spend(state, 'agent', Math.max(0, duration));
+  change(state, iteration => ({ usage: sum(iteration.usage, usage) }));
+  state.usage = sum(state.usage, usage);
+  if (purpose !== 'work') return;
+  change(state, iteration => ({
+    outcome,
+    toolCalls: count(iteration.toolCalls, toolCalls),
+    toolErrors: count(iteration.toolErrors, toolErrors),
+  }));
+}
+
+function sum(before: Usage | null, more: Usage): Usage {
+  return before ? addUsage(before, more) : more;
+}
+
+function count(before: number | null, more: number | null): number | null {
+  return typeof more === 'number' ? (before ?? 0) + more : before;
+}
+
+function startCheck(state: State, at: number): void {
+  if (state.phase === 'checks' && state.open) state.open = { ...state.open, running: state.open.running + 1 };
+  else enter(state, 'checks', at, 1);
+}
+
+/** A round of checks lasts until the last one that was begun has ended. */
+function endCheck(state: State, result: CheckResult, at: number): void {
+  const view = checkView(result);
+  if (state.iterations.length === 0) state.baseline = place(state.baseline, view);
+  else change(state, iteration => ({ checks: place(iteration.checks, view) }));
+  if (state.phase !== 'checks' || !state.open) return;
+  if (state.open.running > 1) state.open = { ...state.open, running: state.open.running - 1 };
+  else enter(state, 'between', at);
+}
+
+function checkView(result: CheckResult): CheckView {
+  const { index, command, passed, exitCode, duration, logFile } = result;
+  return {
+    index,
+    command,
+    passed,
+    exitCode,
+    timedOut: result.timedOut === true,
+    seconds: duration,
+    flaked: result.flaked ?? 0,
+    ungated: result.ungated === true,
+    logFile,
+  };
+}
+
+/** In the order of the configuration; a check that ran again replaces itself. */
+function place(checks: readonly CheckView[], check: CheckView): readonly CheckView[] {
+  return [...checks.filter(({ index }) => index !== check.index), check].sort((a, b) => a.index - b.index);
+}
+
+function endIteration(state: State, entry: Of<'iteration-ended'>, at: number): void {
+  const { verdict, claim, usage } = entry;
+  enter(state, 'between', at);
+  // A session's hook only tells the end of one.
+  if (numberOf(state) !== entry.iteration) startIteration(state, entry.iteration, state.lastAt ?? at);
+  state.usage = usage;
+  change(state, iteration => ({
+    endedAt: at,
+    claim,
+    total: usage,
+    stopReason: verdict.kind === 'stop' ? verdict.reason : null,
+    why: verdict.kind === 'continue' ? whyWords(verdict, state) : null,
+    // The stop hook runs its checks in a process of its own; what was red is in its verdict.
+    ...(iteration.checks.length === 0 && { checks: redOnes(verdict) }),
+  }));
+}
+
+type Verdict = Of<'iteration-ended'>['verdict'];
+
+function whyWords(verdict: Verdict & { kind: 'continue' }, { command }: State): string {
+  try {
+    return oneLine(whyContinue(verdict, checkNoun(command)), 600);
+  } catch {
+    return 'for a reason that cannot be read';
+  }
+}
+
+function redOnes(verdict: Verdict): readonly CheckView[] {
+  if (verdict.kind !== 'continue' || !Array.isArray(verdict.feedback)) return [];
+  return verdict.feedback.flatMap(item => {
+    const red = item?.kind === 'check-failed' && {
+      type: 'check-ended',
+      seq: 0,
+      at: '1970-01-01',
+      result: item.check,
+    };
+    return red && soundEntry(red) ? [checkView(item.check)] : [];
+  });
+}
+
+function remark(state: State, { seq, at, type }: Unsound, { level, text }: Words): void {
+  const time = timeOf({ at }) ?? state.lastAt ?? 0;
+  const iteration = numberOf(state);
+  state.remarks.push({ seq, at: time, iteration, type: phrase(String(type)), level, text: phrase(text) });
+}
+
+function timeOf({ at }: { readonly at: unknown }): number | undefined {
+  const time = typeof at === 'string' ? Date.parse(at) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}

@@ -1,0 +1,175 @@
+/**
+ * A run as its readers see it: what the ledger comes to. Plain data, so that a page can be handed one and go on from
+ * there. `run-fold.ts` makes it; the report, the dashboard and the terminal show it.
+ */
+import type { Claim } from '../domain/completion.ts';
+import type { LoopCommand } from '../domain/event.ts';
+import type { TurnOutcome, Violation } from '../domain/evidence.ts';
+import type { LoopResult } from '../domain/result.ts';
+import type { StopReason } from '../domain/stop-reason.ts';
+import type { Usage } from '../domain/usage.ts';
+
+/** What the run is at, as far as its ledger tells. */
+export type Phase = 'between' | 'agent' | 'checks' | 'waiting' | 'paused' | 'ended';
+
+/** Where the time went. */
+export interface Seconds {
+  readonly agent: number;
+  readonly checks: number;
+  /** For a limit to end, or for the user. */
+  readonly waiting: number;
+}
+
+export interface CheckView {
+  readonly index: number;
+  readonly command: string;
+  readonly passed: boolean;
+  readonly exitCode: number;
+  readonly timedOut: boolean;
+  readonly seconds: number;
+  readonly flaked: number;
+  readonly ungated: boolean;
+  /** Where the whole output is, relative to the project; '': nowhere. */
+  readonly logFile: string;
+}
+
+export interface IterationView {
+  readonly number: number;
+  /** What it was for, where the loop has modes: `implement`, `review`. */
+  readonly mode: string | null;
+  readonly story: string | null;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  /** How often the agent was started for it. */
+  readonly attempts: number;
+  readonly seconds: Seconds;
+  readonly agent: string;
+  /** null: the turn has not ended, or nobody wrote down how. */
+  readonly outcome: TurnOutcome | null;
+  /** null: this agent does not tell. */
+  readonly toolCalls: number | null;
+  readonly toolErrors: number | null;
+  /** Of this iteration. */
+  readonly usage: Usage | null;
+  /** Of the run up to here. */
+  readonly total: Usage | null;
+  readonly checks: readonly CheckView[];
+  readonly violations: number;
+  readonly claim: Claim | null;
+  /** null: it goes on, or it has not ended. */
+  readonly stopReason: StopReason | null;
+  /** Why it was not done, in words; null: it was, or it has not ended. */
+  readonly why: string | null;
+}
+
+export interface ViolationView extends Violation {
+  readonly iteration: number;
+  readonly at: number;
+}
+
+/** Something that happened and is no step of an iteration: a notice, a commit, a wait, an event that we do not know. */
+export interface Remark {
+  readonly seq: number;
+  readonly at: number;
+  readonly iteration: number;
+  readonly type: string;
+  readonly level: 'info' | 'warning' | 'error';
+  readonly text: string;
+}
+
+export type StoryStatus = 'open' | 'needs_review' | 'changes_requested' | 'approved';
+
+export interface StoryView {
+  readonly id: string;
+  readonly title: string;
+  readonly status: StoryStatus;
+  readonly reviews: number;
+  readonly history: readonly StoryStep[];
+}
+
+export interface StoryStep {
+  readonly iteration: number;
+  readonly at: number;
+  readonly status: StoryStatus;
+  /** What the review said. */
+  readonly text: string;
+}
+
+export type Ending = Omit<LoopResult, 'iterations'>;
+
+export interface RunView {
+  /** The number of the last event in it. */
+  readonly seq: number;
+  readonly runId: string;
+  readonly command: LoopCommand;
+  readonly agent: string;
+  readonly model: string | null;
+  readonly cwd: string;
+  /** What agent and checks ran in; null: nothing. */
+  readonly sandbox: string | null;
+  /** 0: no limit. */
+  readonly maxIterations: number;
+  readonly checks: readonly string[];
+  readonly startedAt: number | null;
+  readonly lastAt: number | null;
+  readonly phase: Phase;
+  /** What has begun and not ended: since when, and how many checks at a time. */
+  readonly open: { readonly since: number; readonly running: number } | null;
+  readonly iterations: readonly IterationView[];
+  /** The checks before the first iteration. */
+  readonly baseline: readonly CheckView[];
+  readonly seconds: Seconds;
+  readonly usage: Usage | null;
+  readonly violations: readonly ViolationView[];
+  readonly remarks: readonly Remark[];
+  readonly stories: readonly StoryView[];
+  readonly ending: Ending | null;
+}
+
+/** How far the ledger itself can be trusted. */
+export interface Integrity {
+  /** Lines that were changed, taken out or put in. */
+  readonly problems: readonly string[];
+  /** Bytes of a last line that was cut off. */
+  readonly torn: number;
+}
+
+export const NO_SECONDS: Seconds = { agent: 0, checks: 0, waiting: 0 };
+
+export const EMPTY_VIEW: RunView = {
+  seq: 0,
+  runId: '',
+  command: 'run',
+  agent: '',
+  model: null,
+  cwd: '',
+  sandbox: null,
+  maxIterations: 0,
+  checks: [],
+  startedAt: null,
+  lastAt: null,
+  phase: 'between',
+  open: null,
+  iterations: [],
+  baseline: [],
+  seconds: NO_SECONDS,
+  usage: null,
+  violations: [],
+  remarks: [],
+  stories: [],
+  ending: null,
+};
+
+/** The checks as they stood at the end; an iteration that never got to one changes nothing. */
+export function lastChecks(view: RunView): readonly CheckView[] {
+  return view.iterations.findLast(iteration => iteration.checks.length > 0)?.checks ?? [];
+}
+
+/** Seconds from the first event to the last. */
+export function elapsed(view: RunView): number {
+  if (view.ending) return view.ending.totalDuration;
+  return view.startedAt === null || view.lastAt === null
+    ? 0
+    : Math.max(0, view.lastAt - view.startedAt) / 1000;
+}

@@ -1,0 +1,103 @@
+/**
+ * A line of a ledger may have been written by another version, or by somebody who wants to do harm. What does not have
+ * the shape of its type is not that event: it is shown as a line and believed nothing.
+ */
+import type { RunEvent } from '../domain/event.ts';
+
+export type SoundEntry = { readonly seq: number; readonly at: string } & RunEvent;
+
+export type Unsound = { readonly seq: number; readonly at: string; readonly type: string };
+
+type Kind = 'string' | 'number' | 'boolean' | 'object' | 'list' | 'strings';
+
+/** What is read of each event without a question. A name that ends with `?` may be missing. */
+const SHAPES: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  'run-started': {
+    runId: 'string',
+    command: 'string',
+    agent: 'string',
+    'model?': 'string',
+    maxIterations: 'number',
+    checks: 'strings',
+    cwd: 'string',
+  },
+  'iteration-started': { iteration: 'number' },
+  'agent-started': { purpose: 'string' },
+  agent: { event: 'object', 'event.kind': 'string' },
+  'agent-ended': {
+    purpose: 'string',
+    outcome: 'object',
+    'outcome.kind': 'string',
+    'outcome.trouble?': 'object',
+    'outcome.trouble.message?': 'string',
+    duration: 'number',
+    usage: 'object',
+    'usage.cost?': 'number',
+    'usage.tokens?': 'object',
+  },
+  'check-started': { index: 'number', command: 'string' },
+  'check-ended': {
+    'result.index': 'number',
+    'result.command': 'string',
+    'result.passed': 'boolean',
+    'result.exitCode': 'number',
+    'result.duration': 'number',
+    'result.output': 'string',
+    'result.logFile': 'string',
+  },
+  violation: { 'violation.what': 'string', 'violation.restored': 'boolean' },
+  scm: { task: 'string', outcome: 'string', detail: 'string' },
+  'iteration-ended': {
+    iteration: 'number',
+    'claim.found': 'boolean',
+    'verdict.kind': 'string',
+    usage: 'object',
+    'usage.cost?': 'number',
+    'usage.tokens?': 'object',
+  },
+  notice: { level: 'string', text: 'string' },
+  'run-ended': {
+    'result.runId': 'string',
+    'result.success': 'boolean',
+    'result.stopReason': 'string',
+    'result.iterations': 'list',
+    'result.totalDuration': 'number',
+  },
+};
+
+/** null: not an event we know, or not of its shape. */
+export function soundEntry(entry: Unsound): SoundEntry | null {
+  const shape = Object.hasOwn(SHAPES, entry.type) ? SHAPES[entry.type] : undefined;
+  if (!shape || !isCount(entry.seq) || Number.isNaN(Date.parse(entry.at))) return null;
+  return Object.entries(shape).every(([path, kind]) => fits(entry, path, kind))
+    ? (entry as SoundEntry)
+    : null;
+}
+
+function fits(entry: unknown, path: string, kind: Kind): boolean {
+  const value = path
+    .replace('?', '')
+    .split('.')
+    .reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), entry);
+  if (value === undefined) return path.endsWith('?');
+  switch (kind) {
+    case 'object':
+      return isObject(value);
+    case 'list':
+      return Array.isArray(value) && value.every(isObject);
+    case 'strings':
+      return Array.isArray(value) && value.every(each => typeof each === 'string');
+    case 'number':
+      return isCount(value);
+    default:
+      return typeof value === kind;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value);
+}
