@@ -7,6 +7,7 @@ import { COMMANDS } from '../src/cli/command-list.ts';
 import { VERSION } from '../src/cli/version.ts';
 import { settingsReference, settingsSchema } from '../src/config/schema.ts';
 import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
+import { TROUBLES } from '../src/domain/trouble-table.ts';
 import { ralph } from './rig/ralph.ts';
 import { folder } from './rig/repo.ts';
 
@@ -24,6 +25,18 @@ function expectGenerated(name: string, content: string): void {
 
 test('the settings reference is what the table says', () => {
   expectGenerated('docs/reference/settings.md', settingsReference());
+});
+
+test('the table of trouble in the docs is the one that the loop goes by', () => {
+  const name = 'docs/trouble.md';
+  const page = readFileSync(join(ROOT, name), 'utf8');
+  const [before = '', , after = ''] = page.split(/<!-- (?:table|end) -->\n/);
+  const rows = Object.entries(TROUBLES).map(
+    ([name, { recognised, happens, counted }]) =>
+      `| **${name}** | ${recognised} | ${happens} | ${counted} |\n`,
+  );
+  const table = `| class | recognised by | what happens | counted |\n|---|---|---|---|\n${rows.join('')}`;
+  expectGenerated(name, `${before}<!-- table -->\n${table}<!-- end -->\n${after}`);
 });
 
 test('the JSON schema is what the table says', () => {

@@ -22,9 +22,7 @@ export function retrying(failure: Failure): AgentEvent {
 }
 
 function troubleOf({ message, status, class: named, resetAt }: Failure): Trouble {
-  const byText = CUT_SHORT.test(message)
-    ? { class: 'transient' as const, status: undefined }
-    : troubleOfText(message);
+  const byText = troubleOfText(message);
   const known = status ?? byText.status;
   return {
     class: named ?? (status === undefined ? byText.class : classOf(status, byText.class)),
@@ -33,9 +31,6 @@ function troubleOf({ message, status, class: named, resetAt }: Failure): Trouble
     ...(resetAt !== undefined && { resetAt }),
   };
 }
-
-/** All that Node's fetch has to say of a connection that broke in the middle of an answer. */
-const CUT_SHORT = /^(?:\[API Error: )?terminated\]?$/;
 
 /** Providers answer 400 and 429 for things that are neither a wrong call nor a matter of waiting a little. */
 function classOf(status: number, byText: TroubleClass): TroubleClass {

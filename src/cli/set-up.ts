@@ -8,7 +8,7 @@ import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { redactAddress, redactWords } from '../domain/secrets.ts';
 import { agentRequest, invocationOf, limitProblems, shownCommand } from '../loop/agent-turn.ts';
-import { type ChosenAgent, chooseAgent } from '../loop/choose-agent.ts';
+import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../loop/choose-agent.ts';
 import { splitFlag } from '../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { type Call, Problems } from './command.ts';
@@ -37,6 +37,8 @@ export interface SetUp {
   readonly project: ProjectPaths;
   readonly settings: Settings;
   readonly agent: ChosenAgent;
+  /** Who goes on while it is limited. */
+  readonly fallbacks: readonly ChosenAgent[];
 }
 
 /** A layer of settings from elsewhere, such as a YAML file. */
@@ -58,9 +60,10 @@ export function setUp(
   if (output.verbose)
     for (const file of loaded.files) output.error(`[ralph] Loading settings from ${file}\n`);
   const problems = [...flags.problems, ...more.problems, ...loaded.problems, ...own(loaded.settings)];
-  const agent = loaded.problems.length === 0 ? findAgent(loaded, { cwd, env }, problems) : undefined;
+  const found = loaded.problems.length === 0 ? findAgents(loaded, { cwd, env }, problems) : [];
+  const [agent, ...fallbacks] = found;
   if (problems.length > 0 || !agent) throw new Problems(problems);
-  return { project, settings: loaded.settings, agent };
+  return { project, settings: loaded.settings, agent, fallbacks };
 }
 
 /** The settings fit to be shown and kept: what follows a flag such as --api-key is taken out, and a webhook's path. */
@@ -80,18 +83,17 @@ export function withoutSecrets(settings: Settings): Settings {
   };
 }
 
-function findAgent(
-  loaded: LoadedSettings,
+/** The agent, and behind it its fallbacks. */
+function findAgents(
+  { settings, fromFiles }: LoadedSettings,
   world: Pick<Call, 'cwd' | 'env'>,
   problems: Problem[],
-): ChosenAgent | undefined {
-  const agent = chooseAgent(loaded.settings, loaded.fromFiles, world);
-  if (isProblem(agent)) {
-    problems.push(agent);
-    return undefined;
-  }
-  if (problems.length === 0) problems.push(...limitProblems(loaded.settings, agent));
-  return agent;
+): readonly ChosenAgent[] {
+  const found = [chooseAgent(settings, fromFiles, world), ...chooseFallbacks(settings, fromFiles, world)];
+  problems.push(...found.filter(isProblem));
+  const agents = found.filter((each): each is ChosenAgent => !isProblem(each));
+  if (problems.length === 0) problems.push(...agents.flatMap(agent => limitProblems(settings, agent)));
+  return agents;
 }
 
 /** `--dry-run`: what would be run, and with which first prompt. */

@@ -5,6 +5,7 @@ import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { drive } from '../loop/loop.ts';
 import type { LoopPlan } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
+import { createRoster } from '../loop/roster.ts';
 import { hooksOfRun } from '../loop/run-hooks.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readIfThere } from '../platform/files.ts';
@@ -23,7 +24,7 @@ export type Parts = PlanParts & { readonly notices: readonly string[]; readonly 
 export async function startLoop(
   command: LoopCommand,
   call: Call,
-  { project, settings, agent }: SetUp,
+  { project, settings, agent, fallbacks }: SetUp,
   makePlan: (parts: Parts) => Promise<LoopPlan>,
   /** Where the agent works, when that is not the project itself. */
   workplace = call.cwd,
@@ -61,6 +62,7 @@ export async function startLoop(
     const plan = await makePlan({
       settings,
       agent,
+      roster: createRoster([agent, ...fallbacks]),
       cwd: workplace,
       env,
       clock: systemClock,

@@ -102,6 +102,11 @@ export function list(item: Kind): Kind {
   };
 }
 
+/** A list that a flag gives as one word with commas. */
+export function words(item: Kind): Kind {
+  return { ...list(item), parse: given => given.split(',').map(word => word.trim()) };
+}
+
 export interface Field {
   readonly kind: Kind;
   readonly required?: true;

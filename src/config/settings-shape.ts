@@ -40,6 +40,7 @@ export interface Settings {
   readonly agent?: string | AgentSettings;
   readonly agents: Readonly<Record<string, AgentSettings>>;
   readonly model?: string;
+  readonly fallback: readonly string[];
   readonly permissions: 'skip' | 'host';
   readonly guardrails: readonly GuardrailSettings[];
   readonly guardrailTimeout: number;
@@ -49,6 +50,8 @@ export interface Settings {
   readonly maxCost?: number;
   readonly maxTokens?: number;
   readonly maxTime?: number;
+  readonly maxWait: number;
+  readonly maxRetries: number;
   readonly maxFailures: number;
   readonly stuckAfter: number;
   readonly prices: PriceTable;

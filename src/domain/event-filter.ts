@@ -11,6 +11,7 @@ export const EVENT_KINDS = [
   'violations',
   'scm',
   'verdicts',
+  'waits',
   'notices',
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
@@ -56,6 +57,12 @@ function kindOf(event: RunEvent): EventKind {
       return 'scm';
     case 'iteration-ended':
       return 'verdicts';
+    case 'waiting':
+    case 'agent-switched':
+    case 'paused':
+    case 'continued':
+    case 'told':
+      return 'waits';
     case 'notice':
       return 'notices';
     default:

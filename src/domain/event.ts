@@ -4,6 +4,7 @@ import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
 import type { TurnOutcome, Violation } from './evidence.ts';
 import type { LoopResult } from './result.ts';
+import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -25,6 +26,8 @@ export type RunEvent =
   | {
       readonly type: 'agent-started';
       readonly purpose: 'work' | 'commit-message';
+      /** Counted from 2 where the same iteration is tried again; absent for the first. */
+      readonly attempt?: number;
       /** The command as it was run, fit to be shown. */
       readonly command: string;
       readonly promptChars: number;
@@ -44,6 +47,29 @@ export type RunEvent =
       /** Of this turn. */
       readonly usage: Usage;
     }
+  /** Nothing is done until the trouble has passed; then the same iteration is tried again. */
+  | {
+      readonly type: 'waiting';
+      /** Who met the trouble. */
+      readonly agent: string;
+      readonly trouble: Trouble;
+      /** Milliseconds since 1970. */
+      readonly until: number;
+    }
+  /** Another agent goes on: this one is limited, or the one that is preferred is free again. */
+  | {
+      readonly type: 'agent-switched';
+      readonly from: string;
+      readonly to: string;
+      readonly why: 'limited' | 'free-again';
+      /** Until when `from` is limited, in milliseconds since 1970; absent where nobody knows. */
+      readonly until?: number;
+    }
+  /** The user has paused the run; nothing is begun until it is continued. */
+  | { readonly type: 'paused' }
+  | { readonly type: 'continued' }
+  /** What the user says to the agent goes into the prompt of this iteration, and of no other. */
+  | { readonly type: 'told'; readonly iteration: number; readonly hint: string; readonly text: string }
   | { readonly type: 'check-started'; readonly index: number; readonly command: string }
   | { readonly type: 'check-ended'; readonly result: CheckResult }
   /** The agent changed something that is not its to change. */

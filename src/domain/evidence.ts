@@ -7,7 +7,8 @@ import type { Usage } from './usage.ts';
 /** How a turn ended. Success is judged from the agent's stream; the exit code only speaks where there is none. */
 export type TurnOutcome =
   | { readonly kind: 'completed' }
-  | { readonly kind: 'failed'; readonly trouble: Trouble }
+  /** `why` it was not tried again, where that is not plain from the trouble. */
+  | { readonly kind: 'failed'; readonly trouble: Trouble; readonly why?: string }
   /** Ralph ended it. What the agent had done by then is kept. */
   | { readonly kind: 'ended'; readonly by: EndedBy };
 
@@ -30,7 +31,7 @@ export interface Violation {
 /** Totals of the run up to now, this turn included. */
 export interface Spent {
   readonly iterations: number;
-  /** Turns in a row that failed. */
+  /** Turns in a row that failed or hung. */
   readonly failures: number;
   /** Tool calls since the run began; null: this agent does not tell. */
   readonly toolCalls: number | null;
@@ -51,4 +52,9 @@ export interface Evidence {
   /** How many turns in a row have now failed in the same way without changing a file, this one included. */
   readonly repeats: number;
   readonly spent: Spent;
+}
+
+/** What counts towards giving up: a turn that broke, or one that showed no sign of life. */
+export function isFailure(outcome: TurnOutcome): boolean {
+  return outcome.kind === 'failed' || (outcome.kind === 'ended' && outcome.by === 'idle-timeout');
 }

@@ -2,6 +2,7 @@
 import type { CheckResult } from './check.ts';
 import type { NearMiss } from './completion.ts';
 import type { EndedBy } from './evidence.ts';
+import type { Trouble } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
 /** A failed guardrail in the words of seed 001: the head of its output, the hint whole. */
@@ -48,7 +49,7 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'turn-ended':
       return ENDED_SENTENCES[feedback.by];
     case 'turn-failed':
-      return `Your last turn broke off: ${feedback.trouble.message}`;
+      return `Your last turn broke off: ${feedback.trouble.message}${smallerSteps(feedback.trouble)}`;
     case 'near-miss':
       return `${NEAR_MISS_SENTENCES[feedback.nearMiss]}. Write it exactly so when you are done: ${marker}`;
     case 'claim-missing':
@@ -64,6 +65,11 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
   }
 }
 
+function smallerSteps(trouble: Trouble): string {
+  if (trouble.class !== 'context-overflow') return '';
+  return '\nYour context was full. What you did is kept; work in smaller steps and read less at a time.';
+}
+
 /**
  * The prompt of the next iteration: failures that ask for it before the base, behind it, or instead of it.
  * Several of a kind keep their order, and none is lost.
@@ -74,6 +80,8 @@ export function withFeedback(base: string, feedback: readonly Feedback[]): strin
   const behind: string[] = [];
   for (const item of feedback) {
     if (item.kind === 'turn-ended') behind.push(ENDED_SENTENCES[item.by]);
+    if (item.kind === 'turn-failed' && smallerSteps(item.trouble) !== '')
+      behind.push(feedbackSentence(item, '') ?? '');
     if (item.kind === 'stuck') behind.push(feedbackSentence(item, '') ?? '');
     if (item.kind !== 'check-failed') continue;
     const target = { PREPEND: before, REPLACE: instead, APPEND: behind }[item.check.failAction];

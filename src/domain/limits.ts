@@ -1,7 +1,8 @@
 /** The limits of a run and which of them is spent. */
-import type { EndedBy, Evidence, Spent } from './evidence.ts';
+import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
 import type { StopReason } from './stop-reason.ts';
-import { adviceFor, isFatal, type Trouble } from './trouble.ts';
+import type { Trouble } from './trouble.ts';
+import { adviceFor, isFatal, isLimit } from './trouble-table.ts';
 import { totalTokens, type Usage } from './usage.ts';
 
 export interface Limits {
@@ -35,19 +36,28 @@ export function spentLimit(limits: Limits, evidence: Evidence): Spending | undef
 }
 
 function failureLimit(limits: Limits, { outcome, spent }: Evidence): Spending | undefined {
-  if (outcome.kind !== 'failed') return undefined;
-  const { trouble } = outcome;
-  if (isFatal(trouble)) return { reason: 'agent_failed', detail: told(trouble) };
+  if (!isFailure(outcome)) return undefined;
+  const trouble = troubleOf(outcome);
+  const detail = told(trouble, outcome.kind === 'failed' ? outcome.why : undefined);
+  if (isFatal(trouble)) return { reason: 'agent_failed', detail };
+  // Whoever gathered this has waited as long as it may.
+  if (isLimit(trouble)) return { reason: 'rate_limited', detail };
   if (spent.failures < limits.maxFailures) return undefined;
-  const limited = trouble.class === 'rate-limit' || trouble.class === 'quota';
   return {
-    reason: limited ? 'rate_limited' : 'agent_failed',
-    detail: `${spent.failures} turns in a row failed; the last one: ${told(trouble)}`,
+    reason: 'agent_failed',
+    detail: `${spent.failures} turns in a row failed; the last one: ${detail}`,
   };
 }
 
-function told(trouble: Trouble): string {
-  return `${trouble.message.trim().replace(/\.$/, '')}. To mend it: ${adviceFor(trouble)}.`;
+function troubleOf(outcome: TurnOutcome): Trouble {
+  return outcome.kind === 'failed'
+    ? outcome.trouble
+    : { class: 'hang', message: 'the agent showed no sign of life' };
+}
+
+function told(trouble: Trouble, why: string | undefined): string {
+  const more = why === undefined ? '' : ` (${why})`;
+  return `${trouble.message.trim().replace(/\.$/, '')}${more}. To mend it: ${adviceFor(trouble)}.`;
 }
 
 /** Which budget is spent; asked while a turn goes on as well as after it. */

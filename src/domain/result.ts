@@ -47,6 +47,8 @@ export interface LoopResult {
   readonly unreportedCalls: number;
   readonly totalTokens: Tokens | null;
   readonly totalDuration: number;
+  /** Seconds spent on waiting for limits and passing trouble; absent where there was none. Part of the duration. */
+  readonly waited?: number;
   readonly worktreePath: string | null;
   readonly branch: string | null;
 }

@@ -26,11 +26,6 @@ export interface Trouble {
   readonly resetAt?: number;
 }
 
-/** Trouble that another try cannot mend. */
-export function isFatal(trouble: Trouble): boolean {
-  return trouble.class === 'auth' || trouble.class === 'config';
-}
-
 /** The class behind an HTTP status that an agent reports. */
 export function troubleOfStatus(status: number): TroubleClass {
   if (status === 401 || status === 403) return 'auth';
@@ -50,7 +45,10 @@ const WORDS: readonly (readonly [RegExp, TroubleClass])[] = [
     /(invalid|incorrect).{0,12}api.?key|unauthorized|not logged in|authentication|please (run|log).{0,12}login/i,
     'auth',
   ],
-  [/rate.?limit|too many requests/i, 'rate-limit'],
+  [
+    /rate.?limit|too many requests|(?:hit|reached) your (?:(?!usage)\w+ ){0,3}limit|(?<!usage )\blimit reached\b/i,
+    'rate-limit',
+  ],
   [/quota|credit balance|billing|usage limit/i, 'quota'],
   [/context (length|window)|prompt is too long|too many tokens/i, 'context-overflow'],
   [
@@ -59,9 +57,9 @@ const WORDS: readonly (readonly [RegExp, TroubleClass])[] = [
   ],
 ];
 
-/** Said when there was no answer that could have had a status. */
+/** Said when there was no answer that could have had a status. "terminated" is all that Node's fetch has to say of a broken one. */
 const CONNECTION_WORDS =
-  /connect|socket|network|fetch failed|timed?.?out|overloaded|high demand|temporar|\bE(?:CONN|AI_|PIPE|TIMEDOUT)/i;
+  /connect|socket|network|fetch failed|timed?.?out|overloaded|high demand|temporar|\bE(?:CONN|AI_|PIPE|TIMEDOUT)|^(?:\[API Error: )?terminated\]?$/i;
 
 /**
  * Classifies the text of an agent's OWN error channel: an error record or stderr of a failed call.
@@ -77,20 +75,4 @@ export function troubleOfText(message: string): Trouble {
 
 function classWithoutStatus(message: string): TroubleClass {
   return CONNECTION_WORDS.test(message) ? 'transient' : 'crash';
-}
-
-const ADVICE: Record<TroubleClass, string> = {
-  auth: 'log in with the agent itself, or set its API key, then start again',
-  config: 'check the model name and the agent flags, then start again',
-  'rate-limit': 'wait for the limit to reset, then start again',
-  quota: 'top up the account or use another agent',
-  transient: 'start again; if it stays, look at the status page of the model provider',
-  'context-overflow': 'make the prompt shorter',
-  'empty-reply': 'run the agent by hand with the same prompt to see why it says nothing',
-  hang: 'raise --idle-timeout or --iteration-timeout if the agent needed longer',
-  crash: 'run the agent by hand to see why it fails',
-};
-
-export function adviceFor(trouble: Trouble): string {
-  return ADVICE[trouble.class];
 }

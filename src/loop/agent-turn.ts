@@ -33,6 +33,8 @@ export type OneTurn = Pick<
 > & {
   readonly purpose: 'work' | 'commit-message';
   readonly iteration: number;
+  /** Counted from 2 where the iteration is tried again. */
+  readonly attempt?: number;
 };
 
 export interface OneTurnReport extends TurnReport {
@@ -46,10 +48,11 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
   const notes = listenToHooks(world.hooks, emit);
   const request = agentRequest(agent, settings, turn.mode, turn.rawFile, given.wish);
   const invocation = invocationOf(agent, request);
-  const { purpose, prompt } = turn;
+  const { purpose, prompt, attempt } = turn;
   emit({
     type: 'agent-started',
     purpose,
+    ...(attempt !== undefined && { attempt }),
     command: shownCommand(invocation),
     promptChars: prompt.length,
     promptHead: prompt.slice(0, 200),

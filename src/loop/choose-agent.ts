@@ -47,6 +47,27 @@ export function chooseAgent(
   return choose(agent, settings, 'the settings say so', world);
 }
 
+/** The agents of `--fallback`, each as `agent` or `agent:model`. */
+export function chooseFallbacks(
+  settings: Settings,
+  fromFiles: Readonly<Record<string, unknown>>,
+  world: ChoiceWorld,
+): readonly (ChosenAgent | Problem)[] {
+  const { model: _, ...rest } = settings; // that one is meant for the agent itself
+  return settings.fallback.map(name => {
+    const [agent, model] = modelOf(name, settings);
+    const chosen = chooseAgent({ ...rest, agent, ...(model && { model }) }, fromFiles, world);
+    return isProblem(chosen) ? { ...chosen, where: `--fallback ${name}` } : chosen;
+  });
+}
+
+/** A name of the user's own may hold a colon. */
+function modelOf(name: string, { agents }: Settings): readonly [string, string?] {
+  const colon = name.indexOf(':');
+  if (colon === -1 || Object.hasOwn(agents, name)) return [name];
+  return [name.slice(0, colon), name.slice(colon + 1)];
+}
+
 function firstInstalled(settings: Settings, world: ChoiceWorld): ChosenAgent | Problem {
   const name = PREFERRED.find(each => isExecutable(each, world));
   if (name) return choose({ command: name }, settings, 'it is the first one installed here', world);

@@ -14,12 +14,13 @@ import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { createRun } from '../store/run-file.ts';
 import { removeWorktree } from '../workspace/worktree.ts';
 import { limitProblems } from './agent-turn.ts';
-import { type ChosenAgent, chooseAgent } from './choose-agent.ts';
+import { type ChosenAgent, chooseAgent, chooseFallbacks } from './choose-agent.ts';
 import { createEventQueue } from './event-queue.ts';
 import { adapterOf, type FunctionAgent } from './function-agent.ts';
 import { drive } from './loop.ts';
 import { openWorkplace, planLoop, type Workplace } from './open-loop.ts';
 import { readPrompt } from './prompt-source.ts';
+import { createRoster } from './roster.ts';
 import { hooksOfRun } from './run-hooks.ts';
 
 export interface LoopConfig {
@@ -53,6 +54,8 @@ export interface LoopOptions {
   /** Ends the run at once; its stop reason is `cancelled`. */
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
+  /** The chance in the back-off, from 0 to 1; without it Math.random. */
+  readonly random?: () => number;
   /** Noted in run.json. */
   readonly version?: string;
 }
@@ -111,6 +114,7 @@ interface Ready {
   readonly task: string;
   readonly settings: Settings;
   readonly agent: ChosenAgent;
+  readonly fallbacks: readonly ChosenAgent[];
 }
 
 function prepare(
@@ -125,16 +129,19 @@ function prepare(
   const agent = options.agent
     ? functionAgent(options.agent)
     : chooseAgent(loaded.settings, loaded.fromFiles, { cwd: project.root, env });
+  const others = chooseFallbacks(loaded.settings, loaded.fromFiles, { cwd: project.root, env });
   const problems = [
     ...checkLayer(layer),
     ...loaded.problems,
     ...(loaded.settings.checks.length === 0 ? [{ where: 'checks', what: 'at least one is needed' }] : []),
     ...(typeof task === 'string' ? [] : [task]),
     ...(isProblem(agent) ? [agent] : limitProblems(loaded.settings, agent)),
+    ...others.flatMap(each => (isProblem(each) ? [each] : limitProblems(loaded.settings, each))),
   ];
   if (problems.length > 0 || typeof task !== 'string' || 'where' in agent)
     throw new LoopConfigError(problems);
-  return { task, settings: loaded.settings, agent };
+  const fallbacks = others.filter((each): each is ChosenAgent => !isProblem(each));
+  return { task, settings: loaded.settings, agent, fallbacks };
 }
 
 function settingsOf(config: LoopConfig): Readonly<Record<string, unknown>> {
@@ -180,11 +187,11 @@ interface World extends LoopOptions {
 }
 
 async function start(
-  { task, settings, agent }: Ready,
+  { task, settings, agent, fallbacks }: Ready,
   workplace: Workplace,
   world: World,
 ): Promise<LoopResult> {
-  const { project, env, signal, clock = systemClock, version = '' } = world;
+  const { project, env, signal, clock = systemClock, random = Math.random, version = '' } = world;
   const abort = signal ?? new AbortController().signal;
   const { file, paths } = createRun(project, {
     command: 'loop',
@@ -200,7 +207,22 @@ async function start(
   try {
     const { cwd } = workplace;
     const hooks = hooksOfRun(paths, cwd);
-    const parts = { settings, agent, cwd, env, clock, emit, abort, hooks, stopping: abort, project, paths };
+    const roster = createRoster([agent, ...fallbacks]);
+    const parts = {
+      settings,
+      agent,
+      roster,
+      cwd,
+      env,
+      clock,
+      random,
+      emit,
+      abort,
+      hooks,
+      stopping: abort,
+      project,
+      paths,
+    };
     const plan = orThrow(await planLoop({ ...parts, task, workplace, notices: [] }));
     return await drive(plan, {
       runId: file.id,

@@ -18,7 +18,7 @@ export interface AgentTurn {
   emit(event: AgentEvent): void;
 }
 
-/** What a turn came to. Its text is the agent's own words; a thrown error is a failed turn. */
+/** What a turn came to. Its text is the agent's own words; a thrown error is a failed turn, of the class of the last `trouble` it told. */
 export interface AgentReply {
   readonly text?: string;
   readonly toolCalls?: number;
@@ -95,7 +95,7 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
   if (endedBy) return { turn: done, outcome: { kind: 'ended', by: endedBy } };
   if (!('error' in reply)) return { turn: done, outcome: { kind: 'completed' } };
   const message = reply.error instanceof Error ? reply.error.message : String(reply.error);
-  return { turn: done, outcome: { kind: 'failed', trouble: { class: 'crash', message } } };
+  return { turn: done, outcome: { kind: 'failed', trouble: done.trouble ?? { class: 'crash', message } } };
 }
 
 type Settled =

@@ -18,8 +18,7 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock }: LoopWo
   const repeatsOf = createRepeats();
   return async (iteration: number, prompt: string): Promise<Gathered> => {
     const began = clock.ticks();
-    const { turn, outcome, refusals } = await plan.turn(iteration, prompt, tally);
-    const countsTools = plan.agent.adapter.reports.toolCalls;
+    const { turn, outcome, countsTools, refusals } = await plan.turn(iteration, prompt, tally);
     tally.count(outcome, turn.usage, countsTools ? turn.toolCalls : null);
     // What the checks rest on is put right before they run.
     const undone = await plan.guard(iteration);

@@ -7,14 +7,14 @@ import { addUsage, type Usage } from '../domain/usage.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { runScmTasks } from '../workspace/scm.ts';
-import { deadlines, type OneTurnReport, oneTurn, type TurnWorld } from './agent-turn.ts';
+import { deadlines, oneTurn } from './agent-turn.ts';
+import { type AttemptWorld, takeAttempts, type WorkReport } from './attempts.ts';
+import { agentAtWork } from './roster.ts';
 import type { Tally } from './tally.ts';
 
-export interface PlanParts extends TurnWorld {
+export interface PlanParts extends AttemptWorld {
   readonly project: ProjectPaths;
   readonly paths: RunPaths;
-  /** No further step is begun. */
-  readonly stopping: AbortSignal;
 }
 
 export function limitsOf(settings: Settings): Limits {
@@ -41,24 +41,33 @@ export interface Work {
 export async function workTurn(
   parts: PlanParts,
   { iteration, prompt, tally, rule, limits }: Work,
-): Promise<OneTurnReport> {
+): Promise<WorkReport> {
   const { settings, project } = parts;
   const paths = parts.paths.iteration(iteration);
   ensureFolder(paths.folder);
   writePrivate(paths.prompt, prompt);
   linkOver(paths.prompt, project.prompt(iteration));
-  const before = tally.spent();
-  return oneTurn(parts, {
-    purpose: 'work',
-    iteration,
-    prompt,
-    rule,
-    mode: settings.streamAgentOutput ? 'stream' : 'text',
-    rawFile: paths.agent,
-    errorFile: paths.agentErrors,
-    deadlines: deadlines(settings, before.elapsed),
-    overBudget: usage => budgetSpent(limits, iteration === 1 ? usage : addUsage(before.usage, usage)),
+  const before = iteration === 1 ? undefined : tally.spent().usage;
+  return takeAttempts(parts, tally, ({ number, world, used }) => {
+    const files = number === 1 ? paths : paths.attempt(number);
+    return oneTurn(world, {
+      purpose: 'work',
+      iteration,
+      ...(number > 1 && { attempt: number }),
+      prompt,
+      rule,
+      mode: settings.streamAgentOutput ? 'stream' : 'text',
+      rawFile: files.agent,
+      errorFile: files.agentErrors,
+      deadlines: deadlines(settings, tally.spent().elapsed),
+      overBudget: usage => budgetSpent(limits, sumOf(before, used, usage)),
+    });
   });
+}
+
+function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): Usage {
+  const attempts = used ? addUsage(used, now) : now;
+  return before ? addUsage(before, attempts) : attempts;
 }
 
 /** Asks for a commit message and runs the tasks. Returns what the asking used up. */
@@ -72,17 +81,20 @@ export async function keepWork(
   const paths = parts.paths.iteration(iteration);
   let usage: Usage | undefined;
   const askForMessage = async () => {
-    const { turn, outcome } = await oneTurn(parts, {
-      purpose: 'commit-message',
-      iteration,
-      prompt: COMMIT_PROMPT,
-      rule,
-      mode: 'text',
-      rawFile: `${paths.folder}/commit-message.txt`,
-      errorFile: paths.agentErrors,
-      deadlines: deadlines(parts.settings, 0),
-      overBudget: () => undefined,
-    });
+    const { turn, outcome } = await oneTurn(
+      { ...parts, agent: agentAtWork(parts.roster) },
+      {
+        purpose: 'commit-message',
+        iteration,
+        prompt: COMMIT_PROMPT,
+        rule,
+        mode: 'text',
+        rawFile: `${paths.folder}/commit-message.txt`,
+        errorFile: paths.agentErrors,
+        deadlines: deadlines(parts.settings, 0),
+        overBudget: () => undefined,
+      },
+    );
     usage = turn.usage;
     return outcome.kind === 'completed' ? turn.lastWords : undefined;
   };

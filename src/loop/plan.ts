@@ -8,7 +8,7 @@ import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { OneTurnReport } from './agent-turn.ts';
+import type { WorkReport } from './attempts.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 import type { Tally } from './tally.ts';
 
@@ -26,7 +26,7 @@ export interface LoopPlan {
   prepare(): Promise<void>;
   /** The prompt of an iteration; a problem ends the run. */
   prompt(iteration: number, feedback: readonly Feedback[]): Promise<string | Problem>;
-  turn(iteration: number, prompt: string, tally: Tally): Promise<OneTurnReport>;
+  turn(iteration: number, prompt: string, tally: Tally): Promise<WorkReport>;
   /** Finds and undoes changes to what is not the agent's to change. */
   guard(iteration: number): Promise<readonly Violation[]>;
   check(iteration: number): Promise<readonly CheckResult[]>;

@@ -1,6 +1,6 @@
 /** Adds up what a run has done so far and turns it into its result. */
 import { type CheckResult, isGreen } from '../domain/check.ts';
-import type { Spent, TurnOutcome, Violation } from '../domain/evidence.ts';
+import { isFailure, type Spent, type TurnOutcome, type Violation } from '../domain/evidence.ts';
 import type { IterationResult, LoopResult } from '../domain/result.ts';
 import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
 import type { Turn } from '../domain/turn.ts';
@@ -26,6 +26,8 @@ export interface Tally {
   count(outcome: TurnOutcome, usage: Usage, toolCalls: number | null): void;
   /** A call beside the turns, such as asking for a commit message. One that does not tell its cost is counted as such. */
   extra(usage: Usage): void;
+  /** Seconds in which nothing was done. */
+  wait(seconds: number): void;
   spent(): Spent;
   add(iteration: Iteration): IterationResult;
   result(ending: Ending): LoopResult;
@@ -45,6 +47,7 @@ export function createTally(clock: Clock): Tally {
   let failures = 0;
   let toolCalls: number | null = 0;
   let unreported = 0;
+  let waited = 0;
   let usage: Usage | undefined;
   const use = (more: Usage) => {
     usage = usage ? addUsage(usage, more) : more;
@@ -54,12 +57,15 @@ export function createTally(clock: Clock): Tally {
     count(outcome, turnUsage, calls) {
       turns++;
       toolCalls = calls === null || toolCalls === null ? null : toolCalls + calls;
-      failures = outcome.kind === 'failed' ? failures + 1 : 0;
+      failures = isFailure(outcome) ? failures + 1 : 0;
       use(turnUsage);
     },
     extra(more) {
       if (more.cost === undefined) unreported++;
       else use(more);
+    },
+    wait(seconds) {
+      waited += seconds;
     },
     spent: () => ({
       iterations: turns,
@@ -83,6 +89,7 @@ export function createTally(clock: Clock): Tally {
       unreportedCalls: unreported,
       totalTokens: usage?.tokens ?? null,
       totalDuration: secondsSince(clock, began),
+      ...(waited > 0 && { waited }),
       worktreePath: place?.worktreePath ?? null,
       branch: place?.branch ?? null,
     }),

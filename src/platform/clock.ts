@@ -8,6 +8,11 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), ticks: () => performance.now() };
 
+/** The time zone of this machine, for times of day that come without one. */
+export function localZone(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
 /** Seconds since an earlier `ticks`, to the millisecond. */
 export function secondsSince(clock: Clock, ticks: number): number {
   return Math.round(clock.ticks() - ticks) / 1000;

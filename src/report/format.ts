@@ -17,6 +17,7 @@ import {
 } from './phrases.ts';
 import { hanging, mark, type Style, sign, stamped, textWidth, titled } from './style.ts';
 import { createTextStream } from './text-stream.ts';
+import { betweenLines } from './waits.ts';
 
 export interface Formatter {
   /** Whole lines without line ends. Words that still stream in wait until their row is full. */
@@ -65,7 +66,7 @@ export function createFormatter(style: Style): Formatter {
       }
       if (event.type === 'agent-started') [purpose, told] = [event.purpose, undefined];
       if (event.type === 'agent-ended') purpose = 'work';
-      return [...rest(now), ...place(run(event, told), now)];
+      return [...rest(now), ...place(run(event, now, told), now)];
     },
   };
 }
@@ -88,14 +89,14 @@ function trimmed(lines: readonly string[], group: string | undefined): readonly 
 type OwnEvent = Exclude<RunEvent, { type: 'agent' }>;
 
 /** `told` is the trouble of this turn that the reader has already seen. */
-type RunFormat = (event: OwnEvent, told?: string) => Block;
+type RunFormat = (event: OwnEvent, now: number, told?: string) => Block;
 
 function createRunFormat(style: Style): RunFormat {
   let command: LoopCommand = 'run';
   let maxIterations = 0;
   let iteration = 0;
 
-  return (event, told) => {
+  return (event, now, told) => {
     switch (event.type) {
       case 'run-started':
         command = event.command;
@@ -108,13 +109,19 @@ function createRunFormat(style: Style): RunFormat {
         return { group: `iteration ${iteration}${again}`, lines: [titled(style, title)] };
       }
       case 'agent-started':
-        if (event.purpose === 'work') return NOTHING;
+        if (event.purpose === 'work') return attemptBlock(style, event.attempt);
         return {
           group: 'scm',
           lines: hanging(style, sign(style, 'note'), 'Asking for a commit message', 'dim'),
         };
       case 'agent-ended':
         return endedBlock(style, event, told);
+      case 'waiting':
+      case 'agent-switched':
+      case 'paused':
+      case 'continued':
+      case 'told':
+        return { group: 'between', lines: betweenLines(style, event, now) };
       case 'check-started':
         return {
           group: 'check',
@@ -161,6 +168,14 @@ function runLines(style: Style, event: RunEvent & { type: 'run-started' }): read
     ...hanging(style, ' ', `Run ${phrase(event.runId)} in ${phrase(event.cwd)}`, 'dim'),
     ...hanging(style, ' ', `${checkNoun(event.command)}s: ${checks}`, 'dim'),
   ];
+}
+
+function attemptBlock(style: Style, attempt: number | undefined): Block {
+  if (attempt === undefined) return NOTHING;
+  return {
+    group: 'between',
+    lines: hanging(style, sign(style, 'retry'), `Trying again (attempt ${attempt})`),
+  };
 }
 
 function endedBlock(style: Style, event: OwnEvent & { type: 'agent-ended' }, told?: string): Block {

@@ -6,6 +6,7 @@ import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
 import { compact, dollars, wholeSeconds } from './numbers.ts';
 import { checkNoun, iterationOf, toolLabel, troubleName } from './phrases.ts';
 import { mark, paint, type Style } from './style.ts';
+import { waitingPhrase } from './waits.ts';
 
 export interface LiveState {
   readonly on: boolean;
@@ -27,9 +28,10 @@ export interface LiveState {
 }
 
 type Doing =
-  | { readonly kind: 'preparing' | 'waiting' | 'thinking' | 'committing' }
+  | { readonly kind: 'preparing' | 'waiting' | 'thinking' | 'committing' | 'paused' }
   | { readonly kind: 'writing'; readonly tail: string }
-  | { readonly kind: 'retrying'; readonly what: string };
+  | { readonly kind: 'retrying'; readonly what: string }
+  | { readonly kind: 'limited'; readonly event: RunEvent & { type: 'waiting' } };
 
 interface Running {
   readonly id: string;
@@ -94,6 +96,14 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
       const checking = ended(state.checking, String(index));
       return { ...state, checking, checks: { ...state.checks, [index]: passed }, since: now };
     }
+    case 'waiting':
+      return doing(state, { kind: 'limited', event }, now);
+    case 'agent-switched':
+      return { ...state, agent: oneLine(event.to, 20) };
+    case 'paused':
+      return doing(state, { kind: 'paused' }, now);
+    case 'continued':
+      return doing(state, { kind: 'preparing' }, now);
     case 'iteration-ended':
       return doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now);
     case 'run-ended':
@@ -101,6 +111,7 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
     case 'violation':
     case 'scm':
     case 'notice':
+    case 'told':
       return state;
     default:
       return event satisfies never;
@@ -183,7 +194,7 @@ export function liveLine(state: LiveState, style: Style, now: number): string {
   if (!state.on) return '';
   const width = style.width - 1;
   const dot = mark(style, 'dot');
-  const activity = activityOf(state, style);
+  const activity = activityOf(state, style, now);
   const head = headOf(state, style.width >= ROOMY);
   let parts = optionalParts(state, style, now);
   const room = () => {
@@ -208,7 +219,7 @@ function headOf({ iteration, maxIterations }: LiveState, roomy: boolean): string
   return `${roomy ? 'Iteration ' : ''}${iterationOf(iteration, maxIterations)}`;
 }
 
-function activityOf(state: LiveState, style: Style): string {
+function activityOf(state: LiveState, style: Style, now: number): string {
   const running = state.checking.at(-1) ?? state.tools.at(-1);
   if (running) return running.label;
   switch (state.doing.kind) {
@@ -220,8 +231,11 @@ function activityOf(state: LiveState, style: Style): string {
       return 'writing the commit message';
     case 'retrying':
       return `${state.doing.what}, trying again`;
+    case 'limited':
+      return waitingPhrase(state.doing.event, now);
     case 'preparing':
     case 'thinking':
+    case 'paused':
       return state.doing.kind;
     default:
       return state.doing satisfies never;

@@ -48,3 +48,12 @@ export function dollars(amount: number): string {
   if (amount > 0 && amount < 0.00005) return '<$0.0001';
   return `$${amount.toFixed(amount > 0 && amount < 0.1 ? 4 : 2)}`;
 }
+
+/** 16:15; with its date when it is not within a day. */
+export function timeOfDay(at: number, now: number): string {
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  if (Math.abs(at - now) < 86_400_000) return time;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}

@@ -6,6 +6,8 @@ import { type Paint, paint, type Style } from './style.ts';
 
 const COLORS: Record<RunOverview['state'], Paint> = {
   running: 'cyan',
+  waiting: 'yellow',
+  paused: 'yellow',
   done: 'green',
   stopped: 'yellow',
   crashed: 'red',

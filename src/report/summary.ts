@@ -25,7 +25,7 @@ export function summaryLines(result: LoopResult, label: RunLabel): readonly stri
     ...errorLines(result),
     `- Cost: ${costWords(result)}`,
     `- Tokens: ${result.totalTokens ? tokensPhrase(result.totalTokens) : 'unknown'}`,
-    `- Time: ${duration(result.totalDuration)}`,
+    `- Time: ${duration(result.totalDuration)}${waitWords(result)}`,
     ...branchLines(result),
     `- Next: ${nextStep(result, label.command)}`,
     `- Stop reason: ${result.stopReason} (exit code ${exitCodeOf(result.stopReason)})`,
@@ -83,6 +83,10 @@ function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): stri
   return known > 0 ? `unknown, at least ${dollars(known)}` : 'unknown';
 }
 
+function waitWords({ waited }: LoopResult): string {
+  return waited === undefined ? '' : `, of which ${duration(waited)} waiting`;
+}
+
 function branchLines({ branch, worktreePath }: LoopResult): readonly string[] {
   if (branch === null && worktreePath === null) return [];
   const where = worktreePath === null ? '' : ` in ${phrase(worktreePath)}`;
@@ -102,7 +106,7 @@ function nextStep(result: LoopResult, command: LoopCommand): string {
     timeout: `see where the time went with ${log}, then raise --max-time`,
     stuck: `read the failure with ${log}, then make the task smaller or give it a hint`,
     blocked: `read what the agent needs with ${log}, provide it, then start again`,
-    rate_limited: `wait for the limit to reset, then start again, or use another --agent`,
+    rate_limited: 'wait for the limit to reset, then start again, or name another agent with --fallback',
     review_cap: `read the review with ${log}, settle the story by hand or raise --review-cap`,
     agent_failed: `read the error with ${log}, then run the agent by hand once`,
     cancelled: `the work so far is kept; start again to go on`,

@@ -49,8 +49,14 @@ export function createVerbose(clock: () => number): Verbose {
         return event.level === 'debug' ? [event.text] : [];
       case 'run-ended':
         return [`Run ended: ${event.result.stopReason} (${duration(event.result.totalDuration)})`];
+      case 'waiting':
+        return [`Waiting until ${new Date(event.until).toISOString()} (${event.trouble.class})`];
       case 'violation':
       case 'scm':
+      case 'agent-switched':
+      case 'paused':
+      case 'continued':
+      case 'told':
         return [];
       default:
         return event satisfies never;

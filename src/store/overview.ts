@@ -5,7 +5,7 @@ import { fileSize, readSlice } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
 import { isRunning, readRunFile } from './run-file.ts';
 
-export type RunState = 'running' | 'done' | 'stopped' | 'crashed';
+export type RunState = 'running' | 'waiting' | 'paused' | 'done' | 'stopped' | 'crashed';
 
 export interface RunOverview {
   readonly id: string;
@@ -38,13 +38,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     find(recent, 'iteration-started')?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
   return {
     id,
-    state: ended
-      ? isSuccess(ended.result.stopReason)
-        ? 'done'
-        : 'stopped'
-      : file && isRunning(file)
-        ? 'running'
-        : 'crashed',
+    state: ended ? endState(ended) : file && isRunning(file) ? liveState(recent) : 'crashed',
     command: file?.command ?? 'unknown',
     agent: started?.agent ?? null,
     startedAt: file?.startedAt ?? null,
@@ -54,6 +48,15 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     cost: ended ? ended.result.totalCost : (find(recent, 'iteration-ended')?.usage.cost ?? null),
     checks: ended ? lastChecks(ended) : checksSince(recent),
   };
+}
+
+function endState({ result }: RunEvent & { type: 'run-ended' }): RunState {
+  return isSuccess(result.stopReason) ? 'done' : 'stopped';
+}
+
+function liveState(recent: readonly RunEvent[]): RunState {
+  const last = recent.findLast(event => event.type !== 'notice')?.type;
+  return last === 'waiting' || last === 'paused' ? last : 'running';
 }
 
 function isStep(event: RunEvent): boolean {

@@ -61,6 +61,8 @@ export interface IterationPaths {
   /** What the agent printed, raw. */
   readonly agent: string;
   readonly agentErrors: string;
+  /** The same for each further attempt at the iteration, counted from 2. */
+  attempt(number: number): { readonly agent: string; readonly agentErrors: string };
   readonly checks: string;
   check(slug: string): string;
 }
@@ -91,6 +93,10 @@ function iterationPaths(folder: string): IterationPaths {
     prompt: join(folder, 'prompt.md'),
     agent: join(folder, 'agent.jsonl'),
     agentErrors: join(folder, 'agent.stderr.log'),
+    attempt: number => ({
+      agent: join(folder, `agent.${number}.jsonl`),
+      agentErrors: join(folder, `agent.${number}.stderr.log`),
+    }),
     checks,
     check: slug => join(checks, `${slug}.log`),
   };

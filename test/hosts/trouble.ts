@@ -17,7 +17,7 @@ const LIMITED: Limit = {
   resetsIn: 3600,
   step: { status: 429, error: 'scripted words 429', headers: { 'retry-after': '3600' } },
 };
-const FIRST_FAILURE_ENDS = { settings: { maxFailures: 1 }, args: ['-m', '2'] };
+const FIRST_FAILURE_ENDS = { settings: { maxFailures: 1, maxRetries: 0, maxWait: 0 }, args: ['-m', '2'] };
 
 export function troubleCases(rig: Rig): void {
   rig.sees('refused', async () => {

@@ -173,6 +173,7 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   fc.record({
     type: fc.constant('agent-started'),
     purpose: fc.constantFrom('work', 'commit-message'),
+    attempt: fc.integer({ min: 2, max: 9 }),
     command: text,
     promptChars: count,
     promptHead: text,
@@ -191,6 +192,19 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
     toolErrors: fc.nat({ max: 99 }),
     usage,
   }),
+  fc.record({ type: fc.constant('waiting'), agent: text, trouble, until: fc.nat() }),
+  fc.record(
+    {
+      type: fc.constant('agent-switched'),
+      from: text,
+      to: text,
+      why: fc.constantFrom('limited', 'free-again'),
+      until: fc.nat(),
+    },
+    { requiredKeys: ['type', 'from', 'to', 'why'] },
+  ),
+  fc.record({ type: fc.constantFrom('paused', 'continued') }),
+  fc.record({ type: fc.constant('told'), iteration: fc.nat(), hint: text, text }),
   fc.record({ type: fc.constant('check-started'), index: fc.nat({ max: 3 }), command: text }),
   fc.record({ type: fc.constant('check-ended'), result: check }),
   fc.record({

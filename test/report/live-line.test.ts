@@ -28,6 +28,13 @@ const CHECK_STARTED: RunEvent = { type: 'check-started', index: 0, command: 'npm
 const GREEN: RunEvent = { type: 'check-ended', result: checkResult({ index: 1, passed: true }) };
 const RED: RunEvent = { type: 'check-ended', result: checkResult({ index: 0 }) };
 
+const limited = (until: number): RunEvent => ({
+  type: 'waiting',
+  agent: 'claude',
+  trouble: { class: 'rate-limit', message: 'no' },
+  until,
+});
+
 describe('what the agent is doing now', () => {
   test.each<[string, readonly RunEvent[]]>([
     ['waiting for claude', []],
@@ -50,6 +57,13 @@ describe('what the agent is doing now', () => {
     [
       'writing the commit message',
       [{ ...AGENT_STARTED, purpose: 'commit-message' } as RunEvent, agent({ kind: 'text', text: 'Fix' })],
+    ],
+    ['rate limit: on in 40s', [limited(45_000)]],
+    ['paused', [{ type: 'paused' }]],
+    ['preparing', [{ type: 'paused' }, { type: 'continued' }]],
+    [
+      'waiting for codex',
+      [{ type: 'agent-switched', from: 'claude', to: 'codex', why: 'limited' }, AGENT_STARTED as RunEvent],
     ],
     ['guardrail npm test', [CHECK_STARTED]],
     ['preparing', [{ type: 'iteration-started', iteration: 2 }]],

@@ -673,6 +673,10 @@ function iterationPaths(folder) {
 		prompt: (0, node_path.join)(folder, "prompt.md"),
 		agent: (0, node_path.join)(folder, "agent.jsonl"),
 		agentErrors: (0, node_path.join)(folder, "agent.stderr.log"),
+		attempt: (number) => ({
+			agent: (0, node_path.join)(folder, `agent.${number}.jsonl`),
+			agentErrors: (0, node_path.join)(folder, `agent.${number}.stderr.log`)
+		}),
 		checks,
 		check: (slug) => (0, node_path.join)(checks, `${slug}.log`)
 	};
@@ -1380,7 +1384,7 @@ function feedbackSentence(feedback, marker) {
 			return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
 		}
 		case "turn-ended": return ENDED_SENTENCES[feedback.by];
-		case "turn-failed": return `Your last turn broke off: ${feedback.trouble.message}`;
+		case "turn-failed": return `Your last turn broke off: ${feedback.trouble.message}${smallerSteps(feedback.trouble)}`;
 		case "near-miss": return `${NEAR_MISS_SENTENCES[feedback.nearMiss]}. Write it exactly so when you are done: ${marker}`;
 		case "claim-missing": return `Every check passes, but you did not say that you are done. If the whole task is complete, say ${marker}; if not, go on.`;
 		case "claim-unproven": return "You said that you were done, but the checks below fail. That claim was not accepted.";
@@ -1388,6 +1392,10 @@ function feedbackSentence(feedback, marker) {
 		case "stuck": return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
 		default: return feedback;
 	}
+}
+function smallerSteps(trouble) {
+	if (trouble.class !== "context-overflow") return "";
+	return "\nYour context was full. What you did is kept; work in smaller steps and read less at a time.";
 }
 // src/domain/loop-prompt.ts
 function failureSection(check) {
@@ -1408,23 +1416,84 @@ function slugOf(command) {
 	const slug = command.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+/, "").slice(0, 50).replace(/_+$/, "");
 	return slug === "" ? "check" : slug;
 }
-// src/domain/trouble.ts
-function isFatal(trouble) {
-	return trouble.class === "auth" || trouble.class === "config";
+// src/domain/evidence.ts
+function isFailure(outcome) {
+	return outcome.kind === "failed" || outcome.kind === "ended" && outcome.by === "idle-timeout";
 }
-const ADVICE = {
-	auth: "log in with the agent itself, or set its API key, then start again",
-	config: "check the model name and the agent flags, then start again",
-	"rate-limit": "wait for the limit to reset, then start again",
-	quota: "top up the account or use another agent",
-	transient: "start again; if it stays, look at the status page of the model provider",
-	"context-overflow": "make the prompt shorter",
-	"empty-reply": "run the agent by hand with the same prompt to see why it says nothing",
-	hang: "raise --idle-timeout or --iteration-timeout if the agent needed longer",
-	crash: "run the agent by hand to see why it fails"
+// src/domain/trouble-table.ts
+const TROUBLES = {
+	auth: {
+		answer: "stop",
+		recognised: "HTTP 401, 403; OpenCode `ProviderAuthError`; Copilot `authentication`, `authorization`; words of a key or a login in the error",
+		happens: "The run stops at once as `agent_failed` and says what to do.",
+		counted: "ends the run",
+		advice: "log in with the agent itself, or set its API key, then start again"
+	},
+	config: {
+		answer: "stop",
+		recognised: "HTTP 400, 404, 422; an unknown model or flag in the error; the command cannot be started; root refused",
+		happens: "The run stops at once as `agent_failed` and says what to do.",
+		counted: "ends the run",
+		advice: "check the model name and the agent flags, then start again"
+	},
+	"rate-limit": {
+		answer: "wait",
+		recognised: "HTTP 429; Claude Code `rate_limit_event` that is rejected; Codex \"usage limit … try again at\"; Gemini \"retry in\"; OpenCode `retry-after`; Copilot `rate_limit`",
+		happens: "On with the next agent of `--fallback`, else a wait for the time that the agent states (none stated: a minute, then twice as long each time), 6 hours at most (`--max-wait`). Then the same iteration again. A limit that lasts longer ends the run as `rate_limited`.",
+		counted: "no",
+		advice: "wait for the limit to reset, then start again; or raise --max-wait; or name another agent with --fallback"
+	},
+	quota: {
+		answer: "wait",
+		recognised: "HTTP 402; Copilot `quota`; words of a quota, a plan, credit or billing in the error",
+		happens: "As a rate limit where the agent states when it ends. Else on with the next agent of `--fallback`, and without one the run stops as `rate_limited`.",
+		counted: "no",
+		advice: "top up the account, or name another agent with --fallback"
+	},
+	transient: {
+		answer: "back-off",
+		recognised: "HTTP 5xx and 529; a connection that broke; a stream that was cut; words of overload in the error",
+		happens: "The same iteration again, after 2 s, then twice as long each time, a minute at most, with some chance in it; 5 times (`maxRetries`). Then the turn stands as failed.",
+		counted: "no, until the retries are used up",
+		advice: "start again; if it stays, look at the status page of the model provider"
+	},
+	"context-overflow": {
+		answer: "count",
+		recognised: "HTTP 413; OpenCode `ContextOverflowError`; Copilot `context_limit`; words of the context or the length of the prompt in the error",
+		happens: "The next iteration begins afresh and the agent is told to work in smaller steps. 3 failed turns in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "make the task smaller, or the prompt shorter"
+	},
+	"empty-reply": {
+		answer: "again",
+		recognised: "a turn that ends well with no word and no tool call; Copilot \"No response was returned\"",
+		happens: "The same iteration again, at once, 5 times (`maxRetries`). Then the turn stands as failed.",
+		counted: "no, until the retries are used up",
+		advice: "run the agent by hand with the same prompt to see why it says nothing"
+	},
+	hang: {
+		answer: "count",
+		recognised: "nothing printed for `--idle-timeout` (30 minutes)",
+		happens: "The agent and everything it started are ended; what it did is kept; the next iteration tells it why. 3 in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "raise --idle-timeout if the agent needed longer, or find out by hand what it waits for"
+	},
+	crash: {
+		answer: "count",
+		recognised: "an exit code or a signal without a result, a stream that ends without one, any other error of the agent",
+		happens: "The next iteration tells the agent. 3 failed turns in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "run the agent by hand to see why it fails"
+	}
 };
 function adviceFor(trouble) {
-	return ADVICE[trouble.class];
+	return TROUBLES[trouble.class].advice;
+}
+function isFatal(trouble) {
+	return TROUBLES[trouble.class].answer === "stop";
+}
+function isLimit(trouble) {
+	return TROUBLES[trouble.class].answer === "wait";
 }
 // src/domain/usage.ts
 function totalTokens(tokens) {
@@ -1435,20 +1504,32 @@ function spentLimit(limits, evidence) {
 	return failureLimit(limits, evidence) ?? budgetLimit(limits, evidence.spent) ?? timeLimit(limits, evidence) ?? stuckLimit(limits, evidence) ?? iterationLimit(limits, evidence.spent);
 }
 function failureLimit(limits, { outcome, spent }) {
-	if (outcome.kind !== "failed") return void 0;
-	const { trouble } = outcome;
+	if (!isFailure(outcome)) return void 0;
+	const trouble = troubleOf(outcome);
+	const detail = told(trouble, outcome.kind === "failed" ? outcome.why : void 0);
 	if (isFatal(trouble)) return {
 		reason: "agent_failed",
-		detail: told(trouble)
+		detail
+	};
+	if (isLimit(trouble)) return {
+		reason: "rate_limited",
+		detail
 	};
 	if (spent.failures < limits.maxFailures) return void 0;
 	return {
-		reason: trouble.class === "rate-limit" || trouble.class === "quota" ? "rate_limited" : "agent_failed",
-		detail: `${spent.failures} turns in a row failed; the last one: ${told(trouble)}`
+		reason: "agent_failed",
+		detail: `${spent.failures} turns in a row failed; the last one: ${detail}`
 	};
 }
-function told(trouble) {
-	return `${trouble.message.trim().replace(/\.$/, "")}. To mend it: ${adviceFor(trouble)}.`;
+function troubleOf(outcome) {
+	return outcome.kind === "failed" ? outcome.trouble : {
+		class: "hang",
+		message: "the agent showed no sign of life"
+	};
+}
+function told(trouble, why) {
+	const more = why === void 0 ? "" : ` (${why})`;
+	return `${trouble.message.trim().replace(/\.$/, "")}${more}. To mend it: ${adviceFor(trouble)}.`;
 }
 function budgetSpent({ maxCost, maxTokens }, { cost, tokens }) {
 	if (maxCost !== void 0 && cost !== void 0 && cost >= maxCost) return "max-cost";

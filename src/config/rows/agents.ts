@@ -1,5 +1,5 @@
 /** Who works, with which model, and what it may do. */
-import { amount, choice, either, list, named, object, text } from '../kinds.ts';
+import { amount, choice, either, list, named, object, text, words } from '../kinds.ts';
 import { both, type Setting } from '../setting.ts';
 
 const ADAPTER_NAMES = ['claude', 'codex', 'amp', 'opencode', 'gemini', 'copilot', 'qwen', 'generic'];
@@ -34,6 +34,13 @@ export const AGENTS: readonly Setting[] = [
   },
   { key: 'agents', kind: named(agent), default: {}, help: 'Agents by a name of your own.' },
   { key: 'model', kind: text(), flag: both('--model <model>'), help: 'The model the agent should use.' },
+  {
+    key: 'fallback',
+    kind: words(text()),
+    default: [],
+    flag: both('--fallback <agents>'),
+    help: 'Who goes on while the agent is limited: agent or agent:model, several with commas, in this order. The agent itself comes back when its limit has passed.',
+  },
   {
     key: 'permissions',
     kind: choice(['skip', 'host']),

@@ -50,6 +50,19 @@ export const LIMITS: readonly Setting[] = [
     help: 'How long an agent may stay silent after it said that its turn is over.',
   },
   {
+    key: 'maxWait',
+    kind: amount({ min: 0, unit: 'seconds; 0: never' }),
+    default: 21_600,
+    flag: both('--max-wait <seconds>'),
+    help: 'The longest wait for a rate limit to pass. --max-time counts on meanwhile.',
+  },
+  {
+    key: 'maxRetries',
+    kind: integer({ min: 0 }),
+    default: 5,
+    help: 'How often an iteration is tried again after passing trouble or an empty reply. Limits do not count here.',
+  },
+  {
     key: 'maxFailures',
     kind: integer({ min: 1 }),
     default: 3,

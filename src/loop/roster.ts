@@ -1,0 +1,51 @@
+/** The agents of a run in the order of preference, and until when each of them is limited. */
+import type { ChosenAgent } from './choose-agent.ts';
+
+export interface Roster {
+  readonly agents: readonly ChosenAgent[];
+  /** The one that works, or worked last. */
+  current(): number;
+  /** Who should work now: the most preferred one that is free. */
+  pick(now: number): number;
+  use(index: number): void;
+  /** It has met a limit once more; answers how often in a row, without any work in between. */
+  met(index: number): number;
+  /** It is limited until then; 0: it is free. */
+  limit(index: number, until: number): void;
+  /** It has worked: the next limit is a new one. */
+  worked(index: number): void;
+  limits(): readonly number[];
+}
+
+export function createRoster(agents: readonly [ChosenAgent, ...ChosenAgent[]]): Roster {
+  const until = agents.map(() => 0);
+  const inARow = agents.map(() => 0);
+  let current = 0;
+  return {
+    agents,
+    current: () => current,
+    pick(now) {
+      const free = until.findIndex(each => each <= now);
+      return free === -1 ? current : free;
+    },
+    use(index) {
+      current = index;
+    },
+    met(index) {
+      inARow[index] = (inARow[index] ?? 0) + 1;
+      return inARow[index];
+    },
+    limit(index, at) {
+      until[index] = at;
+    },
+    worked(index) {
+      inARow[index] = 0;
+    },
+    limits: () => [...until],
+  };
+}
+
+/** Who works at the moment. */
+export function agentAtWork(roster: Roster): ChosenAgent {
+  return roster.agents[roster.current()] as ChosenAgent;
+}

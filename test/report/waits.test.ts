@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { RunEvent } from '../../src/domain/event.ts';
+import { createFormatter } from '../../src/report/format.ts';
+import { timeOfDay } from '../../src/report/numbers.ts';
+import { DEFAULT_STYLE } from '../../src/report/style.ts';
+import { AGENT_STARTED } from './events.ts';
+
+const now = new Date(2026, 10, 15, 14, 30).getTime();
+const HOUR = 3_600_000;
+const trouble = { class: 'rate-limit', message: 'no' } as const;
+
+test.each<[string, RunEvent]>([
+  [
+    '🔁 claude: rate limit. Trying again in 1h45m (16:15)',
+    { type: 'waiting', agent: 'claude', trouble, until: now + 1.75 * HOUR },
+  ],
+  [
+    '🔁 claude: rate limit. Trying again in 40s',
+    { type: 'waiting', agent: 'claude', trouble, until: now + 40_000 },
+  ],
+  [
+    '🔁 claude: rate limit. Trying again in 0s',
+    { type: 'waiting', agent: 'claude', trouble, until: now - 40_000 },
+  ],
+  ['🔁 Trying again (attempt 2)', { ...AGENT_STARTED, attempt: 2 } as RunEvent],
+  [
+    '🔄 claude is limited until 16:30: codex goes on',
+    { type: 'agent-switched', from: 'claude', to: 'codex', why: 'limited', until: now + 2 * HOUR },
+  ],
+  [
+    '🔄 claude is limited: codex goes on',
+    { type: 'agent-switched', from: 'claude', to: 'codex', why: 'limited' },
+  ],
+  [
+    '🔄 claude is free again and goes on',
+    { type: 'agent-switched', from: 'codex', to: 'claude', why: 'free-again' },
+  ],
+  ['❗ Paused. `ralph continue` goes on', { type: 'paused' }],
+  ['🔄 Continued', { type: 'continued' }],
+  ['· The user says: look at a.ts', { type: 'told', iteration: 2, hint: '1', text: 'look at\na.ts' }],
+])('%s', (line, event) => {
+  expect(createFormatter({ ...DEFAULT_STYLE, color: false }).lines(event, now)).toEqual([line]);
+});
+
+test('a time that is not within a day has its date', () => {
+  expect([timeOfDay(now, now), timeOfDay(now + 48 * HOUR, now)]).toEqual(['14:30', '2026-11-17 14:30']);
+});
