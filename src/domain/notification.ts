@@ -1,8 +1,9 @@
-/** What is worth calling somebody for: the run has stopped, or it is about to stop for want of progress. */
+/** What is worth calling somebody for: the run has stopped, it waits for a limit, or it is about to stop for want of progress. */
 import type { LoopCommand, RunEvent } from './event.ts';
 import { type StopReason, sentenceOf } from './stop-reason.ts';
+import { isLimit } from './trouble-table.ts';
 
-export const OCCASIONS = ['stopped', 'stuck'] as const;
+export const OCCASIONS = ['stopped', 'waiting', 'stuck'] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 
 /** What a notify command gets on stdin and a webhook as its body. A field is never taken away, only added. */
@@ -17,6 +18,8 @@ export interface Notification {
   /** One sentence for people. */
   readonly message: string;
   readonly iteration: number;
+  /** When a wait ends, in milliseconds since 1970; null: it is no wait. */
+  readonly until: number | null;
   /** null while the run goes on. */
   readonly success: boolean | null;
   readonly stopReason: StopReason | null;
@@ -29,14 +32,24 @@ export interface Notification {
 
 /** Reads a run's events in order; undefined for those that nobody needs to be called for. */
 export function createNotifications(): (event: RunEvent) => Notification | undefined {
+  let iteration = 0;
   let head = { runId: '', command: 'run' as LoopCommand, agent: '', project: '' };
   return event => {
     switch (event.type) {
       case 'run-started':
         head = { ...pick(event), project: event.cwd.split(/[\\/]/).findLast(part => part !== '') ?? '' };
         return undefined;
+      case 'iteration-started':
+        iteration = event.iteration;
+        return undefined;
+      case 'waiting': {
+        const { trouble, until } = event;
+        if (!isLimit(trouble)) return undefined;
+        const message = `Waiting for a limit to end: ${trouble.message}`;
+        return { ...GOING_ON, ...head, occasion: 'waiting', message, iteration, until };
+      }
       case 'iteration-ended': {
-        const { verdict, iteration, usage } = event;
+        const { verdict, usage } = event;
         const stuck =
           verdict.kind === 'continue' ? verdict.feedback.find(item => item.kind === 'stuck') : undefined;
         if (!stuck) return undefined;
@@ -64,7 +77,15 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
   };
 }
 
-const GOING_ON = { version: 1, success: null, stopReason: null, duration: null, branch: null } as const;
+const GOING_ON = {
+  version: 1,
+  success: null,
+  stopReason: null,
+  cost: null,
+  duration: null,
+  branch: null,
+  until: null,
+} as const;
 
 function pick({ runId, command, agent }: RunEvent & { type: 'run-started' }) {
   return { runId, command, agent };

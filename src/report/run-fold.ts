@@ -87,7 +87,18 @@ function step(state: State, entry: SoundEntry): void {
       state.violations.push({ ...entry.violation, iteration: numberOf(state), at });
       change(state, ({ violations }) => ({ violations: violations + 1 }));
       break;
+    case 'waiting':
+    case 'paused':
+      enter(state, entry.type, at);
+      break;
+    case 'continued':
+      enter(state, 'between', at);
+      break;
+    case 'agent-switched':
+      state.agent = entry.to;
+      break;
     case 'agent':
+    case 'told':
     case 'scm':
     case 'notice':
       break;

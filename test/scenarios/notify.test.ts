@@ -114,3 +114,38 @@ test('bad settings are all told at once', async () => {
   for (const words of ['http:// or https://', 'did you mean stopped?', 'did you mean bell?'])
     expect(stderr).toContain(words);
 });
+
+test('a wait for a limit is told when it begins, a short retry is not', async () => {
+  const project = repo();
+  const fails =
+    (message: string, status: number): Handler =>
+    async turn => {
+      await turn.line(init);
+      await turn.line(result({ is_error: true, result: message, api_error_status: status }));
+      turn.exit(1);
+    };
+  const agent = await fakeAgent('claude', fails('limit, try again in 200ms', 429), works);
+  await ralph(
+    [
+      'loop',
+      'Do it',
+      '--check',
+      'true',
+      '--agent',
+      'claude',
+      '--notify',
+      'cat >> told.jsonl; echo >> told.jsonl',
+    ],
+    {
+      cwd: project.dir,
+      path: [agent.bin],
+    },
+  );
+  const told = project
+    .read('told.jsonl')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+  expect(told.map(each => each.occasion)).toEqual(['waiting', 'stopped']);
+  expect(told[0]).toMatchObject({ iteration: 1, until: expect.any(Number), success: null });
+});

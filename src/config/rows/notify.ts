@@ -21,6 +21,6 @@ export const NOTIFY: readonly Setting[] = [
     key: 'notify',
     kind: either(text(), notify),
     flag: both('--notify <cmd>'),
-    help: 'A command to run when the run stops or gets stuck; or an object with more ways to be called.',
+    help: 'A command to run when the run stops, waits for a limit or gets stuck; or an object with more ways to be called.',
   },
 ];
