@@ -41,6 +41,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/status.ts')).status,
   },
   {
+    name: 'explain',
+    summary: 'why a run stopped, and what to do next, in plain words',
+    load: async () => (await import('./commands/explain.ts')).explain,
+  },
+  {
     name: 'log',
     summary: 'what happened in a run, event by event',
     load: async () => (await import('./commands/log.ts')).log,

@@ -94,7 +94,7 @@ function branchLines({ branch, worktreePath }: LoopResult): readonly string[] {
 }
 
 /** The one thing to do after each ending. */
-function nextStep(result: LoopResult, command: LoopCommand): string {
+export function nextStep(result: LoopResult, command: LoopCommand): string {
   const run = phrase(result.runId);
   const log = `\`ralph log ${run}\``;
   const steps: Record<StopReason, string> = {

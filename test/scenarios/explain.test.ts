@@ -1,0 +1,152 @@
+/** `ralph explain`: why it stopped and what to do next, from the ledger alone. */
+import { rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
+import { type Repo, repo } from '../rig/repo.ts';
+
+const works =
+  (words: string, file = 'a'): Handler =>
+  async turn => {
+    await turn.line(init);
+    await turn.line(toolUse('t', 'Write', { file_path: file }));
+    await turn.write(file, String(Math.random()));
+    await turn.line(toolResult('t', 'written'));
+    await turn.line(text(words));
+    await turn.line(result());
+    turn.exit();
+  };
+const DONE = 'All done. <promise>COMPLETE</promise>';
+
+const explain = async (project: Repo) => {
+  const { code, stdout, stderr } = await ralph(['explain', '--json'], { cwd: project.dir });
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+};
+
+test('a run that is done: what proves it', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', works(DONE));
+  await ralph(['loop', 'Do it', '--check', 'test -e a', '--agent', 'claude'], {
+    cwd: project.dir,
+    path: [agent.bin],
+  });
+  const told = await explain(project);
+  expect(told.outcome).toContain('Done: every check passes');
+  expect(told.evidence).toEqual([
+    expect.stringMatching(/^The check `test -e a` passes/),
+    'The agent said so in iteration 1, in its own words.',
+  ]);
+  expect(told.next.join()).toContain('Review the changes');
+});
+
+test('a run without a check says that nothing but a word speaks for it', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', works('<response>DONE</response>'));
+  await ralph(['run', '-p', 'Say <response>DONE</response>', '--agent', 'claude'], {
+    cwd: project.dir,
+    path: [agent.bin],
+  });
+  expect((await explain(project)).evidence[0]).toBe(
+    "No guardrail ran: nothing but the agent's word speaks for it.",
+  );
+});
+
+test('a run that was not done: what was missing, since when, and who said otherwise', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', works('not yet', 'ok'), works(DONE), works(DONE));
+  await ralph(
+    [
+      'loop',
+      'Do it',
+      '--check',
+      'test -e ok; exit 4',
+      '--check',
+      'true',
+      '--agent',
+      'claude',
+      '--max-iterations',
+      '3',
+    ],
+    { cwd: project.dir, path: [agent.bin] },
+  );
+  // From the ledger alone.
+  rmSync(project.path('.ralph/ralph-progress.md'), { force: true });
+  const told = await explain(project);
+  expect(told.outcome).toContain('(max_iterations, exit code 1)');
+  expect(told.evidence).toEqual([
+    expect.stringMatching(
+      /^The check `test -e ok; exit 4` fails with exit code 4, red in all of its 3 runs; its output is in \.ralph\/runs\//,
+    ),
+    '1 check passes.',
+    'The agent said that it was done while a check was red, in iterations 2 and 3.',
+  ]);
+  expect(told.next.join()).toContain('--max-iterations');
+});
+
+test('what happened on the way: violations, red from the start, failed turns', async () => {
+  const project = repo({ 'test/t.sh': 'exit 1\n' });
+  const agent = await fakeAgent('claude', works(DONE, 'test/t.sh'));
+  await ralph(
+    [
+      'loop',
+      'Do it',
+      '--check',
+      'sh test/t.sh',
+      '--protect',
+      'test/**',
+      '--baseline',
+      '--agent',
+      'claude',
+      '--max-iterations',
+      '1',
+    ],
+    { cwd: project.dir, path: [agent.bin] },
+  );
+  const { onTheWay } = await explain(project);
+  expect(onTheWay).toContain('1 check was red before the first iteration.');
+  expect(onTheWay).toContainEqual(expect.stringMatching(/^Iteration 1: .*test\/t\.sh.*\(undone\)\.$/));
+});
+
+test('a run that was killed, and one that is at work', async () => {
+  const project = repo();
+  let release = () => {};
+  const agent = await fakeAgent('claude', async turn => {
+    await turn.line(init);
+    await new Promise<void>(resolve => {
+      release = resolve;
+    });
+    turn.exit();
+  });
+  const running = startRalph(['loop', 'Do it', '--check', 'true', '--agent', 'claude', '--events', '-'], {
+    cwd: project.dir,
+    path: [agent.bin],
+  });
+  await running.until('"type":"agent-started"');
+  expect((await explain(project)).outcome).toMatch(
+    /^It is still running in iteration 1 of 25: the agent was at work for/,
+  );
+  running.process.kill('SIGKILL');
+  await running.finished;
+  release();
+  const told = await explain(project);
+  expect(told.outcome).toMatch(
+    /^Its process is gone .* in iteration 1 of 25, while the agent was at work\.$/,
+  );
+  expect(told.next.join()).toContain('ralph log');
+});
+
+test('fits a terminal of 80 columns', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', works(`${DONE} ${'long '.repeat(100)}`));
+  await ralph(
+    ['loop', 'Do it', '--check', `false ${'#'.repeat(200)}`, '--agent', 'claude', '--max-iterations', '2'],
+    {
+      cwd: project.dir,
+      path: [agent.bin],
+    },
+  );
+  const { stdout } = await ralph(['explain'], { cwd: project.dir });
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+});
