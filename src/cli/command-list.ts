@@ -51,6 +51,21 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/log.ts')).log,
   },
   {
+    name: 'pause',
+    summary: 'hold a run from another terminal, to change things by hand',
+    load: async () => (await import('./commands/pause.ts')).pause,
+  },
+  {
+    name: 'continue',
+    summary: 'let a paused run go on',
+    load: async () => (await import('./commands/continue.ts')).goOn,
+  },
+  {
+    name: 'tell',
+    summary: 'say something to the agent of a run, in its next iteration',
+    load: async () => (await import('./commands/tell.ts')).tell,
+  },
+  {
     name: 'cancel',
     summary: 'end a run from another terminal, or remove a worktree',
     load: async () => (await import('./commands/cancel.ts')).cancel,

@@ -7,6 +7,7 @@ import type { LoopPlan } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
 import { createRoster } from '../loop/roster.ts';
 import { hooksOfRun } from '../loop/run-hooks.ts';
+import { createSteering } from '../loop/steering.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readIfThere } from '../platform/files.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';
@@ -58,11 +59,13 @@ export async function startLoop(
   );
   const { emit } = reporters;
   const { stopping, abort } = signals;
+  const steering = createSteering({ paths, emit, clock: systemClock, stopping });
   try {
     const plan = await makePlan({
       settings,
       agent,
       roster: createRoster([agent, ...fallbacks]),
+      steering,
       cwd: workplace,
       env,
       clock: systemClock,
@@ -80,6 +83,7 @@ export async function startLoop(
       cwd: workplace,
       clock: systemClock,
       emit,
+      steering,
       stopping,
       stopReason: () => (existsSync(paths.cancelled) ? 'cancelled' : 'interrupted'),
     });

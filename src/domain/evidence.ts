@@ -36,7 +36,7 @@ export interface Spent {
   /** Tool calls since the run began; null: this agent does not tell. */
   readonly toolCalls: number | null;
   readonly usage: Usage;
-  /** Seconds since the run began. */
+  /** Seconds since the run began, without those in which the user had paused it. */
   readonly elapsed: number;
 }
 

@@ -17,5 +17,11 @@ export function runPrompt({ base, feedback, iteration, maxIterations, countItera
   return `Iteration ${iteration} of ${maxIterations}, ${maxIterations - iteration} remaining.\n\n${prompt}`;
 }
 
+/** What the user says while the run goes on stands last, where it is fresh in mind. */
+export function withHints(prompt: string, hints: readonly string[]): string {
+  if (hints.length === 0) return prompt;
+  return `${prompt.trimEnd()}\n\n## The user says\n${hints.join('\n\n')}\n`;
+}
+
 export const COMMIT_PROMPT =
   'Provide a short imperative commit message for the changes. Output only the message, no explanation.';

@@ -11,11 +11,13 @@ import { addUsage, type Usage } from '../domain/usage.ts';
 import { localZone, secondsSince } from '../platform/clock.ts';
 import type { OneTurnReport, TurnWorld } from './agent-turn.ts';
 import { agentAtWork, type Roster } from './roster.ts';
+import type { Steering } from './steering.ts';
 import type { Tally } from './tally.ts';
 import { waitFor } from './wait.ts';
 
 export interface AttemptWorld extends TurnWorld {
   readonly roster: Roster;
+  readonly steering: Steering;
   /** No further step is begun. */
   readonly stopping: AbortSignal;
   /** From 0 to 1. */
@@ -38,7 +40,7 @@ export interface WorkReport extends OneTurnReport {
 
 export async function takeAttempts(
   world: AttemptWorld,
-  tally: Tally,
+  { iteration, tally }: { readonly iteration: number; readonly tally: Tally },
   take: (attempt: Attempt) => Promise<OneTurnReport>,
 ): Promise<WorkReport> {
   const { roster, stopping } = world;
@@ -68,6 +70,7 @@ export async function takeAttempts(
     const seconds = await carryOut(world, trouble, step);
     tally.wait(seconds);
     if (isLimit(trouble)) waited += seconds * 1000;
+    tally.pause(await world.steering.pausePoint(iteration));
     if (stopping.aborted) return sum.report(report);
   }
 }

@@ -19,9 +19,10 @@ import { createEventQueue } from './event-queue.ts';
 import { adapterOf, type FunctionAgent } from './function-agent.ts';
 import { drive } from './loop.ts';
 import { openWorkplace, planLoop, type Workplace } from './open-loop.ts';
-import { readPrompt } from './prompt-source.ts';
+import { type PromptSource, specSource } from './prompt-source.ts';
 import { createRoster } from './roster.ts';
 import { hooksOfRun } from './run-hooks.ts';
+import { createSteering } from './steering.ts';
 
 export interface LoopConfig {
   /** What to do; not needed with `specFile`. */
@@ -112,6 +113,7 @@ export function runLoop(config: LoopConfig, options?: LoopOptions): Promise<Loop
 
 interface Ready {
   readonly task: string;
+  readonly spec?: PromptSource;
   readonly settings: Settings;
   readonly agent: ChosenAgent;
   readonly fallbacks: readonly ChosenAgent[];
@@ -141,7 +143,9 @@ function prepare(
   if (problems.length > 0 || typeof task !== 'string' || 'where' in agent)
     throw new LoopConfigError(problems);
   const fallbacks = others.filter((each): each is ChosenAgent => !isProblem(each));
-  return { task, settings: loaded.settings, agent, fallbacks };
+  const { specFile } = config;
+  const spec = specFile === undefined ? {} : { spec: specSource(specFile, project.root) };
+  return { task, ...spec, settings: loaded.settings, agent, fallbacks };
 }
 
 function settingsOf(config: LoopConfig): Readonly<Record<string, unknown>> {
@@ -162,7 +166,7 @@ function checkLayer(layer: Readonly<Record<string, unknown>>): readonly Problem[
 }
 
 function taskOf({ task, specFile }: LoopConfig, root: string): string | Problem {
-  if (specFile !== undefined) return readPrompt(specFile, resolve(root, specFile), 'spec file');
+  if (specFile !== undefined) return specSource(specFile, root).read();
   return task?.trim() ? task : { where: 'task', what: 'there is none' };
 }
 
@@ -187,7 +191,7 @@ interface World extends LoopOptions {
 }
 
 async function start(
-  { task, settings, agent, fallbacks }: Ready,
+  { task, spec, settings, agent, fallbacks }: Ready,
   workplace: Workplace,
   world: World,
 ): Promise<LoopResult> {
@@ -208,10 +212,12 @@ async function start(
     const { cwd } = workplace;
     const hooks = hooksOfRun(paths, cwd);
     const roster = createRoster([agent, ...fallbacks]);
+    const steering = createSteering({ paths, emit, clock, stopping: abort });
     const parts = {
       settings,
       agent,
       roster,
+      steering,
       cwd,
       env,
       clock,
@@ -223,12 +229,13 @@ async function start(
       project,
       paths,
     };
-    const plan = orThrow(await planLoop({ ...parts, task, workplace, notices: [] }));
+    const plan = orThrow(await planLoop({ ...parts, task, workplace, notices: [], ...(spec && { spec }) }));
     return await drive(plan, {
       runId: file.id,
       cwd,
       clock,
       emit,
+      steering,
       stopping: abort,
       stopReason: () => 'cancelled',
     });

@@ -3,20 +3,24 @@ import { runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
+import type { Violation } from '../domain/evidence.ts';
 import { loopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { Feedback } from '../domain/verdict.ts';
 import { createProgress } from '../store/progress.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
-import { createTreeWatch } from '../workspace/tree-watch.ts';
+import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
 import type { LoopPlan } from './plan.ts';
 import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
+import type { PromptSource } from './prompt-source.ts';
 
 export interface LoopParts extends PlanParts {
   /** The task, or the text of the spec file. */
   readonly task: string;
+  /** The spec file, to be read anew when the user has had his hands on it. */
+  readonly spec?: PromptSource;
   /** The commit from which changes are counted. */
   readonly startRef: string;
   readonly notices: readonly string[];
@@ -30,7 +34,7 @@ const DIFF_CHARS = 5_000;
 const ERROR_CHARS = 2_000;
 
 export function loopPlan(parts: LoopParts): LoopPlan {
-  const { settings, agent, cwd, env, protection } = parts;
+  const { settings, agent, cwd, env } = parts;
   const rule = loopRule(settings);
   const limits = limitsOf(settings);
   const checks = settings.checks.map(
@@ -40,6 +44,8 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const tree = createTreeWatch({ cwd, env, on: true });
   const baseline = createBaseline(parts, checks);
   const run = (iteration: number) => runRound(parts, checks, iteration);
+  const task = createTask(parts);
+  const pausing = createPausing(parts, tree, task);
   return {
     command: 'loop',
     run: { rule, limits, success: 'all_checks_passed', minToolCalls: 1 },
@@ -55,6 +61,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     },
     prompt: (iteration, feedback) =>
       promptFor(parts, {
+        task: task.text(),
         iteration,
         feedback,
         rule,
@@ -63,7 +70,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
         status: tree.takeStatus(),
       }),
     turn: (iteration, prompt, tally) => workTurn(parts, { iteration, prompt, tally, rule, limits }),
-    guard: async iteration => protection?.restore(iteration) ?? [],
+    guard: pausing.guard,
     check: async iteration => baseline.excuse(await run(iteration)),
     tree: tree.look,
     keep(iteration) {
@@ -72,6 +79,51 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     },
     note: result => progress.add(result),
     close: parts.close,
+  };
+}
+
+/** What the user changes while the run is paused is his; what the agent had changed by then is still the agent's. */
+function createPausing({ protection, steering, emit }: LoopParts, tree: TreeWatch, task: HeldTask) {
+  const early: Violation[] = [];
+  const restore = async (iteration: number) => (await protection?.restore(iteration)) ?? [];
+  steering.care({
+    async begin(iteration) {
+      early.push(...(await restore(iteration)));
+      await tree.hold();
+      task.hold();
+    },
+    async end() {
+      const problem = await protection?.renew();
+      if (problem) emit({ type: 'notice', level: 'warning', text: formatProblem(problem) });
+      await tree.release();
+      task.release();
+    },
+  });
+  return { guard: async (iteration: number) => [...early.splice(0), ...(await restore(iteration))] };
+}
+
+interface HeldTask {
+  text(): string;
+  hold(): void;
+  release(): void;
+}
+
+/** The task; of a spec file only what the user wrote into it, while the run was paused: an agent may not change its own task. */
+function createTask({ task, spec, emit }: LoopParts): HeldTask {
+  let text = task;
+  let held: string | Problem | undefined;
+  return {
+    text: () => text,
+    hold() {
+      held = spec?.read();
+    },
+    release() {
+      const now = spec?.read();
+      if (now === undefined || now === held) return;
+      if (typeof now === 'string') text = now;
+      else
+        emit({ type: 'notice', level: 'warning', text: `${formatProblem(now)}. The task stays as it was.` });
+    },
   };
 }
 
@@ -126,6 +178,7 @@ function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[])
 }
 
 interface PromptInput {
+  readonly task: string;
   readonly iteration: number;
   readonly feedback: readonly Feedback[];
   readonly rule: CompletionRule;
@@ -135,8 +188,8 @@ interface PromptInput {
 }
 
 async function promptFor(parts: LoopParts, { status, ...input }: PromptInput): Promise<string | Problem> {
-  const { cwd, env, startRef, task, settings } = parts;
+  const { cwd, env, startRef, settings } = parts;
   const diff = await accumulatedDiff({ cwd, env, startRef, maxChars: DIFF_CHARS, ...(status && { status }) });
   if (isProblem(diff)) return diff;
-  return loopPrompt({ ...input, task, maxIterations: settings.maximumIterations, diff: diff.text });
+  return loopPrompt({ ...input, maxIterations: settings.maximumIterations, diff: diff.text });
 }

@@ -17,10 +17,11 @@ export async function drive(plan: LoopPlan, world: LoopWorld): Promise<LoopResul
 }
 
 async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
-  const { emit, stopping, clock } = world;
+  const { emit, stopping, steering, clock } = world;
   const tally = createTally(clock);
   const gather = createGatherer(plan, world, tally);
   const end = (reason: StopReason, detail?: string): LoopResult => {
+    steering.close();
     const result = tally.result({ runId: world.runId, stopReason: reason, detail, place: plan.place });
     emit({ type: 'run-ended', result });
     return result;
@@ -30,18 +31,20 @@ async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
   await plan.prepare();
   let feedback: readonly Feedback[] = [];
   for (let iteration = 1; ; iteration++) {
+    tally.pause(await steering.pausePoint(iteration));
     if (stopping.aborted) return end(world.stopReason());
     const prompt = await plan.prompt(iteration, feedback);
     if (typeof prompt !== 'string') return end('invalid_config', formatProblem(prompt));
 
     emit({ type: 'iteration-started', iteration });
-    const { evidence, cutShort, record } = await gather(iteration, prompt);
+    const { evidence, cutShort, record } = await gather(iteration, steering.tell(iteration, prompt));
     const verdict = judge(plan.run, evidence);
     const isGood = !cutShort && evidence.outcome.kind !== 'failed' && isGreen(evidence.checks);
     const extra = isGood && !stopping.aborted ? await plan.keep(iteration) : undefined;
     if (extra) tally.extra(extra);
     plan.note(record());
     emit({ type: 'iteration-ended', iteration, claim: evidence.claim, verdict, usage: tally.spent().usage });
+    steering.settle();
 
     if (stopping.aborted) return end(world.stopReason());
     if (verdict.kind === 'stop') return end(verdict.reason, verdict.detail);

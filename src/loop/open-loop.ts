@@ -6,6 +6,7 @@ import { openWorktree, type Worktree } from '../workspace/worktree.ts';
 import { loopPlan } from './loop-plan.ts';
 import type { LoopPlan } from './plan.ts';
 import type { PlanParts } from './plan-parts.ts';
+import type { PromptSource } from './prompt-source.ts';
 
 export interface Workplace {
   /** Where the agent and the checks run. */
@@ -45,6 +46,7 @@ async function startedIn(
 
 export interface LoopRequest extends PlanParts {
   readonly task: string;
+  readonly spec?: PromptSource;
   readonly workplace: Workplace;
   readonly notices: readonly string[];
 }

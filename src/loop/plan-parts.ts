@@ -48,7 +48,7 @@ export async function workTurn(
   writePrivate(paths.prompt, prompt);
   linkOver(paths.prompt, project.prompt(iteration));
   const before = iteration === 1 ? undefined : tally.spent().usage;
-  return takeAttempts(parts, tally, ({ number, world, used }) => {
+  return takeAttempts(parts, { iteration, tally }, ({ number, world, used }) => {
     const files = number === 1 ? paths : paths.attempt(number);
     return oneTurn(world, {
       purpose: 'work',

@@ -10,6 +10,7 @@ import type { Feedback, Run } from '../domain/verdict.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { WorkReport } from './attempts.ts';
 import type { ChosenAgent } from './choose-agent.ts';
+import type { Steering } from './steering.ts';
 import type { Tally } from './tally.ts';
 
 /** What a command brings to the loop: what counts as done and how the steps of an iteration are done. */
@@ -45,6 +46,7 @@ export interface LoopWorld {
   readonly cwd: string;
   readonly clock: Clock;
   readonly emit: Emit;
+  readonly steering: Steering;
   /** Set when the run should end after the step it is in. */
   readonly stopping: AbortSignal;
   /** What to call it then. */

@@ -34,12 +34,17 @@ export function promptSource(
   return typeof first === 'string' ? source : first;
 }
 
+/** A file that says what to do. */
+export function specSource(name: string, cwd: string): PromptSource {
+  return { read: () => readPrompt(name, resolve(cwd, name), 'spec file') };
+}
+
 function text(option: unknown): string | undefined {
   return typeof option === 'string' ? option : undefined;
 }
 
 /** The text of a file that must be there and hold something. */
-export function readPrompt(name: string, path: string, what = 'prompt file'): string | Problem {
+function readPrompt(name: string, path: string, what = 'prompt file'): string | Problem {
   const where = `${what} ${name}`;
   try {
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');

@@ -22,6 +22,7 @@ export function runPlan(parts: RunParts): LoopPlan {
   const limits = limitsOf(settings);
   const checks = checksOf(settings);
   const tree = createTreeWatch({ cwd, env, on: settings.stuckAfter > 0 });
+  parts.steering.care({ begin: tree.hold, end: tree.release });
   return {
     command: 'run',
     run: { rule, limits, success: 'promise_accepted', minToolCalls: 0 },

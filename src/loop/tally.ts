@@ -28,6 +28,8 @@ export interface Tally {
   extra(usage: Usage): void;
   /** Seconds in which nothing was done. */
   wait(seconds: number): void;
+  /** Seconds in which the user held it up; no limit counts them. */
+  pause(seconds: number): void;
   spent(): Spent;
   add(iteration: Iteration): IterationResult;
   result(ending: Ending): LoopResult;
@@ -48,6 +50,7 @@ export function createTally(clock: Clock): Tally {
   let toolCalls: number | null = 0;
   let unreported = 0;
   let waited = 0;
+  let paused = 0;
   let usage: Usage | undefined;
   const use = (more: Usage) => {
     usage = usage ? addUsage(usage, more) : more;
@@ -67,12 +70,15 @@ export function createTally(clock: Clock): Tally {
     wait(seconds) {
       waited += seconds;
     },
+    pause(seconds) {
+      paused += seconds;
+    },
     spent: () => ({
       iterations: turns,
       failures,
       toolCalls,
       usage: usage ?? { costSource: 'unknown' },
-      elapsed: secondsSince(clock, began),
+      elapsed: secondsSince(clock, began) - paused,
     }),
     add(iteration) {
       const result = iterationResult(iteration);

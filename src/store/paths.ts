@@ -48,6 +48,11 @@ export interface RunPaths {
   readonly checks: string;
   /** There when the user has cancelled the run. */
   readonly cancelled: string;
+  /** There while the user has paused the run. */
+  readonly paused: string;
+  /** What the user wants to be told to the agent, a file each; behind it what has been told. */
+  readonly hints: string;
+  readonly toldHints: string;
   /** What the hooks of the agent have to say to the run; the ledger has one writer. */
   readonly hookNotes: string;
   /** Files that were moved out of the agent's way. */
@@ -80,6 +85,9 @@ export function runPathsIn(folder: string): RunPaths {
     progress: join(folder, 'progress.md'),
     checks: join(folder, 'checks.json'),
     cancelled: join(folder, 'cancelled'),
+    paused: join(folder, 'paused'),
+    hints: join(folder, 'hints'),
+    toldHints: join(folder, 'hints', 'told'),
     hookNotes: join(folder, 'hook-notes.jsonl'),
     aside: join(folder, 'aside'),
     iteration: iteration => iterationPaths(join(folder, 'iterations', String(iteration).padStart(4, '0'))),

@@ -116,6 +116,37 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   };
 }
 
+export interface LiveRun {
+  readonly id: string;
+  readonly paths: RunPaths;
+  readonly file: RunFile;
+}
+
+/** The run that a user wants to steer: the one he names, or the only one that is running. A run that has ended is told by its id alone. */
+export function findLiveRun(
+  project: ProjectPaths,
+  wanted?: string,
+): LiveRun | { readonly ended: string } | Problem {
+  const live = listRuns(project).flatMap(id => liveRun(project, id) ?? []);
+  const fits = live.filter(({ id }) => id.includes(wanted ?? ''));
+  const [only] = fits;
+  if (only && fits.length === 1) return only;
+  if (only)
+    return {
+      where: wanted ?? 'run',
+      what: `${fits.length} are running: ${fits.map(({ id }) => id).join(', ')}`,
+    };
+  const id = findRun(project, wanted);
+  return typeof id === 'string' ? { ended: id } : id;
+}
+
+/** An in-session loop runs in its host and is steered there. */
+function liveRun(project: ProjectPaths, id: string): LiveRun | undefined {
+  const paths = runPaths(project.runs, id);
+  const file = readRunFile(paths);
+  return file && file.command !== 'session' && isRunning(file) ? { id, paths, file } : undefined;
+}
+
 /** undefined when the file is missing or damaged: a run that died while it was being made. */
 export function readRunFile(paths: RunPaths): RunFile | undefined {
   try {

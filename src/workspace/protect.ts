@@ -33,6 +33,8 @@ export interface Protection {
   inspect(): Promise<readonly Violation[]>;
   /** Puts everything back, and says what it was. `restored` is false where that was not possible. */
   restore(iteration?: number): Promise<readonly Violation[]>;
+  /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
+  renew(): Promise<Problem | undefined>;
   /** Forgets what was kept. */
   close(): void;
 }
@@ -43,6 +45,39 @@ export async function createProtection(options: ProtectionOptions): Promise<Prot
   const place = await findRepository(options);
   if ('what' in place) return place;
   const repository = pinned(place);
+  const first = await keepAll(repository, options);
+  if ('what' in first) return first;
+  let guard = first;
+  const newOnes = async () => newOffences(repository, (await guard.news?.()) ?? []);
+  return {
+    files: first.kept.size,
+    notes: first.notes,
+    inspect: async () => told([...keptOffences(guard), ...(await newOnes())], undefined),
+    restore: async (iteration = 0) => {
+      const aside = join(options.aside, String(iteration));
+      const undone = told(keptOffences(guard), aside);
+      // Only now: what a link led to is no longer there.
+      return [...undone, ...told(await newOnes(), aside)].sort(byWhat);
+    },
+    async renew() {
+      const next = await keepAll(repository, options);
+      if ('what' in next) return next;
+      guard.vault.close();
+      guard = next;
+      return undefined;
+    },
+    close: () => guard.vault.close(),
+  };
+}
+
+interface Keeping extends Guard {
+  readonly notes: readonly string[];
+  /** Finds what is new; undefined where new files are allowed. */
+  readonly news: (() => Promise<readonly string[] | Problem>) | undefined;
+}
+
+/** Everything that fits the globs, as it is now. */
+async function keepAll(repository: Repository, options: ProtectionOptions): Promise<Keeping | Problem> {
   const found = await findFiles(repository, options.globs);
   if ('what' in found) return found;
   const vault = openVault();
@@ -55,20 +90,7 @@ export async function createProtection(options: ProtectionOptions): Promise<Prot
   }
   const news =
     options.newFiles === 'forbid' ? await watchForNew(repository, options, found.paths) : undefined;
-  const guard = { repository, vault, kept };
-  const newOnes = async () => newOffences(repository, (await news?.()) ?? []);
-  return {
-    files: kept.size,
-    notes: found.notes,
-    inspect: async () => told([...keptOffences(guard), ...(await newOnes())], undefined),
-    restore: async (iteration = 0) => {
-      const aside = join(options.aside, String(iteration));
-      const first = told(keptOffences(guard), aside);
-      // Only now: what a link led to is no longer there.
-      return [...first, ...told(await newOnes(), aside)].sort(byWhat);
-    },
-    close: vault.close,
-  };
+  return { repository, vault, kept, notes: found.notes, news };
 }
 
 /** An agent can write the settings of the repository, and one of them says where its files are. */

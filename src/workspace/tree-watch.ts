@@ -11,6 +11,9 @@ export interface TreeWatch {
   takeStatus(): TreeStatus | undefined;
   /** Something has touched the files. */
   touched(): void;
+  /** From here to `release` it is the user who changes the files: that is not taken for the agent's work. */
+  hold(): Promise<void>;
+  release(): Promise<void>;
 }
 
 export interface TreeWatchOptions {
@@ -23,6 +26,7 @@ export interface TreeWatchOptions {
 export function createTreeWatch({ cwd, env, on }: TreeWatchOptions): TreeWatch {
   let first: string | null = null;
   let last: TreeStatus | undefined;
+  let held: string | null = null;
   const now = async (): Promise<string | null> => {
     last = undefined;
     if (!on) return null;
@@ -50,5 +54,12 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions): TreeWatch {
       return status;
     },
     touched,
+    async hold() {
+      held = await now();
+    },
+    async release() {
+      const after = await now();
+      if (held === first) first = after; // the agent had changed nothing, and still has not
+    },
   };
 }

@@ -1,11 +1,11 @@
 /** Trouble through the real bin: limits, passing trouble, empty replies, and what is tried again without being counted. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
 import type { LoopResult } from '../../src/domain/result.ts';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { ledgerOf, only } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -62,20 +62,8 @@ async function run(project: Repo, bins: readonly string[], ...args: string[]) {
     cwd: project.dir,
     path: bins,
   });
-  return { code, result: JSON.parse(stdout) as LoopResult, stderr, events: ledger(project) };
+  return { code, result: JSON.parse(stdout) as LoopResult, stderr, events: ledgerOf(project) };
 }
-
-function ledger(project: Repo): readonly RunEvent[] {
-  const runs = project.path('.ralph/runs');
-  const [id = ''] = readdirSync(runs);
-  return readFileSync(join(runs, id, 'events.jsonl'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line) as RunEvent);
-}
-
-const only = <Type extends RunEvent['type']>(events: readonly RunEvent[], type: Type) =>
-  events.filter((event): event is Extract<RunEvent, { type: Type }> => event.type === type);
 
 describe('a rate limit', () => {
   test.each<[string, string, Handler, Handler]>([

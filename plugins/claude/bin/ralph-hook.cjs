@@ -661,6 +661,9 @@ function runPathsIn(folder) {
 		progress: (0, node_path.join)(folder, "progress.md"),
 		checks: (0, node_path.join)(folder, "checks.json"),
 		cancelled: (0, node_path.join)(folder, "cancelled"),
+		paused: (0, node_path.join)(folder, "paused"),
+		hints: (0, node_path.join)(folder, "hints"),
+		toldHints: (0, node_path.join)(folder, "hints", "told"),
 		hookNotes: (0, node_path.join)(folder, "hook-notes.jsonl"),
 		aside: (0, node_path.join)(folder, "aside"),
 		iteration: (iteration) => iterationPaths((0, node_path.join)(folder, "iterations", String(iteration).padStart(4, "0")))

@@ -1,15 +1,14 @@
 /** `ralph cancel`: ends a run from another terminal, and takes its worktree away when that loses nothing. */
-import { formatProblem, isProblem } from '../../domain/problem.ts';
 import { writePrivate } from '../../platform/files.ts';
-import { projectPaths, runPaths } from '../../store/paths.ts';
-import { CANCEL_NOW, findRun, isRunning, readRunFile } from '../../store/run-file.ts';
+import { CANCEL_NOW } from '../../store/run-file.ts';
 import { removeWorktree } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
+import { RUN_ARGUMENT, steer } from '../live-run.ts';
 
 export const cancel: CliCommand = {
   declare(command) {
     command
-      .argument('[run]', 'a run, or part of its id; without it the latest')
+      .argument(...RUN_ARGUMENT)
       .option('--gently', 'let the step that it is in finish')
       .option(
         '--remove <worktree>',
@@ -30,21 +29,13 @@ export const cancel: CliCommand = {
   },
 };
 
-function endRun({ args: [wanted], options, cwd, output }: Call): 0 | 1 {
-  const project = projectPaths(cwd);
-  const id = findRun(project, wanted);
-  if (isProblem(id)) throw new Problems([id]);
-  const paths = runPaths(project.runs, id);
-  const file = readRunFile(paths);
-  if (!file || !isRunning(file)) {
-    output.answer(`${formatProblem({ where: id, what: 'it is not running' })}\n`);
-    return 1;
-  }
-  // The note comes first: the run looks for it when the signal arrives.
-  writePrivate(paths.cancelled, options.gently === true ? 'gently' : CANCEL_NOW);
-  process.kill(file.process.pid, 'SIGTERM');
-  output.answer(
-    `${id} is ${options.gently === true ? 'ending after the step it is in' : 'being ended'}; its work is kept.\n`,
-  );
-  return 0;
+function endRun(call: Call): 0 | 1 {
+  const gently = call.options.gently === true;
+  return steer(call, call.args[0], ({ id, paths, file }) => {
+    // The note comes first: the run looks for it when the signal arrives.
+    writePrivate(paths.cancelled, gently ? 'gently' : CANCEL_NOW);
+    process.kill(file.process.pid, 'SIGTERM');
+    const how = gently ? 'ending after the step it is in' : 'being ended';
+    return { message: `${id} is ${how}; its work is kept.`, done: true };
+  });
 }

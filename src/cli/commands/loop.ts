@@ -5,7 +5,7 @@ import { loopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { loopRule } from '../../loop/loop-plan.ts';
 import { openWorkplace, planLoop } from '../../loop/open-loop.ts';
-import { readPrompt } from '../../loop/prompt-source.ts';
+import { type PromptSource, specSource } from '../../loop/prompt-source.ts';
 import { mergeAdvice } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 import { declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
@@ -37,7 +37,9 @@ export const loop: CliCommand = {
     const { project } = ready;
     const wanted = call.options.worktree as string | boolean | undefined;
     const workplace = orThrow(await openWorkplace({ root: project.root, env: call.env, worktree: wanted }));
-    const makePlan = async (parts: Parts) => orThrow(await planLoop({ ...parts, task, workplace }));
+    const spec = specOf(call);
+    const makePlan = async (parts: Parts) =>
+      orThrow(await planLoop({ ...parts, task, workplace, ...(spec && { spec }) }));
     const code = await startLoop('loop', call, ready, makePlan, workplace.cwd);
     if (workplace.worktree && !call.output.quiet) call.output.human(`\n${mergeAdvice(workplace.worktree)}\n`);
     return code;
@@ -55,11 +57,19 @@ Examples:
 /** No model reads more than a few million characters; better told now than by the agent. */
 const LONGEST_TASK = 4_000_000;
 
-function taskOf({ args: [task], options, cwd }: Call): string | Problem {
-  const { spec } = options;
-  if (typeof spec === 'string') {
-    const text = readPrompt(spec, resolve(cwd, spec), 'spec file');
-    return typeof text === 'string' ? notTooLong(`spec file ${spec}`, text) : text;
+function specOf({ options: { spec }, cwd }: Call): PromptSource | undefined {
+  return typeof spec === 'string' ? specSource(spec, cwd) : undefined;
+}
+
+function taskOf(call: Call): string | Problem {
+  const {
+    args: [task],
+    options,
+  } = call;
+  const spec = specOf(call);
+  if (spec) {
+    const text = spec.read();
+    return typeof text === 'string' ? notTooLong(`spec file ${options.spec}`, text) : text;
   }
   if (task !== undefined && task.trim() !== '') return notTooLong('the task', task);
   const swallowed =

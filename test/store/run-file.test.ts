@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { projectPaths } from '../../src/store/paths.ts';
+import { createRun, findLiveRun } from '../../src/store/run-file.ts';
+import { folder } from '../rig/repo.ts';
+
+test('an in-session loop is steered in its host, whose process it must not signal', () => {
+  const project = projectPaths(folder().dir);
+  const { file } = createRun(project, { command: 'session', version: '', config: {}, now: 0 });
+  expect(findLiveRun(project)).toEqual({ ended: file.id });
+  expect(findLiveRun(project, file.id.slice(-4))).toEqual({ ended: file.id });
+});
