@@ -1,15 +1,25 @@
-// CPU seconds (user + system, children included) and wall seconds of a command, by the shell's own accounting.
-import { spawnSync } from 'node:child_process';
+// Measuring: CPU seconds (user + system, children included) and wall seconds of commands, by the shell's own accounting.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const here = dirname(fileURLToPath(import.meta.url));
+export const bin = join(here, '../dist/bin/ralph.cjs');
+export const node = process.execPath;
+export const env = {
+  PATH: process.env.PATH,
+  HOME: tmpdir(),
+  RALPH_CACHE_DIR: join(tmpdir(), 'ralph-bench-cache'),
+};
 
 export function measure(argv, options = {}) {
   const began = process.hrtime.bigint();
   const { stdout, status } = spawnSync(
     'sh',
     ['-c', '"$@" >/dev/null 2>&1; code=$?; times; exit $code', 'sh', ...argv],
-    {
-      encoding: 'utf8',
-      ...options,
-    },
+    { encoding: 'utf8', env, ...options },
   );
   const wall = Number(process.hrtime.bigint() - began) / 1e9;
   const [, children = ''] = stdout.trim().split('\n');
@@ -18,6 +28,15 @@ export function measure(argv, options = {}) {
     0,
   );
   return { cpu, wall, status };
+}
+
+/** The same command so many times in one sample: the shell counts CPU in hundredths of a second. */
+export function many(times, argv, options) {
+  const { cpu, wall, status } = measure(
+    ['sh', '-c', `i=0; while [ $i -lt ${times} ]; do "$@"; i=$((i+1)); done`, 'sh', ...argv],
+    options,
+  );
+  return { cpu: cpu / times, wall: wall / times, status };
 }
 
 /** Runs several commands in turn, round by round, so that a noisy machine is noisy for all of them. Medians. */
@@ -39,4 +58,22 @@ export function median(numbers) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-export const ratio = (a, b) => `${(a / b).toFixed(2)} x`;
+/** A repository with one empty commit. */
+export function freshRepo(folder) {
+  const git = (...args) =>
+    execFileSync('git', ['-c', 'user.name=b', '-c', 'user.email=b@example.invalid', ...args], {
+      cwd: folder,
+      stdio: 'ignore',
+    });
+  git('init', '--quiet');
+  git('commit', '--quiet', '--allow-empty', '--message', 'start');
+}
+
+export const ms = seconds => `${(seconds * 1000).toFixed(seconds < 0.01 ? 2 : 0)} ms`;
+
+export function script(path, text) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  chmodSync(path, 0o755);
+  return path;
+}
