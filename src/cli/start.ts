@@ -11,6 +11,7 @@ import { createSteering } from '../loop/steering.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readIfThere } from '../platform/files.ts';
 import { type ProjectPaths, runPaths } from '../store/paths.ts';
+import { rememberProject } from '../store/projects.ts';
 import { CANCEL_NOW, createRun, isRunning, listRuns, readRunFile } from '../store/run-file.ts';
 import { leaveTraces } from './afterwards.ts';
 import type { Call } from './command.ts';
@@ -44,6 +45,7 @@ export async function startLoop(
     config: withoutSecrets(settings),
     now: systemClock.now(),
   });
+  rememberProject(project.root, env);
   const reporters = createReporters({
     output,
     env,

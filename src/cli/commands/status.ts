@@ -1,14 +1,15 @@
-/** `ralph status`: what ran here, what runs now, how it ended. */
-
+/** `ralph status`: what ran here, what runs now, how it ended; once, or again and again; here, or on the whole machine. */
 import { isProblem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { statusLines, worktreeLines } from '../../report/status.ts';
-import { overviewOf } from '../../store/overview.ts';
+import { statusLines, type WorktreeRow, worktreeLines } from '../../report/status.ts';
+import { overviewOf, type RunOverview } from '../../store/overview.ts';
 import { projectPaths, runPaths } from '../../store/paths.ts';
+import { knownProjects } from '../../store/projects.ts';
 import { findRun, listRuns } from '../../store/run-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
-import { type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
+import { listenForSignals } from '../signals.ts';
 
 const SHOWN = 20;
 
@@ -16,24 +17,101 @@ export const status: CliCommand = {
   declare(command) {
     command
       .argument('[run]', 'a run, or part of its id; without it the latest ones')
-      .option('-a, --all', 'every run, not only the latest')
-      .addHelpText('after', '\nExamples:\n  ralph status\n  ralph status --all --json\n');
+      .option('-a, --all', 'every project on this machine in which Ralph has worked')
+      .option('-n, --last <n>', `so many runs of each project, 0 for all (default: ${SHOWN})`)
+      .option('--watch', 'show it again whenever it changes, until Ctrl-C')
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph status\n  ralph status --watch\n  ralph status --all --json | jq .projects\n',
+      );
   },
-  async run({ args: [wanted], options, cwd, env, output }) {
-    const project = projectPaths(cwd);
-    const ids = wanted === undefined ? listRuns(project) : [findRun(project, wanted)];
-    const shown = options.all === true ? ids : ids.slice(-SHOWN);
-    const runs = shown.map(id => {
-      if (isProblem(id)) throw new Problems([id]);
-      return overviewOf(id, runPaths(project.runs, id));
-    });
-    const worktrees = await listWorktrees({ root: project.root, env });
-    if (output.json) output.answer(`${JSON.stringify({ runs, worktrees })}\n`);
-    else {
-      const style = styleOf(output);
-      const lines = [...statusLines(runs, style, systemClock.now()), ...worktreeLines(worktrees, style)];
-      output.answer(`${lines.join('\n')}\n`);
-    }
+  async run(call) {
+    const last = lastOf(call);
+    const look = () => lookAt(call, last);
+    if (call.options.watch === true) return watch(call, look);
+    call.output.answer(rendered(call, await look()));
     return 0;
   },
 };
+
+interface ProjectStatus {
+  readonly root: string;
+  readonly runs: readonly RunOverview[];
+  readonly worktrees: readonly WorktreeRow[];
+}
+
+function lastOf({ options: { last } }: Call): number {
+  if (last === undefined) return SHOWN;
+  const count = Number(last);
+  if (Number.isSafeInteger(count) && count >= 0) return count;
+  throw new Problems([{ where: `--last ${last}`, what: 'must be a whole number, 0 for all' }]);
+}
+
+async function lookAt(
+  { args: [wanted], options, cwd, env }: Call,
+  last: number,
+): Promise<readonly ProjectStatus[]> {
+  const roots = options.all === true ? knownProjects(env) : [cwd];
+  return Promise.all(
+    roots.map(async root => {
+      const project = projectPaths(root);
+      const ids = wanted === undefined ? listRuns(project) : [findRun(project, wanted)];
+      const runs = (last === 0 ? ids : ids.slice(-last)).map(id => {
+        if (isProblem(id)) throw new Problems([id]);
+        return overviewOf(id, runPaths(project.runs, id));
+      });
+      return { root, runs, worktrees: await listWorktrees({ root, env }) };
+    }),
+  );
+}
+
+function rendered({ options, output }: Call, projects: readonly ProjectStatus[]): string {
+  if (output.json) {
+    const [{ runs, worktrees } = { runs: [], worktrees: [] }] = projects;
+    return `${JSON.stringify(options.all === true ? { projects } : { runs, worktrees })}\n`;
+  }
+  const style = styleOf(output);
+  const now = systemClock.now();
+  const lines = projects.map(({ root, runs, worktrees }) => [
+    ...(options.all === true ? [root] : []),
+    ...statusLines(runs, style, now),
+    ...worktreeLines(worktrees, style),
+  ]);
+  if (lines.length === 0) return 'Ralph has not worked in any project on this machine yet.\n';
+  return `${lines.map(each => each.join('\n')).join('\n\n')}\n`;
+}
+
+const LOOK_EVERY = 1_000;
+
+/** On a terminal in its place, elsewhere below each other; of more lines than fit, the last ones. */
+async function watch(call: Call, look: () => Promise<readonly ProjectStatus[]>): Promise<0> {
+  const { output } = call;
+  const signals = listenForSignals(() => {});
+  const inPlace = output.humanIsTTY && !output.json;
+  let shown = '';
+  while (!signals.stopping.aborted) {
+    const next = rendered(call, await look());
+    if (next !== shown) output.answer(inPlace ? erased(shown) + fitting(next) : next);
+    shown = inPlace ? fitting(next) : next;
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, LOOK_EVERY);
+      signals.stopping.addEventListener('abort', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+  signals.dispose();
+  return 0;
+}
+
+function erased(shown: string): string {
+  const lines = shown.split('\n').length - 1;
+  return lines === 0 ? '' : `\x1b[${lines}F\x1b[J`;
+}
+
+function fitting(text: string): string {
+  const room = (process.stdout.rows || 24) - 1;
+  const lines = text.trimEnd().split('\n');
+  return `${lines.slice(-room).join('\n')}\n`;
+}

@@ -1,0 +1,46 @@
+/** Where on this machine Ralph has worked: a small file for each project, so that all runs can be found again. */
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { projectPaths } from './paths.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Never the reason that a run fails. */
+export function rememberProject(root: string, env: Env): void {
+  try {
+    const folder = folderOf(env);
+    const file = join(folder, createHash('sha256').update(root).digest('hex').slice(0, 16));
+    if (existsSync(file)) return;
+    ensureFolder(folder);
+    writeAtomic(file, root);
+  } catch {
+    // no home, a full disk: this project is then found from inside only
+  }
+}
+
+/** The roots of all projects that are still there, in order; what is said of the others is forgotten. */
+export function knownProjects(env: Env): readonly string[] {
+  return filesIn(folderOf(env))
+    .flatMap(file => {
+      const root = readIfThere(file);
+      if (root !== undefined && existsSync(projectPaths(root).runs)) return [root];
+      rmSync(file, { force: true });
+      return [];
+    })
+    .sort();
+}
+
+function folderOf({ XDG_STATE_HOME, HOME }: Env): string {
+  return join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph', 'projects');
+}
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map(name => join(folder, name));
+  } catch {
+    return [];
+  }
+}

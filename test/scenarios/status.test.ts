@@ -1,0 +1,72 @@
+/** `ralph status`: the whole machine, and while it changes. */
+import { rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { init } from '../rig/claude-stream.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
+
+const run = async (project: Repo, home: string) => {
+  const { code } = await ralph(['run', '-p', 'go', '--agent', 'cat', '-m', '1'], {
+    cwd: project.dir,
+    env: { HOME: home },
+  });
+  expect(code).toBe(1);
+};
+
+test('--all shows every project in which Ralph has worked, and forgets those that are gone', async () => {
+  const home = folder().dir;
+  const [here, there, gone] = [repo(), repo(), repo()];
+  for (const project of [here, there, gone]) await run(project, home);
+  await run(here, home);
+  rmSync(gone.dir, { recursive: true });
+  const all = async () => {
+    const { stdout } = await ralph(['status', '--all', '--json'], { cwd: folder().dir, env: { HOME: home } });
+    return JSON.parse(stdout).projects as { root: string; runs: unknown[] }[];
+  };
+  const found = await all();
+  expect(found.map(({ root, runs }) => [root, runs.length])).toEqual(
+    [
+      [here.dir, 2],
+      [there.dir, 1],
+    ].sort(),
+  );
+  expect(await all()).toEqual(found);
+  const { stdout } = await ralph(['status', '--all'], { cwd: folder().dir, env: { HOME: home } });
+  expect(stdout).toContain(`${here.dir}\n`);
+});
+
+test('--last says how many', async () => {
+  const home = folder().dir;
+  const project = repo();
+  for (let at = 0; at < 3; at++) await run(project, home);
+  const count = async (...flags: string[]) =>
+    JSON.parse((await ralph(['status', '--json', ...flags], { cwd: project.dir })).stdout).runs.length;
+  expect([await count(), await count('-n', '2'), await count('--last', '0')]).toEqual([3, 2, 3]);
+  expect((await ralph(['status', '-n', 'x'], { cwd: project.dir })).code).toBe(2);
+});
+
+test('--watch shows each change and ends with Ctrl-C', async () => {
+  const project = repo();
+  let release = () => {};
+  const agent = await fakeAgent('claude', async turn => {
+    await turn.line(init);
+    await new Promise<void>(resolve => {
+      release = resolve;
+    });
+    turn.exit(1);
+  });
+  const watching = startRalph(['status', '--watch'], { cwd: project.dir });
+  await watching.until('There are no runs here yet');
+  const running = startRalph(['run', '-p', 'go', '--agent', 'claude', '-m', '1', '--events', '-'], {
+    cwd: project.dir,
+    path: [agent.bin],
+  });
+  await running.until('"kind":"session"');
+  await watching.until('running');
+  release();
+  await running.finished;
+  await watching.until('max_iterations');
+  watching.process.kill('SIGINT');
+  expect((await watching.finished).code).toBe(0);
+});
