@@ -4,7 +4,7 @@ import { isProblem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { statusLines, worktreeLines } from '../../report/status.ts';
 import { overviewOf } from '../../store/overview.ts';
-import { projectPaths, runPaths } from '../../store/paths.ts';
+import { projectAt, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns } from '../../store/run-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
 import { type CliCommand, Problems } from '../command.ts';
@@ -20,7 +20,7 @@ export const status: CliCommand = {
       .addHelpText('after', '\nExamples:\n  ralph status\n  ralph status --all --json\n');
   },
   async run({ args: [wanted], options, cwd, env, output }) {
-    const project = projectPaths(cwd);
+    const project = projectAt(cwd);
     const ids = wanted === undefined ? listRuns(project) : [findRun(project, wanted)];
     const shown = options.all === true ? ids : ids.slice(-SHOWN);
     const runs = shown.map(id => {
