@@ -36,6 +36,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/init.ts')).init,
   },
   {
+    name: 'resume',
+    summary: 'go on with a run that was cut off or has stopped',
+    load: async () => (await import('./commands/resume.ts')).resume,
+  },
+  {
     name: 'status',
     summary: 'the runs of this project at a glance',
     load: async () => (await import('./commands/status.ts')).status,

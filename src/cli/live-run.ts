@@ -1,6 +1,6 @@
 /** What the commands have in common that steer a run from another terminal: which one, and what to say when it has ended. */
 import { isProblem } from '../domain/problem.ts';
-import { projectPaths } from '../store/paths.ts';
+import { projectAt } from '../store/paths.ts';
 import { findLiveRun, type LiveRun } from '../store/run-file.ts';
 import { type Call, Problems } from './command.ts';
 
@@ -21,7 +21,7 @@ export function steer(
   wanted: string | undefined,
   act: (run: LiveRun) => Steered,
 ): 0 | 1 {
-  const run = findLiveRun(projectPaths(cwd), wanted);
+  const run = findLiveRun(projectAt(cwd), wanted);
   if (isProblem(run)) throw new Problems([run]);
   const { message, done } =
     'ended' in run ? { message: `${run.ended}: it is not running`, done: false } : act(run);

@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NotifySettings, Settings } from '../config/settings-shape.ts';
-import type { Emit } from '../domain/event.ts';
+import type { Emit, RunEvent } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/files.ts';
@@ -58,7 +58,7 @@ export function createReporters(options: ReporterOptions): Reporters {
   return {
     emit(event) {
       journal.append(event);
-      if (event.type === 'iteration-ended' || event.type === 'run-ended') journal.flush();
+      if (DURABLE.has(event.type)) journal.flush();
       events?.write(event);
       if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
       human.emit(event);
@@ -76,6 +76,20 @@ export function createReporters(options: ReporterOptions): Reporters {
     },
   };
 }
+
+/** After these a power cut loses nothing that would be done twice: docs/adr/0030. */
+const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
+  'run-started',
+  'run-resumed',
+  'prepared',
+  'turn-ended',
+  'tampered',
+  'judged',
+  'scm-started',
+  'scm',
+  'iteration-ended',
+  'run-ended',
+]);
 
 function notifier({ notify, output, cwd, env }: ReporterOptions, redact: (text: string) => string): Notify {
   const { command, webhook, bell = true, on = [] } = asked(notify);

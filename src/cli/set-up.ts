@@ -1,6 +1,6 @@
 /** What every loop command does before it starts: settings, agent, and everything that is wrong with them, at once. */
 import type { Command } from 'commander';
-import { flagsOf, settingsFromFlags } from '../config/flags.ts';
+import { type FlagSpec, flagsOf, settingsFromFlags } from '../config/flags.ts';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
 import type { SettingsCommand } from '../config/setting.ts';
 import { defaultOf } from '../config/settings.ts';
@@ -15,12 +15,18 @@ import { type Call, Problems } from './command.ts';
 
 /** Declares the flags of the settings that a command takes. */
 export function declareSettings(command: Command, name: SettingsCommand): void {
-  for (const { setting, declaration, negation, repeats } of flagsOf(name)) {
-    const help = described(setting.help, defaultOf(setting, name));
-    if (repeats) command.option(declaration, help, collect);
-    else command.option(declaration, help);
-    if (negation) command.option(negation, 'the opposite');
-  }
+  for (const flag of flagsOf(name)) declareFlag(command, flag, defaultOf(flag.setting, name));
+}
+
+export function declareFlag(
+  command: Command,
+  { setting, declaration, negation, repeats }: FlagSpec,
+  fallback: unknown,
+): void {
+  const help = described(setting.help, fallback);
+  if (repeats) command.option(declaration, help, collect);
+  else command.option(declaration, help);
+  if (negation) command.option(negation, 'the opposite');
 }
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
@@ -39,6 +45,8 @@ export interface SetUp {
   readonly agent: ChosenAgent;
   /** Who goes on while it is limited. */
   readonly fallbacks: readonly ChosenAgent[];
+  /** Settings from flags. */
+  readonly flags: Readonly<Record<string, unknown>>;
 }
 
 /** A layer of settings from elsewhere, such as a YAML file. */
@@ -63,7 +71,7 @@ export function setUp(
   const found = loaded.problems.length === 0 ? findAgents(loaded, { cwd, env }, problems) : [];
   const [agent, ...fallbacks] = found;
   if (problems.length > 0 || !agent) throw new Problems(problems);
-  return { project, settings: loaded.settings, agent, fallbacks };
+  return { project, settings: loaded.settings, agent, fallbacks, flags: flags.layer };
 }
 
 /** The settings fit to be shown and kept: what follows a flag such as --api-key is taken out, and a webhook's path. */

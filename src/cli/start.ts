@@ -1,18 +1,28 @@
 /** Starts a loop: its run folder, its reporters, its signals; and ends with its exit code. */
 import { existsSync } from 'node:fs';
 import type { LoopCommand } from '../domain/event.ts';
+import type { Past } from '../domain/past.ts';
 import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { drive } from '../loop/loop.ts';
-import type { LoopPlan } from '../loop/plan.ts';
+import type { LoopPlan, LoopWorld } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
 import { createRoster } from '../loop/roster.ts';
 import { hooksOfRun } from '../loop/run-hooks.ts';
 import { createSteering } from '../loop/steering.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readIfThere } from '../platform/files.ts';
-import { type ProjectPaths, runPaths } from '../store/paths.ts';
+import { OWNER } from '../platform/spawn.ts';
+import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import { rememberProject } from '../store/projects.ts';
-import { CANCEL_NOW, createRun, isRunning, listRuns, readRunFile } from '../store/run-file.ts';
+import {
+  CANCEL_NOW,
+  createRun,
+  type Given,
+  isRunning,
+  listRuns,
+  type RunFile,
+  readRunFile,
+} from '../store/run-file.ts';
 import { leaveTraces } from './afterwards.ts';
 import type { Call } from './command.ts';
 import { createReporters, openEvents } from './reporters.ts';
@@ -23,28 +33,39 @@ import { VERSION } from './version.ts';
 /** What a command makes its plan from: everything but what is its own. */
 export type Parts = PlanParts & { readonly notices: readonly string[]; readonly runId: string };
 
+export interface StartOptions {
+  /** Where the agent works, when that is not the project itself. */
+  readonly workplace?: string;
+  /** What the run is given beside its settings, and the user's words: with them it can be resumed. */
+  readonly given?: Given;
+  readonly task?: string;
+  /** The run that goes on. */
+  readonly resumed?: {
+    readonly file: RunFile;
+    readonly paths: RunPaths;
+    readonly past: Past;
+    readonly repairs: NonNullable<LoopWorld['repairs']>;
+  };
+}
+
 export async function startLoop(
   command: LoopCommand,
   call: Call,
-  { project, settings, agent, fallbacks }: SetUp,
+  ready: SetUp,
   makePlan: (parts: Parts) => Promise<LoopPlan>,
-  /** Where the agent works, when that is not the project itself. */
-  workplace = call.cwd,
+  options: StartOptions = {},
 ): Promise<ExitCode> {
   const { env, output } = call;
+  const { project, settings, agent, fallbacks } = ready;
+  const { workplace = call.cwd, resumed } = options;
   const found = settings.agent === undefined ? [`Agent: ${agent.name}, because ${agent.why}.`] : [];
   const notices = [
     ...found,
     ...(settings.permissions === 'skip' ? skipNotices(agent, env) : []),
-    ...otherRuns(project),
+    ...otherRuns(project, resumed?.file.id),
   ];
   const events = openEvents(call);
-  const { file, paths } = createRun(project, {
-    command,
-    version: VERSION,
-    config: withoutSecrets(settings),
-    now: systemClock.now(),
-  });
+  const { file, paths } = resumed ?? newRun(command, ready, options);
   rememberProject(project.root, env);
   const reporters = createReporters({
     output,
@@ -88,6 +109,7 @@ export async function startLoop(
       steering,
       stopping,
       stopReason: () => (existsSync(paths.cancelled) ? 'cancelled' : 'interrupted'),
+      ...(resumed && { past: resumed.past, repairs: resumed.repairs }),
     });
     leaveTraces(call, command, agent.name, result);
     await reporters.settled();
@@ -97,6 +119,18 @@ export async function startLoop(
     reporters.close();
     signals.dispose();
   }
+}
+
+function newRun(command: LoopCommand, { project, settings }: SetUp, { given, task }: StartOptions) {
+  return createRun(project, {
+    command,
+    version: VERSION,
+    config: withoutSecrets(settings),
+    now: systemClock.now(),
+    owner: OWNER,
+    ...(given && { given }),
+    ...(task !== undefined && { task }),
+  });
 }
 
 /** What a user would want to know before he leaves it alone. */
@@ -114,8 +148,9 @@ function skipNotices({ adapter }: SetUp['agent'], env: Call['env']): readonly st
   ];
 }
 
-function otherRuns(project: ProjectPaths): readonly string[] {
+function otherRuns(project: ProjectPaths, own: string | undefined): readonly string[] {
   const running = listRuns(project).filter(id => {
+    if (id === own) return false;
     const file = readRunFile(runPaths(project.runs, id));
     return file !== undefined && file.command !== 'session' && isRunning(file);
   });

@@ -38,6 +38,8 @@ export function createEventFilter({ kinds, iterations }: EventFilter): (event: R
 function kindOf(event: RunEvent): EventKind {
   switch (event.type) {
     case 'run-started':
+    case 'run-resumed':
+    case 'prepared':
     case 'run-ended':
     case 'iteration-started':
       return 'run';
@@ -47,14 +49,18 @@ function kindOf(event: RunEvent): EventKind {
       if (event.event.kind === 'text') return 'words';
       return event.event.kind === 'tool-start' || event.event.kind === 'tool-end' ? 'tools' : 'agent';
     case 'agent-ended':
+    case 'turn-ended':
       return 'agent';
     case 'check-started':
     case 'check-ended':
       return 'checks';
+    case 'tampered':
     case 'violation':
       return 'violations';
+    case 'scm-started':
     case 'scm':
       return 'scm';
+    case 'judged':
     case 'iteration-ended':
       return 'verdicts';
     case 'waiting':

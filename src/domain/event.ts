@@ -2,7 +2,7 @@
 import type { AgentEvent } from './agent-event.ts';
 import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
-import type { TurnOutcome, Violation } from './evidence.ts';
+import type { Spent, TurnOutcome, Violation } from './evidence.ts';
 import type { LoopResult } from './result.ts';
 import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
@@ -10,18 +10,24 @@ import type { Verdict } from './verdict.ts';
 
 export type LoopCommand = 'run' | 'loop' | 'prd' | 'session';
 
+/** What a run is, as it is told at its start and whenever it goes on. */
+export interface RunHead {
+  readonly runId: string;
+  readonly command: LoopCommand;
+  readonly agent: string;
+  readonly model?: string;
+  /** 0: no limit. */
+  readonly maxIterations: number;
+  readonly checks: readonly string[];
+  readonly cwd: string;
+}
+
 export type RunEvent =
-  | {
-      readonly type: 'run-started';
-      readonly runId: string;
-      readonly command: LoopCommand;
-      readonly agent: string;
-      readonly model?: string;
-      /** 0: no limit. */
-      readonly maxIterations: number;
-      readonly checks: readonly string[];
-      readonly cwd: string;
-    }
+  | ({ readonly type: 'run-started' } & RunHead)
+  /** The run goes on after it was cut off or had stopped. */
+  | ({ readonly type: 'run-resumed' } & RunHead & Resumption)
+  /** Everything that is done once is done. */
+  | ({ readonly type: 'prepared' } & Prepared)
   | { readonly type: 'iteration-started'; readonly iteration: number }
   | {
       readonly type: 'agent-started';
@@ -47,6 +53,8 @@ export type RunEvent =
       /** Of this turn. */
       readonly usage: Usage;
     }
+  /** What the iteration's turn came to, after all attempts at it: evidence from here on. */
+  | ({ readonly type: 'turn-ended' } & EndedTurn)
   /** Nothing is done until the trouble has passed; then the same iteration is tried again. */
   | {
       readonly type: 'waiting';
@@ -72,8 +80,14 @@ export type RunEvent =
   | { readonly type: 'told'; readonly iteration: number; readonly hint: string; readonly text: string }
   | { readonly type: 'check-started'; readonly index: number; readonly command: string }
   | { readonly type: 'check-ended'; readonly result: CheckResult }
+  /** Written before anything of it is undone, so that a crash in the middle does not hide what was there. */
+  | { readonly type: 'tampered'; readonly what: readonly string[] }
   /** The agent changed something that is not its to change. */
   | { readonly type: 'violation'; readonly violation: Violation }
+  /** The evidence that is not told by other events, and what was made of it; before anything is kept. */
+  | ({ readonly type: 'judged'; readonly iteration: number; readonly verdict: Verdict } & Judged)
+  /** Written before the task runs: `head` is the commit it starts from, null where there is none to be found. */
+  | { readonly type: 'scm-started'; readonly task: string; readonly head: string | null }
   | { readonly type: 'scm'; readonly task: string; readonly outcome: ScmOutcome; readonly detail: string }
   | {
       readonly type: 'iteration-ended';
@@ -87,7 +101,66 @@ export type RunEvent =
   | { readonly type: 'notice'; readonly level: 'info' | 'warning' | 'debug'; readonly text: string }
   | { readonly type: 'run-ended'; readonly result: LoopResult };
 
+export interface Prepared {
+  /** A name for what the files were before the first iteration; null: not looked at. */
+  readonly tree: string | null;
+  /** A name for the protected files as they are kept in the run's folder. */
+  readonly kept?: string;
+}
+
+export interface EndedTurn {
+  readonly outcome: TurnOutcome;
+  readonly claim: Claim;
+  readonly blocked?: string;
+  /** Model calls. */
+  readonly steps: number;
+  /** null: this agent does not tell. */
+  readonly toolCalls: number | null;
+  /** Of all attempts. */
+  readonly usage: Usage;
+}
+
+export interface Judged {
+  readonly treeChanged: boolean | null;
+  /** A name for what the files were; null: not looked at. */
+  readonly tree: string | null;
+  readonly repeats: number;
+  readonly spent: Spent;
+}
+
+/** Where a run goes on: the step that was cut off, the next iteration, or nothing but its end. */
+export type ResumedStep = 'prepare' | 'agent' | 'check' | 'scm' | 'next' | 'end';
+
+export interface Resumption {
+  readonly iteration: number;
+  readonly step: ResumedStep;
+  /** What had to be put right first, a sentence each. */
+  readonly repaired: readonly string[];
+  /** What differs from the settings of the start, a line each. */
+  readonly changes: readonly string[];
+  /** What the turn that was cut off had changed, its beginning. */
+  readonly diff?: string;
+}
+
 export type ScmOutcome = 'done' | 'nothing-to-do' | 'failed';
+
+/** What is written down only so that a run can go on or be judged again: no news to anybody who looks on. */
+export type LedgerOnly = Extract<
+  RunEvent,
+  { readonly type: 'prepared' | 'turn-ended' | 'tampered' | 'judged' | 'scm-started' }
+>;
+
+const LEDGER_ONLY: ReadonlySet<string> = new Set<LedgerOnly['type']>([
+  'prepared',
+  'turn-ended',
+  'tampered',
+  'judged',
+  'scm-started',
+]);
+
+export function isLedgerOnly(event: RunEvent): event is LedgerOnly {
+  return LEDGER_ONLY.has(event.type);
+}
 
 /** Takes every event of a run, in order. Must not throw. */
 export type Emit = (event: RunEvent) => void;

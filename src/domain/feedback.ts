@@ -25,7 +25,7 @@ const ENDED_SENTENCES: Record<EndedBy, string> = {
   'max-time': 'Your last turn was ended because the time is up.',
   'max-cost': 'Your last turn was ended because the budget is spent.',
   'max-tokens': 'Your last turn was ended because the token budget is spent.',
-  interrupt: 'Your last turn was interrupted.',
+  interrupt: 'Your last turn was interrupted. What it did is still in the files.',
 };
 
 const NEAR_MISS_SENTENCES: Record<NearMiss, string> = {

@@ -35,6 +35,12 @@ export function spentLimit(limits: Limits, evidence: Evidence): Spending | undef
   );
 }
 
+/** The limit that is spent whatever the last turn was like: resuming makes no sense until it is raised. */
+export function usedUp(limits: Limits, spent: Spent): Spending | undefined {
+  const { maxTime } = limits;
+  return budgetLimit(limits, spent) ?? timeIsUp(maxTime, spent) ?? iterationLimit(limits, spent);
+}
+
 function failureLimit(limits: Limits, { outcome, spent }: Evidence): Spending | undefined {
   if (!isFailure(outcome)) return undefined;
   const trouble = troubleOf(outcome);
@@ -94,10 +100,12 @@ function timeLimit({ maxTime }: Limits, { outcome, spent }: Evidence): Spending 
   if (inside && outcome.kind === 'ended') {
     return { reason: inside, detail: `The turn was ended by --${outcome.by}.` };
   }
-  if (maxTime !== undefined && spent.elapsed >= maxTime) {
-    return { reason: 'timeout', detail: `${Math.round(spent.elapsed)} s of ${maxTime} s have passed.` };
-  }
-  return undefined;
+  return timeIsUp(maxTime, spent);
+}
+
+function timeIsUp(maxTime: number | undefined, { elapsed }: Spent): Spending | undefined {
+  if (maxTime === undefined || elapsed < maxTime) return undefined;
+  return { reason: 'timeout', detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.` };
 }
 
 export function isStuck({ stuckAfter }: Limits, { repeats }: Evidence): boolean {

@@ -69,8 +69,8 @@ function isIdle({ minToolCalls }: Run, { spent, treeChanged }: Evidence): boolea
   return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
 }
 
-/** Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */
-function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
+/** What the agent is told when it may go on. Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */
+export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   const { violations, outcome, checks } = evidence;
   const feedback: Feedback[] = [];
   for (const violation of [...violations].sort((a, b) => (a.what < b.what ? -1 : a.what > b.what ? 1 : 0))) {

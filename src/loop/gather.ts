@@ -1,5 +1,8 @@
 /** Takes one turn and gathers the evidence of it. */
-import type { Evidence } from '../domain/evidence.ts';
+import type { CheckResult } from '../domain/check.ts';
+import type { Emit, EndedTurn, Judged } from '../domain/event.ts';
+import type { Evidence, TurnOutcome, Violation } from '../domain/evidence.ts';
+import type { PastIteration } from '../domain/past.ts';
 import type { IterationResult } from '../domain/result.ts';
 import { secondsSince } from '../platform/clock.ts';
 import type { LoopPlan, LoopWorld } from './plan.ts';
@@ -8,27 +11,33 @@ import type { Tally } from './tally.ts';
 
 export interface Gathered {
   readonly evidence: Evidence;
+  /** A name for what the files are; null: not looked at. */
+  readonly tree: string | null;
   /** The stop came before every check had run. */
   readonly cutShort: boolean;
   /** What goes on record when the iteration is over. */
   record(): IterationResult;
 }
 
-export function createGatherer(plan: LoopPlan, { emit, stopping, clock }: LoopWorld, tally: Tally) {
-  const repeatsOf = createRepeats();
-  return async (iteration: number, prompt: string): Promise<Gathered> => {
+export function createGatherer(plan: LoopPlan, { emit, stopping, clock, past }: LoopWorld, tally: Tally) {
+  const repeatsOf = createRepeats(past);
+  /** `open`: an iteration that was cut off after its turn; what is known of it is not done again. */
+  return async (iteration: number, prompt: string, open?: PastIteration): Promise<Gathered> => {
     const began = clock.ticks();
-    const { turn, outcome, countsTools, refusals } = await plan.turn(iteration, prompt, tally);
-    tally.count(outcome, turn.usage, countsTools ? turn.toolCalls : null);
+    const { turn, outcome, countsTools, refusals } = open?.turn
+      ? recalled(open.turn)
+      : await plan.turn(iteration, prompt, tally);
+    if (!open) emit({ type: 'turn-ended', ...factsOf(turn, outcome, countsTools) });
+    if (!open?.judged) tally.count(outcome, turn.usage, countsTools ? turn.toolCalls : null);
     // What the checks rest on is put right before they run.
-    const undone = await plan.guard(iteration);
-    for (const violation of undone) emit({ type: 'violation', violation });
-    const violations = [...refusals, ...undone];
-    const checks = stopping.aborted ? [] : await plan.check(iteration);
+    const violations = open?.judged
+      ? open.violations
+      : [...refusals, ...(await guarded(plan, emit, iteration, open))];
+    const checks = await checked(plan, stopping, iteration, open);
     const cutShort = stopping.aborted && checks.length < plan.checks.length;
-    const { changed, state } = await plan.tree();
+    const { changed, state } = open?.judged ? seen(open.judged) : await plan.tree();
     const { claim, blocked } = turn;
-    const repeats = repeatsOf({ outcome, claim, checks, tree: state });
+    const repeats = open?.judged?.repeats ?? repeatsOf({ outcome, claim, checks, tree: state });
     const evidence: Evidence = {
       outcome,
       claim,
@@ -37,10 +46,10 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock }: LoopWo
       violations,
       treeChanged: changed,
       repeats,
-      spent: tally.spent(),
+      spent: open?.judged?.spent ?? tally.spent(),
     };
     const record = () => {
-      const duration = secondsSince(clock, began);
+      const duration = secondsSince(clock, began) + (open?.duration ?? 0);
       return tally.add({
         number: iteration,
         mode: plan.command,
@@ -53,6 +62,49 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock }: LoopWo
         duration,
       });
     };
-    return { evidence, cutShort, record };
+    return { evidence, tree: state, cutShort, record };
   };
+}
+
+function factsOf(
+  { claim, blocked, steps, toolCalls, usage }: Omit<EndedTurn, 'outcome'>,
+  outcome: TurnOutcome,
+  countsTools: boolean,
+): EndedTurn {
+  const blocks = blocked !== undefined && { blocked };
+  return { outcome, claim, ...blocks, steps, toolCalls: countsTools ? toolCalls : null, usage };
+}
+
+/** The turn is evidence, and it is on record: the agent is not asked again. */
+function recalled({ outcome, claim, blocked, steps, toolCalls, usage }: EndedTurn) {
+  const turn = { claim, steps, toolCalls, usage, ...(blocked !== undefined && { blocked }) };
+  // What a hook refused is among the violations on record.
+  return { turn, outcome, countsTools: toolCalls !== null, refusals: [] };
+}
+
+async function guarded(
+  plan: LoopPlan,
+  emit: Emit,
+  iteration: number,
+  open: PastIteration | undefined,
+): Promise<readonly Violation[]> {
+  const known = open?.violations ?? [];
+  const found = await plan.guard(iteration, open?.tampered ?? []);
+  const fresh = found.filter(({ what }) => !known.some(each => each.what === what));
+  for (const violation of fresh) emit({ type: 'violation', violation });
+  return [...known, ...fresh];
+}
+
+async function checked(
+  plan: LoopPlan,
+  stopping: AbortSignal,
+  iteration: number,
+  open: PastIteration | undefined,
+): Promise<readonly CheckResult[]> {
+  if (open && open.checks.length === plan.checks.length) return open.checks;
+  return stopping.aborted ? [] : await plan.check(iteration);
+}
+
+function seen({ treeChanged, tree }: Judged) {
+  return { changed: treeChanged, state: tree };
 }

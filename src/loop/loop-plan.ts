@@ -3,10 +3,12 @@ import { runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
+import type { Prepared } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
 import { loopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { Feedback } from '../domain/verdict.ts';
+import { writeAtomic } from '../platform/files.ts';
 import { createProgress } from '../store/progress.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import type { Protection } from '../workspace/protect.ts';
@@ -34,7 +36,7 @@ const DIFF_CHARS = 5_000;
 const ERROR_CHARS = 2_000;
 
 export function loopPlan(parts: LoopParts): LoopPlan {
-  const { settings, agent, cwd, env } = parts;
+  const { settings, agent, cwd, env, protection } = parts;
   const rule = loopRule(settings);
   const limits = limitsOf(settings);
   const checks = settings.checks.map(
@@ -43,7 +45,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const progress = createProgress(parts.project, parts.paths);
   const tree = createTreeWatch({ cwd, env, on: true });
   const baseline = createBaseline(parts, checks);
-  const run = (iteration: number) => runRound(parts, checks, iteration);
+  const run = (iteration: number) => runRound(parts, checks, iteration, baseline.excuse);
   const task = createTask(parts);
   const pausing = createPausing(parts, tree, task);
   return {
@@ -54,10 +56,16 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     notices: parts.notices,
     ...(parts.place && { place: parts.place }),
     async prepare() {
-      await tree.start();
-      if (!settings.baseline) return;
+      const prepared = preparedWith(await tree.start(), protection);
+      if (!settings.baseline) return prepared;
       await baseline.take(run);
       tree.touched();
+      return prepared;
+    },
+    async recall(prepared, results) {
+      tree.recall(prepared.tree);
+      baseline.recall(results);
+      return preparedWith(prepared.tree, protection);
     },
     prompt: (iteration, feedback) =>
       promptFor(parts, {
@@ -71,21 +79,28 @@ export function loopPlan(parts: LoopParts): LoopPlan {
       }),
     turn: (iteration, prompt, tally) => workTurn(parts, { iteration, prompt, tally, rule, limits }),
     guard: pausing.guard,
-    check: async iteration => baseline.excuse(await run(iteration)),
+    check: run,
     tree: tree.look,
-    keep(iteration) {
+    keep(iteration, before) {
       if (settings.scm) tree.touched();
-      return keepWork(parts, iteration, rule);
+      return keepWork(parts, iteration, rule, before);
     },
     note: result => progress.add(result),
     close: parts.close,
   };
 }
 
+function preparedWith(tree: string | null, protection: Protection | undefined): Prepared {
+  const kept = protection?.name();
+  return { tree, ...(kept !== undefined && { kept }) };
+}
+
 /** What the user changes while the run is paused is his; what the agent had changed by then is still the agent's. */
 function createPausing({ protection, steering, emit }: LoopParts, tree: TreeWatch, task: HeldTask) {
   const early: Violation[] = [];
-  const restore = async (iteration: number) => (await protection?.restore(iteration)) ?? [];
+  const found = (what: readonly string[]) => emit({ type: 'tampered', what });
+  const restore = async (iteration: number, pending: readonly string[] = []) =>
+    (await protection?.restore(iteration, { found, pending })) ?? [];
   steering.care({
     async begin(iteration) {
       early.push(...(await restore(iteration)));
@@ -95,11 +110,18 @@ function createPausing({ protection, steering, emit }: LoopParts, tree: TreeWatc
     async end() {
       const problem = await protection?.renew();
       if (problem) emit({ type: 'notice', level: 'warning', text: formatProblem(problem) });
-      await tree.release();
+      const state = await tree.release();
       task.release();
+      // A run that goes on later begins with what the user has left.
+      emit({ type: 'prepared', ...preparedWith(state, protection) });
     },
   });
-  return { guard: async (iteration: number) => [...early.splice(0), ...(await restore(iteration))] };
+  return {
+    guard: async (iteration: number, pending: readonly string[]) => [
+      ...early.splice(0),
+      ...(await restore(iteration, pending)),
+    ],
+  };
 }
 
 interface HeldTask {
@@ -109,7 +131,7 @@ interface HeldTask {
 }
 
 /** The task; of a spec file only what the user wrote into it, while the run was paused: an agent may not change its own task. */
-function createTask({ task, spec, emit }: LoopParts): HeldTask {
+function createTask({ task, spec, emit, paths }: LoopParts): HeldTask {
   let text = task;
   let held: string | Problem | undefined;
   return {
@@ -120,8 +142,10 @@ function createTask({ task, spec, emit }: LoopParts): HeldTask {
     release() {
       const now = spec?.read();
       if (now === undefined || now === held) return;
-      if (typeof now === 'string') text = now;
-      else
+      if (typeof now === 'string') {
+        text = now;
+        writeAtomic(paths.task, now);
+      } else
         emit({ type: 'notice', level: 'warning', text: `${formatProblem(now)}. The task stays as it was.` });
     },
   };
@@ -131,14 +155,17 @@ export function loopRule(settings: Settings): CompletionRule {
   return { kind: 'promise', text: settings.completionTag };
 }
 
-function runRound(
+/** What is excused is so in the ledger too. */
+async function runRound(
   parts: LoopParts,
   checks: readonly Check[],
   iteration: number,
+  excuse: (result: CheckResult) => CheckResult,
 ): Promise<readonly CheckResult[]> {
-  const { settings, project } = parts;
-  return runChecks({
+  const { settings, project, emit } = parts;
+  const results = await runChecks({
     ...parts,
+    emit: event => emit(event.type === 'check-ended' ? { ...event, result: excuse(event.result) } : event),
     checks,
     paths: parts.paths.iteration(iteration),
     root: project.root,
@@ -146,6 +173,7 @@ function runRound(
     parallel: settings.checkParallel,
     retries: settings.checkRetries,
   });
+  return results.map(excuse);
 }
 
 /** The checks before the first iteration: what was red then is told, and excused where the user wants it. */
@@ -166,14 +194,15 @@ function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[])
         });
       }
     },
+    recall(results: readonly CheckResult[]): void {
+      for (const check of results) if (!check.passed) red.add(check.index);
+    },
     told: (): readonly PromptCheck[] =>
       checks.map(({ command }, index) =>
         red.has(index) ? { command, redBefore: excused ? 'excused' : 'gates' } : { command },
       ),
-    excuse: (results: readonly CheckResult[]): readonly CheckResult[] =>
-      results.map(check =>
-        excused && red.has(check.index) && !check.passed ? { ...check, ungated: true } : check,
-      ),
+    excuse: (check: CheckResult): CheckResult =>
+      excused && red.has(check.index) && !check.passed ? { ...check, ungated: true } : check,
   };
 }
 

@@ -1,11 +1,14 @@
 /** Driver A: starts the agent afresh each iteration, gathers evidence, and lets `judge` decide. Prints nothing. */
 import { isGreen } from '../domain/check.ts';
+import type { RunHead } from '../domain/event.ts';
+import type { TurnOutcome } from '../domain/evidence.ts';
 import { formatProblem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
-import { type Feedback, judge } from '../domain/verdict.ts';
+import { judge } from '../domain/verdict.ts';
 import { createGatherer } from './gather.ts';
 import type { LoopPlan, LoopWorld } from './plan.ts';
+import { type GoOn, goOn } from './recall.ts';
 import { createTally } from './tally.ts';
 
 export async function drive(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
@@ -17,8 +20,8 @@ export async function drive(plan: LoopPlan, world: LoopWorld): Promise<LoopResul
 }
 
 async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
-  const { emit, stopping, steering, clock } = world;
-  const tally = createTally(clock);
+  const { emit, stopping, steering, clock, past } = world;
+  const tally = createTally(clock, past);
   const gather = createGatherer(plan, world, tally);
   const end = (reason: StopReason, detail?: string): LoopResult => {
     steering.close();
@@ -27,20 +30,31 @@ async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
     return result;
   };
 
-  announce(plan, world);
-  await plan.prepare();
-  let feedback: readonly Feedback[] = [];
-  for (let iteration = 1; ; iteration++) {
+  const from = past ? goOn(past, plan.run) : AT_THE_START;
+  announce(plan, world, from);
+  await getReady(plan, world);
+  for (const result of tally.results()) plan.note(result);
+  if (from.ending) return end(from.ending.reason, from.ending.detail);
+  let { feedback, open } = from;
+  for (let { iteration } = from; ; iteration++) {
     tally.pause(await steering.pausePoint(iteration));
     if (stopping.aborted) return end(world.stopReason());
-    const prompt = await plan.prompt(iteration, feedback);
+    const prompt = open ? '' : await plan.prompt(iteration, feedback);
     if (typeof prompt !== 'string') return end('invalid_config', formatProblem(prompt));
 
-    emit({ type: 'iteration-started', iteration });
-    const { evidence, cutShort, record } = await gather(iteration, steering.tell(iteration, prompt));
-    const verdict = judge(plan.run, evidence);
-    const isGood = !cutShort && evidence.outcome.kind !== 'failed' && isGreen(evidence.checks);
-    const extra = isGood && !stopping.aborted ? await plan.keep(iteration) : undefined;
+    if (!open) emit({ type: 'iteration-started', iteration });
+    const { evidence, tree, cutShort, record } = await gather(
+      iteration,
+      open ? '' : steering.tell(iteration, prompt),
+      open,
+    );
+    const verdict = open?.judged?.verdict ?? judge(plan.run, evidence);
+    const { repeats, spent, treeChanged, outcome } = evidence;
+    const isWhole = !cutShort && !isBrokenOff(outcome, stopping);
+    if (isWhole && !open?.judged)
+      emit({ type: 'judged', iteration, verdict, treeChanged, tree, repeats, spent });
+    const isGood = isWhole && outcome.kind !== 'failed' && isGreen(evidence.checks);
+    const extra = isGood && !stopping.aborted ? await plan.keep(iteration, open?.tasks ?? []) : undefined;
     if (extra) tally.extra(extra);
     plan.note(record());
     emit({ type: 'iteration-ended', iteration, claim: evidence.claim, verdict, usage: tally.spent().usage });
@@ -49,12 +63,24 @@ async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
     if (stopping.aborted) return end(world.stopReason());
     if (verdict.kind === 'stop') return end(verdict.reason, verdict.detail);
     feedback = verdict.feedback;
+    open = undefined;
   }
 }
 
-function announce({ command, agent, run, checks, notices }: LoopPlan, { emit, runId, cwd }: LoopWorld): void {
-  emit({
-    type: 'run-started',
+const AT_THE_START: GoOn = { step: 'prepare', iteration: 1, feedback: [] };
+
+/** A turn that a signal broke off, or the wait for another try, proves nothing: it is taken again when the run goes on. */
+function isBrokenOff(outcome: TurnOutcome, stopping: AbortSignal): boolean {
+  if (outcome.kind === 'failed') return stopping.aborted;
+  return outcome.kind === 'ended' && outcome.by === 'interrupt';
+}
+
+function announce(
+  { command, agent, run, checks, notices }: LoopPlan,
+  { emit, runId, cwd, past, repairs }: LoopWorld,
+  { step, iteration }: GoOn,
+): void {
+  const head: RunHead = {
     runId,
     command,
     agent: agent.name,
@@ -62,6 +88,13 @@ function announce({ command, agent, run, checks, notices }: LoopPlan, { emit, ru
     maxIterations: run.limits.maxIterations,
     checks: checks.map(check => check.command),
     cwd,
-  });
+  };
+  if (past) emit({ type: 'run-resumed', ...head, step, iteration, repaired: [], changes: [], ...repairs });
+  else emit({ type: 'run-started', ...head });
   for (const text of notices) emit({ type: 'notice', level: 'warning', text });
+}
+
+async function getReady(plan: LoopPlan, { emit, past }: LoopWorld): Promise<void> {
+  const prepared = past?.prepared ? await plan.recall(past.prepared, past.baseline) : await plan.prepare();
+  if (prepared.kept !== past?.prepared?.kept || !past?.prepared) emit({ type: 'prepared', ...prepared });
 }

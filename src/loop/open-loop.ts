@@ -49,6 +49,8 @@ export interface LoopRequest extends PlanParts {
   readonly spec?: PromptSource;
   readonly workplace: Workplace;
   readonly notices: readonly string[];
+  /** The name of the protected files as they were when the run began, for one that goes on. */
+  readonly kept?: string;
 }
 
 export async function planLoop(request: LoopRequest): Promise<LoopPlan | Problem> {
@@ -62,6 +64,8 @@ export async function planLoop(request: LoopRequest): Promise<LoopPlan | Problem
           globs: settings.protect,
           newFiles: settings.protectNew ? 'forbid' : 'allow',
           aside: paths.aside,
+          keepIn: paths.kept,
+          ...(request.kept !== undefined && { recall: request.kept }),
         })
       : undefined;
   if (isProblem(protection)) return protection;

@@ -2,6 +2,7 @@
 import type { Settings } from '../config/settings-shape.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import { budgetSpent, type Limits } from '../domain/limits.ts';
+import type { PastTask } from '../domain/past.ts';
 import { COMMIT_PROMPT } from '../domain/prompt.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
@@ -75,6 +76,7 @@ export async function keepWork(
   parts: PlanParts,
   iteration: number,
   rule: CompletionRule,
+  before: readonly PastTask[],
 ): Promise<Usage | undefined> {
   const { scm } = parts.settings;
   if (!scm?.command || !scm.tasks?.length) return undefined;
@@ -99,6 +101,6 @@ export async function keepWork(
     return outcome.kind === 'completed' ? turn.lastWords : undefined;
   };
   const { cwd, env, abort, emit } = parts;
-  await runScmTasks({ command: scm.command, tasks: scm.tasks, cwd, env, abort, emit, askForMessage });
+  await runScmTasks({ command: scm.command, tasks: scm.tasks, before, cwd, env, abort, emit, askForMessage });
   return usage;
 }

@@ -1,7 +1,8 @@
 /** What the loop is given: a plan from a command, and the world to carry it out in. */
 import type { Check, CheckResult } from '../domain/check.ts';
-import type { Emit, LoopCommand } from '../domain/event.ts';
+import type { Emit, LoopCommand, Prepared, Resumption } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
+import type { Past, PastTask } from '../domain/past.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { IterationResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
@@ -24,17 +25,19 @@ export interface LoopPlan {
   /** Where the work is, when it is not in the project itself. */
   readonly place?: { readonly worktreePath: string; readonly branch: string };
   /** What is to be done once, before the first iteration. */
-  prepare(): Promise<void>;
+  prepare(): Promise<Prepared>;
+  /** Instead of `prepare`, when that was done before the run was cut off. `baseline`: the checks that it ran. Answers what counts now. */
+  recall(prepared: Prepared, baseline: readonly CheckResult[]): Promise<Prepared>;
   /** The prompt of an iteration; a problem ends the run. */
   prompt(iteration: number, feedback: readonly Feedback[]): Promise<string | Problem>;
   turn(iteration: number, prompt: string, tally: Tally): Promise<WorkReport>;
-  /** Finds and undoes changes to what is not the agent's to change. */
-  guard(iteration: number): Promise<readonly Violation[]>;
+  /** Finds and undoes changes to what is not the agent's to change. `pending` was found before the run was cut off. */
+  guard(iteration: number, pending: readonly string[]): Promise<readonly Violation[]>;
   check(iteration: number): Promise<readonly CheckResult[]>;
   /** Whether the files have changed since the run began, and a name for what they are now; null: not looked at. */
   tree(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
-  /** After a turn that did not fail and whose checks are all green; what it used up. */
-  keep(iteration: number): Promise<Usage | undefined>;
+  /** After a turn that did not fail and whose checks are all green; what it used up. `before`: the tasks that were begun. */
+  keep(iteration: number, before: readonly PastTask[]): Promise<Usage | undefined>;
   /** An iteration is over. */
   note(result: IterationResult): void;
   /** The run is over, however it ended. */
@@ -51,4 +54,8 @@ export interface LoopWorld {
   readonly stopping: AbortSignal;
   /** What to call it then. */
   stopReason(): StopReason;
+  /** What the run did before it was cut off or stopped; it goes on from there. */
+  readonly past?: Past;
+  /** What the user should know of how it goes on. */
+  readonly repairs?: Pick<Resumption, 'repaired' | 'changes' | 'diff'>;
 }

@@ -2,6 +2,7 @@
 import type { CheckResult } from '../domain/check.ts';
 import type { Claim } from '../domain/completion.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
+import type { Past } from '../domain/past.ts';
 
 export interface TurnEnding {
   readonly outcome: TurnOutcome;
@@ -12,16 +13,22 @@ export interface TurnEnding {
 }
 
 /** The number of turns in a row that ended like this one, this one included; 0 where the files are not looked at. */
-export function createRepeats(): (ending: TurnEnding) => number {
+export function createRepeats(past?: Past): (ending: TurnEnding) => number {
   let last: string | undefined;
   let count = 0;
-  return ending => {
+  const repeats = (ending: TurnEnding) => {
     if (ending.tree === null) return 0;
     const signature = signatureOf(ending);
     count = signature === last ? count + 1 : 1;
     last = signature;
     return count;
   };
+  // Whoever resumes a run that was stuck has changed something that is not in the files.
+  if (past?.result?.stopReason === 'stuck') return repeats;
+  for (const { turn, judged, checks } of past?.iterations ?? []) {
+    if (turn && judged) repeats({ outcome: turn.outcome, claim: turn.claim, checks, tree: judged.tree });
+  }
+  return repeats;
 }
 
 /** Times and counts differ from run to run of the same failure: numbers do not matter. */

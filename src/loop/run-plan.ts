@@ -22,14 +22,23 @@ export function runPlan(parts: RunParts): LoopPlan {
   const limits = limitsOf(settings);
   const checks = checksOf(settings);
   const tree = createTreeWatch({ cwd, env, on: settings.stuckAfter > 0 });
-  parts.steering.care({ begin: tree.hold, end: tree.release });
+  parts.steering.care({
+    begin: tree.hold,
+    async end() {
+      parts.emit({ type: 'prepared', tree: await tree.release() });
+    },
+  });
   return {
     command: 'run',
     run: { rule, limits, success: 'promise_accepted', minToolCalls: 0 },
     agent,
     checks,
     notices: parts.notices,
-    prepare: tree.start,
+    prepare: async () => ({ tree: await tree.start() }),
+    async recall(prepared) {
+      tree.recall(prepared.tree);
+      return prepared;
+    },
     async prompt(iteration, feedback) {
       const base = source.read();
       return typeof base === 'string' ? promptOf(settings, base, iteration, feedback) : base;
@@ -52,7 +61,7 @@ export function runPlan(parts: RunParts): LoopPlan {
         retries: 0,
       }),
     tree: tree.look,
-    keep: iteration => keepWork(parts, iteration, rule),
+    keep: (iteration, before) => keepWork(parts, iteration, rule, before),
     note() {},
     close() {},
   };

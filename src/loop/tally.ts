@@ -1,6 +1,7 @@
 /** Adds up what a run has done so far and turns it into its result. */
 import { type CheckResult, isGreen } from '../domain/check.ts';
 import { isFailure, type Spent, type TurnOutcome, type Violation } from '../domain/evidence.ts';
+import type { Past } from '../domain/past.ts';
 import type { IterationResult, LoopResult } from '../domain/result.ts';
 import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
 import type { Turn } from '../domain/turn.ts';
@@ -10,7 +11,7 @@ import { type Clock, secondsSince } from '../platform/clock.ts';
 export interface Iteration {
   readonly number: number;
   readonly mode: string;
-  readonly turn: Turn;
+  readonly turn: Pick<Turn, 'claim' | 'steps' | 'usage'> & { readonly toolCalls: number | null };
   readonly outcome: TurnOutcome;
   readonly checks: readonly CheckResult[];
   readonly violations: readonly Violation[];
@@ -31,6 +32,8 @@ export interface Tally {
   /** Seconds in which the user held it up; no limit counts them. */
   pause(seconds: number): void;
   spent(): Spent;
+  /** Of every iteration that is over. */
+  results(): readonly IterationResult[];
   add(iteration: Iteration): IterationResult;
   result(ending: Ending): LoopResult;
 }
@@ -42,8 +45,9 @@ export interface Ending {
   readonly place: { readonly worktreePath: string; readonly branch: string } | undefined;
 }
 
-export function createTally(clock: Clock): Tally {
-  const began = clock.ticks();
+/** `past`: what the run has done before it goes on here. */
+export function createTally(clock: Clock, past?: Past): Tally {
+  const began = clock.ticks() - (past?.elapsed ?? 0) * 1000;
   const iterations: IterationResult[] = [];
   let turns = 0;
   let failures = 0;
@@ -56,7 +60,7 @@ export function createTally(clock: Clock): Tally {
     usage = usage ? addUsage(usage, more) : more;
   };
 
-  return {
+  const tally: Tally = {
     count(outcome, turnUsage, calls) {
       turns++;
       toolCalls = calls === null || toolCalls === null ? null : toolCalls + calls;
@@ -73,6 +77,7 @@ export function createTally(clock: Clock): Tally {
     pause(seconds) {
       paused += seconds;
     },
+    results: () => iterations,
     spent: () => ({
       iterations: turns,
       failures,
@@ -100,6 +105,32 @@ export function createTally(clock: Clock): Tally {
       branch: place?.branch ?? null,
     }),
   };
+  if (past) recall(tally, past);
+  return tally;
+}
+
+/** An iteration that was judged and not ended is counted, and added when it ends. */
+function recall(tally: Tally, past: Past): void {
+  for (const { number, turn, judged, ended, checks, violations, duration } of past.iterations) {
+    if (!turn || !judged) continue;
+    const { outcome } = turn;
+    tally.count(outcome, turn.usage, turn.toolCalls);
+    if (!ended) continue;
+    const mode = past.head?.command ?? '';
+    tally.add({
+      number,
+      mode,
+      turn,
+      outcome,
+      checks,
+      violations,
+      countsTools: true,
+      cutShort: false,
+      duration,
+    });
+  }
+  for (const usage of past.extras) tally.extra(usage);
+  if (past.waited > 0) tally.wait(past.waited);
 }
 
 function iterationResult(iteration: Iteration): IterationResult {

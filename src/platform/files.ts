@@ -51,6 +51,20 @@ export function writeAtomic(path: string, content: string | Uint8Array, mode = P
   }
 }
 
+/** The names of new files survive a power cut only when their folder is flushed as well. Not every system can. */
+export function syncFolder(path: string): void {
+  try {
+    const fd = openSync(path, 'r');
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    // then its names are as safe as the system makes them
+  }
+}
+
 /** For a new file that nothing depends on: no waiting for the disk. */
 export function writePrivate(path: string, content: string): void {
   writeFileSync(path, content, { mode: PRIVATE_FILE });
@@ -96,13 +110,18 @@ export function fileSize(path: string): number {
 }
 
 /** At most `bytes` of a file from `position` on, as text; nothing when there is no such file. */
-export function readSlice(path: string, position: number, bytes: number): string {
+export function readSlice(
+  path: string,
+  position: number,
+  bytes: number,
+  encoding: 'utf8' | 'latin1' = 'utf8',
+): string {
   if (fileSize(path) === 0) return '';
   const fd = openSync(path, 'r');
   try {
     const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, fileSize(path) - position)));
     const read = readSync(fd, buffer, 0, buffer.length, position);
-    return buffer.toString('utf8', 0, read);
+    return buffer.toString(encoding, 0, read);
   } finally {
     closeSync(fd);
   }

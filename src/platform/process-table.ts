@@ -63,8 +63,17 @@ export function groupIsAlive(group: number): boolean {
  * `youngerThan` narrows the search to processes started after that one.
  */
 export function marked(mark: string, youngerThan?: number): readonly ProcessId[] {
+  return withEnvironment(`${mark}\0`, youngerThan);
+}
+
+/** Every process that an earlier Ralph has started, by the name that all its marks have. */
+export function ownedBy(owner: string): readonly ProcessId[] {
+  return withEnvironment(`${owner}=`);
+}
+
+function withEnvironment(text: string, youngerThan?: number): readonly ProcessId[] {
   if (process.platform !== 'linux') return [];
-  const needle = Buffer.from(`${mark}\0`);
+  const needle = Buffer.from(text);
   return pidsAfter(youngerThan)
     .filter(pid => pid !== process.pid && hasInEnvironment(pid, needle))
     .flatMap(pid => identify(pid) ?? []);

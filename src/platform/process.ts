@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { errorCode } from './files.ts';
-import { descendants, groupIsAlive, isAlive, marked, type ProcessId } from './process-table.ts';
+import { descendants, groupIsAlive, isAlive, marked, ownedBy, type ProcessId } from './process-table.ts';
 import { type SpawnSpec, spawnOwned } from './spawn.ts';
 
 export interface ProcessSpec extends SpawnSpec {
@@ -139,6 +139,21 @@ async function reap({ pid, mark, victims, began, hurry }: Remains): Promise<numb
   }
   return Math.max(first.length, 1);
 }
+
+/** Ends what an earlier Ralph, dead by now, has left running, and says how many processes that were. */
+export async function endOwned(owner: string): Promise<number> {
+  const first = ownedBy(owner);
+  for (const { pid } of first) signal(pid, 'SIGTERM');
+  await gone(() => first.some(isAlive), ORPHAN_GRACE);
+  for (let look = 0, left = ownedBy(owner); look < 20 && left.length > 0; left = ownedBy(owner), look++) {
+    for (const { pid } of left) signal(pid, 'SIGKILL');
+    await gone(() => left.some(isAlive), LEFTOVER_GRACE);
+  }
+  return first.length;
+}
+
+/** Long enough for git to take its locks away. */
+const ORPHAN_GRACE = 2_000;
 
 async function gone(isThere: () => boolean, within: number): Promise<void> {
   const until = performance.now() + within;

@@ -43,7 +43,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
     if (file !== undefined) closeSync(file);
   }
   const { pid } = child;
-  watchdog ??= startWatchdog(`${token}=`);
+  watchdog ??= startWatchdog(`${OWNER}=`);
   if (pid !== undefined) watchdog.watch(pid);
   const follower =
     onStdout && spec.throughFile !== undefined ? followFile(spec.throughFile, onStdout) : undefined;
@@ -63,10 +63,10 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   };
 }
 
-/** The token tells our processes from those of another Ralph, the number one child of ours from the next. */
-const token = `RALPH_OWNER_${randomBytes(6).toString('hex')}`;
+/** It tells our processes from those of another Ralph, the number one child of ours from the next. */
+export const OWNER = `RALPH_OWNER_${randomBytes(6).toString('hex')}`;
 let marks = 0;
-const nextMark = () => `${token}=${++marks}`;
+const nextMark = () => `${OWNER}=${++marks}`;
 let watchdog: Watchdog | undefined;
 
 function listener(sink: SpawnSpec['stdout'], onActivity: () => void): ((chunk: Buffer) => void) | undefined {

@@ -211,7 +211,10 @@ function nextSteps(view: RunView, { isAlive }: Now): readonly string[] {
   const id = phrase(view.runId);
   if (view.ending) return [`${capital(nextStep({ ...view.ending, iterations: [] }, view.command))}.`];
   if (isAlive) return [`\`ralph log ${id} --follow\` shows it at work; \`ralph cancel ${id}\` ends it.`];
-  return [`\`ralph log ${id}\` shows how far it came; the work is in your files.`];
+  return [
+    `\`ralph resume ${id}\` goes on where it was cut off.`,
+    `\`ralph log ${id}\` shows how far it came; the work is in your files.`,
+  ];
 }
 
 function capital(sentence: string): string {

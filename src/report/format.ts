@@ -1,7 +1,7 @@
 /** A run as lines for people: a terminal above its live line, a log file, a replay. */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CheckResult } from '../domain/check.ts';
-import type { LoopCommand, RunEvent } from '../domain/event.ts';
+import { isLedgerOnly, type LoopCommand, type RunEvent } from '../domain/event.ts';
 import { beginning, harmless } from '../platform/text.ts';
 import { type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { compact, counted, duration } from './numbers.ts';
@@ -15,6 +15,7 @@ import {
   usagePhrases,
   whyContinue,
 } from './phrases.ts';
+import { resumptionLines } from './resumption.ts';
 import { hanging, mark, type Style, sign, stamped, textWidth, titled } from './style.ts';
 import { createTextStream } from './text-stream.ts';
 import { betweenLines } from './waits.ts';
@@ -97,10 +98,11 @@ function createRunFormat(style: Style): RunFormat {
   let iteration = 0;
 
   return (event, now, told) => {
+    if (isLedgerOnly(event)) return NOTHING;
     switch (event.type) {
       case 'run-started':
-        command = event.command;
-        maxIterations = event.maxIterations;
+      case 'run-resumed':
+        ({ command, maxIterations } = event);
         return { group: 'run', lines: runLines(style, event) };
       case 'iteration-started': {
         const again = event.iteration === iteration ? ' (again)' : '';
@@ -157,7 +159,10 @@ function createRunFormat(style: Style): RunFormat {
   };
 }
 
-function runLines(style: Style, event: RunEvent & { type: 'run-started' }): readonly string[] {
+function runLines(
+  style: Style,
+  event: OwnEvent & { type: 'run-started' | 'run-resumed' },
+): readonly string[] {
   const dot = mark(style, 'dot');
   const agent = event.model === undefined ? event.agent : `${event.agent} (${event.model})`;
   const limit = isLimit(event.maxIterations) ? [`up to ${counted(event.maxIterations, 'iteration')}`] : [];
@@ -167,6 +172,7 @@ function runLines(style: Style, event: RunEvent & { type: 'run-started' }): read
     ...hanging(style, sign(style, 'tool'), title, 'bold'),
     ...hanging(style, ' ', `Run ${phrase(event.runId)} in ${phrase(event.cwd)}`, 'dim'),
     ...hanging(style, ' ', `${checkNoun(event.command)}s: ${checks}`, 'dim'),
+    ...(event.type === 'run-resumed' ? resumptionLines(style, event) : []),
   ];
 }
 

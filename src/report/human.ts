@@ -59,7 +59,7 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
     emit(event) {
       const now = clock();
       state = live(state, event, now);
-      if (event.type === 'run-started') label = event;
+      if (event.type === 'run-started' || event.type === 'run-resumed') label = event;
       const lines = quiet ? [] : told(event, now);
       if (event.type !== 'run-ended') return screen.update(lines);
       screen.close();

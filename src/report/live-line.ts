@@ -69,7 +69,8 @@ export const NO_RUN: LiveState = {
 
 export function live(state: LiveState, event: RunEvent, now: number): LiveState {
   switch (event.type) {
-    case 'run-started': {
+    case 'run-started':
+    case 'run-resumed': {
       const agent = oneLine(event.agent, 20);
       const noun = checkNoun(event.command).toLowerCase();
       const { maxIterations } = event;
@@ -108,7 +109,12 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
       return doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now);
     case 'run-ended':
       return { ...state, on: false };
+    case 'prepared':
+    case 'turn-ended':
+    case 'tampered':
     case 'violation':
+    case 'judged':
+    case 'scm-started':
     case 'scm':
     case 'notice':
     case 'told':

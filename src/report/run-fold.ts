@@ -1,6 +1,6 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
 import type { CheckResult } from '../domain/check.ts';
-import type { RunEvent } from '../domain/event.ts';
+import type { RunEvent, RunHead } from '../domain/event.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import { oneLine } from '../platform/text.ts';
 import { checkNoun, phrase, whyContinue } from './phrases.ts';
@@ -63,6 +63,7 @@ function step(state: State, entry: SoundEntry): void {
   const at = Date.parse(entry.at);
   switch (entry.type) {
     case 'run-started':
+    case 'run-resumed':
       begin(state, entry, at);
       break;
     case 'iteration-started':
@@ -97,8 +98,13 @@ function step(state: State, entry: SoundEntry): void {
     case 'agent-switched':
       state.agent = entry.to;
       break;
+    case 'prepared':
     case 'agent':
+    case 'turn-ended':
     case 'told':
+    case 'tampered':
+    case 'judged':
+    case 'scm-started':
     case 'scm':
     case 'notice':
       break;
@@ -116,7 +122,7 @@ function step(state: State, entry: SoundEntry): void {
   }
 }
 
-function begin(state: State, entry: Of<'run-started'>, at: number): void {
+function begin(state: State, entry: RunHead, at: number): void {
   const { runId, command, agent, model, cwd, maxIterations, checks } = entry;
   Object.assign(state, { runId, command, agent, model: model ?? null, cwd, maxIterations, checks });
   state.startedAt ??= at;

@@ -10,17 +10,25 @@ export type Unsound = { readonly seq: number; readonly at: string; readonly type
 
 type Kind = 'string' | 'number' | 'boolean' | 'object' | 'list' | 'strings';
 
+const HEAD: Readonly<Record<string, Kind>> = {
+  runId: 'string',
+  command: 'string',
+  agent: 'string',
+  'model?': 'string',
+  maxIterations: 'number',
+  checks: 'strings',
+  cwd: 'string',
+};
+
 /** What is read of each event without a question. A name that ends with `?` may be missing. */
 const SHAPES: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
-  'run-started': {
-    runId: 'string',
-    command: 'string',
-    agent: 'string',
-    'model?': 'string',
-    maxIterations: 'number',
-    checks: 'strings',
-    cwd: 'string',
-  },
+  'run-started': HEAD,
+  'run-resumed': { ...HEAD, iteration: 'number', step: 'string', repaired: 'strings', changes: 'strings' },
+  prepared: {},
+  'turn-ended': { outcome: 'object', 'claim.found': 'boolean', usage: 'object' },
+  tampered: { what: 'strings' },
+  judged: { iteration: 'number', 'verdict.kind': 'string' },
+  'scm-started': { task: 'string' },
   'iteration-started': { iteration: 'number' },
   'agent-started': { purpose: 'string' },
   agent: { event: 'object', 'event.kind': 'string' },

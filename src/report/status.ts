@@ -2,7 +2,7 @@
 import { clip, displayWidth } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
 import { counted, dollars, wholeSeconds } from './numbers.ts';
-import { type Paint, paint, type Style } from './style.ts';
+import { hanging, type Paint, paint, type Style } from './style.ts';
 
 const COLORS: Record<RunOverview['state'], Paint> = {
   running: 'cyan',
@@ -19,12 +19,26 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
   const rows = runs.map(run => cells(run, now));
   const widths =
     rows[0]?.map((_, column) => Math.max(...rows.map(row => displayWidth(row[column] ?? '')))) ?? [];
-  return rows.map((row, index) => {
+  const lines = rows.map((row, index) => {
     const padded = row.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)));
     const line = clip(padded.join('  ').trimEnd(), style.width);
     const run = runs[index];
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
   });
+  return [...lines, ...resumeLines(runs, style)];
+}
+
+/** How to go on with the latest run that has not come to its end. */
+function resumeLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+  const latest = runs.findLast(run => run.resumable);
+  if (!latest) return [];
+  const sign = resumeSign(latest);
+  return ['', ...hanging(style, sign.trim(), `can be resumed, this one with \`ralph resume ${latest.id}\``)];
+}
+
+/** Plain letters: the table must line up in every font. */
+function resumeSign({ resumable }: RunOverview): string {
+  return resumable ? '> ' : '';
 }
 
 /** What there is to say of a worktree. */
@@ -59,7 +73,7 @@ function cells(run: RunOverview, now: number): readonly string[] {
   const { passed, failed } = run.checks;
   return [
     run.id,
-    ending(run),
+    `${resumeSign(run)}${ending(run)}`,
     `${run.command} ${run.iteration}${of}`,
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),

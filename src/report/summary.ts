@@ -97,28 +97,28 @@ function branchLines({ branch, worktreePath }: LoopResult): readonly string[] {
 export function nextStep(result: LoopResult, command: LoopCommand): string {
   const run = phrase(result.runId);
   const log = `\`ralph log ${run}\``;
+  const resume = (flag = '') => resumeWords(run, command, flag);
   const steps: Record<StopReason, string> = {
     promise_accepted: `review the changes; ${log} shows how they came about`,
     all_checks_passed: `review the changes; ${log} shows how they came about`,
     all_stories_approved: `review the changes, then \`ralph prd archive\`; ${log} shows how they came about`,
-    max_iterations: `see what was missing with ${log}, then raise ${ITERATION_FLAG[command]}`,
-    budget_exhausted: `see what it was spent on with ${log}, then raise --max-cost or --max-tokens`,
-    timeout: `see where the time went with ${log}, then raise --max-time`,
-    stuck: `read the failure with ${log}, then make the task smaller or give it a hint`,
-    blocked: `read what the agent needs with ${log}, provide it, then start again`,
-    rate_limited: 'wait for the limit to reset, then start again, or name another agent with --fallback',
-    review_cap: `read the review with ${log}, settle the story by hand or raise --review-cap`,
-    agent_failed: `read the error with ${log}, then run the agent by hand once`,
-    cancelled: `the work so far is kept; start again to go on`,
-    invalid_config: 'mend the configuration, then start again',
-    interrupted: `the work so far is kept; start again to go on`,
+    max_iterations: `see what was missing with ${log}, then ${resume('--max-iterations')}`,
+    budget_exhausted: `see what it was spent on with ${log}, then ${resume('--max-cost or --max-tokens')}`,
+    timeout: `see where the time went with ${log}, then ${resume('--max-time')}`,
+    stuck: `read the failure with ${log}, give it a hint in the files, then ${resume()}`,
+    blocked: `read what the agent needs with ${log}, provide it, then ${resume()}`,
+    rate_limited: `wait for the limit to reset, then ${resume()}, or name another agent with --fallback`,
+    review_cap: `read the review with ${log}, settle the story by hand or raise --review-cap, then ${resume()}`,
+    agent_failed: `read the error with ${log}, run the agent by hand once, then ${resume()}`,
+    cancelled: `the work so far is kept; ${resume()} goes on`,
+    invalid_config: `mend the configuration, then ${resume()}`,
+    interrupted: `the work so far is kept; ${resume()} goes on`,
   };
   return steps[result.stopReason];
 }
 
-const ITERATION_FLAG: Record<LoopCommand, string> = {
-  run: '-m/--maximum-iterations',
-  loop: '--max-iterations',
-  prd: '-n',
-  session: '--max-iterations',
-};
+/** A loop inside a session is begun anew; any other goes on. `flag`: what it needs more of. */
+function resumeWords(run: string, command: LoopCommand, flag: string): string {
+  if (command === 'session') return flag === '' ? 'start again' : `start again with more ${flag}`;
+  return `\`ralph resume ${run}\`${flag === '' ? '' : ` with more ${flag}`}`;
+}

@@ -16,6 +16,7 @@ export function createVerbose(clock: () => number): Verbose {
   const told = (event: RunEvent): readonly string[] => {
     switch (event.type) {
       case 'run-started':
+      case 'run-resumed':
         maxIterations = event.maxIterations;
         noun = checkNoun(event.command);
         return [`Run ${event.runId} in ${event.cwd}`, `${noun}s: ${event.checks.join(', ') || 'none'}`];
@@ -51,7 +52,12 @@ export function createVerbose(clock: () => number): Verbose {
         return [`Run ended: ${event.result.stopReason} (${duration(event.result.totalDuration)})`];
       case 'waiting':
         return [`Waiting until ${new Date(event.until).toISOString()} (${event.trouble.class})`];
+      case 'prepared':
+      case 'turn-ended':
+      case 'tampered':
       case 'violation':
+      case 'judged':
+      case 'scm-started':
       case 'scm':
       case 'agent-switched':
       case 'paused':

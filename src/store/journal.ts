@@ -12,6 +12,7 @@ import {
   readSync,
   renameSync,
   statSync,
+  truncateSync,
   writeSync,
 } from 'node:fs';
 import type { RunEvent } from '../domain/event.ts';
@@ -88,6 +89,23 @@ export function createJournal(
   };
 }
 
+/** Cuts off a last line that was never finished, and says how many bytes that were. */
+export function repairTorn(path: string): number {
+  const size = fileSize(path);
+  for (let from = size; from > 0; ) {
+    const start = Math.max(0, from - LAST_LINES);
+    const newline = readSlice(path, start, from - start, 'latin1').lastIndexOf('\n');
+    if (newline !== -1) return cutTo(path, start + newline + 1, size);
+    from = start;
+  }
+  return cutTo(path, 0, size);
+}
+
+function cutTo(path: string, length: number, size: number): number {
+  if (length < size) truncateSync(path, length);
+  return size - length;
+}
+
 const LAST_LINES = 256 * 1024;
 
 /** Where the chain goes on: a hook is a new process each time. A torn last line is ended, so that the next one stands alone. */
@@ -136,6 +154,8 @@ function withoutOutputs({ type, result }: RunEvent & { type: 'run-ended' }): Run
 export interface JournalReader {
   /** The entries added since the last call. A line that is not complete yet waits for the next one. */
   next(): readonly Entry[];
+  /** The same, without having all of them in memory at once. */
+  each(): Iterable<Entry>;
   /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
   problems(): readonly string[];
   /** Bytes of a last line that has no end yet. */
@@ -167,22 +187,25 @@ export function openJournal(path: string): JournalReader {
     },
   });
 
-  return {
-    next() {
+  function* each(): Iterable<Entry> {
+    for (
+      let read = readSync(fd, page, 0, page.length, position);
+      read > 0;
+      read = readSync(fd, page, 0, page.length, position)
+    ) {
+      const chunk = page.subarray(0, read);
+      const newline = chunk.lastIndexOf(10);
+      if (newline !== -1) lastNewline = position + newline + 1;
       entries = [];
-      for (
-        let read = readSync(fd, page, 0, page.length, position);
-        read > 0;
-        read = readSync(fd, page, 0, page.length, position)
-      ) {
-        const chunk = page.subarray(0, read);
-        const newline = chunk.lastIndexOf(10);
-        if (newline !== -1) lastNewline = position + newline + 1;
-        splitter.push(Buffer.from(chunk));
-        position += read;
-      }
-      return entries;
-    },
+      splitter.push(Buffer.from(chunk));
+      position += read;
+      yield* entries;
+    }
+  }
+
+  return {
+    next: () => [...each()],
+    each,
     problems: () => problems,
     torn: () => position - lastNewline,
     close: () => closeSync(fd),

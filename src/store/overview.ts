@@ -3,7 +3,7 @@ import type { RunEvent } from '../domain/event.ts';
 import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
 import { fileSize, readSlice } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
-import { isRunning, readRunFile } from './run-file.ts';
+import { isRunning, type RunFile, readRunFile } from './run-file.ts';
 
 export type RunState = 'running' | 'waiting' | 'paused' | 'done' | 'stopped' | 'crashed';
 
@@ -18,6 +18,8 @@ export interface RunOverview {
   readonly maxIterations: number | null;
   readonly cost: number | null;
   readonly checks: { readonly passed: number; readonly failed: number };
+  /** `ralph resume` can go on with it; with a raised limit, where that is what stopped it. */
+  readonly resumable: boolean;
 }
 
 const WINDOW = 64 * 1024;
@@ -33,25 +35,37 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     window = Math.min(size, window * 8);
     recent = lines(paths, size - window, window);
   }
-  const ended = find(recent, 'run-ended');
+  const turning = recent.findLast(event => event.type === 'run-ended' || event.type === 'run-resumed');
+  const ended = turning?.type === 'run-ended' ? turning : undefined;
   const iteration =
     find(recent, 'iteration-started')?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
+  const state = stateOf(ended?.result.stopReason, file, recent);
   return {
     id,
-    state: ended ? endState(ended) : file && isRunning(file) ? liveState(recent) : 'crashed',
+    state,
+    resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed'),
     command: file?.command ?? 'unknown',
     agent: started?.agent ?? null,
     startedAt: file?.startedAt ?? null,
     stopReason: ended?.result.stopReason ?? null,
     iteration: ended ? ended.result.iterations.length : iteration,
-    maxIterations: started?.maxIterations ?? null,
+    maxIterations: (find(recent, 'run-resumed') ?? started)?.maxIterations ?? null,
     cost: ended ? ended.result.totalCost : (find(recent, 'iteration-ended')?.usage.cost ?? null),
     checks: ended ? lastChecks(ended) : checksSince(recent),
   };
 }
 
-function endState({ result }: RunEvent & { type: 'run-ended' }): RunState {
-  return isSuccess(result.stopReason) ? 'done' : 'stopped';
+function stateOf(
+  reason: StopReason | undefined,
+  file: RunFile | undefined,
+  recent: readonly RunEvent[],
+): RunState {
+  if (reason !== undefined) return isSuccess(reason) ? 'done' : 'stopped';
+  return file && isRunning(file) ? liveState(recent) : 'crashed';
+}
+
+export function resumable(id: string, paths: RunPaths): boolean {
+  return overviewOf(id, paths).resumable;
 }
 
 function liveState(recent: readonly RunEvent[]): RunState {
@@ -60,7 +74,7 @@ function liveState(recent: readonly RunEvent[]): RunState {
 }
 
 function isStep(event: RunEvent): boolean {
-  return event.type === 'run-ended' || event.type === 'iteration-started';
+  return event.type === 'run-ended' || event.type === 'iteration-started' || event.type === 'run-resumed';
 }
 
 function lines(paths: RunPaths, position: number, bytes: number): readonly RunEvent[] {

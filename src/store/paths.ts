@@ -1,5 +1,6 @@
 /** Every file that Ralph keeps, and where. Nothing else builds these names. */
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 export interface ProjectPaths {
   readonly root: string;
@@ -39,6 +40,15 @@ export function projectPaths(root: string): ProjectPaths {
   };
 }
 
+/** The project that a folder belongs to: the nearest one above it in which Ralph has run, else the folder itself. */
+export function projectAt(folder: string): ProjectPaths {
+  for (let root = folder; ; root = dirname(root)) {
+    const project = projectPaths(root);
+    if (existsSync(project.runs)) return project;
+    if (dirname(root) === root) return projectPaths(folder);
+  }
+}
+
 export interface RunPaths {
   readonly folder: string;
   readonly run: string;
@@ -57,6 +67,12 @@ export interface RunPaths {
   readonly hookNotes: string;
   /** Files that were moved out of the agent's way. */
   readonly aside: string;
+  /** The protected files as they were at the start. */
+  readonly kept: string;
+  /** The user's prompt or task, byte for byte. */
+  readonly task: string;
+  /** Held while a process makes the run its own. */
+  readonly lock: string;
   iteration(iteration: number): IterationPaths;
 }
 
@@ -68,6 +84,8 @@ export interface IterationPaths {
   readonly agentErrors: string;
   /** The same for each further attempt at the iteration, counted from 2. */
   attempt(number: number): { readonly agent: string; readonly agentErrors: string };
+  /** What a turn that was cut off had changed. */
+  readonly cutOff: string;
   readonly checks: string;
   check(slug: string): string;
 }
@@ -90,6 +108,9 @@ export function runPathsIn(folder: string): RunPaths {
     toldHints: join(folder, 'hints', 'told'),
     hookNotes: join(folder, 'hook-notes.jsonl'),
     aside: join(folder, 'aside'),
+    kept: join(folder, 'kept'),
+    task: join(folder, 'task.md'),
+    lock: join(folder, 'lock'),
     iteration: iteration => iterationPaths(join(folder, 'iterations', String(iteration).padStart(4, '0'))),
   };
 }
@@ -105,6 +126,7 @@ function iterationPaths(folder: string): IterationPaths {
       agent: join(folder, `agent.${number}.jsonl`),
       agentErrors: join(folder, `agent.${number}.stderr.log`),
     }),
+    cutOff: join(folder, 'cut-off.diff'),
     checks,
     check: slug => join(checks, `${slug}.log`),
   };

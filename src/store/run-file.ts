@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync } from 'node:fs';
 import type { LoopCommand } from '../domain/event.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import { ensureFolder, errorCode, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, errorCode, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
 
@@ -17,6 +17,26 @@ export interface RunFile {
   readonly process: ProcessId;
   /** The resolved settings. */
   readonly config: unknown;
+  /** What it was given beside them; a run without it cannot be resumed. */
+  readonly given?: Given;
+  /** The name that the marks of all its processes have. */
+  readonly owner?: string;
+}
+
+/** What a command was given beside the settings files: enough to give it the same again. Its text is in `task.md`. */
+export interface Given {
+  /** Settings from flags. */
+  readonly flags: Readonly<Record<string, unknown>>;
+  /** The YAML file of `ralph loop`. */
+  readonly yaml?: string;
+  /** Read anew after a pause. */
+  readonly spec?: string;
+  /** Read anew for every iteration. */
+  readonly promptFile?: string;
+  /** Where the agent works, when that is not the project itself. */
+  readonly worktree?: string;
+  /** The commit from which changes are counted. */
+  readonly startRef?: string;
 }
 
 /** In the note that cancels a run: do not let the step finish that it is in. Two signals in a row may arrive as one. */
@@ -29,12 +49,16 @@ export interface NewRun {
   readonly now: number;
   /** Who drives it, when that is not this process. */
   readonly pid?: number;
+  readonly given?: Given;
+  readonly owner?: string;
+  /** The user's words: the prompt or the task. */
+  readonly task?: string;
 }
 
 /** Makes the folder of a new run. Throws when Ralph's folder cannot be written. */
 export function createRun(
   project: ProjectPaths,
-  { command, version, config, now, pid = process.pid }: NewRun,
+  { command, version, config, now, pid = process.pid, given, owner, task }: NewRun,
 ): { readonly file: RunFile; readonly paths: RunPaths } {
   ensureFolder(project.runs);
   keepOutOfGit(project);
@@ -47,9 +71,19 @@ export function createRun(
     startedAt: new Date(now).toISOString(),
     process: identify(pid) ?? { pid, started: '' },
     config,
+    ...(given && { given }),
+    ...(owner !== undefined && { owner }),
   };
-  writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
+  if (task !== undefined) writeAtomic(paths.task, task);
+  // Last: with it the run is there.
+  writeRunFile(paths, file);
   return { file, paths };
+}
+
+/** Makes it survive a power cut, too. */
+export function writeRunFile(paths: RunPaths, file: RunFile): void {
+  writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
+  syncFolder(paths.folder);
 }
 
 /** What Ralph writes while it runs is nobody's work; the settings are. */

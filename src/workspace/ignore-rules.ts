@@ -4,24 +4,29 @@ import { readIfThere } from '../platform/files.ts';
 import type { Env, Git } from '../platform/git.ts';
 import type { Repository } from './repository.ts';
 
+/** The lines of each file of rules. */
+export type SavedRules = readonly (readonly [source: string, lines: readonly string[]])[];
+
 export interface IgnoreRules {
+  readonly saved: SavedRules;
+
   /** Of paths that git ignores now, from the top: those that it would not have ignored then. */
   hiddenSince(paths: readonly string[]): Promise<readonly string[]>;
 }
 
-export async function readIgnoreRules({ git, top, commonDir }: Repository, env: Env): Promise<IgnoreRules> {
+/** As they are now, or as they were `saved`. */
+export async function readIgnoreRules(
+  repository: Repository,
+  env: Env,
+  saved?: SavedRules,
+): Promise<IgnoreRules> {
+  const { git, top } = repository;
   const atTop = git.at(top);
-  const files = await atTop.list([
-    'ls-files',
-    '-co',
-    '--exclude-standard',
-    '-z',
-    '--',
-    ':(glob)**/.gitignore',
-  ]);
-  const sources = [...files.records.map(file => join(top, file)), join(commonDir, 'info/exclude')];
-  const rules = new Map([...sources, await usersOwn(atTop, env)].map(source => [source, linesOf(source)]));
+  const rules = new Map(
+    saved?.map(([source, lines]) => [source, new Set(lines)]) ?? (await current(repository, env)),
+  );
   return {
+    saved: [...rules].map(([source, lines]) => [source, [...lines]]),
     async hiddenSince(paths) {
       if (paths.length === 0) return [];
       const { code, records } = await atTop.list(
@@ -36,6 +41,20 @@ export async function readIgnoreRules({ git, top, commonDir }: Repository, env: 
   };
 }
 
+async function current({ git, top, commonDir }: Repository, env: Env): Promise<[string, Set<string>][]> {
+  const atTop = git.at(top);
+  const files = await atTop.list([
+    'ls-files',
+    '-co',
+    '--exclude-standard',
+    '-z',
+    '--',
+    ':(glob)**/.gitignore',
+  ]);
+  const sources = [...files.records.map(file => join(top, file)), join(commonDir, 'info/exclude')];
+  return [...sources, await usersOwn(atTop, env)].map(source => [source, linesOf(source)]);
+}
+
 /** So that no name is taken for one of git's patterns. */
 const literal = (path: string) => `./${path}`;
 
@@ -47,7 +66,7 @@ async function usersOwn(git: Git, env: Env): Promise<string> {
 }
 
 /** git leaves out the spaces at the end of a rule. */
-function linesOf(source: string): ReadonlySet<string> {
+function linesOf(source: string): Set<string> {
   const lines = (readIfThere(source) ?? '').split(/\r?\n/);
   return new Set(lines.flatMap(line => [line, line.trimEnd()]));
 }

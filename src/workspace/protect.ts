@@ -6,15 +6,13 @@
  * Globs are git's own (`:(glob)`), so that they mean what they mean in every git command, and so that git finds
  * the files without us walking through what it ignores.
  */
-import { lstatSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Violation } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
-import { complaint } from '../platform/git.ts';
-import { readIgnoreRules } from './ignore-rules.ts';
 import { blockedAt, makeRoom, moveAside } from './move-aside.ts';
-import { findRepository, isRalphs, type Place, type Repository, shownPath } from './repository.ts';
-import { type Difference, type Kept, openVault, type Vault } from './snapshot.ts';
+import { filesAtStart, isThere, newFiles } from './protected-files.ts';
+import { findRepository, type Place, type Repository, shownPath } from './repository.ts';
+import type { Difference, Kept, Vault } from './snapshot.ts';
 
 export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
@@ -22,6 +20,10 @@ export interface ProtectionOptions extends Place {
   readonly newFiles: 'allow' | 'forbid';
   /** Where things go that are in the way; nothing is deleted. */
   readonly aside: string;
+  /** Where the files are kept so that a run that goes on finds them again; without it they are forgotten. */
+  readonly keepIn?: string;
+  /** The name of what was kept there at the start of the run: that counts, not what is there now. */
+  readonly recall?: string;
 }
 
 export interface Protection {
@@ -31,12 +33,21 @@ export interface Protection {
   readonly notes: readonly string[];
   /** What differs from the start. Changes nothing. */
   inspect(): Promise<readonly Violation[]>;
+  /** What was kept, by name; undefined where it was not. */
+  name(): string | undefined;
   /** Puts everything back, and says what it was. `restored` is false where that was not possible. */
-  restore(iteration?: number): Promise<readonly Violation[]>;
+  restore(iteration?: number, telling?: Telling): Promise<readonly Violation[]>;
   /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
   renew(): Promise<Problem | undefined>;
   /** Forgets what was kept. */
   close(): void;
+}
+
+export interface Telling {
+  /** Told before anything is undone. */
+  found(what: readonly string[]): void;
+  /** Found earlier, by a process that died while it undid it: that is told, not what is half undone now. */
+  readonly pending: readonly string[];
 }
 
 export async function createProtection(options: ProtectionOptions): Promise<Protection | Problem> {
@@ -45,52 +56,46 @@ export async function createProtection(options: ProtectionOptions): Promise<Prot
   const place = await findRepository(options);
   if ('what' in place) return place;
   const repository = pinned(place);
-  const first = await keepAll(repository, options);
+  const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
-  let guard = first;
-  const newOnes = async () => newOffences(repository, (await guard.news?.()) ?? []);
+  let start = first;
+  const kept = () => keptOffences({ repository, vault: start.vault, kept: start.kept });
+  const newOnes = async () => newOffences(repository, await newFiles(repository, options.globs, start));
   return {
     files: first.kept.size,
     notes: first.notes,
-    inspect: async () => told([...keptOffences(guard), ...(await newOnes())], undefined),
-    restore: async (iteration = 0) => {
+    name: () => start.name,
+    inspect: async () => told([...kept(), ...(await newOnes())], undefined),
+    async restore(iteration = 0, { found, pending } = QUIETLY) {
       const aside = join(options.aside, String(iteration));
-      const undone = told(keptOffences(guard), aside);
+      const undone = (offences: readonly Offence[]) => {
+        const news = offences.filter(({ what }) => !pending.includes(what));
+        if (news.length > 0) found(news.map(({ what }) => what));
+        return told(offences, aside);
+      };
+      const undo = pending.length === 0 ? undone(kept()) : finished(pending, told(kept(), aside));
       // Only now: what a link led to is no longer there.
-      return [...undone, ...told(await newOnes(), aside)].sort(byWhat);
+      const more = undone(await newOnes()).filter(({ what }) => !pending.includes(what));
+      return [...undo, ...more].sort(byWhat);
     },
     async renew() {
-      const next = await keepAll(repository, options);
+      const { recall: _, ...fresh } = options;
+      const next = await filesAtStart(repository, fresh);
       if ('what' in next) return next;
-      guard.vault.close();
-      guard = next;
+      start.vault.close();
+      start = next;
       return undefined;
     },
-    close: () => guard.vault.close(),
+    close: () => start.vault.close(),
   };
 }
 
-interface Keeping extends Guard {
-  readonly notes: readonly string[];
-  /** Finds what is new; undefined where new files are allowed. */
-  readonly news: (() => Promise<readonly string[] | Problem>) | undefined;
-}
+const QUIETLY: Telling = { found() {}, pending: [] };
 
-/** Everything that fits the globs, as it is now. */
-async function keepAll(repository: Repository, options: ProtectionOptions): Promise<Keeping | Problem> {
-  const found = await findFiles(repository, options.globs);
-  if ('what' in found) return found;
-  const vault = openVault();
-  const kept = new Map<string, Kept>();
-  const known = new Map<string, string | undefined>();
-  for (const path of found.paths) {
-    const file =
-      blockedAt(repository.top, path, known) === undefined && vault.keep(join(repository.top, path));
-    if (file) kept.set(path, file);
-  }
-  const news =
-    options.newFiles === 'forbid' ? await watchForNew(repository, options, found.paths) : undefined;
-  return { repository, vault, kept, notes: found.notes, news };
+/** What is half undone looks like another offence; what it was at first is on record. */
+function finished(pending: readonly string[], rest: readonly Violation[]): readonly Violation[] {
+  const restored = rest.every(violation => violation.restored);
+  return pending.map(what => ({ what, restored }));
 }
 
 /** An agent can write the settings of the repository, and one of them says where its files are. */
@@ -105,48 +110,6 @@ function wrongGlob(glob: string): Problem | undefined {
   if (!glob.startsWith('!')) return undefined;
   return { where, what: 'exceptions with ! are not supported', mend: 'name what is to be protected' };
 }
-
-interface Found {
-  readonly paths: readonly string[];
-  readonly notes: readonly string[];
-}
-
-async function findFiles(repository: Repository, globs: readonly string[]): Promise<Found | Problem> {
-  const paths = new Set<string>();
-  const notes: string[] = [];
-  for (const glob of globs) {
-    const matches = await matching(repository, [glob]);
-    if ('what' in matches) return matches;
-    if (matches.length === 0) notes.push(`protect ${glob}: no file fits it now`);
-    for (const path of matches) paths.add(path);
-  }
-  for (const path of paths) {
-    const note = unprotectable(repository, path);
-    if (note) notes.push(note);
-  }
-  return { paths: [...paths].sort(), notes };
-}
-
-/** What git knows or would add, or else what it ignores: paths from the top. */
-async function matching(
-  { git }: Repository,
-  globs: readonly string[],
-  which: readonly string[] = ['--cached', '--others'],
-): Promise<readonly string[] | Problem> {
-  const specs = globs.map(glob => `:(glob)${glob}`);
-  const flags = [...which, '--exclude-standard', '--full-name', '-z'];
-  const { code, records, errors } = await git.list(['ls-files', ...flags, '--', ...specs]);
-  if (code !== 0) return { where: `protect ${globs.join(' ')}`, what: complaint(errors, code) };
-  return [...new Set(records)].filter(path => !isRalphs(path));
-}
-
-function unprotectable({ top }: Repository, path: string): string | undefined {
-  if (path.includes('\ufffd')) return `${shownPath(path)} is not protected: its name is not UTF-8`;
-  const isFolder = blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET)?.isDirectory();
-  return isFolder ? `${shownPath(path)} is not protected: it is a repository of its own` : undefined;
-}
-
-const QUIET = { throwIfNoEntry: false } as const;
 
 interface Guard {
   readonly repository: Repository;
@@ -191,32 +154,6 @@ function sentence(name: string, difference: Difference): string {
     default:
       return difference satisfies never;
   }
-}
-
-const IGNORED = ['--others', '--ignored'];
-
-/** Finds what fits the globs and was not there at the start, also behind a rule that tells git to ignore it. */
-async function watchForNew(
-  repository: Repository,
-  { globs, env }: ProtectionOptions,
-  paths: readonly string[],
-): Promise<() => Promise<readonly string[] | Problem>> {
-  const rules = await readIgnoreRules(repository, env);
-  const ignored = await matching(repository, globs, IGNORED);
-  const there = paths.filter(path => isThere(repository, path));
-  const before = new Set([...there, ...('what' in ignored ? [] : ignored)]);
-  return async () => {
-    const visible = await matching(repository, globs);
-    if ('what' in visible) return visible;
-    const hidden = await matching(repository, globs, IGNORED);
-    if ('what' in hidden) return hidden;
-    const isNew = (path: string) => !before.has(path);
-    return [...visible.filter(isNew), ...(await rules.hiddenSince(hidden.filter(isNew)))];
-  };
-}
-
-function isThere({ top }: Repository, path: string): boolean {
-  return blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
 }
 
 function newOffences(repository: Repository, paths: readonly string[] | Problem): readonly Offence[] {

@@ -2,12 +2,15 @@
 import { basename } from 'node:path';
 import { firstTag } from '../domain/completion.ts';
 import type { Emit, ScmOutcome } from '../domain/event.ts';
+import type { PastTask } from '../domain/past.ts';
 import { capture } from '../platform/capture.ts';
 import { complaint, lastLine } from '../platform/git.ts';
 
 export interface ScmRound {
   readonly command: string;
   readonly tasks: readonly string[];
+  /** Those that were begun before the run was cut off. */
+  readonly before: readonly PastTask[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly abort: AbortSignal;
@@ -21,16 +24,51 @@ const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
 const TASK_TIMEOUT = 600_000;
 
 export async function runScmTasks(round: ScmRound): Promise<void> {
-  const say = (task: string, outcome: ScmOutcome, detail: string) =>
-    round.emit({ type: 'scm', task, outcome, detail });
+  const { emit, before } = round;
   for (const task of round.tasks) {
     if (round.abort.aborted) return;
-    const outcome =
-      task.trim() === 'commit' ? await commit(round) : await runTask(round, task.trim().split(/\s+/));
-    say(task, outcome.outcome, outcome.detail);
+    const begun = before.find(each => each.task === task);
+    if (begun?.outcome === 'failed') return;
+    if (begun?.outcome !== undefined) continue;
+    if (!begun) emit({ type: 'scm-started', task, head: await headOf(round) });
+    const known = begun && (await cameAbout(round, begun));
+    const { outcome, detail } = known ?? (await carryOut(round, task));
+    emit({ type: 'scm', task, outcome, detail });
     // A commit that failed must not be followed by a push of the state before it.
-    if (outcome.outcome === 'failed') return;
+    if (outcome === 'failed') return;
   }
+}
+
+function carryOut(round: ScmRound, task: string): Promise<TaskResult> {
+  return task.trim() === 'commit' ? commit(round) : runTask(round, task.trim().split(/\s+/));
+}
+
+/** What became of a task that was cut off; undefined: it may be run again. Nothing is ever done twice. */
+async function cameAbout(round: ScmRound, { task, head }: PastTask): Promise<TaskResult | undefined> {
+  const name = task.trim();
+  if (!isGit(round) || (name !== 'commit' && name !== 'push')) {
+    return {
+      outcome: 'failed',
+      detail: 'it was cut off; whether it was done is not known, so it is not run again',
+    };
+  }
+  const asked = await scm(round, ['rev-parse', ...(name === 'commit' ? ['HEAD^'] : ['HEAD', '@{push}'])]);
+  const [one, other] = asked.stdout.trim().split('\n');
+  if (asked.code !== 0) return undefined;
+  if (name === 'push') return one === other ? { outcome: 'done', detail: 'it had been pushed' } : undefined;
+  if (head === null || one !== head) return undefined;
+  const { stdout } = await scm(round, ['log', '-1', '--format=%B']);
+  return { outcome: 'done', detail: stdout.trim() };
+}
+
+async function headOf(round: ScmRound): Promise<string | null> {
+  if (!isGit(round)) return null;
+  const { code, stdout } = await scm(round, ['rev-parse', '--verify', '--quiet', 'HEAD']);
+  return code === 0 ? stdout.trim() : null;
+}
+
+function isGit({ command }: ScmRound): boolean {
+  return basename(command).replace(/\.exe$/i, '') === 'git';
 }
 
 interface TaskResult {
@@ -39,8 +77,7 @@ interface TaskResult {
 }
 
 async function commit(round: ScmRound): Promise<TaskResult> {
-  const isGit = basename(round.command).replace(/\.exe$/i, '') === 'git';
-  if (isGit) {
+  if (isGit(round)) {
     // New files are the agent's work too. Ralph's own folder is not; what git ignores stays ignored.
     const added = await scm(round, ['add', '--all', '--', ':/', ':(exclude,top,glob)**/.ralph/**']);
     if (added.code !== 0) return { outcome: 'failed', detail: complaint(added.output, added.code) };

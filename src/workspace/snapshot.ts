@@ -1,11 +1,11 @@
 /**
  * Files as they are now, kept so that they can be compared and put back later.
  *
- * What is kept is in the memory of this process, and what is too large for that in a private temporary folder,
- * checked by its hash before it is used. Not as objects of the repository: an agent can delete those or have git
+ * What is kept is in the memory of this process, and what is too large for that in a folder of its own, a temporary
+ * one where none is given, checked by its hash before it is used. Not as objects of the repository: an agent can delete those or have git
  * collect them, and putting an object back would run it through the user's filters.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   type BigIntStats,
   chmodSync,
@@ -25,6 +25,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureFolder } from '../platform/files.ts';
 
 export interface Kept {
   readonly kind: 'file' | 'link';
@@ -34,7 +35,7 @@ export interface Kept {
 }
 
 /** For a link: where it points to. */
-type Content = { readonly bytes: Buffer } | { readonly copy: string; readonly sha256: string };
+export type Content = { readonly bytes: Buffer } | { readonly copy: string; readonly sha256: string };
 
 export interface Vault {
   /** undefined when there is no file or link at this path. */
@@ -56,9 +57,11 @@ const LARGE = 1024 * 1024;
 /** Milliseconds. A change that follows another so closely may leave no trace in the times of a file. */
 const CLOSE = 2_000;
 
-export function openVault(now: () => number = Date.now): Vault {
+/** A `place` stays when the vault is closed; it is made when it is needed. */
+export function openVault(now: () => number = Date.now, place?: string): Vault {
   let folder: string | undefined;
   let inMemory = 0;
+  const series = randomBytes(4).toString('hex');
   let copies = 0;
   /** What lstat said of a path when its content was last known to be the kept one. */
   const seen = new Map<string, string>();
@@ -71,10 +74,11 @@ export function openVault(now: () => number = Date.now): Vault {
       inMemory += size;
       return { bytes: readFileSync(path) };
     }
-    folder ??= mkdtempSync(join(tmpdir(), 'ralph-kept-'));
-    const copy = join(folder, String(copies++));
+    folder ??= place ?? mkdtempSync(join(tmpdir(), 'ralph-kept-'));
+    ensureFolder(folder);
+    const copy = join(folder, `${series}-${copies++}`);
     copyFileSync(path, copy, constants.COPYFILE_FICLONE);
-    return { copy, sha256: hashOf(copy) };
+    return { copy, sha256: hashOfFile(copy) };
   };
 
   return {
@@ -99,7 +103,7 @@ export function openVault(now: () => number = Date.now): Vault {
     },
     putBack,
     close() {
-      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      if (folder !== undefined && folder !== place) rmSync(folder, { recursive: true, force: true });
     },
   };
 }
@@ -128,16 +132,21 @@ function kindOf(stat: BigIntStats) {
 function isSame({ kind, content }: Kept, path: string, stat: BigIntStats): boolean {
   try {
     if (kind === 'link') return 'bytes' in content && content.bytes.equals(targetOf(path));
-    if (!('bytes' in content)) return content.sha256 === hashOf(path);
+    if (!('bytes' in content)) return content.sha256 === hashOfFile(path);
     return BigInt(content.bytes.length) === stat.size && content.bytes.equals(readFileSync(path));
   } catch {
     return false; // it cannot be read any more
   }
 }
 
+/** Where a file is made before it gets its name: what a process that died in the middle may have left. */
+export function temporaryName(path: string, pid: number): string {
+  return `${path}.ralph-${pid}`;
+}
+
 /** Beside it first and then renamed, so that a second name of the old file is not written through. */
 function putBack({ kind, mode, content }: Kept, path: string): void {
-  const temporary = `${path}.ralph-${process.pid}`;
+  const temporary = temporaryName(path, process.pid);
   rmSync(temporary, { force: true });
   if (kind === 'link' && 'bytes' in content) symlinkSync(content.bytes, temporary);
   else {
@@ -151,12 +160,12 @@ function putBack({ kind, mode, content }: Kept, path: string): void {
 
 function copyChecked({ copy, sha256 }: { readonly copy: string; readonly sha256: string }, to: string): void {
   copyFileSync(copy, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  if (hashOf(to) === sha256) return;
+  if (hashOfFile(to) === sha256) return;
   rmSync(to);
   throw new Error('the kept copy has been changed');
 }
 
-function hashOf(path: string): string {
+export function hashOfFile(path: string): string {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(LARGE);
   const fd = openSync(path, 'r');

@@ -4,8 +4,10 @@ import { treeState } from './tree-state.ts';
 import { readStatus, type TreeStatus } from './tree-status.ts';
 
 export interface TreeWatch {
-  /** Remembers what the files are now. */
-  start(): Promise<void>;
+  /** Remembers what the files are now, and gives it a name; null: it does not know. */
+  start(): Promise<string | null>;
+  /** Compares with what they were at an earlier start. */
+  recall(state: string | null): void;
   look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
   /** What git said at the last look, to save asking again; once, and only while nothing has touched the files since. */
   takeStatus(): TreeStatus | undefined;
@@ -13,7 +15,8 @@ export interface TreeWatch {
   touched(): void;
   /** From here to `release` it is the user who changes the files: that is not taken for the agent's work. */
   hold(): Promise<void>;
-  release(): Promise<void>;
+  /** Answers what is compared with from now on. */
+  release(): Promise<string | null>;
 }
 
 export interface TreeWatchOptions {
@@ -43,6 +46,10 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions): TreeWatch {
   return {
     async start() {
       first = await now();
+      return first;
+    },
+    recall(state) {
+      first = state;
     },
     async look() {
       const state = await now();
@@ -60,6 +67,7 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions): TreeWatch {
     async release() {
       const after = await now();
       if (held === first) first = after; // the agent had changed nothing, and still has not
+      return first;
     },
   };
 }

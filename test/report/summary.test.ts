@@ -61,7 +61,7 @@ test('a run that was not done, in a worktree, with everything that can go wrong'
     '- Tokens: unknown',
     '- Time: 6m7s',
     '- Branch: ralph/sum in .ralph/worktrees/sum',
-    '- Next: see what was missing with `ralph log 20260301-101500-k3f9`, then raise --max-iterations',
+    '- Next: see what was missing with `ralph log 20260301-101500-k3f9`, then `ralph resume 20260301-101500-k3f9` with more --max-iterations',
     '- Stop reason: max_iterations (exit code 1)',
   ]);
 });
@@ -77,13 +77,12 @@ test.each(STOP_REASONS)(
 );
 
 test.each([
-  ['run', '-m/--maximum-iterations'],
-  ['loop', '--max-iterations'],
-  ['prd', '-n'],
-  ['session', '--max-iterations'],
-] as const)('ralph %s is told of its own flag, %s', (command, flag) => {
+  ['run', 'then `ralph resume 20260301-101500-k3f9` with more --max-iterations'],
+  ['prd', 'then `ralph resume 20260301-101500-k3f9` with more --max-iterations'],
+  ['session', 'then start again with more --max-iterations'],
+] as const)('ralph %s is told how to go on', (command, words) => {
   const lines = summaryLines(loopResult({ stopReason: 'max_iterations' }), { command, agent: 'amp' });
-  expect(lines.at(-2)?.endsWith(`then raise ${flag}`)).toBe(true);
+  expect(lines.at(-2)?.endsWith(words)).toBe(true);
 });
 
 test('a cost names its source and what is not in it', () => {

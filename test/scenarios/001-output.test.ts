@@ -163,10 +163,13 @@ describe('what a program sees', () => {
     expect(types).toEqual([
       'run-started',
       'notice',
+      'prepared',
       'iteration-started',
       'agent-started',
       'agent',
       'agent-ended',
+      'turn-ended',
+      'judged',
       'iteration-ended',
       'run-ended',
     ]);
@@ -179,7 +182,7 @@ describe('what a program sees', () => {
       cwd: project.dir,
       path: [agent.bin],
     });
-    expect(project.read('out.jsonl').trimEnd().split('\n').length).toBe(8);
+    expect(project.read('out.jsonl').trimEnd().split('\n').length).toBe(11);
     const other = repo();
     const refused = await ralph(['run', '-p', 'go', '--agent', 'worker', '--events', 'no/such/folder'], {
       cwd: other.dir,

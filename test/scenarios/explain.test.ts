@@ -134,7 +134,7 @@ test('a run that was killed, and one that is at work', async () => {
   expect(told.outcome).toMatch(
     /^Its process is gone .* in iteration 1 of 25, while the agent was at work\.$/,
   );
-  expect(told.next.join()).toContain('ralph log');
+  expect(told.next.join()).toContain('ralph resume');
 });
 
 test('fits a terminal of 80 columns', async () => {

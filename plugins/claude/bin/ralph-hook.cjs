@@ -202,6 +202,16 @@ function writeAtomic(path, content, mode = PRIVATE_FILE) {
 		throw error;
 	}
 }
+function syncFolder(path) {
+	try {
+		const fd = (0, node_fs.openSync)(path, "r");
+		try {
+			(0, node_fs.fsyncSync)(fd);
+		} finally {
+			(0, node_fs.closeSync)(fd);
+		}
+	} catch {}
+}
 function writePrivate(path, content) {
 	(0, node_fs.writeFileSync)(path, content, { mode: PRIVATE_FILE });
 }
@@ -224,13 +234,13 @@ function readIfThere(path) {
 function fileSize(path) {
 	return (0, node_fs.statSync)(path, { throwIfNoEntry: false })?.size ?? 0;
 }
-function readSlice(path, position, bytes) {
+function readSlice(path, position, bytes, encoding = "utf8") {
 	if (fileSize(path) === 0) return "";
 	const fd = (0, node_fs.openSync)(path, "r");
 	try {
 		const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, fileSize(path) - position)));
 		const read = (0, node_fs.readSync)(fd, buffer, 0, buffer.length, position);
-		return buffer.toString("utf8", 0, read);
+		return buffer.toString(encoding, 0, read);
 	} finally {
 		(0, node_fs.closeSync)(fd);
 	}
@@ -666,6 +676,9 @@ function runPathsIn(folder) {
 		toldHints: (0, node_path.join)(folder, "hints", "told"),
 		hookNotes: (0, node_path.join)(folder, "hook-notes.jsonl"),
 		aside: (0, node_path.join)(folder, "aside"),
+		kept: (0, node_path.join)(folder, "kept"),
+		task: (0, node_path.join)(folder, "task.md"),
+		lock: (0, node_path.join)(folder, "lock"),
 		iteration: (iteration) => iterationPaths((0, node_path.join)(folder, "iterations", String(iteration).padStart(4, "0")))
 	};
 }
@@ -680,6 +693,7 @@ function iterationPaths(folder) {
 			agent: (0, node_path.join)(folder, `agent.${number}.jsonl`),
 			agentErrors: (0, node_path.join)(folder, `agent.${number}.stderr.log`)
 		}),
+		cutOff: (0, node_path.join)(folder, "cut-off.diff"),
 		checks,
 		check: (slug) => (0, node_path.join)(checks, `${slug}.log`)
 	};
@@ -724,8 +738,11 @@ function groupIsAlive(group) {
 	});
 }
 function marked(mark, youngerThan) {
+	return withEnvironment(`${mark}\0`, youngerThan);
+}
+function withEnvironment(text, youngerThan) {
 	if (process.platform !== "linux") return [];
-	const needle = Buffer.from(`${mark}\0`);
+	const needle = Buffer.from(text);
 	return pidsAfter(youngerThan).filter((pid) => pid !== process.pid && hasInEnvironment(pid, needle)).flatMap((pid) => identify(pid) ?? []);
 }
 function allPids() {
@@ -793,7 +810,7 @@ function psRows(pid) {
 	}
 }
 // src/store/run-file.ts
-function createRun(project, { command, version, config, now, pid = process.pid }) {
+function createRun(project, { command, version, config, now, pid = process.pid, given, owner, task }) {
 	ensureFolder(project.runs);
 	keepOutOfGit(project);
 	const { id, paths } = claimId(project, now);
@@ -807,13 +824,20 @@ function createRun(project, { command, version, config, now, pid = process.pid }
 			pid,
 			started: ""
 		},
-		config
+		config,
+		...given && { given },
+		...owner !== void 0 && { owner }
 	};
-	writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
+	if (task !== void 0) writeAtomic(paths.task, task);
+	writeRunFile(paths, file);
 	return {
 		file,
 		paths
 	};
+}
+function writeRunFile(paths, file) {
+	writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
+	syncFolder(paths.folder);
 }
 function keepOutOfGit(project) {
 	if (readIfThere(project.gitignore) !== void 0) return;
@@ -1369,7 +1393,7 @@ const ENDED_SENTENCES = {
 	"max-time": "Your last turn was ended because the time is up.",
 	"max-cost": "Your last turn was ended because the budget is spent.",
 	"max-tokens": "Your last turn was ended because the token budget is spent.",
-	interrupt: "Your last turn was interrupted."
+	interrupt: "Your last turn was interrupted. What it did is still in the files."
 };
 const NEAR_MISS_SENTENCES = {
 	"other-text": "Your completion tag held something else",
@@ -1564,9 +1588,13 @@ function timeLimit({ maxTime }, { outcome, spent }) {
 		reason: inside,
 		detail: `The turn was ended by --${outcome.by}.`
 	};
-	if (maxTime !== void 0 && spent.elapsed >= maxTime) return {
+	return timeIsUp(maxTime, spent);
+}
+function timeIsUp(maxTime, { elapsed }) {
+	if (maxTime === void 0 || elapsed < maxTime) return void 0;
+	return {
 		reason: "timeout",
-		detail: `${Math.round(spent.elapsed)} s of ${maxTime} s have passed.`
+		detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.`
 	};
 }
 function isStuck({ stuckAfter }, { repeats }) {
@@ -1756,7 +1784,7 @@ function spawnOwned(spec, onActivity) {
 		if (file !== void 0) (0, node_fs.closeSync)(file);
 	}
 	const { pid } = child;
-	watchdog ??= startWatchdog(`${token}=`);
+	watchdog ??= startWatchdog(`${OWNER}=`);
 	if (pid !== void 0) watchdog.watch(pid);
 	const follower = onStdout && spec.throughFile !== void 0 ? followFile(spec.throughFile, onStdout) : void 0;
 	if (onStdout) child.stdout?.on("data", onStdout);
@@ -1773,9 +1801,9 @@ function spawnOwned(spec, onActivity) {
 		}
 	};
 }
-const token = `RALPH_OWNER_${(0, node_crypto.randomBytes)(6).toString("hex")}`;
+const OWNER = `RALPH_OWNER_${(0, node_crypto.randomBytes)(6).toString("hex")}`;
 let marks = 0;
-const nextMark = () => `${token}=${++marks}`;
+const nextMark = () => `${OWNER}=${++marks}`;
 let watchdog;
 function listener(sink, onActivity) {
 	if (typeof sink === "number") return void 0;

@@ -13,7 +13,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { createFormatter } from '../../report/format.ts';
 import { summaryLines } from '../../report/summary.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
-import { projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
+import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, isRunning, readRunFile } from '../../store/run-file.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -33,7 +33,7 @@ export const log: CliCommand = {
   },
   async run(call) {
     const wanted = filterOf(call.options);
-    const project = projectPaths(call.cwd);
+    const project = projectAt(call.cwd);
     const id = findRun(project, call.args[0]);
     if (isProblem(id)) throw new Problems([id]);
     const paths = runPaths(project.runs, id);
@@ -85,7 +85,7 @@ function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): S
   let label = { command: 'run' as const, agent: '' } as Parameters<typeof summaryLines>[1];
   return entries => {
     for (const entry of entries) {
-      if (entry.type === 'run-started') label = entry;
+      if (entry.type === 'run-started' || entry.type === 'run-resumed') label = entry;
       if (!isWanted(entry)) continue;
       const lines = formatter.lines(entry, Date.parse(entry.at));
       const summary = entry.type === 'run-ended' ? ['', ...summaryLines(entry.result, label)] : [];

@@ -3,13 +3,15 @@ import { resolve } from 'node:path';
 import type { Settings } from '../../config/settings-shape.ts';
 import { loopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
+import type { ExitCode } from '../../domain/stop-reason.ts';
 import { loopRule } from '../../loop/loop-plan.ts';
-import { openWorkplace, planLoop } from '../../loop/open-loop.ts';
+import { openWorkplace, planLoop, type Workplace } from '../../loop/open-loop.ts';
 import { type PromptSource, specSource } from '../../loop/prompt-source.ts';
+import type { Given } from '../../store/run-file.ts';
 import { mergeAdvice } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
-import { declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
-import { type Parts, startLoop } from '../start.ts';
+import { declareSettings, type MoreSettings, type SetUp, setUp, showPlan } from '../set-up.ts';
+import { type Parts, type StartOptions, startLoop } from '../start.ts';
 
 export const loop: CliCommand = {
   declare(command) {
@@ -40,11 +42,39 @@ export const loop: CliCommand = {
     const spec = specOf(call);
     const makePlan = async (parts: Parts) =>
       orThrow(await planLoop({ ...parts, task, workplace, ...(spec && { spec }) }));
-    const code = await startLoop('loop', call, ready, makePlan, workplace.cwd);
-    if (workplace.worktree && !call.output.quiet) call.output.human(`\n${mergeAdvice(workplace.worktree)}\n`);
-    return code;
+    return startLoopIn(workplace, call, ready, makePlan, {
+      task,
+      given: givenTo(call, ready, workplace),
+    });
   },
 };
+
+/** Starts it, and says in the end how to get at what was done in a worktree. */
+export async function startLoopIn(
+  { cwd, worktree }: Workplace,
+  call: Call,
+  ready: SetUp,
+  makePlan: Parameters<typeof startLoop>[3],
+  options: StartOptions,
+): Promise<ExitCode> {
+  const code = await startLoop('loop', call, ready, makePlan, { ...options, workplace: cwd });
+  if (worktree && !call.output.quiet) call.output.human(`\n${mergeAdvice(worktree)}\n`);
+  return code;
+}
+
+function givenTo(
+  { options: { config, spec } }: Call,
+  { flags }: SetUp,
+  { startRef, worktree }: Workplace,
+): Given {
+  return {
+    flags,
+    startRef,
+    ...(typeof config === 'string' && { yaml: config }),
+    ...(typeof spec === 'string' && { spec }),
+    ...(worktree && { worktree: worktree.name }),
+  };
+}
 
 const EXAMPLES = `
 Examples:
@@ -100,8 +130,10 @@ function ownProblems(task: string | Problem, settings: Settings): readonly Probl
   return [...(settings.checks.length === 0 ? [noChecks] : []), ...(isProblem(task) ? [task] : [])];
 }
 
-async function yamlSettings({ options, cwd }: Call): Promise<MoreSettings | undefined> {
-  const { config } = options;
+export async function yamlSettings({
+  options: { config },
+  cwd,
+}: Pick<Call, 'options' | 'cwd'>): Promise<MoreSettings | undefined> {
   if (typeof config !== 'string') return undefined;
   const { loadYaml } = await import('../../config/yaml.ts');
   return loadYaml(resolve(cwd, config), config);

@@ -29,8 +29,17 @@ export const run: CliCommand = {
       showPlan(call, ready, typeof base === 'string' ? promptOf(ready.settings, base, 1, []) : '');
       return 0;
     }
-    return startLoop('run', call, ready, async parts =>
-      runPlan({ ...parts, source, notices: [...parts.notices, ...promptNotices(ready.settings, source)] }),
+    const { prompt, promptFile } = call.options;
+    return startLoop(
+      'run',
+      call,
+      ready,
+      async parts =>
+        runPlan({ ...parts, source, notices: [...parts.notices, ...promptNotices(ready.settings, source)] }),
+      {
+        given: { flags: ready.flags, ...(typeof promptFile === 'string' && { promptFile }) },
+        ...(typeof prompt === 'string' && { task: prompt }),
+      },
     );
   },
 };

@@ -1,0 +1,26 @@
+// A campaign of the chaos suite: `npm run chaos -- --runs 500 --seed 1`. Every event of every shape as well with --every 1.
+import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: { runs: { type: 'string' }, seed: { type: 'string' }, every: { type: 'string' } },
+});
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const files = values.every === undefined ? ['test/chaos/random.test.ts'] : ['test/chaos'];
+const { status } = spawnSync(
+  process.execPath,
+  [join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--reporter=dot', ...files],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      RALPH_CHAOS_RUNS: values.runs ?? '200',
+      RALPH_CHAOS_SEED: values.seed ?? '1',
+      RALPH_CHAOS_EVERY: values.every ?? '7',
+    },
+  },
+);
+process.exitCode = status ?? 1;

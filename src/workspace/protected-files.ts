@@ -1,0 +1,140 @@
+/** Which files are protected, as they are at the start of a run: looked up and kept, or taken from what was kept then. */
+import { lstatSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { complaint } from '../platform/git.ts';
+import { type IgnoreRules, readIgnoreRules } from './ignore-rules.ts';
+import { loadSnapshot, saveSnapshot } from './kept.ts';
+import { blockedAt } from './move-aside.ts';
+import type { ProtectionOptions } from './protect.ts';
+import { isRalphs, type Repository, shownPath } from './repository.ts';
+import { type Kept, openVault, temporaryName, type Vault } from './snapshot.ts';
+
+export interface FilesAtStart {
+  readonly vault: Vault;
+  /** By path from the top. */
+  readonly kept: ReadonlyMap<string, Kept>;
+  /** What the user should know. */
+  readonly notes: readonly string[];
+  /** Under which they can be asked for again. */
+  readonly name?: string;
+  /** What fitted the globs, ignored or not; only where new files are forbidden. */
+  readonly before?: ReadonlySet<string>;
+  readonly rules?: IgnoreRules;
+}
+
+export function filesAtStart(
+  repository: Repository,
+  options: ProtectionOptions,
+): Promise<FilesAtStart | Problem> {
+  const { keepIn, recall } = options;
+  if (keepIn !== undefined && recall !== undefined) return recalled(repository, options.env, keepIn, recall);
+  return lookedUp(repository, options);
+}
+
+async function lookedUp(
+  repository: Repository,
+  { globs, newFiles: allowed, env, keepIn }: ProtectionOptions,
+): Promise<FilesAtStart | Problem> {
+  const found = await findFiles(repository, globs);
+  if ('what' in found) return found;
+  const { paths, notes } = found;
+  const vault = openVault(undefined, keepIn);
+  const kept = new Map<string, Kept>();
+  const known = new Map<string, string | undefined>();
+  for (const path of paths) {
+    const file =
+      blockedAt(repository.top, path, known) === undefined && vault.keep(join(repository.top, path));
+    if (file) kept.set(path, file);
+  }
+  if (allowed === 'allow') {
+    const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept });
+    return { vault, kept, notes, ...(name !== undefined && { name }) };
+  }
+  const rules = await readIgnoreRules(repository, env);
+  const ignored = await matching(repository, globs, IGNORED);
+  const there = paths.filter(path => isThere(repository, path));
+  const before = [...there, ...('what' in ignored ? [] : ignored)];
+  const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept, before, rules: rules.saved });
+  return { vault, kept, notes, before: new Set(before), rules, ...(name !== undefined && { name }) };
+}
+
+async function recalled(
+  repository: Repository,
+  env: ProtectionOptions['env'],
+  keepIn: string,
+  name: string,
+): Promise<FilesAtStart | Problem> {
+  const saved = loadSnapshot(keepIn, name);
+  if ('what' in saved) return saved;
+  const { kept, before, rules, process } = saved;
+  for (const path of kept.keys()) {
+    if (blockedAt(repository.top, path) === undefined)
+      rmSync(temporaryName(join(repository.top, path), process), { force: true });
+  }
+  const watch = before &&
+    rules && { before: new Set(before), rules: await readIgnoreRules(repository, env, rules) };
+  return { vault: openVault(undefined, keepIn), kept, notes: [], name, ...watch };
+}
+
+interface Found {
+  readonly paths: readonly string[];
+  readonly notes: readonly string[];
+}
+
+async function findFiles(repository: Repository, globs: readonly string[]): Promise<Found | Problem> {
+  const paths = new Set<string>();
+  const notes: string[] = [];
+  for (const glob of globs) {
+    const matches = await matching(repository, [glob]);
+    if ('what' in matches) return matches;
+    if (matches.length === 0) notes.push(`protect ${glob}: no file fits it now`);
+    for (const path of matches) paths.add(path);
+  }
+  for (const path of paths) {
+    const note = unprotectable(repository, path);
+    if (note) notes.push(note);
+  }
+  return { paths: [...paths].sort(), notes };
+}
+
+/** What git knows or would add, or else what it ignores: paths from the top. */
+async function matching(
+  { git }: Repository,
+  globs: readonly string[],
+  which: readonly string[] = ['--cached', '--others'],
+): Promise<readonly string[] | Problem> {
+  const specs = globs.map(glob => `:(glob)${glob}`);
+  const flags = [...which, '--exclude-standard', '--full-name', '-z'];
+  const { code, records, errors } = await git.list(['ls-files', ...flags, '--', ...specs]);
+  if (code !== 0) return { where: `protect ${globs.join(' ')}`, what: complaint(errors, code) };
+  return [...new Set(records)].filter(path => !isRalphs(path));
+}
+
+function unprotectable({ top }: Repository, path: string): string | undefined {
+  if (path.includes('\ufffd')) return `${shownPath(path)} is not protected: its name is not UTF-8`;
+  const isFolder = blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET)?.isDirectory();
+  return isFolder ? `${shownPath(path)} is not protected: it is a repository of its own` : undefined;
+}
+
+const QUIET = { throwIfNoEntry: false } as const;
+const IGNORED = ['--others', '--ignored'];
+
+/** What fits the globs and was not there at the start, also behind a rule that tells git to ignore it. */
+export async function newFiles(
+  repository: Repository,
+  globs: readonly string[],
+  { before, rules }: FilesAtStart,
+): Promise<readonly string[] | Problem> {
+  if (!before || !rules) return [];
+  const visible = await matching(repository, globs);
+  if ('what' in visible) return visible;
+  const hidden = await matching(repository, globs, IGNORED);
+  if ('what' in hidden) return hidden;
+  const isNew = (path: string) => !before.has(path);
+  return [...visible.filter(isNew), ...(await rules.hiddenSince(hidden.filter(isNew)))];
+}
+
+export function isThere({ top }: Repository, path: string): boolean {
+  return blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
+}

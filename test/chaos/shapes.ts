@@ -1,0 +1,116 @@
+/** What is disturbed: loops of several iterations in the ways that Ralph can run them, each with an agent that costs nothing. */
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type Repo, repo } from '../rig/repo.ts';
+
+export interface Shape {
+  /** A fresh project. */
+  make(): Repo;
+  /** The command that starts the loop. */
+  readonly args: readonly string[];
+  /** What is left in the end, apart from Ralph's own folder: must not depend on how often it was disturbed. */
+  remains(project: Repo): unknown;
+}
+
+/**
+ * A shell script that speaks Claude Code's format. What it does depends on the number of the iteration alone, and it
+ * does it in more than one step. In the second iteration it changes a protected file, deletes another and makes a new one.
+ */
+const AGENT = `#!/bin/sh
+case " $* " in *" text "*) cat >/dev/null; echo "Keep the work"; exit;; esac
+n=$(sed -n 's/.*teration \\([0-9]*\\) of.*/\\1/p' | head -1)
+say() { echo "{\\"type\\":\\"assistant\\",\\"message\\":{\\"id\\":\\"$1\\",\\"role\\":\\"assistant\\",\\"content\\":[$2]},\\"parent_tool_use_id\\":null}"; }
+echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
+say m1 '{"type":"tool_use","id":"t","name":"Write","input":{"file_path":"x"}}'
+printf half > work-$n.txt
+printf 'work of %s\\n' $n > work-$n.txt
+if [ "$n" = 2 ]; then echo changed > test/a.txt; rm -f test/b.txt; echo new > test/new.txt; fi
+echo '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok","is_error":false}]},"parent_tool_use_id":null}'
+words=worked; [ "$n" = 4 ] && words='<promise>COMPLETE</promise> <response>DONE</response>'
+say m2 "{\\"type\\":\\"text\\",\\"text\\":\\"$words\\"}"
+echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"","total_cost_usd":0.01,"usage":{"input_tokens":100,"output_tokens":20},"modelUsage":{}}'
+`;
+
+/** A folder for the PATH with the agent in it. */
+export function agentFolder(): string {
+  const bin = mkdtempSync(join(tmpdir(), 'ralph-chaos-'));
+  onTestFinished(() => rmSync(bin, { recursive: true, force: true }));
+  writeFileSync(join(bin, 'claude'), AGENT);
+  chmodSync(join(bin, 'claude'), 0o755);
+  return bin;
+}
+
+const FILES = { 'README.md': '# test\n', 'test/a.txt': 'a\n', 'test/b.txt': 'b\n' };
+
+/** Every commit by its content and its message, and what the files are. */
+function history(project: Repo, ref = 'HEAD'): unknown {
+  return project.git('log', '--format=%T %s', ref).trim().split('\n');
+}
+
+function files(project: Repo, folder = '.'): unknown {
+  const names = project.git('-C', folder, 'ls-files', '-co', '--exclude-standard').trim().split('\n');
+  return names
+    .filter(name => !name.startsWith('.ralph'))
+    .map(name => {
+      const path = join(project.dir, folder, name);
+      return [name, existsSync(path) ? readFileSync(path, 'utf8') : 'gone'];
+    });
+}
+
+/** `run` with guardrails, commits and pushes to a bare remote that counts what it gets. */
+const runWithPush: Shape = {
+  args: ['run', '-p', 'Work.', '--agent', 'claude'],
+  make() {
+    const project = repo(FILES);
+    project.git('init', '--quiet', '--bare', '.git/remote');
+    project.git('-C', '.git/remote', 'config', 'core.logAllRefUpdates', 'true');
+    project.git('remote', 'add', 'origin', project.path('.git/remote'));
+    project.git('push', '--quiet', '--set-upstream', 'origin', 'main');
+    project.settings({
+      includeIterationCountInPrompt: true,
+      guardrails: [{ command: 'test -e work-2.txt' }, { command: 'cat work-1.txt' }],
+      scm: { command: 'git', tasks: ['commit', 'push'] },
+    });
+    return project;
+  },
+  remains: project => ({
+    commits: history(project),
+    remote: history(project, 'origin/main'),
+    pushes: project.read('.git/remote/logs/refs/heads/main').trim().split('\n').length,
+    files: files(project),
+  }),
+};
+
+/** `loop` in a worktree, with a baseline, and protected files that the agent changes, deletes and adds to. */
+const loopInWorktree: Shape = {
+  args: ['loop', 'Work.', '--agent', 'claude', '--worktree=w', '--baseline', '--baseline-ungated']
+    .concat('--check', 'test -e work-2.txt', '--check', 'test -e never', '--check', 'cat test/a.txt')
+    .concat('--protect', 'test/**', '--protect-new'),
+  make: () => repo(FILES),
+  remains: project => ({
+    commits: history(project, 'ralph/w'),
+    own: files(project),
+    files: files(project, '.ralph/worktrees/w'),
+  }),
+};
+
+/** `loop` in the project itself, checks side by side, with commits. */
+const loopWithCommits: Shape = {
+  args: ['loop', 'Work.', '--agent', 'claude', '--check-parallel', '--max-cost', '5'].concat(
+    '--check',
+    'test -e work-2.txt',
+    '--check',
+    'ls work-*',
+  ),
+  make() {
+    const project = repo(FILES);
+    project.settings({ scm: { command: 'git', tasks: ['commit'] } });
+    return project;
+  },
+  remains: project => ({ commits: history(project), files: files(project) }),
+};
+
+export const SHAPES = { runWithPush, loopInWorktree, loopWithCommits } satisfies Record<string, Shape>;
+export type ShapeName = keyof typeof SHAPES;
