@@ -1,5 +1,5 @@
 /** One turn of an agent: start it, feed it the prompt, read its stream as it comes, end it when it must end. */
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { AgentEvent } from '../domain/agent-event.ts';
@@ -44,6 +44,8 @@ export interface TurnRequest extends AgentRequest {
   onEvent(event: AgentEvent): void;
   /** Something the user should know. */
   onNotice(text: string): void;
+  /** The raw output cannot be kept any more: names the file and says why. The turn is to be ended then. */
+  onDiskTrouble(what: string): void;
 }
 
 export interface TurnReport {
@@ -57,7 +59,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   const { adapter, prompt, cwd, env } = request;
   const fold = createTurnFold(request);
   const errors = openSync(request.errorFile, 'a', 0o600);
-  const raw = adapter.needsFile ? NO_LOG : createRawLog(request.rawFile, request.onNotice);
+  const raw = adapter.needsFile ? NO_LOG : createRawLog(request.rawFile, request.onDiskTrouble);
   const timers = createTimers();
   let child: OwnedProcess<Why> | undefined;
 
@@ -156,18 +158,18 @@ function textReader(
   });
 }
 
-/** The raw output is kept as it came. A full disk must not end the turn. */
-function createRawLog(path: string, onNotice: (text: string) => void) {
+/** The raw output is kept as it came. */
+function createRawLog(path: string, onDiskTrouble: (what: string) => void) {
   let fd: number | undefined = openSync(path, 'a', 0o600);
   return {
     write(chunk: Buffer): void {
       if (fd === undefined) return;
       try {
-        writeSync(fd, chunk);
+        writeFileSync(fd, chunk);
       } catch (error) {
         closeSync(fd);
         fd = undefined;
-        onNotice(`The agent's raw output cannot be kept any more: ${errorWords(error)}.`);
+        onDiskTrouble(`${path}: ${errorWords(error)}`);
       }
     },
     close(): void {

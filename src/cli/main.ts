@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { closest, formatProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
+import { diskTrouble } from '../platform/disk.ts';
 import { errorCode, errorWords } from '../platform/files.ts';
 import { type CliCommand, Problems } from './command.ts';
 import { COMMANDS, rootHelp } from './command-list.ts';
@@ -112,6 +113,8 @@ function workingFolder(options: Readonly<Record<string, unknown>>): string {
 
 function endedBadly(error: unknown, output: Output): ExitCode {
   if (error instanceof Problems) return tell(error.problems, output);
+  const disk = diskTrouble(error);
+  if (disk !== undefined) return tell([{ where: 'the disk', what: disk }], output);
   // The file system said no: the user can mend that.
   if (errorCode(error) !== undefined && error instanceof Error && 'path' in error) {
     return tell([{ where: String(error.path), what: errorWords(error) }], output);

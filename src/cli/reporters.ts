@@ -1,10 +1,11 @@
 /** Wires the readers of a run's events: the ledger first, then the people and programs that look on. */
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NotifySettings, Settings } from '../config/settings-shape.ts';
 import type { Emit, RunEvent } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
+import type { Disk } from '../platform/disk.ts';
 import { errorWords } from '../platform/files.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
@@ -22,6 +23,8 @@ export interface ReporterOptions {
   /** Opened before anything else is written. */
   readonly events: EventSink | undefined;
   readonly streamAgentOutput: boolean;
+  /** Is told when the ledger cannot be written any more. */
+  readonly disk: Disk;
   readonly notify?: Settings['notify'];
   readonly cwd: string;
   readonly clock?: Clock;
@@ -53,7 +56,6 @@ export function createReporters(options: ReporterOptions): Reporters {
     ...(verbose && output.humanIsTTY && { verbose }),
   });
   const notify = notifier(options, redact);
-  let told = false;
 
   return {
     emit(event) {
@@ -64,9 +66,7 @@ export function createReporters(options: ReporterOptions): Reporters {
       human.emit(event);
       notify.emit(event);
       const trouble = journal.trouble();
-      if (trouble === undefined || told) return;
-      told = true;
-      human.emit({ type: 'notice', level: 'warning', text: `${trouble}.` });
+      if (trouble !== undefined) options.disk.failed(trouble);
     },
     settled: () => notify.settled(),
     close() {
@@ -136,5 +136,14 @@ export function openEvents({
   } catch (error) {
     throw new Problems([{ where: `--events ${events}`, what: `it cannot be written: ${errorWords(error)}` }]);
   }
-  return { write: writer(text => void writeSync(fd, text)), close: () => closeSync(fd) };
+  let open = true;
+  const append = (text: string) => {
+    try {
+      if (open) writeFileSync(fd, text);
+    } catch (error) {
+      open = false; // nothing but this copy of the events is lost
+      output.error(`ralph: --events ${events}: it cannot be written any more: ${errorWords(error)}\n`);
+    }
+  };
+  return { write: writer(append), close: () => closeSync(fd) };
 }

@@ -5,6 +5,8 @@ export interface StopRequest {
   readonly stopping: AbortSignal;
   /** Fired by the second: whatever runs is ended now. */
   readonly abort: AbortSignal;
+  /** As the second signal. */
+  endNow(): void;
   /** Stops listening. */
   dispose(): void;
 }
@@ -23,15 +25,16 @@ export function listenForSignals(
       if (isUrgent()) hard.abort();
     } else hard.abort();
   };
-  // The terminal has gone: nobody is left to press Ctrl-C a second time.
-  const onHangup = () => {
+  const endNow = () => {
     soft.abort();
     hard.abort();
   };
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onHangup);
+  // The terminal has gone: nobody is left to press Ctrl-C a second time.
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', endNow);
   return {
     stopping: soft.signal,
     abort: hard.signal,
-    dispose: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onHangup),
+    endNow,
+    dispose: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', endNow),
   };
 }

@@ -10,6 +10,7 @@ import { createRoster } from '../loop/roster.ts';
 import { hooksOfRun } from '../loop/run-hooks.ts';
 import { createSteering } from '../loop/steering.ts';
 import { systemClock } from '../platform/clock.ts';
+import { createDisk } from '../platform/disk.ts';
 import { readIfThere } from '../platform/files.ts';
 import { OWNER } from '../platform/spawn.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
@@ -58,17 +59,14 @@ export async function startLoop(
   const { env, output } = call;
   const { project, settings, agent, fallbacks } = ready;
   const { workplace = call.cwd, resumed } = options;
-  const found = settings.agent === undefined ? [`Agent: ${agent.name}, because ${agent.why}.`] : [];
-  const notices = [
-    ...found,
-    ...(settings.permissions === 'skip' ? skipNotices(agent, env) : []),
-    ...otherRuns(project, resumed?.file.id),
-  ];
+  const notices = [...agentNotices(ready, env), ...otherRuns(project, resumed?.file.id)];
   const events = openEvents(call);
   const { file, paths } = resumed ?? newRun(command, ready, options);
   rememberProject(project.root, env);
+  const disk = createDisk();
   const reporters = createReporters({
     output,
+    disk,
     env,
     journal: paths.events,
     events,
@@ -82,6 +80,7 @@ export async function startLoop(
   );
   const { emit } = reporters;
   const { stopping, abort } = signals;
+  disk.signal.addEventListener('abort', signals.endNow);
   const steering = createSteering({ paths, emit, clock: systemClock, stopping });
   try {
     const plan = await makePlan({
@@ -94,6 +93,7 @@ export async function startLoop(
       clock: systemClock,
       emit,
       abort,
+      disk,
       stopping,
       hooks: hooksOfRun(paths, workplace),
       project,
@@ -108,6 +108,7 @@ export async function startLoop(
       emit,
       steering,
       stopping,
+      disk,
       stopReason: () => (existsSync(paths.cancelled) ? 'cancelled' : 'interrupted'),
       ...(resumed && { past: resumed.past, repairs: resumed.repairs }),
     });
@@ -131,6 +132,11 @@ function newRun(command: LoopCommand, { project, settings }: SetUp, { given, tas
     ...(given && { given }),
     ...(task !== undefined && { task }),
   });
+}
+
+function agentNotices({ settings, agent }: SetUp, env: Call['env']): readonly string[] {
+  const found = settings.agent === undefined ? [`Agent: ${agent.name}, because ${agent.why}.`] : [];
+  return [...found, ...(settings.permissions === 'skip' ? skipNotices(agent, env) : [])];
 }
 
 /** What a user would want to know before he leaves it alone. */

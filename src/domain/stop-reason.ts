@@ -12,6 +12,7 @@ export type StopReason =
   | 'rate_limited'
   | 'review_cap'
   | 'agent_failed'
+  | 'disk_failed'
   | 'cancelled'
   | 'invalid_config'
   | 'interrupted';
@@ -35,6 +36,7 @@ const ENDINGS: Record<StopReason, Ending> = {
   rate_limited: { exitCode: 1, sentence: "Stopped: the agent's rate limit or quota is used up." },
   review_cap: { exitCode: 1, sentence: 'Stopped: a story reached its review cap.' },
   agent_failed: { exitCode: 1, sentence: 'Stopped: the agent failed.' },
+  disk_failed: { exitCode: 1, sentence: 'Stopped: Ralph cannot write its files.' },
   cancelled: { exitCode: 1, sentence: 'Stopped: the run was cancelled.' },
   invalid_config: { exitCode: 2, sentence: 'Stopped: the configuration needs mending.' },
   interrupted: { exitCode: 130, sentence: 'Interrupted.' },

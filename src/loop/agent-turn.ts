@@ -9,6 +9,7 @@ import type { EndedBy, Violation } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
 import { redactWords } from '../domain/secrets.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
+import type { Disk } from '../platform/disk.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 import { takeFunctionTurn } from './function-agent.ts';
@@ -24,6 +25,8 @@ export interface TurnWorld {
   readonly emit: Emit;
   /** Ends what runs, at once. */
   readonly abort: AbortSignal;
+  /** Is told when a file of ours cannot be written. */
+  readonly disk: Disk;
   readonly hooks: RunHooks;
 }
 
@@ -77,6 +80,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
           abort,
           onEvent,
           onNotice: text => emit({ type: 'notice', level: 'warning', text }),
+          onDiskTrouble: world.disk.failed,
         },
         invocation,
       );

@@ -9,6 +9,7 @@ import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
+import { createDisk } from '../platform/disk.ts';
 import { createJournal } from '../store/journal.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { createRun } from '../store/run-file.ts';
@@ -196,7 +197,8 @@ async function start(
   world: World,
 ): Promise<LoopResult> {
   const { project, env, signal, clock = systemClock, random = Math.random, version = '' } = world;
-  const abort = signal ?? new AbortController().signal;
+  const disk = createDisk();
+  const abort = either(signal, disk.signal);
   const { file, paths } = createRun(project, {
     command: 'loop',
     version,
@@ -207,6 +209,8 @@ async function start(
   const emit = (event: RunEvent) => {
     journal.append(event);
     world.emit(event);
+    const trouble = journal.trouble();
+    if (trouble !== undefined) disk.failed(trouble);
   };
   try {
     const { cwd } = workplace;
@@ -224,6 +228,7 @@ async function start(
       random,
       emit,
       abort,
+      disk,
       hooks,
       stopping: abort,
       project,
@@ -237,12 +242,24 @@ async function start(
       emit,
       steering,
       stopping: abort,
+      disk,
       stopReason: () => 'cancelled',
     });
   } finally {
     journal.flush();
     journal.close();
   }
+}
+
+/** Aborted when one of the two is. Node 20.0 has no `AbortSignal.any`. */
+function either(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  const both = new AbortController();
+  const abort = () => both.abort();
+  for (const signal of [one, other]) {
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
+  }
+  return both.signal;
 }
 
 function orThrow<Value>(value: Value | Problem): Value {

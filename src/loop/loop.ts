@@ -6,10 +6,11 @@ import { formatProblem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import { judge } from '../domain/verdict.ts';
+import { diskTrouble } from '../platform/disk.ts';
 import { createGatherer } from './gather.ts';
 import type { LoopPlan, LoopWorld } from './plan.ts';
 import { type GoOn, goOn } from './recall.ts';
-import { createTally } from './tally.ts';
+import { createTally, type Tally } from './tally.ts';
 
 export async function drive(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
   try {
@@ -19,16 +20,32 @@ export async function drive(plan: LoopPlan, world: LoopWorld): Promise<LoopResul
   }
 }
 
+type End = (reason: StopReason, detail?: string) => LoopResult;
+
 async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
-  const { emit, stopping, steering, clock, past } = world;
+  const { emit, steering, clock, past, disk } = world;
   const tally = createTally(clock, past);
-  const gather = createGatherer(plan, world, tally);
-  const end = (reason: StopReason, detail?: string): LoopResult => {
+  const end: End = (reason, detail) => {
     steering.close();
     const result = tally.result({ runId: world.runId, stopReason: reason, detail, place: plan.place });
     emit({ type: 'run-ended', result });
     return result;
   };
+  try {
+    return await rounds(plan, world, tally, end);
+  } catch (error) {
+    const trouble = diskTrouble(error);
+    if (trouble === undefined) throw error;
+    disk.failed(trouble);
+    return end('disk_failed', disk.trouble());
+  }
+}
+
+async function rounds(plan: LoopPlan, world: LoopWorld, tally: Tally, end: End): Promise<LoopResult> {
+  const { emit, stopping, steering, past } = world;
+  const gather = createGatherer(plan, world, tally);
+  const stop = () =>
+    world.disk.trouble() ? end('disk_failed', world.disk.trouble()) : end(world.stopReason());
 
   const from = past ? goOn(past, plan.run) : AT_THE_START;
   announce(plan, world, from);
@@ -38,7 +55,7 @@ async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
   let { feedback, open } = from;
   for (let { iteration } = from; ; iteration++) {
     tally.pause(await steering.pausePoint(iteration));
-    if (stopping.aborted) return end(world.stopReason());
+    if (stopping.aborted) return stop();
     const prompt = open ? '' : await plan.prompt(iteration, feedback);
     if (typeof prompt !== 'string') return end('invalid_config', formatProblem(prompt));
 
@@ -60,7 +77,7 @@ async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
     emit({ type: 'iteration-ended', iteration, claim: evidence.claim, verdict, usage: tally.spent().usage });
     steering.settle();
 
-    if (stopping.aborted) return end(world.stopReason());
+    if (stopping.aborted) return stop();
     if (verdict.kind === 'stop') return end(verdict.reason, verdict.detail);
     feedback = verdict.feedback;
     open = undefined;

@@ -9,6 +9,7 @@ import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Disk } from '../platform/disk.ts';
 import type { WorkReport } from './attempts.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 import type { Steering } from './steering.ts';
@@ -52,8 +53,9 @@ export interface LoopWorld {
   readonly steering: Steering;
   /** Set when the run should end after the step it is in. */
   readonly stopping: AbortSignal;
-  /** What to call it then. */
+  /** What to call it then, when it is not the disk. */
   stopReason(): StopReason;
+  readonly disk: Disk;
   /** What the run did before it was cut off or stopped; it goes on from there. */
   readonly past?: Past;
   /** What the user should know of how it goes on. */

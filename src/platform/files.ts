@@ -46,9 +46,14 @@ export function writeAtomic(path: string, content: string | Uint8Array, mode = P
     }
     renameSync(temporary, path);
   } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
+    removeQuietly(temporary);
+    throw about(path, error);
   }
+}
+
+/** What fails on an open file does not say which one it is. */
+function about(path: string, error: unknown): unknown {
+  return error instanceof Error && !('path' in error) ? Object.assign(error, { path }) : error;
 }
 
 /** The names of new files survive a power cut only when their folder is flushed as well. Not every system can. */
@@ -67,7 +72,20 @@ export function syncFolder(path: string): void {
 
 /** For a new file that nothing depends on: no waiting for the disk. */
 export function writePrivate(path: string, content: string): void {
-  writeFileSync(path, content, { mode: PRIVATE_FILE });
+  try {
+    writeFileSync(path, content, { mode: PRIVATE_FILE });
+  } catch (error) {
+    removeQuietly(path); // half of it is worse than none
+    throw error;
+  }
+}
+
+function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // a read-only file system: then nothing was written either
+  }
 }
 
 /** A second name for a file, replacing whatever had that name. Copies where links are not to be had; a file that is gone has none. */

@@ -110,6 +110,7 @@ export function nextStep(result: LoopResult, command: LoopCommand): string {
     rate_limited: `wait for the limit to reset, then ${resume()}, or name another agent with --fallback`,
     review_cap: `read the review with ${log}, settle the story by hand or raise --review-cap, then ${resume()}`,
     agent_failed: `read the error with ${log}, run the agent by hand once, then ${resume()}`,
+    disk_failed: `make room or make it writable, then ${resume()}`,
     cancelled: `the work so far is kept; ${resume()} goes on`,
     invalid_config: `mend the configuration, then ${resume()}`,
     interrupted: `the work so far is kept; ${resume()} goes on`,

@@ -13,7 +13,7 @@ import {
   renameSync,
   statSync,
   truncateSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import type { RunEvent } from '../domain/event.ts';
 import { createPrivate, errorWords, fileSize, readSlice } from '../platform/files.ts';
@@ -22,7 +22,7 @@ import { createLineSplitter } from '../platform/lines.ts';
 export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
 
 export interface Journal {
-  /** Must not throw: when the disk gives out, the run goes on and `trouble` says so. */
+  /** Must not throw: when the disk gives out, `trouble` says so, and nothing is written any more. */
   append(event: RunEvent): void;
   /** Makes sure that what was appended survives a power cut. */
   flush(): void;
@@ -46,15 +46,19 @@ export function createJournal(
   let turnBytes = 0;
   let trouble: string | undefined;
 
+  const giveUp = (error: unknown) => {
+    trouble ??= `${path}: ${errorWords(error)}`;
+    if (fd !== undefined) closeQuietly(fd);
+    fd = undefined;
+  };
   const write = (event: RunEvent) => {
     if (fd === undefined) return;
     const line = redact(JSON.stringify({ seq: seq + 1, at: new Date(now()).toISOString(), prev, ...event }));
     try {
-      writeSync(fd, `${line}\n`);
+      writeFileSync(fd, `${line}\n`);
     } catch (error) {
-      trouble = `the journal cannot be written any more: ${errorWords(error)}`;
-      fd = undefined;
-      return;
+      cutHalfLine(path); // a full disk may have taken a part of it
+      return giveUp(error);
     }
     seq++;
     prev = hashOf(line);
@@ -78,15 +82,35 @@ export function createJournal(
     },
     flush() {
       if (fd === undefined) return;
-      fd = stillThere(path, fd);
-      fdatasyncSync(fd);
+      try {
+        fd = stillThere(path, fd);
+        fdatasyncSync(fd);
+      } catch (error) {
+        giveUp(error);
+      }
     },
     close() {
-      if (fd !== undefined) closeSync(fd);
+      if (fd !== undefined) closeQuietly(fd);
       fd = undefined;
     },
     trouble: () => trouble,
   };
+}
+
+function cutHalfLine(path: string): void {
+  try {
+    repairTorn(path);
+  } catch {
+    // then it is repaired when the run goes on
+  }
+}
+
+function closeQuietly(fd: number): void {
+  try {
+    closeSync(fd);
+  } catch {
+    // a disk that gave out may say so once more
+  }
 }
 
 /** Cuts off a last line that was never finished, and says how many bytes that were. */
@@ -127,7 +151,7 @@ function stillThere(path: string, fd: number): number {
   readSync(fd, written, 0, written.length, 0);
   closeSync(fd);
   const fresh = createPrivate(path);
-  writeSync(fresh, written);
+  writeFileSync(fresh, written);
   return fresh;
 }
 

@@ -49,9 +49,12 @@ test('by kind, by iteration, and by both', async () => {
   ]);
   expect(types(await log('--only', 'verdicts, run'))).toEqual([
     'run-started',
+    'prepared',
     'iteration-started',
+    'judged',
     'iteration-ended',
     'iteration-started',
+    'judged',
     'iteration-ended',
     'run-ended',
   ]);

@@ -134,7 +134,7 @@ describe('a run that was killed', () => {
     const agent = await fakeAgent('claude', hangs('a'), writes('a', COMPLETE));
     await killedAt('half way', [...LOOP, '--check', 'test -e a'], project, agent.bin);
     const ledger = project.path(`.ralph/runs/${runId(project)}/events.jsonl`);
-    writeFileSync(ledger, readFileSync(ledger, 'utf8').replace('half way', 'all done'));
+    writeFileSync(ledger, readFileSync(ledger, 'utf8').replace('"maxIterations":25', '"maxIterations":99'));
     const refused = await resume(project, agent.bin);
     expect(refused.code).toBe(2);
     expect(refused.stderr).toMatch(/the ledger has been changed: line \d+ does not follow/);

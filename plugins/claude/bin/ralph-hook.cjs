@@ -198,9 +198,12 @@ function writeAtomic(path, content, mode = PRIVATE_FILE) {
 		}
 		(0, node_fs.renameSync)(temporary, path);
 	} catch (error) {
-		(0, node_fs.rmSync)(temporary, { force: true });
-		throw error;
+		removeQuietly(temporary);
+		throw about(path, error);
 	}
+}
+function about(path, error) {
+	return error instanceof Error && !("path" in error) ? Object.assign(error, { path }) : error;
 }
 function syncFolder(path) {
 	try {
@@ -213,7 +216,17 @@ function syncFolder(path) {
 	} catch {}
 }
 function writePrivate(path, content) {
-	(0, node_fs.writeFileSync)(path, content, { mode: PRIVATE_FILE });
+	try {
+		(0, node_fs.writeFileSync)(path, content, { mode: PRIVATE_FILE });
+	} catch (error) {
+		removeQuietly(path);
+		throw error;
+	}
+}
+function removeQuietly(path) {
+	try {
+		(0, node_fs.rmSync)(path, { force: true });
+	} catch {}
 }
 let counter = 0;
 function beside(path) {
@@ -533,6 +546,11 @@ function createJournal(path, now, redact = (line) => line) {
 	let { seq, prev } = lastEntry(path);
 	let turnBytes = 0;
 	let trouble;
+	const giveUp = (error) => {
+		trouble ??= `${path}: ${errorWords(error)}`;
+		if (fd !== void 0) closeQuietly(fd);
+		fd = void 0;
+	};
 	const write = (event) => {
 		if (fd === void 0) return;
 		const line = redact(JSON.stringify({
@@ -542,11 +560,10 @@ function createJournal(path, now, redact = (line) => line) {
 			...event
 		}));
 		try {
-			(0, node_fs.writeSync)(fd, `${line}\n`);
+			(0, node_fs.writeFileSync)(fd, `${line}\n`);
 		} catch (error) {
-			trouble = `the journal cannot be written any more: ${errorWords(error)}`;
-			fd = void 0;
-			return;
+			cutHalfLine(path);
+			return giveUp(error);
 		}
 		seq++;
 		prev = hashOf(line);
@@ -567,15 +584,43 @@ function createJournal(path, now, redact = (line) => line) {
 		},
 		flush() {
 			if (fd === void 0) return;
-			fd = stillThere(path, fd);
-			(0, node_fs.fdatasyncSync)(fd);
+			try {
+				fd = stillThere(path, fd);
+				(0, node_fs.fdatasyncSync)(fd);
+			} catch (error) {
+				giveUp(error);
+			}
 		},
 		close() {
-			if (fd !== void 0) (0, node_fs.closeSync)(fd);
+			if (fd !== void 0) closeQuietly(fd);
 			fd = void 0;
 		},
 		trouble: () => trouble
 	};
+}
+function cutHalfLine(path) {
+	try {
+		repairTorn(path);
+	} catch {}
+}
+function closeQuietly(fd) {
+	try {
+		(0, node_fs.closeSync)(fd);
+	} catch {}
+}
+function repairTorn(path) {
+	const size = fileSize(path);
+	for (let from = size; from > 0;) {
+		const start = Math.max(0, from - LAST_LINES);
+		const newline = readSlice(path, start, from - start, "latin1").lastIndexOf("\n");
+		if (newline !== -1) return cutTo(path, start + newline + 1, size);
+		from = start;
+	}
+	return cutTo(path, 0, size);
+}
+function cutTo(path, length, size) {
+	if (length < size) (0, node_fs.truncateSync)(path, length);
+	return size - length;
 }
 const LAST_LINES = 262144;
 function lastEntry(path) {
@@ -600,7 +645,7 @@ function stillThere(path, fd) {
 	(0, node_fs.readSync)(fd, written, 0, written.length, 0);
 	(0, node_fs.closeSync)(fd);
 	const fresh = createPrivate(path);
-	(0, node_fs.writeSync)(fresh, written);
+	(0, node_fs.writeFileSync)(fresh, written);
 	return fresh;
 }
 function hashOf(line) {

@@ -3,7 +3,7 @@ import { isProblem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { statusLines, type WorktreeRow, worktreeLines } from '../../report/status.ts';
 import { overviewOf, type RunOverview } from '../../store/overview.ts';
-import { projectAt, runPaths } from '../../store/paths.ts';
+import { projectAt, projectPaths, runPaths } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
 import { findRun, listRuns } from '../../store/run-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
@@ -51,16 +51,16 @@ async function lookAt(
   { args: [wanted], options, cwd, env }: Call,
   last: number,
 ): Promise<readonly ProjectStatus[]> {
-  const roots = options.all === true ? knownProjects(env) : [cwd];
+  const roots = options.all === true ? knownProjects(env) : [projectAt(cwd).root];
   return Promise.all(
     roots.map(async root => {
-      const project = projectAt(root);
+      const project = projectPaths(root);
       const ids = wanted === undefined ? listRuns(project) : [findRun(project, wanted)];
       const runs = (last === 0 ? ids : ids.slice(-last)).map(id => {
         if (isProblem(id)) throw new Problems([id]);
         return overviewOf(id, runPaths(project.runs, id));
       });
-      return { root: project.root, runs, worktrees: await listWorktrees({ root: project.root, env }) };
+      return { root, runs, worktrees: await listWorktrees({ root, env }) };
     }),
   );
 }

@@ -1,0 +1,127 @@
+/** A real small disk that fills up, a real file system that becomes read-only: in a mount namespace of its own, as root. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { diskTrouble } from '../../src/platform/disk.ts';
+import { BIN, testEnv } from '../rig/ralph.ts';
+
+const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0;
+
+/**
+ * Runs a shell script in a fresh repository on a tmpfs of one megabyte. `ralph`, `$AGENT_DONE` (what an agent prints that is
+ * done) and `fill` are there for it.
+ */
+async function onSmallDisk(agent: string, script: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'ralph-disk-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const bin = join(folder, 'bin');
+  const setUp = `set -e
+mkdir -p ${bin} ${folder}/disk
+mount -t tmpfs -o size=1m none ${folder}/disk
+cd ${folder}/disk
+git init -q && git commit -q --allow-empty -m start
+ralph() { '${process.execPath}' '${BIN}' "$@"; }
+set +e
+`;
+  const worker = `#!/bin/sh
+fill() { dd if=/dev/zero of=filler bs=1k 2>/dev/null; }
+${agent}
+`;
+  spawnSync('mkdir', ['-p', bin]);
+  writeFileSync(join(bin, 'worker'), worker, { mode: 0o755 });
+  const child = spawn('unshare', ['-m', 'sh', '-c', `${setUp}${script}`], {
+    env: testEnv({ path: [bin] }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', chunk => (output += chunk));
+  await new Promise(resolve => child.on('close', resolve));
+  return output.replace(/\s+/g, ' ');
+}
+
+const RUN = `ralph run -p 'say <response>DONE</response>' --agent worker`;
+
+describe.skipIf(!canMount)('a disk that is full', () => {
+  test('ends the run with a clear sentence, its agent with it; with room again it goes on', async () => {
+    const agent = `cat > /dev/null
+if [ -e tried ]; then echo '<response>DONE</response>'; exit; fi
+: > tried; fill; echo "$$" > ../pid; while echo working working working; do sleep 0.05; done`;
+    const said = await onSmallDisk(
+      agent,
+      `${RUN}; echo "first: $?"
+kill -0 "$(cat ../pid)" 2>/dev/null && echo 'the agent is alive'
+rm filler
+ralph log > /dev/null && echo 'the ledger is whole'
+find .ralph -name '*.tmp' -o -name '*.clearing'
+ralph status
+ralph resume; echo "second: $?"`,
+    );
+    expect(said).toContain('Stopped: Ralph cannot write its files.');
+    expect(said.replaceAll(' ', '')).toMatch(/(events|agent)\.jsonl:thediskisfull/);
+    expect(said).toContain('Stop reason: disk_failed (exit code 1)');
+    expect(said).toContain('first: 1');
+    expect(said).not.toContain('the agent is alive');
+    expect(said).toContain('the ledger is whole');
+    expect(said).not.toMatch(/\.tmp|incomplete|has been changed|a bug in Ralph/);
+    expect(said).toMatch(/can be resumed, this one with `ralph resume/);
+    expect(said).toContain('Stop reason: promise_accepted');
+    expect(said).toContain('second: 0');
+  });
+
+  test('from the beginning is a problem to mend, and nothing is begun', async () => {
+    const said = await onSmallDisk(
+      'touch ../called',
+      `dd if=/dev/zero of=filler bs=1k 2>/dev/null; ${RUN}; echo "first: $?"; ls ../called`,
+    );
+    expect(said).toContain('the disk is full');
+    expect(said).toContain('first: 2');
+    expect(said).not.toContain('a bug in Ralph');
+    expect(said).toMatch(/cannot access '?\.\.\/called/);
+  });
+
+  test('of the ledger is told in --json too', async () => {
+    const said = await onSmallDisk(
+      'cat > /dev/null; fill; while echo working; do sleep 0.05; done',
+      `${RUN} --json 2>/dev/null`,
+    );
+    expect(said).toContain('"stopReason":"disk_failed"');
+  });
+});
+
+describe.skipIf(!canMount)('a file system that becomes read-only', () => {
+  test('ends the run; writable again, it goes on', async () => {
+    const agent = `cat > /dev/null
+if [ -e ../tried ]; then echo '<response>DONE</response>'; exit; fi
+: > ../tried; mount --bind .ralph .ralph; mount -o remount,bind,ro .ralph; echo working`;
+    const said = await onSmallDisk(
+      agent,
+      `${RUN}; echo "first: $?"; umount .ralph; ralph resume; echo "second: $?"`,
+    );
+    expect(said).toContain('the file system is read-only');
+    expect(said).toContain('Stop reason: disk_failed (exit code 1)');
+    expect(said).toContain('first: 1');
+    expect(said).toContain('second: 0');
+    expect(said).toContain('Resumed: iteration 2 was cut off');
+  });
+
+  test('from the beginning is a problem to mend', async () => {
+    const said = await onSmallDisk('touch ../called', `mount -o remount,ro .; ${RUN}; echo "first: $?"`);
+    expect(said).toContain('the file system is read-only');
+    expect(said).toContain('first: 2');
+  });
+});
+
+test.runIf(!canMount)('NOT TESTED HERE: full and read-only disks need root and a mount namespace', () => {});
+
+test.each([
+  ['ENOSPC', '/a: the disk is full'],
+  ['EDQUOT', '/a: the disk quota is used up'],
+  ['EROFS', '/a: the file system is read-only'],
+  ['EACCES', '/a: permission denied'],
+  ['ENOENT', undefined],
+])('%s is %s', (code, words) => {
+  expect(diskTrouble(Object.assign(new Error('x'), { code, path: '/a' }))).toBe(words);
+});
