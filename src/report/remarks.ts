@@ -1,5 +1,6 @@
 /** What happened beside the steps of an iteration, in a line each. */
-
+import { duration } from './numbers.ts';
+import { troublePhrase } from './phrases.ts';
 import type { Remark } from './run-view.ts';
 import type { SoundEntry, Unsound } from './sound-entry.ts';
 
@@ -12,6 +13,21 @@ export function remarkOn(entry: SoundEntry): Words | undefined {
       return scmWords(entry);
     case 'notice':
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
+    case 'waiting': {
+      const seconds = (entry.until - Date.parse(entry.at)) / 1000;
+      const text = `${entry.agent}: ${troublePhrase(entry.trouble)}; waiting ${duration(seconds)}`;
+      return { level: 'warning', text };
+    }
+    case 'agent-switched': {
+      const why = entry.why === 'limited' ? `${entry.from} is limited` : `${entry.to} is free again`;
+      return { level: 'warning', text: `${entry.to} goes on: ${why}` };
+    }
+    case 'paused':
+      return { level: 'info', text: 'The user has paused the run' };
+    case 'continued':
+      return { level: 'info', text: 'The user lets it go on' };
+    case 'told':
+      return { level: 'info', text: `The user says to the agent: ${entry.text}` };
     default:
       return undefined;
   }

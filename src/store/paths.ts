@@ -68,6 +68,8 @@ export interface IterationPaths {
   readonly agentErrors: string;
   /** The same for each further attempt at the iteration, counted from 2. */
   attempt(number: number): { readonly agent: string; readonly agentErrors: string };
+  /** What had changed since the run began, when the turn was over. */
+  readonly diff: string;
   readonly checks: string;
   check(slug: string): string;
 }
@@ -105,6 +107,7 @@ function iterationPaths(folder: string): IterationPaths {
       agent: join(folder, `agent.${number}.jsonl`),
       agentErrors: join(folder, `agent.${number}.stderr.log`),
     }),
+    diff: join(folder, 'changes.diff'),
     checks,
     check: slug => join(checks, `${slug}.log`),
   };

@@ -112,6 +112,32 @@ describe('a ledger as a view', () => {
     expect(view.iterations.map(({ number, attempts }) => [number, attempts])).toEqual([[1, 2]]);
   });
 
+  test('a wait counts as such until the agent starts again, and who goes on is known', () => {
+    const view = fold(
+      RUN_STARTED,
+      iteration(1),
+      STARTED,
+      ENDED,
+      {
+        type: 'waiting',
+        agent: 'claude',
+        trouble: { class: 'rate-limit', message: 'too many' },
+        until: START + 64_000,
+      },
+      { type: 'agent-switched', from: 'claude', to: 'codex', why: 'limited' },
+      STARTED,
+      { type: 'paused' },
+      { type: 'continued' },
+    );
+    expect(view.iterations[0]).toMatchObject({ seconds: { waiting: 3 }, attempts: 2, agent: 'codex' });
+    expect(view.remarks.map(({ text }) => text)).toEqual([
+      'claude: rate limit: too many; waiting 1m0s',
+      'codex goes on: claude is limited',
+      'The user has paused the run',
+      'The user lets it go on',
+    ]);
+  });
+
   test('the end of a run is there without its iterations told twice', () => {
     const view = fold(RUN_STARTED, { type: 'run-ended', result: loopResult() });
     expect(view.ending).toMatchObject({ stopReason: 'promise_accepted', totalCost: 5.76 });
