@@ -8,8 +8,15 @@ export interface Column {
   readonly last: number;
   /** The mean of its iterations. */
   readonly seconds: Seconds;
-  /** The worst of its iterations, check by check. */
-  readonly cells: readonly CellState[];
+  readonly cells: readonly Cell[];
+}
+
+/** A check in the iterations of a column. */
+export interface Cell {
+  /** The worst that it was. */
+  readonly state: CellState;
+  /** How many of the iterations were as bad as that, from 0 to 1. */
+  readonly share: number;
 }
 
 const MOST = 240;
@@ -34,9 +41,10 @@ function columnOf(group: readonly IterationView[], checks: number): Column {
   };
 }
 
-function worst(group: readonly IterationView[], index: number): CellState {
+function worst(group: readonly IterationView[], index: number): Cell {
   const states = group.map(iteration => cellOf(iteration, index));
-  return WORST.findLast(state => states.includes(state)) ?? 'none';
+  const state = WORST.findLast(each => states.includes(each)) ?? 'none';
+  return { state, share: states.filter(each => each === state).length / states.length };
 }
 
 export function cellOf({ checks }: IterationView, index: number): CellState {

@@ -101,14 +101,14 @@ function options({ say, ink, width, onPoint }: Looks): uPlot.Options {
   return {
     width,
     height: HEIGHT,
-    padding: [8, 12, 0, 0],
+    padding: [8, 24, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 7 }, drag: { setScale: false } },
     hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
     scales: { x: { time: false }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
     axes: [
       { ...axis, size: 28, incrs: WHOLE },
-      { ...axis, size: 58, values: (_, splits) => splits.map(say) },
+      { ...axis, size: 58, values: (_, splits) => splits.map(split => say(split).replace(/\.00$/, '')) },
     ],
     series: [
       {},

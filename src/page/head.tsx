@@ -37,7 +37,7 @@ export function Head({ run }: { readonly run: RunReading }) {
               <span class="sign" role="img" aria-label={HOLDS[holds][1]}>
                 {HOLDS[holds][0]}
               </span>
-              <bdi>{text}</bdi>
+              <bdi dir="ltr">{text}</bdi>
             </li>
           ))}
         </ul>

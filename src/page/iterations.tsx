@@ -112,7 +112,7 @@ function Row({ iteration, longest, isOpen, onToggle }: RowProps) {
       </span>
       <span class="row-words">
         {mode !== null && <span class="tag">{story === null ? mode : `${mode} ${story}`}</span>}
-        <bdi>{wordsOf(iteration)}</bdi>
+        <bdi dir="ltr">{wordsOf(iteration)}</bdi>
       </span>
       <Bar iteration={iteration} longest={longest} />
       <span class="row-time">{duration(timeOf(iteration))}</span>

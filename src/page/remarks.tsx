@@ -24,7 +24,7 @@ export function Remarks({ remarks }: { readonly remarks: readonly Remark[] }) {
           <li key={seq} class={`remark is-${level}`}>
             <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time>
             <span class="tag">{iteration > 0 ? `${iteration} · ${type}` : type}</span>
-            <bdi>{text}</bdi>
+            <bdi dir="ltr">{text}</bdi>
           </li>
         ))}
       </ul>
@@ -43,7 +43,7 @@ export function Violations({ violations }: { readonly violations: readonly Viola
         {violations.slice(-200).map(({ iteration, what, restored }, at) => (
           <li key={at} class={`remark is-${restored ? 'warning' : 'error'}`}>
             <span class="tag">iteration {iteration}</span>
-            <bdi>{what}</bdi>
+            <bdi dir="ltr">{what}</bdi>
             <small>{restored ? 'put back' : 'NOT put back'}</small>
           </li>
         ))}

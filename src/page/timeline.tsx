@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { duration } from '../report/numbers.ts';
 import type { RunView } from '../report/run-view.ts';
-import { type CellState, type Column, checkNames, columnsOf } from './columns.ts';
+import { type Cell, type CellState, type Column, checkNames, columnsOf } from './columns.ts';
 import { Section } from './run.tsx';
 
 interface TimelineProps {
@@ -45,7 +45,7 @@ export function Timeline({ view, onPick }: TimelineProps) {
           <Track
             key={`${index} ${name}`}
             name={name}
-            cells={columns.map(column => column.cells[index] ?? 'none')}
+            cells={columns.map(column => column.cells[index] ?? NO_CELL)}
             width={width}
           />
         ))}
@@ -96,22 +96,20 @@ function longestOf(columns: readonly Column[]): number {
 
 interface TrackProps {
   readonly name: string;
-  readonly cells: readonly CellState[];
+  readonly cells: readonly Cell[];
   readonly width: { readonly maxWidth: string };
 }
 
-/** Red is full and green is thin: nobody has to tell the colours apart. */
-const CELL: Record<CellState, readonly [top: number, height: number]> = {
-  none: [48, 4],
-  green: [32, 36],
-  flaky: [20, 60],
-  excused: [20, 60],
-  red: [0, 100],
-};
+const NO_CELL: Cell = { state: 'none', share: 1 };
+
+/** Red is high and green is thin: nobody has to tell the colours apart. */
+const HEIGHT: Record<CellState, number> = { none: 4, green: 36, flaky: 60, excused: 60, red: 100 };
+/** What happened once in a hundred iterations is still seen. */
+const LOWEST = 16;
 
 function Track({ name, cells, width }: TrackProps) {
-  const red = cells.filter(cell => cell === 'red').length;
-  const now = cells.findLast(cell => cell !== 'none') ?? 'none';
+  const red = cells.filter(({ state }) => state === 'red').length;
+  const now = cells.findLast(({ state }) => state !== 'none')?.state ?? 'none';
   const label = `${name}: red in ${red} of ${cells.length}, ${now === 'none' ? 'never run' : `${now} at the end`}`;
   return (
     <>
@@ -126,16 +124,19 @@ function Track({ name, cells, width }: TrackProps) {
         role="img"
         aria-label={label}
       >
-        {cells.map((cell, at) => (
-          <rect
-            key={at}
-            class={`cell is-${cell}`}
-            x={at + 0.08}
-            y={CELL[cell][0]}
-            width={0.84}
-            height={CELL[cell][1]}
-          />
-        ))}
+        {cells.map(({ state, share }, at) => {
+          const height = Math.max(Math.min(LOWEST, HEIGHT[state]), HEIGHT[state] * share);
+          return (
+            <rect
+              key={at}
+              class={`cell is-${state}`}
+              x={at + 0.08}
+              y={50 - height / 2}
+              width={0.84}
+              height={height}
+            />
+          );
+        })}
       </svg>
     </>
   );

@@ -15,6 +15,8 @@ interface WindowedProps {
 }
 
 const BEYOND = 600;
+/** So many rows are all in the document: they can be searched and printed. */
+const FEW = 200;
 
 export function Windowed({ label, keys, guess, row, wanted, onShown }: WindowedProps) {
   const list = useRef<HTMLOListElement>(null);
@@ -23,7 +25,10 @@ export function Windowed({ label, keys, guess, row, wanted, onShown }: WindowedP
   useScrolling(repaint);
 
   const heightOf = (key: number) => heights.current.get(key) ?? guess;
-  const { first, last, before, after } = seen(keys, heightOf, list.current?.getBoundingClientRect().top ?? 0);
+  const { first, last, before, after } =
+    keys.length <= FEW
+      ? { first: 0, last: keys.length, before: 0, after: 0 }
+      : seen(keys, heightOf, list.current?.getBoundingClientRect().top ?? 0);
 
   useLayoutEffect(() => {
     let changed = false;

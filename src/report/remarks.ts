@@ -1,8 +1,7 @@
 /** What happened beside the steps of an iteration, in a line each. */
-import { duration } from './numbers.ts';
-import { troublePhrase } from './phrases.ts';
 import type { Remark } from './run-view.ts';
 import type { SoundEntry, Unsound } from './sound-entry.ts';
+import { betweenWords } from './waits.ts';
 
 export type Words = Pick<Remark, 'level' | 'text'>;
 
@@ -13,21 +12,14 @@ export function remarkOn(entry: SoundEntry): Words | undefined {
       return scmWords(entry);
     case 'notice':
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
-    case 'waiting': {
-      const seconds = (entry.until - Date.parse(entry.at)) / 1000;
-      const text = `${entry.agent}: ${troublePhrase(entry.trouble)}; waiting ${duration(seconds)}`;
-      return { level: 'warning', text };
-    }
-    case 'agent-switched': {
-      const why = entry.why === 'limited' ? `${entry.from} is limited` : `${entry.to} is free again`;
-      return { level: 'warning', text: `${entry.to} goes on: ${why}` };
-    }
+    case 'waiting':
+    case 'agent-switched':
     case 'paused':
-      return { level: 'info', text: 'The user has paused the run' };
     case 'continued':
-      return { level: 'info', text: 'The user lets it go on' };
-    case 'told':
-      return { level: 'info', text: `The user says to the agent: ${entry.text}` };
+    case 'told': {
+      const [mark, text] = betweenWords(entry, Date.parse(entry.at));
+      return { level: mark === 'warning' || mark === 'retry' ? 'warning' : 'info', text };
+    }
     default:
       return undefined;
   }

@@ -46,6 +46,8 @@ export interface RunPaths {
   readonly progress: string;
   /** What the checks of a session came to, and for which files. */
   readonly checks: string;
+  /** The commit that changes are counted from. */
+  readonly startRef: string;
   /** There when the user has cancelled the run. */
   readonly cancelled: string;
   /** There while the user has paused the run. */
@@ -86,6 +88,7 @@ export function runPathsIn(folder: string): RunPaths {
     events: join(folder, 'events.jsonl'),
     progress: join(folder, 'progress.md'),
     checks: join(folder, 'checks.json'),
+    startRef: join(folder, 'start-ref'),
     cancelled: join(folder, 'cancelled'),
     paused: join(folder, 'paused'),
     hints: join(folder, 'hints'),

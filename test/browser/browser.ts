@@ -1,8 +1,8 @@
 /** A real Chromium with a profile of its own. Whatever a page asks of the network is on record. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 
@@ -85,7 +85,7 @@ async function start({
 
 /** What axe finds wrong, in a line each. */
 export async function accessibility(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axeSource());
+  await page.evaluate(axe.source);
   const found = await page.evaluate(
     // biome-ignore lint/suspicious/noExplicitAny: axe is a stranger in the page
     () => (globalThis as any).axe.run({ resultTypes: ['violations'] }),
@@ -93,8 +93,4 @@ export async function accessibility(page: Page): Promise<readonly string[]> {
   return found.violations.flatMap((violation: { id: string; nodes: readonly { html: string }[] }) =>
     violation.nodes.map(node => `${violation.id}: ${node.html.slice(0, 160)}`),
   );
-}
-
-function axeSource(): string {
-  return createRequire(import.meta.url)('axe-core').source;
 }

@@ -130,11 +130,11 @@ describe('a ledger as a view', () => {
       { type: 'continued' },
     );
     expect(view.iterations[0]).toMatchObject({ seconds: { waiting: 3 }, attempts: 2, agent: 'codex' });
-    expect(view.remarks.map(({ text }) => text)).toEqual([
-      'claude: rate limit: too many; waiting 1m0s',
-      'codex goes on: claude is limited',
-      'The user has paused the run',
-      'The user lets it go on',
+    expect(view.remarks.map(({ level, text }) => [level, text])).toEqual([
+      ['warning', expect.stringMatching(/^claude: rate limit\. Trying again in 1m0s/)],
+      ['info', 'claude is limited: codex goes on'],
+      ['warning', 'Paused. `ralph continue` goes on'],
+      ['info', 'Continued'],
     ]);
   });
 

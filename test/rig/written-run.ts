@@ -30,6 +30,8 @@ export interface LedgerOptions {
   readonly violations?: (iteration: number) => readonly string[];
   /** Events of any kind at the end of an iteration. */
   readonly also?: (iteration: number) => readonly RunEvent[];
+  /** Iterations before this one leave no files beside the ledger: a disk needs minutes for ten thousand of them. */
+  readonly filesFrom?: number;
   /** When it began. */
   readonly start?: number;
 }
@@ -71,6 +73,9 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
     const iteration = results.length + 1;
     const isLast = iteration === options.iterations && options.ends !== undefined && isSuccess(options.ends);
     const files = paths.iteration(iteration);
+    const put = (path: string, text: string) => {
+      if (iteration >= (options.filesFrom ?? 0)) write(path, text);
+    };
     const prompt = options.prompt ?? `Mend the cart.\n\nThis is iteration ${iteration}.`;
     put(files.prompt, prompt);
     tell({ type: 'iteration-started', iteration });
@@ -208,7 +213,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
   return { id: file.id, paths, journal, iterate, end };
 }
 
-function put(path: string, text: string): void {
+function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }

@@ -2,9 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { DIFF, type WrittenRun, writeRun } from '../rig/written-run.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
 import { BIN, ralph } from '../rig/ralph.ts';
-import { folder } from '../rig/repo.ts';
+import { folder, repo } from '../rig/repo.ts';
+import { DIFF, type WrittenRun, writeRun } from '../rig/written-run.ts';
 
 const REPORT = (cwd: string, ...args: string[]) => ralph(['report', ...args], { cwd });
 
@@ -62,6 +63,24 @@ describe('a real run', () => {
     expect(details[1].prompt.text).toContain('cart.js');
     expect(details[1].checks[0].output.text).toContain('not ok');
     expect(details[2].passages.some((each: { kind: string }) => each.kind === 'tool')).toBe(true);
+  });
+});
+
+describe('what an agent changes', () => {
+  test('is kept with every iteration, new files too, and shown', async () => {
+    const { dir, read } = repo({ 'a.txt': 'one\n' });
+    const agent = await fakeAgent('worker', async turn => {
+      await turn.write('a.txt', 'two\n');
+      await turn.write('b.txt', 'new\n');
+      await turn.print('<promise>COMPLETE</promise>');
+      turn.exit();
+    });
+    const args = ['loop', 'Do it', '--agent', 'worker', '--check', 'true', '--json'];
+    const { stdout } = await ralph(args, { cwd: dir, path: [agent.bin] });
+    const { runId } = JSON.parse(stdout);
+    expect(read(`.ralph/runs/${runId}/iterations/0001/changes.diff`)).toMatch(/-one\n\+two\n[\s\S]*\+new\n/);
+    await REPORT(dir, '-o', 'run.html');
+    expect(embedded(read('run.html'), 'details')[1].diff.text).toContain('+two');
   });
 });
 
