@@ -1,12 +1,21 @@
 // Builds the library (tsc: modules and types) and the bin (CommonJS bundles, so that it starts fast).
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const bundled = ['commander', 'yaml', 'string-width', 'get-east-asian-width', 'strip-ansi', 'ansi-regex'];
+const bundled = [
+  'commander',
+  'yaml',
+  'string-width',
+  'get-east-asian-width',
+  'strip-ansi',
+  'ansi-regex',
+  'preact',
+  'uplot',
+];
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.lib.json'], {
@@ -20,6 +29,7 @@ await bundle({
   // Apart from the rest: it is required when it is needed, not imported.
   'string-width': 'string-width',
 });
+await bundlePage();
 chmodSync(join(root, 'dist/bin/ralph.cjs'), 0o755);
 writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), bundled.map(license).join('\n\n'));
 
@@ -32,6 +42,47 @@ async function bundle(inputs) {
     await build.write({ file: join(root, `dist/bin/${name}.cjs`), format: 'cjs', codeSplitting: false });
     await build.close();
   }
+}
+
+/** The page of the report and the dashboard: one script and one style, put into every HTML file whole. */
+async function bundlePage() {
+  const build = await rolldown({
+    input: { page: join(root, 'src/page/main.tsx') },
+    platform: 'browser',
+    cwd: root,
+    logLevel: 'warn',
+    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+    plugins: [{ name: 'browser-files', resolveId: browserFile }],
+  });
+  const { output } = await build.write({
+    dir: join(root, 'dist/page'),
+    format: 'iife',
+    entryFileNames: 'page.js',
+    minify: true,
+  });
+  await build.close();
+  // In HTML the first end tag ends the script, also one in a string.
+  const [{ code }] = output;
+  writeFileSync(join(root, 'dist/page/page.js'), code.replaceAll('</script', '<\\/script').trimEnd());
+  const style = ['node_modules/uplot/dist/uPlot.min.css', 'src/page/style.css'].map(file =>
+    read(join(root, file)),
+  );
+  writeFileSync(join(root, 'dist/page/page.css'), squeezed(style.join('\n')));
+}
+
+/** `x.browser.ts` stands in for `x.ts`, as `moduleSuffixes` says in the page's tsconfig. */
+function browserFile(source, importer) {
+  if (!importer || !source.startsWith('.')) return null;
+  const file = join(dirname(importer), source.replace(/\.ts$/, '.browser.ts'));
+  return existsSync(file) ? file : null;
+}
+
+function squeezed(css) {
+  return css
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?/g, '$1')
+    .trim();
 }
 
 function license(name) {

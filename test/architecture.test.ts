@@ -14,6 +14,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   checks: ['domain', 'platform', 'store'],
   workspace: ['domain', 'platform', 'store'],
   report: ['domain', 'platform', 'store'],
+  page: ['domain', 'report'],
+  dashboard: ['domain', 'platform', 'store', 'report'],
   loop: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'report'],
   hooks: ['domain', 'platform', 'store', 'checks', 'workspace'],
   plugins: ['domain', 'platform', 'store'],
@@ -31,6 +33,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'sim',
     'hooks',
     'plugins',
+    'dashboard',
   ],
   'index.ts': [
     'domain',
@@ -46,7 +49,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
 };
 
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'));
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(name => /\.tsx?$/.test(name));
 const roomOf = (file: string) => file.split('/')[0] ?? '';
 
 /** Every module a file imports, statically or later. */

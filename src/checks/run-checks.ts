@@ -2,7 +2,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { constants } from 'node:os';
 import { relative } from 'node:path';
-import { type Check, type CheckResult, slugOf } from '../domain/check.ts';
+import { type Check, type CheckResult, slugsOf } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import { ensureFolder } from '../platform/files.ts';
@@ -34,7 +34,7 @@ export interface CheckRound {
 
 /** In the order of the configuration. Fewer results than checks only when `stopping` fired. */
 export async function runChecks(round: CheckRound): Promise<readonly CheckResult[]> {
-  const slugs = uniqueSlugs(round.checks);
+  const slugs = slugsOf(round.checks.map(({ command }) => command));
   if (round.checks.length > 0) ensureFolder(round.paths.checks);
   const one = async (check: Check, index: number): Promise<CheckResult | undefined> => {
     if (round.stopping.aborted) return undefined;
@@ -47,18 +47,6 @@ export async function runChecks(round: CheckRound): Promise<readonly CheckResult
   if (round.parallel) results.push(...(await Promise.all(round.checks.map(one))));
   else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
   return results.filter(result => result !== undefined);
-}
-
-/** Two commands may have the same short form; their logs must not overwrite each other. */
-function uniqueSlugs(checks: readonly Check[]): readonly string[] {
-  const taken = new Set<string>();
-  return checks.map(({ command }) => {
-    const slug = slugOf(command);
-    let name = slug;
-    for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
-    taken.add(name);
-    return name;
-  });
 }
 
 async function untilItPasses(

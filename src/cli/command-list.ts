@@ -71,6 +71,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/tell.ts')).tell,
   },
   {
+    name: 'report',
+    summary: 'a run, or all of them, as HTML, Markdown, JSON, JUnit or SARIF',
+    load: async () => (await import('./commands/report.ts')).report,
+  },
+  {
     name: 'cancel',
     summary: 'end a run from another terminal, or remove a worktree',
     load: async () => (await import('./commands/cancel.ts')).cancel,

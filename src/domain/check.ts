@@ -51,3 +51,15 @@ export function slugOf(command: string): string {
     .replace(/_+$/, '');
   return slug === '' ? 'check' : slug;
 }
+
+/** Two commands may have the same short form; their logs must not overwrite each other. */
+export function slugsOf(commands: readonly string[]): readonly string[] {
+  const taken = new Set<string>();
+  return commands.map(command => {
+    const slug = slugOf(command);
+    let name = slug;
+    for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
+    taken.add(name);
+    return name;
+  });
+}

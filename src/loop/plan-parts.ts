@@ -10,6 +10,7 @@ import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { deadlines, oneTurn } from './agent-turn.ts';
 import { type AttemptWorld, takeAttempts, type WorkReport } from './attempts.ts';
+import { watchChanges } from './keep-changes.ts';
 import { agentAtWork } from './roster.ts';
 import type { Tally } from './tally.ts';
 
@@ -49,7 +50,8 @@ export async function workTurn(
   writePrivate(paths.prompt, prompt);
   linkOver(paths.prompt, project.prompt(iteration));
   const before = iteration === 1 ? undefined : tally.spent().usage;
-  return takeAttempts(parts, { iteration, tally }, ({ number, world, used }) => {
+  const keepChanges = await watchChanges(parts);
+  const report = await takeAttempts(parts, { iteration, tally }, ({ number, world, used }) => {
     const files = number === 1 ? paths : paths.attempt(number);
     return oneTurn(world, {
       purpose: 'work',
@@ -64,6 +66,8 @@ export async function workTurn(
       overBudget: usage => budgetSpent(limits, sumOf(before, used, usage)),
     });
   });
+  await keepChanges(paths.diff);
+  return report;
 }
 
 function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): Usage {

@@ -4,6 +4,7 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -143,6 +144,18 @@ export function readSlice(
   } finally {
     closeSync(fd);
   }
+}
+
+/** The beginning or the end of a file, and how much there is. Not through a link: it may lead anywhere. */
+export function readPart(
+  path: string,
+  most: number,
+  from: 'head' | 'tail' = 'head',
+): { readonly text: string; readonly bytes: number } | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (!stat?.isFile()) return undefined;
+  const position = from === 'head' ? 0 : Math.max(0, stat.size - most);
+  return { text: readSlice(path, position, most), bytes: stat.size };
 }
 
 export function errorCode(error: unknown): string | undefined {

@@ -1,5 +1,5 @@
 /** Text on a terminal: how wide it is, how it is cut, and how text from strangers is made harmless. */
-import { createRequire } from 'node:module';
+import { stringWidth } from './width.ts';
 
 /** Columns that a terminal needs for it. */
 export function displayWidth(painted: string): number {
@@ -19,14 +19,6 @@ const PLAIN =
   /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u2193\u21b3\u23bf\u23fa\u2500-\u257f\u2713\u2717]*$/;
 
 const COLOR = /\x1b\[[\d;]*m/g;
-
-let library: ((text: string) => number) | undefined;
-
-/** Loaded when it is first needed: its tables take longer to set up than Node itself. */
-function stringWidth(text: string): number {
-  library ??= createRequire(import.meta.url)('#string-width') as (text: string) => number;
-  return library(text);
-}
 
 /** Single characters and markers come again and again, and measuring one is slow. */
 const widths = new Map(['✅', '❌', '❗', '🔁', '🔄', '💭', '📋', '📊', '⏸️'].map(sign => [sign, 2]));

@@ -1,11 +1,30 @@
 /** The checks of a run as JUnit XML, which every CI can show. */
 import type { CheckSummary, LoopResult } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
+import { lastChecks, type RunView } from './run-view.ts';
 
 /** The checks as they stood at the end; a run that never got to a check has none. */
 export function junitOf(result: LoopResult): string {
   const checks =
     result.iterations.findLast(iteration => iteration.checkResults.length > 0)?.checkResults ?? [];
+  return suiteOf(checks);
+}
+
+/** The same from a ledger; `outputs` by the position of the check. */
+export function junitOfChecks(view: RunView, outputs: ReadonlyMap<number, string>): string {
+  return suiteOf(
+    lastChecks(view).map(({ index, command, passed, exitCode, seconds, ungated }) => ({
+      name: command,
+      passed,
+      exitCode,
+      duration: seconds,
+      output: outputs.get(index) ?? '',
+      ...(ungated && { ungated }),
+    })),
+  );
+}
+
+function suiteOf(checks: readonly CheckSummary[]): string {
   const failures = checks.filter(isFailure).length;
   const time = checks.reduce((sum, check) => sum + check.duration, 0).toFixed(3);
   const suite = `name="ralph" tests="${checks.length}" failures="${failures}" errors="0" skipped="0" time="${time}"`;

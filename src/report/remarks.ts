@@ -1,7 +1,7 @@
 /** What happened beside the steps of an iteration, in a line each. */
-
 import type { Remark } from './run-view.ts';
 import type { SoundEntry, Unsound } from './sound-entry.ts';
+import { betweenWords } from './waits.ts';
 
 export type Words = Pick<Remark, 'level' | 'text'>;
 
@@ -12,6 +12,14 @@ export function remarkOn(entry: SoundEntry): Words | undefined {
       return scmWords(entry);
     case 'notice':
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
+    case 'waiting':
+    case 'agent-switched':
+    case 'paused':
+    case 'continued':
+    case 'told': {
+      const [mark, text] = betweenWords(entry, Date.parse(entry.at));
+      return { level: mark === 'warning' || mark === 'retry' ? 'warning' : 'info', text };
+    }
     default:
       return undefined;
   }

@@ -8,6 +8,7 @@ import type { TurnOutcome, Violation } from '../domain/evidence.ts';
 import type { LoopResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
+import type { Passage } from './transcript.ts';
 
 /** What the run is at, as far as its ledger tells. */
 export type Phase = 'between' | 'agent' | 'checks' | 'waiting' | 'paused' | 'ended';
@@ -80,20 +81,14 @@ export interface Remark {
 
 export type StoryStatus = 'open' | 'needs_review' | 'changes_requested' | 'approved';
 
+/** A story as it stands; the iterations that were for it say how it came there. */
 export interface StoryView {
   readonly id: string;
   readonly title: string;
   readonly status: StoryStatus;
   readonly reviews: number;
-  readonly history: readonly StoryStep[];
-}
-
-export interface StoryStep {
-  readonly iteration: number;
-  readonly at: number;
-  readonly status: StoryStatus;
-  /** What the review said. */
-  readonly text: string;
+  /** What the last review asked for; '': nothing. */
+  readonly feedback: string;
 }
 
 export type Ending = Omit<LoopResult, 'iterations'>;
@@ -123,9 +118,11 @@ export interface RunView {
   readonly usage: Usage | null;
   readonly violations: readonly ViolationView[];
   readonly remarks: readonly Remark[];
-  readonly stories: readonly StoryView[];
   readonly ending: Ending | null;
 }
+
+/** How a run stands: what its ledger says, and whether its process is still there. */
+export type Standing = 'running' | 'done' | 'stopped' | 'crashed';
 
 /** How far the ledger itself can be trusted. */
 export interface Integrity {
@@ -133,6 +130,44 @@ export interface Integrity {
   readonly problems: readonly string[];
   /** Bytes of a last line that was cut off. */
   readonly torn: number;
+}
+
+/** A run as it was read from its folder. */
+export interface RunReading {
+  readonly id: string;
+  readonly state: Standing;
+  readonly view: RunView;
+  readonly integrity: Integrity;
+  /** Empty where the loop has none. */
+  readonly stories: readonly StoryView[];
+}
+
+/** A text that may be too long to show. */
+export interface Part {
+  readonly text: string;
+  /** Bytes that are not shown. */
+  readonly left: number;
+  /** Where the whole of it is. */
+  readonly file: string;
+}
+
+export interface CheckOutput {
+  readonly index: number;
+  readonly command: string;
+  readonly output: Part;
+}
+
+/** What one iteration consists of, for whoever wants to see it all. */
+export interface IterationDetail {
+  readonly number: number;
+  readonly prompt: Part | null;
+  readonly passages: readonly Passage[];
+  /** Passages that were too many to keep. */
+  readonly passagesLeft: number;
+  readonly diff: Part | null;
+  readonly checks: readonly CheckOutput[];
+  /** What the agent printed on stderr. */
+  readonly errors: Part | null;
 }
 
 export const NO_SECONDS: Seconds = { agent: 0, checks: 0, waiting: 0 };
@@ -157,7 +192,6 @@ export const EMPTY_VIEW: RunView = {
   usage: null,
   violations: [],
   remarks: [],
-  stories: [],
   ending: null,
 };
 

@@ -21,7 +21,7 @@ const HEAD: Readonly<Record<string, Kind>> = {
 };
 
 /** What is read of each event without a question. A name that ends with `?` may be missing. */
-const SHAPES: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>> = {
   'run-started': HEAD,
   'run-resumed': { ...HEAD, iteration: 'number', step: 'string', repaired: 'strings', changes: 'strings' },
   prepared: {},
@@ -43,6 +43,16 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     'usage.cost?': 'number',
     'usage.tokens?': 'object',
   },
+  waiting: {
+    agent: 'string',
+    'trouble.class': 'string',
+    'trouble.message': 'string',
+    until: 'number',
+  },
+  'agent-switched': { from: 'string', to: 'string', why: 'string' },
+  paused: {},
+  continued: {},
+  told: { text: 'string' },
   'check-started': { index: 'number', command: 'string' },
   'check-ended': {
     'result.index': 'number',
@@ -75,7 +85,7 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
 
 /** null: not an event we know, or not of its shape. */
 export function soundEntry(entry: Unsound): SoundEntry | null {
-  const shape = Object.hasOwn(SHAPES, entry.type) ? SHAPES[entry.type] : undefined;
+  const shape = Object.hasOwn(SHAPES, entry.type) ? SHAPES[entry.type as RunEvent['type']] : undefined;
   if (!shape || !isCount(entry.seq) || Number.isNaN(Date.parse(entry.at))) return null;
   return Object.entries(shape).every(([path, kind]) => fits(entry, path, kind))
     ? (entry as SoundEntry)

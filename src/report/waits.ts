@@ -10,11 +10,11 @@ export type BetweenSteps = Extract<
 >;
 
 export function betweenLines(style: Style, event: BetweenSteps, now: number): readonly string[] {
-  const [mark, words] = told(event, now);
+  const [mark, words] = betweenWords(event, now);
   return hanging(style, sign(style, mark), words);
 }
 
-function told(event: BetweenSteps, now: number): readonly [Mark, string] {
+export function betweenWords(event: BetweenSteps, now: number): readonly [Mark, string] {
   switch (event.type) {
     case 'waiting': {
       const { agent, trouble, until } = event;

@@ -176,10 +176,14 @@ function withoutOutputs({ type, result }: RunEvent & { type: 'run-ended' }): Run
 }
 
 export interface JournalReader {
-  /** The entries added since the last call. A line that is not complete yet waits for the next one. */
-  next(): readonly Entry[];
-  /** The same, without having all of them in memory at once. */
+  /**
+   * The entries added since the last call, of about `most` bytes, so that a ledger of any size can be read in pieces.
+   * A line that is not complete yet waits for the next one. `atEnd` says that there was nothing left to read.
+   */
+  next(most?: number): readonly Entry[];
+  /** All that is there, without having all of it in memory at once. */
   each(): Iterable<Entry>;
+  atEnd(): boolean;
   /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
   problems(): readonly string[];
   /** Bytes of a last line that has no end yet. */
@@ -197,6 +201,7 @@ export function openJournal(path: string): JournalReader {
   let lastNewline = 0;
   let number = 0;
   let prev = GENESIS;
+  let atEnd = false;
 
   const splitter = createLineSplitter({
     line(line) {
@@ -211,25 +216,34 @@ export function openJournal(path: string): JournalReader {
     },
   });
 
-  function* each(): Iterable<Entry> {
-    for (
-      let read = readSync(fd, page, 0, page.length, position);
-      read > 0;
-      read = readSync(fd, page, 0, page.length, position)
-    ) {
+  const next = (most = Number.POSITIVE_INFINITY): readonly Entry[] => {
+    entries = [];
+    const end = position + most;
+    atEnd = false;
+    while (position < end) {
+      const read = readSync(fd, page, 0, page.length, position);
+      if (read === 0) {
+        atEnd = true;
+        break;
+      }
       const chunk = page.subarray(0, read);
       const newline = chunk.lastIndexOf(10);
       if (newline !== -1) lastNewline = position + newline + 1;
-      entries = [];
       splitter.push(Buffer.from(chunk));
       position += read;
-      yield* entries;
     }
+    return entries;
+  };
+
+  function* each(): Iterable<Entry> {
+    do yield* next(page.length);
+    while (!atEnd);
   }
 
   return {
-    next: () => [...each()],
+    next,
     each,
+    atEnd: () => atEnd,
     problems: () => problems,
     torn: () => position - lastNewline,
     close: () => closeSync(fd),

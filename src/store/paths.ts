@@ -56,6 +56,8 @@ export interface RunPaths {
   readonly progress: string;
   /** What the checks of a session came to, and for which files. */
   readonly checks: string;
+  /** The commit that changes are counted from. */
+  readonly startRef: string;
   /** There when the user has cancelled the run. */
   readonly cancelled: string;
   /** There while the user has paused the run. */
@@ -86,6 +88,8 @@ export interface IterationPaths {
   attempt(number: number): { readonly agent: string; readonly agentErrors: string };
   /** What a turn that was cut off had changed. */
   readonly cutOff: string;
+  /** What had changed since the run began, when the turn was over. */
+  readonly diff: string;
   readonly checks: string;
   check(slug: string): string;
 }
@@ -102,6 +106,7 @@ export function runPathsIn(folder: string): RunPaths {
     events: join(folder, 'events.jsonl'),
     progress: join(folder, 'progress.md'),
     checks: join(folder, 'checks.json'),
+    startRef: join(folder, 'start-ref'),
     cancelled: join(folder, 'cancelled'),
     paused: join(folder, 'paused'),
     hints: join(folder, 'hints'),
@@ -127,6 +132,7 @@ function iterationPaths(folder: string): IterationPaths {
       agentErrors: join(folder, `agent.${number}.stderr.log`),
     }),
     cutOff: join(folder, 'cut-off.diff'),
+    diff: join(folder, 'changes.diff'),
     checks,
     check: slug => join(checks, `${slug}.log`),
   };

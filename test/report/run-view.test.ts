@@ -112,6 +112,32 @@ describe('a ledger as a view', () => {
     expect(view.iterations.map(({ number, attempts }) => [number, attempts])).toEqual([[1, 2]]);
   });
 
+  test('a wait counts as such until the agent starts again, and who goes on is known', () => {
+    const view = fold(
+      RUN_STARTED,
+      iteration(1),
+      STARTED,
+      ENDED,
+      {
+        type: 'waiting',
+        agent: 'claude',
+        trouble: { class: 'rate-limit', message: 'too many' },
+        until: START + 64_000,
+      },
+      { type: 'agent-switched', from: 'claude', to: 'codex', why: 'limited' },
+      STARTED,
+      { type: 'paused' },
+      { type: 'continued' },
+    );
+    expect(view.iterations[0]).toMatchObject({ seconds: { waiting: 3 }, attempts: 2, agent: 'codex' });
+    expect(view.remarks.map(({ level, text }) => [level, text])).toEqual([
+      ['warning', expect.stringMatching(/^claude: rate limit\. Trying again in 1m0s/)],
+      ['info', 'claude is limited: codex goes on'],
+      ['warning', 'Paused. `ralph continue` goes on'],
+      ['info', 'Continued'],
+    ]);
+  });
+
   test('the end of a run is there without its iterations told twice', () => {
     const view = fold(RUN_STARTED, { type: 'run-ended', result: loopResult() });
     expect(view.ending).toMatchObject({ stopReason: 'promise_accepted', totalCost: 5.76 });

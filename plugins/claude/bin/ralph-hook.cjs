@@ -715,6 +715,7 @@ function runPathsIn(folder) {
 		events: (0, node_path.join)(folder, "events.jsonl"),
 		progress: (0, node_path.join)(folder, "progress.md"),
 		checks: (0, node_path.join)(folder, "checks.json"),
+		startRef: (0, node_path.join)(folder, "start-ref"),
 		cancelled: (0, node_path.join)(folder, "cancelled"),
 		paused: (0, node_path.join)(folder, "paused"),
 		hints: (0, node_path.join)(folder, "hints"),
@@ -739,6 +740,7 @@ function iterationPaths(folder) {
 			agentErrors: (0, node_path.join)(folder, `agent.${number}.stderr.log`)
 		}),
 		cutOff: (0, node_path.join)(folder, "cut-off.diff"),
+		diff: (0, node_path.join)(folder, "changes.diff"),
 		checks,
 		check: (slug) => (0, node_path.join)(checks, `${slug}.log`)
 	};
@@ -1488,6 +1490,16 @@ function slugOf(command) {
 	const slug = command.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+/, "").slice(0, 50).replace(/_+$/, "");
 	return slug === "" ? "check" : slug;
 }
+function slugsOf(commands) {
+	const taken = new Set();
+	return commands.map((command) => {
+		const slug = slugOf(command);
+		let name = slug;
+		for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
+		taken.add(name);
+		return name;
+	});
+}
 // src/domain/evidence.ts
 function isFailure(outcome) {
 	return outcome.kind === "failed" || outcome.kind === "ended" && outcome.by === "idle-timeout";
@@ -2067,7 +2079,7 @@ function isHighSurrogate(unit) {
 }
 // src/checks/run-checks.ts
 async function runChecks(round) {
-	const slugs = uniqueSlugs(round.checks);
+	const slugs = slugsOf(round.checks.map(({ command }) => command));
 	if (round.checks.length > 0) ensureFolder(round.paths.checks);
 	const one = async (check, index) => {
 		if (round.stopping.aborted) return void 0;
@@ -2087,16 +2099,6 @@ async function runChecks(round) {
 	if (round.parallel) results.push(...await Promise.all(round.checks.map(one)));
 	else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
 	return results.filter((result) => result !== void 0);
-}
-function uniqueSlugs(checks) {
-	const taken = new Set();
-	return checks.map(({ command }) => {
-		const slug = slugOf(command);
-		let name = slug;
-		for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
-		taken.add(name);
-		return name;
-	});
 }
 async function untilItPasses(round, check, index, slug) {
 	let result = await runCheck(round, check, index, slug);

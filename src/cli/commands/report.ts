@@ -1,0 +1,167 @@
+/** `ralph report`: a run, or all of them, as a file for people or for programs. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { closest, isProblem, type Problem } from '../../domain/problem.ts';
+import { createRedactor } from '../../domain/secrets.ts';
+import { writeAtomic } from '../../platform/files.ts';
+import { createDetailFold } from '../../report/details.ts';
+import { type HtmlWorld, htmlOf, htmlOfAll } from '../../report/html.ts';
+import { junitOfChecks } from '../../report/junit.ts';
+import { markdownOf, markdownOfAll } from '../../report/markdown.ts';
+import { cleanJson, type ReadRun, readRun } from '../../report/read-run.ts';
+import { figuresOf, figuresOfAll, type RunsFigures } from '../../report/runs-figures.ts';
+import { sarifOf } from '../../report/sarif.ts';
+import { projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
+import { findRun, listRuns } from '../../store/run-file.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
+import { readPageAssets } from '../page-assets.ts';
+import { VERSION } from '../version.ts';
+
+const FORMATS = ['html', 'md', 'json', 'junit', 'sarif'] as const;
+type Format = (typeof FORMATS)[number];
+/** What makes sense of many runs. */
+const FORMATS_OF_ALL: readonly Format[] = ['html', 'md', 'json'];
+
+export const report: CliCommand = {
+  declare(command) {
+    command
+      .argument('[run]', 'a run, or part of its id; without it the latest')
+      .option('--format <format>', `${FORMATS.join(', ')}; without it from the name of the file, else md`)
+      .option('-o, --output <file>', 'write it there; without it to stdout')
+      .option('--all', 'every run of the project: success rate, iterations, cost, time')
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph report -o run.html\n  ralph report 20261115 --format sarif -o ralph.sarif\n  ralph report --all -o runs.html\n  ralph report | gh pr comment --body-file -\n',
+      );
+  },
+  async run(call) {
+    const { format, output, all } = wish(call);
+    const text = all ? allAs(format, call) : oneAs(format, call);
+    if (output === undefined) call.output.answer(text);
+    else {
+      const path = resolve(call.cwd, output);
+      writeAtomic(path, text, 0o600);
+      call.output.human(`${path}\n`);
+    }
+    return 0;
+  },
+};
+
+interface Wish {
+  readonly format: Format;
+  readonly output: string | undefined;
+  readonly all: boolean;
+}
+
+/** Throws everything that is wrong with the flags at once. */
+function wish({ options, args, output: { json } }: Call): Wish {
+  const all = options.all === true;
+  const output = typeof options.output === 'string' ? options.output : undefined;
+  const asked = typeof options.format === 'string' ? options.format : json ? 'json' : formatOfFile(output);
+  const allowed = all ? FORMATS_OF_ALL : FORMATS;
+  const format = allowed.find(each => each === asked);
+  const problems: Problem[] = [];
+  if (!format) problems.push(unknownFormat(asked, allowed));
+  if (all && args[0] !== undefined)
+    problems.push({ where: args[0], what: 'a run and --all at once', mend: 'leave one of them out' });
+  if (problems.length > 0 || !format) throw new Problems(problems);
+  return { format, output, all };
+}
+
+function unknownFormat(asked: string, allowed: readonly Format[]): Problem {
+  const near = closest(asked, allowed);
+  const what = FORMATS.some(each => each === asked) ? 'there is none of all runs' : 'there is no such format';
+  return {
+    where: `--format ${asked}`,
+    what,
+    mend: near && near !== asked ? `did you mean ${near}?` : `one of ${allowed.join(', ')}`,
+  };
+}
+
+const ENDINGS: Readonly<Record<string, Format>> = {
+  html: 'html',
+  htm: 'html',
+  md: 'md',
+  json: 'json',
+  xml: 'junit',
+  sarif: 'sarif',
+};
+
+function formatOfFile(output: string | undefined): Format {
+  return ENDINGS[output?.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'md';
+}
+
+function oneAs(format: Format, call: Call): string {
+  const project = projectPaths(call.cwd);
+  const id = findRun(project, call.args[0]);
+  if (isProblem(id)) throw new Problems([id]);
+  const paths = runPaths(project.runs, id);
+  const redact = createRedactor(call.env);
+  switch (format) {
+    case 'html':
+      return htmlReport(id, paths, { assets: readPageAssets(), version: VERSION, redact });
+    case 'md':
+      return redact(markdownOf(readRun(id, paths)));
+    case 'json': {
+      const { result: _, ...reading } = readRun(id, paths);
+      return `${cleanJson(reading, redact)}\n`;
+    }
+    case 'junit':
+      return redact(junitReport(id, paths));
+    case 'sarif':
+      return redact(sarifOf(readRun(id, paths).view, VERSION));
+    default:
+      return format satisfies never;
+  }
+}
+
+/** What all iterations together may add to the file. The latest are kept. */
+const MOST_DETAIL = 24 * 1024 * 1024;
+
+function htmlReport(id: string, paths: RunPaths, world: HtmlWorld): string {
+  const details = new Map<number, string>();
+  let size = 0;
+  const fold = createDetailFold(paths, detail => {
+    const json = cleanJson(detail, world.redact);
+    size += json.length - (details.get(detail.number)?.length ?? 0);
+    details.set(detail.number, json);
+    for (const [number, oldest] of details) {
+      if (size <= MOST_DETAIL) break;
+      details.delete(number);
+      size -= oldest.length;
+    }
+  });
+  const run = readRun(id, paths, fold.add);
+  fold.end();
+  return htmlOf(run, details, world);
+}
+
+/** With what the checks printed, which the ledger's last line leaves out. */
+function junitReport(id: string, paths: RunPaths): string {
+  let outputs: ReadonlyMap<number, string> = new Map();
+  const fold = createDetailFold(paths, ({ checks }) => {
+    if (checks.length > 0) outputs = new Map(checks.map(({ index, output }) => [index, output.text]));
+  });
+  const { view } = readRun(id, paths, fold.add);
+  fold.end();
+  return junitOfChecks(view, outputs);
+}
+
+function allAs(format: Format, call: Call): string {
+  const project = projectPaths(call.cwd);
+  const redact = createRedactor(call.env);
+  const figures = figuresOfAll(
+    listRuns(project)
+      .map(id => ({ id, paths: runPaths(project.runs, id) }))
+      .filter(({ paths }) => existsSync(paths.events))
+      .map(({ id, paths }): ReadRun => readRun(id, paths))
+      .map(figuresOf),
+  );
+  return asText(format, figures, { assets: readPageAssets(), version: VERSION, redact });
+}
+
+function asText(format: Format, figures: RunsFigures, world: HtmlWorld): string {
+  if (format === 'html') return htmlOfAll(figures, world);
+  if (format === 'json') return `${cleanJson(figures, world.redact)}\n`;
+  return world.redact(markdownOfAll(figures));
+}

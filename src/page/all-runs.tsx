@@ -1,0 +1,104 @@
+/** Many runs: how often they come to something, what that costs, where the time goes. */
+import { compact, dollars, duration } from '../report/numbers.ts';
+import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
+import { Figure } from './head.tsx';
+import { Section } from './run.tsx';
+import { timeOfDay } from './time.ts';
+
+const SHOWN = 1_000;
+
+export function AllRuns({ figures }: { readonly figures: RunsFigures }) {
+  const { runs, seconds, successRate, iterationsToDone, cost, costPerStory, reviewsPerStory } = figures;
+  const total = Math.max(0.001, seconds.agent + seconds.checks + seconds.waiting);
+  return (
+    <article class="run">
+      <header class="head">
+        <p class="kicker">
+          <span>ralph report --all</span>
+        </p>
+        <h1>
+          {figures.done} of {figures.ended} runs done
+        </h1>
+        <dl class="figures is-wide">
+          <Figure name="Success rate" value={known(successRate, share => `${Math.round(share * 100)} %`)} />
+          <Figure name="Iterations to done" value={known(iterationsToDone, mean => mean.toFixed(1))} />
+          <Figure name="Cost" value={known(cost, dollars)} />
+          <Figure name="Cost per verified story" value={known(costPerStory, dollars)} />
+          <Figure name="Reviews per story" value={known(reviewsPerStory, mean => mean.toFixed(1))} />
+          <Figure name="Stories verified" value={String(figures.storiesVerified)} />
+        </dl>
+      </header>
+      <Section title="Time">
+        <span class="row-bar is-big" aria-hidden="true">
+          {(['agent', 'checks', 'waiting'] as const).map(kind => (
+            <i key={kind} class={`is-${kind}`} style={{ width: `${(seconds[kind] / total) * 100}%` }} />
+          ))}
+        </span>
+        <ul class="legend is-below">
+          {(['agent', 'checks', 'waiting'] as const).map(kind => (
+            <li key={kind} class={`is-${kind}`}>
+              {kind} {duration(seconds[kind])}
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Runs">
+        <RunTable runs={runs} />
+      </Section>
+    </article>
+  );
+}
+
+function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
+  const shown = runs.slice(-SHOWN).toReversed();
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section class="scroll" tabIndex={0} aria-label="All runs">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">run</th>
+            <th scope="col">came to</th>
+            <th scope="col">agent</th>
+            <th scope="col" class="number">
+              iterations
+            </th>
+            <th scope="col" class="number">
+              cost
+            </th>
+            <th scope="col" class="number">
+              tokens
+            </th>
+            <th scope="col" class="number">
+              time
+            </th>
+            <th scope="col">begun</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map(run => (
+            <tr key={`${run.project} ${run.id}`}>
+              <th scope="row" class="mono">
+                {run.id}
+              </th>
+              <td class={`state is-${run.state}`}>{(run.stopReason ?? run.state).replaceAll('_', ' ')}</td>
+              <td>
+                {run.agent} <small>ralph {run.command}</small>
+              </td>
+              <td class="number">{run.iterations}</td>
+              <td class="number">{run.cost === null ? '–' : dollars(run.cost)}</td>
+              <td class="number">{run.tokens === null ? '–' : compact(run.tokens)}</td>
+              <td class="number">{duration(run.elapsed)}</td>
+              <td>{run.startedAt === null ? '' : timeOfDay(run.startedAt)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {runs.length > SHOWN && <p class="left">{runs.length - SHOWN} earlier runs are not shown</p>}
+    </section>
+  );
+}
+
+function known(value: number | null, say: (value: number) => string): string {
+  return value === null ? '–' : say(value);
+}

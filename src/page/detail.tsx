@@ -1,0 +1,162 @@
+/** All there is to see of one iteration: what the agent was told, what it said and did, what came of it. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { compact, counted, duration } from '../report/numbers.ts';
+import { endedBy, troublePhrase, usagePhrases } from '../report/phrases.ts';
+import type { CheckOutput, CheckView, IterationDetail, IterationView, Part } from '../report/run-view.ts';
+import type { FindDetail } from './data.ts';
+import { Diff } from './diff.tsx';
+import { Passages } from './passages.tsx';
+
+interface DetailProps {
+  readonly iteration: IterationView;
+  readonly find: FindDetail;
+}
+
+/** undefined: it is on its way. */
+export function Detail({ iteration, find }: DetailProps) {
+  const [detail, setDetail] = useState<IterationDetail | null | undefined>();
+  const { number, endedAt } = iteration;
+  useEffect(() => {
+    let wanted = true;
+    const show = (found: IterationDetail | null) => wanted && setDetail(found);
+    find(number).then(show, () => show(null));
+    return () => {
+      wanted = false;
+    };
+  }, [number, endedAt, find]);
+  return (
+    <div class="detail-body">
+      <p class="facts">{factsOf(iteration).join(' · ')}</p>
+      {detail === undefined && <p class="empty">Reading…</p>}
+      {detail === null && (
+        <p class="empty">
+          Left out to keep this file small. <code>ralph log --iteration {number}</code> shows it.
+        </p>
+      )}
+      {detail && <Parts detail={detail} checks={iteration.checks} />}
+    </div>
+  );
+}
+
+function Parts({
+  detail,
+  checks,
+}: {
+  readonly detail: IterationDetail;
+  readonly checks: readonly CheckView[];
+}) {
+  const { prompt, passages, passagesLeft, diff, errors } = detail;
+  return (
+    <>
+      {prompt && (
+        <Fold title="What the agent was told" note={sizeOf(prompt)}>
+          <Text part={prompt} />
+        </Fold>
+      )}
+      {passages.length > 0 && (
+        <Fold title="What it said and did" note={counted(passages.length + passagesLeft, 'passage')} open>
+          <Passages passages={passages} />
+          {passagesLeft > 0 && <p class="left">{counted(passagesLeft, 'passage')} more in the ledger</p>}
+        </Fold>
+      )}
+      {diff && (
+        <Fold title="What had changed since the run began" note={sizeOf(diff)}>
+          <Diff text={diff.text} />
+          <Left part={diff} />
+        </Fold>
+      )}
+      {detail.checks.map(check => (
+        <Output key={check.index} check={check} view={checks.find(({ index }) => index === check.index)} />
+      ))}
+      {errors && (
+        <Fold title="What it printed on stderr" note={sizeOf(errors)}>
+          <Text part={errors} />
+        </Fold>
+      )}
+    </>
+  );
+}
+
+interface FoldProps {
+  readonly title: ComponentChildren;
+  readonly note: string;
+  readonly open?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** What is closed is not in the document: a closed text of a megabyte costs nothing. */
+function Fold({ title, note, open = false, children }: FoldProps) {
+  const [isOpen, setOpen] = useState(open);
+  return (
+    <details class="fold" open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span class="fold-title">{title}</span> <small>{note}</small>
+      </summary>
+      {isOpen && <div class="fold-body">{children}</div>}
+    </details>
+  );
+}
+
+function Output({ check, view }: { readonly check: CheckOutput; readonly view: CheckView | undefined }) {
+  const isRed = view !== undefined && !view.passed;
+  const title = (
+    <>
+      <i class={`dot is-${isRed ? 'red' : 'green'}`} /> <bdi class="mono">{check.command}</bdi>
+    </>
+  );
+  const how = view?.timedOut ? 'timed out' : isRed ? `exit code ${view.exitCode}` : 'green';
+  return (
+    <Fold title={title} note={`${how}, ${duration(view?.seconds ?? 0)}`} open={isRed}>
+      <Text part={check.output} />
+    </Fold>
+  );
+}
+
+function Text({ part }: { readonly part: Part }) {
+  return (
+    <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <pre dir="auto" tabIndex={0}>
+        {part.text === '' ? '(nothing)' : part.text}
+      </pre>
+      <Left part={part} />
+    </>
+  );
+}
+
+function Left({ part: { left, file } }: { readonly part: Part }) {
+  if (left === 0) return null;
+  return (
+    <p class="left">
+      {compact(left)} bytes more in <code>{file}</code>
+    </p>
+  );
+}
+
+function sizeOf({ text, left }: Part): string {
+  return `${compact(text.length + left)} characters`;
+}
+
+function factsOf({
+  outcome,
+  attempts,
+  toolCalls,
+  toolErrors,
+  usage,
+  seconds,
+  agent,
+}: IterationView): readonly string[] {
+  return [
+    ...(agent === '' ? [] : [agent]),
+    ...(outcome?.kind === 'failed' ? [`failed: ${troublePhrase(outcome.trouble)}`] : []),
+    ...(outcome?.kind === 'ended' ? [`ended by ${endedBy(outcome.by)}`] : []),
+    ...(attempts > 1 ? [counted(attempts, 'attempt')] : []),
+    ...(toolCalls === null ? [] : [counted(toolCalls, 'tool call')]),
+    ...(toolErrors ? [counted(toolErrors, 'error')] : []),
+    ...(usage ? usagePhrases(usage) : []),
+    `agent ${duration(seconds.agent)}`,
+    `checks ${duration(seconds.checks)}`,
+    ...(seconds.waiting > 0 ? [`waiting ${duration(seconds.waiting)}`] : []),
+  ];
+}

@@ -1,0 +1,73 @@
+/** A unified diff, file by file. */
+import { useMemo } from 'preact/hooks';
+import { counted } from '../report/numbers.ts';
+
+interface FileDiff {
+  readonly name: string;
+  readonly lines: readonly string[];
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** A file with more is closed at first. */
+const SHORT = 400;
+
+export function Diff({ text }: { readonly text: string }) {
+  const files = useMemo(() => filesOf(text), [text]);
+  return (
+    <div class="diff">
+      {files.map(({ name, lines, added, removed }, at) => (
+        <details key={at} open={files.length <= 20 && lines.length <= SHORT}>
+          <summary>
+            <bdi class="mono">{name}</bdi> <small class="plus">+{added}</small>{' '}
+            <small class="minus">−{removed}</small>
+            <span class="hidden">{counted(lines.length, 'line')}</span>
+          </summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+          <pre tabIndex={0}>
+            {lines.map((line, number) => (
+              <span key={number} class={`line ${kindOf(line)}`}>
+                {line}
+                {'\n'}
+              </span>
+            ))}
+          </pre>
+        </details>
+      ))}
+    </div>
+  );
+}
+
+function filesOf(text: string): readonly FileDiff[] {
+  return text
+    .split(/^(?=diff --git )/m)
+    .filter(piece => piece.trim() !== '')
+    .map(piece => {
+      const lines = piece.replace(/\n$/, '').split('\n');
+      const body = lines.slice(
+        Math.max(
+          0,
+          lines.findIndex(line => line.startsWith('@@')),
+        ),
+      );
+      return {
+        name: / b\/(.*)$/.exec(lines[0] ?? '')?.[1] ?? lines[0] ?? '',
+        lines: body,
+        added: body.filter(line => line.startsWith('+')).length,
+        removed: body.filter(line => line.startsWith('-')).length,
+      };
+    });
+}
+
+function kindOf(line: string): string {
+  switch (line[0]) {
+    case '+':
+      return 'is-plus';
+    case '-':
+      return 'is-minus';
+    case '@':
+      return 'is-place';
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,100 @@
+/** The verdict, what it rests on, and the run in figures. */
+import type { Tokens } from '../domain/usage.ts';
+
+import { compact, dollars, duration } from '../report/numbers.ts';
+import { iterationOf, tokensPhrase } from '../report/phrases.ts';
+import { elapsed, type RunReading } from '../report/run-view.ts';
+import { proofs, verdictWords } from '../report/verdict-words.ts';
+import { timeOfDay } from './time.ts';
+
+const HOLDS = { yes: ['✓', 'holds'], no: ['✗', 'does not hold'], unknown: ['–', 'open'] } as const;
+
+export function Head({ run }: { readonly run: RunReading }) {
+  const { view, state, integrity } = run;
+  const { ending } = view;
+  const tokens = tokensOf(run);
+  const agent = view.model === null ? view.agent : `${view.agent} (${view.model})`;
+  return (
+    <header class={`head is-${state}`}>
+      <p class="kicker">
+        <span>ralph {view.command}</span>
+        {agent !== '' && <span>{agent}</span>}
+        <span class="mono">{run.id}</span>
+      </p>
+      <h1>
+        <span class="lamp" aria-hidden="true" />
+        <bdi>{verdictWords(view, state)}</bdi>
+      </h1>
+      {ending?.detail && (
+        <p class="detail" dir="auto">
+          {ending.detail}
+        </p>
+      )}
+      <div class="head-body">
+        <ul class="proofs" aria-label="Evidence">
+          {proofs(view, integrity).map(({ holds, text }) => (
+            <li key={text} class={`proof is-${holds}`}>
+              <span class="sign" role="img" aria-label={HOLDS[holds][1]}>
+                {HOLDS[holds][0]}
+              </span>
+              <bdi dir="ltr">{text}</bdi>
+            </li>
+          ))}
+        </ul>
+        <dl class="figures">
+          <Figure name="Iterations" value={iterationOf(view.iterations.length, view.maxIterations, ' of ')} />
+          <Figure name="Cost" value={costWords(run)} />
+          <Figure name="Time" value={duration(elapsed(view))} note={timeNote(run)} />
+          <Figure
+            name="Tokens"
+            value={tokens ? compact(tokens.input + tokens.output) : 'unknown'}
+            {...(tokens && { note: tokensPhrase(tokens) })}
+          />
+        </dl>
+      </div>
+      <p class="place">
+        <bdi class="mono">{view.cwd}</bdi>
+        {ending?.branch && (
+          <span>
+            branch <bdi class="mono">{ending.branch}</bdi>
+          </span>
+        )}
+        {view.sandbox !== null && <span>sandbox {view.sandbox}</span>}
+        {view.startedAt !== null && <span>{timeOfDay(view.startedAt)}</span>}
+      </p>
+    </header>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly value: string;
+  readonly note?: string;
+}
+
+export function Figure({ name, value, note }: FigureProps) {
+  return (
+    <div class="figure">
+      <dt>{name}</dt>
+      <dd>
+        {value}
+        {note && <small>{note}</small>}
+      </dd>
+    </div>
+  );
+}
+
+function costWords({ view: { ending, usage } }: RunReading): string {
+  const cost = ending ? ending.totalCost : usage?.cost;
+  return cost === undefined || cost === null ? 'unknown' : dollars(cost);
+}
+
+function tokensOf({ view: { ending, usage } }: RunReading): Tokens | null {
+  return (ending ? ending.totalTokens : usage?.tokens) ?? null;
+}
+
+function timeNote({ view: { seconds } }: RunReading): string {
+  const { agent, checks, waiting } = seconds;
+  const waited = waiting > 0 ? `, waiting ${duration(waiting)}` : '';
+  return `agent ${duration(agent)}, checks ${duration(checks)}${waited}`;
+}

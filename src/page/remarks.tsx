@@ -1,0 +1,53 @@
+/** What happened beside the steps: notices, commits, waits, and events that this version does not know. */
+import { useState } from 'preact/hooks';
+import { counted } from '../report/numbers.ts';
+import type { Remark, ViolationView } from '../report/run-view.ts';
+import { Section } from './run.tsx';
+import { clockTime } from './time.ts';
+
+const SHOWN = 30;
+
+export function Remarks({ remarks }: { readonly remarks: readonly Remark[] }) {
+  const [all, setAll] = useState(false);
+  if (remarks.length === 0) return null;
+  const shown = all ? remarks.slice(-2_000) : remarks.slice(-SHOWN);
+  const left = remarks.length - shown.length;
+  return (
+    <Section title="Remarks" note={<small>{counted(remarks.length, 'remark')}</small>}>
+      {left > 0 && (
+        <button type="button" class="link" onClick={() => setAll(true)}>
+          Show {left} earlier
+        </button>
+      )}
+      <ul class="remarks">
+        {shown.map(({ seq, at, iteration, type, level, text }) => (
+          <li key={seq} class={`remark is-${level}`}>
+            <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time>
+            <span class="tag">{iteration > 0 ? `${iteration} · ${type}` : type}</span>
+            <bdi dir="ltr">{text}</bdi>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+export function Violations({ violations }: { readonly violations: readonly ViolationView[] }) {
+  if (violations.length === 0) return null;
+  return (
+    <Section
+      title="Not the agent's to change"
+      note={<small>{counted(violations.length, 'violation')}</small>}
+    >
+      <ul class="remarks">
+        {violations.slice(-200).map(({ iteration, what, restored }, at) => (
+          <li key={at} class={`remark is-${restored ? 'warning' : 'error'}`}>
+            <span class="tag">iteration {iteration}</span>
+            <bdi dir="ltr">{what}</bdi>
+            <small>{restored ? 'put back' : 'NOT put back'}</small>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

@@ -1,0 +1,165 @@
+/** Where the time went and how the checks stood, iteration by iteration, on one axis. */
+import { useMemo } from 'preact/hooks';
+import { duration } from '../report/numbers.ts';
+import type { RunView } from '../report/run-view.ts';
+import { type Cell, type CellState, type Column, checkNames, columnsOf } from './columns.ts';
+import { Section } from './run.tsx';
+
+interface TimelineProps {
+  readonly view: RunView;
+  readonly onPick: (iteration: number) => void;
+}
+
+const KINDS = ['agent', 'checks', 'waiting'] as const;
+const WIDEST = 56;
+
+export function Timeline({ view, onPick }: TimelineProps) {
+  const names = useMemo(() => checkNames(view.checks, view.iterations), [view.checks, view.iterations]);
+  const columns = useMemo(() => columnsOf(view.iterations, names.length), [view.iterations, names.length]);
+  const [first, last] = [columns[0], columns.at(-1)];
+  if (!first || !last) return null;
+  const pick = (event: MouseEvent & { currentTarget: Element }) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const at = Math.floor(((event.clientX - left) / width) * columns.length);
+    const column = columns[Math.max(0, Math.min(columns.length - 1, at))];
+    if (column) onPick(column.first);
+  };
+  const width = { maxWidth: `${columns.length * WIDEST}px` };
+  return (
+    <Section title="Timeline" note={<Legend />}>
+      <div class="tracks">
+        <span class="track-name">time, up to {duration(longestOf(columns))}</span>
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents: a shortcut for the mouse; the list below has every iteration for the keyboard */}
+        <svg
+          class="bars"
+          style={width}
+          viewBox={`0 0 ${columns.length} 100`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={timeLabel(view)}
+          onClick={pick}
+        >
+          <Bars columns={columns} />
+        </svg>
+        {names.map((name, index) => (
+          <Track
+            key={`${index} ${name}`}
+            name={name}
+            cells={columns.map(column => column.cells[index] ?? NO_CELL)}
+            width={width}
+          />
+        ))}
+        <span class="track-name" />
+        <span class="axis" style={width} aria-hidden="true">
+          <span>{first.first}</span>
+          <span>{last.last > first.first ? last.last : ''}</span>
+        </span>
+      </div>
+    </Section>
+  );
+}
+
+function Bars({ columns }: { readonly columns: readonly Column[] }) {
+  const longest = longestOf(columns);
+  return (
+    <>
+      {columns.map((column, at) => {
+        let top = 100;
+        return (
+          <g key={column.first}>
+            <title>{barTitle(column)}</title>
+            <rect x={at} y={0} width={1} height={100} class="bar-hit" />
+            {KINDS.map(kind => {
+              const height = (column.seconds[kind] / longest) * 100;
+              top -= height;
+              return height > 0 ? (
+                <rect
+                  key={kind}
+                  class={`bar is-${kind}`}
+                  x={at + 0.08}
+                  y={top}
+                  width={0.84}
+                  height={height}
+                />
+              ) : null;
+            })}
+          </g>
+        );
+      })}
+    </>
+  );
+}
+
+function longestOf(columns: readonly Column[]): number {
+  return Math.max(0.001, ...columns.map(({ seconds }) => seconds.agent + seconds.checks + seconds.waiting));
+}
+
+interface TrackProps {
+  readonly name: string;
+  readonly cells: readonly Cell[];
+  readonly width: { readonly maxWidth: string };
+}
+
+const NO_CELL: Cell = { state: 'none', share: 1 };
+
+/** Red is high and green is thin: nobody has to tell the colours apart. */
+const HEIGHT: Record<CellState, number> = { none: 4, green: 36, flaky: 60, excused: 60, red: 100 };
+/** What happened once in a hundred iterations is still seen. */
+const LOWEST = 16;
+
+function Track({ name, cells, width }: TrackProps) {
+  const red = cells.filter(({ state }) => state === 'red').length;
+  const now = cells.findLast(({ state }) => state !== 'none')?.state ?? 'none';
+  const label = `${name}: red in ${red} of ${cells.length}, ${now === 'none' ? 'never run' : `${now} at the end`}`;
+  return (
+    <>
+      <bdi class="track-name mono" title={name}>
+        {name}
+      </bdi>
+      <svg
+        class="cells"
+        style={width}
+        viewBox={`0 0 ${cells.length} 100`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={label}
+      >
+        {cells.map(({ state, share }, at) => {
+          const height = Math.max(Math.min(LOWEST, HEIGHT[state]), HEIGHT[state] * share);
+          return (
+            <rect
+              key={at}
+              class={`cell is-${state}`}
+              x={at + 0.08}
+              y={50 - height / 2}
+              width={0.84}
+              height={height}
+            />
+          );
+        })}
+      </svg>
+    </>
+  );
+}
+
+function Legend() {
+  return (
+    <ul class="legend" aria-label="Colours">
+      {KINDS.map(kind => (
+        <li key={kind} class={`is-${kind}`}>
+          {kind}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function barTitle({ first, last, seconds }: Column): string {
+  const name = first === last ? `Iteration ${first}` : `Iterations ${first} to ${last}, on average`;
+  const waiting = seconds.waiting > 0 ? `, waiting ${duration(seconds.waiting)}` : '';
+  return `${name}: agent ${duration(seconds.agent)}, checks ${duration(seconds.checks)}${waiting}`;
+}
+
+function timeLabel({ iterations, seconds }: RunView): string {
+  return `Time of ${iterations.length} iterations: agent ${duration(seconds.agent)}, checks ${duration(seconds.checks)}, waiting ${duration(seconds.waiting)}`;
+}

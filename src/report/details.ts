@@ -1,0 +1,91 @@
+/** Gathers what an iteration consists of from the ledger and the files beside it. */
+import { type CheckResult, slugsOf } from '../domain/check.ts';
+import { readPart } from '../platform/files.ts';
+import type { IterationPaths, RunPaths } from '../store/paths.ts';
+import type { IterationDetail, Part } from './run-view.ts';
+import { soundEntry, type Unsound } from './sound-entry.ts';
+import { createTranscript, type Transcript } from './transcript.ts';
+
+const PROMPT = 100_000;
+const DIFF = 200_000;
+const OUTPUT = 50_000;
+const ERRORS = 10_000;
+
+export interface DetailFold {
+  add(entry: Unsound): void;
+  /** The iteration that is going on, or that was the last. */
+  end(): void;
+}
+
+/** Hands over each iteration when it is over; `only` saves the work for the others. */
+export function createDetailFold(
+  paths: RunPaths,
+  done: (detail: IterationDetail) => void,
+  only?: number,
+): DetailFold {
+  let commands: readonly string[] = [];
+  let current: Current | undefined;
+  const end = () => {
+    if (current) done(detailOf(paths, commands, current));
+    current = undefined;
+  };
+  const begin = (number: number) => {
+    if (current?.number === number) return;
+    end();
+    if (only === undefined || only === number)
+      current = { number, transcript: createTranscript(), checks: [], isWork: true };
+  };
+  return {
+    end,
+    add(entry) {
+      const sound = soundEntry(entry);
+      if (!sound) return;
+      if (sound.type === 'run-started') commands = sound.checks;
+      if (sound.type === 'iteration-started' || sound.type === 'iteration-ended') begin(sound.iteration);
+      if (!current) return;
+      if (sound.type === 'agent-started') current.isWork = sound.purpose === 'work';
+      if (sound.type === 'agent' && current.isWork) current.transcript.add(sound.event);
+      if (sound.type === 'check-ended') current.checks.push(sound.result);
+    },
+  };
+}
+
+interface Current {
+  readonly number: number;
+  readonly transcript: Transcript;
+  readonly checks: CheckResult[];
+  /** Whether it is the agent at work, and not one that writes a commit message. */
+  isWork: boolean;
+}
+
+function detailOf(paths: RunPaths, commands: readonly string[], current: Current): IterationDetail {
+  const { number, transcript, checks } = current;
+  const files = paths.iteration(number);
+  return {
+    number,
+    prompt: part(files.prompt, PROMPT),
+    passages: transcript.passages(),
+    passagesLeft: transcript.left(),
+    diff: part(files.diff, DIFF),
+    checks: checks
+      .toSorted((a, b) => a.index - b.index)
+      .map(check => ({
+        index: check.index,
+        command: check.command,
+        output: outputOf(files, slugsOf(commands)[check.index], check),
+      })),
+    errors: part(files.agentErrors, ERRORS),
+  };
+}
+
+/** From the run's own folder, whatever the ledger says of a log: a ledger can be changed to point anywhere. */
+function outputOf(files: IterationPaths, slug: string | undefined, check: CheckResult): Part {
+  const log = slug === undefined ? undefined : part(files.check(slug), OUTPUT, 'tail');
+  return log ?? { text: check.output, left: 0, file: '' };
+}
+
+function part(file: string, most: number, from: 'head' | 'tail' = 'head'): Part | null {
+  const found = readPart(file, most, from);
+  if (!found || found.bytes === 0) return null;
+  return { text: found.text, left: Math.max(0, found.bytes - most), file };
+}

@@ -1,0 +1,142 @@
+/**
+ * One file that opens from disk and asks nobody for anything. What strangers wrote is in it only as text and as JSON in
+ * which no tag can begin; the one script and the one style are allowed by their hashes and nothing else is.
+ */
+import { createHash } from 'node:crypto';
+import { counted, dollars, duration } from './numbers.ts';
+import { phrase } from './phrases.ts';
+import { cleanJson, type ReadRun } from './read-run.ts';
+import { elapsed, type IterationView } from './run-view.ts';
+import type { RunsFigures } from './runs-figures.ts';
+import { proofs, verdictWords } from './verdict-words.ts';
+
+/** The page's program and its looks, as the build has made them. */
+export interface PageAssets {
+  readonly script: string;
+  readonly style: string;
+}
+
+export interface HtmlWorld {
+  readonly assets: PageAssets;
+  readonly version: string;
+  /** Takes secrets out of a line. */
+  readonly redact: (line: string) => string;
+}
+
+/** `details` are JSON already, iteration by iteration. */
+export function htmlOf(run: ReadRun, details: ReadonlyMap<number, string>, world: HtmlWorld): string {
+  const { result: _, ...reading } = run;
+  const all = [...details].map(([number, json]) => `"${number}":${json}`).join(',');
+  return page(
+    {
+      title: `Ralph ${run.id}`,
+      body: runBody(run, world.redact),
+      data: cleanJson({ kind: 'run', run: reading, version: world.version }, world.redact),
+      more: dataElement('details', `{${all}}`),
+    },
+    world.assets,
+  );
+}
+
+export function htmlOfAll(figures: RunsFigures, world: HtmlWorld): string {
+  const body = `<h1>${figures.done} of ${counted(figures.ended, 'run')} done</h1>`;
+  const data = cleanJson({ kind: 'all', figures, version: world.version }, world.redact);
+  return page({ title: 'Ralph: all runs', body, data }, world.assets);
+}
+
+interface Content {
+  readonly title: string;
+  /** What is there without JavaScript. */
+  readonly body: string;
+  readonly data: string;
+  readonly more?: string;
+}
+
+function page({ title, body, data, more = '' }: Content, assets: PageAssets): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="Content-Security-Policy" content="${policyOf(assets)}">
+<title>${escaped(title)}</title>
+<link rel="icon" href="data:,">
+<style>${assets.style}</style>
+</head>
+<body>
+<main id="app">${body}</main>
+${dataElement('data', data)}${more}
+<script>${assets.script}</script>
+</body>
+</html>
+`;
+}
+
+/** Nothing but this page's own script and style, and no request to anywhere but where the page came from. */
+export function policyOf({ script, style }: PageAssets): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hashOf(script)}'`,
+    `style-src '${hashOf(style)}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+/** In JSON a `<` may be written as a number; then nothing in it can end the element. */
+function dataElement(id: string, json: string): string {
+  const inert = json.replace(
+    /[<>&\u2028\u2029]/g,
+    sign => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return `<script type="application/json" id="${id}">${inert}</script>\n`;
+}
+
+const PLAIN_ROWS = 500;
+
+function runBody(run: ReadRun, redact: (line: string) => string): string {
+  const { view, state, integrity } = run;
+  const say = (text: string) => escaped(redact(phrase(text)));
+  const rows = view.iterations.slice(-PLAIN_ROWS).map(iteration => plainRow(iteration, say));
+  const left = view.iterations.length - rows.length;
+  return `<h1>${say(verdictWords(view, state))}</h1>
+<p>ralph ${say(view.command)}, ${say(view.agent)}, ${say(run.id)}: ${counted(view.iterations.length, 'iteration')} in ${duration(elapsed(view))}</p>
+<ul>${proofs(view, integrity)
+    .map(({ holds, text }) => `<li>${holds === 'yes' ? '✓' : holds === 'no' ? '✗' : '–'} ${say(text)}</li>`)
+    .join('')}</ul>
+<noscript><table><thead><tr><th>iteration</th><th>agent</th><th>checks</th><th>cost</th><th>came to</th></tr></thead><tbody>
+${left > 0 ? `<tr><td colspan="5">${left} earlier ones are not in this table</td></tr>` : ''}${rows.join('\n')}
+</tbody></table></noscript>`;
+}
+
+function plainRow(iteration: IterationView, say: (text: string) => string): string {
+  const { number, seconds, usage, stopReason, why } = iteration;
+  const cells = [
+    String(number),
+    duration(seconds.agent),
+    duration(seconds.checks),
+    usage?.cost === undefined ? '' : dollars(usage.cost),
+    stopReason ?? why ?? '',
+  ];
+  return `<tr>${cells.map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, sign => ENTITIES[sign] ?? sign);
+}

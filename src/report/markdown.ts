@@ -1,0 +1,103 @@
+/** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
+
+import { compact, counted, dollars, duration } from './numbers.ts';
+import { phrase } from './phrases.ts';
+import type { ReadRun } from './read-run.ts';
+import { elapsed, type IterationView } from './run-view.ts';
+import type { RunsFigures } from './runs-figures.ts';
+import { summaryLines } from './summary.ts';
+import { type Proof, proofs, verdictWords } from './verdict-words.ts';
+
+/** Nobody reads a longer table in a pull request. */
+const ROWS = 50;
+
+export function markdownOf(reading: ReadRun): string {
+  const { view, state, integrity, result } = reading;
+  const lines = result
+    ? summaryLines(result, view)
+    : [
+        verdictWords(view, state),
+        '',
+        `- Run: ${phrase(reading.id)} (ralph ${view.command} with ${phrase(view.agent)})`,
+        `- Iterations: ${view.iterations.length}`,
+        `- Time: ${duration(elapsed(view))}`,
+      ];
+  const trust = integrity.problems.length > 0 || integrity.torn > 0 ? proofs(view, integrity).slice(-1) : [];
+  const left = Math.max(0, view.iterations.length - ROWS);
+  return [
+    '### Ralph',
+    '',
+    ...lines.map(plain),
+    ...trust.map(proofLine),
+    '',
+    '| iteration | agent | checks | waiting | cost | green | came to |',
+    '|--:|--:|--:|--:|--:|:-:|---|',
+    ...(left > 0 ? [`| … | | | | | | ${counted(left, 'earlier iteration')} |`] : []),
+    ...view.iterations.slice(-ROWS).map(iterationRow),
+    '',
+  ].join('\n');
+}
+
+/** The final block has its own Markdown; what strangers wrote must not become a tag. */
+function plain(line: string): string {
+  return line.replaceAll('<', '&lt;');
+}
+
+function proofLine({ text }: Proof): string {
+  return `- ${plain(text)}`;
+}
+
+function iterationRow(iteration: IterationView): string {
+  const { number, seconds, usage, checks } = iteration;
+  const green = checks.filter(check => check.passed || check.ungated).length;
+  return row([
+    String(number),
+    duration(seconds.agent),
+    checks.length === 0 ? '' : duration(seconds.checks),
+    seconds.waiting > 0 ? duration(seconds.waiting) : '',
+    usage?.cost === undefined ? '' : dollars(usage.cost),
+    checks.length === 0 ? '' : `${green}/${checks.length}`,
+    iteration.stopReason ?? iteration.why ?? 'not ended',
+  ]);
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map(cell => plain(phrase(cell)).replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
+  const { seconds } = figures;
+  const known = (value: number | null, say: (value: number) => string) =>
+    value === null ? 'unknown' : say(value);
+  return [
+    '### Ralph: all runs',
+    '',
+    `- Runs: ${figures.ended} ended, ${figures.done} done (${known(figures.successRate, percent)})`,
+    `- Iterations to done: ${known(figures.iterationsToDone, one)}`,
+    `- Cost: ${known(figures.cost, dollars)}`,
+    `- Stories verified: ${figures.storiesVerified}, cost of each: ${known(figures.costPerStory, dollars)}, reviews of each: ${known(figures.reviewsPerStory, one)}`,
+    `- Time: agent ${duration(seconds.agent)}, checks ${duration(seconds.checks)}, waiting ${duration(seconds.waiting)}`,
+    '',
+    '| run | came to | iterations | cost | tokens | time |',
+    '|---|---|--:|--:|--:|--:|',
+    ...runs.map(run =>
+      row([
+        run.id,
+        run.stopReason ?? run.state,
+        String(run.iterations),
+        run.cost === null ? '' : dollars(run.cost),
+        run.tokens === null ? '' : compact(run.tokens),
+        duration(run.elapsed),
+      ]),
+    ),
+    '',
+  ].join('\n');
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
+
+function one(value: number): string {
+  return value.toFixed(1);
+}

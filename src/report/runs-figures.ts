@@ -1,0 +1,100 @@
+/** Many runs in a few figures: how often they come to something, what that costs, where the time goes. */
+import { totalTokens } from '../domain/usage.ts';
+import { elapsed, NO_SECONDS, type RunReading, type Seconds, type Standing } from './run-view.ts';
+
+export interface RunFigures {
+  readonly id: string;
+  readonly project: string;
+  readonly command: string;
+  readonly agent: string;
+  readonly state: Standing;
+  readonly stopReason: string | null;
+  readonly startedAt: number | null;
+  readonly iterations: number;
+  /** null: unknown, which is not zero. */
+  readonly cost: number | null;
+  readonly tokens: number | null;
+  readonly seconds: Seconds;
+  readonly elapsed: number;
+  readonly storiesVerified: number;
+  readonly reviews: number;
+}
+
+export interface RunsFigures {
+  readonly runs: readonly RunFigures[];
+  /** Runs that have come to an end, a crash included. */
+  readonly ended: number;
+  readonly done: number;
+  /** Of those that ended; null: none has. */
+  readonly successRate: number | null;
+  /** The mean of the runs that are done. */
+  readonly iterationsToDone: number | null;
+  /** null: what one of them cost is unknown. */
+  readonly cost: number | null;
+  readonly storiesVerified: number;
+  /** All the money, also that of runs which verified none, by the stories that were; null: there are none, or it is unknown. */
+  readonly costPerStory: number | null;
+  readonly reviewsPerStory: number | null;
+  readonly seconds: Seconds;
+}
+
+export function figuresOf({ id, state, view, stories }: RunReading): RunFigures {
+  const { ending, usage } = view;
+  return {
+    id,
+    project: view.cwd,
+    command: view.command,
+    agent: view.agent,
+    state,
+    stopReason: ending?.stopReason ?? null,
+    startedAt: view.startedAt,
+    iterations: view.iterations.length,
+    cost: (ending ? ending.totalCost : usage?.cost) ?? null,
+    tokens: totalTokens((ending ? ending.totalTokens : usage?.tokens) ?? undefined) ?? null,
+    seconds: view.seconds,
+    elapsed: elapsed(view),
+    storiesVerified: stories.filter(({ status }) => status === 'approved').length,
+    reviews: stories.reduce((sum, { reviews }) => sum + reviews, 0),
+  };
+}
+
+export function figuresOfAll(runs: readonly RunFigures[]): RunsFigures {
+  const ended = runs.filter(({ state }) => state !== 'running');
+  const done = ended.filter(({ state }) => state === 'done');
+  const withStories = runs.filter(({ reviews, storiesVerified }) => reviews + storiesVerified > 0);
+  const storiesVerified = add(runs, run => run.storiesVerified);
+  const cost = runs.some(run => run.cost === null) ? null : add(runs, run => run.cost ?? 0);
+  const storyCost = withStories.some(run => run.cost === null)
+    ? null
+    : add(withStories, run => run.cost ?? 0);
+  return {
+    runs,
+    ended: ended.length,
+    done: done.length,
+    successRate: share(done.length, ended.length),
+    iterationsToDone: share(
+      add(done, run => run.iterations),
+      done.length,
+    ),
+    cost,
+    storiesVerified,
+    costPerStory: storyCost === null ? null : share(storyCost, storiesVerified),
+    reviewsPerStory: share(
+      add(withStories, run => run.reviews),
+      storiesVerified,
+    ),
+    seconds: runs.reduce((sum, { seconds }) => addSeconds(sum, seconds), NO_SECONDS),
+  };
+}
+
+function addSeconds(a: Seconds, b: Seconds): Seconds {
+  return { agent: a.agent + b.agent, checks: a.checks + b.checks, waiting: a.waiting + b.waiting };
+}
+
+function add(runs: readonly RunFigures[], figure: (run: RunFigures) => number): number {
+  return runs.reduce((sum, run) => sum + figure(run), 0);
+}
+
+function share(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
+}

@@ -1,0 +1,113 @@
+/** What an agent said and did in one iteration, in order: words put together, each tool with its outcome. */
+import type { AgentEvent, TodoItem } from '../domain/agent-event.ts';
+import { phrase, troublePhrase } from './phrases.ts';
+
+export type Passage =
+  | { readonly kind: 'words' | 'thinking' | 'subagent'; readonly text: string }
+  | {
+      readonly kind: 'tool';
+      readonly id: string;
+      readonly name: string;
+      readonly summary: string;
+      /** null: it has not ended. */
+      readonly ok: boolean | null;
+      /** The beginning of what it printed. */
+      readonly output: string;
+      readonly lines: number;
+      readonly exitCode: number | null;
+      readonly subagent: boolean;
+    }
+  | { readonly kind: 'todo'; readonly items: readonly TodoItem[] }
+  | { readonly kind: 'note' | 'trouble'; readonly text: string };
+
+export interface Transcript {
+  add(event: AgentEvent): void;
+  /** A line of our own between the agent's. */
+  note(text: string): void;
+  passages(): readonly Passage[];
+  /** Passages that were too many to keep. */
+  left(): number;
+}
+
+const MOST_PASSAGES = 1_000;
+
+export function createTranscript(): Transcript {
+  const passages: Passage[] = [];
+  let left = 0;
+  let message: string | undefined;
+  let flowing = false;
+
+  const push = (passage: Passage) => {
+    flowing = false;
+    if (passages.length < MOST_PASSAGES) passages.push(passage);
+    else left++;
+  };
+  const speak = (event: AgentEvent & { kind: 'text' }) => {
+    const last = passages.at(-1);
+    const continues = event.delta === true && flowing && event.message === message && last?.kind === 'words';
+    if (continues) passages[passages.length - 1] = { ...last, text: last.text + event.text };
+    else push({ kind: 'words', text: event.text });
+    message = event.message;
+    flowing = event.delta === true;
+  };
+  const endTool = (event: AgentEvent & { kind: 'tool-end' }) => {
+    const at = passages.findLastIndex(passage => passage.kind === 'tool' && passage.id === event.id);
+    const tool = passages[at];
+    if (tool?.kind !== 'tool') return;
+    const { ok, output, exitCode } = event;
+    passages[at] = { ...tool, ok, output: output.preview, lines: output.lines, exitCode: exitCode ?? null };
+  };
+  return {
+    add(event) {
+      const passage = passageOf(event);
+      if (passage) push(passage);
+      else if (event.kind === 'text') speak(event);
+      else if (event.kind === 'tool-end') endTool(event);
+    },
+    note: text => push({ kind: 'note', text: phrase(text) }),
+    passages: () => passages,
+    left: () => left,
+  };
+}
+
+/** undefined: it is no passage of its own. */
+function passageOf(event: AgentEvent): Passage | undefined {
+  switch (event.kind) {
+    case 'aside':
+      return { kind: event.from, text: event.text };
+    case 'tool-start':
+      return openTool(event);
+    case 'todo':
+      return { kind: 'todo', items: event.items };
+    case 'trouble': {
+      const again = event.retrying ? ' (it tries again)' : '';
+      return { kind: 'trouble', text: troublePhrase(event.trouble) + again };
+    }
+    case 'progress':
+      return { kind: 'note', text: phrase(event.text) };
+    case 'unknown':
+      return { kind: 'note', text: `A record that Ralph does not know: ${phrase(event.what)}` };
+    case 'text':
+    case 'tool-end':
+    case 'session':
+    case 'usage':
+    case 'result':
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}
+
+function openTool({ id, name, summary, subagent }: AgentEvent & { kind: 'tool-start' }): Passage {
+  return {
+    kind: 'tool',
+    id,
+    name,
+    summary,
+    ok: null,
+    output: '',
+    lines: 0,
+    exitCode: null,
+    subagent: subagent === true,
+  };
+}
