@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { lazyBuiltins } from './lazy-builtins.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const bundled = [
@@ -38,7 +39,14 @@ async function bundle(inputs) {
   for (const [name, input] of Object.entries(inputs)) {
     // The way in knows the commands by name only; the main bundle has them.
     const external = name === 'ralph' ? [/\/commands\//] : [];
-    const build = await rolldown({ input, external, platform: 'node', cwd: root, logLevel: 'warn' });
+    const build = await rolldown({
+      input,
+      external,
+      platform: 'node',
+      cwd: root,
+      logLevel: 'warn',
+      plugins: [lazyBuiltins],
+    });
     await build.write({ file: join(root, `dist/bin/${name}.cjs`), format: 'cjs', codeSplitting: false });
     await build.close();
   }

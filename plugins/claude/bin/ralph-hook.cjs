@@ -1,8 +1,12 @@
+function __lazily(id) {
+	let module;
+	return new Proxy({}, { get: (_, name) => (module ??= require(id))[name] });
+}
 let node_fs = require("node:fs");
 let node_path = require("node:path");
-let node_crypto = require("node:crypto");
-let node_child_process = require("node:child_process");
-let node_os = require("node:os");
+const node_crypto = __lazily("node:crypto");
+const node_child_process = __lazily("node:child_process");
+const node_os = __lazily("node:os");
 // src/domain/hook-orders.ts
 const HOOK_ORDERS = "RALPH_HOOKS";
 function readOrders(env) {

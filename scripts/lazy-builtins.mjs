@@ -1,0 +1,25 @@
+// A bundle hoists every `require` of a Node module to its top, also of those that only a rare command needs, and some of
+// them take longer to load than all of our own code. With this plugin each is loaded when something of it is first used.
+const HOISTED =
+  /^([ \t]*)(?:let|const|var) (\w+) = require\("node:(?!fs"|path"|module"|events"|process")([^"]+)"\);$/gm;
+
+export const lazyBuiltins = {
+  name: 'lazy-builtins',
+  renderChunk(code) {
+    let found = 0;
+    const lazy = code.replace(HOISTED, (_, indent, name, module) => {
+      found++;
+      return `${indent}const ${name} = __lazily("node:${module}");`;
+    });
+    return found === 0 ? null : { code: withHelper(lazy) };
+  },
+};
+
+const HELPER =
+  'function __lazily(id) {\n\tlet module;\n\treturn new Proxy({}, { get: (_, name) => (module ??= require(id))[name] });\n}\n';
+
+/** Behind the line that tells the system what runs it, if there is one. */
+function withHelper(code) {
+  const [, first = '', rest] = /^(#!.*\n)?([\s\S]*)$/.exec(code);
+  return first + HELPER + rest;
+}
