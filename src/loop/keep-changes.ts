@@ -1,9 +1,10 @@
 /** Keeps, iteration by iteration, what had changed since the run began: for whoever looks at the run later. */
 import { isProblem } from '../domain/problem.ts';
 import { readIfThere, writeAtomic, writePrivate } from '../platform/files.ts';
+import { git } from '../platform/git.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { accumulatedDiff, startRef } from '../workspace/diff.ts';
-import type { Place } from '../workspace/repository.ts';
+import { headCommit, type Place } from '../workspace/repository.ts';
 
 export interface ChangesWorld extends Place {
   readonly paths: RunPaths;
@@ -13,12 +14,24 @@ export interface ChangesWorld extends Place {
 
 const MOST = 4_000_000;
 
+/** What is worth looking for: a turn of no time in which no tool was called has changed nothing. */
+const WORTH = 1;
+
+export interface Seen {
+  /** null: this agent does not tell. */
+  readonly toolCalls: number | null;
+  /** Seconds. */
+  readonly duration: number;
+}
+
 /** Call it before the agent starts; what it gives writes the file. Outside a repository there is nothing to write. */
-export async function watchChanges(world: ChangesWorld): Promise<(file: string) => Promise<void>> {
+export function watchChanges(world: ChangesWorld): (file: string, seen: Seen) => Promise<void> {
   const { cwd, env, abort } = world;
-  const start = await startOf(world);
-  return async file => {
-    if (start === undefined || abort.aborted) return;
+  // Not waited for: the agent need not wait either.
+  const started = startOf(world);
+  return async (file, { toolCalls, duration }) => {
+    const start = await started;
+    if (start === undefined || abort.aborted || (!toolCalls && duration < WORTH)) return;
     const diff = await accumulatedDiff({ cwd, env, startRef: start, maxChars: MOST });
     if (!isProblem(diff) && diff.text !== '') writePrivate(file, diff.text);
   };
@@ -28,7 +41,8 @@ export async function watchChanges(world: ChangesWorld): Promise<(file: string) 
 async function startOf({ cwd, env, paths }: ChangesWorld): Promise<string | undefined> {
   const known = readIfThere(paths.startRef);
   if (known !== undefined) return known;
-  const start = await startRef({ cwd, env });
+  // Asked before the agent is started, and in one word, so that the answer is from before its first commit.
+  const start = (await headCommit(git(cwd, env))) ?? (await startRef({ cwd, env }));
   if (typeof start !== 'string') return undefined;
   writeAtomic(paths.startRef, start);
   return start;

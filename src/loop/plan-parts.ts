@@ -5,6 +5,7 @@ import { budgetSpent, type Limits } from '../domain/limits.ts';
 import type { PastTask } from '../domain/past.ts';
 import { COMMIT_PROMPT } from '../domain/prompt.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
+import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { runScmTasks } from '../workspace/scm.ts';
@@ -50,7 +51,8 @@ export async function workTurn(
   writePrivate(paths.prompt, prompt);
   linkOver(paths.prompt, project.prompt(iteration));
   const before = iteration === 1 ? undefined : tally.spent().usage;
-  const keepChanges = await watchChanges(parts);
+  const keepChanges = watchChanges(parts);
+  const began = parts.clock.ticks();
   const report = await takeAttempts(parts, { iteration, tally }, ({ number, world, used }) => {
     const files = number === 1 ? paths : paths.attempt(number);
     return oneTurn(world, {
@@ -66,7 +68,11 @@ export async function workTurn(
       overBudget: usage => budgetSpent(limits, sumOf(before, used, usage)),
     });
   });
-  await keepChanges(paths.diff);
+  const { turn, countsTools } = report;
+  await keepChanges(paths.diff, {
+    toolCalls: countsTools ? turn.toolCalls : null,
+    duration: secondsSince(parts.clock, began),
+  });
   return report;
 }
 

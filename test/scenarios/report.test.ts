@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { BIN, ralph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
@@ -69,13 +70,17 @@ describe('a real run', () => {
 describe('what an agent changes', () => {
   test('is kept with every iteration, new files too, and shown', async () => {
     const { dir, read } = repo({ 'a.txt': 'one\n' });
-    const agent = await fakeAgent('worker', async turn => {
+    const agent = await fakeAgent('claude', async turn => {
+      await turn.line(init);
+      await turn.line(toolUse('t', 'Write', { file_path: 'a.txt' }));
       await turn.write('a.txt', 'two\n');
       await turn.write('b.txt', 'new\n');
-      await turn.print('<promise>COMPLETE</promise>');
+      await turn.line(toolResult('t', 'written'));
+      await turn.line(text('<promise>COMPLETE</promise>'));
+      await turn.line(result());
       turn.exit();
     });
-    const args = ['loop', 'Do it', '--agent', 'worker', '--check', 'true', '--json'];
+    const args = ['loop', 'Do it', '--agent', 'claude', '--check', 'true', '--json'];
     const { stdout } = await ralph(args, { cwd: dir, path: [agent.bin] });
     const { runId } = JSON.parse(stdout);
     expect(read(`.ralph/runs/${runId}/iterations/0001/changes.diff`)).toMatch(/-one\n\+two\n[\s\S]*\+new\n/);
