@@ -67,10 +67,7 @@ function step(state: State, entry: SoundEntry): void {
       begin(state, entry, at);
       break;
     case 'run-resumed':
-      // What was open ended when it was cut off, and not when it goes on.
-      enter(state, 'between', state.lastAt ?? at);
-      begin(state, entry, at);
-      state.ending = null;
+      resume(state, entry, at);
       break;
     case 'iteration-started':
       enter(state, 'between', at);
@@ -117,12 +114,9 @@ function step(state: State, entry: SoundEntry): void {
     case 'iteration-ended':
       endIteration(state, entry, at);
       break;
-    case 'run-ended': {
-      const { iterations: _, ...ending } = entry.result;
-      enter(state, 'ended', at);
-      state.ending = ending;
+    case 'run-ended':
+      end(state, entry, at);
       break;
-    }
     default:
       entry satisfies never;
   }
@@ -132,6 +126,19 @@ function begin(state: State, entry: RunHead, at: number): void {
   const { runId, command, agent, model, cwd, maxIterations, checks } = entry;
   Object.assign(state, { runId, command, agent, model: model ?? null, cwd, maxIterations, checks });
   state.startedAt ??= at;
+}
+
+/** What was open ended when the run was cut off, and not when it goes on. */
+function resume(state: State, entry: RunHead, at: number): void {
+  enter(state, 'between', state.lastAt ?? at);
+  begin(state, entry, at);
+  state.ending = null;
+}
+
+function end(state: State, { result }: Of<'run-ended'>, at: number): void {
+  const { iterations: _, ...ending } = result;
+  enter(state, 'ended', at);
+  state.ending = ending;
 }
 
 /** Closes what is open, at the time of the entry, and begins something else. */
