@@ -76,6 +76,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/report.ts')).report,
   },
   {
+    name: 'dashboard',
+    summary: 'the runs in a browser, live, with pause, continue, tell and cancel',
+    load: async () => (await import('./commands/dashboard.ts')).dashboard,
+  },
+  {
     name: 'cancel',
     summary: 'end a run from another terminal, or remove a worktree',
     load: async () => (await import('./commands/cancel.ts')).cancel,

@@ -1,3 +1,133 @@
+/** The runs of the machine, and one of them as it goes on. */
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { dollars } from '../report/numbers.ts';
+import { Controls } from './controls.tsx';
+import { useLiveRun } from './live-run.ts';
+import { Now } from './now.tsx';
+import { Run } from './run.tsx';
+import { askDetail, followList, type ListedProject, type ListedRun, type Place } from './server.ts';
+import { timeOfDay } from './time.ts';
+
 export function Dashboard() {
-  return null;
+  const [projects, setProjects] = useState<readonly ListedProject[]>();
+  const [connected, setConnected] = useState(true);
+  const chosen = usePlace();
+  useEffect(() => {
+    const list = followList({ message: data => setProjects(JSON.parse(data)), live: setConnected });
+    return list.close;
+  }, []);
+  const place = chosen ?? newest(projects);
+  const listed = place && projects?.[place.project]?.runs.find(({ id }) => id === place.id);
+  return (
+    <div class="dashboard">
+      <nav class="runs" aria-label="Runs">
+        <p class="brand">
+          Ralph
+          <span class={`connection is-${connected ? 'on' : 'off'}`} role="status">
+            {connected ? 'live' : 'reconnecting…'}
+          </span>
+        </p>
+        {projects?.map(({ root, runs }, project) => (
+          <RunList key={root} root={root} runs={runs} project={project} chosen={place} />
+        ))}
+      </nav>
+      {place ? (
+        <LiveRun key={`${place.project} ${place.id}`} place={place} listed={listed} />
+      ) : (
+        <p class="empty">
+          {projects ? 'There are no runs here yet. Start one, and it appears.' : 'Reading…'}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface RunListProps {
+  readonly root: string;
+  readonly runs: readonly ListedRun[];
+  readonly project: number;
+  readonly chosen: Place | undefined;
+}
+
+function RunList({ root, runs, project, chosen }: RunListProps) {
+  return (
+    <section class="run-list" aria-label={root}>
+      <h2 class="mono" title={root}>
+        {root.split('/').at(-1)}
+      </h2>
+      {runs.length === 0 && <p class="empty">No runs yet.</p>}
+      <ul>
+        {runs.map(run => {
+          const isChosen = chosen?.project === project && chosen.id === run.id;
+          return (
+            <li key={run.id}>
+              <a
+                href={`#/${project}/${encodeURIComponent(run.id)}`}
+                aria-current={isChosen ? 'page' : undefined}
+              >
+                <span class={`state is-${run.state}`}>{stateWords(run)}</span>
+                <span class="run-what">
+                  {run.command} {run.iteration}
+                  {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
+                </span>
+                <small>{run.startedAt === null ? run.id : timeOfDay(Date.parse(run.startedAt))}</small>
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function stateWords({ now, stopReason }: ListedRun): string {
+  return (stopReason ?? now).replaceAll('_', ' ');
+}
+
+function LiveRun({ place, listed }: { readonly place: Place; readonly listed: ListedRun | undefined }) {
+  const { project, id } = place;
+  const run = useLiveRun(place);
+  const find = useCallback((iteration: number) => askDetail({ project, id }, iteration), [project, id]);
+  const listedState = listed?.state;
+  const reading = useMemo(() => {
+    if (typeof run !== 'object') return undefined;
+    // An end is in the ledger; that a process has died is only seen by the server.
+    const state = run.reading.view.ending ? run.reading.state : (listedState ?? run.reading.state);
+    return { ...run.reading, state };
+  }, [run, listedState]);
+  if (run === undefined) return <p class="empty">Reading…</p>;
+  if (typeof run === 'string' || !reading) return <p class="empty">{String(run)}</p>;
+  const isRunning = reading.state === 'running';
+  return (
+    <Run run={reading} find={find}>
+      {isRunning && reading.view.command !== 'session' && (
+        <Controls place={place} isPaused={listed?.paused ?? reading.view.phase === 'paused'} />
+      )}
+      {isRunning && <Now view={reading.view} passages={run.passages} connected={run.connected} />}
+    </Run>
+  );
+}
+
+/** The address says which run is shown: it can be reloaded, kept and sent. */
+function usePlace(): Place | undefined {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const read = () => setHash(location.hash);
+    addEventListener('hashchange', read);
+    return () => removeEventListener('hashchange', read);
+  }, []);
+  const found = /^#\/(\d+)\/(.+)$/.exec(hash);
+  return useMemo(
+    () => (found ? { project: Number(found[1]), id: decodeURIComponent(found[2] ?? '') } : undefined),
+    [hash],
+  );
+}
+
+/** What runs now, else what ran last. */
+function newest(projects: readonly ListedProject[] | undefined): Place | undefined {
+  const all = (projects ?? []).flatMap(({ runs }, project) => runs.map(run => ({ project, run })));
+  const best =
+    all.find(({ run }) => run.state === 'running') ??
+    all.toSorted((a, b) => (a.run.id < b.run.id ? 1 : -1))[0];
+  return best && { project: best.project, id: best.run.id };
 }

@@ -1,11 +1,11 @@
 /** The verdict, what it rests on, and the run in figures. */
 import type { Tokens } from '../domain/usage.ts';
 
-import { compact, dollars, duration } from '../report/numbers.ts';
+import { compact, dollars, duration, wholeSeconds } from '../report/numbers.ts';
 import { iterationOf, tokensPhrase } from '../report/phrases.ts';
 import { elapsed, type RunReading } from '../report/run-view.ts';
 import { proofs, verdictWords } from '../report/verdict-words.ts';
-import { timeOfDay } from './time.ts';
+import { timeOfDay, useClock } from './time.ts';
 
 const HOLDS = { yes: ['✓', 'holds'], no: ['✗', 'does not hold'], unknown: ['–', 'open'] } as const;
 
@@ -13,6 +13,9 @@ export function Head({ run }: { readonly run: RunReading }) {
   const { view, state, integrity } = run;
   const { ending } = view;
   const tokens = tokensOf(run);
+  const isRunning = state === 'running';
+  const clock = useClock(isRunning);
+  const ran = (clock - (view.startedAt ?? clock)) / 1000;
   const agent = view.model === null ? view.agent : `${view.agent} (${view.model})`;
   return (
     <header class={`head is-${state}`}>
@@ -44,7 +47,11 @@ export function Head({ run }: { readonly run: RunReading }) {
         <dl class="figures">
           <Figure name="Iterations" value={iterationOf(view.iterations.length, view.maxIterations, ' of ')} />
           <Figure name="Cost" value={costWords(run)} />
-          <Figure name="Time" value={duration(elapsed(view))} note={timeNote(run)} />
+          <Figure
+            name="Time"
+            value={isRunning ? wholeSeconds(ran) : duration(elapsed(view))}
+            note={timeNote(run)}
+          />
           <Figure
             name="Tokens"
             value={tokens ? compact(tokens.input + tokens.output) : 'unknown'}

@@ -1,4 +1,5 @@
 /** Times as the reader's own clock shows them. */
+import { useEffect, useState } from 'preact/hooks';
 
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
@@ -9,4 +10,15 @@ export function timeOfDay(at: number): string {
 
 export function clockTime(at: number): string {
   return CLOCK.format(at);
+}
+
+/** Milliseconds since 1970, every second while it goes. */
+export function useClock(goes: boolean): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!goes) return;
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [goes]);
+  return now;
 }

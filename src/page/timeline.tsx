@@ -1,7 +1,7 @@
 /** Where the time went and how the checks stood, iteration by iteration, on one axis. */
 import { useMemo } from 'preact/hooks';
 import { duration } from '../report/numbers.ts';
-import type { RunView } from '../report/run-view.ts';
+import type { IterationView, RunView } from '../report/run-view.ts';
 import { type Cell, type CellState, type Column, checkNames, columnsOf } from './columns.ts';
 import { Section } from './run.tsx';
 
@@ -17,7 +17,7 @@ export function Timeline({ view, onPick }: TimelineProps) {
   const names = useMemo(() => checkNames(view.checks, view.iterations), [view.checks, view.iterations]);
   const columns = useMemo(() => columnsOf(view.iterations, names.length), [view.iterations, names.length]);
   const [first, last] = [columns[0], columns.at(-1)];
-  if (!first || !last) return null;
+  if (!first || !last || !view.iterations.some(hasSomething)) return null;
   const pick = (event: MouseEvent & { currentTarget: Element }) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const at = Math.floor(((event.clientX - left) / width) * columns.length);
@@ -88,6 +88,11 @@ function Bars({ columns }: { readonly columns: readonly Column[] }) {
       })}
     </>
   );
+}
+
+/** The first iteration of a run that has just begun has nothing to show. */
+function hasSomething({ seconds, checks }: IterationView): boolean {
+  return seconds.agent + seconds.checks + seconds.waiting > 0 || checks.length > 0;
 }
 
 function longestOf(columns: readonly Column[]): number {

@@ -24,15 +24,29 @@ export function followFile(path: string, onChunk: (chunk: Buffer) => void): Foll
       onChunk(page.subarray(0, bytes));
     }
   };
-  const watcher = watch(path, look);
-  watcher.on('error', () => {});
-  const timer = setInterval(look, LOOK_EVERY);
+  const watching = watchFile(path, look, LOOK_EVERY);
   return {
     end() {
-      watcher.close();
-      clearInterval(timer);
+      watching.close();
       look();
       closeSync(fd);
+    },
+  };
+}
+
+export interface Watching {
+  close(): void;
+}
+
+/** Looks whenever the file changes, and every so many milliseconds anyway: notice can get lost, and a crash changes nothing. */
+export function watchFile(path: string, look: () => void, every: number): Watching {
+  const watcher = watch(path, look);
+  watcher.on('error', () => {});
+  const timer = setInterval(look, every);
+  return {
+    close() {
+      watcher.close();
+      clearInterval(timer);
     },
   };
 }

@@ -44,6 +44,11 @@ export function htmlOfAll(figures: RunsFigures, world: HtmlWorld): string {
   return page({ title: 'Ralph: all runs', body, data }, world.assets);
 }
 
+export function htmlOfDashboard(version: string, assets: PageAssets): string {
+  const body = '<h1>Ralph</h1><noscript><p>The dashboard needs JavaScript.</p></noscript>';
+  return page({ title: 'Ralph', body, data: JSON.stringify({ kind: 'dashboard', version }) }, assets);
+}
+
 interface Content {
   readonly title: string;
   /** What is there without JavaScript. */

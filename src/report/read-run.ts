@@ -19,7 +19,7 @@ export function readRun(id: string, paths: RunPaths, look: (entry: Unsound) => v
     fold.add(entry);
     const sound = soundEntry(entry);
     if (sound?.type === 'run-ended') result = sound.result;
-    else if (sound?.type === 'run-started') result = null;
+    else if (sound?.type === 'run-resumed') result = null;
     look(entry);
   });
   const view = fold.view();

@@ -12,6 +12,10 @@ export function remarkOn(entry: SoundEntry): Words | undefined {
       return scmWords(entry);
     case 'notice':
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
+    case 'run-resumed': {
+      const begun = `Goes on in iteration ${entry.iteration} (${entry.step})`;
+      return { level: 'info', text: [begun, ...entry.repaired, ...entry.changes].join('; ') };
+    }
     case 'waiting':
     case 'agent-switched':
     case 'paused':

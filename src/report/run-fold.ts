@@ -2,11 +2,12 @@
 import type { CheckResult } from '../domain/check.ts';
 import type { RunEvent, RunHead } from '../domain/event.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
+import type { Verdict } from '../domain/verdict.ts';
 import { oneLine } from '../platform/text.ts';
+import { checkView, place, redOnes } from './check-views.ts';
 import { checkNoun, phrase, whyContinue } from './phrases.ts';
 import { remarkOn, unknownWords, type Words } from './remarks.ts';
 import {
-  type CheckView,
   EMPTY_VIEW,
   type IterationView,
   NO_SECONDS,
@@ -63,8 +64,10 @@ function step(state: State, entry: SoundEntry): void {
   const at = Date.parse(entry.at);
   switch (entry.type) {
     case 'run-started':
-    case 'run-resumed':
       begin(state, entry, at);
+      break;
+    case 'run-resumed':
+      resume(state, entry, at);
       break;
     case 'iteration-started':
       enter(state, 'between', at);
@@ -111,12 +114,9 @@ function step(state: State, entry: SoundEntry): void {
     case 'iteration-ended':
       endIteration(state, entry, at);
       break;
-    case 'run-ended': {
-      const { iterations: _, ...ending } = entry.result;
-      enter(state, 'ended', at);
-      state.ending = ending;
+    case 'run-ended':
+      end(state, entry, at);
       break;
-    }
     default:
       entry satisfies never;
   }
@@ -126,6 +126,19 @@ function begin(state: State, entry: RunHead, at: number): void {
   const { runId, command, agent, model, cwd, maxIterations, checks } = entry;
   Object.assign(state, { runId, command, agent, model: model ?? null, cwd, maxIterations, checks });
   state.startedAt ??= at;
+}
+
+/** What was open ended when the run was cut off, and not when it goes on. */
+function resume(state: State, entry: RunHead, at: number): void {
+  enter(state, 'between', state.lastAt ?? at);
+  begin(state, entry, at);
+  state.ending = null;
+}
+
+function end(state: State, { result }: Of<'run-ended'>, at: number): void {
+  const { iterations: _, ...ending } = result;
+  enter(state, 'ended', at);
+  state.ending = ending;
 }
 
 /** Closes what is open, at the time of the entry, and begins something else. */
@@ -227,26 +240,6 @@ function endCheck(state: State, result: CheckResult, at: number): void {
   else enter(state, 'between', at);
 }
 
-function checkView(result: CheckResult): CheckView {
-  const { index, command, passed, exitCode, duration, logFile } = result;
-  return {
-    index,
-    command,
-    passed,
-    exitCode,
-    timedOut: result.timedOut === true,
-    seconds: duration,
-    flaked: result.flaked ?? 0,
-    ungated: result.ungated === true,
-    logFile,
-  };
-}
-
-/** In the order of the configuration; a check that ran again replaces itself. */
-function place(checks: readonly CheckView[], check: CheckView): readonly CheckView[] {
-  return [...checks.filter(({ index }) => index !== check.index), check].sort((a, b) => a.index - b.index);
-}
-
 function endIteration(state: State, entry: Of<'iteration-ended'>, at: number): void {
   const { verdict, claim, usage } = entry;
   enter(state, 'between', at);
@@ -264,27 +257,12 @@ function endIteration(state: State, entry: Of<'iteration-ended'>, at: number): v
   }));
 }
 
-type Verdict = Of<'iteration-ended'>['verdict'];
-
 function whyWords(verdict: Verdict & { kind: 'continue' }, { command }: State): string {
   try {
     return oneLine(whyContinue(verdict, checkNoun(command)), 600);
   } catch {
     return 'for a reason that cannot be read';
   }
-}
-
-function redOnes(verdict: Verdict): readonly CheckView[] {
-  if (verdict.kind !== 'continue' || !Array.isArray(verdict.feedback)) return [];
-  return verdict.feedback.flatMap(item => {
-    const red = item?.kind === 'check-failed' && {
-      type: 'check-ended',
-      seq: 0,
-      at: '1970-01-01',
-      result: item.check,
-    };
-    return red && soundEntry(red) ? [checkView(item.check)] : [];
-  });
 }
 
 function remark(state: State, { seq, at, type }: Unsound, { level, text }: Words): void {

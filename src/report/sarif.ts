@@ -1,4 +1,5 @@
 /** Violations and red checks as SARIF 2.1.0, which code hosts show beside the code. */
+import { harmless } from '../platform/text.ts';
 import { counted } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { type CheckView, lastChecks, type RunView, type ViolationView } from './run-view.ts';
@@ -63,7 +64,7 @@ function checkResult({ command, exitCode, timedOut, ungated, flaked, logFile }: 
 
 /** A code host wants a place for everything; where there is none it is the project itself. */
 function location(path: string) {
-  const uri = path === '' ? '.' : path.split('/').map(encodeURIComponent).join('/');
+  const uri = path === '' ? '.' : harmless(path).split('/').map(encodeURIComponent).join('/');
   return { physicalLocation: { artifactLocation: { uri, uriBaseId: '%SRCROOT%' } } };
 }
 

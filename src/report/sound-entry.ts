@@ -2,6 +2,7 @@
  * A line of a ledger may have been written by another version, or by somebody who wants to do harm. What does not have
  * the shape of its type is not that event: it is shown as a line and believed nothing.
  */
+import type { AgentEvent } from '../domain/agent-event.ts';
 import type { RunEvent } from '../domain/event.ts';
 
 export type SoundEntry = { readonly seq: number; readonly at: string } & RunEvent;
@@ -68,6 +69,8 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
   'iteration-ended': {
     iteration: 'number',
     'claim.found': 'boolean',
+    'claim.nearMiss?': 'string',
+    'claim.said?': 'string',
     'verdict.kind': 'string',
     usage: 'object',
     'usage.cost?': 'number',
@@ -78,18 +81,51 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.runId': 'string',
     'result.success': 'boolean',
     'result.stopReason': 'string',
+    'result.detail?': 'string',
+    'result.branch?': 'string',
+    'result.totalCost?': 'number',
+    'result.totalTokens?': 'object',
     'result.iterations': 'list',
     'result.totalDuration': 'number',
   },
+};
+
+/** The same for what an agent's stream says. */
+const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, Kind>>>> = {
+  session: {},
+  text: { 'event.text': 'string' },
+  aside: { 'event.from': 'string', 'event.text': 'string' },
+  'tool-start': { 'event.id': 'string', 'event.name': 'string', 'event.summary': 'string' },
+  'tool-end': {
+    'event.id': 'string',
+    'event.ok': 'boolean',
+    'event.output.preview': 'string',
+    'event.output.lines': 'number',
+  },
+  todo: { 'event.items': 'list' },
+  usage: {},
+  result: {},
+  trouble: { 'event.trouble.class': 'string', 'event.trouble.message': 'string' },
+  progress: { 'event.text': 'string' },
+  unknown: { 'event.what': 'string' },
 };
 
 /** null: not an event we know, or not of its shape. */
 export function soundEntry(entry: Unsound): SoundEntry | null {
   const shape = Object.hasOwn(SHAPES, entry.type) ? SHAPES[entry.type as RunEvent['type']] : undefined;
   if (!shape || !isCount(entry.seq) || Number.isNaN(Date.parse(entry.at))) return null;
-  return Object.entries(shape).every(([path, kind]) => fits(entry, path, kind))
-    ? (entry as SoundEntry)
-    : null;
+  if (!hasShape(entry, shape)) return null;
+  const sound = entry as SoundEntry;
+  return sound.type === 'agent' && !isSoundAgent(sound) ? null : sound;
+}
+
+function isSoundAgent(entry: SoundEntry & { type: 'agent' }): boolean {
+  const { kind } = entry.event;
+  return Object.hasOwn(AGENT_SHAPES, kind) && hasShape(entry, AGENT_SHAPES[kind]);
+}
+
+function hasShape(entry: unknown, shape: Readonly<Record<string, Kind>>): boolean {
+  return Object.entries(shape).every(([path, kind]) => fits(entry, path, kind));
 }
 
 function fits(entry: unknown, path: string, kind: Kind): boolean {
@@ -97,7 +133,7 @@ function fits(entry: unknown, path: string, kind: Kind): boolean {
     .replace('?', '')
     .split('.')
     .reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), entry);
-  if (value === undefined) return path.endsWith('?');
+  if (value === undefined || value === null) return path.endsWith('?');
   switch (kind) {
     case 'object':
       return isObject(value);

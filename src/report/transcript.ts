@@ -78,7 +78,7 @@ function passageOf(event: AgentEvent): Passage | undefined {
     case 'tool-start':
       return openTool(event);
     case 'todo':
-      return { kind: 'todo', items: event.items };
+      return { kind: 'todo', items: event.items.map(({ text, status }) => ({ text: String(text), status })) };
     case 'trouble': {
       const again = event.retrying ? ' (it tries again)' : '';
       return { kind: 'trouble', text: troublePhrase(event.trouble) + again };

@@ -175,7 +175,7 @@ export function findLiveRun(
 }
 
 /** An in-session loop runs in its host and is steered there. */
-function liveRun(project: ProjectPaths, id: string): LiveRun | undefined {
+export function liveRun(project: ProjectPaths, id: string): LiveRun | undefined {
   const paths = runPaths(project.runs, id);
   const file = readRunFile(paths);
   return file && file.command !== 'session' && isRunning(file) ? { id, paths, file } : undefined;

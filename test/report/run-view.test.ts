@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/domain/event.ts';
+import { markdownOf } from '../../src/report/markdown.ts';
 import { createRunFold } from '../../src/report/run-fold.ts';
 import { elapsed, lastChecks, type RunView } from '../../src/report/run-view.ts';
+import { sarifOf } from '../../src/report/sarif.ts';
 import { anyEvent } from './any-event.ts';
 import { checkResult, loopResult, RUN_STARTED } from './events.ts';
 
@@ -138,6 +140,22 @@ describe('a ledger as a view', () => {
     ]);
   });
 
+  test("a run that goes on has not ended, and the time in which it was gone is nobody's", () => {
+    const head = { ...RUN_STARTED, iteration: 1, step: 'agent', repaired: ['a torn line'], changes: [] };
+    const folding = createRunFold();
+    for (const entry of entries(RUN_STARTED, iteration(1), STARTED)) folding.add(entry);
+    const late = new Date(START + 3_600_000).toISOString();
+    folding.add({ ...head, type: 'run-resumed', seq: 4, at: late });
+    folding.add({ ...entries(iteration(1))[0]!, seq: 5, at: late });
+    const view = folding.view();
+    expect([view.ending, view.seconds.agent, view.iterations.length]).toEqual([null, 0, 1]);
+    expect(view.remarks.map(({ text }) => text)).toEqual(['Goes on in iteration 1 (agent); a torn line']);
+    const again = createRunFold();
+    for (const entry of entries(RUN_STARTED, { type: 'run-ended', result: loopResult() })) again.add(entry);
+    again.add({ ...head, type: 'run-resumed', seq: 3, at: late } as never);
+    expect([again.view().ending, again.view().phase]).toEqual([null, 'between']);
+  });
+
   test('the end of a run is there without its iterations told twice', () => {
     const view = fold(RUN_STARTED, { type: 'run-ended', result: loopResult() });
     expect(view.ending).toMatchObject({ stopReason: 'promise_accepted', totalCost: 5.76 });
@@ -182,11 +200,30 @@ describe('laws of the view', () => {
   test('whatever a line holds, nothing throws and time never runs backwards', () => {
     const types = ['run-started', 'iteration-ended', 'check-ended', 'agent-ended', 'run-ended', 'violation'];
     const torn = fc
-      .record({ type: fc.constantFrom(...types, 'x'), rest: fc.dictionary(fc.string(), fc.jsonValue()) })
+      .record({
+        type: fc.constantFrom(...types, 'x'),
+        rest: fc.dictionary(
+          fc.constantFrom(
+            'result',
+            'claim',
+            'verdict',
+            'usage',
+            'outcome',
+            'violation',
+            'iteration',
+            'event',
+          ),
+          fc.jsonValue(),
+        ),
+      })
       .map(({ type, rest }) => ({ ...rest, type }));
     fc.assert(
       fc.property(fc.array(fc.oneof(anyEvent, torn), { maxLength: 30 }), events => {
         const view = fold(...(events as RunEvent[]));
+        const reading = { id: 'x', state: 'stopped', view, stories: [], result: null } as const;
+        const integrity = { problems: [], torn: 0 };
+        expect(() => markdownOf({ ...reading, integrity })).not.toThrow();
+        expect(() => sarifOf(view, '0.0.0')).not.toThrow();
         for (const { seconds } of [view, ...view.iterations])
           expect(Math.min(seconds.agent, seconds.checks, seconds.waiting)).toBeGreaterThanOrEqual(0);
       }),

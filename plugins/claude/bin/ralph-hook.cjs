@@ -1769,14 +1769,20 @@ function followFile(path, onChunk) {
 			onChunk(page.subarray(0, bytes));
 		}
 	};
-	const watcher = (0, node_fs.watch)(path, look);
-	watcher.on("error", () => {});
-	const timer = setInterval(look, LOOK_EVERY);
+	const watching = watchFile(path, look, LOOK_EVERY);
 	return { end() {
-		watcher.close();
-		clearInterval(timer);
+		watching.close();
 		look();
 		(0, node_fs.closeSync)(fd);
+	} };
+}
+function watchFile(path, look, every) {
+	const watcher = (0, node_fs.watch)(path, look);
+	watcher.on("error", () => {});
+	const timer = setInterval(look, every);
+	return { close() {
+		watcher.close();
+		clearInterval(timer);
 	} };
 }
 // src/platform/watchdog.ts

@@ -1,8 +1,6 @@
 /** `ralph cancel`: ends a run from another terminal, and takes its worktree away when that loses nothing. */
-import { writePrivate } from '../../platform/files.ts';
-import { CANCEL_NOW } from '../../store/run-file.ts';
 import { removeWorktree } from '../../workspace/worktree.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type CliCommand, Problems } from '../command.ts';
 import { RUN_ARGUMENT, steer } from '../live-run.ts';
 
 export const cancel: CliCommand = {
@@ -21,21 +19,11 @@ export const cancel: CliCommand = {
   },
   async run(call) {
     const { remove } = call.options;
-    if (typeof remove !== 'string') return endRun(call);
+    if (typeof remove !== 'string')
+      return steer(call, call.args[0], { kind: 'cancel', gently: call.options.gently === true });
     const problem = await removeWorktree({ root: call.cwd, env: call.env, name: remove });
     if (problem) throw new Problems([problem]);
     call.output.answer(`The worktree ${remove} and its branch are gone.\n`);
     return 0;
   },
 };
-
-function endRun(call: Call): 0 | 1 {
-  const gently = call.options.gently === true;
-  return steer(call, call.args[0], ({ id, paths, file }) => {
-    // The note comes first: the run looks for it when the signal arrives.
-    writePrivate(paths.cancelled, gently ? 'gently' : CANCEL_NOW);
-    process.kill(file.process.pid, 'SIGTERM');
-    const how = gently ? 'ending after the step it is in' : 'being ended';
-    return { message: `${id} is ${how}; its work is kept.`, done: true };
-  });
-}

@@ -1,5 +1,4 @@
 /** `ralph continue`: a paused run goes on. */
-import { existsSync, rmSync } from 'node:fs';
 import type { CliCommand } from '../command.ts';
 import { RUN_ARGUMENT, steer } from '../live-run.ts';
 
@@ -9,10 +8,5 @@ export const goOn: CliCommand = {
       .argument(...RUN_ARGUMENT)
       .addHelpText('after', '\nExamples:\n  ralph continue\n  ralph continue 20261115\n');
   },
-  run: async call =>
-    steer(call, call.args[0], ({ id, paths }) => {
-      if (!existsSync(paths.paused)) return { message: `${id} is not paused.`, done: false };
-      rmSync(paths.paused, { force: true });
-      return { message: `${id} goes on.`, done: true };
-    }),
+  run: async call => steer(call, call.args[0], { kind: 'continue' }),
 };

@@ -1,5 +1,4 @@
 /** `ralph log`: a run's ledger, told again as it was shown, or followed while it grows. */
-import { watch } from 'node:fs';
 import type { RunEvent } from '../../domain/event.ts';
 import {
   createEventFilter,
@@ -10,6 +9,7 @@ import {
 } from '../../domain/event-filter.ts';
 import { closest, isProblem, type Problem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { watchFile } from '../../platform/follow.ts';
 import { createFormatter } from '../../report/format.ts';
 import { summaryLines } from '../../report/summary.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
@@ -110,8 +110,7 @@ async function follow(journal: JournalReader, paths: RunPaths, show: Show): Prom
   };
   await new Promise<void>(resolve => {
     const done = () => {
-      watcher.close();
-      clearInterval(timer);
+      watching.close();
       resolve();
     };
     const step = () => {
@@ -119,9 +118,7 @@ async function follow(journal: JournalReader, paths: RunPaths, show: Show): Prom
       look();
       if (ended || !alive) done();
     };
-    const watcher = watch(paths.events, step);
-    // Notice of a change can get lost, and a crash changes nothing.
-    const timer = setInterval(step, 1000);
+    const watching = watchFile(paths.events, step, 1000);
     signals.stopping.addEventListener('abort', done);
     step();
   });

@@ -11,7 +11,7 @@ import { markdownOf, markdownOfAll } from '../../report/markdown.ts';
 import { cleanJson, type ReadRun, readRun } from '../../report/read-run.ts';
 import { figuresOf, figuresOfAll, type RunsFigures } from '../../report/runs-figures.ts';
 import { sarifOf } from '../../report/sarif.ts';
-import { projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
+import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns } from '../../store/run-file.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 import { readPageAssets } from '../page-assets.ts';
@@ -92,7 +92,7 @@ function formatOfFile(output: string | undefined): Format {
 }
 
 function oneAs(format: Format, call: Call): string {
-  const project = projectPaths(call.cwd);
+  const project = projectAt(call.cwd);
   const id = findRun(project, call.args[0]);
   if (isProblem(id)) throw new Problems([id]);
   const paths = runPaths(project.runs, id);
@@ -148,7 +148,7 @@ function junitReport(id: string, paths: RunPaths): string {
 }
 
 function allAs(format: Format, call: Call): string {
-  const project = projectPaths(call.cwd);
+  const project = projectAt(call.cwd);
   const redact = createRedactor(call.env);
   const figures = figuresOfAll(
     listRuns(project)

@@ -1,11 +1,7 @@
 /** `ralph tell`: words for the agent, in its next prompt, once. */
-import { systemClock } from '../../platform/clock.ts';
-import { addHint } from '../../store/hints.ts';
+import { LONGEST_HINT } from '../../store/steering.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { RUN_ARGUMENT, steer } from '../live-run.ts';
-
-/** More than anybody says in passing; a longer text belongs into a file of the project. */
-const LONGEST = 100_000;
 
 export const tell: CliCommand = {
   declare(command) {
@@ -24,7 +20,7 @@ export const tell: CliCommand = {
       throw new Problems([
         { where: 'hint', what: 'there is none', mend: 'ralph tell "Look at src/login.ts"' },
       ]);
-    if (hint.length > LONGEST)
+    if (hint.length > LONGEST_HINT)
       throw new Problems([
         {
           where: 'hint',
@@ -32,9 +28,6 @@ export const tell: CliCommand = {
           mend: 'write it into a file and tell its name',
         },
       ]);
-    return steer(call, run, ({ id, paths }) => {
-      addHint(paths, hint, systemClock.now());
-      return { message: `${id} tells it to the agent in its next iteration.`, done: true };
-    });
+    return steer(call, run, { kind: 'tell', hint });
   },
 };

@@ -1,0 +1,96 @@
+/** `ralph dashboard`: serves the live page until Ctrl-C. */
+import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Dashboard, isLoopback, openDashboard } from '../../dashboard/server.ts';
+import type { Problem } from '../../domain/problem.ts';
+import { createRedactor } from '../../domain/secrets.ts';
+import { errorCode, errorWords } from '../../platform/files.ts';
+import { openUrl } from '../../platform/open-url.ts';
+import { projectAt } from '../../store/paths.ts';
+import { knownProjects } from '../../store/projects.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
+import { readPageAssets } from '../page-assets.ts';
+import { listenForSignals } from '../signals.ts';
+import { VERSION } from '../version.ts';
+
+export const dashboard: CliCommand = {
+  declare(command) {
+    command
+      .argument('[projects...]', 'the folders of the projects; without them this one')
+      .option('-a, --all', 'every project on this machine in which Ralph has worked')
+      .option('--port <n>', 'the port; 0 for any that is free', '0')
+      .option('--host <address>', 'the address to listen on', '127.0.0.1')
+      .option('--open', 'open it in the browser')
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph dashboard --open\n  ralph dashboard ~/shop ~/blog --port 7001\n  ralph dashboard --all\n\nWhoever has the address with its token can steer the runs. RALPH_DASHBOARD_TOKEN sets the token, so that a page finds\nits dashboard again after a restart on the same port.\n',
+      );
+  },
+  async run(call) {
+    const { output, env } = call;
+    const { port, host, projects } = wish(call);
+    const signals = listenForSignals(() => {});
+    const served = await serve(call, { port, host, projects });
+    if (!isLoopback(host))
+      output.error(`ralph dashboard: ${host} is not loopback: others on the network can reach it.\n`);
+    output.answer(output.json ? `${JSON.stringify({ url: served.url })}\n` : `${served.url}\n`);
+    // A machine without a browser is no error: the address is there.
+    if (call.options.open === true && !(await openUrl(served.url, env)))
+      output.error('ralph dashboard: no browser could be opened; open the address yourself.\n');
+    await new Promise<void>(done => {
+      if (signals.stopping.aborted) done();
+      signals.stopping.addEventListener('abort', () => done());
+    });
+    await served.close();
+    signals.dispose();
+    return 0;
+  },
+};
+
+interface Wish {
+  readonly port: number;
+  readonly host: string;
+  readonly projects: readonly string[];
+}
+
+/** Throws everything that is wrong at once. */
+function wish({ options, args, cwd, env }: Call): Wish {
+  const port = Number(options.port);
+  const named = args.map(folder => resolve(cwd, folder));
+  const problems: Problem[] = named
+    .filter(folder => !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    .map(where => ({ where, what: 'there is no such folder' }));
+  if (!Number.isSafeInteger(port) || port < 0 || port > 65_535)
+    problems.push({ where: `--port ${options.port}`, what: 'must be a number from 0 to 65535' });
+  if (problems.length > 0) throw new Problems(problems);
+  const all = options.all === true ? knownProjects(env) : [];
+  const projects = [...new Set([...named, ...all])];
+  return {
+    port,
+    host: String(options.host),
+    projects: projects.length > 0 ? projects : [projectAt(cwd).root],
+  };
+}
+
+async function serve({ env }: Call, { port, host, projects }: Wish): Promise<Dashboard> {
+  const token = env.RALPH_DASHBOARD_TOKEN || randomBytes(24).toString('base64url');
+  try {
+    return await openDashboard({
+      projects,
+      host,
+      port,
+      token: encodeURIComponent(token),
+      assets: readPageAssets(),
+      version: VERSION,
+      redact: createRedactor(env),
+    });
+  } catch (error) {
+    if (errorCode(error) === 'EADDRINUSE')
+      throw new Problems([
+        { where: `--port ${port}`, what: 'it is taken', mend: 'leave it out, or give another' },
+      ]);
+    if (errorCode(error) === undefined) throw error;
+    throw new Problems([{ where: `--host ${host}`, what: errorWords(error) }]);
+  }
+}

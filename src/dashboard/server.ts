@@ -1,0 +1,187 @@
+/** `ralph dashboard`: the page of the report, live. Listens on loopback, knows what it serves, and trusts nobody. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '../platform/clock.ts';
+import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
+import { cleanJson } from '../report/read-run.ts';
+import { giveOrder } from '../store/steering.ts';
+import { refusal } from './door.ts';
+import { type FoundRun, type Household, openHousehold } from './house.ts';
+import { readOrder } from './orders.ts';
+import { openStream, streamLedger, streamList } from './stream.ts';
+
+export interface DashboardOptions {
+  /** The folders of the projects. */
+  readonly projects: readonly string[];
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly token: string;
+  readonly assets: PageAssets;
+  readonly version: string;
+  /** Takes secrets out of a line. */
+  readonly redact: (line: string) => string;
+}
+
+export interface Dashboard {
+  /** With the token: whoever has it is in. */
+  readonly url: string;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+/** Rejects when the port is taken. */
+export async function openDashboard(options: DashboardOptions): Promise<Dashboard> {
+  const household = openHousehold(options.projects);
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const name = options.host.includes(':') ? `[${options.host}]` : options.host;
+  const hosts = [...new Set([name, ...(isLoopback(options.host) ? ['localhost'] : [])])].map(
+    each => `${each.toLowerCase()}:${port}`,
+  );
+  const answer = createAnswer(household, hosts, options);
+  server.on('request', (request, response) => {
+    answer(request, response).catch(() => fail(response, 500, 'a bug in the dashboard'));
+  });
+  return {
+    url: `http://${name}:${port}/?token=${options.token}`,
+    close: () => closeServer(server),
+  };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+function createAnswer(household: Household, hosts: readonly string[], options: DashboardOptions): Answer {
+  const { assets, version, redact, token } = options;
+  const page = htmlOfDashboard(version, assets);
+  const policy = `${policyOf(assets)}; frame-ancestors 'none'`;
+  return async (request, response) => {
+    // Not by URL: `//x/` would be a host to it, and `//[` an exception.
+    const [path = '', search = ''] = (request.url ?? '/').split(/\?(.*)/s);
+    const query = new URLSearchParams(search);
+    for (const [header, value] of Object.entries(HEADERS)) response.setHeader(header, value);
+    response.setHeader('content-security-policy', policy);
+    const refused = refusal(knockOf(request, query), { token, hosts });
+    if (refused) return fail(response, refused.status, refused.why);
+    const [first, second, ...rest] = path.slice(1).split('/').map(decode);
+    if (path === '/') return send(response, 'text/html; charset=utf-8', page);
+    if (first !== 'api' || second === undefined) return fail(response, 404, 'there is no such page');
+    if (second === 'runs' && rest.length === 0)
+      return streamList(openStream(response), () => cleanJson(household.list(), redact));
+    const run = household.find(second, rest[0] ?? '');
+    if (!run) return fail(response, 404, 'there is no such run');
+    return answerRun({ request, response, query, run, redact }, rest.slice(1));
+  };
+}
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+function knockOf({ method = '', headers }: IncomingMessage, query: URLSearchParams) {
+  const told = headers['x-ralph-token'];
+  return {
+    method,
+    host: headers.host,
+    origin: headers.origin,
+    contentType: headers['content-type'],
+    token: (typeof told === 'string' ? told : undefined) ?? query.get('token') ?? undefined,
+  };
+}
+
+function decode(word: string): string {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}
+
+interface RunRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: URLSearchParams;
+  readonly run: FoundRun;
+  readonly redact: (line: string) => string;
+}
+
+async function answerRun(asked: RunRequest, [what, which]: readonly string[]): Promise<void> {
+  const { request, response, run, redact } = asked;
+  const json = (value: unknown) => send(response, 'application/json', cleanJson(value, redact));
+  if (request.method === 'POST')
+    return what === 'order' ? order(asked, json) : fail(response, 404, 'no such order');
+  switch (what) {
+    case undefined:
+      return json(run.snapshot());
+    case 'events':
+      return streamLedger(openStream(response), run.paths.events, after(asked), redact);
+    case 'iterations': {
+      const detail = /^\d{1,9}$/.test(which ?? '') ? run.detail(Number(which)) : undefined;
+      return detail ? json(detail) : fail(response, 404, 'there is no such iteration');
+    }
+    default:
+      return fail(response, 404, 'there is no such page');
+  }
+}
+
+/** Where a reader that was cut off goes on; the browser says it by itself. */
+function after({ request, query }: RunRequest): number {
+  const told = request.headers['last-event-id'] ?? query.get('after');
+  const seq = Number(told);
+  return Number.isSafeInteger(seq) && seq > 0 ? seq : 0;
+}
+
+async function order({ request, response, run }: RunRequest, json: (value: unknown) => void): Promise<void> {
+  const body = await readBody(request);
+  const wanted = body === undefined ? undefined : readOrder(body);
+  if (!wanted) return fail(response, 400, 'that is no order');
+  const live = run.live();
+  return json(
+    live ? giveOrder(live, wanted, systemClock.now()) : { message: 'It is not running.', done: false },
+  );
+}
+
+const LONGEST_BODY = 512 * 1024;
+
+/** undefined: longer than any order. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > LONGEST_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function send(response: ServerResponse, type: string, body: string): void {
+  response.writeHead(200, { 'content-type': type }).end(body);
+}
+
+function fail(response: ServerResponse, status: number, why: string): void {
+  if (response.headersSent) response.destroy();
+  else
+    response
+      .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+      .end(`${why}\n`);
+}

@@ -1,0 +1,113 @@
+/** Server-sent events: a ledger as it grows, and the list of runs whenever it changes. */
+import { statSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { type Watching, watchFile } from '../platform/follow.ts';
+import { cleanJson } from '../report/read-run.ts';
+import { type JournalReader, openJournal } from '../store/journal.ts';
+
+export interface Stream {
+  /** Waits for a reader that is slow. */
+  send(event: { readonly name?: string; readonly id?: number; readonly data: string }): Promise<void>;
+  onClose(act: () => void): void;
+}
+
+/** Proxies and browsers give up on a connection that is silent. */
+const HEARTBEAT = 15_000;
+
+export function openStream(response: ServerResponse): Stream {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+  response.write('retry: 1000\n\n');
+  const heart = setInterval(() => response.write(':\n\n'), HEARTBEAT);
+  response.on('close', () => clearInterval(heart));
+  return {
+    async send({ name, id, data }) {
+      const text = `${name ? `event: ${name}\n` : ''}${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
+      if (response.destroyed || response.write(text)) return;
+      await new Promise<void>(resolve => {
+        response.once('drain', resolve);
+        response.once('close', resolve);
+      });
+    },
+    onClose: act => void response.on('close', act),
+  };
+}
+
+const PIECE = 1024 * 1024;
+const LOOK_EVERY = 500;
+
+/** Every entry after `after`, in order, once; then those that come, until the reader goes away. */
+export function streamLedger(
+  stream: Stream,
+  path: string,
+  after: number,
+  redact: (line: string) => string,
+): void {
+  let sent = after;
+  let ledger: Ledger | undefined;
+  let busy = false;
+  let closed = false;
+
+  const pump = async () => {
+    ledger = sameLedger(ledger, path, look);
+    if (!ledger) return;
+    do {
+      for (const entry of ledger.journal.next(PIECE)) {
+        if (closed) return;
+        if (entry.seq <= sent) continue;
+        await stream.send({ id: entry.seq, data: cleanJson(entry, redact) });
+        sent = entry.seq;
+      }
+    } while (!closed && !ledger.journal.atEnd());
+  };
+  const look = () => {
+    if (busy || closed) return;
+    busy = true;
+    void pump().finally(() => {
+      busy = false;
+      if (closed) close(ledger);
+    });
+  };
+  // The ledger of a run that is being made may not be there yet.
+  const timer = setInterval(look, LOOK_EVERY);
+  stream.onClose(() => {
+    closed = true;
+    clearInterval(timer);
+    if (!busy) close(ledger);
+  });
+  look();
+}
+
+interface Ledger {
+  readonly journal: JournalReader;
+  readonly watching: Watching;
+  readonly inode: number;
+}
+
+/** A run puts its ledger back when an agent has deleted it: then it is another file, and is read from its beginning. */
+function sameLedger(ledger: Ledger | undefined, path: string, look: () => void): Ledger | undefined {
+  const inode = statSync(path, { throwIfNoEntry: false })?.ino;
+  if (inode === undefined || inode === ledger?.inode) return ledger;
+  close(ledger);
+  return { journal: openJournal(path), watching: watchFile(path, look, LOOK_EVERY), inode };
+}
+
+function close(ledger: Ledger | undefined): void {
+  ledger?.watching.close();
+  ledger?.journal.close();
+}
+
+const LIST_EVERY = 1_000;
+
+/** What `list` says, whenever it says something else. */
+export function streamList(stream: Stream, list: () => string): void {
+  let last = '';
+  const look = () => {
+    const now = list();
+    if (now === last) return;
+    last = now;
+    void stream.send({ name: 'runs', data: now });
+  };
+  const timer = setInterval(look, LIST_EVERY);
+  stream.onClose(() => clearInterval(timer));
+  look();
+}

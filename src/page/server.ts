@@ -1,0 +1,111 @@
+/** What the page asks of its dashboard. The token stands in the page's own address. */
+import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
+
+/** A run in the list. */
+export interface ListedRun {
+  readonly id: string;
+  readonly state: Standing;
+  /** `waiting` and `paused` are two ways of running. */
+  readonly now: Standing | 'waiting' | 'paused';
+  readonly command: string;
+  readonly agent: string | null;
+  readonly startedAt: string | null;
+  readonly stopReason: string | null;
+  readonly iteration: number;
+  readonly cost: number | null;
+  readonly paused: boolean;
+}
+
+export interface ListedProject {
+  readonly root: string;
+  readonly runs: readonly ListedRun[];
+}
+
+/** Which run: the place of its project in the list, and its id. */
+export interface Place {
+  readonly project: number;
+  readonly id: string;
+}
+
+/** With the number of the event from which the page wants to be told what goes on. */
+export type Snapshot = RunReading & { readonly since: number };
+
+export type Order =
+  | { readonly kind: 'pause' | 'continue' }
+  | { readonly kind: 'cancel'; readonly gently: boolean }
+  | { readonly kind: 'tell'; readonly hint: string };
+
+const token = new URLSearchParams(location.search).get('token') ?? '';
+
+function address({ project, id }: Place, ...more: readonly (string | number)[]): string {
+  return ['/api', project, encodeURIComponent(id), ...more].join('/');
+}
+
+async function ask<Answer>(url: string, init: RequestInit = {}): Promise<Answer> {
+  const headers = { ...init.headers, 'x-ralph-token': token };
+  const response = await fetch(url, { ...init, headers });
+  if (!response.ok) throw new Error((await response.text()).trim());
+  return (await response.json()) as Answer;
+}
+
+export function askRun(place: Place): Promise<Snapshot> {
+  return ask(address(place));
+}
+
+export function askDetail(place: Place, iteration: number): Promise<IterationDetail> {
+  return ask(address(place, 'iterations', iteration));
+}
+
+export function giveOrder(place: Place, order: Order): Promise<{ readonly message: string }> {
+  return ask(address(place, 'order'), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(order),
+  });
+}
+
+/** A stream that comes back by itself, and goes on where it was cut off. */
+export interface Following {
+  close(): void;
+}
+
+interface Listeners {
+  message(data: string): void;
+  /** Whether there is a connection. */
+  live(is: boolean): void;
+}
+
+const AGAIN = 1_000;
+
+export function followList(listeners: Listeners): Following {
+  return follow(() => `/api/runs?token=${encodeURIComponent(token)}`, 'runs', listeners);
+}
+
+/** `after` is asked whenever the stream begins anew. */
+export function followRun(place: Place, after: () => number, listeners: Listeners): Following {
+  const url = () => `${address(place, 'events')}?after=${after()}&token=${encodeURIComponent(token)}`;
+  return follow(url, 'message', listeners);
+}
+
+/** Not left to EventSource alone: it gives up for good when the server is there again and at first answers with an error. */
+function follow(url: () => string, name: string, { message, live }: Listeners): Following {
+  let source: EventSource;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const connect = () => {
+    source = new EventSource(url());
+    source.addEventListener('open', () => live(true));
+    source.addEventListener(name, event => message((event as MessageEvent<string>).data));
+    source.addEventListener('error', () => {
+      live(false);
+      source.close();
+      timer = setTimeout(connect, AGAIN);
+    });
+  };
+  connect();
+  return {
+    close() {
+      clearTimeout(timer);
+      source.close();
+    },
+  };
+}

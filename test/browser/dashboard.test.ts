@@ -1,0 +1,209 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
+import { type Running, ralph, startRalph } from '../rig/ralph.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
+import { DIFF, writeRun } from '../rig/written-run.ts';
+import { accessibility, type OpenOptions, open } from './browser.ts';
+
+const TOKEN = 'a-token-for-the-browser-tests';
+
+/** The real command; answers where it is. */
+async function dashboard(
+  cwd: string,
+  ...args: string[]
+): Promise<{ readonly url: string; readonly running: Running }> {
+  const running = startRalph(['dashboard', ...args], { cwd, env: { RALPH_DASHBOARD_TOKEN: TOKEN } });
+  let printed = '';
+  running.process.stdout?.on('data', chunk => {
+    printed += chunk;
+  });
+  await running.until(`?token=${TOKEN}`);
+  return { url: printed.trim(), running };
+}
+
+interface Turns {
+  /** The next call of the agent, as soon as it comes. */
+  next(): Promise<FakeTurn>;
+}
+
+/** A real loop with an agent that a test plays. */
+async function startLoop(project: Repo): Promise<Turns & { readonly loop: Running }> {
+  const waiting: ((turn: FakeTurn) => void)[] = [];
+  const came: FakeTurn[] = [];
+  const agent = await fakeAgent('worker', turn => {
+    const taker = waiting.shift();
+    if (taker) taker(turn);
+    else came.push(turn);
+  });
+  const loop = startRalph(
+    ['loop', 'Do it', '--agent', 'worker', '--check', 'test -e done.txt', '--stuck-after', '0'],
+    {
+      cwd: project.dir,
+      path: [agent.bin],
+    },
+  );
+  return {
+    loop,
+    next: () => new Promise(resolve => (came.length > 0 ? resolve(came.shift()!) : waiting.push(resolve))),
+  };
+}
+
+describe('a run that goes on', () => {
+  test('is seen as it goes, and can be paused, told something, let on and ended', async () => {
+    const project = repo();
+    const { next, loop } = await startLoop(project);
+    const first = await next();
+    await first.print('I begin with <b>the cart</b>.\n');
+    const { url } = await dashboard(project.dir);
+    const { page, errors, picture } = await open(url);
+    await page.getByRole('heading', { level: 1, name: 'Running: the agent is at work.' }).waitFor();
+    await page.getByText('I begin with <b>the cart</b>.').waitFor();
+
+    await first.print('And now the receipt.\n');
+    await page.getByText('And now the receipt.').waitFor();
+    expect(await accessibility(page)).toEqual([]);
+    await picture('dashboard-live');
+
+    await page.getByRole('textbox', { name: 'Say to the agent' }).fill('Look at src/cart.js');
+    await page.keyboard.press('Enter');
+    await page.getByText('tells it to the agent in its next iteration').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('pauses when the turn it is in has ended').waitFor();
+    first.exit();
+    await page.getByRole('heading', { level: 1, name: 'Paused.' }).waitFor();
+    await picture('dashboard-paused');
+    await page.getByRole('button', { name: 'Continue' }).click();
+
+    const second = await next();
+    expect(second.input).toContain('Look at src/cart.js');
+    await page.locator('.row', { hasText: 'failed with exit code 1' }).waitFor();
+    await page.getByRole('heading', { name: 'Iteration 2' }).waitFor();
+
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    await page.getByRole('button', { name: 'Now' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Stopped: the run was cancelled.' }).waitFor();
+    expect((await loop.finished).code).toBe(1);
+    expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
+    await picture('dashboard-cancelled');
+    expect(errors).toEqual([]);
+  });
+
+  test('is whole again after the dashboard was gone, and no event is missing', async () => {
+    const project = repo();
+    const { next } = await startLoop(project);
+    const turn = await next();
+    await turn.print('word 1\n');
+    const served = await dashboard(project.dir);
+    const { port } = new URL(served.url);
+    const { page } = await open(served.url);
+    await page.getByText('word 1').waitFor();
+    served.running.process.kill('SIGKILL');
+    await served.running.finished;
+    await page.getByText('reconnecting…').first().waitFor();
+    for (let word = 2; word <= 9; word++) await turn.print(`word ${word}\n`);
+    await dashboard(project.dir, '--port', port);
+    await page.getByText('word 9').waitFor();
+    const words = await page.locator('.passage.is-words').allInnerTexts();
+    expect(words.join('\n').match(/word \d/g)).toEqual(
+      [1, 2, 3, 4, 5, 6, 7, 8, 9].map(word => `word ${word}`),
+    );
+    await turn.write('done.txt', '');
+    await turn.print('<promise>COMPLETE</promise>\n');
+    turn.exit();
+    await page.getByRole('heading', { level: 1, name: /^Done: every check passes/ }).waitFor();
+    const [id = ''] = (
+      await ralph(['status', '--json'], { cwd: project.dir }).then(({ stdout }) => JSON.parse(stdout).runs)
+    ).map((run: { id: string }) => run.id);
+    const ledger = readFileSync(project.path(`.ralph/runs/${id}/events.jsonl`), 'utf8')
+      .trimEnd()
+      .split('\n');
+    expect(ledger.at(-1)).toContain('"run-ended"');
+  });
+
+  test('that is killed is seen to be cut off', async () => {
+    const project = repo();
+    const { next, loop } = await startLoop(project);
+    await next();
+    const { url } = await dashboard(project.dir);
+    const { page } = await open(url);
+    await page.getByRole('heading', { level: 1, name: 'Running: the agent is at work.' }).waitFor();
+    loop.process.kill('SIGKILL');
+    await page.getByRole('heading', { level: 1, name: 'Cut off: the run ended without a word.' }).waitFor();
+  });
+});
+
+describe('the runs of several projects', () => {
+  test.each<[string, OpenOptions]>([
+    ['wide', {}],
+    ['dark', { dark: true }],
+    ['phone', { width: 360, height: 740 }],
+  ])('are listed and can be gone to: %s', async (name, options) => {
+    const [one, two] = [folder('shop-'), folder('blog-')];
+    const start = Date.parse('2026-03-01T10:00:00Z');
+    for (const [at, ends] of (['stuck', 'all_checks_passed', 'max_iterations'] as const).entries())
+      writeRun(one.dir, { iterations: 3 + at, ends, diff: () => DIFF, start: start + at * 86_400_000 });
+    const other = writeRun(two.dir, {
+      iterations: 6,
+      ends: 'all_checks_passed',
+      start: start + 5 * 86_400_000,
+    });
+    const { url } = await dashboard(one.dir, one.dir, two.dir);
+    const { page, errors, requests, picture } = await open(url, options);
+    await page.getByText(other.id).waitFor();
+    await page.getByRole('link', { name: /stuck/ }).click();
+    await page.getByRole('heading', { level: 1, name: /^Stopped: the same failure/ }).waitFor();
+    await page.locator('.row').last().click();
+    await page.getByText('What it said and did').waitFor();
+    expect(await accessibility(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    await picture(`dashboard-${name}`);
+    expect(errors).toEqual([]);
+    const origin = new URL(url).origin;
+    expect(requests.filter(each => !each.startsWith(origin) && !each.startsWith('data:'))).toEqual([]);
+  });
+
+  test('a run that begins later appears by itself', async () => {
+    const project = folder();
+    const { url } = await dashboard(project.dir);
+    const { page, picture } = await open(url);
+    await page.getByText('There are no runs here yet.').waitFor();
+    await picture('dashboard-empty', false);
+    writeRun(project.dir, { iterations: 1, ends: 'all_checks_passed' });
+    await page.getByRole('heading', { level: 1, name: /^Done/ }).waitFor();
+  });
+});
+
+describe('strangers', () => {
+  test('what an agent wrote does nothing but stand there, also while it comes', async () => {
+    const project = repo();
+    const evil = '<img src=x onerror="window.evil=1"><script>window.evil=1</script>';
+    const { next } = await startLoop(project);
+    const turn = await next();
+    const { url } = await dashboard(project.dir);
+    const { page, errors } = await open(url);
+    await turn.print(`${evil}\n`);
+    await page.getByText('<img src=x').first().waitFor();
+    expect(await page.evaluate('window.evil')).toBeUndefined();
+    expect(await page.locator('#app img, #app script').count()).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  test('an address without its token says what to do', async () => {
+    const project = folder();
+    const { url } = await dashboard(project.dir);
+    const { page } = await open(new URL('/', url).href);
+    expect(await page.locator('body').textContent()).toContain(
+      'use the address that `ralph dashboard` printed',
+    );
+  });
+});
+
+test('Ctrl-C ends it at once, also with pages open', async () => {
+  const project = folder();
+  const { url, running } = await dashboard(project.dir);
+  const { page } = await open(url);
+  await page.getByText('There are no runs here yet.').waitFor();
+  running.process.kill('SIGINT');
+  expect((await running.finished).code).toBe(0);
+});

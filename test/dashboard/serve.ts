@@ -1,0 +1,118 @@
+/** A dashboard in this process, and requests to it as no browser would send them. */
+import { readFileSync } from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { type Dashboard, openDashboard } from '../../src/dashboard/server.ts';
+import { BIN } from '../rig/ralph.ts';
+
+export const TOKEN = 'the-token-of-this-test';
+
+export async function serve(
+  projects: readonly string[],
+  port = 0,
+): Promise<Dashboard & { readonly port: number }> {
+  const read = (name: string) => readFileSync(join(BIN, '../../page', name), 'utf8');
+  const dashboard = await openDashboard({
+    projects,
+    host: '127.0.0.1',
+    port,
+    token: TOKEN,
+    assets: { script: read('page.js'), style: read('page.css') },
+    version: '0.0.0',
+    redact: line => line.replaceAll('sk-secret-0123', '[redacted]'),
+  });
+  onTestFinished(() => dashboard.close());
+  return { ...dashboard, port: Number(new URL(dashboard.url).port) };
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** The path goes out as it is, dots and all. */
+export function ask(
+  port: number,
+  path: string,
+  { method = 'GET', headers = {}, body = '' }: Asked = {},
+): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { port, host: '127.0.0.1', path, method, headers: { 'x-ralph-token': TOKEN, ...headers } },
+      response => {
+        let text = '';
+        response.setEncoding('utf8').on('data', chunk => {
+          text += chunk;
+        });
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+        );
+      },
+    );
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+export interface Told {
+  readonly id: number;
+  readonly entry: { readonly seq: number; readonly type: string };
+}
+
+export interface Listening {
+  readonly told: readonly Told[];
+  /** Resolves when it has been told so many events. */
+  until(count: number): Promise<void>;
+  /** Cuts the connection, as a network does. */
+  cut(): void;
+}
+
+/** Reads a stream of events as they come. */
+export function listen(port: number, path: string, lastEventId?: number): Listening {
+  const told: Told[] = [];
+  const waiting = new Set<() => void>();
+  let buffer = '';
+  const headers = {
+    'x-ralph-token': TOKEN,
+    ...(lastEventId !== undefined && { 'last-event-id': String(lastEventId) }),
+  };
+  const asked = request({ port, host: '127.0.0.1', path, headers }, response => {
+    response.setEncoding('utf8').on('data', chunk => {
+      buffer += chunk;
+      const events = buffer.split('\n\n');
+      buffer = events.pop() ?? '';
+      for (const event of events) {
+        const id = /^id: (\d+)$/m.exec(event)?.[1];
+        const data = /^data: (.*)$/m.exec(event)?.[1];
+        if (id !== undefined && data !== undefined) told.push({ id: Number(id), entry: JSON.parse(data) });
+      }
+      for (const look of waiting) look();
+    });
+    response.on('error', () => {});
+  });
+  asked.on('error', () => {});
+  asked.end();
+  onTestFinished(() => void asked.destroy());
+  return {
+    told,
+    cut: () => void asked.destroy(),
+    until: count =>
+      new Promise(resolve => {
+        const look = () => {
+          if (told.length < count) return;
+          waiting.delete(look);
+          resolve();
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}
