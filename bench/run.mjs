@@ -9,11 +9,12 @@ import { latency } from './latency.mjs';
 import { loop } from './loop.mjs';
 import { parallel } from './parallel.mjs';
 import { repo } from './repo.mjs';
+import { sandbox } from './sandbox.mjs';
 import { start } from './start.mjs';
 import { stream } from './stream.mjs';
 import { tokens } from './tokens.mjs';
 
-const benches = { start, loop, stream, hooks, repo, growth, parallel, latency, tokens };
+const benches = { start, loop, stream, hooks, repo, growth, parallel, latency, tokens, sandbox };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');
 const names = args.filter(arg => !arg.startsWith('-'));

@@ -27,6 +27,8 @@ await bundle({
   ralph: join(root, 'src/cli/bin.ts'),
   main: join(root, 'src/cli/main.ts'),
   'scripted-agent': join(root, 'src/sim/scripted-agent.ts'),
+  'srt-host': join(root, 'src/sandbox/srt-host.ts'),
+  inside: join(root, 'src/sandbox/inside.ts'),
   // Apart from the rest: it is required when it is needed, not imported.
   'string-width': 'string-width',
 });

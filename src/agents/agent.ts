@@ -37,6 +37,27 @@ export interface AgentInvocation {
   readonly folder?: TurnFolder;
 }
 
+/** What an agent must have of the world to work behind a wall. `~` is the user's home; other paths are in the project. */
+export interface AgentNeeds {
+  /** Where its model is. */
+  readonly hosts: readonly string[];
+  /** Variables with which a user names another address for it. */
+  readonly addresses: readonly string[];
+  /** Folders and files where it keeps its login and its sessions. It may write there. */
+  readonly state: readonly string[];
+  /** The variable that moves the first of them. */
+  readonly stateVariable?: string;
+  /** Files that it would rename into the home itself: copied once to where that variable makes it look for them. */
+  readonly copies?: Readonly<Record<string, string>>;
+  /** What decides what it does when it is next started: settings, hooks, plugins. It must not write there. */
+  readonly settings: readonly string[];
+  /** Variables with the keys to its model. Its checks do without. */
+  readonly keys: readonly string[];
+}
+
+/** An agent that nobody knows anything of. */
+export const NO_NEEDS: AgentNeeds = { hosts: [], addresses: [], state: [], settings: [], keys: [] };
+
 export interface AgentAdapter {
   readonly name: string;
   /** How to install it, one line. */
@@ -51,6 +72,7 @@ export interface AgentAdapter {
   readonly rootNeeds?: readonly string[];
   /** Where it can be given hooks for one process, beside the user's own. None: it cannot. */
   readonly hookEvents?: HookEvents;
+  readonly needs: AgentNeeds;
   /** The signal that this agent answers best. */
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
 

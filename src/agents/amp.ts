@@ -18,6 +18,13 @@ export const amp: AgentAdapter = {
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,
+  needs: {
+    hosts: ['ampcode.com', '*.ampcode.com'],
+    addresses: ['AMP_URL'],
+    state: ['~/.local/share/amp', '~/.cache/amp', '~/.amp'],
+    settings: ['~/.config/amp', '.amp'],
+    keys: ['AMP_API_KEY'],
+  },
   stopSignal: 'SIGTERM',
   invocation,
   read,

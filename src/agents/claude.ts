@@ -16,6 +16,9 @@ const HOOK_EVENTS: HookEvents = {
   stop: 'Stop',
 };
 
+/** What Claude Code reads and obeys, in a project and in the home alike. */
+const HOST_FILES = ['settings.json', 'settings.local.json', 'hooks', 'agents', 'commands', 'skills'];
+
 export const claude: AgentAdapter = {
   name: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
@@ -24,6 +27,22 @@ export const claude: AgentAdapter = {
   needsFile: false,
   rootNeeds: ['IS_SANDBOX', 'CLAUDE_CODE_BUBBLEWRAP'],
   hookEvents: HOOK_EVENTS,
+  needs: {
+    hosts: ['api.anthropic.com', 'platform.claude.com', 'console.anthropic.com'],
+    addresses: ['ANTHROPIC_BASE_URL'],
+    state: ['~/.claude'],
+    stateVariable: 'CLAUDE_CONFIG_DIR',
+    copies: { '~/.claude.json': '~/.claude/.claude.json' },
+    settings: [
+      ...HOST_FILES.map(file => `~/.claude/${file}`),
+      ...HOST_FILES.map(file => `.claude/${file}`),
+      ...['installed_plugins.json', 'known_marketplaces.json', 'marketplaces', 'cache'].map(
+        file => `~/.claude/plugins/${file}`,
+      ),
+      '.mcp.json',
+    ],
+    keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+  },
   stopSignal: 'SIGINT', // it then still tells what it has cost; after SIGTERM it says nothing
   invocation,
   read,

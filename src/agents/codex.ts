@@ -21,6 +21,14 @@ export const codex: AgentAdapter = {
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: false,
+  needs: {
+    hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'],
+    addresses: ['OPENAI_BASE_URL'],
+    state: ['~/.codex'],
+    stateVariable: 'CODEX_HOME',
+    settings: ['~/.codex/config.toml', '~/.codex/hooks.json', '~/.codex/rules', '~/.codex/plugins', '.codex'],
+    keys: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
+  },
   stopSignal: 'SIGINT', // SIGTERM leaves the running tool behind
   hookEvents: HOOK_EVENTS,
   invocation,

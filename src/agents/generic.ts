@@ -1,5 +1,5 @@
 /** Any other command: it is called as it is, and every line of its output is its own words. */
-import type { AgentAdapter } from './agent.ts';
+import { type AgentAdapter, NO_NEEDS } from './agent.ts';
 
 export const generic: AgentAdapter = {
   name: 'generic',
@@ -7,6 +7,7 @@ export const generic: AgentAdapter = {
   reports: { cost: false, tokens: false, toolCalls: false },
   endsWithResult: false,
   needsFile: false,
+  needs: NO_NEEDS,
   stopSignal: 'SIGTERM',
   invocation: ({ command, flags }) => ({ argv: [command, ...flags], env: {} }),
   // One message from the first line to the last, so that a tag may go over several lines.

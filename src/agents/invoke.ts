@@ -8,6 +8,7 @@ import { createEchoFilter } from '../domain/echo.ts';
 import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
 import type { PriceTable, Usage } from '../domain/usage.ts';
+import type { Confinement } from '../platform/confinement.ts';
 import {
   ensureFolder,
   errorWords,
@@ -17,7 +18,7 @@ import {
   writePrivate,
 } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
-import { type OwnedProcess, startProcess } from '../platform/process.ts';
+import { type OwnedProcess, startConfined } from '../platform/process.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest } from './agent.ts';
 import { outcomeOf } from './outcome.ts';
 
@@ -26,6 +27,8 @@ export interface TurnRequest extends AgentRequest {
   readonly prompt: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The wall it runs behind. */
+  readonly confinement?: Confinement;
   readonly rule: CompletionRule;
   readonly prices: PriceTable;
   /** Where the raw output goes. */
@@ -77,7 +80,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
       : textReader(request, invocation, onEvent);
 
   writeFolder(invocation);
-  child = startProcess<Why>({
+  child = await startConfined<Why>(request.confinement, {
     argv: invocation.argv,
     cwd,
     env: { ...invocation.env, ...env },

@@ -13,6 +13,13 @@ export const opencode: AgentAdapter = {
   reports: { cost: true, tokens: true, toolCalls: true },
   endsWithResult: false,
   needsFile: false,
+  needs: {
+    hosts: ['api.anthropic.com', 'api.openai.com', 'openrouter.ai', 'opencode.ai', 'models.dev'],
+    addresses: ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL'],
+    state: ['~/.local/share/opencode', '~/.local/state/opencode', '~/.cache/opencode'],
+    settings: ['~/.config/opencode', '.opencode', 'opencode.json', 'opencode.jsonc'],
+    keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'OPENROUTER_API_KEY', 'OPENCODE_API_KEY'],
+  },
   stopSignal: 'SIGTERM',
   invocation,
   read,

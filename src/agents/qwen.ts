@@ -22,6 +22,13 @@ export const qwen: AgentAdapter = {
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,
+  needs: {
+    hosts: ['dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com', 'chat.qwen.ai', 'portal.qwen.ai'],
+    addresses: ['OPENAI_BASE_URL'],
+    state: ['~/.qwen'],
+    settings: ['~/.qwen/settings.json', '~/.qwen/extensions', '.qwen/settings.json', '.qwen/extensions'],
+    keys: ['DASHSCOPE_API_KEY', 'OPENAI_API_KEY'],
+  },
   stopSignal: 'SIGTERM',
   hookEvents: HOOK_EVENTS,
   invocation,

@@ -5,8 +5,9 @@ import { relative } from 'node:path';
 import { type Check, type CheckResult, slugsOf } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
+import type { Confinement } from '../platform/confinement.ts';
 import { ensureFolder } from '../platform/files.ts';
-import { type ProcessEnd, startProcess } from '../platform/process.ts';
+import { type ProcessEnd, startConfined } from '../platform/process.ts';
 import { shellCommand } from '../platform/shell.ts';
 import type { IterationPaths } from '../store/paths.ts';
 import { type Excerpt, excerptOf } from './excerpt.ts';
@@ -20,6 +21,8 @@ export interface CheckRound {
   /** What `logFile` is told relative to. */
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What agents and checks run in; only the part for checks is of interest here. */
+  readonly sandbox?: { readonly checks: Confinement };
   /** How much of the output is kept for the prompt, and which end of it. */
   readonly excerpt: Excerpt;
   readonly parallel: boolean;
@@ -68,7 +71,7 @@ async function runCheck(round: CheckRound, check: Check, index: number, slug: st
   const began = clock.ticks();
   const log = round.paths.check(slug);
   const fd = openSync(log, 'w', 0o600);
-  const child = startProcess<'aborted'>({
+  const child = await startConfined<'aborted'>(round.sandbox?.checks, {
     argv: shellCommand(check.command),
     cwd: round.cwd,
     env: round.env,

@@ -1,15 +1,14 @@
 /** What a run leaves for the CI it ran in: a JUnit file, and a summary on the page of the job. */
 import { appendFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { LoopCommand } from '../domain/event.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { errorWords, writeAtomic } from '../platform/files.ts';
 import { junitOf } from '../report/junit.ts';
-import { summaryLines } from '../report/summary.ts';
+import { type RunLabel, summaryLines } from '../report/summary.ts';
 import type { Call } from './command.ts';
 
 /** Trouble here is told and changes nothing about how the run came out. */
-export function leaveTraces(call: Call, command: LoopCommand, agent: string, result: LoopResult): void {
+export function leaveTraces(call: Call, label: RunLabel, result: LoopResult): void {
   const { options, cwd, env, output } = call;
   const leave = (what: string, write: () => void) => {
     try {
@@ -23,7 +22,7 @@ export function leaveTraces(call: Call, command: LoopCommand, agent: string, res
     leave(`--junit ${junit}`, () => writeAtomic(resolve(cwd, junit), junitOf(result), 0o644));
   const page = env.GITHUB_STEP_SUMMARY;
   if (page) {
-    const text = ['### Ralph', '', ...summaryLines(result, { command, agent }), '', ''].join('\n');
+    const text = ['### Ralph', '', ...summaryLines(result, label), '', ''].join('\n');
     leave('the step summary', () => appendFileSync(page, text));
   }
 }

@@ -1,6 +1,6 @@
 /** What a command is to the CLI: flags declared on a parser, and a function from parsed input to an exit code. */
 import type { Command } from 'commander';
-import type { Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
 import type { Output } from './output.ts';
 
@@ -17,6 +17,12 @@ export interface Call {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly output: Output;
+}
+
+/** The value, or the problem as one that the user is told. */
+export function orThrow<Value>(value: Value | Problem): Value {
+  if (isProblem(value)) throw new Problems([value]);
+  return value;
 }
 
 /** Thrown by a command when the user has something to mend; main prints them all and exits with 2. */

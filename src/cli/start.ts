@@ -4,6 +4,7 @@ import type { LoopCommand } from '../domain/event.ts';
 import type { Past } from '../domain/past.ts';
 import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { drive } from '../loop/loop.ts';
+import { chooseSandbox, openSandbox, type Sandbox } from '../loop/open-sandbox.ts';
 import type { LoopPlan, LoopWorld } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
 import { createRoster } from '../loop/roster.ts';
@@ -25,7 +26,7 @@ import {
   readRunFile,
 } from '../store/run-file.ts';
 import { leaveTraces } from './afterwards.ts';
-import type { Call } from './command.ts';
+import { type Call, orThrow } from './command.ts';
 import { createReporters, openEvents } from './reporters.ts';
 import { type SetUp, withoutSecrets } from './set-up.ts';
 import { listenForSignals } from './signals.ts';
@@ -59,7 +60,7 @@ export async function startLoop(
   const { env, output } = call;
   const { project, settings, agent, fallbacks } = ready;
   const { workplace = call.cwd, resumed } = options;
-  const notices = [...agentNotices(ready, env), ...otherRuns(project, resumed?.file.id)];
+  const chosen = orThrow(await chooseSandbox({ settings, cwd: workplace, env }));
   const events = openEvents(call);
   const { file, paths } = resumed ?? newRun(command, ready, options);
   rememberProject(project.root, env);
@@ -82,41 +83,39 @@ export async function startLoop(
   const { stopping, abort } = signals;
   disk.signal.addEventListener('abort', signals.endNow);
   const steering = createSteering({ paths, emit, clock: systemClock, stopping });
+  let sandbox: Sandbox | undefined;
   try {
+    const adapters = [agent, ...fallbacks].map(each => each.adapter);
+    const place = { settings, adapters, project, cwd: workplace, env };
+    sandbox = orThrow(await openSandbox(chosen, place, paths, what => emit({ type: 'denied', what })));
+    const runId = file.id;
+    const world = { runId, cwd: workplace, clock: systemClock, emit, steering, stopping, sandbox };
     const plan = await makePlan({
+      ...world,
       settings,
       agent,
       roster: createRoster([agent, ...fallbacks]),
-      steering,
-      cwd: workplace,
       env,
-      clock: systemClock,
-      emit,
       abort,
       disk,
-      stopping,
       hooks: hooksOfRun(paths, workplace),
       project,
       paths,
-      notices,
-      runId: file.id,
+      notices: noticesOf(ready, call, chosen.provider !== undefined, runId),
     });
+    const stopReason = () => (existsSync(paths.cancelled) ? 'cancelled' : 'interrupted');
     const result = await drive(plan, {
-      runId: file.id,
-      cwd: workplace,
-      clock: systemClock,
-      emit,
-      steering,
-      stopping,
+      ...world,
+      stopReason,
       disk,
-      stopReason: () => (existsSync(paths.cancelled) ? 'cancelled' : 'interrupted'),
       ...(resumed && { past: resumed.past, repairs: resumed.repairs }),
     });
-    leaveTraces(call, command, agent.name, result);
+    leaveTraces(call, { command, agent: agent.name, sandbox: sandbox.words }, result);
     await reporters.settled();
     if (output.json) output.answer(`${JSON.stringify(result)}\n`);
     return exitCodeOf(result.stopReason);
   } finally {
+    await sandbox?.close();
     reporters.close();
     signals.dispose();
   }
@@ -134,18 +133,26 @@ function newRun(command: LoopCommand, { project, settings }: SetUp, { given, tas
   });
 }
 
-function agentNotices({ settings, agent }: SetUp, env: Call['env']): readonly string[] {
-  const found = settings.agent === undefined ? [`Agent: ${agent.name}, because ${agent.why}.`] : [];
-  return [...found, ...(settings.permissions === 'skip' ? skipNotices(agent, env) : [])];
+/** What a user would want to know before he leaves it alone. */
+function noticesOf(
+  { settings, agent, project }: SetUp,
+  { env }: Call,
+  isConfined: boolean,
+  own: string,
+): readonly string[] {
+  return [
+    ...(settings.agent === undefined ? [`Agent: ${agent.name}, because ${agent.why}.`] : []),
+    ...(settings.permissions === 'skip' && !isConfined ? skipNotices(agent, env) : []),
+    ...otherRuns(project, own),
+  ];
 }
 
-/** What a user would want to know before he leaves it alone. */
 function skipNotices({ adapter }: SetUp['agent'], env: Call['env']): readonly string[] {
   const { rootNeeds = [], name } = adapter;
   const isRefused =
     process.getuid?.() === 0 && rootNeeds.length > 0 && !rootNeeds.some(variable => env[variable]);
   return [
-    'The agent may do everything without asking, and there is no sandbox around it.',
+    'The agent may do everything without asking, and there is no sandbox around it. --sandbox puts one there.',
     ...(isRefused
       ? [
           `As root, ${name} refuses to skip its permissions: run as another user, set ${rootNeeds[0]}=1 if this machine is a sandbox, or give --permissions host.`,
@@ -154,7 +161,7 @@ function skipNotices({ adapter }: SetUp['agent'], env: Call['env']): readonly st
   ];
 }
 
-function otherRuns(project: ProjectPaths, own: string | undefined): readonly string[] {
+function otherRuns(project: ProjectPaths, own: string): readonly string[] {
   const running = listRuns(project).filter(id => {
     if (id === own) return false;
     const file = readRunFile(runPaths(project.runs, id));

@@ -1,5 +1,6 @@
 /** The flags that stand for settings: their values from the command line, checked by the same kinds as the files. */
 import type { Problem } from '../domain/problem.ts';
+import type { Kind } from './kinds.ts';
 import type { Setting, SettingsCommand } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -34,6 +35,11 @@ function longName(declaration: string): string {
   return /--([\w-]+)/.exec(declaration)?.[1] ?? '';
 }
 
+function flagValue(kind: Kind, given: unknown): unknown {
+  if (typeof given === 'string') return kind.parse ? kind.parse(given) : given;
+  return typeof given === 'boolean' && kind.switched ? kind.switched(given) : given;
+}
+
 /** Settings from parsed options. Every problem is found, not only the first. */
 export function settingsFromFlags(
   command: SettingsCommand,
@@ -47,7 +53,7 @@ export function settingsFromFlags(
   for (const { setting, declaration, name } of flagsOf(command)) {
     const given = options[name];
     if (given === undefined) continue;
-    const value = typeof given === 'string' && setting.kind.parse ? setting.kind.parse(given) : given;
+    const value = flagValue(setting.kind, given);
     const found = setting.kind.check(value, `--${longName(declaration)}`);
     if (found.length > 0) problems.push(...found);
     else layer[setting.key] = value;

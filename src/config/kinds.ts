@@ -9,6 +9,8 @@ export interface Kind {
   check(value: unknown, where: string): readonly Problem[];
   /** The value behind a flag's text; undefined when it cannot be one (`check` then says what was expected). */
   parse?(text: string): unknown;
+  /** The value behind a flag that was given without one, or as `--no-`; else it is yes or no. */
+  switched?(on: boolean): unknown;
 }
 
 interface NumberOptions {

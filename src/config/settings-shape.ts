@@ -31,6 +31,19 @@ export interface NotifySettings {
   readonly on?: readonly Occasion[];
 }
 
+export interface SandboxSettings {
+  readonly provider: 'auto' | 'any' | 'none' | 'srt' | 'container' | 'sbx';
+  readonly network: 'none' | 'allowlist' | 'open';
+  readonly allowDomains: readonly string[];
+  readonly writable: readonly string[];
+  readonly denyRead: readonly string[];
+  readonly secrets: readonly { readonly env: string; readonly hosts: readonly string[] }[];
+  readonly limits: { readonly memory?: string; readonly cpus?: number; readonly pids?: number };
+  readonly image?: string;
+  readonly engine?: string;
+  readonly engineArgs?: readonly string[];
+}
+
 export interface Settings {
   readonly maximumIterations: number;
   readonly completionResponse: string;
@@ -66,4 +79,7 @@ export interface Settings {
   readonly protect: readonly string[];
   readonly protectNew: boolean;
   readonly notify?: string | NotifySettings;
+  readonly sandbox: SandboxSettings;
+  readonly hideEnv: readonly string[];
+  readonly keepEnv: readonly string[];
 }

@@ -56,6 +56,7 @@ function kindOf(event: RunEvent): EventKind {
       return 'checks';
     case 'tampered':
     case 'violation':
+    case 'denied':
       return 'violations';
     case 'scm-started':
     case 'scm':

@@ -20,6 +20,8 @@ export interface RunHead {
   readonly maxIterations: number;
   readonly checks: readonly string[];
   readonly cwd: string;
+  /** What agent and checks run in, in a few words; absent: nothing. */
+  readonly sandbox?: string;
 }
 
 export type RunEvent =
@@ -88,6 +90,8 @@ export type RunEvent =
   | ({ readonly type: 'judged'; readonly iteration: number; readonly verdict: Verdict } & Judged)
   /** Written before the task runs: `head` is the commit it starts from, null where there is none to be found. */
   | { readonly type: 'scm-started'; readonly task: string; readonly head: string | null }
+  /** The sandbox stopped something. What it was is told by the inside: a hint, nothing to rely on. */
+  | { readonly type: 'denied'; readonly what: string }
   | { readonly type: 'scm'; readonly task: string; readonly outcome: ScmOutcome; readonly detail: string }
   | {
       readonly type: 'iteration-ended';

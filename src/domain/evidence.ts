@@ -47,6 +47,8 @@ export interface Evidence {
   readonly blocked?: string;
   readonly checks: readonly CheckResult[];
   readonly violations: readonly Violation[];
+  /** What the sandbox stopped in this turn and its checks; absent: nothing. */
+  readonly denials?: readonly string[];
   /** Whether the files differ from what they were when the run began; null: not looked at. */
   readonly treeChanged: boolean | null;
   /** How many turns in a row have now failed in the same way without changing a file, this one included. */

@@ -46,6 +46,8 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
       const undone = feedback.violation.restored ? 'It has been undone.' : 'Undo it.';
       return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
     }
+    case 'denied':
+      return deniedSentence(feedback.what);
     case 'turn-ended':
       return ENDED_SENTENCES[feedback.by];
     case 'turn-failed':
@@ -70,6 +72,16 @@ function smallerSteps(trouble: Trouble): string {
   return '\nYour context was full. What you did is kept; work in smaller steps and read less at a time.';
 }
 
+const MOST_DENIALS = 5;
+const LONGEST_DENIAL = 200;
+
+/** One line, however much there was and whatever is in a path. */
+function deniedSentence(what: readonly string[]): string {
+  const told = what.slice(0, MOST_DENIALS).map(each => each.replace(/\s+/g, ' ').slice(0, LONGEST_DENIAL));
+  const more = what.length > told.length ? `; and ${what.length - told.length} more` : '';
+  return `The sandbox stopped this in the last turn or its checks, and will stop it again: ${told.join('; ')}${more}.`;
+}
+
 /**
  * The prompt of the next iteration: failures that ask for it before the base, behind it, or instead of it.
  * Several of a kind keep their order, and none is lost.
@@ -82,6 +94,7 @@ export function withFeedback(base: string, feedback: readonly Feedback[]): strin
     if (item.kind === 'turn-ended') behind.push(ENDED_SENTENCES[item.by]);
     if (item.kind === 'turn-failed' && smallerSteps(item.trouble) !== '')
       behind.push(feedbackSentence(item, '') ?? '');
+    if (item.kind === 'denied') behind.push(deniedSentence(item.what));
     if (item.kind === 'stuck') behind.push(feedbackSentence(item, '') ?? '');
     if (item.kind !== 'check-failed') continue;
     const target = { PREPEND: before, REPLACE: instead, APPEND: behind }[item.check.failAction];

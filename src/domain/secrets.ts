@@ -22,6 +22,34 @@ export function createRedactor(env: Readonly<Record<string, string | undefined>>
     secrets.reduce((text, secret) => (text.includes(secret) ? text.replaceAll(secret, HIDDEN) : text), line);
 }
 
+/** Whole words of a variable's name: `NPM_TOKEN` is a secret, `TOKENIZERS_PARALLELISM` and `GIT_AUTHOR_NAME` are none. */
+const SECRET_WORD =
+  /(^|_)(API_?KEY|ACCESS_?KEY|KEY|TOKEN|PAT|SECRET|PASS|PASSWD|PASSWORD|CREDENTIALS?|AUTH|DSN|COOKIE)(_|\d*$)/i;
+
+export interface Visible {
+  /** Names or patterns such as `AWS_*` that are hidden whatever they look like. */
+  readonly hide: readonly string[];
+  /** Those that stay although they look like secrets; undefined: no looks are judged. */
+  readonly keep?: readonly string[];
+}
+
+/** What of an environment others may see. */
+export function visibleEnv<Env extends Readonly<Record<string, string | undefined>>>(
+  env: Env,
+  { hide, keep }: Visible,
+): Env {
+  const isHidden = (name: string) =>
+    matchesAny(name, hide) || (keep !== undefined && SECRET_WORD.test(name) && !matchesAny(name, keep));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isHidden(name))) as Env;
+}
+
+function matchesAny(name: string, patterns: readonly string[]): boolean {
+  return patterns.some(pattern => {
+    const parts = pattern.split('*').map(part => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${parts.join('.*')}$`, 'i').test(name);
+  });
+}
+
 /** Arguments with the value behind a secret-looking flag taken out. */
 export function redactWords(words: readonly string[]): readonly string[] {
   return words.map((word, index) => {

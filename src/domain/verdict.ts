@@ -27,6 +27,8 @@ export interface Run {
 export type Feedback =
   | { readonly kind: 'check-failed'; readonly check: CheckResult }
   | { readonly kind: 'violation'; readonly violation: Violation }
+  /** The sandbox stopped something it tried. */
+  | { readonly kind: 'denied'; readonly what: readonly string[] }
   | { readonly kind: 'near-miss'; readonly nearMiss: NearMiss; readonly said?: string }
   /** Every check is green and the agent has not said that it is done. */
   | { readonly kind: 'claim-missing' }
@@ -71,11 +73,12 @@ function isIdle({ minToolCalls }: Run, { spent, treeChanged }: Evidence): boolea
 
 /** What the agent is told when it may go on. Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */
 export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
-  const { violations, outcome, checks } = evidence;
+  const { violations, outcome, checks, denials = [] } = evidence;
   const feedback: Feedback[] = [];
   for (const violation of [...violations].sort((a, b) => (a.what < b.what ? -1 : a.what > b.what ? 1 : 0))) {
     feedback.push({ kind: 'violation', violation });
   }
+  if (denials.length > 0) feedback.push({ kind: 'denied', what: denials });
   if (outcome.kind === 'ended') feedback.push({ kind: 'turn-ended', by: outcome.by });
   if (outcome.kind === 'failed') feedback.push({ kind: 'turn-failed', trouble: outcome.trouble });
   for (const check of [...checks].sort((a, b) => a.index - b.index)) {

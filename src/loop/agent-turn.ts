@@ -1,4 +1,5 @@
 /** One turn of the chosen agent, with its limits kept from inside and its events told. */
+import { join } from 'node:path';
 import type { AgentInvocation, AgentRequest } from '../agents/agent.ts';
 import type { HookWish } from '../agents/hooks.ts';
 import { type TurnReport, type TurnRequest, takeTurn } from '../agents/invoke.ts';
@@ -13,6 +14,7 @@ import type { Disk } from '../platform/disk.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 import { takeFunctionTurn } from './function-agent.ts';
+import type { Sandbox } from './open-sandbox.ts';
 import { hooksFor, listenToHooks, type RunHooks } from './run-hooks.ts';
 
 /** Who works, where, and who is told. */
@@ -28,6 +30,8 @@ export interface TurnWorld {
   /** Is told when a file of ours cannot be written. */
   readonly disk: Disk;
   readonly hooks: RunHooks;
+  /** What agent and checks run in. */
+  readonly sandbox?: Pick<Sandbox, 'agent' | 'checks' | 'words'>;
 }
 
 export type OneTurn = Pick<
@@ -49,7 +53,9 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
   const { agent, settings, cwd, env, clock, emit, abort } = world;
   const given = hooksFor(agent.adapter, world.hooks);
   const notes = listenToHooks(world.hooks, emit);
-  const request = agentRequest(agent, settings, turn.mode, turn.rawFile, given.wish);
+  const confinement = world.sandbox?.agent;
+  const scratch = confinement?.scratch ? join(confinement.scratch, 'agent') : turn.rawFile;
+  const request = agentRequest(agent, settings, turn.mode, scratch, given.wish);
   const invocation = invocationOf(agent, request);
   const { purpose, prompt, attempt } = turn;
   emit({
@@ -74,6 +80,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
           adapter: agent.adapter,
           cwd,
           env: { ...env, ...given.env },
+          ...(confinement && { confinement }),
           prices: agent.prices,
           idleTimeout: settings.idleTimeout * 1000,
           lingerTimeout: settings.lingerTimeout * 1000,

@@ -20,6 +20,7 @@ import { createEventQueue } from './event-queue.ts';
 import { adapterOf, type FunctionAgent } from './function-agent.ts';
 import { drive } from './loop.ts';
 import { openWorkplace, planLoop, type Workplace } from './open-loop.ts';
+import { chooseSandbox, openSandbox, type Sandbox } from './open-sandbox.ts';
 import { type PromptSource, specSource } from './prompt-source.ts';
 import { createRoster } from './roster.ts';
 import { hooksOfRun } from './run-hooks.ts';
@@ -212,8 +213,12 @@ async function start(
     const trouble = journal.trouble();
     if (trouble !== undefined) disk.failed(trouble);
   };
+  let sandbox: Sandbox | undefined;
   try {
     const { cwd } = workplace;
+    const place = { settings, adapters: [agent, ...fallbacks].map(each => each.adapter), project, cwd, env };
+    const chosen = orThrow(await chooseSandbox(place));
+    sandbox = orThrow(await openSandbox(chosen, place, paths, what => emit({ type: 'denied', what })));
     const hooks = hooksOfRun(paths, cwd);
     const roster = createRoster([agent, ...fallbacks]);
     const steering = createSteering({ paths, emit, clock, stopping: abort });
@@ -233,6 +238,7 @@ async function start(
       stopping: abort,
       project,
       paths,
+      sandbox,
     };
     const plan = orThrow(await planLoop({ ...parts, task, workplace, notices: [], ...(spec && { spec }) }));
     return await drive(plan, {
@@ -243,9 +249,11 @@ async function start(
       steering,
       stopping: abort,
       disk,
+      sandbox,
       stopReason: () => 'cancelled',
     });
   } finally {
+    await sandbox?.close();
     journal.flush();
     journal.close();
   }

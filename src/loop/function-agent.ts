@@ -1,5 +1,5 @@
 /** An agent that is a function: for tests, for models called directly, for anything that is no command line. */
-import type { AgentAdapter } from '../agents/agent.ts';
+import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
 import type { TurnReport } from '../agents/invoke.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CompletionRule } from '../domain/completion.ts';
@@ -47,6 +47,7 @@ export function adapterOf({ name }: FunctionAgent): AgentAdapter {
     reports: { cost: true, tokens: true, toolCalls: true },
     endsWithResult: false,
     needsFile: false,
+    needs: NO_NEEDS,
     stopSignal: 'SIGTERM',
     invocation: ({ command }) => ({ argv: [command], env: {} }),
     read: () => [],

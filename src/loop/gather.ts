@@ -1,6 +1,6 @@
 /** Takes one turn and gathers the evidence of it. */
 import type { CheckResult } from '../domain/check.ts';
-import type { Emit, EndedTurn, Judged } from '../domain/event.ts';
+import type { EndedTurn, Judged } from '../domain/event.ts';
 import type { Evidence, TurnOutcome, Violation } from '../domain/evidence.ts';
 import type { PastIteration } from '../domain/past.ts';
 import type { IterationResult } from '../domain/result.ts';
@@ -19,7 +19,8 @@ export interface Gathered {
   record(): IterationResult;
 }
 
-export function createGatherer(plan: LoopPlan, { emit, stopping, clock, past }: LoopWorld, tally: Tally) {
+export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
+  const { emit, stopping, clock, past, sandbox } = world;
   const repeatsOf = createRepeats(past);
   /** `open`: an iteration that was cut off after its turn; what is known of it is not done again. */
   return async (iteration: number, prompt: string, open?: PastIteration): Promise<Gathered> => {
@@ -32,10 +33,11 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock, past }: 
     // What the checks rest on is put right before they run.
     const violations = open?.judged
       ? open.violations
-      : [...refusals, ...(await guarded(plan, emit, iteration, open))];
+      : [...refusals, ...(await guarded(plan, world, iteration, open))];
     const checks = await checked(plan, stopping, iteration, open);
     const cutShort = stopping.aborted && checks.length < plan.checks.length;
     const { changed, state } = open?.judged ? seen(open.judged) : await plan.tree();
+    const denials = sandbox?.takeDenials() ?? [];
     const { claim, blocked } = turn;
     const repeats = open?.judged?.repeats ?? repeatsOf({ outcome, claim, checks, tree: state });
     const evidence: Evidence = {
@@ -44,6 +46,7 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock, past }: 
       ...(blocked !== undefined && { blocked }),
       checks,
       violations,
+      ...(denials.length > 0 && { denials }),
       treeChanged: changed,
       repeats,
       spent: open?.judged?.spent ?? tally.spent(),
@@ -84,12 +87,12 @@ function recalled({ outcome, claim, blocked, steps, toolCalls, usage }: EndedTur
 
 async function guarded(
   plan: LoopPlan,
-  emit: Emit,
+  { emit, sandbox }: LoopWorld,
   iteration: number,
   open: PastIteration | undefined,
 ): Promise<readonly Violation[]> {
   const known = open?.violations ?? [];
-  const found = await plan.guard(iteration, open?.tampered ?? []);
+  const found = [...(sandbox?.putBack() ?? []), ...(await plan.guard(iteration, open?.tampered ?? []))];
   const fresh = found.filter(({ what }) => !known.some(each => each.what === what));
   for (const violation of fresh) emit({ type: 'violation', violation });
   return [...known, ...fresh];

@@ -94,7 +94,7 @@ function isBrokenOff(outcome: TurnOutcome, stopping: AbortSignal): boolean {
 
 function announce(
   { command, agent, run, checks, notices }: LoopPlan,
-  { emit, runId, cwd, past, repairs }: LoopWorld,
+  { emit, runId, cwd, past, repairs, sandbox }: LoopWorld,
   { step, iteration }: GoOn,
 ): void {
   const head: RunHead = {
@@ -105,10 +105,12 @@ function announce(
     maxIterations: run.limits.maxIterations,
     checks: checks.map(check => check.command),
     cwd,
+    ...(sandbox?.words !== undefined && { sandbox: sandbox.words }),
   };
   if (past) emit({ type: 'run-resumed', ...head, step, iteration, repaired: [], changes: [], ...repairs });
   else emit({ type: 'run-started', ...head });
-  for (const text of notices) emit({ type: 'notice', level: 'warning', text });
+  for (const text of [...(sandbox?.notices ?? []), ...notices])
+    emit({ type: 'notice', level: 'warning', text });
 }
 
 async function getReady(plan: LoopPlan, { emit, past }: LoopWorld): Promise<void> {

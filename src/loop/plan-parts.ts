@@ -110,7 +110,17 @@ export async function keepWork(
     usage = turn.usage;
     return outcome.kind === 'completed' ? turn.lastWords : undefined;
   };
-  const { cwd, env, abort, emit } = parts;
-  await runScmTasks({ command: scm.command, tasks: scm.tasks, before, cwd, env, abort, emit, askForMessage });
+  const { cwd, env, abort, emit, sandbox } = parts;
+  await runScmTasks({
+    command: scm.command,
+    tasks: scm.tasks,
+    before,
+    cwd,
+    env,
+    abort,
+    emit,
+    askForMessage,
+    sandbox: sandbox?.words === undefined ? undefined : sandbox,
+  });
   return usage;
 }

@@ -12,6 +12,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Disk } from '../platform/disk.ts';
 import type { WorkReport } from './attempts.ts';
 import type { ChosenAgent } from './choose-agent.ts';
+import type { Sandbox } from './open-sandbox.ts';
 import type { Steering } from './steering.ts';
 import type { Tally } from './tally.ts';
 
@@ -53,6 +54,8 @@ export interface LoopWorld {
   readonly steering: Steering;
   /** Set when the run should end after the step it is in. */
   readonly stopping: AbortSignal;
+  /** What agent and checks run in. */
+  readonly sandbox?: Pick<Sandbox, 'words' | 'notices' | 'takeDenials' | 'putBack'>;
   /** What to call it then, when it is not the disk. */
   stopReason(): StopReason;
   readonly disk: Disk;

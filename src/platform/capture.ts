@@ -1,5 +1,6 @@
 /** Runs a short command to its end and keeps what it printed. For git and its like, not for agents and checks. */
-import { startProcess } from './process.ts';
+import type { Confinement } from './confinement.ts';
+import { startConfined } from './process.ts';
 
 export interface Captured {
   /** 127 when it could not be started, 124 when it ran too long. */
@@ -15,6 +16,8 @@ export interface CaptureOptions {
   /** Milliseconds. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
+  /** The wall it runs behind. */
+  readonly confinement?: Confinement | undefined;
 }
 
 const MAX_KEPT = 4 * 1024 * 1024;
@@ -30,7 +33,7 @@ export async function capture(
     kept += chunk.length;
     if (kept <= MAX_KEPT) for (const list of into) list.push(chunk);
   };
-  const child = startProcess<'aborted'>({
+  const child = await startConfined<'aborted'>(options.confinement, {
     argv,
     cwd: options.cwd,
     env: options.env,

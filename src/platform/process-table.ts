@@ -28,6 +28,11 @@ export function isAlive(process: ProcessId): boolean {
   );
 }
 
+/** The process group it is in; undefined when it is gone. */
+export function groupOf({ pid }: ProcessId): number | undefined {
+  return readRow(pid)?.group;
+}
+
 /** Every process below `pid`, by the chain of parents as it is now. */
 export function descendants(pid: number): readonly ProcessId[] {
   const rows = allPids().flatMap(each => readRow(each) ?? []);

@@ -3,8 +3,17 @@
  * and when it ends, nothing it started outlives it, not even what fled into a session of its own.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Confinement } from './confinement.ts';
 import { errorCode } from './files.ts';
-import { descendants, groupIsAlive, isAlive, marked, ownedBy, type ProcessId } from './process-table.ts';
+import {
+  descendants,
+  groupIsAlive,
+  groupOf,
+  isAlive,
+  marked,
+  ownedBy,
+  type ProcessId,
+} from './process-table.ts';
 import { type SpawnSpec, spawnOwned } from './spawn.ts';
 
 export interface ProcessSpec extends SpawnSpec {
@@ -42,6 +51,16 @@ const GRACE = 5_000;
 /** After a clean end: what is still there gets this long to go by itself. */
 const LEFTOVER_GRACE = 500;
 
+/** The same behind a wall, if there is one. Where it cannot be put up, nothing is started. */
+export async function startConfined<Why extends string>(
+  confinement: Confinement | undefined,
+  spec: ProcessSpec,
+): Promise<OwnedProcess<Why>> {
+  if (!confinement) return startProcess(spec);
+  const confined = await confinement.wrap(spec);
+  return 'code' in confined ? notStarted(confined.code) : startProcess({ ...spec, ...confined });
+}
+
 export function startProcess<Why extends string>(spec: ProcessSpec): OwnedProcess<Why> {
   const began = performance.now();
   const timers = createTimers();
@@ -58,8 +77,7 @@ export function startProcess<Why extends string>(spec: ProcessSpec): OwnedProces
     if (endedBy === undefined) victims = descendants(pid);
     endedBy ??= why;
     if (how === 'at-once') return killAll(pid, victims);
-    signalGroup(pid, spec.stopSignal ?? 'SIGTERM');
-    signalGroup(pid, 'SIGCONT'); // a stopped process cannot hear the request
+    ask(pid, spec);
     killTimer ??= setTimeout(() => killAll(pid, victims), spec.grace ?? GRACE);
   };
   timers.start(spec, stop);
@@ -68,7 +86,8 @@ export function startProcess<Why extends string>(spec: ProcessSpec): OwnedProces
     clearTimeout(killTimer);
     timers.clear();
     if (pid === undefined) return { end, leftBehind: 0 };
-    const leftBehind = await reap({ pid, mark, victims, began, hurry: endedBy !== undefined });
+    if (spec.undo && (endedBy !== undefined || end.kind === 'signalled')) await finished(spec.undo);
+    const leftBehind = await reap({ ...spec, pid, mark, victims, began, hurry: endedBy !== undefined });
     await started.finish();
     return { end, leftBehind, ...(endedBy !== undefined && { endedBy }) };
   });
@@ -79,6 +98,33 @@ function notStarted<Why extends string>(code: string): OwnedProcess<Why> {
   const end = { kind: 'not-started', code } as const;
   return { pid: undefined, stop() {}, done: Promise.resolve({ end, leftBehind: 0 }) };
 }
+
+/** Asks the command to stop, past the wall around it; what is not behind one is asked as a group. */
+function ask(pid: number, { inside, stopSignal = 'SIGTERM' }: ProcessSpec): void {
+  const confined = inside === undefined ? [] : marked(inside, pid);
+  const [first] = confined;
+  if (!first) {
+    signalGroup(pid, stopSignal);
+    signalGroup(pid, 'SIGCONT'); // a stopped process cannot hear the request
+    return;
+  }
+  const group = groupOf(first);
+  for (const each of confined.filter(other => groupOf(other) === group)) {
+    signal(each.pid, stopSignal);
+    signal(each.pid, 'SIGCONT');
+  }
+}
+
+/** Runs a command of ours to its end, whatever comes of it. */
+function finished([command, ...args]: readonly [string, ...string[]]): Promise<void> {
+  return new Promise(resolve => {
+    const child = spawn(command, args, { stdio: 'ignore', timeout: UNDO_TIME });
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
+  });
+}
+
+const UNDO_TIME = 20_000;
 
 function createTimers() {
   let total: NodeJS.Timeout | undefined;
@@ -107,7 +153,7 @@ function ended(child: ChildProcess): Promise<ProcessEnd> {
   });
 }
 
-interface Remains {
+interface Remains extends Pick<ProcessSpec, 'inside'> {
   readonly pid: number;
   readonly mark: string;
   readonly victims: readonly ProcessId[];
@@ -117,10 +163,12 @@ interface Remains {
 }
 
 /** Ends what the process left behind and says how many that were. */
-async function reap({ pid, mark, victims, began, hurry }: Remains): Promise<number> {
+async function reap({ pid, mark, inside, victims, began, hurry }: Remains): Promise<number> {
   // Numbers do not wrap round in ten seconds; a short-lived process need not search the whole table.
   const youngerThan = performance.now() - began < 10_000 ? pid : undefined;
   const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
+  // A wall that comes down takes with it what is behind it; that needs a moment and no help.
+  if (inside !== undefined) await gone(() => survivors().length > 0, LEFTOVER_GRACE);
   const first = survivors();
   if (first.length === 0 && !groupIsAlive(pid)) return 0;
   if (!hurry) {

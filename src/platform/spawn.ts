@@ -3,14 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import type { Confined } from './confinement.ts';
 import { createPrivate, errorCode } from './files.ts';
 import { followFile } from './follow.ts';
 import { startWatchdog, type Watchdog } from './watchdog.ts';
 
-export interface SpawnSpec {
-  readonly argv: readonly [string, ...string[]];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+export interface SpawnSpec extends Confined {
   /** Written to stdin, which is then closed. Without it stdin is empty from the start. */
   readonly input?: string;
   /** Where stdout goes: to a function, chunk by chunk, or into an open file. */
@@ -44,7 +42,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   }
   const { pid } = child;
   watchdog ??= startWatchdog(`${OWNER}=`);
-  if (pid !== undefined) watchdog.watch(pid);
+  if (pid !== undefined) watchdog.watch(pid, spec.undo);
   const follower =
     onStdout && spec.throughFile !== undefined ? followFile(spec.throughFile, onStdout) : undefined;
   if (onStdout) child.stdout?.on('data', onStdout);

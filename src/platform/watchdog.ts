@@ -4,19 +4,20 @@
  * carries our mark. One for the whole of a Ralph process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { joinWords } from './shell.ts';
 
 export interface Watchdog {
-  /** From now on the process group `pid` is ours. */
-  watch(pid: number): void;
+  /** From now on the process group `pid` is ours; `undo` is a command that ends what no signal reaches. */
+  watch(pid: number, undo?: readonly string[]): void;
   /** It has ended and its number may be given to somebody else. */
   release(pid: number): void;
 }
 
 const SCRIPT = `
 mark=$1; groups=' '
-while read -r verb pid; do
+while read -r verb pid undo; do
   case $verb in
-    watch) groups="$groups$pid " ;;
+    watch) groups="$groups$pid "; eval "undo_$pid=\\$undo" ;;
     release) rest=\${groups#* $pid }; [ "$rest" = "$groups" ] || groups="\${groups%% $pid *} $rest" ;;
     bye) exit 0 ;;
   esac
@@ -27,7 +28,8 @@ end() {
     if grep -q "$mark" "$file"; then pid=\${file#/proc/}; kill -s "$1" "\${pid%/environ}"; fi
   done
 } 2>/dev/null
-end TERM; sleep 1; end KILL
+for group in $groups; do eval "undo=\\$undo_$group"; sh -c "$undo" & done
+end TERM; sleep 1; end KILL; wait
 `;
 
 /** `mark` is how an environment variable of ours begins. */
@@ -42,7 +44,7 @@ export function startWatchdog(mark: string): Watchdog {
   keepQuiet(shell);
   process.once('exit', () => shell.stdin?.write('bye\n'));
   return {
-    watch: pid => void shell.stdin?.write(`watch ${pid}\n`),
+    watch: (pid, undo = []) => void shell.stdin?.write(`watch ${pid} ${joinWords(undo)}\n`),
     release: pid => void shell.stdin?.write(`release ${pid}\n`),
   };
 }

@@ -136,6 +136,11 @@ function createRunFormat(style: Style): RunFormat {
         const words = `Not the agent's to change: ${phrase(what)} (${restored ? 'put back' : 'NOT put back'})`;
         return { group: 'check', lines: hanging(style, sign(style, 'error'), words) };
       }
+      case 'denied':
+        return {
+          group: 'denied',
+          lines: hanging(style, sign(style, 'warning'), `Stopped by the sandbox: ${phrase(event.what)}`),
+        };
       case 'scm':
         return { group: 'scm', lines: scmLines(style, event) };
       case 'iteration-ended':
@@ -173,6 +178,7 @@ function runLines(
     ...hanging(style, ' ', `Run ${phrase(event.runId)} in ${phrase(event.cwd)}`, 'dim'),
     ...hanging(style, ' ', `${checkNoun(event.command)}s: ${checks}`, 'dim'),
     ...(event.type === 'run-resumed' ? resumptionLines(style, event) : []),
+    ...(event.sandbox === undefined ? [] : hanging(style, ' ', `Sandbox: ${phrase(event.sandbox)}`, 'dim')),
   ];
 }
 

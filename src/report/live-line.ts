@@ -82,12 +82,10 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
       return doing(state, { kind: event.purpose === 'work' ? 'waiting' : 'committing' }, now);
     case 'agent':
       return liveAgent(state, event.event, now);
-    case 'agent-ended':
-      return doing(
-        { ...state, spent: spentWith(state, event), turn: NO_TURN, tools: [] },
-        { kind: 'preparing' },
-        now,
-      );
+    case 'agent-ended': {
+      const next = { ...state, spent: spentWith(state, event), turn: NO_TURN, tools: [] };
+      return doing(next, { kind: 'preparing' }, now);
+    }
     case 'check-started': {
       const check = { id: String(event.index), label: `${state.checkNoun} ${oneLine(event.command, LABEL)}` };
       return { ...state, checking: started(state.checking, check), since: now };
@@ -115,6 +113,7 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
     case 'violation':
     case 'judged':
     case 'scm-started':
+    case 'denied':
     case 'scm':
     case 'notice':
     case 'told':

@@ -6,7 +6,7 @@ import type { Trouble, TroubleClass } from '../domain/trouble.ts';
 import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
-import { compact, dollars } from './numbers.ts';
+import { compact, counted, dollars } from './numbers.ts';
 
 /** Longer than any sentence should be, short enough for a terminal. */
 const SENTENCE = 300;
@@ -58,6 +58,8 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
       const { what, restored } = feedback.violation;
       return `${phrase(what)} must not be changed (${restored ? 'put back' : 'not put back'})`;
     }
+    case 'denied':
+      return `the sandbox stopped ${counted(feedback.what.length, 'thing')} it tried`;
     case 'near-miss':
       return nearMissPhrase(feedback.nearMiss, feedback.said);
     case 'claim-missing':

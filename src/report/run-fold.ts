@@ -108,6 +108,7 @@ function step(state: State, entry: SoundEntry): void {
     case 'tampered':
     case 'judged':
     case 'scm-started':
+    case 'denied':
     case 'scm':
     case 'notice':
       break;
@@ -123,8 +124,8 @@ function step(state: State, entry: SoundEntry): void {
 }
 
 function begin(state: State, entry: RunHead, at: number): void {
-  const { runId, command, agent, model, cwd, maxIterations, checks } = entry;
-  Object.assign(state, { runId, command, agent, model: model ?? null, cwd, maxIterations, checks });
+  const { runId, command, agent, model = null, cwd, maxIterations, checks, sandbox = null } = entry;
+  Object.assign(state, { runId, command, agent, model, cwd, maxIterations, checks, sandbox });
   state.startedAt ??= at;
 }
 

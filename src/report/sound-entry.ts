@@ -19,6 +19,7 @@ const HEAD: Readonly<Record<string, Kind>> = {
   maxIterations: 'number',
   checks: 'strings',
   cwd: 'string',
+  'sandbox?': 'string',
 };
 
 /** What is read of each event without a question. A name that ends with `?` may be missing. */
@@ -64,6 +65,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.output': 'string',
     'result.logFile': 'string',
   },
+  denied: { what: 'string' },
   violation: { 'violation.what': 'string', 'violation.restored': 'boolean' },
   scm: { task: 'string', outcome: 'string', detail: 'string' },
   'iteration-ended': {

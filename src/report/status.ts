@@ -74,7 +74,7 @@ function cells(run: RunOverview, now: number): readonly string[] {
   return [
     run.id,
     `${resumeSign(run)}${ending(run)}`,
-    `${run.command} ${run.iteration}${of}`,
+    `${run.command} ${run.iteration}${of}${run.sandbox === null ? '' : ` in ${run.sandbox.split(' ')[0]}`}`,
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),
     run.startedAt === null ? '' : wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000)),

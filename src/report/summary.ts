@@ -9,6 +9,7 @@ import { checkNoun, phrase, tokensPhrase } from './phrases.ts';
 export interface RunLabel {
   readonly command: LoopCommand;
   readonly agent: string;
+  readonly sandbox?: string | null | undefined;
 }
 
 /** The outcome first, the stop reason last: the two lines that people look for. */
@@ -19,6 +20,7 @@ export function summaryLines(result: LoopResult, label: RunLabel): readonly stri
     `${sentenceOf(result.stopReason)}${detail}`,
     '',
     `- Run: ${phrase(result.runId)} (ralph ${label.command}${agent})`,
+    ...(label.sandbox ? [`- Sandbox: ${phrase(label.sandbox)}`] : []),
     `- Iterations: ${result.iterations.length}`,
     ...checkLines(result.iterations, checkNoun(label.command)),
     ...violationLines(result.iterations),

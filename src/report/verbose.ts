@@ -58,6 +58,7 @@ export function createVerbose(clock: () => number): Verbose {
       case 'violation':
       case 'judged':
       case 'scm-started':
+      case 'denied':
       case 'scm':
       case 'agent-switched':
       case 'paused':

@@ -12,6 +12,8 @@ export interface RunOverview {
   readonly state: RunState;
   readonly command: string;
   readonly agent: string | null;
+  /** What it ran in; null: nothing, or it is not known. */
+  readonly sandbox: string | null;
   readonly startedAt: string | null;
   readonly stopReason: StopReason | null;
   readonly iteration: number;
@@ -46,6 +48,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed'),
     command: file?.command ?? 'unknown',
     agent: started?.agent ?? null,
+    sandbox: started?.sandbox ?? null,
     startedAt: file?.startedAt ?? null,
     stopReason: ended?.result.stopReason ?? null,
     iteration: ended ? ended.result.iterations.length : iteration,

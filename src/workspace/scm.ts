@@ -4,7 +4,8 @@ import { firstTag } from '../domain/completion.ts';
 import type { Emit, ScmOutcome } from '../domain/event.ts';
 import type { PastTask } from '../domain/past.ts';
 import { capture } from '../platform/capture.ts';
-import { complaint, lastLine } from '../platform/git.ts';
+import type { Confinement } from '../platform/confinement.ts';
+import { complaint, lastLine, withConfig } from '../platform/git.ts';
 
 export interface ScmRound {
   readonly command: string;
@@ -14,6 +15,8 @@ export interface ScmRound {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly abort: AbortSignal;
+  /** What agent and checks run in: hooks run code that is the agent's as much as theirs. */
+  readonly sandbox?: { readonly checks: Confinement } | undefined;
   readonly emit: Emit;
   /** Asks the agent for a commit message; undefined when it has no answer. */
   askForMessage(): Promise<string | undefined>;
@@ -108,12 +111,17 @@ async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskRe
   return { outcome: 'failed', detail: complaint(output, code) };
 }
 
-function scm(round: ScmRound, args: readonly string[]) {
-  const { cwd, env, abort } = round;
-  return capture([round.command, ...args], {
+/** What must get out with the user's own keys, which are hidden inside. It starts no hook then. */
+const GOES_OUT = /^(push|pull|fetch)$/;
+
+function scm({ command, cwd, env, abort, sandbox }: ScmRound, args: readonly string[]) {
+  const goesOut = sandbox !== undefined && GOES_OUT.test(args[0] ?? '');
+  const own = { ...env, ...QUIET_GIT };
+  return capture([command, ...args], {
     cwd,
-    env: { ...env, ...QUIET_GIT },
+    env: goesOut ? withConfig(own, { 'core.hooksPath': '/dev/null', 'core.fsmonitor': 'false' }) : own,
     timeout: TASK_TIMEOUT,
     signal: abort,
+    confinement: goesOut ? undefined : sandbox?.checks,
   });
 }

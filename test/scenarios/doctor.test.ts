@@ -150,7 +150,8 @@ test('people get a line each, and nothing is written', async () => {
   expect(stdout).toContain(`[OK] agent: codex, because it is the first one installed here\n`);
   expect(stdout).toContain(`[OK] codex: ${TESTED.codex}, as tested\n`);
   expect(stdout).toContain('- gemini: not installed → npm install -g @google/gemini-cli\n');
-  expect(stdout).toContain('- for a sandbox: bwrap no, socat yes, rg no, docker no, podman no\n');
+  expect(stdout).toMatch(/- sandbox srt: does not work here: .*→[^→]*apt-get install bubblewrap/s);
+  expect(stdout).toContain('- sandbox sbx: does not work here: it is not installed');
   expect(stdout).toMatch(/\nA loop can run here\.\n$/);
   expect(existsSync(project.path('.ralph'))).toBe(false);
 });

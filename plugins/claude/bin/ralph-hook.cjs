@@ -761,6 +761,9 @@ function isAlive(process) {
 	const row = readRow(process.pid);
 	return row !== void 0 && row.state !== "Z" && (process.started === "" || row.started === process.started);
 }
+function groupOf({ pid }) {
+	return readRow(pid)?.group;
+}
 function descendants(pid) {
 	const rows = allPids().flatMap((each) => readRow(each) ?? []);
 	const found = new Map();
@@ -1461,6 +1464,7 @@ function feedbackSentence(feedback, marker) {
 			const undone = feedback.violation.restored ? "It has been undone." : "Undo it.";
 			return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
 		}
+		case "denied": return deniedSentence(feedback.what);
 		case "turn-ended": return ENDED_SENTENCES[feedback.by];
 		case "turn-failed": return `Your last turn broke off: ${feedback.trouble.message}${smallerSteps(feedback.trouble)}`;
 		case "near-miss": return `${NEAR_MISS_SENTENCES[feedback.nearMiss]}. Write it exactly so when you are done: ${marker}`;
@@ -1474,6 +1478,13 @@ function feedbackSentence(feedback, marker) {
 function smallerSteps(trouble) {
 	if (trouble.class !== "context-overflow") return "";
 	return "\nYour context was full. What you did is kept; work in smaller steps and read less at a time.";
+}
+const MOST_DENIALS = 5;
+const LONGEST_DENIAL = 200;
+function deniedSentence(what) {
+	const told = what.slice(0, MOST_DENIALS).map((each) => each.replace(/\s+/g, " ").slice(0, LONGEST_DENIAL));
+	const more = what.length > told.length ? `; and ${what.length - told.length} more` : "";
+	return `The sandbox stopped this in the last turn or its checks, and will stop it again: ${told.join("; ")}${more}.`;
 }
 // src/domain/loop-prompt.ts
 function failureSection(check) {
@@ -1706,11 +1717,15 @@ function isIdle({ minToolCalls }, { spent, treeChanged }) {
 	return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
 }
 function feedbackOn(run, evidence) {
-	const { violations, outcome, checks } = evidence;
+	const { violations, outcome, checks, denials = [] } = evidence;
 	const feedback = [];
 	for (const violation of [...violations].sort((a, b) => a.what < b.what ? -1 : a.what > b.what ? 1 : 0)) feedback.push({
 		kind: "violation",
 		violation
+	});
+	if (denials.length > 0) feedback.push({
+		kind: "denied",
+		what: denials
 	});
 	if (outcome.kind === "ended") feedback.push({
 		kind: "turn-ended",
@@ -1785,12 +1800,29 @@ function watchFile(path, look, every) {
 		clearInterval(timer);
 	} };
 }
+// src/platform/shell.ts
+function shellCommand(command) {
+	return process.platform === "win32" ? [
+		"cmd",
+		"/d",
+		"/s",
+		"/c",
+		command
+	] : [
+		"sh",
+		"-c",
+		command
+	];
+}
+function joinWords(words) {
+	return words.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+}
 // src/platform/watchdog.ts
 const SCRIPT = `
 mark=$1; groups=' '
-while read -r verb pid; do
+while read -r verb pid undo; do
   case $verb in
-    watch) groups="$groups$pid " ;;
+    watch) groups="$groups$pid "; eval "undo_$pid=\\$undo" ;;
     release) rest=\${groups#* $pid }; [ "$rest" = "$groups" ] || groups="\${groups%% $pid *} $rest" ;;
     bye) exit 0 ;;
   esac
@@ -1801,7 +1833,8 @@ end() {
     if grep -q "$mark" "$file"; then pid=\${file#/proc/}; kill -s "$1" "\${pid%/environ}"; fi
   done
 } 2>/dev/null
-end TERM; sleep 1; end KILL
+for group in $groups; do eval "undo=\\$undo_$group"; sh -c "$undo" & done
+end TERM; sleep 1; end KILL; wait
 `;
 function startWatchdog(mark) {
 	if (process.platform === "win32") return {
@@ -1826,7 +1859,7 @@ function startWatchdog(mark) {
 	keepQuiet(shell);
 	process.once("exit", () => shell.stdin?.write("bye\n"));
 	return {
-		watch: (pid) => void shell.stdin?.write(`watch ${pid}\n`),
+		watch: (pid, undo = []) => void shell.stdin?.write(`watch ${pid} ${joinWords(undo)}\n`),
 		release: (pid) => void shell.stdin?.write(`release ${pid}\n`)
 	};
 }
@@ -1852,7 +1885,7 @@ function spawnOwned(spec, onActivity) {
 	}
 	const { pid } = child;
 	watchdog ??= startWatchdog(`${OWNER}=`);
-	if (pid !== void 0) watchdog.watch(pid);
+	if (pid !== void 0) watchdog.watch(pid, spec.undo);
 	const follower = onStdout && spec.throughFile !== void 0 ? followFile(spec.throughFile, onStdout) : void 0;
 	if (onStdout) child.stdout?.on("data", onStdout);
 	if (typeof spec.stderr === "function") child.stderr?.on("data", spec.stderr);
@@ -1913,6 +1946,14 @@ async function drained(pipe) {
 // src/platform/process.ts
 const GRACE = 5e3;
 const LEFTOVER_GRACE = 500;
+async function startConfined(confinement, spec) {
+	if (!confinement) return startProcess(spec);
+	const confined = await confinement.wrap(spec);
+	return "code" in confined ? notStarted(confined.code) : startProcess({
+		...spec,
+		...confined
+	});
+}
 function startProcess(spec) {
 	const began = performance.now();
 	const timers = createTimers();
@@ -1928,8 +1969,7 @@ function startProcess(spec) {
 		if (endedBy === void 0) victims = descendants(pid);
 		endedBy ??= why;
 		if (how === "at-once") return killAll(pid, victims);
-		signalGroup(pid, spec.stopSignal ?? "SIGTERM");
-		signalGroup(pid, "SIGCONT");
+		ask(pid, spec);
 		killTimer ??= setTimeout(() => killAll(pid, victims), spec.grace ?? GRACE);
 	};
 	timers.start(spec, stop);
@@ -1943,7 +1983,9 @@ function startProcess(spec) {
 				end,
 				leftBehind: 0
 			};
+			if (spec.undo && (endedBy !== void 0 || end.kind === "signalled")) await finished(spec.undo);
 			const leftBehind = await reap({
+				...spec,
 				pid,
 				mark,
 				victims,
@@ -1973,6 +2015,31 @@ function notStarted(code) {
 		})
 	};
 }
+function ask(pid, { inside, stopSignal = "SIGTERM" }) {
+	const confined = inside === void 0 ? [] : marked(inside, pid);
+	const [first] = confined;
+	if (!first) {
+		signalGroup(pid, stopSignal);
+		signalGroup(pid, "SIGCONT");
+		return;
+	}
+	const group = groupOf(first);
+	for (const each of confined.filter((other) => groupOf(other) === group)) {
+		signal(each.pid, stopSignal);
+		signal(each.pid, "SIGCONT");
+	}
+}
+function finished([command, ...args]) {
+	return new Promise((resolve) => {
+		const child = (0, node_child_process.spawn)(command, args, {
+			stdio: "ignore",
+			timeout: UNDO_TIME
+		});
+		child.once("error", () => resolve());
+		child.once("exit", () => resolve());
+	});
+}
+const UNDO_TIME = 2e4;
 function createTimers() {
 	let total;
 	let idle;
@@ -2007,9 +2074,10 @@ function ended(child) {
 		});
 	});
 }
-async function reap({ pid, mark, victims, began, hurry }) {
+async function reap({ pid, mark, inside, victims, began, hurry }) {
 	const youngerThan = performance.now() - began < 1e4 ? pid : void 0;
 	const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
+	if (inside !== void 0) await gone(() => survivors().length > 0, LEFTOVER_GRACE);
 	const first = survivors();
 	if (first.length === 0 && !groupIsAlive(pid)) return 0;
 	if (!hurry) {
@@ -2047,20 +2115,6 @@ function signal(pid, name) {
 }
 function unique(processes) {
 	return [...new Map(processes.map((each) => [each.pid, each])).values()];
-}
-// src/platform/shell.ts
-function shellCommand(command) {
-	return process.platform === "win32" ? [
-		"cmd",
-		"/d",
-		"/s",
-		"/c",
-		command
-	] : [
-		"sh",
-		"-c",
-		command
-	];
 }
 // src/checks/excerpt.ts
 const BYTES = 4;
@@ -2126,7 +2180,7 @@ async function runCheck(round, check, index, slug) {
 	const began = clock.ticks();
 	const log = round.paths.check(slug);
 	const fd = (0, node_fs.openSync)(log, "w", 384);
-	const child = startProcess({
+	const child = await startConfined(round.sandbox?.checks, {
 		argv: shellCommand(check.command),
 		cwd: round.cwd,
 		env: round.env,
@@ -2174,7 +2228,7 @@ async function capture(argv, options) {
 		kept += chunk.length;
 		if (kept <= MAX_KEPT) for (const list of into) list.push(chunk);
 	};
-	const child = startProcess({
+	const child = await startConfined(options.confinement, {
 		argv,
 		cwd: options.cwd,
 		env: options.env,

@@ -5,13 +5,17 @@ import type { AgentAdapter } from '../../agents/agent.ts';
 import { ADAPTERS } from '../../agents/registry.ts';
 import { compareVersions, TESTED, versionIn } from '../../agents/tested.ts';
 import { loadSettings } from '../../config/load.ts';
+import { defaultSettings } from '../../config/settings.ts';
+import type { SandboxSettings } from '../../config/settings-shape.ts';
 import { isProblem } from '../../domain/problem.ts';
 import { type ChosenAgent, chooseAgent, isExecutable } from '../../loop/choose-agent.ts';
+import { containerOf } from '../../loop/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
 import { errorWords } from '../../platform/files.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { HOST_PLUGINS, placeOf } from '../../plugins/install.ts';
 import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
+import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import type { Call, CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -40,9 +44,10 @@ export async function examine(world: World): Promise<readonly Finding[]> {
   const { settings, fromFiles, files, problems } = loadSettings(project, 'run');
   const chosen = problems.length === 0 ? chooseAgent(settings, fromFiles, world) : undefined;
   const agents = ADAPTERS.filter(({ name }) => Object.hasOwn(TESTED, name));
-  const [seen, git] = await Promise.all([
+  const [seen, git, sandboxes] = await Promise.all([
     Promise.all(agents.map(adapter => agentFinding(adapter, chosen, world))),
     gitFindings(world),
+    sandboxFindings(world, (problems.length === 0 ? settings : defaultSettings('run')).sandbox),
   ]);
   return [
     nodeFinding(),
@@ -53,7 +58,7 @@ export async function examine(world: World): Promise<readonly Finding[]> {
     ...claudeFindings(chosen, settings.permissions, world),
     ...sessionFindings(world),
     ...git,
-    sandboxFinding(world),
+    ...sandboxes,
   ];
 }
 
@@ -226,12 +231,17 @@ async function gitFindings(world: World): Promise<readonly Finding[]> {
   ];
 }
 
-/** What a sandbox could be made of; none is needed for a loop. */
-const SANDBOX_PIECES = ['bwrap', 'socat', 'rg', 'docker', 'podman'];
-
-function sandboxFinding(world: World): Finding {
-  const there = SANDBOX_PIECES.map(name => `${name} ${isExecutable(name, world) ? 'yes' : 'no'}`);
-  return { topic: 'for a sandbox', level: 'fact', what: there.join(', ') };
+/** Each sandbox really runs something; none is needed for a loop. */
+function sandboxFindings({ cwd, env }: World, settings: SandboxSettings): Promise<readonly Finding[]> {
+  const container = containerOf(settings);
+  return Promise.all(
+    PROVIDERS.map(async (provider): Promise<Finding> => {
+      const topic = `sandbox ${provider.name}`;
+      const found = await provider.probe({ cwd, env, container });
+      if (found.ok) return { topic, level: 'ok', what: `works (${found.what}): --sandbox=${provider.name}` };
+      return { topic, level: 'fact', what: `does not work here: ${found.why}`, mend: found.fix };
+    }),
+  );
 }
 
 function probe(argv: readonly [string, ...string[]], { cwd, env, probeTime = PROBE_TIME }: World) {

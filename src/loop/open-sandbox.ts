@@ -1,0 +1,145 @@
+/** The sandbox of a run: chosen, opened, and what came of it told. Without one, only the environment is kept back. */
+import { lstatSync } from 'node:fs';
+import { relative } from 'node:path';
+import type { AgentAdapter } from '../agents/agent.ts';
+import { ADAPTERS } from '../agents/registry.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { Violation } from '../domain/evidence.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { type Visible, visibleEnv } from '../domain/secrets.ts';
+import type { Command, Confinement } from '../platform/confinement.ts';
+import { type Choice, chooseProvider } from '../sandbox/choose.ts';
+import type { OpenSandbox } from '../sandbox/provider.ts';
+import type { ProjectPaths, RunPaths } from '../store/paths.ts';
+import { moveAside } from '../workspace/move-aside.ts';
+import { containerOf, planSpec } from './sandbox-spec.ts';
+
+export interface Sandbox {
+  readonly agent: Confinement;
+  readonly checks: Confinement;
+  /** For people: what it is, and what it lets through. undefined: there is none. */
+  readonly words?: string;
+  /** What the user should know of it. */
+  readonly notices: readonly string[];
+  /** What it has stopped since it was last asked. */
+  takeDenials(): readonly string[];
+  /** Moves away what must not have come to be: settings and hooks that others would obey. */
+  putBack(): readonly Violation[];
+  close(): Promise<void>;
+}
+
+export interface SandboxWorld {
+  readonly settings: Settings;
+  /** Those that may work: the agent, and those that stand in for it. */
+  readonly adapters: readonly AgentAdapter[];
+  readonly project: ProjectPaths;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+type ChosenSandbox = Choice;
+
+/** Before anything is written: whether there is what was asked for. */
+export function chooseSandbox({
+  settings,
+  cwd,
+  env,
+}: Pick<SandboxWorld, 'settings' | 'cwd' | 'env'>): Promise<ChosenSandbox | Problem> {
+  const { provider } = settings.sandbox;
+  return chooseProvider(provider, { cwd, env, container: containerOf(settings.sandbox) });
+}
+
+/** `paths` is where things are moved to; `deny` is told what was stopped, each thing once a turn. */
+export async function openSandbox(
+  { provider, what, refused }: ChosenSandbox,
+  world: SandboxWorld,
+  paths: Pick<RunPaths, 'aside'>,
+  deny: (what: string) => void,
+): Promise<Sandbox | Problem> {
+  const { settings, project, env } = world;
+  if (!provider) return noSandbox(world, refused);
+  const agents = world.adapters.map(adapter => adapter.needs);
+  const planned = await planSpec({ ...world, settings: settings.sandbox, agents });
+  if (isProblem(planned)) return planned;
+  const { spec, absent, notices } = planned;
+  const denials = createDenials(deny);
+  const probed = { cwd: spec.cwd, env, container: spec.container };
+  const inside = await provider.open(
+    { ...spec, env: { ...spec.env, RALPH_SANDBOX: provider.name } },
+    probed,
+    denials.add,
+  );
+  if (isProblem(inside)) return inside;
+  // A command nobody knows may be a wrapper of any of them.
+  const isUnknown = world.adapters.some(adapter => adapter.name === 'generic');
+  const known = (isUnknown ? ADAPTERS.map(adapter => adapter.needs) : agents).flatMap(({ keys }) => keys);
+  const keep = [...settings.keepEnv, ...spec.secrets.map(secret => secret.env)];
+  const { mode, domains } = spec.network;
+  return {
+    agent: within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] }),
+    checks: within(inside, { hide: settings.hideEnv, keep }),
+    words: `${provider.name} (${what}), network ${mode}${mode === 'allowlist' ? ` (${domains.join(', ') || 'nothing'})` : ''}`,
+    notices: [...notices, ...provider.cannot(spec)],
+    takeDenials: denials.take,
+    putBack: () => putBack(absent, project, paths.aside),
+    close: inside.close,
+  };
+}
+
+function within(inside: OpenSandbox, visible: Visible): Confinement {
+  return {
+    scratch: inside.scratch,
+    wrap: ({ argv, cwd, env }) => inside.wrap({ argv, cwd, env: visibleEnv(env, visible) }),
+  };
+}
+
+function noSandbox({ settings }: SandboxWorld, refused: readonly string[]): Sandbox {
+  const bare: Confinement = {
+    wrap: async (command: Command) => ({
+      ...command,
+      env: visibleEnv(command.env, { hide: settings.hideEnv }),
+    }),
+  };
+  return {
+    agent: bare,
+    checks: bare,
+    notices:
+      settings.sandbox.provider === 'auto'
+        ? [
+            `NO SANDBOX works here: agent and checks run as you, and only the guard looks on. ${refused.join('. ')}.`,
+          ]
+        : [],
+    takeDenials: () => [],
+    putBack: () => [],
+    async close() {},
+  };
+}
+
+/** Enough to see what goes on; an agent that runs against the wall all day is not news each time. */
+const MOST_TOLD = 50;
+
+function createDenials(deny: (what: string) => void) {
+  let seen = new Set<string>();
+  return {
+    add(what: string): void {
+      if (seen.has(what) || seen.size >= MOST_TOLD) return;
+      seen.add(what);
+      deny(what);
+    },
+    take(): readonly string[] {
+      const taken = [...seen];
+      seen = new Set();
+      return taken;
+    },
+  };
+}
+
+function putBack(absent: readonly string[], { root }: ProjectPaths, aside: string): readonly Violation[] {
+  return absent.flatMap(path => {
+    if (!lstatSync(path, { throwIfNoEntry: false })) return [];
+    const name = relative(root, path);
+    const [top, shown] = name.startsWith('..') ? ['/', path.slice(1)] : [root, name];
+    moveAside(top, shown, aside);
+    return [{ what: `${shown} (new, and obeyed by programs outside of the sandbox)`, restored: true }];
+  });
+}

@@ -1,0 +1,33 @@
+/**
+ * A wall round a process, in the terms of this layer: a command goes in, and the command that starts it behind the wall
+ * comes out. Who starts agents and checks knows this much and nothing of what the wall is made of.
+ */
+
+export interface Command {
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The command as it is really started. */
+export interface Confined extends Command {
+  /**
+   * `NAME=value` in the environment of the command itself and of what it starts, not of the wall around it: whom a signal is
+   * meant for. A signal to the wall would bring everything down at once.
+   */
+  readonly inside?: string;
+  /** Ends it where no signal from here reaches, such as a container. */
+  readonly undo?: readonly [string, ...string[]];
+}
+
+/** The wall cannot be put up any more: nothing is started. */
+export interface NotConfined {
+  readonly code: string;
+}
+
+export interface Confinement {
+  /** A folder that can be written from inside; undefined: whatever is asked of the command lands where it says. */
+  readonly scratch?: string;
+  /** Must not throw. */
+  wrap(command: Command): Promise<Confined | NotConfined>;
+}

@@ -1,0 +1,202 @@
+/** The provider that is made of docker or podman: one container for each command, with nothing in it but what is mounted. */
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { capture } from '../platform/capture.ts';
+import type { Command, Confined } from '../platform/confinement.ts';
+import { programPath } from './programs.ts';
+import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
+import { type Door, startProxy } from './proxy.ts';
+import { bindsNow } from './trusted.ts';
+
+export const container: SandboxProvider = {
+  name: 'container',
+  level: 'container',
+  probe: async world => {
+    const found = await findEngine(world);
+    return Array.isArray(found) ? { ok: true, what: found[0] ?? '' } : (found as Probe);
+  },
+  cannot: ({ secrets }) =>
+    secrets.length === 0 ? [] : ['Keys are kept from the inside by the srt sandbox only: here it sees them.'],
+  open,
+};
+
+const ENGINES = ['docker', 'podman'];
+const PROBE_TIME = 60_000;
+
+/** The engine that runs the image, as words; or why there is none. */
+async function findEngine(world: ProbeWorld): Promise<readonly string[] | Probe> {
+  const { image, engine } = world.container;
+  if (image === undefined) {
+    return {
+      ok: false,
+      why: 'no image is set',
+      fix: 'name one with the agent in it: sandbox.image in the settings',
+    };
+  }
+  let why = '';
+  for (const words of engine ? [engine] : ENGINES.map(name => [name])) {
+    const { code, output } = await tried(words, world, image, ['sh', '-c', 'true']);
+    if (code === 0) return words;
+    why ||= output.trim().split('\n').at(-1) || `exit code ${code}`;
+  }
+  return {
+    ok: false,
+    why,
+    fix: 'install docker or podman and start it; the image must be there and have sh',
+  };
+}
+
+function tried(engine: readonly string[], world: ProbeWorld, image: string, command: readonly string[]) {
+  const argv = [...engine, 'run', '--rm', '--network', 'none', ...world.container.args, image, ...command];
+  return capture(argv as [string, ...string[]], { cwd: world.cwd, env: world.env, timeout: PROBE_TIME });
+}
+
+async function open(
+  spec: SandboxSpec,
+  world: ProbeWorld,
+  deny: (what: string) => void,
+): Promise<OpenSandbox | Problem> {
+  const where = 'sandbox container';
+  const engine = await findEngine(world);
+  if (!Array.isArray(engine)) {
+    const { why, fix } = engine as Probe & { ok: false };
+    return { where, what: why, mend: fix };
+  }
+  const image = spec.container.image ?? '';
+  const isFiltered = spec.network.mode === 'allowlist';
+  if (isFiltered && (await tried(engine, world, image, ['node', '-e', '0'])).code !== 0) {
+    const what = `there is no node in ${image}, and the list of hosts needs it`;
+    return { where, what, mend: 'use an image with node, or set sandbox.network to none or open' };
+  }
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'ralph-box-'));
+  const box: Box = { engine, image, folder, label: basename(folder), spec, world };
+  for (const name of ['tmp', 'net']) mkdirSync(join(folder, name), { mode: 0o700 });
+  const proxy = isFiltered ? await openDoor(box, deny) : undefined;
+  return {
+    scratch: join(folder, 'tmp'),
+    wrap: async command => wrap(box, command),
+    async close() {
+      await removeAll(box);
+      await proxy?.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Box {
+  readonly engine: readonly string[];
+  readonly image: string;
+  readonly folder: string;
+  readonly label: string;
+  readonly spec: SandboxSpec;
+  readonly world: ProbeWorld;
+}
+
+function openDoor({ folder, spec, world }: Box, deny: (what: string) => void): Promise<Door> {
+  copyFileSync(programPath('inside'), join(folder, 'net/inside.cjs'));
+  const parent =
+    world.env.HTTPS_PROXY || world.env.HTTP_PROXY || world.env.https_proxy || world.env.http_proxy;
+  const { domains } = spec.network;
+  return startProxy({ socket: join(folder, 'net/door'), domains, deny, ...(parent && { parent }) });
+}
+
+function wrap(box: Box, { argv, cwd, env }: Command): Confined {
+  const { engine, image, folder, label, spec, world } = box;
+  const name = `${label}-${randomBytes(4).toString('hex')}`;
+  const given = { ...visible(env), ...spec.env, TMPDIR: join(folder, 'tmp'), HOME: env.HOME || homedir() };
+  const door =
+    spec.network.mode === 'allowlist' ? ['node', `${folder}/net/inside.cjs`, `${folder}/net/door`] : [];
+  const words = [
+    ...engine,
+    'run',
+    ...['--rm', '-i', '--name', name, '--label', `ralph=${label}`, '--workdir', cwd],
+    ...['--network', spec.network.mode === 'open' ? 'host' : 'none'],
+    ...HARDENED,
+    ...userFlags(engine),
+    ...limitFlags(spec),
+    ...['--tmpfs', '/tmp:exec', '--tmpfs', `${given.HOME}:exec,mode=1777`],
+    ...mountFlags(box),
+    ...Object.keys(given).flatMap(key => ['--env', key]), // by name: no value on a command line
+    ...world.container.args,
+    image,
+    ...door,
+    ...argv,
+  ];
+  const undo = ['env', ...engineEnv(world.env), ...engine, 'rm', '--force', name];
+  return {
+    argv: words as [string, ...string[]],
+    cwd,
+    env: { ...world.env, ...given, HOME: given.HOME },
+    undo: undo as [string, ...string[]],
+  };
+}
+
+const HARDENED = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
+
+/** What is of this machine and means nothing in another, and what the door sets itself. */
+const OF_THIS_MACHINE =
+  /^(PATH|PWD|OLDPWD|SHELL|SHLVL|TMPDIR|HOSTNAME|_|.*_proxy|DISPLAY|XAUTHORITY|SSH_.*|XDG_.*|DBUS_.*|DOCKER_.*|LD_.*|NODE_OPTIONS)$/i;
+
+function visible(env: Command['env']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || OF_THIS_MACHINE.test(name) ? [] : [[name, value]],
+    ),
+  );
+}
+
+/** What the engine's client goes by, for a command that is run without our environment. */
+function engineEnv(env: ProbeWorld['env']): readonly string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    value !== undefined && /^(HOME|DOCKER_\w+|CONTAINER_\w+|XDG_RUNTIME_DIR)$/.test(name)
+      ? [`${name}=${value}`]
+      : [],
+  );
+}
+
+/** Files that are made inside belong to the user. */
+function userFlags(engine: readonly string[]): readonly string[] {
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  if (uid === undefined) return [];
+  const rootless = basename(engine[0] ?? '') === 'podman' && uid !== 0 ? ['--userns', 'keep-id'] : [];
+  return [...rootless, '--user', `${uid}:${gid}`];
+}
+
+function limitFlags({ limits: { memory, cpus, pids } }: SandboxSpec): readonly string[] {
+  return [
+    ...(memory === undefined ? [] : ['--memory', memory]),
+    ...(cpus === undefined ? [] : ['--cpus', String(cpus)]),
+    ...(pids === undefined ? [] : ['--pids-limit', String(pids)]),
+  ];
+}
+
+/** Everything at the path it has outside. */
+function mountFlags({ spec, folder }: Box): readonly string[] {
+  const { writable, readOnly } = bindsNow(spec);
+  const hidden = spec.hidden.filter(path => writable.some(root => path.startsWith(`${root}/`)));
+  // As in CSV: a path may hold commas and quotes.
+  const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
+  const bind = (source: string, path: string, mode: string) =>
+    `type=bind,${quoted(`source=${source}`)},${quoted(`target=${path}`)}${mode}`;
+  return [
+    ...[...writable, join(folder, 'tmp')].map(path => bind(path, path, '')),
+    ...[...readOnly, join(folder, 'net')].map(path => bind(path, path, ',readonly')),
+    ...hidden.map(path =>
+      statSync(path).isDirectory()
+        ? `type=tmpfs,${quoted(`target=${path}`)}`
+        : bind('/dev/null', path, ',readonly'),
+    ),
+  ].flatMap(mount => ['--mount', mount]);
+}
+
+/** After a clean end there is none; a client that was killed leaves one running. */
+async function removeAll({ engine, label, world }: Box): Promise<void> {
+  const ask = (...words: readonly string[]) =>
+    capture([...engine, ...words] as unknown as [string, ...string[]], { ...world, timeout: PROBE_TIME });
+  const { stdout } = await ask('ps', '--all', '--quiet', '--filter', `label=ralph=${label}`);
+  const left = stdout.split('\n').filter(Boolean);
+  if (left.length > 0) await ask('rm', '--force', ...left);
+}

@@ -1,0 +1,73 @@
+/** What nobody inside needs to read: the user's keys, logins and histories. */
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+
+/** In the home. */
+export const SECRET_PATHS: readonly string[] = [
+  '~/.ssh',
+  '~/.gnupg',
+  '~/.aws',
+  '~/.azure',
+  '~/.kube',
+  '~/.config/gcloud',
+  '~/.config/gh',
+  '~/.config/hub',
+  '~/.config/op',
+  '~/.docker/config.json',
+  '~/.netrc',
+  '~/.git-credentials',
+  '~/.config/git/credentials',
+  '~/.npmrc',
+  '~/.pypirc',
+  '~/.cargo/credentials.toml',
+  '~/.gem/credentials',
+  '~/.terraform.d/credentials.tfrc.json',
+  '~/.vault-token',
+  '~/.password-store',
+  '~/.local/share/keyrings',
+  '~/.mozilla',
+  '~/.config/google-chrome',
+  '~/.config/chromium',
+  '~/.bash_history',
+  '~/.zsh_history',
+];
+
+/** `~` is the home, everything else is below `root` unless it is absolute. */
+export function placed(path: string, home: string, root: string): string {
+  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(root, path);
+}
+
+/** What the patterns stand for on this machine, now. A path that is not there hides nothing. */
+export function matching(patterns: readonly string[], home: string, root: string): readonly string[] {
+  const plain = patterns.filter(pattern => !/[*?]/.test(pattern)).map(path => placed(path, home, root));
+  const globs = patterns.filter(pattern => /[*?]/.test(pattern)).map(path => placed(path, home, root));
+  const found = globs.length === 0 ? [] : walk(root, globs.map(asRegExp));
+  return [...new Set([...plain.filter(path => existsSync(path)), ...found].map(path => realpathSync(path)))];
+}
+
+/** Folders that hold nothing of the user's own, and a lot of it. */
+const SKIPPED = new Set(['.git', 'node_modules']);
+
+function walk(folder: string, patterns: readonly RegExp[]): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap(entry => {
+    const path = join(folder, entry.name);
+    if (patterns.some(pattern => pattern.test(path))) return [path];
+    return entry.isDirectory() && !SKIPPED.has(entry.name) ? walk(path, patterns) : [];
+  });
+}
+
+/** A double star is any folders, `*` anything in a name, `?` one character. */
+function asRegExp(glob: string): RegExp {
+  const source = glob.replace(/\*\*\/|\*\*|\*|\?|[.+^${}()|[\]\\]/g, token => {
+    if (token === '**/') return '(?:.*/)?';
+    if (token === '**') return '.*';
+    if (token === '*') return '[^/]*';
+    return token === '?' ? '[^/]' : `\\${token}`;
+  });
+  return new RegExp(`^${source}$`);
+}
+
+export function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || (!way.startsWith('..') && !way.startsWith('/'));
+}

@@ -1,0 +1,81 @@
+/** What a sandbox is to Ralph: something that can say whether it works here, and that puts a wall round commands. */
+import type { Problem } from '../domain/problem.ts';
+import type { Command, Confined, NotConfined } from '../platform/confinement.ts';
+
+export type ProviderName = 'srt' | 'container' | 'sbx';
+
+/** What agent and checks may do. All paths are absolute; those that must exist are free of symbolic links. */
+export interface SandboxSpec {
+  /** Where they start. */
+  readonly cwd: string;
+  /** What may be written: the work tree, the repository's own folder, the agent's state. */
+  readonly writable: readonly string[];
+  /** What may not, though it lies in what may: where it is there when a command starts. */
+  readonly trusted: readonly string[];
+  /** What may not even be read. Each of them exists. */
+  readonly hidden: readonly string[];
+  readonly network: Network;
+  readonly secrets: readonly Secret[];
+  readonly limits: Limits;
+  readonly container: ContainerOptions;
+  /** Set for the command, over the user's environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** `allowlist`: only `domains`, through a proxy. */
+export interface Network {
+  readonly mode: 'none' | 'allowlist' | 'open';
+  readonly domains: readonly string[];
+}
+
+/** A variable whose value the inside never sees; requests to `hosts` carry it all the same. */
+export interface Secret {
+  readonly env: string;
+  readonly hosts: readonly string[];
+}
+
+export interface Limits {
+  readonly memory?: string;
+  readonly cpus?: number;
+  readonly pids?: number;
+}
+
+export interface ContainerOptions {
+  readonly image?: string;
+  /** The program and its own flags. */
+  readonly engine?: readonly string[];
+  /** More flags for its `run`. */
+  readonly args: readonly string[];
+}
+
+/** The machine as it is for a provider. */
+export interface ProbeWorld {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly container: ContainerOptions;
+}
+
+export type Probe =
+  /** `what` it is made of, in a few words. */
+  | { readonly ok: true; readonly what: string }
+  | { readonly ok: false; readonly why: string; readonly fix: string };
+
+export interface SandboxProvider {
+  readonly name: ProviderName;
+  /** What it keeps apart, in a few words. */
+  readonly level: 'virtual machine' | 'container' | 'process';
+  /** Whether it works here, found out by running something in it. Never rejects. */
+  probe(world: ProbeWorld): Promise<Probe>;
+  /** What of the spec it cannot keep, a sentence each. */
+  cannot(spec: SandboxSpec): readonly string[];
+  /** `deny` is told what the wall has stopped, as it happens. */
+  open(spec: SandboxSpec, world: ProbeWorld, deny: (what: string) => void): Promise<OpenSandbox | Problem>;
+}
+
+export interface OpenSandbox {
+  /** A folder that can be written from inside, at the same path. */
+  readonly scratch: string;
+  wrap(command: Command): Promise<Confined | NotConfined>;
+  /** Nothing of it is left afterwards. */
+  close(): Promise<void>;
+}

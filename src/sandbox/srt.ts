@@ -1,0 +1,171 @@
+/** The provider that is made of @anthropic-ai/sandbox-runtime: bubblewrap and a proxy on Linux, seatbelt on a Mac. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { capture } from '../platform/capture.ts';
+import type { Command, Confined, NotConfined } from '../platform/confinement.ts';
+import { type Helper, startHelper } from '../platform/helper.ts';
+import { joinWords } from '../platform/shell.ts';
+import { programPath } from './programs.ts';
+import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
+import type { Question, SrtConfig } from './srt-host.ts';
+import { bindsNow } from './trusted.ts';
+
+export const srt: SandboxProvider = {
+  name: 'srt',
+  level: 'process',
+  probe,
+  cannot: ({ limits }) =>
+    Object.keys(limits).length === 0
+      ? []
+      : ['Limits on memory, processors and processes are kept by the container sandbox only.'],
+  open,
+};
+
+/** Exactly this one: it is a preview, and its interface moves. */
+export const SRT_PACKAGE = '@anthropic-ai/sandbox-runtime@0.0.83';
+
+async function probe(world: ProbeWorld): Promise<Probe> {
+  if (process.platform === 'win32')
+    return { ok: false, why: 'it does not work on Windows', fix: 'use WSL, or the container sandbox' };
+  const empty = { mode: 'none', domains: [] } as const;
+  const spec: SandboxSpec = {
+    cwd: tmpdir(),
+    writable: [],
+    trusted: [],
+    hidden: [],
+    network: empty,
+    secrets: [],
+    limits: {},
+    container: { args: [] },
+    env: {},
+  };
+  const opened = await open(spec, world, () => {});
+  if (!('wrap' in opened)) return { ok: false, why: opened.what, fix: opened.mend ?? '' };
+  try {
+    const command = await opened.wrap({ argv: ['true'], cwd: opened.scratch, env: world.env });
+    if ('code' in command) return broken(command.code);
+    const { code, output } = await capture(command.argv, { ...command, timeout: PROBE_TIME });
+    return code === 0 ? { ok: true, what: WALL } : broken(output);
+  } finally {
+    await opened.close();
+  }
+}
+
+const PROBE_TIME = 20_000;
+const WALL = process.platform === 'darwin' ? 'seatbelt' : 'bubblewrap';
+
+function broken(output: string): Probe {
+  const why = output.trim().split('\n').at(-1) || 'it does not start';
+  return { ok: false, why, fix: fixOf(why) };
+}
+
+async function open(
+  spec: SandboxSpec,
+  { env }: ProbeWorld,
+  deny: (what: string) => void,
+): Promise<OpenSandbox | Problem> {
+  // Outside of the project: what the runtime binds into its own folder must not show up among the user's files.
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'ralph-srt-'));
+  const scratch = join(folder, 'tmp');
+  mkdirSync(scratch, { mode: 0o700 });
+  const helper = startHelper({
+    program: programPath('srt-host'),
+    cwd: folder,
+    env: { ...env, CLAUDE_CODE_TMPDIR: scratch },
+    onMessage: line => void (typeof line === 'string' && isDenial(line) && deny(readable(line))),
+  });
+  const close = async () => {
+    await helper.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const opened = await ask(helper, { do: 'open', config: configOf(spec, scratch) });
+  if ('error' in opened) {
+    await close();
+    return { where: 'sandbox srt', what: opened.error, mend: fixOf(opened.error) };
+  }
+  return { scratch, close, wrap: command => wrap(helper, spec, scratch, command) };
+}
+
+function ask(helper: Helper, question: Question) {
+  return helper.ask(question);
+}
+
+function filesOf(spec: SandboxSpec, scratch: string): SrtConfig['filesystem'] {
+  const literal = (path: string) => ({ path, literal: true as const });
+  const { writable, readOnly } = bindsNow(spec);
+  return {
+    denyRead: spec.hidden.map(literal),
+    allowWrite: [...writable, scratch].map(literal),
+    denyWrite: readOnly.map(literal),
+  };
+}
+
+function configOf(spec: SandboxSpec, scratch: string): SrtConfig {
+  const { network, secrets } = spec;
+  return {
+    filesystem: filesOf(spec, scratch),
+    network: {
+      deniedDomains: [],
+      ...(network.mode !== 'open' && {
+        allowedDomains: network.mode === 'none' ? [] : [...network.domains],
+        strictAllowlist: true,
+      }),
+      ...(secrets.length > 0 && { tlsTerminate: {} }),
+    },
+    ...(secrets.length > 0 && {
+      credentials: {
+        envVars: secrets.map(({ env: name, hosts }) => ({
+          name,
+          mode: 'mask' as const,
+          injectHosts: [...hosts],
+        })),
+        allowPlaintextInject: true,
+      },
+    }),
+  };
+}
+
+async function wrap(
+  helper: Helper,
+  spec: SandboxSpec,
+  scratch: string,
+  { argv, cwd, env }: Command,
+): Promise<Confined | NotConfined> {
+  const id = randomBytes(16).toString('base64url');
+  const inside = `RALPH_INSIDE=${id}`;
+  const more = Object.entries({ ...spec.env, TMPDIR: scratch }).map(([name, value]) => `${name}=${value}`);
+  const command = joinWords(['exec', 'env', inside, ...more, ...argv]);
+  const answer = await ask(helper, { do: 'wrap', id, command, files: filesOf(spec, scratch) });
+  if ('error' in answer) return { code: `the sandbox is gone: ${answer.error}` };
+  return { argv: answer.ok as [string, ...string[]], cwd, env, inside };
+}
+
+/** A write through an open folder is reported under a path that says nothing. */
+function isDenial(line: string): boolean {
+  return !/ \/proc\/self\/fd\//.test(line);
+}
+
+/** `deny openat /etc/x` → `write /etc/x`. The path is what the inside said it was: a hint, nothing to rely on. */
+function readable(line: string): string {
+  const [, verb = '', rest = ''] = /^deny (\S+) (.*)$/s.exec(line) ?? ['', '', line];
+  return `${verb.startsWith('network') ? 'connect to' : (VERBS[verb] ?? 'write')} ${rest}`;
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  unlink: 'delete',
+  unlinkat: 'delete',
+  rmdir: 'delete',
+  socket: 'open a socket',
+};
+
+function fixOf(why: string): string {
+  if (why.includes("Cannot find package '@anthropic-ai/sandbox-runtime'") || /ERR_MODULE_NOT_FOUND/.test(why))
+    return `npm install -g ${SRT_PACKAGE}`;
+  if (process.platform === 'darwin') return 'brew install ripgrep';
+  if (/not (found|installed|available)|ENOENT|dependenc/i.test(why))
+    return 'sudo apt-get install bubblewrap socat ripgrep (or the same from your package manager)';
+  return 'user namespaces may be switched off: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 kernel.unprivileged_userns_clone=1';
+}
