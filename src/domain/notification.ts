@@ -84,7 +84,15 @@ function nowhere(feedback: Feedback): string | undefined {
   return feedback.kind === 'standstill' ? standstillSentence(feedback.standstill) : undefined;
 }
 
-const GOING_ON = { version: 1, success: null, stopReason: null, duration: null, branch: null } as const;
+const GOING_ON = {
+  version: 1,
+  success: null,
+  stopReason: null,
+  cost: null,
+  duration: null,
+  branch: null,
+  until: null,
+} as const;
 
 function pick({ runId, command, agent }: RunEvent & { type: 'run-started' }) {
   return { runId, command, agent };
