@@ -132,12 +132,13 @@ function doing(state: LiveState, next: Doing, now: number): LiveState {
   return { ...state, doing: next, since: state.doing.kind === next.kind ? state.since : now };
 }
 
-/** A commit message that does not tell its cost is left out, as in the result. */
+/** A commit message that does not tell its cost is left out, as in the result, and so is an attempt that never got to work. */
 function spentWith(
   { spent }: LiveState,
-  { purpose, usage }: RunEvent & { type: 'agent-ended' },
+  { purpose, outcome, usage }: RunEvent & { type: 'agent-ended' },
 ): Usage | undefined {
-  if (purpose === 'commit-message' && usage.cost === undefined) return spent;
+  const isBeside = purpose === 'commit-message' || (outcome.kind === 'failed' && !usage.tokens);
+  if (isBeside && usage.cost === undefined) return spent;
   return spent ? addUsage(spent, usage) : usage;
 }
 

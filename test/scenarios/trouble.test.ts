@@ -215,9 +215,31 @@ describe('a rate limit', () => {
     expect(project.read('half')).toBe('kept');
     expect(told.totalCost).toBeCloseTo(0.51);
     expect(told.iterations).toMatchObject([{ toolCalls: 1, error: null }]);
-    const over = repo();
-    const spent = await run(over, [agent.bin], '--agent', 'claude', '--max-cost', '0.5');
-    expect([spent.result.stopReason]).toEqual(['promise_accepted']); // the last handler answers from now on
+  });
+
+  test('does not hide from the budget what the attempt before it has used', async () => {
+    const project = repo();
+    const tokens = (input: number) => ({
+      modelUsage: {
+        m: { inputTokens: input, outputTokens: 0, cacheReadInputTokens: 0, cacheCreationInputTokens: 0 },
+      },
+    });
+    const limit = { is_error: true, result: 'limit, try again in 200ms', api_error_status: 429 };
+    const agent = await fakeAgent(
+      'claude',
+      fails(init, text('half'), result({ ...limit, ...tokens(600) })),
+      async turn => {
+        await turn.line(init);
+        const { message, ...record } = text('more');
+        await turn.line({
+          ...record,
+          message: { ...message, usage: { ...message.usage, input_tokens: 500 } },
+        });
+        // and never ends
+      },
+    );
+    const { result: told } = await run(project, [agent.bin], '--agent', 'claude', '--max-tokens', '1000');
+    expect([told.stopReason, agent.calls.length]).toEqual(['budget_exhausted', 2]);
   });
 });
 
