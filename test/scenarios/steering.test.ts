@@ -134,6 +134,7 @@ describe('ralph pause', () => {
     await run.until('Trying again in');
     await steer(project, 'pause');
     await run.until('Paused.');
+    expect(agent.calls.length).toBe(1);
     expect(project.read('test/check.sh')).toBe('test -e work\n');
     await steer(project, 'continue');
     const told = JSON.parse((await run.finished).stdout);
@@ -218,7 +219,9 @@ describe('ralph tell', () => {
     expect((await second.begun).input).toContain('keep me');
     run.process.kill('SIGKILL');
     await run.finished;
-    expect(readdirSync(project.path(`.ralph/runs/${runsOf(project)[0]}/hints`)).length).toBe(1);
+    expect(readdirSync(project.path(`.ralph/runs/${runsOf(project)[0]}/hints`))).toEqual([
+      expect.stringMatching(/\.md$/),
+    ]);
   });
 
   test.each([
