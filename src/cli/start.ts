@@ -86,7 +86,7 @@ export async function startLoop(
     const plan = await makePlan({
       settings,
       agent,
-      roster: createRoster([agent, ...fallbacks]),
+      roster: createRoster([agent, ...fallbacks], resumed?.past.limits),
       steering,
       cwd: workplace,
       env,
