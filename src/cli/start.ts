@@ -94,7 +94,7 @@ export async function startLoop(
       ...world,
       settings,
       agent,
-      roster: createRoster([agent, ...fallbacks]),
+      roster: createRoster([agent, ...fallbacks], resumed?.past.limits),
       env,
       abort,
       disk,

@@ -67,6 +67,9 @@ export interface Settings {
   readonly maxRetries: number;
   readonly maxFailures: number;
   readonly stuckAfter: number;
+  readonly unchangedAfter: number;
+  readonly thrashingAfter: number;
+  readonly costlyAfter: number;
   readonly prices: PriceTable;
   readonly scm?: ScmSettings;
   readonly completionTag: string;

@@ -42,6 +42,11 @@ export function isGreen(checks: readonly CheckResult[]): boolean {
   return checks.every(check => check.passed || check.ungated);
 }
 
+/** The checks that gate and are red, as they are configured. */
+export function redChecks(checks: readonly CheckResult[]): readonly CheckResult[] {
+  return checks.filter(check => !check.passed && !check.ungated).sort((a, b) => a.index - b.index);
+}
+
 /** A file-name-safe short form of a command: `./mvnw clean install -T 2C` → `mvnw_clean_install_T_2C`. */
 export function slugOf(command: string): string {
   const slug = command

@@ -1,6 +1,7 @@
 /** What Ralph saw in one turn. Gathered by a driver, weighed by `judge`. */
 import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
+import type { Standstill } from './standstill.ts';
 import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
 
@@ -53,6 +54,8 @@ export interface Evidence {
   readonly treeChanged: boolean | null;
   /** How many turns in a row have now failed in the same way without changing a file, this one included. */
   readonly repeats: number;
+  /** Another way of getting nowhere, where there is one. */
+  readonly standstill?: Standstill;
   readonly spent: Spent;
 }
 

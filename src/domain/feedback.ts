@@ -2,6 +2,7 @@
 import type { CheckResult } from './check.ts';
 import type { NearMiss } from './completion.ts';
 import type { EndedBy } from './evidence.ts';
+import { standstillAdvice } from './standstill.ts';
 import type { Trouble } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
@@ -62,6 +63,8 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
       return 'You said that you were done, but called no tool and changed no file. Do the work first.';
     case 'stuck':
       return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
+    case 'standstill':
+      return standstillAdvice(feedback.standstill);
     default:
       return feedback satisfies never;
   }
@@ -95,7 +98,7 @@ export function withFeedback(base: string, feedback: readonly Feedback[]): strin
     if (item.kind === 'turn-failed' && smallerSteps(item.trouble) !== '')
       behind.push(feedbackSentence(item, '') ?? '');
     if (item.kind === 'denied') behind.push(deniedSentence(item.what));
-    if (item.kind === 'stuck') behind.push(feedbackSentence(item, '') ?? '');
+    if (item.kind === 'stuck' || item.kind === 'standstill') behind.push(feedbackSentence(item, '') ?? '');
     if (item.kind !== 'check-failed') continue;
     const target = { PREPEND: before, REPLACE: instead, APPEND: behind }[item.check.failAction];
     target.push(guardrailFailure(item.check));

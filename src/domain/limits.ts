@@ -1,5 +1,7 @@
 /** The limits of a run and which of them is spent. */
+import { redChecks } from './check.ts';
 import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
+import { standstillSentence } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
 import type { Trouble } from './trouble.ts';
 import { adviceFor, isFatal, isLimit } from './trouble-table.ts';
@@ -112,12 +114,15 @@ export function isStuck({ stuckAfter }: Limits, { repeats }: Evidence): boolean 
   return stuckAfter > 0 && repeats >= stuckAfter;
 }
 
-function stuckLimit({ stuckAfter }: Limits, { repeats }: Evidence): Spending | undefined {
-  if (stuckAfter === 0 || repeats <= stuckAfter) return undefined;
-  return {
-    reason: 'stuck',
-    detail: `${repeats} iterations in a row failed in the same way and changed nothing.`,
-  };
+function stuckLimit({ stuckAfter }: Limits, { repeats, standstill, checks }: Evidence): Spending | undefined {
+  const isSame = stuckAfter > 0 && repeats > stuckAfter;
+  if (!isSame && !standstill?.stop) return undefined;
+  const why =
+    isSame || !standstill
+      ? `${repeats} iterations in a row failed in the same way and changed nothing.`
+      : standstillSentence(standstill);
+  const red = redChecks(checks).map(check => `\`${check.command}\``);
+  return { reason: 'stuck', detail: red.length === 0 ? why : `${why} Still red: ${red.join(', ')}.` };
 }
 
 function iterationLimit({ maxIterations }: Limits, { iterations }: Spent): Spending | undefined {

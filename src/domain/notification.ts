@@ -1,7 +1,9 @@
 /** What is worth calling somebody for: the run has stopped, it waits for a limit, or it is about to stop for want of progress. */
 import type { LoopCommand, RunEvent } from './event.ts';
+import { standstillSentence } from './standstill.ts';
 import { type StopReason, sentenceOf } from './stop-reason.ts';
 import { isLimit } from './trouble-table.ts';
+import type { Feedback } from './verdict.ts';
 
 export const OCCASIONS = ['stopped', 'waiting', 'stuck'] as const;
 export type Occasion = (typeof OCCASIONS)[number];
@@ -50,10 +52,10 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
       }
       case 'iteration-ended': {
         const { verdict, usage } = event;
-        const stuck =
-          verdict.kind === 'continue' ? verdict.feedback.find(item => item.kind === 'stuck') : undefined;
-        if (!stuck) return undefined;
-        const message = `Getting nowhere: the same failure ${stuck.repeats} times without a change. Ralph stops soon.`;
+        const why =
+          verdict.kind === 'continue' ? verdict.feedback.flatMap(item => nowhere(item) ?? [])[0] : undefined;
+        if (why === undefined) return undefined;
+        const message = `Getting nowhere: ${why} Ralph stops soon.`;
         return { ...GOING_ON, ...head, occasion: 'stuck', message, iteration, cost: usage.cost ?? null };
       }
       case 'run-ended': {
@@ -75,6 +77,11 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
         return undefined;
     }
   };
+}
+
+function nowhere(feedback: Feedback): string | undefined {
+  if (feedback.kind === 'stuck') return `the same failure ${feedback.repeats} times without a change.`;
+  return feedback.kind === 'standstill' ? standstillSentence(feedback.standstill) : undefined;
 }
 
 const GOING_ON = {

@@ -3,6 +3,7 @@ import type { CheckResult } from './check.ts';
 import type { EndedTurn, Judged, Prepared, RunEvent, RunHead, ScmOutcome } from './event.ts';
 import type { Violation } from './evidence.ts';
 import type { LoopResult } from './result.ts';
+import { isLimit } from './trouble-table.ts';
 import type { Usage } from './usage.ts';
 import { createUsageFold, type UsageFold } from './usage-fold.ts';
 import type { Verdict } from './verdict.ts';
@@ -48,6 +49,8 @@ export interface Past {
   readonly elapsed: number;
   /** Seconds of it in which nothing was done. */
   readonly waited: number;
+  /** Until when each agent was last said to be limited, by its name, in milliseconds since 1970. */
+  readonly limits: Readonly<Record<string, number>>;
   /** It was cut off while the user had it paused: what is in the files then is the user's. */
   readonly paused: boolean;
   /** When the ledger ends, in milliseconds since 1970; 0: it is empty. */
@@ -62,6 +65,7 @@ export function foldPast(events: Iterable<Timed>): Past {
   const baseline = new Map<number, CheckResult>();
   const extras: Usage[] = [];
   const clock = createElapsed();
+  const limits: Record<string, number> = {};
   const past: Partial<Draft<Past>> = {};
   let resumptions = 0;
   let open: Open | undefined;
@@ -87,6 +91,12 @@ export function foldPast(events: Iterable<Timed>): Past {
       case 'run-ended':
         past.result = event.result;
         break;
+      case 'waiting':
+        if (isLimit(event.trouble)) limits[event.agent] = event.until;
+        break;
+      case 'agent-switched':
+        if (event.until !== undefined) limits[event.from] = event.until;
+        break;
       case 'check-ended':
         if (!open) baseline.set(event.result.index, event.result);
     }
@@ -101,6 +111,7 @@ export function foldPast(events: Iterable<Timed>): Past {
     baseline: inOrder(baseline),
     iterations: iterations.filter(Boolean),
     extras,
+    limits,
     elapsed: clock.elapsed(),
     waited: clock.waited(),
     lastWord: clock.last(),

@@ -6,10 +6,11 @@
  * Limits come last, so work finished on the last allowed iteration is finished. A claim without proof never
  * ends a run. The verdict does not depend on the order in which the evidence came in.
  */
-import { type CheckResult, isGreen } from './check.ts';
+import { type CheckResult, isGreen, redChecks } from './check.ts';
 import type { CompletionRule, NearMiss } from './completion.ts';
 import type { EndedBy, Evidence, Violation } from './evidence.ts';
 import { isStuck, type Limits, spentLimit } from './limits.ts';
+import type { Standstill } from './standstill.ts';
 import type { StopReason, SuccessReason } from './stop-reason.ts';
 import type { Trouble } from './trouble.ts';
 
@@ -38,6 +39,8 @@ export type Feedback =
   | { readonly kind: 'no-work' }
   /** The same failure again and again, and no file has changed. */
   | { readonly kind: 'stuck'; readonly repeats: number }
+  /** Another way of getting nowhere. */
+  | { readonly kind: 'standstill'; readonly standstill: Standstill }
   | { readonly kind: 'turn-ended'; readonly by: EndedBy }
   | { readonly kind: 'turn-failed'; readonly trouble: Trouble };
 
@@ -81,11 +84,10 @@ export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   if (denials.length > 0) feedback.push({ kind: 'denied', what: denials });
   if (outcome.kind === 'ended') feedback.push({ kind: 'turn-ended', by: outcome.by });
   if (outcome.kind === 'failed') feedback.push({ kind: 'turn-failed', trouble: outcome.trouble });
-  for (const check of [...checks].sort((a, b) => a.index - b.index)) {
-    if (!check.passed && !check.ungated) feedback.push({ kind: 'check-failed', check });
-  }
+  for (const check of redChecks(checks)) feedback.push({ kind: 'check-failed', check });
   feedback.push(...claimFeedback(run, evidence));
   if (isStuck(run.limits, evidence)) feedback.push({ kind: 'stuck', repeats: evidence.repeats });
+  else if (evidence.standstill) feedback.push({ kind: 'standstill', standstill: evidence.standstill });
   return feedback;
 }
 

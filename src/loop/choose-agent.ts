@@ -57,7 +57,8 @@ export function chooseFallbacks(
   return settings.fallback.map(name => {
     const [agent, model] = modelOf(name, settings);
     const chosen = chooseAgent({ ...rest, agent, ...(model && { model }) }, fromFiles, world);
-    return isProblem(chosen) ? { ...chosen, where: `--fallback ${name}` } : chosen;
+    // With its model: it may be the same agent with another one.
+    return isProblem(chosen) ? { ...chosen, where: `--fallback ${name}` } : { ...chosen, name };
   });
 }
 

@@ -5,6 +5,7 @@ import type { Evidence, TurnOutcome, Violation } from '../domain/evidence.ts';
 import type { PastIteration } from '../domain/past.ts';
 import type { IterationResult } from '../domain/result.ts';
 import { secondsSince } from '../platform/clock.ts';
+import { createHistory } from './history.ts';
 import type { LoopPlan, LoopWorld } from './plan.ts';
 import { createRepeats } from './repeats.ts';
 import type { Tally } from './tally.ts';
@@ -22,6 +23,7 @@ export interface Gathered {
 export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
   const { emit, stopping, clock, past, sandbox } = world;
   const repeatsOf = createRepeats(past);
+  const standstillOf = createHistory(plan.standstill, past);
   /** `open`: an iteration that was cut off after its turn; what is known of it is not done again. */
   return async (iteration: number, prompt: string, open?: PastIteration): Promise<Gathered> => {
     const began = clock.ticks();
@@ -40,6 +42,7 @@ export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
     const denials = sandbox?.takeDenials() ?? [];
     const { claim, blocked } = turn;
     const repeats = open?.judged?.repeats ?? repeatsOf({ outcome, claim, checks, tree: state });
+    const standstill = open?.judged ? undefined : standstillOf({ checks, tree: state, usage: turn.usage });
     const evidence: Evidence = {
       outcome,
       claim,
@@ -49,6 +52,7 @@ export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
       ...(denials.length > 0 && { denials }),
       treeChanged: changed,
       repeats,
+      ...(standstill && { standstill }),
       spent: open?.judged?.spent ?? tally.spent(),
     };
     const record = () => {

@@ -15,7 +15,7 @@ import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
 import type { LoopPlan } from './plan.ts';
-import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
+import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface LoopParts extends PlanParts {
@@ -51,6 +51,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   return {
     command: 'loop',
     run: { rule, limits, success: 'all_checks_passed', minToolCalls: 1 },
+    standstill: standstillLimits(settings),
     agent,
     checks,
     notices: parts.notices,

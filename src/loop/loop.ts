@@ -75,7 +75,7 @@ async function rounds(plan: LoopPlan, world: LoopWorld, tally: Tally, end: End):
     if (extra) tally.extra(extra);
     plan.note(record());
     emit({ type: 'iteration-ended', iteration, claim: evidence.claim, verdict, usage: tally.spent().usage });
-    steering.settle();
+    if (isWhole) steering.settle();
 
     if (stopping.aborted) return stop();
     if (verdict.kind === 'stop') return end(verdict.reason, verdict.detail);

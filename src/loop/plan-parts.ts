@@ -4,6 +4,7 @@ import type { CompletionRule } from '../domain/completion.ts';
 import { budgetSpent, type Limits } from '../domain/limits.ts';
 import type { PastTask } from '../domain/past.ts';
 import { COMMIT_PROMPT } from '../domain/prompt.ts';
+import type { StandstillLimits } from '../domain/standstill.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
@@ -30,6 +31,11 @@ export function limitsOf(settings: Settings): Limits {
     maxFailures,
     stuckAfter,
   };
+}
+
+export function standstillLimits(settings: Settings): StandstillLimits {
+  const { unchangedAfter, thrashingAfter, costlyAfter } = settings;
+  return { 'no-change': unchangedAfter, thrashing: thrashingAfter, costly: costlyAfter };
 }
 
 export interface Work {

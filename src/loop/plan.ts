@@ -5,6 +5,7 @@ import type { Violation } from '../domain/evidence.ts';
 import type { Past, PastTask } from '../domain/past.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { IterationResult } from '../domain/result.ts';
+import type { StandstillLimits } from '../domain/standstill.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
@@ -20,6 +21,8 @@ import type { Tally } from './tally.ts';
 export interface LoopPlan {
   readonly command: LoopCommand;
   readonly run: Run;
+  /** When to tell the agent that it gets nowhere; absent: never. */
+  readonly standstill?: StandstillLimits;
   readonly agent: ChosenAgent;
   readonly checks: readonly Check[];
   /** What the user should know before the first iteration. */

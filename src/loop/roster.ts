@@ -17,8 +17,12 @@ export interface Roster {
   limits(): readonly number[];
 }
 
-export function createRoster(agents: readonly [ChosenAgent, ...ChosenAgent[]]): Roster {
-  const until = agents.map(() => 0);
+/** `limits`: what is known of them from before a resumption, by their names. */
+export function createRoster(
+  agents: readonly [ChosenAgent, ...ChosenAgent[]],
+  limits: Readonly<Record<string, number>> = {},
+): Roster {
+  const until = agents.map(agent => (agents.length > 1 ? (limits[agent.name] ?? 0) : 0));
   const inARow = agents.map(() => 0);
   let current = 0;
   return {

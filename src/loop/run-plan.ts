@@ -8,7 +8,7 @@ import type { Feedback } from '../domain/verdict.ts';
 import { linkOver } from '../platform/files.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import type { LoopPlan } from './plan.ts';
-import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
+import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface RunParts extends PlanParts {
@@ -21,7 +21,7 @@ export function runPlan(parts: RunParts): LoopPlan {
   const rule = completionRule(settings);
   const limits = limitsOf(settings);
   const checks = checksOf(settings);
-  const tree = createTreeWatch({ cwd, env, on: settings.stuckAfter > 0 });
+  const tree = createTreeWatch({ cwd, env, on: looksAtFiles(settings) });
   parts.steering.care({
     begin: tree.hold,
     async end() {
@@ -31,6 +31,7 @@ export function runPlan(parts: RunParts): LoopPlan {
   return {
     command: 'run',
     run: { rule, limits, success: 'promise_accepted', minToolCalls: 0 },
+    standstill: standstillLimits(settings),
     agent,
     checks,
     notices: parts.notices,
@@ -65,6 +66,11 @@ export function runPlan(parts: RunParts): LoopPlan {
     note() {},
     close() {},
   };
+}
+
+/** Looking at the files costs time; only what is asked for needs it. */
+function looksAtFiles({ stuckAfter, unchangedAfter, thrashingAfter }: Settings): boolean {
+  return stuckAfter + unchangedAfter + thrashingAfter > 0;
 }
 
 export function completionRule(settings: Settings): CompletionRule {

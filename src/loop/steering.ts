@@ -19,7 +19,7 @@ export interface Steering {
   pausePoint(iteration: number): Promise<number>;
   /** The prompt with what the user has to say. It is on record as told, and told once. */
   tell(iteration: number, prompt: string): string;
-  /** The iteration that carried it is over. */
+  /** The iteration that carried it has been judged. One that a signal broke off has not: it is taken again, hints and all. */
   settle(): void;
   /** The run is over: says what the agent was never told. */
   close(): void;
@@ -38,8 +38,7 @@ const LOOK_EVERY = 200;
 
 export function createSteering({ paths, emit, clock, stopping }: SteeringOptions): Steering {
   const cares: PauseCare[] = [];
-  let carried: readonly string[] = [];
-  settleHints(paths);
+  let carried = settleHints(paths);
   return {
     async pausePoint(iteration) {
       if (!existsSync(paths.paused) || stopping.aborted) return 0;

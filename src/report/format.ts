@@ -62,7 +62,11 @@ export function createFormatter(style: Style): Formatter {
       if (event.type === 'agent') {
         // The commit message is told by the scm line; only trouble is news here.
         if (purpose === 'commit-message' && event.event.kind !== 'trouble') return [];
-        if (event.event.kind === 'trouble' && !event.event.retrying) told = event.event.trouble.message;
+        if (event.event.kind === 'trouble' && !event.event.retrying) {
+          const { message } = event.event.trouble;
+          if (message === told) return []; // some agents say it in two records
+          told = message;
+        }
         return event.event.kind === 'text' ? speak(event.event, now) : act(agent(event.event), now);
       }
       if (event.type === 'agent-started') [purpose, told] = [event.purpose, undefined];

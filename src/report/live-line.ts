@@ -1,8 +1,9 @@
 /** The one line at the bottom of a terminal: where the run is and what happens right now. */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { RunEvent } from '../domain/event.ts';
-import { addTokens, addUsage, type Tokens, totalTokens, type Usage } from '../domain/usage.ts';
+import { totalTokens, type Usage } from '../domain/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
+import { NO_TURN, spentWith, type TurnUsage, turnUsage, usedSoFar } from './live-usage.ts';
 import { compact, dollars, wholeSeconds } from './numbers.ts';
 import { checkNoun, iterationOf, toolLabel, troubleName } from './phrases.ts';
 import { mark, paint, type Style } from './style.ts';
@@ -38,20 +39,6 @@ interface Running {
   readonly label: string;
 }
 
-/** Ids of usage records come back one after the other; the exact sum comes with the end of the turn. */
-interface TurnUsage {
-  readonly settled: Amount;
-  readonly id?: string | undefined;
-  readonly last: Amount;
-}
-
-interface Amount {
-  readonly tokens?: Tokens | undefined;
-  readonly cost?: number | undefined;
-}
-
-const NO_TURN: TurnUsage = { settled: {}, last: {} };
-
 export const NO_RUN: LiveState = {
   on: false,
   agent: 'the agent',
@@ -82,10 +69,12 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
       return doing(state, { kind: event.purpose === 'work' ? 'waiting' : 'committing' }, now);
     case 'agent':
       return liveAgent(state, event.event, now);
-    case 'agent-ended': {
-      const next = { ...state, spent: spentWith(state, event), turn: NO_TURN, tools: [] };
-      return doing(next, { kind: 'preparing' }, now);
-    }
+    case 'agent-ended':
+      return doing(
+        { ...state, spent: spentWith(state.spent, event), turn: NO_TURN, tools: [] },
+        { kind: 'preparing' },
+        now,
+      );
     case 'check-started': {
       const check = { id: String(event.index), label: `${state.checkNoun} ${oneLine(event.command, LABEL)}` };
       return { ...state, checking: started(state.checking, check), since: now };
@@ -131,15 +120,6 @@ function doing(state: LiveState, next: Doing, now: number): LiveState {
   return { ...state, doing: next, since: state.doing.kind === next.kind ? state.since : now };
 }
 
-/** A commit message that does not tell its cost is left out, as in the result. */
-function spentWith(
-  { spent }: LiveState,
-  { purpose, usage }: RunEvent & { type: 'agent-ended' },
-): Usage | undefined {
-  if (purpose === 'commit-message' && usage.cost === undefined) return spent;
-  return spent ? addUsage(spent, usage) : usage;
-}
-
 function started(running: readonly Running[], one: Running): readonly Running[] {
   return [...running, one].slice(-MAX_RUNNING);
 }
@@ -179,19 +159,6 @@ function liveAgent(state: LiveState, event: AgentEvent, now: number): LiveState 
     default:
       return event satisfies never;
   }
-}
-
-function turnUsage(turn: TurnUsage, { scope, id, tokens, cost }: AgentEvent & { kind: 'usage' }): TurnUsage {
-  const before = sum(turn.settled, turn.last);
-  if (scope === 'total')
-    return { settled: { tokens: tokens ?? before.tokens, cost: cost ?? before.cost }, last: {} };
-  const repeats = id !== undefined && id === turn.id;
-  return { settled: repeats ? turn.settled : before, id, last: { tokens, cost } };
-}
-
-function sum(a: Amount, b: Amount): Amount {
-  const cost = a.cost === undefined && b.cost === undefined ? undefined : (a.cost ?? 0) + (b.cost ?? 0);
-  return { tokens: addTokens(a.tokens, b.tokens), cost };
 }
 
 /** Never wider than the terminal, less one: the last column makes some terminals break the line. */
@@ -266,9 +233,9 @@ interface Part {
 /** In the order of the line. */
 function optionalParts(state: LiveState, style: Style, now: number): readonly Part[] {
   const seconds = (from: number) => wholeSeconds((now - from) / 1000);
-  const turn = sum(state.turn.settled, state.turn.last);
-  const tokens = totalTokens(addTokens(state.spent?.tokens, turn.tokens));
-  const cost = costSoFar(state.spent, turn);
+  const used = usedSoFar(state.spent, state.turn);
+  const tokens = totalTokens(used.tokens);
+  const { cost } = used;
   const slow = now - state.since >= SLOW && state.since > state.startedAt;
   const parts: readonly Part[] = [
     { text: slow ? `for ${seconds(state.since)}` : '', worth: 1 },
@@ -282,11 +249,6 @@ function optionalParts(state: LiveState, style: Style, now: number): readonly Pa
 
 /** From here on a reader wonders whether it hangs. */
 const SLOW = 10_000;
-
-/** Unknown is not zero: one turn without a price makes the sum unknown. */
-function costSoFar(spent: Usage | undefined, turn: Amount): number | undefined {
-  return spent && spent.cost === undefined ? undefined : sum(spent ?? {}, turn).cost;
-}
 
 function checksSoFar({ checks }: LiveState, style: Style): string {
   const passed = Object.values(checks).filter(Boolean).length;

@@ -2,6 +2,7 @@
 import type { NearMiss } from '../domain/completion.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
+import { standstillSentence } from '../domain/standstill.ts';
 import type { Trouble, TroubleClass } from '../domain/trouble.ts';
 import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
@@ -70,6 +71,8 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
       return 'the agent says that it is done and has done nothing';
     case 'stuck':
       return `the same failure ${feedback.repeats} times without a change`;
+    case 'standstill':
+      return standstillSentence(feedback.standstill).replace(/\.$/, '');
     case 'turn-ended':
       return `the turn was ended by ${endedBy(feedback.by)}`;
     case 'turn-failed':

@@ -43,22 +43,25 @@ export function markTold(paths: RunPaths, ids: readonly string[]): void {
   }
 }
 
-/** After a crash: what was told in an iteration that ended is told, even if its file was not moved away in time. */
-export function settleHints(paths: RunPaths): void {
+/**
+ * After a crash: what was told in an iteration that was judged is told, even if its file was not moved away in time.
+ * Answers what was told in one that was not: it is told once that iteration has been judged, or told again with it.
+ */
+export function settleHints(paths: RunPaths): readonly string[] {
   const waiting = names(paths.hints);
-  if (waiting.length === 0) return;
+  if (waiting.length === 0) return [];
   const journal = openJournal(paths.events);
   const carried = new Map<string, number>();
-  const ended = new Set<number>();
+  const judged = new Set<number>();
   for (const entry of journal.next()) {
     if (entry.type === 'told') carried.set(entry.hint, entry.iteration);
-    if (entry.type === 'iteration-ended') ended.add(entry.iteration);
+    if (entry.type === 'judged') judged.add(entry.iteration);
   }
   journal.close();
-  markTold(
-    paths,
-    waiting.filter(id => ended.has(carried.get(id) ?? Number.NaN)),
-  );
+  const told = waiting.filter(id => carried.has(id));
+  const isOver = (id: string) => judged.has(carried.get(id) ?? Number.NaN);
+  markTold(paths, told.filter(isOver));
+  return told.filter(id => !isOver(id));
 }
 
 function names(folder: string): readonly string[] {

@@ -50,7 +50,13 @@ const spent = fc.record({
   elapsed: fc.nat(5000),
 }) as fc.Arbitrary<Evidence['spent']>;
 
-const evidence: fc.Arbitrary<Evidence> = fc.record({
+const standstill = fc.record({
+  kind: fc.constantFrom('no-change' as const, 'thrashing' as const),
+  iterations: fc.nat(9),
+  stop: fc.boolean(),
+});
+
+const whole = fc.record({
   outcome,
   claim,
   checks: fc.uniqueArray(check, { selector: each => each.index, maxLength: 6 }),
@@ -62,6 +68,10 @@ const evidence: fc.Arbitrary<Evidence> = fc.record({
   repeats: fc.nat(5),
   spent,
 });
+
+const evidence: fc.Arbitrary<Evidence> = fc
+  .tuple(whole, fc.option(standstill, { nil: undefined }))
+  .map(([each, still]) => ({ ...each, ...(still && { standstill: still }) }));
 
 const limits: fc.Arbitrary<Limits> = fc
   .record({
@@ -188,11 +198,37 @@ describe('the law of the verdict', () => {
           success: 'all_checks_passed',
           minToolCalls: 0,
         };
+        const { standstill: _, ...moving } = some;
         const at = (repeats: number) =>
-          judge(aRun, { ...some, outcome: { kind: 'completed' }, claim: { found: false }, repeats });
+          judge(aRun, { ...moving, outcome: { kind: 'completed' }, claim: { found: false }, repeats });
         expect(at(stuckAfter)).toMatchObject({ kind: 'continue' });
         expect(at(stuckAfter).kind === 'continue' && JSON.stringify(at(stuckAfter))).toContain('"stuck"');
         expect(at(stuckAfter + 1)).toMatchObject({ kind: 'stop', reason: 'stuck' });
+      }),
+    );
+  });
+
+  test('a standstill is told while there is patience, and ends the run when there is none', () => {
+    fc.assert(
+      fc.property(evidence, standstill, (some, still) => {
+        const limits = { maxIterations: 0, maxFailures: 99, stuckAfter: 0 };
+        const aRun: Run = {
+          rule: { kind: 'promise', text: 'X' },
+          limits,
+          success: 'all_checks_passed',
+          minToolCalls: 0,
+        };
+        const verdict = judge(aRun, {
+          ...some,
+          outcome: { kind: 'completed' },
+          claim: { found: false },
+          standstill: still,
+        });
+        if (still.stop) expect(verdict).toMatchObject({ kind: 'stop', reason: 'stuck' });
+        else
+          expect(verdict).toMatchObject({
+            feedback: expect.arrayContaining([{ kind: 'standstill', standstill: still }]),
+          });
       }),
     );
   });

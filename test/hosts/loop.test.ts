@@ -2,19 +2,32 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hostCommand } from '../rig/hosts/host.ts';
+import { hostCommand, type Limit } from '../rig/hosts/host.ts';
 import { hostSession } from '../rig/hosts/session.ts';
+import { HOSTS } from '../rig/hosts/table.ts';
 import type { Step } from '../rig/model-server/script.ts';
 import { startRalph } from '../rig/ralph.ts';
 
 const COMPLETE = '<promise>COMPLETE</promise>';
 const shell = (command: string): Step => ({ tools: [{ do: 'shell', command }] });
 
-async function loop(
+interface LoopCase {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const loop = (
   name: 'claude' | 'codex',
   steps: readonly Step[],
   files: Readonly<Record<string, string>>,
   ...args: string[]
+) => loopWith(name, steps, { files, args });
+
+async function loopWith(
+  name: 'claude' | 'codex',
+  steps: readonly Step[],
+  { files = {}, args, env: more = {} }: LoopCase,
 ) {
   const session = await hostSession(name, { steps });
   onTestFinished(() => session.close());
@@ -28,11 +41,21 @@ async function loop(
   writeFileSync(join(repo, '.ralph/settings.json'), JSON.stringify(settings));
   const run = startRalph(['loop', 'Make feature.txt', ...args, '--json'], {
     cwd: repo,
-    env: { ...env, ...session.env },
+    env: { ...env, ...session.env, ...more },
   });
   const { code, stdout, stderr } = await run.finished;
   const requests = session.server.requests.filter(request => request.kind === 'step');
-  return { code, result: stdout.startsWith('{') ? JSON.parse(stdout) : stderr, requests, repo };
+  return { code, result: stdout.startsWith('{') ? JSON.parse(stdout) : stderr, stderr, requests, repo };
+}
+
+/** A limit as a subscription has it, that ends in so many seconds. */
+function limitedFor(name: 'claude' | 'codex', seconds: number): Pick<Limit, 'step' | 'env'> {
+  const at = Math.floor(Date.now() / 1000) + seconds;
+  const { step, env } = HOSTS[name].limit?.() ?? { step: {} };
+  const headers = { ...step.headers, 'anthropic-ratelimit-unified-reset': String(at) };
+  const body = step.errorBody as { error: Record<string, unknown> } | undefined;
+  const errorBody = body && { error: { ...body.error, resets_at: at } };
+  return { step: { ...step, headers, ...(errorBody && { errorBody }) }, ...(env && { env }) };
 }
 
 describe.each(['claude', 'codex'] as const)('%s', name => {
@@ -77,6 +100,33 @@ describe.each(['claude', 'codex'] as const)('%s', name => {
     expect([code, result.iterations.length]).toEqual([0, 2]);
     expect(result.iterations[0].violations).toEqual([expect.stringContaining('test/check.sh')]);
     expect(readFileSync(join(repo, 'test/check.sh'), 'utf8')).toBe('test -e feature.txt\n');
+  });
+
+  test('that is limited is waited for until the time it states; the iteration is one', async () => {
+    const { step, env = {} } = limitedFor(name, 4);
+    const steps = [step, shell('echo made > feature.txt'), { text: COMPLETE }];
+    const { code, result, stderr, requests } = await loopWith(name, steps, {
+      args: ['--check', 'cat feature.txt'],
+      env,
+    });
+    expect([code, result.stopReason, result.iterations.length]).toEqual([0, 'all_checks_passed', 1]);
+    expect(result.waited).toBeGreaterThan(0);
+    expect(stderr).toContain(`${name}: rate limit. Trying again in`);
+    expect(requests[1]?.userTexts).toEqual(requests[0]?.userTexts);
+  });
+
+  test('whose model breaks (500, 529, a cut stream) is tried again; the iteration is one', async () => {
+    const steps: Step[] = [
+      { status: 500, error: 'scripted 500' },
+      { status: 529, error: 'scripted overload' },
+      { text: 'These words are cut in the middle.', cut: { events: 4 } },
+      shell('echo made > feature.txt'),
+      { text: COMPLETE },
+    ];
+    const { code, result, stderr } = await loopWith(name, steps, { args: ['--check', 'cat feature.txt'] });
+    expect([code, result.stopReason, result.iterations.length]).toEqual([0, 'all_checks_passed', 1]);
+    // Claude Code gets over a cut stream by itself.
+    expect(stderr).toContain(`Trying again (attempt ${name === 'claude' ? 3 : 4})`);
   });
 
   test('that overspends is ended inside its turn, and its work is kept', async () => {

@@ -89,7 +89,7 @@ test('what the user takes for a pause is not counted by --max-time', async () =>
   let calls = 0;
   const result = await runLoop(
     async () => {
-      if (++calls > 1) return { text: '<promise>COMPLETE</promise>', toolCalls: 1 };
+      if (++calls > 2) return { text: '<promise>COMPLETE</promise>', toolCalls: 1 };
       return 'not yet';
     },
     (event, folder) => {

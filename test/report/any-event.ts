@@ -125,6 +125,15 @@ const feedback = fc.oneof(
   fc.record({ kind: fc.constant('near-miss'), nearMiss: fc.constantFrom('case', 'quoted'), said: text }),
   fc.record({ kind: fc.constant('turn-ended'), by: fc.constantFrom('idle-timeout', 'interrupt') }),
   fc.record({ kind: fc.constant('turn-failed'), trouble }),
+  fc.record({ kind: fc.constant('stuck'), repeats: fc.nat() }),
+  fc.record({
+    kind: fc.constant('standstill'),
+    standstill: fc.record({
+      kind: fc.constantFrom('no-change', 'thrashing', 'costly'),
+      iterations: fc.nat(),
+      stop: fc.boolean(),
+    }),
+  }),
 );
 
 const summarised = fc.record({

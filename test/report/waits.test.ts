@@ -45,3 +45,11 @@ test.each<[string, RunEvent]>([
 test('a time that is not within a day has its date', () => {
   expect([timeOfDay(now, now), timeOfDay(now + 48 * HOUR, now)]).toEqual(['14:30', '2026-11-17 14:30']);
 });
+
+test('trouble that an agent tells in two records is shown once', () => {
+  const formatter = createFormatter({ ...DEFAULT_STYLE, color: false });
+  const told: RunEvent = { type: 'agent', event: { kind: 'trouble', trouble, retrying: false } };
+  expect([formatter.lines(told, now).length, formatter.lines(told, now)]).toEqual([1, []]);
+  formatter.lines(AGENT_STARTED, now);
+  expect(formatter.lines(told, now).at(-1)).toContain('Rate limit');
+});

@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { identify, isAlive } from '../../src/platform/process-table.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
+import { isThere } from '../rig/processes.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
-
-const isThere = (pid: number) => {
-  const found = identify(pid);
-  return found !== undefined && isAlive(found);
-};
 
 /** Resolves when the process has gone, without waiting by the clock. */
 async function gone(pid: number): Promise<void> {

@@ -134,6 +134,7 @@ describe('ralph pause', () => {
     await run.until('Trying again in');
     await steer(project, 'pause');
     await run.until('Paused.');
+    expect(agent.calls.length).toBe(1);
     expect(project.read('test/check.sh')).toBe('test -e work\n');
     await steer(project, 'continue');
     const told = JSON.parse((await run.finished).stdout);
@@ -210,7 +211,9 @@ describe('ralph tell', () => {
   test('survives a crash of Ralph in the iteration that carries it', async () => {
     const project = repo();
     const [first, second] = [held(), held()];
-    const agent = await fakeAgent('worker', first.handler, second.handler);
+    const onIt: Handler = turn => finish(turn, 'on it');
+    const done: Handler = turn => finish(turn, DONE);
+    const agent = await fakeAgent('worker', first.handler, second.handler, onIt, done);
     const run = startRalph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
     const turn = await first.begun;
     await steer(project, 'tell', 'keep me');
@@ -218,7 +221,13 @@ describe('ralph tell', () => {
     expect((await second.begun).input).toContain('keep me');
     run.process.kill('SIGKILL');
     await run.finished;
-    expect(readdirSync(project.path(`.ralph/runs/${runsOf(project)[0]}/hints`)).length).toBe(1);
+    expect(readdirSync(project.path(`.ralph/runs/${runsOf(project)[0]}/hints`))).toEqual([
+      expect.stringMatching(/\.md$/),
+    ]);
+    const resumed = await ralph(['resume'], { cwd: project.dir, path: [agent.bin] });
+    expect(resumed.code).toBe(0);
+    const told = agent.calls.map(call => call.input.includes('keep me'));
+    expect(told).toEqual([false, true, true, false]);
   });
 
   test.each([

@@ -215,9 +215,31 @@ describe('a rate limit', () => {
     expect(project.read('half')).toBe('kept');
     expect(told.totalCost).toBeCloseTo(0.51);
     expect(told.iterations).toMatchObject([{ toolCalls: 1, error: null }]);
-    const over = repo();
-    const spent = await run(over, [agent.bin], '--agent', 'claude', '--max-cost', '0.5');
-    expect([spent.result.stopReason]).toEqual(['promise_accepted']); // the last handler answers from now on
+  });
+
+  test('does not hide from the budget what the attempt before it has used', async () => {
+    const project = repo();
+    const tokens = (input: number) => ({
+      modelUsage: {
+        m: { inputTokens: input, outputTokens: 0, cacheReadInputTokens: 0, cacheCreationInputTokens: 0 },
+      },
+    });
+    const limit = { is_error: true, result: 'limit, try again in 200ms', api_error_status: 429 };
+    const agent = await fakeAgent(
+      'claude',
+      fails(init, text('half'), result({ ...limit, ...tokens(600) })),
+      async turn => {
+        await turn.line(init);
+        const { message, ...record } = text('more');
+        await turn.line({
+          ...record,
+          message: { ...message, usage: { ...message.usage, input_tokens: 500 } },
+        });
+        // and never ends
+      },
+    );
+    const { result: told } = await run(project, [agent.bin], '--agent', 'claude', '--max-tokens', '1000');
+    expect([told.stopReason, agent.calls.length]).toEqual(['budget_exhausted', 2]);
   });
 });
 
@@ -246,8 +268,8 @@ describe('--fallback', () => {
     expect(codex.calls[0]?.argv).toEqual(expect.arrayContaining(['-m', 'gpt-x']));
     expect(codex.calls[0]?.input).toBe(claude.calls[0]?.input);
     expect(only(events, 'agent-switched')).toMatchObject([
-      { from: 'claude', to: 'codex', why: 'limited' },
-      { from: 'codex', to: 'claude', why: 'free-again' },
+      { from: 'claude', to: 'codex:gpt-x', why: 'limited' },
+      { from: 'codex:gpt-x', to: 'claude', why: 'free-again' },
     ]);
     expect(only(events, 'waiting')).toEqual([]);
   });
@@ -270,6 +292,27 @@ describe('--fallback', () => {
     );
     expect([code, claude.calls.length, codex.calls.length]).toEqual([0, 1, 2]);
     expect(only(events, 'waiting')).toMatchObject([{ agent: 'codex' }]);
+  });
+
+  test('is still at work after a crash: the ledger knows who is limited', async () => {
+    const project = repo();
+    const claude = await fakeAgent('claude', claudeFails("You've hit your limit · resets in 2h", 429));
+    let begin = () => {};
+    const begun = new Promise<void>(resolve => {
+      begin = resolve;
+    });
+    const codex = await fakeAgent('codex', () => begin(), codexSays);
+    const options = { cwd: project.dir, path: [claude.bin, codex.bin] };
+    const running = startRalph(['run', '-p', 'go', '--agent', 'claude', '--fallback', 'codex'], options);
+    await begun;
+    running.process.kill('SIGKILL');
+    await running.finished;
+    const resumed = await ralph(['resume', '--json'], options);
+    expect([resumed.code, claude.calls.length, codex.calls.length]).toEqual([0, 1, 2]);
+    expect(JSON.parse(resumed.stdout)).toMatchObject({
+      stopReason: 'promise_accepted',
+      iterations: [{ iteration: 1 }],
+    });
   });
 
   test('that is not there is told before anything starts', async () => {

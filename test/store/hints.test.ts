@@ -4,26 +4,44 @@ import { createJournal } from '../../src/store/journal.ts';
 import { runPaths } from '../../src/store/paths.ts';
 import { folder } from '../rig/repo.ts';
 
-const NO_CLAIM = { found: false } as const;
 const GO_ON = { kind: 'continue', feedback: [] } as const;
+const SPENT = {
+  iterations: 2,
+  failures: 0,
+  toolCalls: 0,
+  usage: { costSource: 'unknown' },
+  elapsed: 1,
+} as const;
 
 test('after a crash between the end of an iteration and the moving of its hints, they are not told again', () => {
   const paths = runPaths(folder().dir, 'r');
-  const ids = ['told', 'carried', 'new'].map((text, at) => addHint(paths, text, at));
-  const [told = '', carried = ''] = ids;
+  const [told = '', broken = '', carried = ''] = ['told', 'broken', 'carried', 'new'].map((text, at) =>
+    addHint(paths, text, at),
+  );
   const journal = createJournal(paths.events, () => 0);
   journal.append({ type: 'told', iteration: 2, hint: told, text: 'told' });
   journal.append({
-    type: 'iteration-ended',
+    type: 'judged',
     iteration: 2,
-    claim: NO_CLAIM,
+    verdict: GO_ON,
+    treeChanged: null,
+    tree: null,
+    repeats: 0,
+    spent: SPENT,
+  });
+  // A signal broke this one off: it ended without being judged, and is taken again.
+  journal.append({ type: 'told', iteration: 3, hint: broken, text: 'broken' });
+  journal.append({
+    type: 'iteration-ended',
+    iteration: 3,
+    claim: { found: false },
     verdict: GO_ON,
     usage: { costSource: 'unknown' },
   });
   journal.append({ type: 'told', iteration: 3, hint: carried, text: 'carried' });
   journal.close();
-  settleHints(paths);
-  expect(waitingHints(paths).map(hint => hint.text)).toEqual(['carried', 'new']);
+  expect(settleHints(paths)).toEqual([broken, carried]);
+  expect(waitingHints(paths).map(hint => hint.text)).toEqual(['broken', 'carried', 'new']);
 });
 
 test('hints keep their order, and other files are none', () => {

@@ -1440,6 +1440,26 @@ async function carryOut(_orders, moment, _input) {
 		default: return moment;
 	}
 }
+// src/domain/standstill.ts
+function standstillSentence({ kind, iterations, costs }) {
+	switch (kind) {
+		case "no-change": return `${iterations} iterations in a row changed no file.`;
+		case "thrashing": return `${iterations} iterations in a row brought the files back and forth between the same two states.`;
+		case "costly": {
+			const [first = 0, second = 0] = costs ?? [];
+			return `${iterations} iterations brought no further check to green and cost more and more: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`;
+		}
+		default: return kind;
+	}
+}
+function standstillAdvice({ kind, iterations }) {
+	switch (kind) {
+		case "no-change": return `Your last ${iterations} turns changed no file, and whatever you found out in them is lost. Change the code, or write down what you know, or say <blocked>why</blocked>.`;
+		case "thrashing": return `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what both get wrong and go a third way, or say <blocked>why</blocked>.`;
+		case "costly": return `Your last ${iterations} turns brought no further check to green, and they cost more and more. Take the smallest failure, mend only that, and leave everything else alone, or say <blocked>why</blocked>.`;
+		default: return kind;
+	}
+}
 // src/domain/feedback.ts
 const ENDED_SENTENCES = {
 	"idle-timeout": "Your last turn was ended because it printed nothing for too long. Avoid commands that wait or never return.",
@@ -1472,6 +1492,7 @@ function feedbackSentence(feedback, marker) {
 		case "claim-unproven": return "You said that you were done, but the checks below fail. That claim was not accepted.";
 		case "no-work": return "You said that you were done, but called no tool and changed no file. Do the work first.";
 		case "stuck": return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
+		case "standstill": return standstillAdvice(feedback.standstill);
 		default: return feedback;
 	}
 }
@@ -1500,6 +1521,9 @@ function fenced(text, language) {
 // src/domain/check.ts
 function isGreen(checks) {
 	return checks.every((check) => check.passed || check.ungated);
+}
+function redChecks(checks) {
+	return checks.filter((check) => !check.passed && !check.ungated).sort((a, b) => a.index - b.index);
 }
 function slugOf(command) {
 	const slug = command.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+/, "").slice(0, 50).replace(/_+$/, "");
@@ -1672,11 +1696,14 @@ function timeIsUp(maxTime, { elapsed }) {
 function isStuck({ stuckAfter }, { repeats }) {
 	return stuckAfter > 0 && repeats >= stuckAfter;
 }
-function stuckLimit({ stuckAfter }, { repeats }) {
-	if (stuckAfter === 0 || repeats <= stuckAfter) return void 0;
+function stuckLimit({ stuckAfter }, { repeats, standstill, checks }) {
+	const isSame = stuckAfter > 0 && repeats > stuckAfter;
+	if (!isSame && !standstill?.stop) return void 0;
+	const why = isSame || !standstill ? `${repeats} iterations in a row failed in the same way and changed nothing.` : standstillSentence(standstill);
+	const red = redChecks(checks).map((check) => `\`${check.command}\``);
 	return {
 		reason: "stuck",
-		detail: `${repeats} iterations in a row failed in the same way and changed nothing.`
+		detail: red.length === 0 ? why : `${why} Still red: ${red.join(", ")}.`
 	};
 }
 function iterationLimit({ maxIterations }, { iterations }) {
@@ -1735,7 +1762,7 @@ function feedbackOn(run, evidence) {
 		kind: "turn-failed",
 		trouble: outcome.trouble
 	});
-	for (const check of [...checks].sort((a, b) => a.index - b.index)) if (!check.passed && !check.ungated) feedback.push({
+	for (const check of redChecks(checks)) feedback.push({
 		kind: "check-failed",
 		check
 	});
@@ -1743,6 +1770,10 @@ function feedbackOn(run, evidence) {
 	if (isStuck(run.limits, evidence)) feedback.push({
 		kind: "stuck",
 		repeats: evidence.repeats
+	});
+	else if (evidence.standstill) feedback.push({
+		kind: "standstill",
+		standstill: evidence.standstill
 	});
 	return feedback;
 }

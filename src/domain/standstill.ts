@@ -1,0 +1,134 @@
+/**
+ * Three more ways of getting nowhere, beside the same failure again and again: nothing changes, the files go back and forth, or it
+ * costs more and more and no further check turns green. Each is told to the agent first, and it then has some turns to mend it.
+ */
+
+/** What one iteration left behind. */
+export interface Moment {
+  /** A name for what the files are; null: not looked at. */
+  readonly tree: string | null;
+  /** How many checks are green. */
+  readonly green: number;
+  /** Dollars; undefined: unknown. */
+  readonly cost?: number;
+}
+
+export type StandstillKind = 'no-change' | 'thrashing' | 'costly';
+
+/** After how many iterations the agent is told. 0: never. */
+export type StandstillLimits = Readonly<Record<StandstillKind, number>>;
+
+export interface Standstill {
+  readonly kind: StandstillKind;
+  /** How many iterations it has lasted. */
+  readonly iterations: number;
+  /** The run stops now; else the agent is told. */
+  readonly stop: boolean;
+  /** What an iteration cost in the first half of them and in the second, in dollars. */
+  readonly costs?: readonly [number, number];
+}
+
+/** How many more iterations the agent has once it has been told. Honest slow work must have the time to show. */
+const PATIENCE: StandstillLimits = { 'no-change': 3, thrashing: 2, costly: 5 };
+
+/** Looks at a run from its beginning; undefined where it sees nothing. */
+type Detector = (history: readonly Moment[]) => Pick<Standstill, 'iterations' | 'costs'> | undefined;
+
+/** The plainest one first. */
+const DETECTORS: readonly (readonly [StandstillKind, Detector])[] = [
+  ['no-change', unchanged],
+  ['thrashing', backAndForth],
+  ['costly', dearer],
+];
+
+/** The first that holds. `history` is the whole run, oldest first. */
+export function standstillIn(history: readonly Moment[], limits: StandstillLimits): Standstill | undefined {
+  for (const [kind, detect] of DETECTORS) {
+    const seen = (upTo: readonly Moment[]) => {
+      const found = detect(upTo);
+      return limits[kind] > 0 && found && found.iterations >= limits[kind] ? found : undefined;
+    };
+    const found = seen(history);
+    if (!found) continue;
+    // Told in each of the last so many iterations, and it did not help.
+    const isTold = (ago: number) => seen(history.slice(0, history.length - ago)) !== undefined;
+    const stop = Array.from({ length: PATIENCE[kind] }, (_, at) => at + 1).every(isTold);
+    return { kind, ...found, stop };
+  }
+  return undefined;
+}
+
+/** Iterations in a row, this one included, that left the files as the one before had left them. */
+function unchanged(history: readonly Moment[]) {
+  return { iterations: lastRun(history, (moment, before) => moment.tree === before.tree) };
+}
+
+/** Iterations in a row, this one included, in which the files went from one state to another and back. */
+function backAndForth(history: readonly Moment[]) {
+  const run = lastRun(
+    history,
+    (moment, before, beforeThat) => moment.tree === beforeThat?.tree && moment.tree !== before.tree,
+  );
+  return run === 0 ? undefined : { iterations: run + 2 };
+}
+
+/** How many moments at the end hold in comparison with the two before them. */
+function lastRun(
+  history: readonly Moment[],
+  holds: (moment: Moment, before: Moment, beforeThat: Moment | undefined) => boolean,
+): number {
+  for (let count = 0; ; count++) {
+    const at = history.length - 1 - count;
+    const [moment, before] = [history[at], history[at - 1]];
+    if (!moment || !before || moment.tree === null || before.tree === null) return count;
+    if (!holds(moment, before, history[at - 2])) return count;
+  }
+}
+
+/** So much dearer must an iteration be in the second half: prices go up and down by themselves. */
+const DEARER = 1.5;
+
+function dearer(history: readonly Moment[]) {
+  const best = Math.max(0, ...history.map(moment => moment.green));
+  const since = history.slice(history.findIndex(moment => moment.green === best) + 1);
+  const costs = since.flatMap(moment => moment.cost ?? []);
+  if (costs.length < since.length || since.length === 0) return undefined;
+  const half = Math.floor(costs.length / 2);
+  const [first, second] = [mean(costs.slice(0, half)), mean(costs.slice(half))];
+  if (!(second > 0) || second < first * DEARER) return undefined;
+  return { iterations: since.length, costs: [first, second] as const };
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+/** The evidence, in a sentence for people. */
+export function standstillSentence({ kind, iterations, costs }: Standstill): string {
+  switch (kind) {
+    case 'no-change':
+      return `${iterations} iterations in a row changed no file.`;
+    case 'thrashing':
+      return `${iterations} iterations in a row brought the files back and forth between the same two states.`;
+    case 'costly': {
+      const [first = 0, second = 0] = costs ?? [];
+      return `${iterations} iterations brought no further check to green and cost more and more: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`;
+    }
+    default:
+      return kind satisfies never;
+  }
+}
+
+/** What the agent is told, so that it does something else. */
+export function standstillAdvice({ kind, iterations }: Standstill): string {
+  switch (kind) {
+    case 'no-change':
+      return `Your last ${iterations} turns changed no file, and whatever you found out in them is lost. Change the code, or write down what you know, or say <blocked>why</blocked>.`;
+    case 'thrashing':
+      return `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what both get wrong and go a third way, or say <blocked>why</blocked>.`;
+    case 'costly':
+      return `Your last ${iterations} turns brought no further check to green, and they cost more and more. Take the smallest failure, mend only that, and leave everything else alone, or say <blocked>why</blocked>.`;
+    default:
+      return kind satisfies never;
+  }
+}

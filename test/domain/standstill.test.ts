@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Moment,
+  type StandstillLimits,
+  standstillIn,
+  standstillSentence,
+} from '../../src/domain/standstill.ts';
+
+const LIMITS: StandstillLimits = { 'no-change': 5, thrashing: 6, costly: 10 };
+const NEVER: StandstillLimits = { 'no-change': 0, thrashing: 0, costly: 0 };
+/** One letter an iteration: what the files were. */
+const trees = (letters: string, over: Partial<Moment> = {}): Moment[] =>
+  [...letters].map(letter => ({ tree: letter === '-' ? null : letter, green: 0, ...over }));
+/** Every iteration changes the files; these are its costs. */
+const spending = (costs: readonly number[], green: readonly number[] = []): Moment[] =>
+  costs.map((cost, at) => ({ tree: String(at), green: green[at] ?? 0, cost }));
+
+describe('files', () => {
+  test.each([
+    ['ABCDEFGHIJ', undefined],
+    ['AAAAA', undefined],
+    ['AAAAAA', { kind: 'no-change', iterations: 5, stop: false }],
+    ['XAAAAAAAA', { kind: 'no-change', iterations: 7, stop: false }],
+    ['AAAAAAAAA', { kind: 'no-change', iterations: 8, stop: true }],
+    ['AAAAAAAAB', undefined],
+    ['------------', undefined],
+    ['AAAA-AAAA', undefined],
+    ['ABABA', undefined],
+    ['ABABAB', { kind: 'thrashing', iterations: 6, stop: false }],
+    ['XYABABAB', { kind: 'thrashing', iterations: 6, stop: false }],
+    ['ABABABAB', { kind: 'thrashing', iterations: 8, stop: true }],
+    ['ABABABC', undefined],
+    ['ABCABCABC', undefined],
+  ])('%s', (letters, expected) => {
+    expect(standstillIn(trees(letters), LIMITS)).toEqual(expected);
+  });
+});
+
+describe('money', () => {
+  const dear = [1, 1, 1, 1, 1, 2, 2, 2, 2, 2];
+  test.each([
+    ['grows without a green check', spending([0, ...dear]), { iterations: 10, stop: false, costs: [1, 2] }],
+    ['goes on growing', spending([0, ...dear, 3, 3, 3, 3, 3]), { iterations: 15, stop: true }],
+    ['is told at first, however late it grows', spending([...Array(20).fill(1), 30]), { stop: false }],
+    ['stays the same', spending(Array(20).fill(1)), undefined],
+    ['shrinks', spending([0, ...dear.toReversed()]), undefined],
+    ['grows, and a check turned green on the way', spending([0, ...dear], [0, 0, 0, 0, 1]), undefined],
+    [
+      'grows since the last new green check',
+      spending([9, 9, ...dear], [0, 2, 1, 1]),
+      { iterations: 10, stop: false },
+    ],
+    ['is unknown for one of them', [...spending([0, ...dear.slice(1)]), { tree: 'x', green: 0 }], undefined],
+    ['was never spent', spending(Array(20).fill(0)), undefined],
+  ])('that %s', (_, history, expected) => {
+    const found = standstillIn(history, LIMITS);
+    if (expected === undefined) expect(found).toBeUndefined();
+    else expect(found).toMatchObject({ kind: 'costly', ...expected });
+  });
+});
+
+const moment: fc.Arbitrary<Moment> = fc.record(
+  {
+    tree: fc.constantFrom('A', 'B', null),
+    green: fc.nat(3),
+    cost: fc.double({ min: 0, max: 9, noNaN: true }),
+  },
+  { requiredKeys: ['tree', 'green'] },
+);
+
+test('each detector can be switched off, and nobody is stopped who was not told before', () => {
+  fc.assert(
+    fc.property(fc.array(moment, { maxLength: 30 }), fc.nat(6), (history, after) => {
+      expect(standstillIn(history, NEVER)).toBeUndefined();
+      const limits = { 'no-change': after, thrashing: after, costly: after };
+      const told = history.map((_, at) => standstillIn(history.slice(0, at + 1), limits));
+      for (const [at, found] of told.entries()) {
+        if (!found?.stop) continue;
+        expect(told.slice(0, at).some(before => before?.kind === found.kind && !before.stop)).toBe(true);
+      }
+    }),
+  );
+});
+
+test('work that changes the files each time at a steady price is never stopped, however long it takes', () => {
+  fc.assert(
+    fc.property(fc.array(fc.double({ min: 1, max: 1.4, noNaN: true }), { maxLength: 60 }), costs => {
+      expect(standstillIn(spending(costs), LIMITS)).toBeUndefined();
+    }),
+  );
+});
+
+test('the evidence is in the sentence', () => {
+  expect(standstillSentence({ kind: 'costly', iterations: 15, stop: true, costs: [0.1, 0.314] })).toBe(
+    '15 iterations brought no further check to green and cost more and more: $0.10 each at first, $0.31 now.',
+  );
+});
