@@ -37,6 +37,12 @@ export interface AgentInvocation {
   readonly folder?: TurnFolder;
 }
 
+export interface Dialogue {
+  /** The flag before the prompt; without one the prompt is an argument. */
+  readonly promptFlag?: string;
+  readonly modelFlag?: string;
+}
+
 export interface AgentAdapter {
   readonly name: string;
   /** How to install it, one line. */
@@ -51,6 +57,8 @@ export interface AgentAdapter {
   readonly rootNeeds?: readonly string[];
   /** Where it can be given hooks for one process, beside the user's own. None: it cannot. */
   readonly hookEvents?: HookEvents;
+  /** How it is called for a conversation in the user's terminal that begins with a prompt. None: it cannot be. */
+  readonly dialogue?: Dialogue;
   /** The signal that this agent answers best. */
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
 

@@ -24,6 +24,7 @@ export const claude: AgentAdapter = {
   needsFile: false,
   rootNeeds: ['IS_SANDBOX', 'CLAUDE_CODE_BUBBLEWRAP'],
   hookEvents: HOOK_EVENTS,
+  dialogue: { modelFlag: '--model' },
   stopSignal: 'SIGINT', // it then still tells what it has cost; after SIGTERM it says nothing
   invocation,
   read,

@@ -21,6 +21,7 @@ export const codex: AgentAdapter = {
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: false,
+  dialogue: { modelFlag: '-m' },
   stopSignal: 'SIGINT', // SIGTERM leaves the running tool behind
   hookEvents: HOOK_EVENTS,
   invocation,

@@ -17,6 +17,7 @@ export const copilot: AgentAdapter = {
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,
+  dialogue: { promptFlag: '-i', modelFlag: '--model' },
   stopSignal: 'SIGTERM',
   hookEvents: HOOK_EVENTS,
   invocation,

@@ -13,6 +13,7 @@ export const gemini: AgentAdapter = {
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,
+  dialogue: { promptFlag: '-i', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   invocation,
   read,

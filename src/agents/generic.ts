@@ -7,6 +7,7 @@ export const generic: AgentAdapter = {
   reports: { cost: false, tokens: false, toolCalls: false },
   endsWithResult: false,
   needsFile: false,
+  dialogue: {},
   stopSignal: 'SIGTERM',
   invocation: ({ command, flags }) => ({ argv: [command, ...flags], env: {} }),
   // One message from the first line to the last, so that a tag may go over several lines.

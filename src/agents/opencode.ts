@@ -13,6 +13,7 @@ export const opencode: AgentAdapter = {
   reports: { cost: true, tokens: true, toolCalls: true },
   endsWithResult: false,
   needsFile: false,
+  dialogue: { promptFlag: '--prompt', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   invocation,
   read,

@@ -22,6 +22,7 @@ export const qwen: AgentAdapter = {
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,
+  dialogue: { promptFlag: '-i', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   hookEvents: HOOK_EVENTS,
   invocation,

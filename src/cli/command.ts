@@ -1,6 +1,6 @@
 /** What a command is to the CLI: flags declared on a parser, and a function from parsed input to an exit code. */
 import type { Command } from 'commander';
-import type { Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
 import type { Output } from './output.ts';
 
@@ -8,6 +8,25 @@ export interface CliCommand {
   /** Declares arguments, flags and examples. */
   declare(command: Command): void;
   run(call: Call): Promise<ExitCode>;
+}
+
+/** One row of a list of commands. The help, the parser and the shell completions are views of it. */
+export interface CommandRow {
+  readonly name: string;
+  readonly summary: string;
+  /** Loaded only when it is called. */
+  load(): Promise<CliCommand | CommandGroup>;
+}
+
+/** A command whose first word names what to do, each with flags of its own. */
+export interface CommandGroup {
+  readonly actions: readonly ActionRow[];
+  /** Behind the list of actions in its help. */
+  readonly examples: string;
+}
+
+export interface ActionRow extends CommandRow {
+  load(): Promise<CliCommand>;
 }
 
 export interface Call {
@@ -26,4 +45,10 @@ export class Problems extends Error {
     super('problems');
     this.problems = problems;
   }
+}
+
+/** For a value that may be a problem instead. */
+export function orThrow<Value>(value: Value | Problem): Value {
+  if (isProblem(value)) throw new Problems([value]);
+  return value;
 }

@@ -7,10 +7,18 @@ import { CHECKS } from './rows/checks.ts';
 import { COMPLETION } from './rows/completion.ts';
 import { LIMITS } from './rows/limits.ts';
 import { NOTIFY } from './rows/notify.ts';
+import { STORIES } from './rows/stories.ts';
 import type { Setting, SettingsCommand } from './setting.ts';
 import type { Settings } from './settings-shape.ts';
 
-export const SETTINGS: readonly Setting[] = [...AGENTS, ...COMPLETION, ...CHECKS, ...LIMITS, ...NOTIFY];
+export const SETTINGS: readonly Setting[] = [
+  ...AGENTS,
+  ...COMPLETION,
+  ...CHECKS,
+  ...LIMITS,
+  ...STORIES,
+  ...NOTIFY,
+];
 
 export function defaultOf(row: Setting, command: SettingsCommand): unknown {
   return row.defaults?.[command] ?? row.default;

@@ -49,6 +49,19 @@ export function openStories(list: StoryList, policy: Pick<ReviewPolicy, 'skipRev
   return list.userStories.filter(story => !isDone(story, policy));
 }
 
+/** The story that was just reviewed for the last time and is not approved, where the run is to stop for it. */
+export function cappedStory(
+  { userStories }: StoryList,
+  { mode, story }: Assignment,
+  { atCap, reviewCap }: ReviewPolicy,
+): Story | undefined {
+  if (mode !== 'review' || atCap !== 'stop') return undefined;
+  return userStories.find(
+    ({ id, reviewStatus, reviewCount }) =>
+      id === story?.id && reviewStatus === 'changes_requested' && reviewCount >= reviewCap,
+  );
+}
+
 /** Implement, review, and for every second story a fix with its review. */
 const USUAL = 3;
 

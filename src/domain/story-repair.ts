@@ -11,18 +11,19 @@ import {
   STORY_FIELDS,
   type Story,
   type StoryList,
+  silentStory,
   UNTOUCHED,
 } from './story.ts';
 import { type Offence, type Snapshot, type Terms, transitionOffences } from './transitions.ts';
 
 export interface Settled {
   readonly list: StoryList;
-  /** What was wrong, a sentence each. */
+  /** What was changed and may not be, a sentence each; it is undone in `list`. */
   readonly offences: readonly string[];
+  /** What should have been done and was not. */
+  readonly missing: readonly string[];
   /** Whether the list differs from what the agent left. */
   readonly repaired: boolean;
-  /** A story that has used up its reviews, with what the last one asked for. */
-  readonly capped?: Story;
   /** Approved because its reviews are used up. */
   readonly autoApproved?: Story;
 }
@@ -34,17 +35,26 @@ export const CAP_PREFIX = '[AUTO-APPROVED AT CAP]';
 export function settle(trusted: StoryList, left: unknown, terms: Terms): Settled {
   if (!isRaw(left) || !Array.isArray(left.userStories)) {
     const what = left === undefined ? 'cannot be read any more' : 'is no story list any more';
-    return { list: trusted, offences: [`tasks.json ${what}.`], repaired: true };
+    return { list: trusted, offences: [`tasks.json ${what}.`], missing: [], repaired: true };
   }
   const read = readable(trusted, left, left.userStories);
   const offences = transitionOffences(snapshotOf(trusted), read.list.userStories, terms);
-  const lawful = { ...read.list, userStories: undone(trusted, read.list.userStories, offences) };
+  const noted = withNotes(undone(trusted, read.list.userStories, offences));
+  const lawful = { ...read.list, userStories: noted.stories };
   const { list, ...atCap } = applyCap(trusted, lawful, terms);
-  const messages = [...read.messages, ...offences.map(offence => offence.message)];
+  const told = (isOmission: boolean) =>
+    offences.filter(({ mend }) => (mend.kind === 'none') === isOmission).map(offence => offence.message);
+  const messages = [...read.messages, ...told(false), ...noted.messages];
   // Nothing may be left that the next iteration could not start from.
   if (listFlaws(list).length > 0)
-    return { list: trusted, offences: [...messages, 'tasks.json was put back whole.'], repaired: true };
-  return { list, offences: messages, repaired: JSON.stringify(list) !== JSON.stringify(left), ...atCap };
+    return {
+      list: trusted,
+      offences: [...messages, 'tasks.json was put back whole.'],
+      missing: [],
+      repaired: true,
+    };
+  const repaired = JSON.stringify(list) !== JSON.stringify(left);
+  return { list, offences: messages, missing: told(true), repaired, ...atCap };
 }
 
 export function snapshotOf({ userStories }: StoryList): Snapshot {
@@ -58,7 +68,7 @@ interface Readable {
 
 /** Check 1, mended: a field that cannot be what it is becomes what it was. */
 function readable(trusted: StoryList, left: Raw, entries: readonly unknown[]): Readable {
-  const flaws = listFlaws(left);
+  const flaws = listFlaws(left).filter(flaw => !flaw.isAboutNotes);
   const messages = flaws.map(flaw => `tasks.json: ${flaw.message}.`);
   const top = flaws.filter(flaw => flaw.at === undefined);
   const stories = entries.flatMap((entry, at) => {
@@ -96,8 +106,19 @@ function mendedStory(trusted: StoryList, entry: unknown, flaws: readonly Flaw[])
   if (!isRaw(entry) || flaws.some(flaw => flaw.field === 'id')) return undefined;
   const was = trusted.userStories.find(story => story.id === entry.id);
   if (!was && flaws.some(({ field }) => !Object.hasOwn(REST, field))) return undefined;
-  const mended = { ...entry, ...fieldsOf(was ?? REST, flaws) } as unknown as Story;
-  return mended.passes && (mended.notes ?? '').trim() === '' ? { ...mended, notes: NO_NOTES } : mended;
+  return { ...entry, ...fieldsOf(was ?? REST, flaws) } as unknown as Story;
+}
+
+/** A story that is done must say what was done. Only now: what may not pass needs no notes. */
+function withNotes(all: readonly Story[]): {
+  readonly stories: readonly Story[];
+  readonly messages: readonly string[];
+} {
+  const isSilent = ({ passes, notes = '' }: Story) => passes && notes.trim() === '';
+  return {
+    stories: all.map(story => (isSilent(story) ? { ...story, notes: NO_NOTES } : story)),
+    messages: all.filter(isSilent).map(story => `tasks.json: ${silentStory(story.id)}.`),
+  };
 }
 
 /** Dependencies that lead nowhere or in a circle become what they were; as the trusted ones are, no list has any. */
@@ -135,7 +156,7 @@ function undone(
   return list;
 }
 
-type AfterCap = Pick<Settled, 'list' | 'capped' | 'autoApproved'>;
+type AfterCap = Pick<Settled, 'list' | 'autoApproved'>;
 
 /** A review that asks for changes once more than the cap allows: the story is let through with what was said, or the run stops. */
 function applyCap(
@@ -168,7 +189,7 @@ function applyCap(
   if (!asksForMore && !isExcused) return { list };
   // Whoever runs it wants to decide: an approval only because of the cap is none.
   const capped: Story = { ...story, passes: false, reviewStatus: 'changes_requested' };
-  return { list: withStory(list, at, capped), capped };
+  return { list: withStory(list, at, capped) };
 }
 
 function withStory(list: StoryList, at: number, story: Story): StoryList {

@@ -37,6 +37,8 @@ export interface Flaw {
   readonly at?: number;
   readonly field: string;
   readonly message: string;
+  /** The field is what it may be, and still says too little. */
+  readonly isAboutNotes?: true;
 }
 
 export type Raw = Readonly<Record<string, unknown>>;
@@ -73,8 +75,12 @@ function storyFlaws(story: unknown, at: number): readonly Flaw[] {
   if (!isRaw(story)) return [{ at, field: '', message: `story ${at + 1} must be an object` }];
   const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
   if (story.passes !== true || !isBlank(story.notes)) return flaws.map(flaw => ({ ...flaw, at }));
-  const notes = `story ${nameOf(story, at)} has passes=true and empty notes: say there what was done`;
-  return [...flaws, { field: 'notes', message: notes }].map(flaw => ({ ...flaw, at }));
+  const silent: Flaw = { field: 'notes', message: silentStory(nameOf(story, at)), isAboutNotes: true };
+  return [...flaws, silent].map(flaw => ({ ...flaw, at }));
+}
+
+export function silentStory(name: string): string {
+  return `story ${name} has passes=true and empty notes: say there what was done`;
 }
 
 function isBlank(value: unknown): boolean {

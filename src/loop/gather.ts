@@ -36,6 +36,7 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock, past }: 
     const checks = await checked(plan, stopping, iteration, open);
     const cutShort = stopping.aborted && checks.length < plan.checks.length;
     const { changed, state } = open?.judged ? seen(open.judged) : await plan.tree();
+    const stories = plan.stories?.(iteration);
     const { claim, blocked } = turn;
     const repeats = open?.judged?.repeats ?? repeatsOf({ outcome, claim, checks, tree: state });
     const evidence: Evidence = {
@@ -44,6 +45,7 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock, past }: 
       ...(blocked !== undefined && { blocked }),
       checks,
       violations,
+      ...(stories && { stories }),
       treeChanged: changed,
       repeats,
       spent: open?.judged?.spent ?? tally.spent(),
@@ -52,7 +54,7 @@ export function createGatherer(plan: LoopPlan, { emit, stopping, clock, past }: 
       const duration = secondsSince(clock, began) + (open?.duration ?? 0);
       return tally.add({
         number: iteration,
-        mode: plan.command,
+        ...(plan.assignment?.() ?? { mode: plan.command }),
         turn,
         outcome,
         checks,

@@ -2,6 +2,7 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CheckResult } from '../domain/check.ts';
 import { isLedgerOnly, type LoopCommand, type RunEvent } from '../domain/event.ts';
+import type { Feedback } from '../domain/verdict.ts';
 import { beginning, harmless } from '../platform/text.ts';
 import { type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { compact, counted, duration } from './numbers.ts';
@@ -11,6 +12,7 @@ import {
   isLimit,
   iterationOf,
   phrase,
+  storyState,
   troublePhrase,
   usagePhrases,
   whyContinue,
@@ -107,7 +109,8 @@ function createRunFormat(style: Style): RunFormat {
       case 'iteration-started': {
         const again = event.iteration === iteration ? ' (again)' : '';
         iteration = event.iteration;
-        const title = `Iteration ${iterationOf(iteration, maxIterations, ' of ')}${again}`;
+        const count = `Iteration ${iterationOf(iteration, maxIterations, ' of ')}${again}`;
+        const title = [count, ...purposeOf(event)].join(mark(style, 'dot'));
         return { group: `iteration ${iteration}${again}`, lines: [titled(style, title)] };
       }
       case 'agent-started':
@@ -132,14 +135,17 @@ function createRunFormat(style: Style): RunFormat {
       case 'check-ended':
         return { group: 'check', lines: checkLines(style, event.result, command) };
       case 'violation': {
-        const { what, restored } = event.violation;
-        const words = `Not the agent's to change: ${phrase(what)} (${restored ? 'put back' : 'NOT put back'})`;
+        const { what, restored, isSentence } = event.violation;
+        const words = `${isSentence ? '' : "Not the agent's to change: "}${phrase(what)} (${restored ? 'put back' : 'NOT put back'})`;
         return { group: 'check', lines: hanging(style, sign(style, 'error'), words) };
+      }
+      case 'stories-settled': {
+        return { group: 'stories', lines: hanging(style, sign(style, 'progress'), settledWords(event)) };
       }
       case 'scm':
         return { group: 'scm', lines: scmLines(style, event) };
       case 'iteration-ended':
-        if (event.verdict.kind === 'stop') return NOTHING;
+        if (event.verdict.kind === 'stop' || isPlainNext(command, event.verdict.feedback)) return NOTHING;
         return {
           group: 'verdict',
           lines: hanging(
@@ -159,6 +165,23 @@ function createRunFormat(style: Style): RunFormat {
   };
 }
 
+function settledWords({ moved, done, total }: OwnEvent & { type: 'stories-settled' }): string {
+  const count = `${done} of ${total} done`;
+  if (!moved) return count;
+  const feedback = moved.reviewStatus === 'changes_requested' ? `: ${phrase(moved.reviewFeedback)}` : '';
+  return `${phrase(moved.id)} ${storyState({ ...moved, done: moved.passes })}${feedback} (${count})`;
+}
+
+/** Where there are stories, that there is more to do is no news. */
+function isPlainNext(command: LoopCommand, feedback: readonly Feedback[]): boolean {
+  return command === 'prd' && feedback.length === 0;
+}
+
+function purposeOf({ mode, story }: OwnEvent & { type: 'iteration-started' }): readonly string[] {
+  if (mode === undefined) return [];
+  return [story === undefined ? phrase(mode) : `${phrase(mode)} ${phrase(story)}`];
+}
+
 function runLines(
   style: Style,
   event: OwnEvent & { type: 'run-started' | 'run-resumed' },
@@ -168,10 +191,11 @@ function runLines(
   const limit = isLimit(event.maxIterations) ? [`up to ${counted(event.maxIterations, 'iteration')}`] : [];
   const title = [`ralph ${event.command}`, phrase(agent), ...limit].join(dot);
   const checks = event.checks.length === 0 ? 'none' : event.checks.map(phrase).join(dot);
+  const noun = checkNoun(event.command);
   return [
     ...hanging(style, sign(style, 'tool'), title, 'bold'),
     ...hanging(style, ' ', `Run ${phrase(event.runId)} in ${phrase(event.cwd)}`, 'dim'),
-    ...hanging(style, ' ', `${checkNoun(event.command)}s: ${checks}`, 'dim'),
+    ...(event.command === 'prd' ? [] : hanging(style, ' ', `${noun}s: ${checks}`, 'dim')),
     ...(event.type === 'run-resumed' ? resumptionLines(style, event) : []),
   ];
 }

@@ -115,6 +115,7 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
     case 'violation':
     case 'judged':
     case 'scm-started':
+    case 'stories-settled':
     case 'scm':
     case 'notice':
     case 'told':

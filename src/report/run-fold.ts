@@ -108,6 +108,7 @@ function step(state: State, entry: SoundEntry): void {
     case 'tampered':
     case 'judged':
     case 'scm-started':
+    case 'stories-settled':
     case 'scm':
     case 'notice':
       break;

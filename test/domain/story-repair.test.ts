@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { listFlaws, type Story, type StoryList } from '../../src/domain/story.ts';
-import { nextAssignment, type ReviewPolicy } from '../../src/domain/story-mode.ts';
+import { cappedStory, nextAssignment, type ReviewPolicy } from '../../src/domain/story-mode.ts';
 import { settle } from '../../src/domain/story-repair.ts';
 import { invariantOffences, type Terms } from '../../src/domain/transitions.ts';
 import { STATES, story, storyList } from './stories.ts';
@@ -28,7 +28,12 @@ describe('what the agent left is mended field by field', () => {
       ...storyList(story('A', waiting), story('B', approved), story('C')),
       extra: { kept: true },
     };
-    expect(settle(trusted, left, IMPLEMENT)).toEqual({ list: left, offences: [], repaired: false });
+    expect(settle(trusted, left, IMPLEMENT)).toEqual({
+      list: left,
+      offences: [],
+      missing: [],
+      repaired: false,
+    });
   });
 
   test('the rest of an edit with something unlawful in it is kept', () => {
@@ -133,10 +138,11 @@ describe('the review cap', () => {
 
   test('stop: nobody is let through, not even by the agent', () => {
     const terms = { ...REVIEW, reviewCap: 2, atCap: 'stop' } as const;
-    expect(settle(before, asks, terms)).toMatchObject({ list: asks, capped: { id: 'A' } });
+    expect(settle(before, asks, terms)).toMatchObject({ list: asks });
+    expect(cappedStory(asks, { mode: 'review', story: story('A') }, terms)).toMatchObject({ id: 'A' });
+    expect(cappedStory(asks, { mode: 'review-fix', story: story('A') }, terms)).toBeUndefined();
     expect(settle(before, says, terms)).toMatchObject({
       list: { userStories: [{ passes: false, reviewStatus: 'changes_requested' }] },
-      capped: { id: 'A' },
     });
   });
 
@@ -144,7 +150,7 @@ describe('the review cap', () => {
     const fine = storyList(story('A', { ...approved, reviewCount: 2 }));
     for (const atCap of ['approve', 'stop'] as const) {
       const settled = settle(before, fine, { ...REVIEW, reviewCap: 2, atCap });
-      expect(settled).toEqual({ list: fine, offences: [], repaired: false });
+      expect(settled).toEqual({ list: fine, offences: [], missing: [], repaired: false });
     }
   });
 });

@@ -9,7 +9,7 @@ import { openWorkplace, planLoop, type Workplace } from '../../loop/open-loop.ts
 import { type PromptSource, specSource } from '../../loop/prompt-source.ts';
 import type { Given } from '../../store/run-file.ts';
 import { mergeAdvice } from '../../workspace/worktree.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
 import { declareSettings, type MoreSettings, type SetUp, setUp, showPlan } from '../set-up.ts';
 import { type Parts, type StartOptions, startLoop } from '../start.ts';
 
@@ -150,9 +150,4 @@ function firstPrompt(settings: Settings, task: string): string {
     feedback: [],
     progress: '',
   });
-}
-
-function orThrow<Value>(value: Value | Problem): Value {
-  if (isProblem(value)) throw new Problems([value]);
-  return value;
 }
