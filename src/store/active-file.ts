@@ -77,7 +77,7 @@ export function removeActive(path: string): void {
 
 /** undefined: there is none. A field that is missing or odd is what it is by default. */
 export function readActive(path: string): Active | undefined {
-  const source = readIfThere(path);
+  const source = sourceOf(path);
   if (source === undefined) return undefined;
   const file = parsed(source);
   const { pid, started, runId, ralphDir, reviewCap, iterationMode, story, preIterationSnapshot } = file;
@@ -96,6 +96,15 @@ export function readActive(path: string): Active | undefined {
     },
     snapshot: MODES.some(mode => mode === iterationMode) ? snapshotIn(preIterationSnapshot) : undefined,
   };
+}
+
+/** A name that is none, a folder in its place, a file of somebody else's: no loop has written that. */
+function sourceOf(path: string): string | undefined {
+  try {
+    return readIfThere(path);
+  } catch {
+    return undefined;
+  }
 }
 
 const MODES: readonly StoryMode[] = ['implement', 'review', 'review-fix'];
