@@ -102,9 +102,8 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
     case 'agent-switched':
       return { ...state, agent: oneLine(event.to, 20) };
     case 'paused':
-      return doing(state, { kind: 'paused' }, now);
     case 'continued':
-      return doing(state, { kind: 'preparing' }, now);
+      return doing(state, { kind: event.type === 'paused' ? 'paused' : 'preparing' }, now);
     case 'iteration-ended':
       return doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now);
     case 'run-ended':
