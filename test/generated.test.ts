@@ -8,6 +8,7 @@ import { VERSION } from '../src/cli/version.ts';
 import { settingsReference, settingsSchema } from '../src/config/schema.ts';
 import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
 import { TROUBLES } from '../src/domain/trouble-table.ts';
+import { readTemplate } from '../src/store/templates.ts';
 import { ralph } from './rig/ralph.ts';
 import { folder } from './rig/repo.ts';
 
@@ -47,6 +48,19 @@ test('the program of the plugin is built from the source as it is', async () => 
   expectGenerated('plugins/claude/bin/ralph-hook.cjs', await hookProgram());
 });
 
+test('the skill of the plugin is the text of ralph prd plan', () => {
+  const head = `---
+name: ralph-plan
+description: 'Plan a feature for a Ralph loop together with the user: writes ralph/prd.md and ralph/tasks.json. Use it for /ralph-plan, "plan this feature for ralph", "create a ralph prd", "generate tasks for ralph".'
+---
+
+`;
+  expectGenerated(
+    'plugins/claude/skills/ralph-plan/SKILL.md',
+    head + readTemplate('plan.md', { RALPH_DIR: 'ralph' }),
+  );
+});
+
 test('the plugin and the marketplace have the version of the package', () => {
   const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'));
   expect(read('plugins/claude/.claude-plugin/plugin.json').version).toBe(VERSION);
@@ -63,11 +77,16 @@ test('the command reference is what the help says', async () => {
   const parts = [
     `# Commands\n\nGenerated from \`ralph --help\`; \`npm run generate\` writes it anew.\n\n${await help()}`,
   ];
-  for (const { name } of COMMANDS) parts.push(`\n## ralph ${name}\n\n${await help(name)}`);
+  for (const { name, load } of COMMANDS) {
+    parts.push(`\n## ralph ${name}\n\n${await help(name)}`);
+    const loaded = await load();
+    for (const action of 'actions' in loaded ? loaded.actions : [])
+      parts.push(`\n### ralph ${name} ${action.name}\n\n${await help(name, action.name)}`);
+  }
   expectGenerated('docs/reference/commands.md', parts.join(''));
 });
 
-test.each(['run', 'loop'] as const)('every default of ralph %s passes its own check', command => {
+test.each(['run', 'loop', 'prd'] as const)('every default of ralph %s passes its own check', command => {
   const defaults = defaultSettings(command) as unknown as Record<string, unknown>;
   const problems = SETTINGS.flatMap(row =>
     row.key in defaults ? row.kind.check(defaults[row.key], row.key) : [],

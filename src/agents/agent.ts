@@ -58,6 +58,12 @@ export interface AgentNeeds {
 /** An agent that nobody knows anything of. */
 export const NO_NEEDS: AgentNeeds = { hosts: [], addresses: [], state: [], settings: [], keys: [] };
 
+export interface Dialogue {
+  /** The flag before the prompt; without one the prompt is an argument. */
+  readonly promptFlag?: string;
+  readonly modelFlag?: string;
+}
+
 export interface AgentAdapter {
   readonly name: string;
   /** How to install it, one line. */
@@ -73,6 +79,8 @@ export interface AgentAdapter {
   /** Where it can be given hooks for one process, beside the user's own. None: it cannot. */
   readonly hookEvents?: HookEvents;
   readonly needs: AgentNeeds;
+  /** How it is called for a conversation in the user's terminal that begins with a prompt. None: it cannot be. */
+  readonly dialogue?: Dialogue;
   /** The signal that this agent answers best. */
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
 

@@ -29,6 +29,7 @@ export const codex: AgentAdapter = {
     settings: ['~/.codex/config.toml', '~/.codex/hooks.json', '~/.codex/rules', '~/.codex/plugins', '.codex'],
     keys: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
   },
+  dialogue: { modelFlag: '-m' },
   stopSignal: 'SIGINT', // SIGTERM leaves the running tool behind
   hookEvents: HOOK_EVENTS,
   invocation,

@@ -25,6 +25,7 @@ export const copilot: AgentAdapter = {
     settings: ['~/.copilot/config.json', '~/.copilot/settings.json', '~/.copilot/hooks', '.github/hooks'],
     keys: ['COPILOT_GITHUB_TOKEN', 'COPILOT_PROVIDER_API_KEY', 'GH_TOKEN', 'GITHUB_TOKEN'],
   },
+  dialogue: { promptFlag: '-i', modelFlag: '--model' },
   stopSignal: 'SIGTERM',
   hookEvents: HOOK_EVENTS,
   invocation,

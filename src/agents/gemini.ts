@@ -31,6 +31,7 @@ export const gemini: AgentAdapter = {
     ],
     keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
   },
+  dialogue: { promptFlag: '-i', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   invocation,
   read,

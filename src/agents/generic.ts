@@ -8,6 +8,7 @@ export const generic: AgentAdapter = {
   endsWithResult: false,
   needsFile: false,
   needs: NO_NEEDS,
+  dialogue: {},
   stopSignal: 'SIGTERM',
   invocation: ({ command, flags }) => ({ argv: [command, ...flags], env: {} }),
   // One message from the first line to the last, so that a tag may go over several lines.

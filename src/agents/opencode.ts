@@ -20,6 +20,7 @@ export const opencode: AgentAdapter = {
     settings: ['~/.config/opencode', '.opencode', 'opencode.json', 'opencode.jsonc'],
     keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'OPENROUTER_API_KEY', 'OPENCODE_API_KEY'],
   },
+  dialogue: { promptFlag: '--prompt', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   invocation,
   read,

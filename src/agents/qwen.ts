@@ -29,6 +29,7 @@ export const qwen: AgentAdapter = {
     settings: ['~/.qwen/settings.json', '~/.qwen/extensions', '.qwen/settings.json', '.qwen/extensions'],
     keys: ['DASHSCOPE_API_KEY', 'OPENAI_API_KEY'],
   },
+  dialogue: { promptFlag: '-i', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   hookEvents: HOOK_EVENTS,
   invocation,

@@ -1,13 +1,6 @@
-/** The commands, one row each. The root help, the parser and the shell completions are views of it. */
-import type { CliCommand } from './command.ts';
+/** The commands, one row each. */
+import type { CommandRow } from './command.ts';
 import { GLOBAL_FLAGS } from './global-flags.ts';
-
-export interface CommandRow {
-  readonly name: string;
-  readonly summary: string;
-  /** Loaded only when it is called. */
-  load(): Promise<CliCommand>;
-}
 
 export const COMMANDS: readonly CommandRow[] = [
   {
@@ -19,6 +12,11 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'loop',
     summary: 'loop an agent on a task with a clean context until every check passes',
     load: async () => (await import('./commands/loop.ts')).loop,
+  },
+  {
+    name: 'prd',
+    summary: 'build a PRD story by story, each reviewed with fresh eyes: init, plan, run, status …',
+    load: async () => (await import('./commands/prd/group.ts')).prd,
   },
   {
     name: 'session',
@@ -127,6 +125,7 @@ Examples:
   ralph run -p "Make the tests pass. When they do, say <response>DONE</response>" --agent claude
   ralph run -f PROMPT.md -m 20
   ralph loop "Make the login work" --check "npm test" --check "npm run lint"
+  ralph prd init --name "Saved searches"
   ralph status
 
 Exit codes: 0 done · 1 stopped without being done · 2 something you can fix · 130 interrupted

@@ -10,6 +10,25 @@ export interface CliCommand {
   run(call: Call): Promise<ExitCode>;
 }
 
+/** One row of a list of commands. The help, the parser and the shell completions are views of it. */
+export interface CommandRow {
+  readonly name: string;
+  readonly summary: string;
+  /** Loaded only when it is called. */
+  load(): Promise<CliCommand | CommandGroup>;
+}
+
+/** A command whose first word names what to do, each with flags of its own. */
+export interface CommandGroup {
+  readonly actions: readonly ActionRow[];
+  /** Behind the list of actions in its help. */
+  readonly examples: string;
+}
+
+export interface ActionRow extends CommandRow {
+  load(): Promise<CliCommand>;
+}
+
 export interface Call {
   readonly options: Readonly<Record<string, unknown>>;
   readonly args: readonly string[];

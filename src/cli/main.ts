@@ -6,7 +6,7 @@ import { closest, formatProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { errorCode, errorWords } from '../platform/files.ts';
-import { type CliCommand, Problems } from './command.ts';
+import { type CliCommand, type CommandGroup, type CommandRow, Problems } from './command.ts';
 import { COMMANDS, rootHelp } from './command-list.ts';
 import { GLOBAL_FLAGS } from './global-flags.ts';
 import { createOutput, type Output } from './output.ts';
@@ -18,8 +18,22 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
   const row = COMMANDS.find(each => each.name === name);
   if (name === 'help') return main([...rest, '--help'], env);
   if (!row) return unknownCommand(name, argv, plain);
-  const command = await row.load();
-  const parsed = parse(row.name, row.summary, command, rest, plain);
+  const loaded = await row.load();
+  if (!('actions' in loaded)) return runCommand(row.name, row.summary, loaded, rest, env);
+  const { name: wanted, rest: words } = findCommand(rest);
+  const action = loaded.actions.find(each => each.name === wanted);
+  if (!action) return unknownAction(row, loaded, wanted, plain);
+  return runCommand(`${row.name} ${action.name}`, action.summary, await action.load(), words, env);
+}
+
+async function runCommand(
+  name: string,
+  summary: string,
+  command: CliCommand,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const parsed = parse(name, summary, command, words, createOutput({}, env));
   if (typeof parsed === 'number') return parsed;
   const output = createOutput(parsed.options, env);
   try {
@@ -28,6 +42,31 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
   } catch (error) {
     return endedBadly(error, output);
   }
+}
+
+/** Without an action its help is what somebody wants to see. */
+function unknownAction(
+  { name, summary }: CommandRow,
+  { actions, examples }: CommandGroup,
+  wanted: string | undefined,
+  output: Output,
+): number {
+  if (wanted === undefined) {
+    const width = Math.max(...actions.map(action => action.name.length)) + 2;
+    const rows = actions.map(action => `  ${action.name.padEnd(width)}${action.summary}`);
+    output.answer(
+      `Usage: ralph ${name} ACTION [flags]\n\n${summary}\n\nActions:\n${rows.join('\n')}\n\n\`ralph ${name} ACTION --help\` shows the flags of one.\n${examples}`,
+    );
+    return 0;
+  }
+  const near = closest(
+    wanted,
+    actions.map(action => action.name),
+  );
+  output.error(
+    `ralph ${name}: unknown action '${wanted}'.${near ? ` Did you mean ${near}?` : ''}\n\`ralph ${name} --help\` lists the actions.\n`,
+  );
+  return 2;
 }
 
 /** Global flags may stand before the command; those with a value take the next word with them. */

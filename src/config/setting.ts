@@ -17,10 +17,10 @@ export interface Setting {
   readonly help: string;
 }
 
-export type SettingsCommand = Extract<LoopCommand, 'run' | 'loop'>;
+export type SettingsCommand = Extract<LoopCommand, 'run' | 'loop' | 'prd'>;
 type ByCommand<Value> = Partial<Record<SettingsCommand, Value>>;
 
 /** The same flag for every loop command. */
-export const both = (flag: string): ByCommand<string> => ({ run: flag, loop: flag });
+export const both = (flag: string): ByCommand<string> => ({ run: flag, loop: flag, prd: flag });
 
 export const SECONDS = { min: 0, unit: 'seconds; 0: no limit' };

@@ -1,6 +1,7 @@
 /** The settings as the rest of the program sees them, checked and with their defaults. */
 import type { FailAction } from '../domain/check.ts';
 import type { Occasion } from '../domain/notification.ts';
+import type { AtCap } from '../domain/story-mode.ts';
 import type { PriceTable } from '../domain/usage.ts';
 
 export interface AgentSettings {
@@ -81,6 +82,9 @@ export interface Settings {
   readonly baselineUngated: boolean;
   readonly protect: readonly string[];
   readonly protectNew: boolean;
+  readonly skipReview: boolean;
+  readonly reviewCap: number;
+  readonly atCap: AtCap;
   readonly notify?: string | NotifySettings;
   readonly sandbox: SandboxSettings;
   readonly hideEnv: readonly string[];

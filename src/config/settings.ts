@@ -8,6 +8,7 @@ import { COMPLETION } from './rows/completion.ts';
 import { LIMITS } from './rows/limits.ts';
 import { NOTIFY } from './rows/notify.ts';
 import { SANDBOX } from './rows/sandbox.ts';
+import { STORIES } from './rows/stories.ts';
 import type { Setting, SettingsCommand } from './setting.ts';
 import type { Settings } from './settings-shape.ts';
 
@@ -16,6 +17,7 @@ export const SETTINGS: readonly Setting[] = [
   ...COMPLETION,
   ...CHECKS,
   ...LIMITS,
+  ...STORIES,
   ...NOTIFY,
   ...SANDBOX,
 ];

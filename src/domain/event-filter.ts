@@ -62,6 +62,7 @@ function kindOf(event: RunEvent): EventKind {
     case 'scm':
       return 'scm';
     case 'judged':
+    case 'stories-settled':
     case 'iteration-ended':
       return 'verdicts';
     case 'waiting':

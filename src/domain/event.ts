@@ -4,6 +4,7 @@ import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
 import type { Spent, TurnOutcome, Violation } from './evidence.ts';
 import type { LoopResult } from './result.ts';
+import type { Story } from './story.ts';
 import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
 import type { Verdict } from './verdict.ts';
@@ -30,7 +31,13 @@ export type RunEvent =
   | ({ readonly type: 'run-resumed' } & RunHead & Resumption)
   /** Everything that is done once is done. */
   | ({ readonly type: 'prepared' } & Prepared)
-  | { readonly type: 'iteration-started'; readonly iteration: number }
+  | {
+      readonly type: 'iteration-started';
+      readonly iteration: number;
+      /** In `ralph prd`: what this iteration is for. */
+      readonly mode?: string;
+      readonly story?: string;
+    }
   | {
       readonly type: 'agent-started';
       readonly purpose: 'work' | 'commit-message';
@@ -92,6 +99,16 @@ export type RunEvent =
   | { readonly type: 'scm-started'; readonly task: string; readonly head: string | null }
   /** The sandbox stopped something. What it was is told by the inside: a hint, nothing to rely on. */
   | { readonly type: 'denied'; readonly what: string }
+  /** Ralph's own copy of the story list is this one now: it is in the run's folder, under its hash. */
+  | {
+      readonly type: 'stories-settled';
+      readonly iteration: number;
+      readonly hash: string;
+      readonly done: number;
+      readonly total: number;
+      /** The story that went on, and where it stands now. */
+      readonly moved?: Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'>;
+    }
   | { readonly type: 'scm'; readonly task: string; readonly outcome: ScmOutcome; readonly detail: string }
   | {
       readonly type: 'iteration-ended';

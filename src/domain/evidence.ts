@@ -27,6 +27,20 @@ export interface Violation {
   readonly restored: boolean;
   /** A hook refused it before it happened. */
   readonly refused?: true;
+  /** `what` is not a thing that was changed but the whole sentence. */
+  readonly isSentence?: true;
+}
+
+/** In `ralph prd`: what Ralph's own copy of the story list says, and what else is to be told of this turn. */
+export interface StoryEvidence {
+  /** The ids of those that are not done. */
+  readonly open: readonly string[];
+  /** What a turn in this mode should have done and did not. */
+  readonly missing: readonly string[];
+  /** Files that are not committed. */
+  readonly uncommitted: readonly string[];
+  /** A story has used up its reviews and is not approved: which one, and what the last review says. */
+  readonly capped?: string;
 }
 
 /** Totals of the run up to now, this turn included. */
@@ -50,6 +64,7 @@ export interface Evidence {
   readonly violations: readonly Violation[];
   /** What the sandbox stopped in this turn and its checks; absent: nothing. */
   readonly denials?: readonly string[];
+  readonly stories?: StoryEvidence;
   /** Whether the files differ from what they were when the run began; null: not looked at. */
   readonly treeChanged: boolean | null;
   /** How many turns in a row have now failed in the same way without changing a file, this one included. */

@@ -43,9 +43,11 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'check-failed':
       return undefined;
     case 'violation': {
-      if (feedback.violation.refused) return `You were refused: ${feedback.violation.what}`;
-      const undone = feedback.violation.restored ? 'It has been undone.' : 'Undo it.';
-      return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
+      const { what, restored, refused, isSentence } = feedback.violation;
+      if (refused) return `You were refused: ${what}`;
+      const undone = restored ? 'It has been undone.' : 'Undo it.';
+      if (isSentence) return `${what} ${undone}`;
+      return `You changed something that is not yours to change: ${what}. ${undone}`;
     }
     case 'denied':
       return deniedSentence(feedback.what);
@@ -61,6 +63,12 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
       return 'You said that you were done, but the checks below fail. That claim was not accepted.';
     case 'no-work':
       return 'You said that you were done, but called no tool and changed no file. Do the work first.';
+    case 'stories-open':
+      return `You said that everything is complete, but these stories are not done: ${feedback.ids.join(', ')}. That claim was not accepted.`;
+    case 'story-missing':
+      return feedback.message;
+    case 'uncommitted':
+      return `The last iteration left uncommitted changes: ${someOf(feedback.paths)}. Look at them, and commit them with your work if they belong to it.`;
     case 'stuck':
       return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
     case 'standstill':
@@ -83,6 +91,24 @@ function deniedSentence(what: readonly string[]): string {
   const told = what.slice(0, MOST_DENIALS).map(each => each.replace(/\s+/g, ' ').slice(0, LONGEST_DENIAL));
   const more = what.length > told.length ? `; and ${what.length - told.length} more` : '';
   return `The sandbox stopped this in the last turn or its checks, and will stop it again: ${told.join('; ')}${more}.`;
+}
+
+/** Seed 002's Check 3, to an agent that wants to stop. */
+export function uncommittedReason(paths: readonly string[]): string {
+  return [
+    `There are uncommitted changes: ${someOf(paths)}. Before you stop:`,
+    '  1. Update progress.txt with what was accomplished and what was learnt.',
+    '  2. Consider whether any lasting pattern belongs in CLAUDE.md or .claude/rules/.',
+    '  3. Commit ALL changes, progress.txt and tasks.json included.',
+  ].join('\n');
+}
+
+const SHOWN = 8;
+
+/** The first few of many names. */
+export function someOf(names: readonly string[]): string {
+  const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
+  return `${names.slice(0, SHOWN).join(', ')}${more}`;
 }
 
 /**

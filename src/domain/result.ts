@@ -1,5 +1,6 @@
 /** What a run came to: the answer of the library and of `--json`. */
 import type { StopReason } from './stop-reason.ts';
+import type { StoryReport } from './story-report.ts';
 import type { CostSource, Tokens } from './usage.ts';
 
 export interface CheckSummary {
@@ -18,6 +19,8 @@ export interface IterationResult {
   /** Counted from 1. */
   readonly iteration: number;
   readonly mode: string;
+  /** In `ralph prd`: the story it was for. */
+  readonly story?: string;
   readonly stepsTaken: number;
   /** null: this agent does not tell. */
   readonly toolCalls: number | null;
@@ -51,4 +54,6 @@ export interface LoopResult {
   readonly waited?: number;
   readonly worktreePath: string | null;
   readonly branch: string | null;
+  /** In `ralph prd`: what became of the stories. */
+  readonly stories?: StoryReport;
 }

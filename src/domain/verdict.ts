@@ -8,7 +8,7 @@
  */
 import { type CheckResult, isGreen, redChecks } from './check.ts';
 import type { CompletionRule, NearMiss } from './completion.ts';
-import type { EndedBy, Evidence, Violation } from './evidence.ts';
+import type { EndedBy, Evidence, StoryEvidence, Violation } from './evidence.ts';
 import { isStuck, type Limits, spentLimit } from './limits.ts';
 import type { Standstill } from './standstill.ts';
 import type { StopReason, SuccessReason } from './stop-reason.ts';
@@ -37,6 +37,11 @@ export type Feedback =
   | { readonly kind: 'claim-unproven' }
   /** It says that it is done, and has done nothing. */
   | { readonly kind: 'no-work' }
+  /** It says that everything is done, and these stories are not. */
+  | { readonly kind: 'stories-open'; readonly ids: readonly string[] }
+  /** What its mode asks for was not done. */
+  | { readonly kind: 'story-missing'; readonly message: string }
+  | { readonly kind: 'uncommitted'; readonly paths: readonly string[] }
   /** The same failure again and again, and no file has changed. */
   | { readonly kind: 'stuck'; readonly repeats: number }
   /** Another way of getting nowhere. */
@@ -50,22 +55,23 @@ export type Verdict =
 
 export function judge(run: Run, evidence: Evidence): Verdict {
   if (isProven(run, evidence)) return { kind: 'stop', reason: run.success };
+  const capped = evidence.stories?.capped;
+  if (capped !== undefined) return { kind: 'stop', reason: 'review_cap', detail: capped };
   if (evidence.blocked !== undefined) return { kind: 'stop', reason: 'blocked', detail: evidence.blocked };
   const spent = spentLimit(run.limits, evidence);
   if (spent) return { kind: 'stop', reason: spent.reason, detail: spent.detail };
   return { kind: 'continue', feedback: feedbackOn(run, evidence) };
 }
 
-/** Done means: the agent says so in a turn that did not fail, every check is green, and what they rest on is intact. */
+/**
+ * Done means: the agent says so in a turn that did not fail, every check is green, and what they rest on is intact.
+ * Where there are stories, the reviews say it, and what the agent says adds nothing.
+ */
 function isProven(run: Run, evidence: Evidence): boolean {
-  const { claim, outcome, checks, violations } = evidence;
-  return (
-    claim.found &&
-    outcome.kind !== 'failed' &&
-    isGreen(checks) &&
-    violations.every(violation => violation.restored) &&
-    !isIdle(run, evidence)
-  );
+  const { claim, outcome, checks, violations, stories } = evidence;
+  const isIntact = isGreen(checks) && violations.every(violation => violation.restored);
+  if (stories) return isIntact && stories.open.length === 0;
+  return isIntact && claim.found && outcome.kind !== 'failed' && !isIdle(run, evidence);
 }
 
 /** No work seen since the run began. What nobody tells us is not held against the agent. */
@@ -85,10 +91,23 @@ export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   if (outcome.kind === 'ended') feedback.push({ kind: 'turn-ended', by: outcome.by });
   if (outcome.kind === 'failed') feedback.push({ kind: 'turn-failed', trouble: outcome.trouble });
   for (const check of redChecks(checks)) feedback.push({ kind: 'check-failed', check });
-  feedback.push(...claimFeedback(run, evidence));
+  feedback.push(
+    ...(evidence.stories ? storyFeedback(evidence.stories, evidence) : claimFeedback(run, evidence)),
+  );
   if (isStuck(run.limits, evidence)) feedback.push({ kind: 'stuck', repeats: evidence.repeats });
   else if (evidence.standstill) feedback.push({ kind: 'standstill', standstill: evidence.standstill });
   return feedback;
+}
+
+function storyFeedback(
+  { open, missing, uncommitted }: StoryEvidence,
+  { claim }: Evidence,
+): readonly Feedback[] {
+  return [
+    ...missing.map(message => ({ kind: 'story-missing', message }) as const),
+    ...(claim.found && open.length > 0 ? [{ kind: 'stories-open', ids: open } as const] : []),
+    ...(uncommitted.length > 0 ? [{ kind: 'uncommitted', paths: uncommitted } as const] : []),
+  ];
 }
 
 function claimFeedback(run: Run, evidence: Evidence): readonly Feedback[] {

@@ -8,6 +8,7 @@ import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.t
 import { openRun } from './ledger.ts';
 import { carryOut } from './orders.ts';
 import { NO_DEEDS, onStop } from './stop.ts';
+import { onStoryStop } from './story-stop.ts';
 
 export async function runHook(
   host: string,
@@ -58,8 +59,10 @@ async function answerTo(
       return onTools(root, input);
     case 'peek':
       return await onStop(root, dialect, input, NO_DEEDS);
-    case 'stop':
-      return await onStop(root, dialect, input);
+    case 'stop': {
+      const answer = await onStop(root, dialect, input);
+      return answer.kind === 'nothing' ? await onStoryStop(root, input) : answer;
+    }
     case undefined:
       return NOTHING;
     default:

@@ -1,17 +1,19 @@
 /** What the hooks of a run's agent do: what the run has ordered, and nothing else. */
 import type { HookOrders } from '../domain/hook-orders.ts';
 import { type HookAnswer, type HookInput, type Moment, NOTHING } from './host.ts';
+import { onStoryStop } from './story-stop.ts';
 
 export async function carryOut(
-  _orders: HookOrders,
+  orders: HookOrders,
   moment: Moment | undefined,
-  _input: HookInput,
+  input: HookInput,
 ): Promise<HookAnswer> {
   switch (moment) {
+    case 'stop':
+      return await onStoryStop(orders.root, input, orders);
     case 'start':
     case 'before-tool':
     case 'tools':
-    case 'stop':
     // Commands and prompts are for a session of its own.
     case 'command':
     case 'prompt':

@@ -40,6 +40,7 @@ export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
     const cutShort = stopping.aborted && checks.length < plan.checks.length;
     const { changed, state } = open?.judged ? seen(open.judged) : await plan.tree();
     const denials = sandbox?.takeDenials() ?? [];
+    const stories = plan.stories?.(iteration);
     const { claim, blocked } = turn;
     const repeats = open?.judged?.repeats ?? repeatsOf({ outcome, claim, checks, tree: state });
     const standstill = open?.judged ? undefined : standstillOf({ checks, tree: state, usage: turn.usage });
@@ -50,6 +51,7 @@ export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
       checks,
       violations,
       ...(denials.length > 0 && { denials }),
+      ...(stories && { stories }),
       treeChanged: changed,
       repeats,
       ...(standstill && { standstill }),
@@ -59,7 +61,7 @@ export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
       const duration = secondsSince(clock, began) + (open?.duration ?? 0);
       return tally.add({
         number: iteration,
-        mode: plan.command,
+        ...(plan.assignment?.() ?? { mode: plan.command }),
         turn,
         outcome,
         checks,

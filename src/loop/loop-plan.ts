@@ -3,8 +3,6 @@ import { runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
-import type { Prepared } from '../domain/event.ts';
-import type { Violation } from '../domain/evidence.ts';
 import { loopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { Feedback } from '../domain/verdict.ts';
@@ -13,7 +11,8 @@ import { createProgress } from '../store/progress.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
-import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
+import { createTreeWatch } from '../workspace/tree-watch.ts';
+import { createPausing, type Held, preparedWith } from './pausing.ts';
 import type { LoopPlan } from './plan.ts';
 import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
@@ -91,44 +90,8 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   };
 }
 
-function preparedWith(tree: string | null, protection: Protection | undefined): Prepared {
-  const kept = protection?.name();
-  return { tree, ...(kept !== undefined && { kept }) };
-}
-
-/** What the user changes while the run is paused is his; what the agent had changed by then is still the agent's. */
-function createPausing({ protection, steering, emit }: LoopParts, tree: TreeWatch, task: HeldTask) {
-  const early: Violation[] = [];
-  const found = (what: readonly string[]) => emit({ type: 'tampered', what });
-  const restore = async (iteration: number, pending: readonly string[] = []) =>
-    (await protection?.restore(iteration, { found, pending })) ?? [];
-  steering.care({
-    async begin(iteration) {
-      early.push(...(await restore(iteration)));
-      await tree.hold();
-      task.hold();
-    },
-    async end() {
-      const problem = await protection?.renew();
-      if (problem) emit({ type: 'notice', level: 'warning', text: formatProblem(problem) });
-      const state = await tree.release();
-      task.release();
-      // A run that goes on later begins with what the user has left.
-      emit({ type: 'prepared', ...preparedWith(state, protection) });
-    },
-  });
-  return {
-    guard: async (iteration: number, pending: readonly string[]) => [
-      ...early.splice(0),
-      ...(await restore(iteration, pending)),
-    ],
-  };
-}
-
-interface HeldTask {
+interface HeldTask extends Held {
   text(): string;
-  hold(): void;
-  release(): void;
 }
 
 /** The task; of a spec file only what the user wrote into it, while the run was paused: an agent may not change its own task. */

@@ -27,7 +27,8 @@ async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
   const tally = createTally(clock, past);
   const end: End = (reason, detail) => {
     steering.close();
-    const result = tally.result({ runId: world.runId, stopReason: reason, detail, place: plan.place });
+    const ended = tally.result({ runId: world.runId, stopReason: reason, detail, place: plan.place });
+    const result = { ...ended, ...plan.findings?.(ended.iterations) };
     emit({ type: 'run-ended', result });
     return result;
   };
@@ -59,7 +60,7 @@ async function rounds(plan: LoopPlan, world: LoopWorld, tally: Tally, end: End):
     const prompt = open ? '' : await plan.prompt(iteration, feedback);
     if (typeof prompt !== 'string') return end('invalid_config', formatProblem(prompt));
 
-    if (!open) emit({ type: 'iteration-started', iteration });
+    if (!open) emit({ type: 'iteration-started', iteration, ...plan.assignment?.() });
     const { evidence, tree, cutShort, record } = await gather(
       iteration,
       open ? '' : steering.tell(iteration, prompt),

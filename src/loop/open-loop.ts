@@ -1,11 +1,10 @@
 /** Finds or makes the place where a `ralph loop` works, and plans it. */
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { startRef } from '../workspace/diff.ts';
-import { createProtection } from '../workspace/protect.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
 import { loopPlan } from './loop-plan.ts';
 import type { LoopPlan } from './plan.ts';
-import type { PlanParts } from './plan-parts.ts';
+import { openProtection, type PlanParts } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface Workplace {
@@ -54,20 +53,9 @@ export interface LoopRequest extends PlanParts {
 }
 
 export async function planLoop(request: LoopRequest): Promise<LoopPlan | Problem> {
-  const { settings, env, paths, workplace } = request;
+  const { workplace } = request;
   const { cwd, worktree } = workplace;
-  const protection =
-    settings.protect.length > 0
-      ? await createProtection({
-          cwd,
-          env,
-          globs: settings.protect,
-          newFiles: settings.protectNew ? 'forbid' : 'allow',
-          aside: paths.aside,
-          keepIn: paths.kept,
-          ...(request.kept !== undefined && { recall: request.kept }),
-        })
-      : undefined;
+  const protection = await openProtection({ ...request, cwd });
   if (isProblem(protection)) return protection;
   return loopPlan({
     ...request,

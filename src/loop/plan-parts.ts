@@ -3,12 +3,14 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import { budgetSpent, type Limits } from '../domain/limits.ts';
 import type { PastTask } from '../domain/past.ts';
+import type { Problem } from '../domain/problem.ts';
 import { COMMIT_PROMPT } from '../domain/prompt.ts';
 import type { StandstillLimits } from '../domain/standstill.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
+import { createProtection, type Protection } from '../workspace/protect.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { deadlines, oneTurn } from './agent-turn.ts';
 import { type AttemptWorld, takeAttempts, type WorkReport } from './attempts.ts';
@@ -36,6 +38,26 @@ export function limitsOf(settings: Settings): Limits {
 export function standstillLimits(settings: Settings): StandstillLimits {
   const { unchangedAfter, thrashingAfter, costlyAfter } = settings;
   return { 'no-change': unchangedAfter, thrashing: thrashingAfter, costly: costlyAfter };
+}
+
+/** undefined: nothing is protected. */
+export async function openProtection({
+  settings,
+  cwd,
+  env,
+  paths,
+  kept,
+}: PlanParts & { readonly kept?: string }): Promise<Protection | Problem | undefined> {
+  if (settings.protect.length === 0) return undefined;
+  return createProtection({
+    cwd,
+    env,
+    globs: settings.protect,
+    newFiles: settings.protectNew ? 'forbid' : 'allow',
+    aside: paths.aside,
+    keepIn: paths.kept,
+    ...(kept !== undefined && { recall: kept }),
+  });
 }
 
 export interface Work {

@@ -1,10 +1,10 @@
 /** What the loop is given: a plan from a command, and the world to carry it out in. */
 import type { Check, CheckResult } from '../domain/check.ts';
 import type { Emit, LoopCommand, Prepared, Resumption } from '../domain/event.ts';
-import type { Violation } from '../domain/evidence.ts';
+import type { StoryEvidence, Violation } from '../domain/evidence.ts';
 import type { Past, PastTask } from '../domain/past.ts';
 import type { Problem } from '../domain/problem.ts';
-import type { IterationResult } from '../domain/result.ts';
+import type { IterationResult, LoopResult } from '../domain/result.ts';
 import type { StandstillLimits } from '../domain/standstill.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
@@ -43,6 +43,12 @@ export interface LoopPlan {
   tree(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
   /** After a turn that did not fail and whose checks are all green; what it used up. `before`: the tasks that were begun. */
   keep(iteration: number, before: readonly PastTask[]): Promise<Usage | undefined>;
+  /** What the iteration is for, where it is not all the same; asked when it begins and when it is over. */
+  assignment?(): { readonly mode: string; readonly story?: string };
+  /** What the stories say after this turn; asked once, after `guard` and `tree`. */
+  stories?(iteration: number): StoryEvidence;
+  /** What more there is to say of the run when it is over. */
+  findings?(iterations: readonly IterationResult[]): Partial<LoopResult>;
   /** An iteration is over. */
   note(result: IterationResult): void;
   /** The run is over, however it ended. */

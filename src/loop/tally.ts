@@ -11,6 +11,7 @@ import { type Clock, secondsSince } from '../platform/clock.ts';
 export interface Iteration {
   readonly number: number;
   readonly mode: string;
+  readonly story?: string;
   readonly turn: Pick<Turn, 'claim' | 'steps' | 'usage'> & { readonly toolCalls: number | null };
   readonly outcome: TurnOutcome;
   readonly checks: readonly CheckResult[];
@@ -139,6 +140,7 @@ function iterationResult(iteration: Iteration): IterationResult {
   return {
     iteration: iteration.number,
     mode: iteration.mode,
+    ...(iteration.story !== undefined && { story: iteration.story }),
     stepsTaken: turn.steps,
     toolCalls: iteration.countsTools ? turn.toolCalls : null,
     cost: usage.cost ?? null,

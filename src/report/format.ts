@@ -2,6 +2,7 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CheckResult } from '../domain/check.ts';
 import { isLedgerOnly, type LoopCommand, type RunEvent } from '../domain/event.ts';
+import type { Feedback, Verdict } from '../domain/verdict.ts';
 import { beginning, harmless } from '../platform/text.ts';
 import { type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { compact, counted, duration } from './numbers.ts';
@@ -11,6 +12,7 @@ import {
   isLimit,
   iterationOf,
   phrase,
+  storyState,
   troublePhrase,
   usagePhrases,
   whyContinue,
@@ -111,7 +113,8 @@ function createRunFormat(style: Style): RunFormat {
       case 'iteration-started': {
         const again = event.iteration === iteration ? ' (again)' : '';
         iteration = event.iteration;
-        const title = `Iteration ${iterationOf(iteration, maxIterations, ' of ')}${again}`;
+        const count = `Iteration ${iterationOf(iteration, maxIterations, ' of ')}${again}`;
+        const title = [count, ...purposeOf(event)].join(mark(style, 'dot'));
         return { group: `iteration ${iteration}${again}`, lines: [titled(style, title)] };
       }
       case 'agent-started':
@@ -135,28 +138,20 @@ function createRunFormat(style: Style): RunFormat {
         };
       case 'check-ended':
         return { group: 'check', lines: checkLines(style, event.result, command) };
-      case 'violation': {
-        const { what, restored } = event.violation;
-        const words = `Not the agent's to change: ${phrase(what)} (${restored ? 'put back' : 'NOT put back'})`;
-        return { group: 'check', lines: hanging(style, sign(style, 'error'), words) };
-      }
+      case 'violation':
+        return { group: 'check', lines: hanging(style, sign(style, 'error'), violationWords(event)) };
       case 'denied':
         return {
           group: 'denied',
           lines: hanging(style, sign(style, 'warning'), `Stopped by the sandbox: ${phrase(event.what)}`),
         };
+      case 'stories-settled':
+        return { group: 'stories', lines: hanging(style, sign(style, 'progress'), settledWords(event)) };
       case 'scm':
         return { group: 'scm', lines: scmLines(style, event) };
       case 'iteration-ended':
-        if (event.verdict.kind === 'stop') return NOTHING;
-        return {
-          group: 'verdict',
-          lines: hanging(
-            style,
-            sign(style, 'next'),
-            `Not done: ${whyContinue(event.verdict, checkNoun(command))}`,
-          ),
-        };
+        if (event.verdict.kind === 'stop' || isPlainNext(command, event.verdict.feedback)) return NOTHING;
+        return { group: 'verdict', lines: nextLines(style, event.verdict, command) };
       case 'notice':
         if (event.level === 'debug') return NOTHING;
         return { group: 'notice', lines: noticeLines(style, event.level, event.text) };
@@ -168,6 +163,33 @@ function createRunFormat(style: Style): RunFormat {
   };
 }
 
+function violationWords({ violation }: OwnEvent & { type: 'violation' }): string {
+  const { what, restored, isSentence } = violation;
+  const beginning = isSentence ? '' : "Not the agent's to change: ";
+  return `${beginning}${phrase(what)} (${restored ? 'put back' : 'NOT put back'})`;
+}
+
+function settledWords({ moved, done, total }: OwnEvent & { type: 'stories-settled' }): string {
+  const count = `${done} of ${total} done`;
+  if (!moved) return count;
+  const feedback = moved.reviewStatus === 'changes_requested' ? `: ${phrase(moved.reviewFeedback)}` : '';
+  return `${phrase(moved.id)} ${storyState({ ...moved, done: moved.passes })}${feedback} (${count})`;
+}
+
+function nextLines(style: Style, verdict: Verdict & { kind: 'continue' }, command: LoopCommand) {
+  return hanging(style, sign(style, 'next'), `Not done: ${whyContinue(verdict, checkNoun(command))}`);
+}
+
+/** Where there are stories, that there is more to do is no news. */
+function isPlainNext(command: LoopCommand, feedback: readonly Feedback[]): boolean {
+  return command === 'prd' && feedback.length === 0;
+}
+
+function purposeOf({ mode, story }: OwnEvent & { type: 'iteration-started' }): readonly string[] {
+  if (mode === undefined) return [];
+  return [story === undefined ? phrase(mode) : `${phrase(mode)} ${phrase(story)}`];
+}
+
 function runLines(
   style: Style,
   event: OwnEvent & { type: 'run-started' | 'run-resumed' },
@@ -177,10 +199,11 @@ function runLines(
   const limit = isLimit(event.maxIterations) ? [`up to ${counted(event.maxIterations, 'iteration')}`] : [];
   const title = [`ralph ${event.command}`, phrase(agent), ...limit].join(dot);
   const checks = event.checks.length === 0 ? 'none' : event.checks.map(phrase).join(dot);
+  const noun = checkNoun(event.command);
   return [
     ...hanging(style, sign(style, 'tool'), title, 'bold'),
     ...hanging(style, ' ', `Run ${phrase(event.runId)} in ${phrase(event.cwd)}`, 'dim'),
-    ...hanging(style, ' ', `${checkNoun(event.command)}s: ${checks}`, 'dim'),
+    ...(event.command === 'prd' ? [] : hanging(style, ' ', `${noun}s: ${checks}`, 'dim')),
     ...(event.type === 'run-resumed' ? resumptionLines(style, event) : []),
     ...(event.sandbox === undefined ? [] : hanging(style, ' ', `Sandbox: ${phrase(event.sandbox)}`, 'dim')),
   ];

@@ -89,9 +89,8 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
     case 'agent-switched':
       return { ...state, agent: oneLine(event.to, 20) };
     case 'paused':
-      return doing(state, { kind: 'paused' }, now);
     case 'continued':
-      return doing(state, { kind: 'preparing' }, now);
+      return doing(state, { kind: event.type === 'paused' ? 'paused' : 'preparing' }, now);
     case 'iteration-ended':
       return doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now);
     case 'run-ended':
@@ -103,6 +102,7 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
     case 'judged':
     case 'scm-started':
     case 'denied':
+    case 'stories-settled':
     case 'scm':
     case 'notice':
     case 'told':

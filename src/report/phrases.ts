@@ -2,7 +2,9 @@
 import type { NearMiss } from '../domain/completion.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
+import { someOf } from '../domain/feedback.ts';
 import { standstillSentence } from '../domain/standstill.ts';
+import type { StoryOutcome } from '../domain/story-report.ts';
 import type { Trouble, TroubleClass } from '../domain/trouble.ts';
 import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
@@ -46,7 +48,8 @@ export function isLimit(maxIterations: number): boolean {
 /** Why the loop goes on, most telling first. */
 export function whyContinue(verdict: Verdict & { kind: 'continue' }, noun: string): string {
   if (verdict.feedback.length === 0) return 'the agent has not said that it is done';
-  return verdict.feedback.map(feedback => feedbackPhrase(feedback, noun)).join('; ');
+  const phrases = verdict.feedback.map(feedback => feedbackPhrase(feedback, noun).replace(/\.$/, ''));
+  return [...new Set(phrases)].join('; ');
 }
 
 function feedbackPhrase(feedback: Feedback, noun: string): string {
@@ -56,7 +59,8 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
       return `${noun.toLowerCase()} "${phrase(command)}" ${timedOut ? 'timed out' : `failed with exit code ${exitCode}`}`;
     }
     case 'violation': {
-      const { what, restored } = feedback.violation;
+      const { what, restored, isSentence } = feedback.violation;
+      if (isSentence) return 'what is not allowed was undone';
       return `${phrase(what)} must not be changed (${restored ? 'put back' : 'not put back'})`;
     }
     case 'denied':
@@ -69,6 +73,12 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
       return 'the agent says that it is done';
     case 'no-work':
       return 'the agent says that it is done and has done nothing';
+    case 'stories-open':
+      return `the agent says that everything is complete, and it is not: ${phrase(someOf(feedback.ids))}`;
+    case 'story-missing':
+      return phrase(feedback.message);
+    case 'uncommitted':
+      return `not committed: ${phrase(someOf(feedback.paths))}`;
     case 'stuck':
       return `the same failure ${feedback.repeats} times without a change`;
     case 'standstill':
@@ -92,6 +102,18 @@ const NEAR_MISS: Record<NearMiss, string> = {
 
 export function nearMissPhrase(nearMiss: NearMiss, said?: string): string {
   return said === undefined ? NEAR_MISS[nearMiss] : `${NEAR_MISS[nearMiss]}: "${phrase(said)}"`;
+}
+
+const STORY_STATES = {
+  needs_review: 'waits for its review',
+  changes_requested: 'changes requested',
+  approved: 'approved',
+} as const;
+
+/** Where a story stands, in words. */
+export function storyState({ done, reviewStatus }: Pick<StoryOutcome, 'done' | 'reviewStatus'>): string {
+  if (done && reviewStatus === null) return 'done, not reviewed';
+  return reviewStatus === null ? 'open' : STORY_STATES[reviewStatus];
 }
 
 export function endedBy(by: EndedBy): string {

@@ -109,6 +109,7 @@ function step(state: State, entry: SoundEntry): void {
     case 'judged':
     case 'scm-started':
     case 'denied':
+    case 'stories-settled':
     case 'scm':
     case 'notice':
       break;

@@ -30,8 +30,17 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
   'turn-ended': { outcome: 'object', 'claim.found': 'boolean', usage: 'object' },
   tampered: { what: 'strings' },
   judged: { iteration: 'number', 'verdict.kind': 'string' },
+  'stories-settled': {
+    iteration: 'number',
+    hash: 'string',
+    done: 'number',
+    total: 'number',
+    'moved?': 'object',
+    'moved.id?': 'string',
+    'moved.reviewFeedback?': 'string',
+  },
   'scm-started': { task: 'string' },
-  'iteration-started': { iteration: 'number' },
+  'iteration-started': { iteration: 'number', 'mode?': 'string', 'story?': 'string' },
   'agent-started': { purpose: 'string' },
   agent: { event: 'object', 'event.kind': 'string' },
   'agent-ended': {

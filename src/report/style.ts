@@ -74,6 +74,7 @@ const MARKS = {
   done: ['✅', '[x]'],
   active: ['🔄', '[>]'],
   pending: ['⏸️', '[ ]'],
+  attention: ['❗', '[!]'],
   progress: ['📊', '[=]'],
   rule: ['─', '-'],
   dot: [' · ', ' | '],

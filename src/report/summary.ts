@@ -2,8 +2,9 @@
 import type { LoopCommand } from '../domain/event.ts';
 import type { CheckSummary, IterationResult, LoopResult } from '../domain/result.ts';
 import { exitCodeOf, type StopReason, sentenceOf } from '../domain/stop-reason.ts';
+import type { StoryOutcome } from '../domain/story-report.ts';
 import { counted, dollars, duration } from './numbers.ts';
-import { checkNoun, phrase, tokensPhrase } from './phrases.ts';
+import { checkNoun, phrase, storyState, tokensPhrase } from './phrases.ts';
 
 /** What the result itself does not know. */
 export interface RunLabel {
@@ -22,6 +23,7 @@ export function summaryLines(result: LoopResult, label: RunLabel): readonly stri
     `- Run: ${phrase(result.runId)} (ralph ${label.command}${agent})`,
     ...(label.sandbox ? [`- Sandbox: ${phrase(label.sandbox)}`] : []),
     `- Iterations: ${result.iterations.length}`,
+    ...storyLines(result.stories),
     ...checkLines(result.iterations, checkNoun(label.command)),
     ...violationLines(result.iterations),
     ...errorLines(result),
@@ -32,6 +34,26 @@ export function summaryLines(result: LoopResult, label: RunLabel): readonly stri
     `- Next: ${nextStep(result, label.command)}`,
     `- Stop reason: ${result.stopReason} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
+}
+
+function storyLines(report: LoopResult['stories']): readonly string[] {
+  if (!report) return [];
+  const caps = report.capHits === 0 ? '' : `, ${counted(report.capHits, 'review cap')} reached`;
+  return [
+    `- Stories: ${report.done} of ${report.total} done, ${counted(report.reviews, 'review')}${caps}`,
+    ...report.stories.map(story => `  - ${storyWords(story)}`),
+  ];
+}
+
+function storyWords(story: StoryOutcome): string {
+  const { id, title, reviews, reachedCap, autoApproved, iterations, cost } = story;
+  const facts = [
+    storyState(story),
+    ...(reviews > 0 ? [`${counted(reviews, 'review')}${reachedCap ? ' (cap reached)' : ''}`] : []),
+    ...(autoApproved ? ['let through at the cap: read its feedback'] : []),
+    ...(iterations > 0 ? [counted(iterations, 'iteration'), ...(cost === null ? [] : [dollars(cost)])] : []),
+  ];
+  return `${phrase(id)} ${phrase(title)}: ${facts.join(', ')}`;
 }
 
 /** The last state of each check; an iteration that never got to a check does not change it. */

@@ -52,6 +52,8 @@ export function createVerbose(clock: () => number): Verbose {
         return [`Run ended: ${event.result.stopReason} (${duration(event.result.totalDuration)})`];
       case 'waiting':
         return [`Waiting until ${new Date(event.until).toISOString()} (${event.trouble.class})`];
+      case 'stories-settled':
+        return [`Story list ${event.hash}: ${event.done} of ${event.total} done`];
       case 'prepared':
       case 'turn-ended':
       case 'tampered':

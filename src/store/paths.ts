@@ -54,6 +54,8 @@ export interface RunPaths {
   readonly run: string;
   readonly events: string;
   readonly progress: string;
+  /** Ralph's own copy of the story list, in `ralph prd`, as it was at some time. */
+  stories(hash: string): string;
   /** What the checks of a session came to, and for which files. */
   readonly checks: string;
   /** The commit that changes are counted from. */
@@ -67,6 +69,8 @@ export interface RunPaths {
   readonly toldHints: string;
   /** What the hooks of the agent have to say to the run; the ledger has one writer. */
   readonly hookNotes: string;
+  /** How often the agent was sent back in an iteration. */
+  readonly stopBlocks: string;
   /** Files that were moved out of the agent's way. */
   readonly aside: string;
   /** The protected files as they were at the start. */
@@ -105,6 +109,7 @@ export function runPathsIn(folder: string): RunPaths {
     run: join(folder, 'run.json'),
     events: join(folder, 'events.jsonl'),
     progress: join(folder, 'progress.md'),
+    stories: hash => join(folder, 'stories', `${hash}.json`),
     checks: join(folder, 'checks.json'),
     startRef: join(folder, 'start-ref'),
     cancelled: join(folder, 'cancelled'),
@@ -112,6 +117,7 @@ export function runPathsIn(folder: string): RunPaths {
     hints: join(folder, 'hints'),
     toldHints: join(folder, 'hints', 'told'),
     hookNotes: join(folder, 'hook-notes.jsonl'),
+    stopBlocks: join(folder, 'stop-blocks'),
     aside: join(folder, 'aside'),
     kept: join(folder, 'kept'),
     task: join(folder, 'task.md'),

@@ -37,6 +37,8 @@ export interface Given {
   readonly worktree?: string;
   /** The commit from which changes are counted. */
   readonly startRef?: string;
+  /** The folder of `ralph prd`. */
+  readonly ralphDir?: string;
 }
 
 /** In the note that cancels a run: do not let the step finish that it is in. Two signals in a row may arrive as one. */

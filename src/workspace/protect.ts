@@ -131,7 +131,7 @@ function keptOffences({ repository, vault, kept }: Guard): readonly Offence[] {
     const difference = blocked === undefined ? vault.difference(file, join(top, path)) : undefined;
     if (blocked === undefined && difference === undefined) return [];
     const what = difference
-      ? sentence(name, difference)
+      ? changeWords(name, difference)
       : `${name} was deleted: ${shownPath(relative(prefix, blocked ?? ''))} is no longer a folder`;
     const undo = (aside: string) => {
       makeRoom(top, path, aside);
@@ -141,7 +141,8 @@ function keptOffences({ repository, vault, kept }: Guard): readonly Offence[] {
   });
 }
 
-function sentence(name: string, difference: Difference): string {
+/** What was done to a file, in a sentence without its end. */
+export function changeWords(name: string, difference: Difference): string {
   switch (difference.kind) {
     case 'content':
       return `${name} was changed`;

@@ -123,6 +123,9 @@ const feedback = fc.oneof(
   fc.record({ kind: fc.constant('check-failed'), check }),
   fc.record({ kind: fc.constant('violation'), violation: fc.record({ what: text, restored: fc.boolean() }) }),
   fc.record({ kind: fc.constant('near-miss'), nearMiss: fc.constantFrom('case', 'quoted'), said: text }),
+  fc.record({ kind: fc.constant('stories-open'), ids: fc.array(text) }),
+  fc.record({ kind: fc.constant('story-missing'), message: text }),
+  fc.record({ kind: fc.constant('uncommitted'), paths: fc.array(text) }),
   fc.record({ kind: fc.constant('turn-ended'), by: fc.constantFrom('idle-timeout', 'interrupt') }),
   fc.record({ kind: fc.constant('turn-failed'), trouble }),
   fc.record({ kind: fc.constant('stuck'), repeats: fc.nat() }),
@@ -194,7 +197,31 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   }),
   fc.record({ type: fc.constant('tampered'), what: fc.array(text) }),
   fc.record({ type: fc.constant('scm-started'), task: text, head: text }),
-  fc.record({ type: fc.constant('iteration-started'), iteration: fc.integer({ min: 1, max: 99 }) }),
+  fc.record(
+    {
+      type: fc.constant('iteration-started'),
+      iteration: fc.integer({ min: 1, max: 99 }),
+      mode: text,
+      story: text,
+    },
+    { requiredKeys: ['type', 'iteration'] },
+  ),
+  fc.record(
+    {
+      type: fc.constant('stories-settled'),
+      iteration: fc.integer({ min: 1, max: 99 }),
+      hash: text,
+      done: count,
+      total: count,
+      moved: fc.record({
+        id: text,
+        passes: fc.boolean(),
+        reviewStatus: fc.constantFrom(null, 'needs_review', 'changes_requested', 'approved'),
+        reviewFeedback: text,
+      }),
+    },
+    { requiredKeys: ['type', 'iteration', 'hash', 'done', 'total'] },
+  ),
   fc.record({
     type: fc.constant('agent-started'),
     purpose: fc.constantFrom('work', 'commit-message'),

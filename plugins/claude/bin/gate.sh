@@ -5,6 +5,7 @@
 case $RALPH_HOOKS in *'"given":true'*) exit 0 ;; esac
 [ "$2" = PostToolUse ] && [ -z "$PLUGIN_ROOT" ] && exit 0
 root=${CLAUDE_PROJECT_DIR:-.}
+[ -e "$root/.ralph-active" ] && exec node "${0%/*}/ralph-hook.cjs" "$@"
 # Qwen Code rewrites the name of the folder in scripts that it installs, unless it is spelt as a pattern.
 for state in "$root"/.claud[e]/ralph-loop*.local.md; do
   [ -e "$state" ] && exec node "${0%/*}/ralph-hook.cjs" "$@"

@@ -354,8 +354,8 @@ function parseState(source) {
 	};
 	const iteration = number("iteration");
 	const maxIterations = number("max_iterations");
-	if (iteration === void 0) return { problem: `'iteration' is not a whole number (${shown(fields.get("iteration"))})` };
-	if (maxIterations === void 0) return { problem: `'max_iterations' is not a whole number (${shown(fields.get("max_iterations"))})` };
+	if (iteration === void 0) return { problem: `'iteration' is not a whole number (${shown$1(fields.get("iteration"))})` };
+	if (maxIterations === void 0) return { problem: `'max_iterations' is not a whole number (${shown$1(fields.get("max_iterations"))})` };
 	if (task.trim() === "") return { problem: "there is no task in it" };
 	const promise = fields.get("completion_promise");
 	const promptId = fields.get("prompt_id");
@@ -389,7 +389,7 @@ function fieldOf(line) {
 		return [[key, text.trim()]];
 	}
 }
-function shown(value) {
+function shown$1(value) {
 	return `got: ${JSON.stringify(value) ?? "nothing"}`;
 }
 // src/domain/problem.ts
@@ -718,6 +718,7 @@ function runPathsIn(folder) {
 		run: (0, node_path.join)(folder, "run.json"),
 		events: (0, node_path.join)(folder, "events.jsonl"),
 		progress: (0, node_path.join)(folder, "progress.md"),
+		stories: (hash) => (0, node_path.join)(folder, "stories", `${hash}.json`),
 		checks: (0, node_path.join)(folder, "checks.json"),
 		startRef: (0, node_path.join)(folder, "start-ref"),
 		cancelled: (0, node_path.join)(folder, "cancelled"),
@@ -725,6 +726,7 @@ function runPathsIn(folder) {
 		hints: (0, node_path.join)(folder, "hints"),
 		toldHints: (0, node_path.join)(folder, "hints", "told"),
 		hookNotes: (0, node_path.join)(folder, "hook-notes.jsonl"),
+		stopBlocks: (0, node_path.join)(folder, "stop-blocks"),
 		aside: (0, node_path.join)(folder, "aside"),
 		kept: (0, node_path.join)(folder, "kept"),
 		task: (0, node_path.join)(folder, "task.md"),
@@ -1426,20 +1428,6 @@ function hostOf(stdin, env) {
 	if (root && env.PLUGIN_ROOT === root && typeof input.turn_id === "string") return "codex";
 	return "claude";
 }
-// src/hooks/orders.ts
-async function carryOut(_orders, moment, _input) {
-	switch (moment) {
-		case "start":
-		case "before-tool":
-		case "tools":
-		case "stop":
-		case "command":
-		case "prompt":
-		case "peek":
-		case void 0: return NOTHING;
-		default: return moment;
-	}
-}
 // src/domain/standstill.ts
 function standstillSentence({ kind, iterations, costs }) {
 	switch (kind) {
@@ -1480,9 +1468,11 @@ function feedbackSentence(feedback, marker) {
 	switch (feedback.kind) {
 		case "check-failed": return;
 		case "violation": {
-			if (feedback.violation.refused) return `You were refused: ${feedback.violation.what}`;
-			const undone = feedback.violation.restored ? "It has been undone." : "Undo it.";
-			return `You changed something that is not yours to change: ${feedback.violation.what}. ${undone}`;
+			const { what, restored, refused, isSentence } = feedback.violation;
+			if (refused) return `You were refused: ${what}`;
+			const undone = restored ? "It has been undone." : "Undo it.";
+			if (isSentence) return `${what} ${undone}`;
+			return `You changed something that is not yours to change: ${what}. ${undone}`;
 		}
 		case "denied": return deniedSentence(feedback.what);
 		case "turn-ended": return ENDED_SENTENCES[feedback.by];
@@ -1491,6 +1481,9 @@ function feedbackSentence(feedback, marker) {
 		case "claim-missing": return `Every check passes, but you did not say that you are done. If the whole task is complete, say ${marker}; if not, go on.`;
 		case "claim-unproven": return "You said that you were done, but the checks below fail. That claim was not accepted.";
 		case "no-work": return "You said that you were done, but called no tool and changed no file. Do the work first.";
+		case "stories-open": return `You said that everything is complete, but these stories are not done: ${feedback.ids.join(", ")}. That claim was not accepted.`;
+		case "story-missing": return feedback.message;
+		case "uncommitted": return `The last iteration left uncommitted changes: ${someOf(feedback.paths)}. Look at them, and commit them with your work if they belong to it.`;
 		case "stuck": return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
 		case "standstill": return standstillAdvice(feedback.standstill);
 		default: return feedback;
@@ -1507,299 +1500,479 @@ function deniedSentence(what) {
 	const more = what.length > told.length ? `; and ${what.length - told.length} more` : "";
 	return `The sandbox stopped this in the last turn or its checks, and will stop it again: ${told.join("; ")}${more}.`;
 }
-// src/domain/loop-prompt.ts
-function failureSection(check) {
-	const how = check.timedOut ? `Timeout after ${check.duration.toFixed(1)} s` : check.exitCode === 127 ? "exit code 127: there is no such command" : `exit code ${check.exitCode}`;
-	const cut = check.outputCut ? "[the beginning is cut] …\n" : "";
-	return `### \`${check.command}\` failed (${how})\n${fenced(`${cut}${check.output}`, "")}`;
+function uncommittedReason(paths) {
+	return [
+		`There are uncommitted changes: ${someOf(paths)}. Before you stop:`,
+		"  1. Update progress.txt with what was accomplished and what was learnt.",
+		"  2. Consider whether any lasting pattern belongs in CLAUDE.md or .claude/rules/.",
+		"  3. Commit ALL changes, progress.txt and tasks.json included."
+	].join("\n");
 }
-function fenced(text, language) {
-	const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((run) => run[0].length));
-	const fence = "`".repeat(longest + 1);
-	return `${fence}${language}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
+const SHOWN = 8;
+function someOf(names) {
+	const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
+	return `${names.slice(0, SHOWN).join(", ")}${more}`;
 }
-// src/domain/check.ts
-function isGreen(checks) {
-	return checks.every((check) => check.passed || check.ungated);
+// src/domain/story.ts
+const REVIEW_STATUSES = [
+	"needs_review",
+	"changes_requested",
+	"approved"
+];
+const UNTOUCHED = {
+	passes: false,
+	reviewStatus: null,
+	reviewCount: 0,
+	reviewFeedback: ""
+};
+function isRaw(value) {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-function redChecks(checks) {
-	return checks.filter((check) => !check.passed && !check.ungated).sort((a, b) => a.index - b.index);
+function readList(value) {
+	const flaws = listFlaws(value);
+	return flaws.length > 0 ? flaws : value;
 }
-function slugOf(command) {
-	const slug = command.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+/, "").slice(0, 50).replace(/_+$/, "");
-	return slug === "" ? "check" : slug;
+function listFlaws(value) {
+	if (!isRaw(value)) return [{
+		field: "",
+		message: "it must hold a JSON object"
+	}];
+	const stories = value.userStories;
+	return [
+		...fieldFlaws(value, LIST_FIELDS),
+		...Array.isArray(stories) ? stories.flatMap(storyFlaws) : [],
+		...Array.isArray(stories) ? [...duplicateFlaws(stories), ...graphFlaws(stories)] : []
+	];
 }
-function slugsOf(commands) {
-	const taken = new Set();
-	return commands.map((command) => {
-		const slug = slugOf(command);
-		let name = slug;
-		for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
-		taken.add(name);
-		return name;
-	});
+function storyFlaws(story, at) {
+	if (!isRaw(story)) return [{
+		at,
+		field: "",
+		message: `story ${at + 1} must be an object`
+	}];
+	const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
+	if (story.passes !== true || !isBlank(story.notes)) return flaws.map((flaw) => ({
+		...flaw,
+		at
+	}));
+	const silent = {
+		field: "notes",
+		message: silentStory(nameOf(story, at)),
+		isAboutNotes: true
+	};
+	return [...flaws, silent].map((flaw) => ({
+		...flaw,
+		at
+	}));
 }
-// src/domain/evidence.ts
-function isFailure(outcome) {
-	return outcome.kind === "failed" || outcome.kind === "ended" && outcome.by === "idle-timeout";
+function silentStory(name) {
+	return `story ${name} has passes=true and empty notes: say there what was done`;
 }
-// src/domain/trouble-table.ts
-const TROUBLES = {
-	auth: {
-		answer: "stop",
-		recognised: "HTTP 401, 403; OpenCode `ProviderAuthError`; Copilot `authentication`, `authorization`; words of a key or a login in the error",
-		happens: "The run stops at once as `agent_failed` and says what to do.",
-		counted: "ends the run",
-		advice: "log in with the agent itself, or set its API key, then start again"
+function isBlank(value) {
+	return value === void 0 || typeof value === "string" && value.trim() === "";
+}
+function nameOf(story, at) {
+	return typeof story.id === "string" && story.id.trim() !== "" ? story.id : `number ${at + 1}`;
+}
+const text = {
+	test: (value) => typeof value === "string",
+	words: "text"
+};
+const filled = {
+	test: (value) => typeof value === "string" && value.trim() !== "",
+	words: "text that is not empty"
+};
+const texts = {
+	test: (value) => Array.isArray(value) && value.every(filled.test),
+	words: "a list of texts"
+};
+const LIST_FIELDS = {
+	project: text,
+	branchName: text,
+	description: text,
+	verifyCommands: {
+		...texts,
+		optional: true
 	},
-	config: {
-		answer: "stop",
-		recognised: "HTTP 400, 404, 422; an unknown model or flag in the error; the command cannot be started; root refused",
-		happens: "The run stops at once as `agent_failed` and says what to do.",
-		counted: "ends the run",
-		advice: "check the model name and the agent flags, then start again"
-	},
-	"rate-limit": {
-		answer: "wait",
-		recognised: "HTTP 429; Claude Code `rate_limit_event` that is rejected; Codex \"usage limit … try again at\"; Gemini \"retry in\"; OpenCode `retry-after`; Copilot `rate_limit`",
-		happens: "On with the next agent of `--fallback`, else a wait for the time that the agent states (none stated: a minute, then twice as long each time), 6 hours at most (`--max-wait`). Then the same iteration again. A limit that lasts longer ends the run as `rate_limited`.",
-		counted: "no",
-		advice: "wait for the limit to reset, then start again; or raise --max-wait; or name another agent with --fallback"
-	},
-	quota: {
-		answer: "wait",
-		recognised: "HTTP 402; Copilot `quota`; words of a quota, a plan, credit or billing in the error",
-		happens: "As a rate limit where the agent states when it ends. Else on with the next agent of `--fallback`, and without one the run stops as `rate_limited`.",
-		counted: "no",
-		advice: "top up the account, or name another agent with --fallback"
-	},
-	transient: {
-		answer: "back-off",
-		recognised: "HTTP 5xx and 529; a connection that broke; a stream that was cut; words of overload in the error",
-		happens: "The same iteration again, after 2 s, then twice as long each time, a minute at most, with some chance in it; 5 times (`maxRetries`). Then the turn stands as failed.",
-		counted: "no, until the retries are used up",
-		advice: "start again; if it stays, look at the status page of the model provider"
-	},
-	"context-overflow": {
-		answer: "count",
-		recognised: "HTTP 413; OpenCode `ContextOverflowError`; Copilot `context_limit`; words of the context or the length of the prompt in the error",
-		happens: "The next iteration begins afresh and the agent is told to work in smaller steps. 3 failed turns in a row (`maxFailures`) end the run.",
-		counted: "yes",
-		advice: "make the task smaller, or the prompt shorter"
-	},
-	"empty-reply": {
-		answer: "again",
-		recognised: "a turn that ends well with no word and no tool call; Copilot \"No response was returned\"",
-		happens: "The same iteration again, at once, 5 times (`maxRetries`). Then the turn stands as failed.",
-		counted: "no, until the retries are used up",
-		advice: "run the agent by hand with the same prompt to see why it says nothing"
-	},
-	hang: {
-		answer: "count",
-		recognised: "nothing printed for `--idle-timeout` (30 minutes)",
-		happens: "The agent and everything it started are ended; what it did is kept; the next iteration tells it why. 3 in a row (`maxFailures`) end the run.",
-		counted: "yes",
-		advice: "raise --idle-timeout if the agent needed longer, or find out by hand what it waits for"
-	},
-	crash: {
-		answer: "count",
-		recognised: "an exit code or a signal without a result, a stream that ends without one, any other error of the agent",
-		happens: "The next iteration tells the agent. 3 failed turns in a row (`maxFailures`) end the run.",
-		counted: "yes",
-		advice: "run the agent by hand to see why it fails"
+	userStories: {
+		test: Array.isArray,
+		words: "a list of stories"
 	}
 };
-function adviceFor(trouble) {
-	return TROUBLES[trouble.class].advice;
-}
-function isFatal(trouble) {
-	return TROUBLES[trouble.class].answer === "stop";
-}
-function isLimit(trouble) {
-	return TROUBLES[trouble.class].answer === "wait";
-}
-// src/domain/usage.ts
-function totalTokens(tokens) {
-	return tokens && tokens.input + tokens.output;
-}
-// src/domain/limits.ts
-function spentLimit(limits, evidence) {
-	return failureLimit(limits, evidence) ?? budgetLimit(limits, evidence.spent) ?? timeLimit(limits, evidence) ?? stuckLimit(limits, evidence) ?? iterationLimit(limits, evidence.spent);
-}
-function failureLimit(limits, { outcome, spent }) {
-	if (!isFailure(outcome)) return void 0;
-	const trouble = troubleOf(outcome);
-	const detail = told(trouble, outcome.kind === "failed" ? outcome.why : void 0);
-	if (isFatal(trouble)) return {
-		reason: "agent_failed",
-		detail
-	};
-	if (isLimit(trouble)) return {
-		reason: "rate_limited",
-		detail
-	};
-	if (spent.failures < limits.maxFailures) return void 0;
-	return {
-		reason: "agent_failed",
-		detail: `${spent.failures} turns in a row failed; the last one: ${detail}`
-	};
-}
-function troubleOf(outcome) {
-	return outcome.kind === "failed" ? outcome.trouble : {
-		class: "hang",
-		message: "the agent showed no sign of life"
-	};
-}
-function told(trouble, why) {
-	const more = why === void 0 ? "" : ` (${why})`;
-	return `${trouble.message.trim().replace(/\.$/, "")}${more}. To mend it: ${adviceFor(trouble)}.`;
-}
-function budgetSpent({ maxCost, maxTokens }, { cost, tokens }) {
-	if (maxCost !== void 0 && cost !== void 0 && cost >= maxCost) return "max-cost";
-	const used = totalTokens(tokens);
-	return maxTokens !== void 0 && used !== void 0 && used >= maxTokens ? "max-tokens" : void 0;
-}
-function budgetLimit(limits, { usage }) {
-	const reason = "budget_exhausted";
-	switch (budgetSpent(limits, usage)) {
-		case "max-cost": return {
-			reason,
-			detail: `$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent.`
-		};
-		case "max-tokens": return {
-			reason,
-			detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used.`
-		};
-		default: return;
+const STORY_FIELDS = {
+	id: filled,
+	title: filled,
+	description: {
+		...text,
+		optional: true
+	},
+	acceptanceCriteria: {
+		test: (value) => texts.test(value) && value.length > 0,
+		words: "a list of texts that is not empty"
+	},
+	priority: {
+		test: Number.isFinite,
+		words: "a number"
+	},
+	passes: {
+		test: (value) => typeof value === "boolean",
+		words: "true or false"
+	},
+	reviewStatus: {
+		test: (value) => value === null || REVIEW_STATUSES.some((status) => status === value),
+		words: "null, \"needs_review\", \"changes_requested\" or \"approved\""
+	},
+	reviewCount: {
+		test: (value) => Number.isSafeInteger(value) && value >= 0,
+		words: "a whole number that is not negative"
+	},
+	reviewFeedback: text,
+	notes: {
+		...text,
+		optional: true
+	},
+	dependsOn: {
+		...texts,
+		words: "a list of story ids",
+		optional: true
 	}
-}
-const ENDED_REASON = {
-	"max-cost": "budget_exhausted",
-	"max-tokens": "budget_exhausted",
-	"max-time": "timeout"
 };
-function timeLimit({ maxTime }, { outcome, spent }) {
-	const inside = outcome.kind === "ended" ? ENDED_REASON[outcome.by] : void 0;
-	if (inside && outcome.kind === "ended") return {
-		reason: inside,
-		detail: `The turn was ended by --${outcome.by}.`
-	};
-	return timeIsUp(maxTime, spent);
-}
-function timeIsUp(maxTime, { elapsed }) {
-	if (maxTime === void 0 || elapsed < maxTime) return void 0;
-	return {
-		reason: "timeout",
-		detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.`
-	};
-}
-function isStuck({ stuckAfter }, { repeats }) {
-	return stuckAfter > 0 && repeats >= stuckAfter;
-}
-function stuckLimit({ stuckAfter }, { repeats, standstill, checks }) {
-	const isSame = stuckAfter > 0 && repeats > stuckAfter;
-	if (!isSame && !standstill?.stop) return void 0;
-	const why = isSame || !standstill ? `${repeats} iterations in a row failed in the same way and changed nothing.` : standstillSentence(standstill);
-	const red = redChecks(checks).map((check) => `\`${check.command}\``);
-	return {
-		reason: "stuck",
-		detail: red.length === 0 ? why : `${why} Still red: ${red.join(", ")}.`
-	};
-}
-function iterationLimit({ maxIterations }, { iterations }) {
-	if (maxIterations === 0 || iterations < maxIterations) return void 0;
-	return {
-		reason: "max_iterations",
-		detail: `${iterations} of ${maxIterations} iterations used.`
-	};
-}
-// src/domain/verdict.ts
-function judge(run, evidence) {
-	if (isProven(run, evidence)) return {
-		kind: "stop",
-		reason: run.success
-	};
-	if (evidence.blocked !== void 0) return {
-		kind: "stop",
-		reason: "blocked",
-		detail: evidence.blocked
-	};
-	const spent = spentLimit(run.limits, evidence);
-	if (spent) return {
-		kind: "stop",
-		reason: spent.reason,
-		detail: spent.detail
-	};
-	return {
-		kind: "continue",
-		feedback: feedbackOn(run, evidence)
-	};
-}
-function isProven(run, evidence) {
-	const { claim, outcome, checks, violations } = evidence;
-	return claim.found && outcome.kind !== "failed" && isGreen(checks) && violations.every((violation) => violation.restored) && !isIdle(run, evidence);
-}
-function isIdle({ minToolCalls }, { spent, treeChanged }) {
-	if (minToolCalls === 0 || treeChanged === true) return false;
-	return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
-}
-function feedbackOn(run, evidence) {
-	const { violations, outcome, checks, denials = [] } = evidence;
-	const feedback = [];
-	for (const violation of [...violations].sort((a, b) => a.what < b.what ? -1 : a.what > b.what ? 1 : 0)) feedback.push({
-		kind: "violation",
-		violation
-	});
-	if (denials.length > 0) feedback.push({
-		kind: "denied",
-		what: denials
-	});
-	if (outcome.kind === "ended") feedback.push({
-		kind: "turn-ended",
-		by: outcome.by
-	});
-	if (outcome.kind === "failed") feedback.push({
-		kind: "turn-failed",
-		trouble: outcome.trouble
-	});
-	for (const check of redChecks(checks)) feedback.push({
-		kind: "check-failed",
-		check
-	});
-	feedback.push(...claimFeedback(run, evidence));
-	if (isStuck(run.limits, evidence)) feedback.push({
-		kind: "stuck",
-		repeats: evidence.repeats
-	});
-	else if (evidence.standstill) feedback.push({
-		kind: "standstill",
-		standstill: evidence.standstill
-	});
-	return feedback;
-}
-function claimFeedback(run, evidence) {
-	const { claim, checks } = evidence;
-	if (claim.found) {
-		if (!isGreen(checks)) return [{ kind: "claim-unproven" }];
-		return isIdle(run, evidence) ? [{ kind: "no-work" }] : [];
-	}
-	if (claim.nearMiss) {
-		const { nearMiss, said } = claim;
+function fieldFlaws(value, rules, story) {
+	return Object.entries(rules).flatMap(([field, { test, words, optional }]) => {
+		const given = Object.hasOwn(value, field) ? value[field] : void 0;
+		if (given === void 0 ? optional : test(given)) return [];
 		return [{
-			kind: "near-miss",
-			nearMiss,
-			...said !== void 0 && { said }
+			field,
+			message: `${story === void 0 ? field : `story ${story}: ${field}`} ${given === void 0 ? `is missing; it must be ${words}` : `must be ${words}, not ${shown(given)}`}`
+		}];
+	});
+}
+function shown(value) {
+	const json = JSON.stringify(value) ?? "nothing";
+	return json.length > 60 ? `${json.slice(0, 60)}…` : json;
+}
+function duplicateFlaws(stories) {
+	const seen = new Set();
+	return stories.flatMap((story, at) => {
+		const id = isRaw(story) ? story.id : void 0;
+		if (typeof id !== "string" || !seen.has(id)) {
+			seen.add(id);
+			return [];
+		}
+		return [{
+			at,
+			field: "id",
+			message: `story ${id}: there is more than one story of this id`
+		}];
+	});
+}
+function graphFlaws(stories) {
+	const needs = new Map();
+	for (const story of stories) if (isRaw(story)) needs.set(String(story.id), idsOf(story.dependsOn));
+	return stories.flatMap((story, at) => {
+		if (!isRaw(story)) return [];
+		const id = String(story.id);
+		const unknown = idsOf(story.dependsOn).filter((each) => !needs.has(each));
+		const circle = circleFrom(id, needs);
+		return [...unknown.map((each) => ({
+			at,
+			field: "dependsOn",
+			message: `story ${id} depends on ${each}, and there is no such story`
+		})), ...circle ? [{
+			at,
+			field: "dependsOn",
+			message: `story ${id} waits for itself: ${circle.join(" → ")}`
+		}] : []];
+	});
+}
+function idsOf(value) {
+	return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
+}
+function circleFrom(start, needs) {
+	const seen = new Set();
+	const waiting = [[start]];
+	for (let path = waiting.pop(); path; path = waiting.pop()) for (const next of needs.get(path.at(-1) ?? "") ?? []) {
+		if (next === start) return [...path, start];
+		if (seen.has(next)) continue;
+		seen.add(next);
+		waiting.push([...path, next]);
+	}
+}
+// src/domain/transitions.ts
+function invariantOffences(stories, { skipReview, reviewCap }, before = new Map()) {
+	if (skipReview) return [];
+	return stories.flatMap(({ id, passes, reviewStatus, reviewCount, reviewFeedback }) => {
+		const most = Math.max(reviewCap, before.get(id)?.reviewCount ?? 0) + 1;
+		return [
+			...passes && reviewStatus !== "approved" ? [`Story ${id} has passes=true but reviewStatus is '${reviewStatus}', not 'approved'. Only review iterations may approve stories. Set passes back to false or complete the review cycle.`] : [],
+			...reviewStatus === "approved" && !passes ? [`Story ${id} has reviewStatus 'approved' but passes=false: these fields are out of sync.`] : [],
+			...reviewStatus === "changes_requested" && reviewFeedback.trim() === "" ? [`Story ${id} has reviewStatus 'changes_requested' but its reviewFeedback is empty: feedback required. Say what must be fixed, and where.`] : [],
+			...reviewCount > most ? [`Story ${id} has reviewCount ${reviewCount}, and the review cap is ${reviewCap}.`] : []
+		];
+	});
+}
+function transitionOffences(before, stories, terms) {
+	const known = stories.flatMap((after) => {
+		const was = before.get(after.id);
+		return was ? [{
+			was,
+			after
+		}] : [];
+	});
+	const fresh = stories.filter((story) => !before.has(story.id));
+	const there = new Set(stories.map((story) => story.id));
+	return [
+		...terms.skipReview ? [] : [...REVIEW_RULES[terms.mode](known, terms), ...freshOffences(fresh)],
+		...known.flatMap((change) => contractOffences(change, fresh, terms.mode)),
+		...[...before.keys()].filter((id) => !there.has(id)).map(removed)
+	];
+}
+const REVIEW_FIELDS = [
+	"passes",
+	"reviewStatus",
+	"reviewCount",
+	"reviewFeedback"
+];
+const REVIEW_RULES = {
+	implement: (changes) => workOffences(changes, {
+		from: null,
+		what: (field) => field === "reviewCount" ? "Implement iterations cannot increment reviewCount" : "Implement iterations cannot set passes=true or approve stories",
+		tail: (id, field, words) => `${field === "reviewCount" ? "Only review iterations may count." : "Only review iterations may approve."} Story ${id} had illegal transition: ${words}.`
+	}),
+	"review-fix": (changes) => workOffences(changes, {
+		from: "changes_requested",
+		what: (field) => field === "reviewCount" ? "Review-fix iterations cannot increment reviewCount" : "Review-fix iterations cannot approve stories",
+		tail: (id, _field, words) => `Story ${id} must go back to needs_review for re-review. Illegal transition: ${words}.`
+	}),
+	review: reviewOffences
+};
+function workOffences(changes, rule) {
+	const isHandedIn = ({ was, after }) => was.reviewStatus === rule.from && !was.passes && after.reviewStatus === "needs_review";
+	const handedIn = changes.find(isHandedIn);
+	return changes.flatMap((change) => {
+		const { was, after } = change;
+		const isThis = change === handedIn;
+		return REVIEW_FIELDS.flatMap((field) => {
+			const old = was[field];
+			if (old === void 0 || old === after[field]) return [];
+			if (isThis && field === "reviewStatus") return [];
+			if (isThis && field === "reviewFeedback" && after.reviewFeedback.trim() === "") return [];
+			const value = isThis && field === "reviewFeedback" ? "" : old;
+			const words = `${field} ${shown(old)} → ${shown(after[field])}`;
+			return [{
+				message: isHandedIn(change) && !isThis ? `One story per iteration: ${handedIn?.after.id} was handed in for review already. Story ${after.id} had illegal transition: ${words}.` : `${rule.what(field)}. ${rule.tail(after.id, field, words)}`,
+				mend: {
+					kind: "fields",
+					story: after.id,
+					fields: { [field]: value }
+				}
+			}];
+		});
+	});
+}
+function reviewOffences(changes, { story: wanted }) {
+	const touched = changes.filter(({ was, after }) => REVIEW_FIELDS.some((field) => isChanged(was, after, field)));
+	const fair = touched.filter((change) => verdictTrouble(change) === void 0);
+	const judged = fair.find(({ after }) => after.id === wanted) ?? fair[0];
+	const offences = touched.filter((change) => change !== judged).map((change) => {
+		const { was, after } = change;
+		const details = verdictTrouble(change) ?? `a review may only modify one story, and ${judged?.after.id} was judged`;
+		const fields = Object.fromEntries(REVIEW_FIELDS.filter((field) => was[field] !== void 0).map((field) => [field, was[field]]));
+		return {
+			message: illegalReview(after.id, details),
+			mend: {
+				kind: "fields",
+				story: after.id,
+				fields
+			}
+		};
+	});
+	const waiting = changes.find(({ after, was }) => wanted === void 0 ? was.reviewStatus === "needs_review" : after.id === wanted);
+	if (touched.length > 0 || waiting?.was.reviewStatus !== "needs_review") return offences;
+	return [{
+		message: illegalReview(waiting.after.id, "review must increment reviewCount by 1 and set reviewStatus to \"approved\" (with passes=true) or \"changes_requested\" (with reviewFeedback); nothing was changed"),
+		mend: { kind: "none" }
+	}];
+}
+function illegalReview(id, details) {
+	return `Review iteration made illegal transition on story ${id}: ${details}.`;
+}
+function isChanged(was, after, field) {
+	return was[field] !== void 0 && was[field] !== after[field];
+}
+function verdictTrouble({ was, after }) {
+	const { passes, reviewStatus, reviewCount, reviewFeedback } = after;
+	if (was.reviewStatus !== "needs_review") {
+		const field = REVIEW_FIELDS.find((each) => isChanged(was, after, each)) ?? "reviewStatus";
+		return `it was not waiting for a review (reviewStatus ${shown(was.reviewStatus)}), and ${field} went ${shown(was[field])} → ${shown(after[field])}`;
+	}
+	if (reviewCount !== was.reviewCount + 1) return `review must increment reviewCount by 1, and it went ${was.reviewCount} → ${reviewCount}`;
+	if (reviewStatus === "approved") return passes ? void 0 : "approved without passes=true";
+	if (reviewStatus !== "changes_requested") return `reviewStatus must become "approved" or "changes_requested", not ${shown(reviewStatus)}`;
+	if (passes) return "changes requested with passes=true";
+	return reviewFeedback.trim() === "" ? "changes requested without feedback" : void 0;
+}
+function freshOffences(fresh) {
+	return fresh.flatMap(({ id, passes, reviewStatus, reviewCount }) => passes || reviewStatus !== null || reviewCount !== 0 ? [{
+		message: `New story ${id} must start at passes=false, reviewStatus=null, reviewCount=0.`,
+		mend: {
+			kind: "fields",
+			story: id,
+			fields: UNTOUCHED
+		}
+	}] : []);
+}
+function contractOffences({ was, after }, fresh, mode) {
+	const isBegun = was.passes || was.reviewStatus !== null;
+	const reworded = (isBegun ? ["title", "description"] : []).flatMap((field) => {
+		const old = was[field];
+		if (old === void 0 || old === after[field]) return [];
+		return [{
+			message: `Story ${after.id} is under way: its ${field} may not be changed any more.`,
+			mend: {
+				kind: "fields",
+				story: after.id,
+				fields: { [field]: old }
+			}
+		}];
+	});
+	const { acceptanceCriteria: old = [] } = was;
+	const lost = old.filter((criterion) => !after.acceptanceCriteria.includes(criterion));
+	const moved = (criterion) => !isBegun && mode === "implement" && fresh.some((story) => story.acceptanceCriteria.includes(criterion));
+	const missing = lost.filter((criterion) => !moved(criterion));
+	const added = was.passes && after.acceptanceCriteria.length > old.length;
+	if (missing.length === 0 && !(added && old.length > 0)) return reworded;
+	const message = missing.length > 0 ? `Story ${after.id} lost an acceptance criterion: ${missing.map(shown).join(", ")}. Criteria may be added, or moved to a new story when an untouched story is split; they are never weakened.` : `Story ${after.id} is done: its acceptance criteria may not be changed any more.`;
+	return [...reworded, {
+		message,
+		mend: {
+			kind: "fields",
+			story: after.id,
+			fields: { acceptanceCriteria: old }
+		}
+	}];
+}
+function removed(id) {
+	return {
+		message: `Story ${id} was removed. Stories are never removed: to split one, keep its id for the first part and add new stories for the rest.`,
+		mend: {
+			kind: "put-back",
+			story: id
+		}
+	};
+}
+// src/store/active-file.ts
+function readActive(path) {
+	const source = sourceOf(path);
+	if (source === void 0) return void 0;
+	const file = parsed(source);
+	const { pid, started, runId, ralphDir, reviewCap, iterationMode, story, preIterationSnapshot } = file;
+	return {
+		process: typeof pid === "number" ? {
+			pid,
+			started: typeof started === "string" ? started : ""
+		} : void 0,
+		runId: typeof runId === "string" ? runId : void 0,
+		timestamp: String(file.timestamp ?? ""),
+		ralphDir: typeof ralphDir === "string" ? ralphDir : "ralph",
+		terms: {
+			mode: MODES.find((mode) => mode === iterationMode) ?? "implement",
+			skipReview: file.skipReview === true,
+			reviewCap: typeof reviewCap === "number" ? reviewCap : 5,
+			atCap: file.atCap === "stop" ? "stop" : "approve",
+			...typeof story === "string" && { story }
+		},
+		snapshot: MODES.some((mode) => mode === iterationMode) ? snapshotIn(preIterationSnapshot) : void 0
+	};
+}
+function sourceOf(path) {
+	try {
+		return readIfThere(path);
+	} catch {
+		return;
+	}
+}
+const MODES = [
+	"implement",
+	"review",
+	"review-fix"
+];
+function parsed(source) {
+	try {
+		const value = JSON.parse(source);
+		return typeof value === "object" && value !== null ? value : {};
+	} catch {
+		return {};
+	}
+}
+function snapshotIn(value) {
+	if (typeof value !== "object" || value === null || Array.isArray(value)) return void 0;
+	const entries = Object.entries(value).filter(([, story]) => typeof story === "object" && story !== null);
+	return new Map(entries);
+}
+function isLive({ process }) {
+	return process === void 0 || isAlive(process);
+}
+// src/store/hook-notes.ts
+function leaveNote(path, note) {
+	try {
+		(0, node_fs.appendFileSync)(path, `${JSON.stringify(note)}\n`, { mode: 384 });
+	} catch {}
+}
+// src/store/prd-paths.ts
+const ACTIVE_FILE = ".ralph-active";
+// src/store/templates.ts
+function isUntouchedTemplate(tasks) {
+	try {
+		const { userStories } = JSON.parse(tasks);
+		const [first] = userStories;
+		return userStories.length === 1 && first.title === "" && first.acceptanceCriteria.length === 0;
+	} catch {
+		return false;
+	}
+}
+// src/store/tasks-file.ts
+function loadTasks(path, name) {
+	let source;
+	try {
+		source = readIfThere(path);
+	} catch (error) {
+		return [{
+			where: name,
+			what: `cannot be read: ${errorWords(error)}`
 		}];
 	}
-	return isGreen(checks) ? [{ kind: "claim-missing" }] : [];
+	if (source === void 0) return [{
+		where: name,
+		what: "there is none",
+		mend: "`ralph prd init` makes one"
+	}];
+	if (isUntouchedTemplate(source)) return [{
+		where: name,
+		what: "it is still the template",
+		mend: "`ralph prd plan` fills it in with you"
+	}];
+	let value;
+	try {
+		value = parse(source);
+	} catch (error) {
+		return [{
+			where: name,
+			what: `is not valid JSON: ${errorWords(error)}`
+		}];
+	}
+	const list = readList(value);
+	if (isList(list)) return list;
+	return list.map((flaw) => ({
+		where: name,
+		what: flaw.message
+	}));
 }
-// src/platform/clock.ts
-const systemClock = {
-	now: () => Date.now(),
-	ticks: () => performance.now()
-};
-function secondsSince(clock, ticks) {
-	return Math.round(clock.ticks() - ticks) / 1e3;
+function isList(list) {
+	return !Array.isArray(list);
+}
+function parse(source) {
+	return JSON.parse(source.replace(/^\uFEFF/, ""));
 }
 // src/platform/follow.ts
 const LOOK_EVERY = 100;
@@ -2147,108 +2320,6 @@ function signal(pid, name) {
 function unique(processes) {
 	return [...new Map(processes.map((each) => [each.pid, each])).values()];
 }
-// src/checks/excerpt.ts
-const BYTES = 4;
-function excerptOf(path, { chars, from }) {
-	const size = fileSize(path);
-	const bytes = Math.min(size, chars * BYTES);
-	const text = readSlice(path, from === "head" ? 0 : size - bytes, bytes);
-	if (bytes === size && text.length <= chars) return {
-		text,
-		cut: false
-	};
-	return {
-		text: from === "head" ? head(text, chars) : tail(text, chars),
-		cut: true
-	};
-}
-function head(text, chars) {
-	return text.slice(0, isHighSurrogate(text.charCodeAt(chars - 1)) ? chars - 1 : chars);
-}
-function tail(text, chars) {
-	const from = Math.max(0, text.length - chars);
-	return text.slice(isHighSurrogate(text.charCodeAt(from - 1)) ? from + 1 : from).replace(/^\uFFFD{1,3}/, "");
-}
-function isHighSurrogate(unit) {
-	return unit >= 55296 && unit <= 56319;
-}
-// src/checks/run-checks.ts
-async function runChecks(round) {
-	const slugs = slugsOf(round.checks.map(({ command }) => command));
-	if (round.checks.length > 0) ensureFolder(round.paths.checks);
-	const one = async (check, index) => {
-		if (round.stopping.aborted) return void 0;
-		round.emit({
-			type: "check-started",
-			index,
-			command: check.command
-		});
-		const result = await untilItPasses(round, check, index, slugs[index] ?? String(index));
-		round.emit({
-			type: "check-ended",
-			result
-		});
-		return result;
-	};
-	const results = [];
-	if (round.parallel) results.push(...await Promise.all(round.checks.map(one)));
-	else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
-	return results.filter((result) => result !== void 0);
-}
-async function untilItPasses(round, check, index, slug) {
-	let result = await runCheck(round, check, index, slug);
-	for (let failed = 1; failed <= round.retries && !result.passed && !round.stopping.aborted; failed++) {
-		const next = await runCheck(round, check, index, slug);
-		result = next.passed ? {
-			...next,
-			flaked: failed
-		} : next;
-	}
-	return result;
-}
-async function runCheck(round, check, index, slug) {
-	const { clock, abort } = round;
-	const began = clock.ticks();
-	const log = round.paths.check(slug);
-	const fd = (0, node_fs.openSync)(log, "w", 384);
-	const child = await startConfined(round.sandbox?.checks, {
-		argv: shellCommand(check.command),
-		cwd: round.cwd,
-		env: round.env,
-		stdout: fd,
-		stderr: fd,
-		...check.timeout > 0 && { timeout: check.timeout * 1e3 }
-	});
-	const stop = () => child.stop("aborted", "at-once");
-	abort.addEventListener("abort", stop);
-	if (abort.aborted) stop();
-	const { end, endedBy } = await child.done;
-	abort.removeEventListener("abort", stop);
-	(0, node_fs.closeSync)(fd);
-	const timedOut = endedBy === "timeout";
-	const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
-	const { text, cut } = excerptOf(log, round.excerpt);
-	const { command, failAction, hint } = check;
-	return {
-		index,
-		command,
-		failAction,
-		...hint && { hint },
-		passed: exitCode === 0 && endedBy === void 0,
-		exitCode,
-		timedOut,
-		duration: secondsSince(clock, began),
-		output: text,
-		outputCut: cut,
-		logFile: (0, node_path.relative)(round.root, round.publish?.(log, slug) ?? log)
-	};
-}
-const TIMED_OUT = 124;
-function exitCodeOf(end) {
-	if (end.kind === "exited") return end.code;
-	if (end.kind === "signalled") return 128 + node_os.constants.signals[end.signal];
-	return 127;
-}
 // src/platform/capture.ts
 const MAX_KEPT = 4194304;
 async function capture(argv, options) {
@@ -2541,6 +2612,499 @@ function blob(mode, oid) {
 		mode,
 		oid
 	};
+}
+// src/hooks/story-stop.ts
+const MOST_BLOCKS = 8;
+async function onStoryStop(root, input, orders) {
+	const active = readActive((0, node_path.join)(root, ACTIVE_FILE));
+	if (!active || !isLive(active) || !isOurs(active, orders)) return NOTHING;
+	if (input.inSubagent || input.pending > 0) return NOTHING;
+	const wrong = [...storyMessages(root, active), ...await uncommittedMessages(root)];
+	const warning = active.snapshot || active.terms.skipReview ? void 0 : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so what this iteration changed was not looked at.`;
+	if (wrong.length === 0) return warning === void 0 ? NOTHING : {
+		kind: "say",
+		message: warning
+	};
+	if ((orders ? countBlock(orders, active) : 1) > MOST_BLOCKS) return {
+		kind: "say",
+		message: `🛑 Ralph: sent back ${MOST_BLOCKS} times; the loop settles what is left.`
+	};
+	const message = `🔄 Ralph: this iteration is not finished (${wrong.length}).`;
+	if (orders) {
+		const text = `The agent wanted to stop and was sent back: ${wrong.join(" ")}`;
+		leaveNote(runPathsIn(orders.run).hookNotes, {
+			type: "notice",
+			level: "info",
+			text
+		});
+	}
+	return {
+		kind: "block",
+		reason: [REASON, ...wrong.map((each) => `- ${each}`)].join("\n"),
+		message,
+		...warning !== void 0 && { warning }
+	};
+}
+const REASON = "This Ralph iteration is not finished. Mend this, then stop again:";
+function isOurs({ runId }, orders) {
+	return runId === void 0 || runId === (0, node_path.basename)(orders?.run ?? "");
+}
+function storyMessages(root, { ralphDir, terms, snapshot }) {
+	const path = (0, node_path.resolve)(root, ralphDir, "tasks.json");
+	const list = loadTasks(path, (0, node_path.relative)(root, path));
+	if (!isList(list)) return list.map(({ where, what }) => `${where}: ${what}.`);
+	const { userStories: stories } = list;
+	return [...invariantOffences(stories, terms, snapshot), ...snapshot ? transitionOffences(snapshot, stories, terms).map((offence) => offence.message) : []];
+}
+async function uncommittedMessages(root) {
+	const status = await readStatus({
+		cwd: root,
+		env: process.env
+	});
+	if (isProblem(status)) return [];
+	const paths = status.entries.map((entry) => entry.path).filter((path) => (0, node_path.basename)(path) !== ACTIVE_FILE);
+	return paths.length === 0 ? [] : [uncommittedReason(paths)];
+}
+function countBlock({ run }, { timestamp }) {
+	const path = runPathsIn(run).stopBlocks;
+	const [stamp, before] = (readIfThere(path) ?? "").split(" ");
+	const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
+	writePrivate(path, `${timestamp} ${count}`);
+	return count;
+}
+// src/hooks/orders.ts
+async function carryOut(orders, moment, input) {
+	switch (moment) {
+		case "stop": return await onStoryStop(orders.root, input, orders);
+		case "start":
+		case "before-tool":
+		case "tools":
+		case "command":
+		case "prompt":
+		case "peek":
+		case void 0: return NOTHING;
+		default: return moment;
+	}
+}
+// src/domain/loop-prompt.ts
+function failureSection(check) {
+	const how = check.timedOut ? `Timeout after ${check.duration.toFixed(1)} s` : check.exitCode === 127 ? "exit code 127: there is no such command" : `exit code ${check.exitCode}`;
+	const cut = check.outputCut ? "[the beginning is cut] …\n" : "";
+	return `### \`${check.command}\` failed (${how})\n${fenced(`${cut}${check.output}`, "")}`;
+}
+function fenced(text, language) {
+	const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((run) => run[0].length));
+	const fence = "`".repeat(longest + 1);
+	return `${fence}${language}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
+}
+// src/domain/check.ts
+function isGreen(checks) {
+	return checks.every((check) => check.passed || check.ungated);
+}
+function redChecks(checks) {
+	return checks.filter((check) => !check.passed && !check.ungated).sort((a, b) => a.index - b.index);
+}
+function slugOf(command) {
+	const slug = command.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+/, "").slice(0, 50).replace(/_+$/, "");
+	return slug === "" ? "check" : slug;
+}
+function slugsOf(commands) {
+	const taken = new Set();
+	return commands.map((command) => {
+		const slug = slugOf(command);
+		let name = slug;
+		for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
+		taken.add(name);
+		return name;
+	});
+}
+// src/domain/evidence.ts
+function isFailure(outcome) {
+	return outcome.kind === "failed" || outcome.kind === "ended" && outcome.by === "idle-timeout";
+}
+// src/domain/trouble-table.ts
+const TROUBLES = {
+	auth: {
+		answer: "stop",
+		recognised: "HTTP 401, 403; OpenCode `ProviderAuthError`; Copilot `authentication`, `authorization`; words of a key or a login in the error",
+		happens: "The run stops at once as `agent_failed` and says what to do.",
+		counted: "ends the run",
+		advice: "log in with the agent itself, or set its API key, then start again"
+	},
+	config: {
+		answer: "stop",
+		recognised: "HTTP 400, 404, 422; an unknown model or flag in the error; the command cannot be started; root refused",
+		happens: "The run stops at once as `agent_failed` and says what to do.",
+		counted: "ends the run",
+		advice: "check the model name and the agent flags, then start again"
+	},
+	"rate-limit": {
+		answer: "wait",
+		recognised: "HTTP 429; Claude Code `rate_limit_event` that is rejected; Codex \"usage limit … try again at\"; Gemini \"retry in\"; OpenCode `retry-after`; Copilot `rate_limit`",
+		happens: "On with the next agent of `--fallback`, else a wait for the time that the agent states (none stated: a minute, then twice as long each time), 6 hours at most (`--max-wait`). Then the same iteration again. A limit that lasts longer ends the run as `rate_limited`.",
+		counted: "no",
+		advice: "wait for the limit to reset, then start again; or raise --max-wait; or name another agent with --fallback"
+	},
+	quota: {
+		answer: "wait",
+		recognised: "HTTP 402; Copilot `quota`; words of a quota, a plan, credit or billing in the error",
+		happens: "As a rate limit where the agent states when it ends. Else on with the next agent of `--fallback`, and without one the run stops as `rate_limited`.",
+		counted: "no",
+		advice: "top up the account, or name another agent with --fallback"
+	},
+	transient: {
+		answer: "back-off",
+		recognised: "HTTP 5xx and 529; a connection that broke; a stream that was cut; words of overload in the error",
+		happens: "The same iteration again, after 2 s, then twice as long each time, a minute at most, with some chance in it; 5 times (`maxRetries`). Then the turn stands as failed.",
+		counted: "no, until the retries are used up",
+		advice: "start again; if it stays, look at the status page of the model provider"
+	},
+	"context-overflow": {
+		answer: "count",
+		recognised: "HTTP 413; OpenCode `ContextOverflowError`; Copilot `context_limit`; words of the context or the length of the prompt in the error",
+		happens: "The next iteration begins afresh and the agent is told to work in smaller steps. 3 failed turns in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "make the task smaller, or the prompt shorter"
+	},
+	"empty-reply": {
+		answer: "again",
+		recognised: "a turn that ends well with no word and no tool call; Copilot \"No response was returned\"",
+		happens: "The same iteration again, at once, 5 times (`maxRetries`). Then the turn stands as failed.",
+		counted: "no, until the retries are used up",
+		advice: "run the agent by hand with the same prompt to see why it says nothing"
+	},
+	hang: {
+		answer: "count",
+		recognised: "nothing printed for `--idle-timeout` (30 minutes)",
+		happens: "The agent and everything it started are ended; what it did is kept; the next iteration tells it why. 3 in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "raise --idle-timeout if the agent needed longer, or find out by hand what it waits for"
+	},
+	crash: {
+		answer: "count",
+		recognised: "an exit code or a signal without a result, a stream that ends without one, any other error of the agent",
+		happens: "The next iteration tells the agent. 3 failed turns in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "run the agent by hand to see why it fails"
+	}
+};
+function adviceFor(trouble) {
+	return TROUBLES[trouble.class].advice;
+}
+function isFatal(trouble) {
+	return TROUBLES[trouble.class].answer === "stop";
+}
+function isLimit(trouble) {
+	return TROUBLES[trouble.class].answer === "wait";
+}
+// src/domain/usage.ts
+function totalTokens(tokens) {
+	return tokens && tokens.input + tokens.output;
+}
+// src/domain/limits.ts
+function spentLimit(limits, evidence) {
+	return failureLimit(limits, evidence) ?? budgetLimit(limits, evidence.spent) ?? timeLimit(limits, evidence) ?? stuckLimit(limits, evidence) ?? iterationLimit(limits, evidence.spent);
+}
+function failureLimit(limits, { outcome, spent }) {
+	if (!isFailure(outcome)) return void 0;
+	const trouble = troubleOf(outcome);
+	const detail = told(trouble, outcome.kind === "failed" ? outcome.why : void 0);
+	if (isFatal(trouble)) return {
+		reason: "agent_failed",
+		detail
+	};
+	if (isLimit(trouble)) return {
+		reason: "rate_limited",
+		detail
+	};
+	if (spent.failures < limits.maxFailures) return void 0;
+	return {
+		reason: "agent_failed",
+		detail: `${spent.failures} turns in a row failed; the last one: ${detail}`
+	};
+}
+function troubleOf(outcome) {
+	return outcome.kind === "failed" ? outcome.trouble : {
+		class: "hang",
+		message: "the agent showed no sign of life"
+	};
+}
+function told(trouble, why) {
+	const more = why === void 0 ? "" : ` (${why})`;
+	return `${trouble.message.trim().replace(/\.$/, "")}${more}. To mend it: ${adviceFor(trouble)}.`;
+}
+function budgetSpent({ maxCost, maxTokens }, { cost, tokens }) {
+	if (maxCost !== void 0 && cost !== void 0 && cost >= maxCost) return "max-cost";
+	const used = totalTokens(tokens);
+	return maxTokens !== void 0 && used !== void 0 && used >= maxTokens ? "max-tokens" : void 0;
+}
+function budgetLimit(limits, { usage }) {
+	const reason = "budget_exhausted";
+	switch (budgetSpent(limits, usage)) {
+		case "max-cost": return {
+			reason,
+			detail: `$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent.`
+		};
+		case "max-tokens": return {
+			reason,
+			detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used.`
+		};
+		default: return;
+	}
+}
+const ENDED_REASON = {
+	"max-cost": "budget_exhausted",
+	"max-tokens": "budget_exhausted",
+	"max-time": "timeout"
+};
+function timeLimit({ maxTime }, { outcome, spent }) {
+	const inside = outcome.kind === "ended" ? ENDED_REASON[outcome.by] : void 0;
+	if (inside && outcome.kind === "ended") return {
+		reason: inside,
+		detail: `The turn was ended by --${outcome.by}.`
+	};
+	return timeIsUp(maxTime, spent);
+}
+function timeIsUp(maxTime, { elapsed }) {
+	if (maxTime === void 0 || elapsed < maxTime) return void 0;
+	return {
+		reason: "timeout",
+		detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.`
+	};
+}
+function isStuck({ stuckAfter }, { repeats }) {
+	return stuckAfter > 0 && repeats >= stuckAfter;
+}
+function stuckLimit({ stuckAfter }, { repeats, standstill, checks }) {
+	const isSame = stuckAfter > 0 && repeats > stuckAfter;
+	if (!isSame && !standstill?.stop) return void 0;
+	const why = isSame || !standstill ? `${repeats} iterations in a row failed in the same way and changed nothing.` : standstillSentence(standstill);
+	const red = redChecks(checks).map((check) => `\`${check.command}\``);
+	return {
+		reason: "stuck",
+		detail: red.length === 0 ? why : `${why} Still red: ${red.join(", ")}.`
+	};
+}
+function iterationLimit({ maxIterations }, { iterations }) {
+	if (maxIterations === 0 || iterations < maxIterations) return void 0;
+	return {
+		reason: "max_iterations",
+		detail: `${iterations} of ${maxIterations} iterations used.`
+	};
+}
+// src/domain/verdict.ts
+function judge(run, evidence) {
+	if (isProven(run, evidence)) return {
+		kind: "stop",
+		reason: run.success
+	};
+	const capped = evidence.stories?.capped;
+	if (capped !== void 0) return {
+		kind: "stop",
+		reason: "review_cap",
+		detail: capped
+	};
+	if (evidence.blocked !== void 0) return {
+		kind: "stop",
+		reason: "blocked",
+		detail: evidence.blocked
+	};
+	const spent = spentLimit(run.limits, evidence);
+	if (spent) return {
+		kind: "stop",
+		reason: spent.reason,
+		detail: spent.detail
+	};
+	return {
+		kind: "continue",
+		feedback: feedbackOn(run, evidence)
+	};
+}
+function isProven(run, evidence) {
+	const { claim, outcome, checks, violations, stories } = evidence;
+	const isIntact = isGreen(checks) && violations.every((violation) => violation.restored);
+	if (stories) return isIntact && stories.open.length === 0;
+	return isIntact && claim.found && outcome.kind !== "failed" && !isIdle(run, evidence);
+}
+function isIdle({ minToolCalls }, { spent, treeChanged }) {
+	if (minToolCalls === 0 || treeChanged === true) return false;
+	return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
+}
+function feedbackOn(run, evidence) {
+	const { violations, outcome, checks, denials = [] } = evidence;
+	const feedback = [];
+	for (const violation of [...violations].sort((a, b) => a.what < b.what ? -1 : a.what > b.what ? 1 : 0)) feedback.push({
+		kind: "violation",
+		violation
+	});
+	if (denials.length > 0) feedback.push({
+		kind: "denied",
+		what: denials
+	});
+	if (outcome.kind === "ended") feedback.push({
+		kind: "turn-ended",
+		by: outcome.by
+	});
+	if (outcome.kind === "failed") feedback.push({
+		kind: "turn-failed",
+		trouble: outcome.trouble
+	});
+	for (const check of redChecks(checks)) feedback.push({
+		kind: "check-failed",
+		check
+	});
+	feedback.push(...evidence.stories ? storyFeedback(evidence.stories, evidence) : claimFeedback(run, evidence));
+	if (isStuck(run.limits, evidence)) feedback.push({
+		kind: "stuck",
+		repeats: evidence.repeats
+	});
+	else if (evidence.standstill) feedback.push({
+		kind: "standstill",
+		standstill: evidence.standstill
+	});
+	return feedback;
+}
+function storyFeedback({ open, missing, uncommitted }, { claim }) {
+	return [
+		...missing.map((message) => ({
+			kind: "story-missing",
+			message
+		})),
+		...claim.found && open.length > 0 ? [{
+			kind: "stories-open",
+			ids: open
+		}] : [],
+		...uncommitted.length > 0 ? [{
+			kind: "uncommitted",
+			paths: uncommitted
+		}] : []
+	];
+}
+function claimFeedback(run, evidence) {
+	const { claim, checks } = evidence;
+	if (claim.found) {
+		if (!isGreen(checks)) return [{ kind: "claim-unproven" }];
+		return isIdle(run, evidence) ? [{ kind: "no-work" }] : [];
+	}
+	if (claim.nearMiss) {
+		const { nearMiss, said } = claim;
+		return [{
+			kind: "near-miss",
+			nearMiss,
+			...said !== void 0 && { said }
+		}];
+	}
+	return isGreen(checks) ? [{ kind: "claim-missing" }] : [];
+}
+// src/platform/clock.ts
+const systemClock = {
+	now: () => Date.now(),
+	ticks: () => performance.now()
+};
+function secondsSince(clock, ticks) {
+	return Math.round(clock.ticks() - ticks) / 1e3;
+}
+// src/checks/excerpt.ts
+const BYTES = 4;
+function excerptOf(path, { chars, from }) {
+	const size = fileSize(path);
+	const bytes = Math.min(size, chars * BYTES);
+	const text = readSlice(path, from === "head" ? 0 : size - bytes, bytes);
+	if (bytes === size && text.length <= chars) return {
+		text,
+		cut: false
+	};
+	return {
+		text: from === "head" ? head(text, chars) : tail(text, chars),
+		cut: true
+	};
+}
+function head(text, chars) {
+	return text.slice(0, isHighSurrogate(text.charCodeAt(chars - 1)) ? chars - 1 : chars);
+}
+function tail(text, chars) {
+	const from = Math.max(0, text.length - chars);
+	return text.slice(isHighSurrogate(text.charCodeAt(from - 1)) ? from + 1 : from).replace(/^\uFFFD{1,3}/, "");
+}
+function isHighSurrogate(unit) {
+	return unit >= 55296 && unit <= 56319;
+}
+// src/checks/run-checks.ts
+async function runChecks(round) {
+	const slugs = slugsOf(round.checks.map(({ command }) => command));
+	if (round.checks.length > 0) ensureFolder(round.paths.checks);
+	const one = async (check, index) => {
+		if (round.stopping.aborted) return void 0;
+		round.emit({
+			type: "check-started",
+			index,
+			command: check.command
+		});
+		const result = await untilItPasses(round, check, index, slugs[index] ?? String(index));
+		round.emit({
+			type: "check-ended",
+			result
+		});
+		return result;
+	};
+	const results = [];
+	if (round.parallel) results.push(...await Promise.all(round.checks.map(one)));
+	else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
+	return results.filter((result) => result !== void 0);
+}
+async function untilItPasses(round, check, index, slug) {
+	let result = await runCheck(round, check, index, slug);
+	for (let failed = 1; failed <= round.retries && !result.passed && !round.stopping.aborted; failed++) {
+		const next = await runCheck(round, check, index, slug);
+		result = next.passed ? {
+			...next,
+			flaked: failed
+		} : next;
+	}
+	return result;
+}
+async function runCheck(round, check, index, slug) {
+	const { clock, abort } = round;
+	const began = clock.ticks();
+	const log = round.paths.check(slug);
+	const fd = (0, node_fs.openSync)(log, "w", 384);
+	const child = await startConfined(round.sandbox?.checks, {
+		argv: shellCommand(check.command),
+		cwd: round.cwd,
+		env: round.env,
+		stdout: fd,
+		stderr: fd,
+		...check.timeout > 0 && { timeout: check.timeout * 1e3 }
+	});
+	const stop = () => child.stop("aborted", "at-once");
+	abort.addEventListener("abort", stop);
+	if (abort.aborted) stop();
+	const { end, endedBy } = await child.done;
+	abort.removeEventListener("abort", stop);
+	(0, node_fs.closeSync)(fd);
+	const timedOut = endedBy === "timeout";
+	const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
+	const { text, cut } = excerptOf(log, round.excerpt);
+	const { command, failAction, hint } = check;
+	return {
+		index,
+		command,
+		failAction,
+		...hint && { hint },
+		passed: exitCode === 0 && endedBy === void 0,
+		exitCode,
+		timedOut,
+		duration: secondsSince(clock, began),
+		output: text,
+		outputCut: cut,
+		logFile: (0, node_path.relative)(round.root, round.publish?.(log, slug) ?? log)
+	};
+}
+const TIMED_OUT = 124;
+function exitCodeOf(end) {
+	if (end.kind === "exited") return end.code;
+	if (end.kind === "signalled") return 128 + node_os.constants.signals[end.signal];
+	return 127;
 }
 // src/workspace/tree-state.ts
 const MOST_READ = 64 * LARGE;
@@ -2842,7 +3406,10 @@ async function answerTo(dialect, event, root, input, orders) {
 		case "before-tool": return NOTHING;
 		case "tools": return onTools(root, input);
 		case "peek": return await onStop(root, dialect, input, NO_DEEDS);
-		case "stop": return await onStop(root, dialect, input);
+		case "stop": {
+			const answer = await onStop(root, dialect, input);
+			return answer.kind === "nothing" ? await onStoryStop(root, input) : answer;
+		}
 		case void 0: return NOTHING;
 		default: return moment;
 	}

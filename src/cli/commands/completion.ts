@@ -30,6 +30,8 @@ Examples:
 interface Described {
   readonly name: string;
   readonly summary: string;
+  /** Words that may follow it. */
+  readonly actions: readonly string[];
   readonly flags: readonly {
     readonly names: readonly string[];
     readonly help: string;
@@ -41,21 +43,29 @@ const HELP = { names: ['-h', '--help'], help: 'help', takesValue: false };
 
 async function describeCommands(): Promise<readonly Described[]> {
   return Promise.all(
-    COMMANDS.map(async row => {
-      const command = new Command(row.name);
-      (await row.load()).declare(command);
-      for (const { declaration, help } of GLOBAL_FLAGS) command.option(declaration, help);
-      const flags = command.options.map(option => ({
-        names: [option.short, option.long].filter(name => name !== undefined && name !== null),
-        help: option.description,
-        takesValue: option.required || option.optional,
-      }));
-      return { name: row.name, summary: row.summary, flags: [...flags, HELP] };
+    COMMANDS.map(async ({ name, summary, load }) => {
+      const loaded = await load();
+      if (!('actions' in loaded)) return { name, summary, actions: [], flags: [...flagsOf(loaded), HELP] };
+      const each = await Promise.all(loaded.actions.map(async action => flagsOf(await action.load())));
+      const flags = new Map(each.flat().map(flag => [flag.names.join(), flag]));
+      const actions = loaded.actions.map(action => action.name);
+      return { name, summary, actions, flags: [...flags.values(), HELP] };
     }),
   );
 }
 
-const words = (command: Described) => command.flags.flatMap(flag => flag.names).join(' ');
+function flagsOf(definition: CliCommand): Described['flags'] {
+  const command = new Command();
+  definition.declare(command);
+  for (const { declaration, help } of GLOBAL_FLAGS) command.option(declaration, help);
+  return command.options.map(option => ({
+    names: [option.short, option.long].filter(name => name !== undefined && name !== null),
+    help: option.description,
+    takesValue: option.required || option.optional,
+  }));
+}
+
+const words = ({ actions, flags }: Described) => [...actions, ...flags.flatMap(flag => flag.names)].join(' ');
 const quoted = (text: string) => text.replaceAll("'", '’').replaceAll(/[[\]:]/g, ' ');
 
 function bash(commands: readonly Described[]): string {
@@ -81,6 +91,8 @@ complete -F _ralph ralph
 function zsh(commands: readonly Described[]): string {
   const argument = ({ names, help, takesValue }: Described['flags'][number]) =>
     names.map(name => `'${name}[${quoted(help)}]${takesValue ? ':value:_files' : ''}'`).join(' ');
+  const choices = ({ actions }: Described) =>
+    actions.length === 0 ? [] : [`'*:action:(${actions.join(' ')})'`];
   return `#compdef ralph
 _ralph() {
   local -a commands=(
@@ -88,7 +100,7 @@ ${commands.map(each => `    '${each.name}:${quoted(each.summary)}'`).join('\n')}
   )
   if (( CURRENT == 2 )); then _describe command commands; return; fi
   case $words[2] in
-${commands.map(each => `    ${each.name}) _arguments ${each.flags.map(argument).join(' ')} ;;`).join('\n')}
+${commands.map(each => `    ${each.name}) _arguments ${[...each.flags.map(argument), ...choices(each)].join(' ')} ;;`).join('\n')}
   esac
 }
 (( $+functions[compdef] )) && compdef _ralph ralph
@@ -104,10 +116,14 @@ function fish(commands: readonly Described[]): string {
       .join(' ');
     return `complete -c ralph -n '__fish_seen_subcommand_from ${command}' ${parts} -d '${quoted(help)}'`;
   };
+  const choices = ({ name, actions }: Described) =>
+    actions.length === 0
+      ? []
+      : [`complete -c ralph -n '__fish_seen_subcommand_from ${name}' -f -a '${actions.join(' ')}'`];
   return `# fish completion for ralph
 complete -c ralph -n __fish_use_subcommand -f
 ${commands.map(each => `complete -c ralph -n __fish_use_subcommand -a ${each.name} -d '${quoted(each.summary)}'`).join('\n')}
-${commands.flatMap(each => each.flags.map(one => flag(each.name, one))).join('\n')}
+${commands.flatMap(each => [...choices(each), ...each.flags.map(one => flag(each.name, one))]).join('\n')}
 `;
 }
 

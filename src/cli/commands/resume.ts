@@ -19,7 +19,7 @@ import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
 import { declareFlag, type MoreSettings, type SetUp, setUp, withoutSecrets } from '../set-up.ts';
 import { type StartOptions, startLoop } from '../start.ts';
 import { VERSION } from '../version.ts';
@@ -173,10 +173,24 @@ async function goOnWith(resuming: Resuming): Promise<ExitCode> {
     const options = await startOptions(resuming, file.cwd);
     return startLoop('run', call, ready, async parts => runPlan({ ...parts, source }), options);
   }
-  const task = orThrow(readTask(paths));
-  const workplace = orThrow(await workplaceAgain(resuming));
   // What the user did while it was paused is the new start.
   const kept = past.paused ? undefined : past.prepared?.kept;
+  if (file.command === 'prd') {
+    const { goOnWithStories } = await import('./prd/again.ts');
+    const options = await startOptions(resuming, file.cwd);
+    const name = file.given.ralphDir ?? 'ralph';
+    return goOnWithStories({
+      call,
+      ready,
+      run: paths,
+      past,
+      name,
+      options,
+      ...(kept !== undefined && { kept }),
+    });
+  }
+  const task = orThrow(readTask(paths));
+  const workplace = orThrow(await workplaceAgain(resuming));
   const { spec: name } = file.given;
   const spec = name === undefined ? undefined : specSource(name, file.cwd);
   return startLoopIn(
@@ -218,9 +232,4 @@ async function workplaceAgain({ call, file }: Resuming): Promise<Workplace | Pro
   const workplace = await openWorkplace({ ...place, worktree });
   if (isProblem(workplace) || startRef === undefined) return workplace;
   return { ...workplace, startRef };
-}
-
-function orThrow<Value>(value: Value | Problem): Value {
-  if (isProblem(value)) throw new Problems([value]);
-  return value;
 }

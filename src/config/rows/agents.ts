@@ -33,7 +33,12 @@ export const AGENTS: readonly Setting[] = [
     help: 'The agent: an adapter, a command, or a name from agents. Default: the first installed of claude, codex, opencode, gemini, amp.',
   },
   { key: 'agents', kind: named(agent), default: {}, help: 'Agents by a name of your own.' },
-  { key: 'model', kind: text(), flag: both('--model <model>'), help: 'The model the agent should use.' },
+  {
+    key: 'model',
+    kind: text(),
+    flag: { ...both('--model <model>'), prd: '-m, --model <model>' },
+    help: 'The model the agent should use.',
+  },
   {
     key: 'fallback',
     kind: words(text()),
@@ -44,7 +49,7 @@ export const AGENTS: readonly Setting[] = [
   {
     key: 'permissions',
     kind: choice(['skip', 'host']),
-    defaults: { run: 'host', loop: 'skip' },
+    defaults: { run: 'host', loop: 'skip', prd: 'skip' },
     flag: both('--permissions <skip|host>'),
     help: 'skip: the agent may do everything without asking. host: as the agent is configured.',
   },

@@ -70,14 +70,14 @@ export const CHECKS: readonly Setting[] = [
     key: 'protect',
     kind: list(text()),
     default: [],
-    flag: { loop: '--protect <glob>…' },
+    flag: { loop: '--protect <glob>…', prd: '--protect <glob>…' },
     help: 'Files the agent must not change, such as test/**; what it changes there is undone before the checks run.',
   },
   {
     key: 'protectNew',
     kind: yesNo,
     default: false,
-    flag: { loop: '--protect-new' },
+    flag: { loop: '--protect-new', prd: '--protect-new' },
     help: 'New files under a protected path count as changes too; they are moved aside.',
   },
 ];

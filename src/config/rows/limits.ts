@@ -6,8 +6,12 @@ export const LIMITS: readonly Setting[] = [
   {
     key: 'maximumIterations',
     kind: integer({ min: 1 }),
-    defaults: { run: 10, loop: 25 },
-    flag: { run: '-m, --maximum-iterations <n>', loop: '--max-iterations <n>' },
+    defaults: { run: 10, loop: 25, prd: 15 },
+    flag: {
+      run: '-m, --maximum-iterations <n>',
+      loop: '--max-iterations <n>',
+      prd: '-n, --max-iterations <n>',
+    },
     yaml: { name: 'max_iterations', kind: integer({ min: 1, max: 100 }) },
     help: 'Stop after this many iterations.',
   },
@@ -71,7 +75,7 @@ export const LIMITS: readonly Setting[] = [
   {
     key: 'stuckAfter',
     kind: integer({ min: 0 }),
-    defaults: { run: 0, loop: 3 },
+    defaults: { run: 0, loop: 3, prd: 3 },
     flag: both('--stuck-after <n>'),
     help: 'After the same failure so many times without a change the agent is told; once more, and the run stops. 0: never.',
   },

@@ -1,0 +1,70 @@
+/** `ralph prd archive`: puts a list away and begins anew. */
+import { relative } from 'node:path';
+import type { Problem } from '../../../domain/problem.ts';
+import type { StoryList } from '../../../domain/story.ts';
+import { liveLoop } from '../../../loop/open-prd.ts';
+import { systemClock } from '../../../platform/clock.ts';
+import { archiveSummary } from '../../../report/stories.ts';
+import { archiveFolder, startedOn } from '../../../store/archive.ts';
+import { projectPaths } from '../../../store/paths.ts';
+import { day } from '../../../store/prd-folder.ts';
+import type { PrdPaths } from '../../../store/prd-paths.ts';
+import { isList, loadTasks } from '../../../store/tasks-file.ts';
+import { commitPaths } from '../../../workspace/commit-paths.ts';
+import { type CliCommand, Problems } from '../../command.ts';
+import { declarePlace, placeOf } from './place.ts';
+
+export const archive: CliCommand = {
+  declare(command) {
+    declarePlace(command)
+      .option('--label <label>', 'the name of the archive; without it that of the branch')
+      .option('--force', 'also a list that is not finished, or not in order')
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph prd archive\n  ralph prd archive --label "first try" --force\n',
+      );
+  },
+  async run(given) {
+    const { call, paths } = placeOf(given);
+    const { options, env, output, cwd } = call;
+    const list = listOf(paths, options.force === true);
+    const now = systemClock.now();
+    const label = typeof options.label === 'string' ? options.label : list.branchName.replace(/^ralph\//, '');
+    const summary = archiveSummary(list, { from: startedOn(paths) ?? 'unknown', to: day(now) });
+    const { folder, touched } = archiveFolder(paths, label || list.project, summary, {
+      name: undefined,
+      now,
+    });
+    const where = relative(cwd, folder);
+    const commit = await commitPaths({ cwd, env }, touched, `chore: archive ${where}`);
+    if (output.json) output.answer(`${JSON.stringify({ folder: where, committed: commit.done })}\n`);
+    else {
+      const committed = commit.done ? 'and committed' : `and not committed: ${commit.why}`;
+      output.answer(
+        `${where}/ holds prd.md, tasks.json, progress.txt and summary.md, ${committed}.\n${paths.name}/ is new. Next: ralph prd plan\n`,
+      );
+    }
+    return 0;
+  },
+};
+
+/** Throws when something may be lost, or there is nothing to put away. */
+function listOf(paths: PrdPaths, force: boolean): StoryList {
+  const busy = liveLoop(paths, projectPaths(paths.root));
+  if (busy) throw new Problems([busy]);
+  const tasks = `${paths.name}/tasks.json`;
+  const list = loadTasks(paths.tasks, tasks);
+  const mend = '--force archives it all the same';
+  if (!isList(list)) {
+    if (force) return { project: paths.name, branchName: '', description: '', userStories: [] };
+    throw new Problems(list.map(problem => ({ mend, ...problem })));
+  }
+  const open = list.userStories.filter(story => !story.passes);
+  const problems: Problem[] = open.map(story => ({
+    where: tasks,
+    what: `story ${story.id} is not done`,
+    mend,
+  }));
+  if (problems.length > 0 && !force) throw new Problems(problems);
+  return list;
+}

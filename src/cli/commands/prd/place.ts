@@ -1,0 +1,22 @@
+/** Where the actions of `ralph prd` work: `-d` for the project, `--ralph-dir` for the folder in it. */
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type PrdPaths, prdPaths } from '../../../store/prd-paths.ts';
+import { type Call, Problems } from '../../command.ts';
+
+export function declarePlace(command: Command): Command {
+  return command
+    .option('-d, --project-dir <path>', 'the project; without it this folder')
+    .option('--ralph-dir <path>', 'the folder of prd.md and tasks.json, from the project (default: ralph)');
+}
+
+/** The call as if it had been made in the project, and the files there. */
+export function placeOf(call: Call): { readonly call: Call; readonly paths: PrdPaths } {
+  const { projectDir, ralphDir } = call.options;
+  const root = typeof projectDir === 'string' ? resolve(call.cwd, projectDir) : call.cwd;
+  if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
+    throw new Problems([{ where: `--project-dir ${projectDir}`, what: 'there is no such folder' }]);
+  const paths = typeof ralphDir === 'string' ? prdPaths(root, ralphDir) : prdPaths(root);
+  return { call: { ...call, cwd: root }, paths };
+}

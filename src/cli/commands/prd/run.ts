@@ -1,0 +1,107 @@
+/** `ralph prd run`: seed 002's loop. */
+import type { Settings } from '../../../config/settings-shape.ts';
+import { isProblem } from '../../../domain/problem.ts';
+import type { StoryList } from '../../../domain/story.ts';
+import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
+import { storyPrompt } from '../../../domain/story-prompt.ts';
+import { storyReport } from '../../../domain/story-report.ts';
+import { loadStories } from '../../../loop/load-stories.ts';
+import { claimDirectory, planPrd, promptTemplate } from '../../../loop/open-prd.ts';
+import { policyOf, storyRule } from '../../../loop/prd-plan.ts';
+import { recoverStories } from '../../../loop/recover-stories.ts';
+import { projectPaths } from '../../../store/paths.ts';
+import { ignoreActive } from '../../../store/prd-folder.ts';
+import type { PrdPaths } from '../../../store/prd-paths.ts';
+import { isList } from '../../../store/tasks-file.ts';
+import { readTemplate } from '../../../store/templates.ts';
+import { type Call, type CliCommand, orThrow, Problems } from '../../command.ts';
+import { declareSettings, setUp, showPlan } from '../../set-up.ts';
+import { type Parts, startLoop } from '../../start.ts';
+import { declarePlace, placeOf } from './place.ts';
+
+export const run: CliCommand = {
+  declare(command) {
+    declarePlace(command);
+    declareSettings(command, 'prd');
+    command
+      .option('--trust-tasks', 'after a run that was killed: take tasks.json as it is')
+      .option('--dry-run', 'show the resolved settings, the agent command and the first prompt; run nothing')
+      .addHelpText('after', EXAMPLES);
+  },
+  async run(given) {
+    const { call, paths } = placeOf(given);
+    const { ready, list, recovery } = prepare(call, paths);
+    const policy = policyOf(ready.settings);
+    if (openStories(list, policy).length === 0) return nothingToDo(call, list, ready.settings);
+    const template = () => promptTemplate(paths, () => readTemplate('prompt.md'));
+    if (call.options.dryRun === true) {
+      showPlan(call, ready, firstPrompt(ready.settings, list, template(), paths));
+      return 0;
+    }
+    const claim = orThrow(await claimDirectory(paths, ready.project));
+    try {
+      if (ignoreActive(paths)) call.output.human('.ralph-active was added to .gitignore.\n');
+      recovery?.write();
+      const makePlan = async (parts: Parts) => {
+        const notices = [...parts.notices, ...claim.notices, ...(recovery ? [recovery.notice] : [])];
+        return orThrow(await planPrd({ ...parts, notices, prd: paths, list, template }));
+      };
+      const given = { flags: ready.flags, ralphDir: paths.name };
+      return await startLoop('prd', call, ready, makePlan, { given });
+    } finally {
+      claim.release();
+    }
+  },
+};
+
+const EXAMPLES = `
+Examples:
+  ralph prd run
+  ralph prd run -n 30 -m opus --max-cost 10
+  ralph prd run --agent codex --review-cap 3 --at-cap stop
+  ralph prd run --skip-review
+  ralph prd run --dry-run
+`;
+
+/** Everything that is wrong is told at once: flags, settings, agent, list. */
+function prepare(call: Call, paths: PrdPaths) {
+  const trusts = call.options.trustTasks === true;
+  const recovery = trusts ? undefined : recoverStories(paths, projectPaths(call.cwd));
+  let list: StoryList | undefined;
+  const ready = setUp('prd', call, settings => {
+    if (isProblem(recovery)) return [recovery];
+    const loaded = loadStories(paths, policyOf(settings), recovery?.list);
+    if (!isList(loaded)) return loaded;
+    list = loaded;
+    return [];
+  });
+  if (!list || isProblem(recovery)) throw new Problems([]);
+  return { ready, list, ...(recovery && { recovery }) };
+}
+
+function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
+  const stories = storyReport(list, [], policyOf(settings));
+  if (output.json)
+    output.answer(
+      `${JSON.stringify({ success: true, stopReason: 'all_stories_approved', iterations: [], stories })}\n`,
+    );
+  else
+    output.human(
+      `Every story is done already (${stories.done} of ${stories.total}). Next: ralph prd archive\n`,
+    );
+  return 0;
+}
+
+function firstPrompt(settings: Settings, list: StoryList, template: string, paths: PrdPaths): string {
+  const policy = policyOf(settings);
+  return storyPrompt({
+    template,
+    iteration: 1,
+    maxIterations: settings.maximumIterations,
+    ralphDir: paths.name,
+    assignment: nextAssignment(list, policy),
+    policy,
+    rule: storyRule(settings),
+    feedback: [],
+  });
+}

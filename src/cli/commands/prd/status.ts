@@ -1,0 +1,59 @@
+/** `ralph prd status`: the stories and where they stand. */
+
+import type { StoryList } from '../../../domain/story.ts';
+import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
+import { invariantOffences } from '../../../domain/transitions.ts';
+import { storiesLines } from '../../../report/stories.ts';
+import { isLive, readActive } from '../../../store/active-file.ts';
+import type { PrdPaths } from '../../../store/prd-paths.ts';
+import { isList, loadTasks } from '../../../store/tasks-file.ts';
+import { type CliCommand, Problems } from '../../command.ts';
+import { styleOf } from '../../reporters.ts';
+import { declarePlace, placeOf } from './place.ts';
+
+const POLICY = { skipReview: false, reviewCap: Number.MAX_SAFE_INTEGER, atCap: 'approve' } as const;
+
+export const status: CliCommand = {
+  declare(command) {
+    declarePlace(command).addHelpText(
+      'after',
+      '\nExamples:\n  ralph prd status\n  ralph prd status --json\n',
+    );
+  },
+  async run(given) {
+    const { call, paths } = placeOf(given);
+    const list = loadTasks(paths.tasks, `${paths.name}/tasks.json`);
+    if (!isList(list)) throw new Problems(list);
+    const loop = loopOf(paths);
+    const problems = invariantOffences(list.userStories, POLICY);
+    const { output } = call;
+    if (output.json) {
+      const { mode, story } = nextAssignment(list, POLICY);
+      const next = story ? { mode, story: story.id } : null;
+      output.answer(`${JSON.stringify({ ...list, next, loop, problems })}\n`);
+      return 0;
+    }
+    const running = loop
+      ? `process ${loop.pid}${loop.runId ? `, run ${loop.runId}` : ''}, ${loop.mode}${loop.story ? ` ${loop.story}` : ''}`
+      : 'none at work';
+    output.answer(
+      `${storiesLines({ list, next: nextWords(list), loop: running }, styleOf(output)).join('\n')}\n`,
+    );
+    for (const problem of problems) output.error(`${problem}\n`);
+    return 0;
+  },
+};
+
+function loopOf(paths: PrdPaths) {
+  const active = readActive(paths.active);
+  if (!active?.process || !isLive(active)) return null;
+  const { process, runId, terms } = active;
+  return { pid: process.pid, runId: runId ?? null, mode: terms.mode, story: terms.story ?? null };
+}
+
+function nextWords(list: StoryList): string {
+  if (openStories(list, { skipReview: true }).length === 0)
+    return 'all done; `ralph prd archive` puts it away';
+  const { mode, story } = nextAssignment(list, POLICY);
+  return story ? `${mode} ${story.id}; \`ralph prd run\`` : 'nothing';
+}

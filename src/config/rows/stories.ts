@@ -1,0 +1,27 @@
+/** How the stories of `ralph prd` are reviewed. */
+import { choice, integer, yesNo } from '../kinds.ts';
+import type { Setting } from '../setting.ts';
+
+export const STORIES: readonly Setting[] = [
+  {
+    key: 'skipReview',
+    kind: yesNo,
+    default: false,
+    flag: { prd: '--skip-review' },
+    help: 'No reviews: an implement iteration says itself that its story is done. For work where speed counts more.',
+  },
+  {
+    key: 'reviewCap',
+    kind: integer({ min: 1 }),
+    default: 5,
+    flag: { prd: '--review-cap <n>' },
+    help: 'How many reviews a story may have.',
+  },
+  {
+    key: 'atCap',
+    kind: choice(['approve', 'stop']),
+    default: 'approve',
+    flag: { prd: '--at-cap <approve|stop>' },
+    help: 'After the last review: approve the story with what is left to do in its feedback, or stop the run.',
+  },
+];

@@ -1,0 +1,32 @@
+/**
+ * `prd.json` of other Ralph loops: userStories with id, title, description, acceptanceCriteria, priority, passes, notes. Nobody
+ * has reviewed what they call passed, so it comes in as built and waiting for its review.
+ */
+import { isRaw, type Raw, type StoryList, UNTOUCHED } from './story.ts';
+
+/** What it becomes here; whether that is in order is for `readList` to say. */
+export function fromForeign(value: unknown): unknown {
+  if (!isRaw(value) || !Array.isArray(value.userStories)) return value;
+  const { project, name, branchName, description } = value;
+  return {
+    ...value,
+    project: project ?? name ?? '',
+    branchName: branchName ?? '',
+    description: description ?? '',
+    verifyCommands: value.verifyCommands ?? [],
+    userStories: value.userStories.map((story, at) => (isRaw(story) ? fromForeignStory(story, at) : story)),
+  } satisfies Partial<Record<keyof StoryList, unknown>>;
+}
+
+function fromForeignStory(story: Raw, at: number): Raw {
+  const isBuilt = story.passes === true && story.reviewStatus === undefined;
+  return {
+    ...UNTOUCHED,
+    notes: '',
+    dependsOn: [],
+    ...story,
+    ...(typeof story.id === 'number' && { id: String(story.id) }),
+    priority: story.priority ?? at + 1,
+    ...(isBuilt && { passes: false, reviewStatus: 'needs_review' }),
+  };
+}

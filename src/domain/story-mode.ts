@@ -1,0 +1,85 @@
+/** What an iteration of `ralph prd` is for: which mode, which story; and when there is nothing left to do. */
+import type { Story, StoryList } from './story.ts';
+
+export type StoryMode = 'implement' | 'review' | 'review-fix';
+
+/** What becomes of a story that has been reviewed so often as the cap allows and is still not approved. */
+export type AtCap = 'approve' | 'stop';
+
+export interface ReviewPolicy {
+  /** No reviews: an implement iteration sets `passes` itself. */
+  readonly skipReview: boolean;
+  readonly reviewCap: number;
+  readonly atCap: AtCap;
+}
+
+export interface Assignment {
+  readonly mode: StoryMode;
+  /** undefined: every story is done, and something else is still to be mended. */
+  readonly story?: Story;
+}
+
+/** Feedback is answered before anything new is reviewed, and what waits for its review before anything new is begun. */
+export function nextAssignment({ userStories }: StoryList, { skipReview }: ReviewPolicy): Assignment {
+  const stories = byPriority(userStories);
+  const find = (status: Story['reviewStatus']) => stories.find(story => story.reviewStatus === status);
+  const fix = skipReview ? undefined : find('changes_requested');
+  if (fix) return { mode: 'review-fix', story: fix };
+  const review = skipReview ? undefined : find('needs_review');
+  if (review) return { mode: 'review', story: review };
+  const story = stories.find(each => !each.passes && waitsFor(each, stories).length === 0);
+  return { mode: 'implement', ...(story && { story }) };
+}
+
+/** Stories of the same priority keep the order of the list. */
+function byPriority(stories: readonly Story[]): readonly Story[] {
+  return [...stories].sort((a, b) => a.priority - b.priority);
+}
+
+/** The stories that must be done first and are not. */
+export function waitsFor({ dependsOn = [] }: Story, stories: readonly Story[]): readonly string[] {
+  return dependsOn.filter(id => !stories.some(story => story.id === id && story.passes));
+}
+
+export function isDone(story: Story, { skipReview }: Pick<ReviewPolicy, 'skipReview'>): boolean {
+  return story.passes && (skipReview || story.reviewStatus === 'approved');
+}
+
+export function openStories(list: StoryList, policy: Pick<ReviewPolicy, 'skipReview'>): readonly Story[] {
+  return list.userStories.filter(story => !isDone(story, policy));
+}
+
+/** The story that was just reviewed for the last time and is not approved, where the run is to stop for it. */
+export function cappedStory(
+  { userStories }: StoryList,
+  { mode, story }: Assignment,
+  { atCap, reviewCap }: ReviewPolicy,
+): Story | undefined {
+  if (mode !== 'review' || atCap !== 'stop') return undefined;
+  return userStories.find(
+    ({ id, reviewStatus, reviewCount }) =>
+      id === story?.id && reviewStatus === 'changes_requested' && reviewCount >= reviewCap,
+  );
+}
+
+/** Implement, review, and for every second story a fix with its review. */
+const USUAL = 3;
+
+/** How many iterations the rest of a list is likely to need. */
+export function estimate(list: StoryList, policy: Pick<ReviewPolicy, 'skipReview'>): number {
+  return openStories(list, policy)
+    .map(story => (policy.skipReview ? 1 : story.reviewStatus === null ? USUAL : USUAL - 1))
+    .reduce((sum, iterations) => sum + iterations, 0);
+}
+
+export function estimateWords(list: StoryList, policy: ReviewPolicy, maxIterations: number): string {
+  const open = openStories(list, policy).length;
+  const needed = estimate(list, policy);
+  const each = policy.skipReview ? 'one iteration' : `about ${USUAL} iterations`;
+  const stories = open === 1 ? '1 story' : `${open} stories`;
+  const enough =
+    maxIterations === 0 || needed <= maxIterations
+      ? ''
+      : ` That is more than the ${maxIterations} allowed: raise it with -n.`;
+  return `${stories} to go, ${each} for a whole one: about ${needed} needed.${enough}`;
+}

@@ -1,0 +1,213 @@
+/** A story list, the content of `tasks.json`: its shape, and everything that is wrong with one. Fields we do not know are kept. */
+
+const REVIEW_STATUSES = ['needs_review', 'changes_requested', 'approved'] as const;
+
+/** null: not implemented yet. */
+export type ReviewStatus = (typeof REVIEW_STATUSES)[number] | null;
+
+export interface Story {
+  readonly id: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly acceptanceCriteria: readonly string[];
+  /** 1 comes first. */
+  readonly priority: number;
+  readonly passes: boolean;
+  readonly reviewStatus: ReviewStatus;
+  /** How many review iterations have judged it. */
+  readonly reviewCount: number;
+  readonly reviewFeedback: string;
+  readonly notes?: string;
+  /** Ids of stories that must be done before this one. */
+  readonly dependsOn?: readonly string[];
+}
+
+export interface StoryList {
+  readonly project: string;
+  readonly branchName: string;
+  readonly description: string;
+  /** What the agent runs to see whether its work is right. */
+  readonly verifyCommands?: readonly string[];
+  readonly userStories: readonly Story[];
+}
+
+/** Something that is wrong with a list. */
+export interface Flaw {
+  /** The position of the story; undefined: the list itself. */
+  readonly at?: number;
+  readonly field: string;
+  readonly message: string;
+  /** The field is what it may be, and still says too little. */
+  readonly isAboutNotes?: true;
+}
+
+export type Raw = Readonly<Record<string, unknown>>;
+
+/** What a story is before anything has been done for it. */
+export const UNTOUCHED = {
+  passes: false,
+  reviewStatus: null,
+  reviewCount: 0,
+  reviewFeedback: '',
+} as const satisfies Partial<Story>;
+
+export function isRaw(value: unknown): value is Raw {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A list in which nothing is wrong, or all that is. */
+export function readList(value: unknown): StoryList | readonly Flaw[] {
+  const flaws = listFlaws(value);
+  return flaws.length > 0 ? flaws : (value as StoryList);
+}
+
+export function listFlaws(value: unknown): readonly Flaw[] {
+  if (!isRaw(value)) return [{ field: '', message: 'it must hold a JSON object' }];
+  const stories = value.userStories;
+  return [
+    ...fieldFlaws(value, LIST_FIELDS),
+    ...(Array.isArray(stories) ? stories.flatMap(storyFlaws) : []),
+    ...(Array.isArray(stories) ? [...duplicateFlaws(stories), ...graphFlaws(stories)] : []),
+  ];
+}
+
+function storyFlaws(story: unknown, at: number): readonly Flaw[] {
+  if (!isRaw(story)) return [{ at, field: '', message: `story ${at + 1} must be an object` }];
+  const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
+  if (story.passes !== true || !isBlank(story.notes)) return flaws.map(flaw => ({ ...flaw, at }));
+  const silent: Flaw = { field: 'notes', message: silentStory(nameOf(story, at)), isAboutNotes: true };
+  return [...flaws, silent].map(flaw => ({ ...flaw, at }));
+}
+
+export function silentStory(name: string): string {
+  return `story ${name} has passes=true and empty notes: say there what was done`;
+}
+
+function isBlank(value: unknown): boolean {
+  return value === undefined || (typeof value === 'string' && value.trim() === '');
+}
+
+/** How a story is called in a sentence. */
+function nameOf(story: Raw, at: number): string {
+  return typeof story.id === 'string' && story.id.trim() !== '' ? story.id : `number ${at + 1}`;
+}
+
+interface FieldRule {
+  readonly test: (value: unknown) => boolean;
+  readonly words: string;
+  readonly optional?: true;
+}
+
+const text: FieldRule = { test: value => typeof value === 'string', words: 'text' };
+const filled: FieldRule = {
+  test: value => typeof value === 'string' && value.trim() !== '',
+  words: 'text that is not empty',
+};
+const texts: FieldRule = {
+  test: value => Array.isArray(value) && value.every(filled.test),
+  words: 'a list of texts',
+};
+
+const LIST_FIELDS: Readonly<Record<string, FieldRule>> = {
+  project: text,
+  branchName: text,
+  description: text,
+  verifyCommands: { ...texts, optional: true },
+  userStories: { test: Array.isArray, words: 'a list of stories' },
+};
+
+export const STORY_FIELDS: Readonly<Record<string, FieldRule>> = {
+  id: filled,
+  title: filled,
+  description: { ...text, optional: true },
+  acceptanceCriteria: {
+    test: value => texts.test(value) && (value as readonly unknown[]).length > 0,
+    words: 'a list of texts that is not empty',
+  },
+  priority: { test: Number.isFinite, words: 'a number' },
+  passes: { test: value => typeof value === 'boolean', words: 'true or false' },
+  reviewStatus: {
+    test: value => value === null || REVIEW_STATUSES.some(status => status === value),
+    words: 'null, "needs_review", "changes_requested" or "approved"',
+  },
+  reviewCount: {
+    test: value => Number.isSafeInteger(value) && (value as number) >= 0,
+    words: 'a whole number that is not negative',
+  },
+  reviewFeedback: text,
+  notes: { ...text, optional: true },
+  dependsOn: { ...texts, words: 'a list of story ids', optional: true },
+};
+
+function fieldFlaws(value: Raw, rules: Readonly<Record<string, FieldRule>>, story?: string): readonly Flaw[] {
+  return Object.entries(rules).flatMap(([field, { test, words, optional }]) => {
+    const given = Object.hasOwn(value, field) ? value[field] : undefined;
+    if (given === undefined ? optional : test(given)) return [];
+    const where = story === undefined ? field : `story ${story}: ${field}`;
+    const what =
+      given === undefined ? `is missing; it must be ${words}` : `must be ${words}, not ${shown(given)}`;
+    return [{ field, message: `${where} ${what}` }];
+  });
+}
+
+/** A value as it stands in a message. */
+export function shown(value: unknown): string {
+  const json = JSON.stringify(value) ?? 'nothing';
+  return json.length > 60 ? `${json.slice(0, 60)}…` : json;
+}
+
+function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
+  const seen = new Set<unknown>();
+  return stories.flatMap((story, at) => {
+    const id = isRaw(story) ? story.id : undefined;
+    if (typeof id !== 'string' || !seen.has(id)) {
+      seen.add(id);
+      return [];
+    }
+    return [{ at, field: 'id', message: `story ${id}: there is more than one story of this id` }];
+  });
+}
+
+/** Ids that nobody has, and stories that wait for themselves. */
+export function graphFlaws(stories: readonly unknown[]): readonly Flaw[] {
+  const needs = new Map<string, readonly string[]>();
+  for (const story of stories) if (isRaw(story)) needs.set(String(story.id), idsOf(story.dependsOn));
+  return stories.flatMap((story, at) => {
+    if (!isRaw(story)) return [];
+    const id = String(story.id);
+    const unknown = idsOf(story.dependsOn).filter(each => !needs.has(each));
+    const circle = circleFrom(id, needs);
+    return [
+      ...unknown.map(each => ({
+        at,
+        field: 'dependsOn',
+        message: `story ${id} depends on ${each}, and there is no such story`,
+      })),
+      ...(circle
+        ? [{ at, field: 'dependsOn', message: `story ${id} waits for itself: ${circle.join(' → ')}` }]
+        : []),
+    ];
+  });
+}
+
+function idsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter(id => typeof id === 'string') : [];
+}
+
+/** A way from a story back to itself. */
+function circleFrom(
+  start: string,
+  needs: ReadonlyMap<string, readonly string[]>,
+): readonly string[] | undefined {
+  const seen = new Set<string>();
+  const waiting: (readonly string[])[] = [[start]];
+  for (let path = waiting.pop(); path; path = waiting.pop()) {
+    for (const next of needs.get(path.at(-1) ?? '') ?? []) {
+      if (next === start) return [...path, start];
+      if (seen.has(next)) continue;
+      seen.add(next);
+      waiting.push([...path, next]);
+    }
+  }
+  return undefined;
+}

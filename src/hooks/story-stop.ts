@@ -1,0 +1,81 @@
+/**
+ * An agent of `ralph prd run` wants to stop: seed 002's Checks 1, 2, 2.5 and 3, while it can still mend what is wrong. What it
+ * learns here it learns early; the loop holds everything against its own copy afterwards, whatever becomes of this.
+ */
+import { basename, join, relative, resolve } from 'node:path';
+import { uncommittedReason } from '../domain/feedback.ts';
+import type { HookOrders } from '../domain/hook-orders.ts';
+import { isProblem } from '../domain/problem.ts';
+import { invariantOffences, transitionOffences } from '../domain/transitions.ts';
+import { readIfThere, writePrivate } from '../platform/files.ts';
+import { type Active, isLive, readActive } from '../store/active-file.ts';
+import { leaveNote } from '../store/hook-notes.ts';
+import { runPathsIn } from '../store/paths.ts';
+import { ACTIVE_FILE } from '../store/prd-paths.ts';
+import { isList, loadTasks } from '../store/tasks-file.ts';
+import { readStatus } from '../workspace/tree-status.ts';
+import { type HookAnswer, type HookInput, NOTHING } from './host.ts';
+
+/** How often an iteration is sent back; then the loop settles it. A commit that cannot succeed must not go on for ever. */
+const MOST_BLOCKS = 8;
+
+export async function onStoryStop(root: string, input: HookInput, orders?: HookOrders): Promise<HookAnswer> {
+  const active = readActive(join(root, ACTIVE_FILE));
+  if (!active || !isLive(active) || !isOurs(active, orders)) return NOTHING;
+  // A sub-agent will bring its own turn.
+  if (input.inSubagent || input.pending > 0) return NOTHING;
+  const wrong = [...storyMessages(root, active), ...(await uncommittedMessages(root))];
+  const warning =
+    active.snapshot || active.terms.skipReview
+      ? undefined
+      : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so what this iteration changed was not looked at.`;
+  if (wrong.length === 0) return warning === undefined ? NOTHING : { kind: 'say', message: warning };
+  const count = orders ? countBlock(orders, active) : 1;
+  if (count > MOST_BLOCKS) {
+    const message = `🛑 Ralph: sent back ${MOST_BLOCKS} times; the loop settles what is left.`;
+    return { kind: 'say', message };
+  }
+  const message = `🔄 Ralph: this iteration is not finished (${wrong.length}).`;
+  if (orders) {
+    const text = `The agent wanted to stop and was sent back: ${wrong.join(' ')}`;
+    leaveNote(runPathsIn(orders.run).hookNotes, { type: 'notice', level: 'info', text });
+  }
+  const reason = [REASON, ...wrong.map(each => `- ${each}`)].join('\n');
+  return { kind: 'block', reason, message, ...(warning !== undefined && { warning }) };
+}
+
+const REASON = 'This Ralph iteration is not finished. Mend this, then stop again:';
+
+/** A session that is not the loop's is none of its business, even if it is in the same folder. */
+function isOurs({ runId }: Active, orders: HookOrders | undefined): boolean {
+  return runId === undefined || runId === basename(orders?.run ?? '');
+}
+
+/** Checks 1, 2 and 2.5. */
+function storyMessages(root: string, { ralphDir, terms, snapshot }: Active): readonly string[] {
+  const path = resolve(root, ralphDir, 'tasks.json');
+  const list = loadTasks(path, relative(root, path));
+  if (!isList(list)) return list.map(({ where, what }) => `${where}: ${what}.`);
+  const { userStories: stories } = list;
+  return [
+    ...invariantOffences(stories, terms, snapshot),
+    ...(snapshot ? transitionOffences(snapshot, stories, terms).map(offence => offence.message) : []),
+  ];
+}
+
+/** Check 3. Outside a repository there is nothing to commit to. */
+async function uncommittedMessages(root: string): Promise<readonly string[]> {
+  const status = await readStatus({ cwd: root, env: process.env });
+  if (isProblem(status)) return [];
+  const paths = status.entries.map(entry => entry.path).filter(path => basename(path) !== ACTIVE_FILE);
+  return paths.length === 0 ? [] : [uncommittedReason(paths)];
+}
+
+/** How often this iteration has been sent back now; the mark of the loop is written anew for each one. */
+function countBlock({ run }: HookOrders, { timestamp }: Active): number {
+  const path = runPathsIn(run).stopBlocks;
+  const [stamp, before] = (readIfThere(path) ?? '').split(' ');
+  const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
+  writePrivate(path, `${timestamp} ${count}`);
+  return count;
+}

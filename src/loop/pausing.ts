@@ -1,0 +1,58 @@
+/** What the user changes while the run is paused is his; what the agent had changed by then is still the agent's. */
+import type { Emit, Prepared } from '../domain/event.ts';
+import type { Violation } from '../domain/evidence.ts';
+import { formatProblem } from '../domain/problem.ts';
+import type { Protection } from '../workspace/protect.ts';
+import type { TreeWatch } from '../workspace/tree-watch.ts';
+import type { LoopPlan } from './plan.ts';
+import type { Steering } from './steering.ts';
+
+export interface PausingParts {
+  readonly protection?: Protection;
+  readonly steering: Steering;
+  readonly emit: Emit;
+}
+
+/** What a plan has of its own that the user may change. */
+export interface Held {
+  /** Undoes what the agent may not do, beside the protected paths. */
+  restore?(iteration: number): readonly Violation[];
+  hold(): void;
+  release(): void;
+}
+
+export function createPausing(
+  { protection, steering, emit }: PausingParts,
+  tree: TreeWatch,
+  held: Held,
+): Pick<LoopPlan, 'guard'> {
+  const early: Violation[] = [];
+  const found = (what: readonly string[]) => emit({ type: 'tampered', what });
+  const restore = async (iteration: number, pending: readonly string[] = []) => [
+    ...((await protection?.restore(iteration, { found, pending })) ?? []),
+    ...(held.restore?.(iteration) ?? []),
+  ];
+  steering.care({
+    async begin(iteration) {
+      early.push(...(await restore(iteration)));
+      await tree.hold();
+      held.hold();
+    },
+    async end() {
+      const problem = await protection?.renew();
+      if (problem) emit({ type: 'notice', level: 'warning', text: formatProblem(problem) });
+      const state = await tree.release();
+      held.release();
+      // A run that goes on later begins with what the user has left.
+      emit({ type: 'prepared', ...preparedWith(state, protection) });
+    },
+  });
+  return {
+    guard: async (iteration, pending) => [...early.splice(0), ...(await restore(iteration, pending))],
+  };
+}
+
+export function preparedWith(tree: string | null, protection: Protection | undefined): Prepared {
+  const kept = protection?.name();
+  return { tree, ...(kept !== undefined && { kept }) };
+}

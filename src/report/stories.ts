@@ -1,0 +1,91 @@
+/** A story list at a glance: `ralph prd status`, and the summary of an archive. */
+import type { Story, StoryList } from '../domain/story.ts';
+import { waitsFor } from '../domain/story-mode.ts';
+import { displayWidth, oneLine } from '../platform/text.ts';
+import { counted } from './numbers.ts';
+import { phrase, storyState } from './phrases.ts';
+import { mark, paint, type Style } from './style.ts';
+
+export interface StoriesView {
+  readonly list: StoryList;
+  /** What the next iteration would be for. */
+  readonly next: string;
+  /** A loop at work, or that there is none. */
+  readonly loop: string;
+}
+
+export function storiesLines({ list, next, loop }: StoriesView, style: Style): readonly string[] {
+  const stories = list.userStories;
+  const done = stories.filter(story => story.passes).length;
+  const name = [list.project, list.branchName].filter(text => text.trim() !== '').map(phrase);
+  const ids = Math.max(0, ...stories.map(story => displayWidth(phrase(story.id))));
+  return [
+    paint(
+      style,
+      'bold',
+      `${name.join(mark(style, 'dot'))}${name.length > 0 ? ': ' : ''}${done} of ${stories.length} stories done`,
+    ),
+    '',
+    ...stories.flatMap(story => storyLines(story, stories, ids, style)),
+    '',
+    `Next: ${next}`,
+    `Loop: ${loop}`,
+  ];
+}
+
+function storyLines(story: Story, all: readonly Story[], ids: number, style: Style): readonly string[] {
+  const id = phrase(story.id);
+  const indent = ' '.repeat(displayWidth(mark(style, 'pending')) + ids + 2);
+  const room = Math.max(20, style.width - indent.length);
+  const head = `${mark(style, signOf(story))} ${id}${' '.repeat(ids - displayWidth(id))} `;
+  const waiting = story.passes ? [] : waitsFor(story, all);
+  const facts = [
+    storyState({ done: story.passes, reviewStatus: story.reviewStatus }),
+    ...(story.reviewCount > 0 ? [counted(story.reviewCount, 'review')] : []),
+    ...(waiting.length > 0 ? [`waits for ${waiting.map(phrase).join(', ')}`] : []),
+  ].join(', ');
+  const more = [
+    ...(story.reviewFeedback.trim() === '' ? [] : [`Feedback: ${story.reviewFeedback}`]),
+    ...((story.notes ?? '').trim() === '' ? [] : [`Notes: ${story.notes}`]),
+  ];
+  return [
+    `${head}${oneLine(story.title, room)}`,
+    `${indent}${oneLine(facts, room)}`,
+    ...more.map(text => `${indent}${paint(style, 'dim', oneLine(text, room))}`),
+  ];
+}
+
+function signOf({ passes, reviewStatus }: Story): 'done' | 'active' | 'attention' | 'pending' {
+  if (passes) return 'done';
+  if (reviewStatus === 'needs_review') return 'active';
+  return reviewStatus === 'changes_requested' ? 'attention' : 'pending';
+}
+
+/** `summary.md` of an archive. */
+export function archiveSummary(
+  list: StoryList,
+  { from, to }: { readonly from: string; readonly to: string },
+): string {
+  const stories = list.userStories;
+  const done = stories.filter(story => story.passes).length;
+  const reviews = stories.reduce((sum, story) => sum + story.reviewCount, 0);
+  const cell = (text: string) => oneLine(text, 200).replaceAll('|', '\\|');
+  const rows = stories.map(story => {
+    const state = storyState({ done: story.passes, reviewStatus: story.reviewStatus });
+    const remarks = [story.notes ?? '', story.reviewFeedback].filter(text => text.trim() !== '').join(' · ');
+    return `| ${cell(story.id)} | ${cell(story.title)} | ${state} | ${story.reviewCount} | ${cell(remarks)} |`;
+  });
+  return `# ${phrase(list.project) || 'Summary'}
+
+${phrase(list.description)}
+
+- Stories: ${done} of ${stories.length} completed
+- Dates: ${from} to ${to}
+- Branch: ${phrase(list.branchName)}
+- Reviews: ${reviews}
+
+| Story | Title | State | Reviews | Remarks |
+| ----- | ----- | ----- | ------- | ------- |
+${rows.join('\n')}
+`;
+}

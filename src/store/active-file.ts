@@ -1,0 +1,132 @@
+/**
+ * `.ralph-active`: the mark of a `ralph prd run` at work, in seed 002's form. The stop hook reads from it what the loop
+ * knew before the iteration. It is in the agent's reach, so the loop believes nothing that is in it.
+ */
+import { rmSync } from 'node:fs';
+import type { Story } from '../domain/story.ts';
+import type { StoryMode } from '../domain/story-mode.ts';
+import type { Before, Snapshot, Terms } from '../domain/transitions.ts';
+import { readIfThere, writeAtomic } from '../platform/files.ts';
+import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+
+export interface Active {
+  /** Who drives the loop; undefined where the file does not say. */
+  readonly process: ProcessId | undefined;
+  readonly runId: string | undefined;
+  readonly timestamp: string;
+  readonly ralphDir: string;
+  readonly terms: Terms;
+  /** undefined: it is not in the file. */
+  readonly snapshot: Snapshot | undefined;
+}
+
+export interface NewActive {
+  readonly now: number;
+  readonly runId: string;
+  readonly ralphDir: string;
+  readonly maxIterations: number;
+  /** Whether the agent works in a sandbox. */
+  readonly isolation: 'sandbox' | 'direct';
+  readonly terms: Terms;
+  readonly stories: readonly Story[];
+}
+
+/** The text of the file, also to see later whether it still is what was written. */
+export function formatActive(active: NewActive): string {
+  const { terms, stories } = active;
+  const { pid, started } = identify(process.pid) ?? { pid: process.pid, started: '' };
+  const file = {
+    timestamp: new Date(active.now).toISOString(),
+    pid,
+    started,
+    max_iterations: active.maxIterations,
+    mode: active.isolation,
+    skipReview: terms.skipReview,
+    reviewCap: terms.reviewCap,
+    atCap: terms.atCap,
+    iterationMode: terms.mode,
+    ...(terms.story !== undefined && { story: terms.story }),
+    runId: active.runId,
+    ralphDir: active.ralphDir,
+    preIterationSnapshot: Object.fromEntries(stories.map(story => [story.id, kept(story)])),
+  };
+  return `${JSON.stringify(file, null, 2)}\n`;
+}
+
+/** Seed 002's three fields first, then what else an iteration may not change. */
+function kept(story: Story): Before {
+  const { passes, reviewStatus, reviewCount, reviewFeedback, title, description, acceptanceCriteria } = story;
+  return {
+    passes,
+    reviewStatus,
+    reviewCount,
+    reviewFeedback,
+    title,
+    ...(description !== undefined && { description }),
+    acceptanceCriteria,
+  };
+}
+
+export function writeActive(path: string, text: string): void {
+  writeAtomic(path, text, 0o644);
+}
+
+export function removeActive(path: string): void {
+  rmSync(path, { force: true });
+}
+
+/** undefined: there is none. A field that is missing or odd is what it is by default. */
+export function readActive(path: string): Active | undefined {
+  const source = sourceOf(path);
+  if (source === undefined) return undefined;
+  const file = parsed(source);
+  const { pid, started, runId, ralphDir, reviewCap, iterationMode, story, preIterationSnapshot } = file;
+  return {
+    process:
+      typeof pid === 'number' ? { pid, started: typeof started === 'string' ? started : '' } : undefined,
+    runId: typeof runId === 'string' ? runId : undefined,
+    timestamp: String(file.timestamp ?? ''),
+    ralphDir: typeof ralphDir === 'string' ? ralphDir : 'ralph',
+    terms: {
+      mode: MODES.find(mode => mode === iterationMode) ?? 'implement',
+      skipReview: file.skipReview === true,
+      reviewCap: typeof reviewCap === 'number' ? reviewCap : 5,
+      atCap: file.atCap === 'stop' ? 'stop' : 'approve',
+      ...(typeof story === 'string' && { story }),
+    },
+    snapshot: MODES.some(mode => mode === iterationMode) ? snapshotIn(preIterationSnapshot) : undefined,
+  };
+}
+
+/** A name that is none, a folder in its place, a file of somebody else's: no loop has written that. */
+function sourceOf(path: string): string | undefined {
+  try {
+    return readIfThere(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const MODES: readonly StoryMode[] = ['implement', 'review', 'review-fix'];
+
+type Raw = Readonly<Record<string, unknown>>;
+
+function parsed(source: string): Raw {
+  try {
+    const value: unknown = JSON.parse(source);
+    return typeof value === 'object' && value !== null ? (value as Raw) : {};
+  } catch {
+    return {};
+  }
+}
+
+function snapshotIn(value: unknown): Snapshot | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const entries = Object.entries(value).filter(([, story]) => typeof story === 'object' && story !== null);
+  return new Map(entries as [string, Before][]);
+}
+
+/** Whether the loop that wrote it is still there. A file that does not say who wrote it counts. */
+export function isLive({ process }: Active): boolean {
+  return process === undefined || isAlive(process);
+}

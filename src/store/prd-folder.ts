@@ -1,0 +1,89 @@
+/** Makes the files of `ralph prd` from the templates, and never over something that is there. */
+import { existsSync } from 'node:fs';
+import { basename, relative } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import type { StoryList } from '../domain/story.ts';
+import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ACTIVE_FILE, type PrdPaths } from './prd-paths.ts';
+import { formatTasks } from './tasks-file.ts';
+import { readTemplate, type TemplateName } from './templates.ts';
+
+export interface Feature {
+  /** As the user calls it; undefined: the project's own name. */
+  readonly name: string | undefined;
+  readonly now: number;
+}
+
+/** The files that a list of stories lives in, by what they are made from. */
+function filesOf(paths: PrdPaths): readonly (readonly [string, TemplateName])[] {
+  return [
+    [paths.prd, 'prd.md'],
+    [paths.tasks, 'tasks.json'],
+    [paths.progress, 'progress.txt'],
+    [paths.prompt, 'prompt.md'],
+  ];
+}
+
+/** Nothing is written when one of the files is there already. */
+export function initFolder(paths: PrdPaths, feature: Feature): readonly Problem[] {
+  const there = filesOf(paths).filter(([path]) => existsSync(path));
+  const problems = there.map(([path]) => ({
+    where: relative(paths.root, path),
+    what: 'is there already, and nothing is overwritten',
+    mend: '`ralph prd archive` moves a list away; `ralph prd status` shows it',
+  }));
+  if (problems.length === 0) fillFolder(paths, feature);
+  return problems;
+}
+
+/** Makes what is missing. */
+export function fillFolder(paths: PrdPaths, feature: Feature): void {
+  ensureFolder(paths.folder);
+  const values = { DATE: day(feature.now), PROJECT_NAME: feature.name ?? basename(paths.root) };
+  for (const [path, template] of filesOf(paths)) {
+    if (existsSync(path)) continue;
+    writeAtomic(
+      path,
+      template === 'tasks.json' ? firstTasks(paths, feature) : readTemplate(template, values),
+      0o644,
+    );
+  }
+}
+
+function firstTasks({ root }: PrdPaths, { name }: Feature): string {
+  const list = JSON.parse(readTemplate('tasks.json')) as StoryList;
+  return formatTasks({
+    ...list,
+    project: name ?? basename(root),
+    ...(name !== undefined && { branchName: `ralph/${slug(name)}` }),
+  });
+}
+
+/** For a branch, a folder: letters and digits, and dashes between them. */
+export function slug(name: string): string {
+  const words = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return (
+    words
+      .replace(/[^\p{L}\p{N}]+/gu, '-')
+      .replace(/^-+|-+$/g, '')
+      .slice(0, 60) || 'feature'
+  );
+}
+
+export function day(now: number): string {
+  return new Date(now).toISOString().slice(0, 10);
+}
+
+/** The mark of a loop at work is nobody's work. True when it was added. */
+export function ignoreActive({ gitignore }: PrdPaths): boolean {
+  const text = readIfThere(gitignore) ?? '';
+  if (text.split('\n').some(line => line.trim().replace(/^\//, '') === ACTIVE_FILE)) return false;
+  writeAtomic(gitignore, `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${ACTIVE_FILE}\n`, 0o644);
+  return true;
+}
+
+/** Whether somebody has written a specification, or it is the template still. */
+export function isScaffold(prd: string): boolean {
+  const words = prd.replace(/<!--[\s\S]*?-->/g, '').split('\n');
+  return words.every(line => /^\s*(#.*|\|[\s|:A-Za-z-]*\|)?\s*$/.test(line));
+}

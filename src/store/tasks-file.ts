@@ -1,0 +1,59 @@
+/** `tasks.json`: read with care, written whole. */
+import { lstatSync } from 'node:fs';
+import type { Problem } from '../domain/problem.ts';
+import { readList, type StoryList } from '../domain/story.ts';
+import { errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
+import { isUntouchedTemplate } from './templates.ts';
+
+/** No list is longer; a file that is would only cost memory. */
+const LARGEST = 16 * 1024 * 1024;
+
+/** What is in the file; undefined when it is not a file, or not JSON. Never follows a link: whoever made it may read less than we do. */
+export function readLeft(path: string): unknown {
+  try {
+    const stat = lstatSync(path);
+    if (!stat.isFile() || stat.size > LARGEST) return undefined;
+    return parse(readIfThere(path) ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The list, or everything that is wrong with it. `name` is what the user calls the file. */
+export function loadTasks(path: string, name: string): StoryList | readonly Problem[] {
+  let source: string | undefined;
+  try {
+    source = readIfThere(path);
+  } catch (error) {
+    return [{ where: name, what: `cannot be read: ${errorWords(error)}` }];
+  }
+  if (source === undefined)
+    return [{ where: name, what: 'there is none', mend: '`ralph prd init` makes one' }];
+  if (isUntouchedTemplate(source))
+    return [{ where: name, what: 'it is still the template', mend: '`ralph prd plan` fills it in with you' }];
+  let value: unknown;
+  try {
+    value = parse(source);
+  } catch (error) {
+    return [{ where: name, what: `is not valid JSON: ${errorWords(error)}` }];
+  }
+  const list = readList(value);
+  if (isList(list)) return list;
+  return list.map(flaw => ({ where: name, what: flaw.message }));
+}
+
+export function isList(list: StoryList | readonly unknown[]): list is StoryList {
+  return !Array.isArray(list);
+}
+
+function parse(source: string): unknown {
+  return JSON.parse(source.replace(/^\uFEFF/, ''));
+}
+
+export function formatTasks(list: StoryList): string {
+  return `${JSON.stringify(list, null, 2)}\n`;
+}
+
+export function writeTasks(path: string, list: StoryList): void {
+  writeAtomic(path, formatTasks(list), 0o644);
+}
