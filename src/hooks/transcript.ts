@@ -41,9 +41,14 @@ export function lastRecords(path: string): readonly Json[] {
     .filter(record => record !== undefined);
 }
 
+/** A transcript that cannot be read, such as a folder, holds nothing. */
 function lastLines(path: string): readonly string[] {
-  const size = fileSize(path);
-  return readSlice(path, Math.max(0, size - WINDOW), WINDOW).split('\n');
+  try {
+    const size = fileSize(path);
+    return readSlice(path, Math.max(0, size - WINDOW), WINDOW).split('\n');
+  } catch {
+    return [];
+  }
 }
 
 interface Message {
