@@ -242,7 +242,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
         const one = pick(list, to);
         if (one)
           Object.defineProperty(one, field, {
-            value: given,
+            value: structuredClone(given), // the same value twice is two values in a file
             enumerable: true,
             writable: true,
             configurable: true,
@@ -271,12 +271,12 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   fc.tuple(fc.constantFrom('project', 'branchName', 'userStories', 'verifyCommands'), value).map(
     ([field, given]): Deed =>
       list =>
-        Object.assign(list, { [field]: given }),
+        Object.assign(list, { [field]: structuredClone(given) }),
   ),
   value.map(
     (given): Deed =>
       () =>
-        given,
+        structuredClone(given),
   ),
   fc.constant<Deed>(() => undefined),
 );
