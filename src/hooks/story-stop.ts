@@ -21,7 +21,7 @@ const MOST_BLOCKS = 8;
 
 export async function onStoryStop(root: string, input: HookInput, orders?: HookOrders): Promise<HookAnswer> {
   const active = readActive(join(root, ACTIVE_FILE));
-  if (!active || !isLive(active) || !isOurs(active, orders)) return NOTHING;
+  if (!active || !concerns(active, orders)) return NOTHING;
   // A sub-agent will bring its own turn.
   if (input.inSubagent || input.pending > 0) return NOTHING;
   const wrong = [...storyMessages(root, active), ...(await uncommittedMessages(root))];
@@ -46,9 +46,12 @@ export async function onStoryStop(root: string, input: HookInput, orders?: HookO
 
 const REASON = 'This Ralph iteration is not finished. Mend this, then stop again:';
 
-/** A session that is not the loop's is none of its business, even if it is in the same folder. */
-function isOurs({ runId }: Active, orders: HookOrders | undefined): boolean {
-  return runId === undefined || runId === basename(orders?.run ?? '');
+/**
+ * A session that is not the loop's is none of its business, even if it is in the same folder. The agent of a run need not look
+ * whether the loop is alive, and in a sandbox it could not.
+ */
+function concerns(active: Active, orders: HookOrders | undefined): boolean {
+  return active.runId === undefined ? isLive(active) : active.runId === basename(orders?.run ?? '');
 }
 
 /** Checks 1, 2 and 2.5. */
@@ -76,6 +79,10 @@ function countBlock({ run }: HookOrders, { timestamp }: Active): number {
   const path = runPathsIn(run).stopBlocks;
   const [stamp, before] = (readIfThere(path) ?? '').split(' ');
   const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
-  writePrivate(path, `${timestamp} ${count}`);
+  try {
+    writePrivate(path, `${timestamp} ${count}`);
+  } catch {
+    // a wall round the agent: then the host's own cap must do
+  }
   return count;
 }

@@ -12,7 +12,7 @@ import { shownPath } from '../workspace/repository.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { createPausing, preparedWith } from './pausing.ts';
 import type { LoopPlan } from './plan.ts';
-import { keepWork, limitsOf, type PlanParts, workTurn } from './plan-parts.ts';
+import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './story-keeper.ts';
 
 export interface PrdParts extends PlanParts {
@@ -44,7 +44,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
     list: parts.list,
     policy,
     maxIterations,
-    isolation: 'direct',
+    isolation: parts.sandbox?.words === undefined ? 'direct' : 'sandbox',
     ...(parts.begun && { begun: parts.begun }),
     emit,
     now: () => parts.clock.now(),
@@ -61,6 +61,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
     run: { rule, limits, success: 'all_stories_approved', minToolCalls: 0 },
     agent,
     checks: [],
+    standstill: standstillLimits(settings),
     notices: parts.notices,
     async prompt(iteration, feedback) {
       const assignment = keeper.begin();

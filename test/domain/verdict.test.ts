@@ -330,3 +330,41 @@ describe('a verdict by example', () => {
     expect(judge(budget, { ...base, claim: { found: false } }).kind).toBe('continue');
   });
 });
+
+describe('stories', () => {
+  const storyRun: Run = {
+    rule: { kind: 'promise', text: 'COMPLETE' },
+    limits: { maxIterations: 15, maxFailures: 3, stuckAfter: 3 },
+    success: 'all_stories_approved',
+    minToolCalls: 0,
+  };
+  const stories = fc.record({
+    open: fc.array(fc.string(), { maxLength: 3 }),
+    missing: fc.array(fc.string(), { maxLength: 2 }),
+    uncommitted: fc.array(fc.string(), { maxLength: 2 }),
+  });
+
+  test('done means that none is open and everything is as it should be; what the agent says changes nothing', () => {
+    fc.assert(
+      fc.property(evidence, stories, claim, (seen, list, other) => {
+        const verdict = judge(storyRun, { ...seen, stories: list });
+        const isDone = verdict.kind === 'stop' && verdict.reason === 'all_stories_approved';
+        const isIntact =
+          seen.checks.every(each => each.passed) && seen.violations.every(each => each.restored);
+        expect(isDone).toBe(list.open.length === 0 && isIntact);
+        const again = judge(storyRun, { ...seen, stories: list, claim: other });
+        expect(again.kind === 'stop' && again.reason === 'all_stories_approved').toBe(isDone);
+      }),
+    );
+  });
+
+  test('a story at its cap ends the run before any limit does, and never a run that is done', () => {
+    fc.assert(
+      fc.property(evidence, stories, (seen, list) => {
+        const verdict = judge(storyRun, { ...seen, stories: { ...list, capped: 'US-001: leaks' } });
+        const isDone = verdict.kind === 'stop' && verdict.reason === 'all_stories_approved';
+        if (!isDone) expect(verdict).toEqual({ kind: 'stop', reason: 'review_cap', detail: 'US-001: leaks' });
+      }),
+    );
+  });
+});

@@ -1,15 +1,17 @@
 /** `ralph prd run` with the real Claude Code and Codex: the whole life of two stories, and what the stop hook does about a cheat. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Story, StoryList } from '../../src/domain/story.ts';
 import { story, storyList } from '../domain/stories.ts';
 import { hostCommand } from '../rig/hosts/host.ts';
+import { runHost } from '../rig/hosts/run.ts';
 import { hostSession } from '../rig/hosts/session.ts';
 import type { Step } from '../rig/model-server/script.ts';
 import { startRalph } from '../rig/ralph.ts';
 
+const PLUGIN = join(import.meta.dirname, '../../plugins/claude');
 const COMPLETE = '<promise>COMPLETE</promise>';
 
 /** Changes a story in tasks.json, with a command that any agent's shell can run. */
@@ -125,4 +127,35 @@ describe.each(['claude', 'codex'] as const)('%s', name => {
     expect(result.iterations[0].violations.join('\n')).toContain('cannot set passes=true');
     expect(list.userStories[0]).toMatchObject({ passes: false, reviewStatus: null });
   });
+});
+
+test('the plugin has /ralph:ralph-plan: the text of ralph prd plan, and both files come of it', async () => {
+  const session = await hostSession('claude', ({ repo }) => ({
+    steps: [
+      { tools: [{ do: 'write', path: join(repo, 'ralph/prd.md'), content: '# Demo\n\nWhat is wanted.\n' }] },
+      {
+        tools: [
+          {
+            do: 'write',
+            path: join(repo, 'ralph/tasks.json'),
+            content: JSON.stringify(storyList(story('US-001', { notes: '' }))),
+          },
+        ],
+      },
+      { text: 'Both files are written.' },
+    ],
+  }));
+  onTestFinished(() => session.close());
+  const { repo, env } = session.place;
+  const ralph = (...args: string[]) => startRalph(args, { cwd: repo, env: { ...env } }).finished;
+  expect((await ralph('prd', 'init')).code).toBe(0);
+  // The agent writes over a file only after it has read it.
+  for (const name of ['prd.md', 'tasks.json']) rmSync(join(repo, 'ralph', name));
+  const argv = session.host.argv(session.place, [...session.flags, '--plugin-dir', PLUGIN]);
+  await runHost(argv, { place: session.place, env: session.env, stdin: '/ralph:ralph-plan a search' });
+  const [first] = session.server.requests.filter(request => request.kind === 'step');
+  expect(first?.userTexts.join('\n')).toContain('# Plan a feature for Ralph');
+  expect(first?.userTexts.join('\n')).toContain('do **full planning**');
+  const { code, stdout } = await ralph('prd', 'status', '--json');
+  expect([code, JSON.parse(stdout).next]).toEqual([0, { mode: 'implement', story: 'US-001' }]);
 });

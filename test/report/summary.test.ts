@@ -98,3 +98,45 @@ test('the same command twice is two checks', () => {
     summaryLines(loopResult({ iterations }), LABEL).filter(line => line.includes('`make`')),
   ).toHaveLength(2);
 });
+
+test('stories: where each stands, its reviews, its cost, and which were let through', () => {
+  const outcome = { reachedCap: false, autoApproved: false, iterations: 0, cost: 0, reviews: 0 };
+  const stories = {
+    total: 3,
+    done: 2,
+    reviews: 6,
+    capHits: 1,
+    stories: [
+      {
+        ...outcome,
+        id: 'US-001',
+        title: 'One',
+        done: true,
+        reviewStatus: 'approved',
+        reviews: 1,
+        iterations: 2,
+        cost: 0.5,
+      },
+      {
+        ...outcome,
+        id: 'US-002',
+        title: 'Two',
+        done: true,
+        reviewStatus: 'approved',
+        reviews: 5,
+        reachedCap: true,
+        autoApproved: true,
+        iterations: 9,
+        cost: null,
+      },
+      { ...outcome, id: 'US-003', title: 'Three', done: false, reviewStatus: null },
+    ],
+  } as const;
+  const lines = summaryLines(loopResult({ stories }), { command: 'prd', agent: 'claude' });
+  expect(lines.slice(4, 8)).toEqual([
+    '- Stories: 2 of 3 done, 6 reviews, 1 review cap reached',
+    '  - US-001 One: approved, 1 review, 2 iterations, $0.50',
+    '  - US-002 Two: approved, 5 reviews (cap reached), let through at the cap: read its feedback, 9 iterations',
+    '  - US-003 Three: open',
+  ]);
+});

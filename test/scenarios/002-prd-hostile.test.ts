@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Story } from '../../src/domain/story.ts';
-import { STATES, story } from '../domain/stories.ts';
+import { STATES, story, storyList } from '../domain/stories.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { folder, type Repo } from '../rig/repo.ts';
 import {
@@ -141,7 +141,8 @@ describe('the list', () => {
 
   test('the folder as a link out of the project: nothing is written there', async () => {
     const outside = folder();
-    writeFileSync(outside.path('tasks.json'), '{}');
+    const list = JSON.stringify(storyList(story('US-001')));
+    writeFileSync(outside.path('tasks.json'), list);
     const { project } = await cheat([story('US-001')], repo =>
       deeds(repo, project => {
         rmSync(project.path('ralph'), { recursive: true });
@@ -149,7 +150,7 @@ describe('the list', () => {
       }),
     );
     expect(readdirSync(outside.dir)).toEqual(['tasks.json']);
-    expect(outside.read('tasks.json')).toBe('{}');
+    expect(outside.read('tasks.json')).toBe(list);
     expect(lstatSync(project.path('ralph')).isDirectory()).toBe(true);
     expect(storyOf(project)).toMatchObject({ reviewStatus: null });
     expect(project.read('ralph/prd.md')).toBe('# Demo\n\nWhat is wanted.\n');

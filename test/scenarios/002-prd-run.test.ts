@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { story } from '../domain/stories.ts';
-import { fakeAgent } from '../rig/fake-agent.ts';
+import { init, result, text } from '../rig/claude-stream.ts';
+import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 import {
@@ -184,6 +185,52 @@ describe('completion', () => {
     const agent = await fakeAgent('claude', turn => say(turn, '<blocked>no database here</blocked>'));
     const { result: told } = await prdRun(project, agent.bin);
     expect([told.stopReason, told.detail]).toEqual(['blocked', 'no database here']);
+  });
+});
+
+describe('trouble', () => {
+  /** It ends well and has neither said nor done anything. */
+  const silent: Handler = async turn => {
+    for (const record of [init, result()]) await turn.line(record);
+    turn.exit();
+  };
+
+  test('an empty reply is tried again in the same iteration, and is not counted', async () => {
+    const project = prdRepo();
+    const agent = await fakeAgent(
+      'claude',
+      silent,
+      silent,
+      works(project, handIn()),
+      works(project, approve()),
+    );
+    const { code, result: told } = await prdRun(project, agent.bin, '-n', '2');
+    expect([code, modesOf(told), agent.calls.length]).toEqual([0, ['implement US-001', 'review US-001'], 4]);
+  });
+
+  test('but not for ever', async () => {
+    const project = prdRepo();
+    const agent = await fakeAgent('claude', silent);
+    const { code, result: told } = await prdRun(project, agent.bin);
+    expect([code, told.stopReason]).toEqual([1, 'agent_failed']);
+    expect(agent.calls.length).toBe(18);
+  });
+
+  test('a review that breaks off is not told that it left no verdict', async () => {
+    const project = prdRepo(story('US-001', { reviewStatus: 'needs_review' }));
+    const agent = await fakeAgent(
+      'claude',
+      async turn => {
+        for (const record of [init, text('I begin'), result({ is_error: true, result: 'boom' })])
+          await turn.line(record);
+        turn.exit(1);
+      },
+      works(project, approve()),
+    );
+    const { code } = await prdRun(project, agent.bin);
+    expect(code).toBe(0);
+    expect(agent.calls[1]?.input).toContain('Your last turn broke off');
+    expect(agent.calls[1]?.input).not.toContain('must increment reviewCount');
   });
 });
 

@@ -2617,7 +2617,7 @@ function blob(mode, oid) {
 const MOST_BLOCKS = 8;
 async function onStoryStop(root, input, orders) {
 	const active = readActive((0, node_path.join)(root, ACTIVE_FILE));
-	if (!active || !isLive(active) || !isOurs(active, orders)) return NOTHING;
+	if (!active || !concerns(active, orders)) return NOTHING;
 	if (input.inSubagent || input.pending > 0) return NOTHING;
 	const wrong = [...storyMessages(root, active), ...await uncommittedMessages(root)];
 	const warning = active.snapshot || active.terms.skipReview ? void 0 : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so what this iteration changed was not looked at.`;
@@ -2646,8 +2646,8 @@ async function onStoryStop(root, input, orders) {
 	};
 }
 const REASON = "This Ralph iteration is not finished. Mend this, then stop again:";
-function isOurs({ runId }, orders) {
-	return runId === void 0 || runId === (0, node_path.basename)(orders?.run ?? "");
+function concerns(active, orders) {
+	return active.runId === void 0 ? isLive(active) : active.runId === (0, node_path.basename)(orders?.run ?? "");
 }
 function storyMessages(root, { ralphDir, terms, snapshot }) {
 	const path = (0, node_path.resolve)(root, ralphDir, "tasks.json");
@@ -2669,7 +2669,9 @@ function countBlock({ run }, { timestamp }) {
 	const path = runPathsIn(run).stopBlocks;
 	const [stamp, before] = (readIfThere(path) ?? "").split(" ");
 	const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
-	writePrivate(path, `${timestamp} ${count}`);
+	try {
+		writePrivate(path, `${timestamp} ${count}`);
+	} catch {}
 	return count;
 }
 // src/hooks/orders.ts

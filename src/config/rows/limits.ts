@@ -82,19 +82,19 @@ export const LIMITS: readonly Setting[] = [
   {
     key: 'unchangedAfter',
     kind: integer({ min: 0 }),
-    defaults: { run: 0, loop: 5 },
+    defaults: { run: 0, loop: 5, prd: 5 },
     help: 'After so many iterations in a row that changed no file the agent is told; three more, and the run stops as stuck. 0: never.',
   },
   {
     key: 'thrashingAfter',
     kind: integer({ min: 0 }),
-    defaults: { run: 0, loop: 6 },
+    defaults: { run: 0, loop: 6, prd: 6 },
     help: 'After so many iterations in a row that brought the files back and forth between two states the agent is told; two more, and the run stops as stuck. 0: never.',
   },
   {
     key: 'costlyAfter',
     kind: integer({ min: 0 }),
-    defaults: { run: 0, loop: 10 },
+    defaults: { run: 0, loop: 10, prd: 0 },
     help: 'After so many iterations without a further green check, the later half of them at half as much again as the first, the agent is told; five more, and the run stops as stuck. 0: never.',
   },
 ];
