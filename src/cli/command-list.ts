@@ -101,6 +101,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/demo.ts')).demo,
   },
   {
+    name: 'simulate',
+    summary: 'your settings against scripted trouble, in a copy, in seconds',
+    load: async () => (await import('./commands/simulate.ts')).simulate,
+  },
+  {
     name: 'replay',
     summary: 'judge a recorded run again, with the adapters and the judge of today',
     load: async () => (await import('./commands/replay.ts')).replay,
