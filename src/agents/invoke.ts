@@ -1,5 +1,5 @@
 /** One turn of an agent: start it, feed it the prompt, read its stream as it comes, end it when it must end. */
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { AgentEvent } from '../domain/agent-event.ts';
@@ -74,10 +74,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     const over = request.overBudget(fold.usage());
     if (over) child?.stop(over);
   };
-  const reader =
-    request.mode === 'stream' && adapter.name !== 'generic'
-      ? streamReader(adapter, onEvent)
-      : textReader(request, invocation, onEvent);
+  const reader = createReader({ ...request, hasReplyFile: invocation.replyFile !== undefined }, onEvent);
 
   writeFolder(invocation);
   child = await startConfined<Why>(request.confinement, {
@@ -110,7 +107,8 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     request.onNotice('The agent said that its turn was over and did not go: it was ended.');
   else if (leftBehind > 0 && !endedBy)
     request.onNotice(`The agent left ${leftBehind} process(es) behind: ended.`);
-  readSideFiles(invocation, adapter, onEvent);
+  const report = readSideFiles(invocation, adapter, onEvent);
+  if (report) keepReport(request, report);
   if (invocation.folder) rmSync(invocation.folder.path, { recursive: true, force: true });
   const turn = fold.turn();
   const stderr = tail(request.errorFile);
@@ -118,6 +116,18 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     turn,
     outcome: outcomeOf({ adapter, mode: request.mode, turn, end, stderr, ...(endedBy && { endedBy }) }),
   };
+}
+
+export interface Reading extends Pick<TurnRequest, 'adapter' | 'mode' | 'prompt' | 'rule'> {
+  /** stdout does not hold the reply. */
+  readonly hasReplyFile: boolean;
+}
+
+/** Turns raw output into events, as it comes or from what was kept of it. */
+export function createReader(reading: Reading, onEvent: (event: AgentEvent) => void): Reader {
+  const { mode, adapter } = reading;
+  const streams = mode === 'stream' && adapter.name !== 'generic';
+  return streams ? streamReader(adapter, onEvent) : textReader(reading, onEvent);
 }
 
 interface Reader {
@@ -140,14 +150,10 @@ function streamReader(adapter: AgentAdapter, onEvent: (event: AgentEvent) => voi
 }
 
 /** Plain output: all of it is the agent's own words, but for an echo of the prompt. */
-function textReader(
-  request: TurnRequest,
-  invocation: AgentInvocation,
-  onEvent: (event: AgentEvent) => void,
-): Reader {
+function textReader({ prompt, rule, hasReplyFile }: Reading, onEvent: (event: AgentEvent) => void): Reader {
   const speak = (text: string) => text !== '' && onEvent({ kind: 'text', text, delta: true });
-  if (invocation.replyFile !== undefined) return { push() {}, end() {} };
-  const isEcho = createEchoFilter(request.prompt, request.rule.kind);
+  if (hasReplyFile) return { push() {}, end() {} };
+  const isEcho = createEchoFilter(prompt, rule.kind);
   if (!isEcho) {
     const decoder = new StringDecoder('utf8');
     return { push: chunk => void speak(decoder.write(chunk)), end: () => void speak(decoder.end()) };
@@ -214,7 +220,7 @@ function readSideFiles(
   { replyFile, reportFile }: AgentInvocation,
   adapter: AgentAdapter,
   onEvent: (event: AgentEvent) => void,
-): void {
+): string | undefined {
   const take = (path: string | undefined) => {
     if (path === undefined) return undefined;
     const content = readIfThere(path);
@@ -225,6 +231,16 @@ function readSideFiles(
   if (reply) onEvent({ kind: 'text', text: reply });
   const report = take(reportFile);
   if (report) for (const event of adapter.read(report)) onEvent(event);
+  return report;
+}
+
+/** So that the raw output holds all that was read. */
+function keepReport({ rawFile, onDiskTrouble }: TurnRequest, report: string): void {
+  try {
+    appendFileSync(rawFile, `${report.trimEnd()}\n`);
+  } catch (error) {
+    onDiskTrouble(`${rawFile}: ${errorWords(error)}`);
+  }
 }
 
 const TAIL = 4_096;

@@ -99,6 +99,21 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/demo.ts')).demo,
   },
   {
+    name: 'simulate',
+    summary: 'your settings against scripted trouble, in a copy, in seconds',
+    load: async () => (await import('./commands/simulate.ts')).simulate,
+  },
+  {
+    name: 'replay',
+    summary: 'judge a recorded run again, with the adapters and the judge of today',
+    load: async () => (await import('./commands/replay.ts')).replay,
+  },
+  {
+    name: 'prune',
+    summary: 'remove old runs, or what their agents printed; never one that is alive',
+    load: async () => (await import('./commands/prune.ts')).prune,
+  },
+  {
     name: 'completion',
     summary: 'print a completion script for bash, zsh or fish',
     load: async () => (await import('./commands/completion.ts')).completion,

@@ -2,8 +2,10 @@
 import type { AgentEvent } from './agent-event.ts';
 import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
-import type { Spent, TurnOutcome, Violation } from './evidence.ts';
+import type { Spent, StoryEvidence, TurnOutcome, Violation } from './evidence.ts';
+import type { Limits } from './limits.ts';
 import type { LoopResult } from './result.ts';
+import type { Standstill } from './standstill.ts';
 import type { Story } from './story.ts';
 import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
@@ -43,6 +45,8 @@ export type RunEvent =
       readonly purpose: 'work' | 'commit-message';
       /** Counted from 2 where the same iteration is tried again; absent for the first. */
       readonly attempt?: number;
+      /** Whose stream it speaks. */
+      readonly adapter?: string;
       /** The command as it was run, fit to be shown. */
       readonly command: string;
       readonly promptChars: number;
@@ -146,7 +150,13 @@ export interface Judged {
   /** A name for what the files were; null: not looked at. */
   readonly tree: string | null;
   readonly repeats: number;
+  /** What else spoke in it, where anything did. */
+  readonly standstill?: Standstill;
+  readonly denials?: readonly string[];
+  readonly stories?: StoryEvidence;
   readonly spent: Spent;
+  /** As they were then. */
+  readonly limits: Limits;
 }
 
 /** Where a run goes on: the step that was cut off, the next iteration, or nothing but its end. */

@@ -20,6 +20,9 @@ export interface PastTask {
 
 export interface PastIteration {
   readonly number: number;
+  /** The last attempt, counted from 1, and whose stream it spoke. */
+  readonly attempt: number;
+  readonly adapter?: string;
   /** undefined: the agent was cut off. */
   readonly turn?: EndedTurn;
   /** What was found and may be undone or not. */
@@ -140,6 +143,7 @@ function openIteration(number: number, began: number): Open {
   const tasks = new Map<string, PastTask>();
   const draft: Draft<PastIteration> = {
     number,
+    attempt: 1,
     tampered: [],
     violations: [],
     checks: [],
@@ -155,6 +159,9 @@ function openIteration(number: number, began: number): Open {
     switch (event.type) {
       case 'agent-started':
         soFar = event.purpose === 'work' ? createUsageFold({}) : undefined;
+        if (event.purpose !== 'work') break;
+        draft.attempt = event.attempt ?? 1;
+        if (event.adapter !== undefined) draft.adapter = event.adapter;
         break;
       case 'agent':
         if (event.event.kind === 'usage') soFar?.add(event.event);

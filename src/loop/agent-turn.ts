@@ -62,6 +62,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
     type: 'agent-started',
     purpose,
     ...(attempt !== undefined && { attempt }),
+    adapter: agent.adapter.name,
     command: shownCommand(invocation),
     promptChars: prompt.length,
     promptHead: prompt.slice(0, 200),

@@ -29,6 +29,7 @@ export function watchChanges(world: ChangesWorld): (file: string, seen: Seen) =>
   const { cwd, env, abort } = world;
   // Not waited for: the agent need not wait either.
   const started = startOf(world);
+  started.catch(() => {}); // a disk that gives out: whoever asks for it is told
   return async (file, { toolCalls, duration }) => {
     const start = await started;
     if (start === undefined || abort.aborted || (!toolCalls && duration < WORTH)) return;

@@ -5,7 +5,7 @@ import type { Check, CheckResult } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import { loopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
-import type { Feedback } from '../domain/verdict.ts';
+import type { Feedback, Run } from '../domain/verdict.ts';
 import { writeAtomic } from '../platform/files.ts';
 import { createProgress } from '../store/progress.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
@@ -49,7 +49,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const pausing = createPausing(parts, tree, task);
   return {
     command: 'loop',
-    run: { rule, limits, success: 'all_checks_passed', minToolCalls: 1 },
+    run: { ...loopTerms(settings), limits },
     standstill: standstillLimits(settings),
     agent,
     checks,
@@ -113,6 +113,11 @@ function createTask({ task, spec, emit, paths }: LoopParts): HeldTask {
         emit({ type: 'notice', level: 'warning', text: `${formatProblem(now)}. The task stays as it was.` });
     },
   };
+}
+
+/** What counts as done. */
+export function loopTerms(settings: Settings): Omit<Run, 'limits'> {
+  return { rule: loopRule(settings), success: 'all_checks_passed', minToolCalls: 1 };
 }
 
 export function loopRule(settings: Settings): CompletionRule {

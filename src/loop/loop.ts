@@ -67,10 +67,22 @@ async function rounds(plan: LoopPlan, world: LoopWorld, tally: Tally, end: End):
       open,
     );
     const verdict = open?.judged?.verdict ?? judge(plan.run, evidence);
-    const { repeats, spent, treeChanged, outcome } = evidence;
+    const { repeats, spent, treeChanged, outcome, standstill, denials, stories } = evidence;
     const isWhole = !cutShort && !isBrokenOff(outcome, stopping);
     if (isWhole && !open?.judged)
-      emit({ type: 'judged', iteration, verdict, treeChanged, tree, repeats, spent });
+      emit({
+        type: 'judged',
+        iteration,
+        verdict,
+        treeChanged,
+        tree,
+        repeats,
+        ...(standstill && { standstill }),
+        ...(denials && { denials }),
+        ...(stories && { stories }),
+        spent,
+        limits: plan.run.limits,
+      });
     const isGood = isWhole && outcome.kind !== 'failed' && isGreen(evidence.checks);
     const extra = isGood && !stopping.aborted ? await plan.keep(iteration, open?.tasks ?? []) : undefined;
     if (extra) tally.extra(extra);

@@ -55,14 +55,28 @@ function told(iteration: PastIteration | undefined, run: Run): readonly Feedback
   const verdict = iteration?.judged?.verdict;
   if (verdict?.kind === 'continue') return verdict.feedback;
   const evidence = iteration && evidenceOf(iteration);
-  return evidence ? feedbackOn(run, { ...evidence, repeats: 0 }) : [];
+  if (!evidence) return [];
+  // Whoever resumes has changed something: what got nowhere begins to count anew.
+  const { standstill: _, ...rest } = evidence;
+  return feedbackOn(run, { ...rest, repeats: 0 });
 }
 
 /** What was seen in a finished iteration, as `judge` wants it. */
 export function evidenceOf({ turn, judged, checks, violations }: PastIteration): Evidence | undefined {
   if (!turn || !judged) return undefined;
   const { outcome, claim, blocked } = turn;
-  const { treeChanged, repeats, spent } = judged;
-  const blocks = blocked !== undefined && { blocked };
-  return { outcome, claim, ...blocks, checks, violations, treeChanged, repeats, spent };
+  const { treeChanged, repeats, spent, standstill, denials, stories } = judged;
+  return {
+    outcome,
+    claim,
+    ...(blocked !== undefined && { blocked }),
+    checks,
+    violations,
+    ...(denials && { denials }),
+    ...(stories && { stories }),
+    treeChanged,
+    repeats,
+    ...(standstill && { standstill }),
+    spent,
+  };
 }

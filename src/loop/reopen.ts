@@ -121,13 +121,19 @@ export async function clearUp(
 }
 
 /** The next turn of the same number gets files of its own. */
-function setAside({ agent, agentErrors }: IterationPaths): void {
-  for (const path of [agent, agentErrors]) {
-    if (!existsSync(path)) continue;
-    let number = 1;
-    while (existsSync(`${path}.cut-off-${number}`)) number++;
-    renameSync(path, `${path}.cut-off-${number}`);
+function setAside(iteration: IterationPaths): void {
+  for (let attempt = 1; ; attempt++) {
+    const { agent, agentErrors } = attempt === 1 ? iteration : iteration.attempt(attempt);
+    const there = [agent, agentErrors].filter(path => existsSync(path));
+    if (there.length === 0) return;
+    for (const path of there) renameSync(path, freeName(path));
   }
+}
+
+function freeName(path: string): string {
+  let number = 1;
+  while (existsSync(`${path}.cut-off-${number}`)) number++;
+  return `${path}.cut-off-${number}`;
 }
 
 /** The user's prompt or task. */

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { Check } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import { runPrompt } from '../domain/prompt.ts';
-import type { Feedback } from '../domain/verdict.ts';
+import type { Feedback, Run } from '../domain/verdict.ts';
 import { linkOver } from '../platform/files.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import type { LoopPlan } from './plan.ts';
@@ -30,7 +30,7 @@ export function runPlan(parts: RunParts): LoopPlan {
   });
   return {
     command: 'run',
-    run: { rule, limits, success: 'promise_accepted', minToolCalls: 0 },
+    run: { ...runTerms(settings), limits },
     standstill: standstillLimits(settings),
     agent,
     checks,
@@ -71,6 +71,11 @@ export function runPlan(parts: RunParts): LoopPlan {
 /** Looking at the files costs time; only what is asked for needs it. */
 function looksAtFiles({ stuckAfter, unchangedAfter, thrashingAfter }: Settings): boolean {
   return stuckAfter + unchangedAfter + thrashingAfter > 0;
+}
+
+/** What counts as done. */
+export function runTerms(settings: Settings): Omit<Run, 'limits'> {
+  return { rule: completionRule(settings), success: 'promise_accepted', minToolCalls: 0 };
 }
 
 export function completionRule(settings: Settings): CompletionRule {

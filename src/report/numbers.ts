@@ -57,3 +57,9 @@ export function timeOfDay(at: number, now: number): string {
   if (Math.abs(at - now) < 86_400_000) return time;
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
 }
+
+/** `512 KB`, `3.4 MB`. */
+export function megabytes(bytes: number): string {
+  if (bytes < 1_000_000) return `${Math.ceil(bytes / 1_000)} KB`;
+  return bytes < 1_000_000_000 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}

@@ -4,12 +4,16 @@
  * its own, it really edits files and runs commands, and Ralph cannot tell it from the real thing.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { chooseTurn, type Scenario, type Step } from './scenario.ts';
 
 const [scenarioFile = '', pace = '0', ...flags] = process.argv.slice(2);
 const scenario = JSON.parse(readFileSync(scenarioFile, 'utf8')) as Scenario;
 const prompt = readFileSync(0, 'utf8');
+const HOUR = 3_600_000;
+/** A megabyte. */
+const FLOOD = `${'flood '.repeat(170)}\n`.repeat(1024);
 let ids = 0;
 let tokens = 0;
 
@@ -18,7 +22,7 @@ if (isTextMode) writeSync(1, `${scenario.commitMessage}\n`);
 else play();
 
 function play(): void {
-  const { steps } = chooseTurn(scenario, prompt);
+  const { steps } = chooseTurn(scenario, prompt, scenario.inOrder ? countCall() : 0);
   print({
     type: 'system',
     subtype: 'init',
@@ -52,7 +56,15 @@ function act(step: Step): void {
   else if ('read' in step)
     tool('Read', { file_path: step.read }, () => ({ text: readFileSync(step.read, 'utf8') }));
   else if ('shell' in step) tool('Bash', { command: step.shell }, () => shell(step.shell));
-  else
+  else if ('write' in step) tool('Write', { file_path: step.write }, () => write(step));
+  else if ('limit' in step) limited(step.limit);
+  else if ('hang' in step) pause(HOUR);
+  else if ('crash' in step) process.exit(step.crash);
+  else if ('flood' in step) tool('Bash', { command: 'yes' }, () => ({ text: FLOOD.repeat(step.flood) }));
+  else if ('echo' in step) {
+    assistant({ type: 'thinking', thinking: prompt });
+    tool('Bash', { command: 'cat PROMPT' }, () => ({ text: prompt }));
+  } else
     tool('Edit', { file_path: step.replace, old_string: step.old, new_string: step.new }, () => edit(step));
 }
 
@@ -73,6 +85,38 @@ function tool(name: string, input: Record<string, unknown>, run: () => ToolResul
     parent_tool_use_id: null,
     session_id: 'scripted',
   });
+}
+
+/** Which call of this agent it is; the count is kept beside the scenario. */
+function countCall(): number {
+  const file = `${scenarioFile}.calls`;
+  const before = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  writeFileSync(file, String(before + 1));
+  return before;
+}
+
+function write(step: Extract<Step, { write: string }>): ToolResult {
+  mkdirSync(dirname(step.write), { recursive: true });
+  writeFileSync(step.write, step.content);
+  return { text: `The file ${step.write} has been written.` };
+}
+
+function limited(seconds: number): void {
+  const resetsAt = Math.ceil(Date.now() / 1000) + seconds;
+  const info = { status: 'rejected', resetsAt, rateLimitType: 'five_hour' };
+  print({ type: 'rate_limit_event', rate_limit_info: info, session_id: 'scripted' });
+  print({
+    type: 'result',
+    subtype: 'success',
+    is_error: true,
+    num_turns: 1,
+    api_error_status: 429,
+    result: "You've hit your 5-hour limit",
+    total_cost_usd: 0,
+    usage: usage(),
+    modelUsage: {},
+  });
+  process.exit(1);
 }
 
 function shell(command: string): ToolResult {

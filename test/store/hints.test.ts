@@ -28,6 +28,7 @@ test('after a crash between the end of an iteration and the moving of its hints,
     tree: null,
     repeats: 0,
     spent: SPENT,
+    limits: { maxIterations: 9, maxFailures: 3, stuckAfter: 3 },
   });
   // A signal broke this one off: it ended without being judged, and is taken again.
   journal.append({ type: 'told', iteration: 3, hint: broken, text: 'broken' });

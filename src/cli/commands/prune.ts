@@ -1,0 +1,137 @@
+/** `ralph prune`: gives disk back. Nothing is ever removed by itself. */
+
+import { formatProblem, type Problem } from '../../domain/problem.ts';
+import { choosePruned, parseAge } from '../../domain/prune.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { counted, megabytes } from '../../report/numbers.ts';
+import { type ProjectPaths, projectAt } from '../../store/paths.ts';
+import { emptyTrash, type PrunableRun, prunableRuns, removeRaw, removeRun } from '../../store/prune.ts';
+import { removeWorktree } from '../../workspace/worktree.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
+
+export const prune: CliCommand = {
+  declare(command) {
+    command
+      .option('--keep <n>', 'the latest so many runs stay')
+      .option('--older-than <age>', 'only runs that began longer ago: 30d, 12h, 2w')
+      .option('--raw', 'only what the agents printed; ledgers, prompts and check logs stay')
+      .option('--worktrees', 'also the worktrees of these runs, where everything in them is merged')
+      .option('--force', 'also runs that could still be resumed')
+      .option('--dry-run', 'say what would go, and remove nothing')
+      .addHelpText('after', HELP);
+  },
+  async run(call) {
+    const project = projectAt(call.cwd);
+    const { keep, before } = ruleOf(call);
+    const runs = prunableRuns(project);
+    const force = call.options.force === true;
+    const { go, spared } = choosePruned(runs, {
+      force,
+      ...(keep !== undefined && { keep }),
+      ...(before !== undefined && { before }),
+    });
+    const raw = call.options.raw === true;
+    const isDry = call.options.dryRun === true;
+    const chosen = raw ? go.filter(run => run.rawBytes > 0) : go;
+    const bytes = chosen.reduce((sum, run) => sum + (raw ? run.rawBytes : run.bytes), 0);
+    if (!isDry) {
+      emptyTrash(project);
+      for (const { id } of chosen) (raw ? removeRaw : removeRun)(project, id);
+    }
+    const stays = runs.filter(run => !chosen.includes(run));
+    const worktrees = call.options.worktrees === true && !raw ? orphans(chosen, stays) : [];
+    const kept = isDry ? [] : await removeWorktrees(call, project, worktrees);
+    tell(call, { chosen, bytes, raw, isDry, spared, worktrees, kept });
+    return 0;
+  },
+};
+
+const HELP = `
+Examples:
+  ralph prune --older-than 30d --dry-run
+  ralph prune --keep 20
+  ralph prune --raw --older-than 7d
+  ralph prune --older-than 30d --worktrees
+
+Says what goes and how much it is. A run that is alive never goes; one that could be
+resumed only with --force; a worktree only when everything in it is merged.
+`;
+
+function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: number } {
+  const { keep, olderThan, raw } = options;
+  const problems: Problem[] = [];
+  const count = keep === undefined ? undefined : Number(keep);
+  if (count !== undefined && !(Number.isSafeInteger(count) && count >= 0))
+    problems.push({ where: `--keep ${keep}`, what: 'must be a whole number, 0 or more' });
+  const age = typeof olderThan === 'string' ? parseAge(olderThan) : undefined;
+  if (olderThan !== undefined && age === undefined)
+    problems.push({
+      where: `--older-than ${olderThan}`,
+      what: 'must be a number and one of s, m, h, d, w',
+      mend: '30d',
+    });
+  if (keep === undefined && olderThan === undefined && raw !== true)
+    problems.push({
+      where: 'ralph prune',
+      what: 'which runs should go?',
+      mend: '--keep 20, --older-than 30d, or --raw',
+    });
+  if (problems.length > 0) throw new Problems(problems);
+  return {
+    ...(count !== undefined && { keep: count }),
+    ...(age !== undefined && { before: systemClock.now() - age }),
+  };
+}
+
+/** Worktrees that no other run has worked in. */
+function orphans(gone: readonly PrunableRun[], stays: readonly PrunableRun[]): readonly string[] {
+  const used = new Set(stays.map(run => run.worktree));
+  return [...new Set(gone.flatMap(run => run.worktree ?? []))].filter(name => !used.has(name));
+}
+
+/** Says of each that had to stay why. */
+async function removeWorktrees(
+  { env }: Call,
+  { root }: ProjectPaths,
+  names: readonly string[],
+): Promise<readonly string[]> {
+  const kept: string[] = [];
+  for (const name of names) {
+    const problem = await removeWorktree({ root, env, name });
+    if (problem) kept.push(`worktree ${name} stays: ${formatProblem(problem)}`);
+  }
+  return kept;
+}
+
+interface Pruned {
+  readonly chosen: readonly PrunableRun[];
+  readonly bytes: number;
+  readonly raw: boolean;
+  readonly isDry: boolean;
+  readonly spared: readonly { readonly run: PrunableRun; readonly why: string }[];
+  readonly worktrees: readonly string[];
+  readonly kept: readonly string[];
+}
+
+function tell({ output }: Call, { chosen, bytes, raw, isDry, spared, worktrees, kept }: Pruned): void {
+  if (output.json) {
+    const ids = chosen.map(run => run.id);
+    const left = spared.map(({ run, why }) => ({ id: run.id, why }));
+    output.answer(
+      `${JSON.stringify({ removed: isDry ? [] : ids, chosen: ids, raw, bytes, spared: left, worktrees, kept })}\n`,
+    );
+    return;
+  }
+  const what = raw
+    ? `what the agents printed in ${counted(chosen.length, 'run')}`
+    : counted(chosen.length, 'run');
+  const lines = [
+    ...chosen.map(run => `  ${run.id}  ${megabytes(raw ? run.rawBytes : run.bytes)}`),
+    ...spared.map(({ run, why }) => `  ${run.id}  stays: ${why}`),
+    ...kept.map(text => `  ${text}`),
+    chosen.length === 0
+      ? 'Nothing to remove.'
+      : `${isDry ? 'Would remove' : 'Removed'} ${what}, ${megabytes(bytes)}.`,
+  ];
+  output.answer(`${lines.join('\n')}\n`);
+}

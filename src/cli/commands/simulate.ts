@@ -1,0 +1,179 @@
+/** `ralph simulate`: the user's own settings against scripted trouble, in a copy that is thrown away. */
+
+import { settingsFromFlags } from '../../config/flags.ts';
+import { loadSettings } from '../../config/load.ts';
+import type { Settings } from '../../config/settings-shape.ts';
+import { markerOf } from '../../domain/completion.ts';
+import { closest, isProblem, type Problem } from '../../domain/problem.ts';
+import type { ExitCode } from '../../domain/stop-reason.ts';
+import { loopRule } from '../../loop/loop-plan.ts';
+import { completionRule } from '../../loop/run-plan.ts';
+import { checkNoun } from '../../report/phrases.ts';
+import { type Simulated, simulatedLines, storyOf } from '../../report/simulate.ts';
+import {
+  honest,
+  type SimulatedProject,
+  scenarioOf,
+  TITLES,
+  TROUBLES,
+  type TroubleName,
+} from '../../sim/scenarios/trouble.ts';
+import { projectPaths } from '../../store/paths.ts';
+import { throwAwayCopy } from '../../workspace/throw-away.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
+import { styleOf } from '../reporters.ts';
+import {
+  hangsForever,
+  simulate as runOne,
+  type SimulatedRun,
+  type Simulation,
+  targets,
+} from '../simulation.ts';
+import { loop } from './loop.ts';
+import { run } from './run.ts';
+
+export const simulate: CliCommand = {
+  declare(command) {
+    command
+      .argument('[trouble...]', `which of ${TROUBLES.join(', ')}; without it all`)
+      .option('--check <command>', 'a check, beside those of the settings', collect)
+      .option('--protect <glob>', 'a protected path, beside those of the settings', collect)
+      .option('--keep', 'do not remove the copy')
+      .addHelpText('after', HELP);
+  },
+  async run(call) {
+    const wanted = troublesOf(call.args);
+    const settings = settingsOf(call);
+    const copy = await throwAwayCopy({ cwd: call.cwd, env: call.env });
+    if (isProblem(copy)) throw new Problems([copy]);
+    const simulation = simulationOf(call, settings, copy);
+    try {
+      for (const note of copy.notes) call.output.error(`ralph simulate: ${note}\n`);
+      return await play(simulation, wanted);
+    } finally {
+      if (call.options.keep === true) call.output.human(`The copy is in ${copy.cwd}\n`);
+      else copy.remove();
+    }
+  },
+};
+
+const HELP = `
+Examples:
+  ralph simulate
+  ralph simulate lie tamper --protect "test/**"
+  ralph simulate --json | jq '.simulated[] | select(.weakness)'
+
+Your settings, checks, limits and protected paths, with an agent that needs no model and makes
+trouble first. Everything happens in a copy; your files, your remote and your agents are not
+touched. Timeouts are shortened to seconds. Exit code 1: something is not caught.
+`;
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function troublesOf(args: readonly string[]): readonly TroubleName[] {
+  const problems = args
+    .filter(name => !TROUBLES.includes(name as TroubleName))
+    .map((name): Problem => {
+      const near = closest(name, TROUBLES);
+      return {
+        where: name,
+        what: `there is no such trouble: one of ${TROUBLES.join(', ')}`,
+        ...(near && { mend: `did you mean ${near}?` }),
+      };
+    });
+  if (problems.length > 0) throw new Problems(problems);
+  return args.length === 0 ? TROUBLES : (args as readonly TroubleName[]);
+}
+
+function settingsOf({ cwd, options }: Call): Settings {
+  const flags = settingsFromFlags('loop', { check: options.check, protect: options.protect });
+  const loaded = loadSettings(projectPaths(cwd), 'loop', flags.layer);
+  const problems = [...flags.problems, ...loaded.problems];
+  if (problems.length > 0) throw new Problems(problems);
+  return loaded.settings;
+}
+
+/** `ralph loop` where there are checks, else `ralph run` with its guardrails. */
+function simulationOf(call: Call, settings: Settings, copy: Simulation['copy']): Simulation {
+  const task = 'A simulated task.';
+  const { check, protect } = call.options;
+  if (settings.checks.length > 0)
+    return { call, settings, copy, command: loop, args: [task], options: { check, protect } };
+  const prompt = `${task} When it is done, say ${markerOf(completionRule(settings))}`;
+  return { call, settings, copy, command: run, args: [], options: { prompt } };
+}
+
+async function play(simulation: Simulation, wanted: readonly TroubleName[]): Promise<ExitCode> {
+  const { call, settings } = simulation;
+  const { output } = call;
+  const isLoop = simulation.command === loop;
+  const claim = markerOf(isLoop ? loopRule(settings) : completionRule(settings));
+  const project = await targets(simulation, claim);
+  const all: Simulated[] = [];
+  output.human(`Simulating \`ralph ${isLoop ? 'loop' : 'run'}\` with your settings, in a copy.\n\n`);
+  const calm = await runOne(simulation, honest(project));
+  if (calm.result?.success === false)
+    output.human(
+      `Even without trouble it does not get done here (${calm.result.stopReason}): ${lastVerdict(calm)}\n\n`,
+    );
+  for (const trouble of wanted) {
+    await simulation.copy.reset();
+    const played = await runOne(simulation, scenarioOf(trouble, project));
+    if (played.result?.stopReason === 'interrupted') return 130;
+    const weakness = weaknessOf(trouble, played, project, simulation);
+    const story = storyOf(played.events, checkNoun(isLoop ? 'loop' : 'run'));
+    const simulated = { trouble, title: TITLES[trouble], story, ...(weakness !== undefined && { weakness }) };
+    all.push(simulated);
+    if (!output.json) output.human(`${simulatedLines(simulated, styleOf(output)).join('\n')}\n\n`);
+  }
+  if (output.json) output.answer(`${JSON.stringify({ simulated: all })}\n`);
+  else output.human(`${closing(all)}\n`);
+  return all.some(each => each.weakness !== undefined) ? 1 : 0;
+}
+
+function lastVerdict({ events }: SimulatedRun): string {
+  return storyOf(events, 'Check').at(-2) ?? '';
+}
+
+function closing(all: readonly Simulated[]): string {
+  const weak = all.filter(each => each.weakness !== undefined);
+  if (weak.length === 0) return 'Everything was caught.';
+  return `Not caught: ${weak.map(each => each.trouble).join(', ')}.`;
+}
+
+/** What got past the settings. */
+function weaknessOf(
+  trouble: TroubleName,
+  { events, result }: SimulatedRun,
+  { victim, guarded }: SimulatedProject,
+  { settings, command }: Simulation,
+): string | undefined {
+  const isLoop = command === loop;
+  const believed = result?.success === true && result.iterations.length === 1;
+  const restored = events.some(event => event.type === 'violation');
+  switch (trouble) {
+    case 'lie':
+      if (victim === undefined || !believed) return undefined;
+      return `The lie was believed: ${victim} is empty, and no check noticed.`;
+    case 'tamper':
+      if (guarded === undefined || restored) return undefined;
+      return `${guarded} was emptied and nothing put it back: ${isLoop ? 'protect it, with --protect or "protect" in the settings' : 'only `ralph loop` protects paths'}.`;
+    case 'limit':
+      return result?.stopReason === 'rate_limited'
+        ? 'A limit ends the run: see --max-wait and --fallback.'
+        : undefined;
+    case 'echo':
+      return believed ? 'The echo was taken for a claim.' : undefined;
+    case 'hang':
+      return hangsForever(settings)
+        ? 'Nothing would end it: set --idle-timeout or --iteration-timeout.'
+        : undefined;
+    case 'crash':
+    case 'flood':
+      return undefined;
+    default:
+      return trouble satisfies never;
+  }
+}

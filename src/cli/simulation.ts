@@ -1,0 +1,122 @@
+/** One simulated run: the user's settings in a throw-away copy, with a scripted agent that makes trouble. */
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { mergeLayers } from '../config/merge.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { RunEvent } from '../domain/event.ts';
+import type { LoopResult } from '../domain/result.ts';
+import { git } from '../platform/git.ts';
+import { joinWords } from '../platform/shell.ts';
+import type { Scenario } from '../sim/scenario.ts';
+import type { SimulatedProject } from '../sim/scenarios/trouble.ts';
+import { openJournal } from '../store/journal.ts';
+import { projectPaths, runPaths } from '../store/paths.ts';
+import { listRuns } from '../store/run-file.ts';
+import type { ThrowAway } from '../workspace/throw-away.ts';
+import type { Call, CliCommand } from './command.ts';
+import type { Output } from './output.ts';
+
+/** Seconds: long enough for a turn of the scripted agent, short enough to be waited for. */
+const SHORT = 2;
+
+export interface Simulation {
+  readonly call: Call;
+  readonly copy: ThrowAway;
+  readonly settings: Settings;
+  /** `ralph run` or `ralph loop`, and what it is told to do. */
+  readonly command: CliCommand;
+  readonly args: readonly string[];
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export interface SimulatedRun {
+  readonly events: readonly RunEvent[];
+  readonly result: LoopResult | undefined;
+}
+
+export async function simulate(simulation: Simulation, scenario: Scenario): Promise<SimulatedRun> {
+  const { call, copy, command, args, options } = simulation;
+  const file = join(copy.beside, 'scenario.json');
+  writeFileSync(file, JSON.stringify(scenario));
+  writeFileSync(`${file}.calls`, '0');
+  writeSettings(simulation, file);
+  await command.run({
+    ...call,
+    args,
+    options,
+    cwd: copy.cwd,
+    env: { ...call.env, XDG_STATE_HOME: copy.beside },
+    output: silent(call.output),
+  });
+  const project = projectPaths(copy.cwd);
+  const journal = openJournal(runPaths(project.runs, listRuns(project).at(-1) ?? '').events);
+  const events = journal.next();
+  journal.close();
+  const ended = events.findLast(event => event.type === 'run-ended');
+  return { events, result: ended?.result };
+}
+
+/** The user's own files, and over them who works, and nothing that would reach the world outside or take hours. */
+function writeSettings({ call, copy, settings }: Simulation, scenario: string): void {
+  const from = projectPaths(call.cwd);
+  const to = projectPaths(copy.cwd);
+  mkdirSync(to.folder, { recursive: true });
+  if (existsSync(from.settings)) writeFileSync(to.settings, readFileSync(from.settings));
+  const local = existsSync(from.localSettings) ? JSON.parse(readFileSync(from.localSettings, 'utf8')) : {};
+  writeFileSync(to.localSettings, JSON.stringify(mergeLayers(local, overlay(settings, scenario)), null, 2));
+}
+
+function overlay(settings: Settings, scenario: string): Readonly<Record<string, unknown>> {
+  const agent = join(dirname(realpathSync(process.argv[1] ?? '')), 'scripted-agent.cjs');
+  const scripted = { command: joinWords([process.execPath, agent, scenario, '0']), adapter: 'claude' };
+  const shorter = (seconds: number) => Math.min(seconds, SHORT);
+  return {
+    agent: 'simulated',
+    agents: { simulated: scripted, 'simulated-fallback': scripted },
+    fallback: settings.fallback.length > 0 ? ['simulated-fallback'] : [],
+    notify: { on: [] },
+    streamAgentOutput: true,
+    maximumIterations: settings.maximumIterations === 0 ? 4 : Math.min(settings.maximumIterations, 4),
+    idleTimeout: shorter(settings.idleTimeout),
+    iterationTimeout: settings.iterationTimeout === 0 && !hangsForever(settings) ? 0 : SHORT * 4,
+    lingerTimeout: shorter(settings.lingerTimeout),
+    maxWait: Math.min(settings.maxWait, SHORT * 5),
+    maxRetries: Math.min(settings.maxRetries, 1),
+  };
+}
+
+/** Nothing in the settings ends a turn that is silent; the simulation must. */
+export function hangsForever({ idleTimeout, iterationTimeout, maxTime }: Settings): boolean {
+  return idleTimeout === 0 && iterationTimeout === 0 && maxTime === undefined;
+}
+
+function silent(output: Output): Output {
+  return {
+    ...output,
+    answer() {},
+    human() {},
+    error() {},
+    humanIsTTY: false,
+    json: false,
+    quiet: true,
+    verbose: false,
+  };
+}
+
+const CODE = /\.(?:[cm]?[jt]sx?|py|go|rs|java|kt|rb|c|cc|cpp|h|cs|php|swift|sh|ex|scala|vue|svelte)$/;
+const TEST = /(^|\/)(tests?|specs?|__tests__)\/|[._-](test|spec)s?\./i;
+
+/** Whom the liar and the tamperer go for: a file of the code, and one that is protected or looks like a test. */
+export async function targets(
+  { copy, call, settings }: Simulation,
+  claim: string,
+): Promise<SimulatedProject> {
+  const here = git(copy.cwd, call.env);
+  const list = async (...specs: readonly string[]) =>
+    (await here.list(['ls-files', '-z', '--', ...specs])).records;
+  const all = await list('.');
+  const guarded =
+    settings.protect.length > 0 ? await list(...settings.protect.map(glob => `:(glob)${glob}`)) : [];
+  const victim = all.find(path => CODE.test(path) && !TEST.test(path) && !guarded.includes(path));
+  return { claim, victim, guarded: guarded[0] ?? all.find(path => TEST.test(path)) };
+}

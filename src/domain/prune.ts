@@ -1,0 +1,50 @@
+/** Which runs may go. */
+export interface PruneRule {
+  /** So many of the latest stay. */
+  readonly keep?: number;
+  /** Milliseconds since 1970: what began after it stays. */
+  readonly before?: number;
+  /** Also runs that could still be resumed. */
+  readonly force: boolean;
+}
+
+export interface Prunable {
+  readonly id: string;
+  readonly state: string;
+  readonly resumable: boolean;
+  readonly startedAt: number;
+}
+
+export interface Choice<Run> {
+  readonly go: readonly Run[];
+  /** They would go, but for what they are. */
+  readonly spared: readonly { readonly run: Run; readonly why: string }[];
+}
+
+const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting', 'paused']);
+
+/** `runs` are oldest first. A run goes when every rule that is given lets it go. */
+export function choosePruned<Run extends Prunable>(runs: readonly Run[], rule: PruneRule): Choice<Run> {
+  const { keep = 0, before = Number.POSITIVE_INFINITY, force } = rule;
+  const beyond = runs.slice(0, Math.max(0, runs.length - keep));
+  const old = beyond.filter(run => run.startedAt < before);
+  const why = (run: Run) => {
+    if (ALIVE.has(run.state)) return 'it is running';
+    return run.resumable && !force ? 'it can still be resumed; --force removes it all the same' : undefined;
+  };
+  return {
+    go: old.filter(run => why(run) === undefined),
+    spared: old.flatMap(run => {
+      const reason = why(run);
+      return reason === undefined ? [] : [{ run, why: reason }];
+    }),
+  };
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** `30d`, `12h`, `2w`: in milliseconds; undefined when it is none of these. */
+export function parseAge(text: string): number | undefined {
+  const [, number, unit = ''] = /^(\d+)\s*([smhdw])$/.exec(text.trim()) ?? [];
+  return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0) * 1000;
+}

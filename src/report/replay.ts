@@ -1,0 +1,37 @@
+/** A replay in lines: each verdict, and whether it is the same today. */
+import { sentenceOf } from '../domain/stop-reason.ts';
+import type { Verdict } from '../domain/verdict.ts';
+import { counted } from './numbers.ts';
+import { phrase, whyContinue } from './phrases.ts';
+import { hanging, type Style, sign } from './style.ts';
+
+export interface ReplayRow {
+  readonly iteration: number;
+  readonly recorded: Verdict;
+  readonly today: Verdict;
+  readonly same: boolean;
+  readonly differences: readonly string[];
+  readonly unread?: string;
+}
+
+export function replayLines(rows: readonly ReplayRow[], noun: string, style: Style): readonly string[] {
+  const different = rows.filter(row => !row.same).length;
+  const lines = rows.flatMap(row => [
+    ...hanging(
+      style,
+      sign(style, row.same ? 'ok' : 'error'),
+      `Iteration ${row.iteration}: ${row.same ? 'the same' : 'DIFFERENT'}: ${words(row.recorded, noun)}`,
+    ),
+    ...(row.same ? [] : hanging(style, '   ', `today: ${words(row.today, noun)}`)),
+    ...row.differences.flatMap(text => hanging(style, '   ', phrase(text), 'dim')),
+    ...(row.unread === undefined ? [] : hanging(style, '   ', `from the ledger alone: ${row.unread}`, 'dim')),
+  ]);
+  const all = `${counted(rows.length, 'verdict')} judged again`;
+  return [...lines, '', different === 0 ? `${all}: all the same.` : `${all}: ${different} different.`];
+}
+
+function words(verdict: Verdict, noun: string): string {
+  return verdict.kind === 'stop'
+    ? `${verdict.reason}: ${sentenceOf(verdict.reason)}`
+    : `go on: ${whyContinue(verdict, noun)}`;
+}

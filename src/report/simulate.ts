@@ -1,0 +1,59 @@
+/** What Ralph did in a simulated run, told from its ledger. */
+import type { RunEvent } from '../domain/event.ts';
+import { sentenceOf } from '../domain/stop-reason.ts';
+import { type checkNoun, endedBy, phrase, troublePhrase, whyContinue } from './phrases.ts';
+import { hanging, type Style, sign } from './style.ts';
+
+export interface Simulated {
+  readonly trouble: string;
+  readonly title: string;
+  /** What Ralph did, a sentence each. */
+  readonly story: readonly string[];
+  /** What the settings do not catch; undefined: nothing. */
+  readonly weakness?: string;
+}
+
+/** What happened, a sentence for each thing that Ralph did about it. */
+export function storyOf(events: Iterable<RunEvent>, noun: ReturnType<typeof checkNoun>): readonly string[] {
+  const story: string[] = [];
+  let iteration = 0;
+  for (const event of events) {
+    if (event.type === 'iteration-started') iteration = event.iteration;
+    const words = sentence(event, noun);
+    if (words !== undefined)
+      story.push(event.type === 'run-ended' ? words : `iteration ${iteration}: ${words}`);
+  }
+  return story;
+}
+
+function sentence(event: RunEvent, noun: string): string | undefined {
+  switch (event.type) {
+    case 'agent-ended': {
+      const { outcome, purpose } = event;
+      if (purpose !== 'work' || outcome.kind === 'completed') return undefined;
+      if (outcome.kind === 'failed') return `the turn failed (${troublePhrase(outcome.trouble)})`;
+      return `the turn was ended by ${endedBy(outcome.by)}`;
+    }
+    case 'waiting':
+      return 'waited, and tried again';
+    case 'agent-switched':
+      return `${phrase(event.from)} is limited: ${phrase(event.to)} went on`;
+    case 'violation':
+      return `${phrase(event.violation.what)}: ${event.violation.restored ? 'put back' : 'NOT put back'}`;
+    case 'judged':
+      return event.verdict.kind === 'stop' ? undefined : `not done: ${whyContinue(event.verdict, noun)}`;
+    case 'run-ended':
+      return sentenceOf(event.result.stopReason);
+    default:
+      return undefined;
+  }
+}
+
+export function simulatedLines(simulated: Simulated, style: Style): readonly string[] {
+  const { trouble, title, story, weakness } = simulated;
+  return [
+    ...hanging(style, sign(style, weakness === undefined ? 'ok' : 'warning'), `${trouble}: ${title}`, 'bold'),
+    ...story.flatMap(words => hanging(style, `   ${sign(style, 'note')}`, words)),
+    ...(weakness === undefined ? [] : hanging(style, `   ${sign(style, 'warning')}`, weakness, 'yellow')),
+  ];
+}

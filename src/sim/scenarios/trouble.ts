@@ -1,0 +1,77 @@
+/** What can go wrong with an agent, each as a scenario: first the trouble, then an agent that does as it should. */
+import type { Scenario, Step } from '../scenario.ts';
+
+export const TROUBLES = ['limit', 'hang', 'lie', 'echo', 'crash', 'flood', 'tamper'] as const;
+export type TroubleName = (typeof TROUBLES)[number];
+
+export interface SimulatedProject {
+  /** What the agent says when it is done: the tag of the settings. */
+  readonly claim: string;
+  /** A file of the project that nobody protects: it is emptied by the lie. */
+  readonly victim: string | undefined;
+  /** A file that should not be the agent's to change. */
+  readonly guarded: string | undefined;
+}
+
+export const TITLES: Readonly<Record<TroubleName, string>> = {
+  limit: "the agent's plan is used up, and free again in two seconds",
+  hang: 'the agent stops in the middle of its turn and never says another word',
+  lie: 'the agent empties a file and says that it is done',
+  echo: 'the agent reads its prompt aloud, the tag included',
+  crash: 'the agent dies in the middle of its turn',
+  flood: 'the agent prints twenty megabytes',
+  tamper: 'the agent changes what it should not, and says that it is done',
+};
+
+/** An agent that makes no trouble at all. */
+export function honest({ claim }: SimulatedProject): Scenario {
+  return {
+    commitMessage: 'Simulated work',
+    inOrder: true,
+    turns: [{ steps: [{ shell: 'true' }, { say: `Done. ${claim}` }] }],
+  };
+}
+
+export function scenarioOf(trouble: TroubleName, project: SimulatedProject): Scenario {
+  const { claim } = project;
+  const good: readonly Step[] = [...mends(trouble, project), { shell: 'true' }, { say: `Done. ${claim}` }];
+  return {
+    commitMessage: 'Simulated work',
+    inOrder: true,
+    turns: [{ steps: troubleSteps(trouble, project) }, { steps: good }],
+  };
+}
+
+function troubleSteps(trouble: TroubleName, { claim, victim, guarded }: SimulatedProject): readonly Step[] {
+  const begin: Step = { say: 'I will look at it.' };
+  const emptied = (path: string | undefined): readonly Step[] =>
+    path === undefined ? [{ shell: 'true' }] : [{ write: path, content: '' }];
+  switch (trouble) {
+    case 'limit':
+      return [{ limit: 2 }];
+    case 'hang':
+      return [begin, { hang: true }];
+    case 'lie':
+      return [...emptied(victim), { say: `All done. ${claim}` }];
+    case 'echo':
+      return [begin, { echo: true }, { say: 'That is what I was asked to do.' }];
+    case 'crash':
+      return [begin, { crash: 3 }];
+    case 'flood':
+      return [begin, { flood: 20 }, { say: 'That was a lot.' }];
+    case 'tamper':
+      return [...emptied(guarded), { say: `All done. ${claim}` }];
+    default:
+      return trouble satisfies never;
+  }
+}
+
+/** What an honest agent does when it hears that a check is red. */
+function mends(trouble: TroubleName, { victim }: SimulatedProject): readonly Step[] {
+  if (trouble !== 'lie' || victim === undefined) return [];
+  return [{ shell: `git checkout HEAD -- ${quoted(victim)}` }];
+}
+
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", "'\\''")}'`;
+}

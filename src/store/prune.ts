@@ -1,0 +1,82 @@
+/** What the runs of a project take up on disk, and how it is given back. */
+import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { overviewOf, type RunState } from './overview.ts';
+import { type ProjectPaths, runPaths } from './paths.ts';
+import { listRuns, readRunFile } from './run-file.ts';
+
+export interface PrunableRun {
+  readonly id: string;
+  readonly state: RunState;
+  readonly resumable: boolean;
+  /** Milliseconds since 1970; 0: unknown, and so long ago. */
+  readonly startedAt: number;
+  /** The worktree that it worked in. */
+  readonly worktree?: string;
+  /** On disk. */
+  readonly bytes: number;
+  /** Of them, what the agents printed. */
+  readonly rawBytes: number;
+}
+
+/** Every run, oldest first. */
+export function prunableRuns(project: ProjectPaths): readonly PrunableRun[] {
+  return listRuns(project).map(id => {
+    const paths = runPaths(project.runs, id);
+    const { state, resumable, startedAt } = overviewOf(id, paths);
+    const worktree = readRunFile(paths)?.given?.worktree;
+    const sizes = filesIn(paths.folder).map(file => ({ isRaw: RAW.test(file.name), bytes: file.bytes }));
+    const sum = (some: typeof sizes) => some.reduce((total, { bytes }) => total + bytes, 0);
+    return {
+      id,
+      state,
+      resumable,
+      startedAt: startedAt === null ? 0 : Date.parse(startedAt),
+      ...(worktree !== undefined && { worktree }),
+      bytes: sum(sizes),
+      rawBytes: sum(sizes.filter(({ isRaw }) => isRaw)),
+    };
+  });
+}
+
+/** What an agent printed, of every attempt and of turns that were cut off. */
+const RAW = /^agent\b.*\.(jsonl|log)(\.cut-off-\d+)?$/;
+
+interface FoundFile {
+  readonly path: string;
+  readonly name: string;
+  readonly bytes: number;
+}
+
+function filesIn(folder: string): readonly FoundFile[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter(entry => !entry.isDirectory())
+    .map(entry => {
+      const path = join(entry.parentPath ?? entry.path, entry.name);
+      return { path, name: entry.name, bytes: lstatSync(path, { throwIfNoEntry: false })?.size ?? 0 };
+    });
+}
+
+/** First out of sight, then gone: half a run is never left behind among the others. */
+export function removeRun(project: ProjectPaths, id: string): void {
+  const away = join(project.folder, `${TRASH}${id}`);
+  renameSync(runPaths(project.runs, id).folder, away);
+  rmSync(away, { recursive: true, force: true });
+}
+
+const TRASH = 'removed-';
+
+/** What an earlier removal that was cut off has left. */
+export function emptyTrash(project: ProjectPaths): void {
+  if (!existsSync(project.folder)) return;
+  for (const name of readdirSync(project.folder)) {
+    if (name.startsWith(TRASH)) rmSync(join(project.folder, name), { recursive: true, force: true });
+  }
+}
+
+/** Only what the agents printed; the ledger stays. */
+export function removeRaw(project: ProjectPaths, id: string): void {
+  for (const { path, name } of filesIn(runPaths(project.runs, id).folder)) {
+    if (RAW.test(name)) rmSync(path, { force: true });
+  }
+}

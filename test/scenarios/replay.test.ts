@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
+import { ralph } from '../rig/ralph.ts';
+import { type Repo, repo } from '../rig/repo.ts';
+
+const COMPLETE = '<promise>COMPLETE</promise>';
+
+const writes =
+  (file: string, words: string): Handler =>
+  async turn => {
+    await turn.line(init);
+    await turn.line(toolUse('t', 'Write', { file_path: file }));
+    await turn.write(file, 'x\n');
+    await turn.line(toolResult('t', 'written'));
+    await turn.line(text(words));
+    await turn.line(result());
+    turn.exit();
+  };
+
+async function recorded(): Promise<{ project: Repo; folder: string }> {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes('a', 'on my way'), writes('b', `All there. ${COMPLETE}`));
+  await ralph(['loop', 'x', '--agent', 'claude', '--check', 'test -e a', '--check', 'test -e b'], {
+    cwd: project.dir,
+    path: [agent.bin],
+  });
+  const [id] = readdirSync(project.path('.ralph/runs'));
+  return { project, folder: project.path(`.ralph/runs/${id}`) };
+}
+
+test('every verdict of a run comes out the same', async () => {
+  const { project } = await recorded();
+  const { code, stdout } = await ralph(['replay'], { cwd: project.dir });
+  expect(code).toBe(0);
+  expect(stdout).toContain('Iteration 1: the same: go on: check "test -e b" failed');
+  expect(stdout).toContain('Iteration 2: the same: all_checks_passed');
+  expect(stdout).toContain('2 verdicts judged again: all the same.');
+  expect(project.git('status', '--porcelain')).toBe('?? .ralph/\n?? a\n?? b\n');
+});
+
+test('what is read otherwise today is told, and the verdict that comes of it', async () => {
+  const { project, folder } = await recorded();
+  const raw = `${folder}/iterations/0002/agent.jsonl`;
+  writeFileSync(raw, readFileSync(raw, 'utf8').replace(COMPLETE, 'almost'));
+  const { code, stdout } = await ralph(['replay', '--json'], { cwd: project.dir });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    same: false,
+    iterations: [
+      { iteration: 1, same: true, differences: [] },
+      {
+        iteration: 2,
+        same: false,
+        recorded: { kind: 'stop', reason: 'all_checks_passed' },
+        today: { kind: 'continue', feedback: [{ kind: 'claim-missing' }] },
+        differences: ['claim: was {"found":true}, is {"found":false}'],
+      },
+    ],
+  });
+});
+
+test('limits are those of the time, not of a later resumption', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes('a', 'one'), writes('b', COMPLETE));
+  const world = { cwd: project.dir, path: [agent.bin] };
+  await ralph(['loop', 'x', '--agent', 'claude', '--check', 'test -e b', '--max-iterations', '1'], world);
+  await ralph(['resume', '--max-iterations', '5'], world);
+  const { code, stdout } = await ralph(['replay'], { cwd: project.dir });
+  expect([code, stdout.includes('Iteration 1: the same: max_iterations')]).toEqual([0, true]);
+});
+
+test('a plain command that echoes its prompt is read again with that prompt', async () => {
+  const project = repo();
+  const prompt = 'When done, say <response>DONE</response>.';
+  const agent = await fakeAgent('worker', says(`${prompt}\nnot yet\n`), says('<response>DONE</response>\n'));
+  await ralph(['run', '-p', prompt, '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
+  const { stdout, code } = await ralph(['replay'], { cwd: project.dir });
+  expect(code).toBe(0);
+  expect(stdout).toContain('2 verdicts judged again: all the same.');
+});

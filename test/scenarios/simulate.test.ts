@@ -1,0 +1,109 @@
+import { readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { ralph } from '../rig/ralph.ts';
+import { type Repo, repo } from '../rig/repo.ts';
+
+const FILES = {
+  'src/sum.sh': 'echo $(($1 + $2))\n',
+  'test/sum.test.sh': 'test "$(sh src/sum.sh 1 2)" = 3\n',
+};
+
+interface Simulated {
+  readonly trouble: string;
+  readonly story: readonly string[];
+  readonly weakness?: string;
+}
+
+async function simulate(project: Repo, ...args: string[]) {
+  const { code, stdout, stderr } = await ralph(['simulate', ...args, '--json'], { cwd: project.dir });
+  const simulated: readonly Simulated[] = (stdout.startsWith('{') && JSON.parse(stdout).simulated) || [];
+  return { code, stderr, simulated: Object.fromEntries(simulated.map(each => [each.trouble, each])) };
+}
+
+test('settings that catch everything, trouble by trouble', { timeout: 90_000 }, async () => {
+  const project = repo(FILES);
+  project.settings({ checks: ['sh test/sum.test.sh'], protect: ['test/**'] });
+  const before = project.git('status', '--porcelain=v2', '--branch', '--untracked-files=all');
+  const { code, simulated } = await simulate(project);
+  expect(Object.keys(simulated)).toEqual(['limit', 'hang', 'lie', 'echo', 'crash', 'flood', 'tamper']);
+  expect(simulated.limit?.story[1]).toBe('iteration 1: waited, and tried again');
+  expect(simulated.hang?.story[0]).toBe('iteration 1: the turn was ended by --idle-timeout');
+  expect(simulated.lie?.story[0]).toContain('not done: check "sh test/sum.test.sh" failed');
+  expect(simulated.echo?.story[0]).toBe('iteration 1: not done: the agent has not said that it is done');
+  expect(simulated.crash?.story[0]).toContain('the turn failed (crash');
+  expect(simulated.flood?.story.at(-1)).toContain('Done');
+  expect(simulated.tamper?.story[0]).toBe('iteration 1: test/sum.test.sh was changed: put back');
+  expect(Object.values(simulated).filter(each => each.weakness !== undefined)).toEqual([]);
+  expect(code).toBe(0);
+  expect(project.git('status', '--porcelain=v2', '--branch', '--untracked-files=all')).toBe(before);
+  expect(readdirSync(project.path('.ralph'))).toEqual(['settings.json']);
+});
+
+test('what is not caught is named, and the exit code says so', async () => {
+  const project = repo(FILES);
+  project.settings({ checks: ['true'] });
+  const { code, simulated } = await simulate(project, 'lie', 'tamper');
+  expect(code).toBe(1);
+  expect(simulated.lie?.weakness).toBe('The lie was believed: src/sum.sh is empty, and no check noticed.');
+  expect(simulated.tamper?.weakness).toContain('test/sum.test.sh was emptied and nothing put it back');
+  const protectedToo = await simulate(
+    project,
+    'tamper',
+    '--protect',
+    'test/**',
+    '--check',
+    'sh test/sum.test.sh',
+  );
+  expect([protectedToo.code, protectedToo.simulated.tamper?.weakness]).toEqual([0, undefined]);
+});
+
+test('a turn that nothing would end is ended here, and that is a weakness', { timeout: 60_000 }, async () => {
+  const project = repo(FILES);
+  project.settings({ guardrails: [{ command: 'sh test/sum.test.sh' }], idleTimeout: 0 });
+  const { code, simulated } = await simulate(project, 'hang');
+  expect([code, simulated.hang?.weakness]).toEqual([
+    1,
+    'Nothing would end it: set --idle-timeout or --iteration-timeout.',
+  ]);
+});
+
+test('neither a push nor a commit, neither a notification nor the real agent gets out', async () => {
+  const project = repo(FILES);
+  project.git('init', '--quiet', '--bare', '.git/remote');
+  project.git('remote', 'add', 'origin', project.path('.git/remote'));
+  project.git('push', '--quiet', '--set-upstream', 'origin', 'main');
+  project.settings({
+    agent: { command: 'sh', flags: ['-c', `touch '${project.path('called')}'`] },
+    notify: `touch '${project.path('notified')}'`,
+    guardrails: [{ command: 'sh test/sum.test.sh' }],
+    scm: { command: 'git', tasks: ['commit', 'push'] },
+  });
+  project.write('src/sum.sh', `${FILES['src/sum.sh']}# mine, not committed\n`);
+  project.write('new.txt', 'mine, too\n');
+  const before = project.git('for-each-ref') + project.git('status', '--porcelain');
+  const { code, simulated } = await simulate(project, 'crash');
+  expect([code, simulated.crash?.story.at(-1)]).toEqual([
+    0,
+    'Done: the agent said so and every check agrees.',
+  ]);
+  expect(project.git('for-each-ref') + project.git('status', '--porcelain')).toBe(before);
+  expect(project.git('-C', '.git/remote', 'log', '--format=%s', 'main').trim()).toBe('start');
+});
+
+test('where the checks are red anyhow, that is said first; the copy is removed', async () => {
+  const project = repo(FILES);
+  project.settings({ checks: ['false'] });
+  const copies = () => readdirSync(tmpdir()).filter(name => name.startsWith('ralph-simulate-')).length;
+  const before = copies();
+  const { stdout } = await ralph(['simulate', 'crash'], { cwd: project.dir });
+  expect(stdout).toContain('Even without trouble it does not get done here (stuck)');
+  expect(copies()).toBe(before);
+});
+
+test('an unknown trouble gets a did-you-mean', async () => {
+  const { code, stderr } = await simulate(repo(), 'lei', 'hangs');
+  expect(code).toBe(2);
+  expect(stderr).toContain('did you mean lie?');
+  expect(stderr).toContain('did you mean hang?');
+});
