@@ -91,6 +91,16 @@ export interface StoryView {
   readonly feedback: string;
 }
 
+/** A story went on: it was implemented, or a review has judged it. */
+export interface StoryMove {
+  readonly story: string;
+  readonly iteration: number;
+  readonly at: number;
+  readonly status: StoryStatus;
+  /** What the review asked for; '': nothing. */
+  readonly feedback: string;
+}
+
 export type Ending = Omit<LoopResult, 'iterations'>;
 
 export interface RunView {
@@ -118,6 +128,9 @@ export interface RunView {
   readonly usage: Usage | null;
   readonly violations: readonly ViolationView[];
   readonly remarks: readonly Remark[];
+  /** The list of stories as Ralph has it, by its hash; null: this loop has none. */
+  readonly storyList: string | null;
+  readonly moves: readonly StoryMove[];
   readonly ending: Ending | null;
 }
 
@@ -172,6 +185,27 @@ export interface IterationDetail {
 
 export const NO_SECONDS: Seconds = { agent: 0, checks: 0, waiting: 0 };
 
+export const EMPTY_ITERATION: IterationView = {
+  number: 0,
+  mode: null,
+  story: null,
+  startedAt: 0,
+  endedAt: null,
+  attempts: 0,
+  seconds: NO_SECONDS,
+  agent: '',
+  outcome: null,
+  toolCalls: null,
+  toolErrors: null,
+  usage: null,
+  total: null,
+  checks: [],
+  violations: 0,
+  claim: null,
+  stopReason: null,
+  why: null,
+};
+
 export const EMPTY_VIEW: RunView = {
   seq: 0,
   runId: '',
@@ -192,6 +226,8 @@ export const EMPTY_VIEW: RunView = {
   usage: null,
   violations: [],
   remarks: [],
+  storyList: null,
+  moves: [],
   ending: null,
 };
 
