@@ -24,7 +24,11 @@ export function watchContext(orders: MonitorOrders, stateFile: string, input: Ho
 
 /** A session begins, or was compacted: every threshold may be told of again. */
 export function rearm(stateFile: string): void {
-  rmSync(stateFile, { force: true });
+  try {
+    rmSync(stateFile, { force: true });
+  } catch {
+    // no such place
+  }
 }
 
 function readState(path: string): AlertState {
@@ -42,8 +46,16 @@ function contextUse(transcript: string, configured: number | undefined): Context
     if (use) return { used: use.used, window: configured ?? use.window };
   }
   // Seed 002's rule of thumb, where a transcript says nothing: four characters a token.
-  const size = fileSize(transcript);
+  const size = sizeOf(transcript);
   return size > 0 ? { used: Math.round(size / 4), window: configured ?? windowOf('') } : undefined;
+}
+
+function sizeOf(path: string): number {
+  try {
+    return fileSize(path);
+  } catch {
+    return 0;
+  }
 }
 
 /** What one record says of the context, in the words of each host. */

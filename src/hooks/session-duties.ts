@@ -44,7 +44,7 @@ interface HookSettings {
 /** The table of settings is too much for a hook; a file that is damaged says nothing, and the defaults hold. */
 function hookSettings(root: string): HookSettings {
   const { settings, localSettings } = projectPaths(root);
-  const layers = [settings, localSettings].map(path => parseObject(readIfThere(path) ?? '') ?? {});
+  const layers = [settings, localSettings].map(path => parseObject(readable(path)) ?? {});
   const guard: Json = Object.assign({}, ...layers.map(layer => layer.guard));
   const monitor: Json = Object.assign({}, ...layers.map(layer => layer.contextMonitor));
   return {
@@ -59,6 +59,15 @@ function hookSettings(root: string): HookSettings {
       ...(typeof monitor.window === 'number' && { window: monitor.window }),
     },
   };
+}
+
+/** What a host says of where it is may be no path at all. */
+function readable(path: string): string {
+  try {
+    return readIfThere(path) ?? '';
+  } catch {
+    return '';
+  }
 }
 
 function texts(value: unknown): readonly string[] {

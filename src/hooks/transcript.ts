@@ -43,8 +43,11 @@ export function lastRecords(path: string, window = WINDOW): readonly Json[] {
 }
 
 function lastLines(path: string, window = WINDOW): readonly string[] {
-  const size = fileSize(path);
-  return readSlice(path, Math.max(0, size - window), window).split('\n');
+  try {
+    return readSlice(path, Math.max(0, fileSize(path) - window), window).split('\n');
+  } catch {
+    return []; // a folder, a path that is none, a file that is not ours to read
+  }
 }
 
 interface Message {

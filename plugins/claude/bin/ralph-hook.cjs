@@ -1063,8 +1063,11 @@ function lastRecords(path, window = WINDOW) {
 	return lastLines(path, window).filter((line) => line.startsWith("{")).map(parseObject).filter((record) => record !== void 0);
 }
 function lastLines(path, window = WINDOW) {
-	const size = fileSize(path);
-	return readSlice(path, Math.max(0, size - window), window).split("\n");
+	try {
+		return readSlice(path, Math.max(0, fileSize(path) - window), window).split("\n");
+	} catch {
+		return [];
+	}
 }
 function isFinal({ texts, hasToolUse }, lastWords) {
 	if (lastWords !== null) return texts.some((text) => text.trim() === lastWords.trim());
@@ -1677,7 +1680,9 @@ function watchContext(orders, stateFile, input) {
 	};
 }
 function rearm(stateFile) {
-	(0, node_fs.rmSync)(stateFile, { force: true });
+	try {
+		(0, node_fs.rmSync)(stateFile, { force: true });
+	} catch {}
 }
 function readState(path) {
 	const told = parseObject(readIfThere(path) ?? "")?.told;
@@ -1693,11 +1698,18 @@ function contextUse(transcript, configured) {
 			window: configured ?? use.window
 		};
 	}
-	const size = fileSize(transcript);
+	const size = sizeOf(transcript);
 	return size > 0 ? {
 		used: Math.round(size / 4),
 		window: configured ?? windowOf("")
 	} : void 0;
+}
+function sizeOf(path) {
+	try {
+		return fileSize(path);
+	} catch {
+		return 0;
+	}
 }
 function usedIn(record) {
 	return claudeUse(record) ?? codexUse(record) ?? geminiUse(record) ?? qwenUse(record);
@@ -3053,7 +3065,7 @@ function rearmSession(root, { sessionId }) {
 }
 function hookSettings(root) {
 	const { settings, localSettings } = projectPaths(root);
-	const layers = [settings, localSettings].map((path) => parseObject(readIfThere(path) ?? "") ?? {});
+	const layers = [settings, localSettings].map((path) => parseObject(readable(path)) ?? {});
 	const guard = Object.assign({}, ...layers.map((layer) => layer.guard));
 	const monitor = Object.assign({}, ...layers.map((layer) => layer.contextMonitor));
 	return {
@@ -3068,6 +3080,13 @@ function hookSettings(root) {
 			...typeof monitor.window === "number" && { window: monitor.window }
 		}
 	};
+}
+function readable(path) {
+	try {
+		return readIfThere(path) ?? "";
+	} catch {
+		return "";
+	}
 }
 function texts(value) {
 	return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
