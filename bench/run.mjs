@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { growth } from './growth.mjs';
+import { guard } from './guard.mjs';
 import { hooks } from './hooks.mjs';
 import { latency } from './latency.mjs';
 import { loop } from './loop.mjs';
@@ -14,7 +15,7 @@ import { start } from './start.mjs';
 import { stream } from './stream.mjs';
 import { tokens } from './tokens.mjs';
 
-const benches = { start, loop, stream, hooks, repo, growth, parallel, latency, tokens, sandbox };
+const benches = { start, loop, stream, hooks, guard, repo, growth, parallel, latency, tokens, sandbox };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');
 const names = args.filter(arg => !arg.startsWith('-'));

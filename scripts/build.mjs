@@ -16,6 +16,7 @@ const bundled = [
   'ansi-regex',
   'preact',
   'uplot',
+  'unbash',
 ];
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });

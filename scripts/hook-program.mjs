@@ -1,5 +1,6 @@
-// The program that host plugins carry. One file with nothing to install: a plain clone must be a working plugin, so it is
-// committed (`npm run generate` writes it, a test compares it with the source).
+// The programs that host plugins carry. Nothing to install: a plain clone must be a working plugin, so they are committed
+// (`npm run generate` writes them, a test compares them with the source).
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -7,16 +8,29 @@ import { lazyBuiltins } from './lazy-builtins.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-export async function hookProgram() {
-  const input = join(root, 'src/hooks/bin.ts');
+export const hookProgram = () => bundled('src/hooks/bin.ts');
+
+/** The rules of the guard and its parser of shell: as small as can be, since every tool call waits for it to be read. */
+export async function guardProgram() {
+  const license = readFileSync(join(root, 'node_modules/unbash/LICENSE'), 'utf8').trim();
+  const code = await bundled('src/sandbox/guard/guard.ts', { minify: true });
+  return `/*\nSource: src/sandbox/guard. It holds unbash, under this license:\n\n${license}\n*/\n${code}`;
+}
+
+async function bundled(source, options = {}) {
   const build = await rolldown({
-    input,
+    input: join(root, source),
     platform: 'node',
     cwd: root,
     logLevel: 'warn',
     plugins: [lazyBuiltins],
   });
-  const { output } = await build.generate({ format: 'cjs', codeSplitting: false, comments: false });
+  const { output } = await build.generate({
+    format: 'cjs',
+    codeSplitting: false,
+    comments: false,
+    ...options,
+  });
   await build.close();
   return output[0].code;
 }

@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   dashboard: ['domain', 'platform', 'store', 'report'],
   sandbox: ['domain', 'platform'],
   loop: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'report', 'sandbox'],
-  hooks: ['domain', 'platform', 'store', 'checks', 'workspace'],
+  hooks: ['domain', 'platform', 'store', 'checks', 'workspace', 'sandbox'],
   plugins: ['domain', 'platform', 'store'],
   sim: ['domain', 'platform'],
   cli: [

@@ -7,7 +7,7 @@
  * continuation is put in as soon as the step has ended.
  */
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -65,6 +65,7 @@ export const RalphPlugin = async ({ client, directory }) => {
       if (answer.context) part.text = answer.context;
       tell(client, answer.message);
     },
+    'tool.execute.before': ({ sessionID, tool }, { args }) => guard(directory, sessionID, tool, args),
     'tool.execute.after': async ({ sessionID }) => {
       if (hasLoop(directory)) await ask('tool.execute.after', { session_id: sessionID });
     },
@@ -98,6 +99,28 @@ function hasLoop(directory) {
   }
 }
 
+/** An error keeps the tool from running; so does a guard that does not answer. */
+async function guard(cwd, session, tool, args) {
+  if (!hasLoop(cwd) && !isGuarded(cwd)) return;
+  const fields = { cwd, session_id: session, tool_name: tool, tool_input: args };
+  const answer = await callProgram('tool.execute.before', fields);
+  if (answer.failed) throw new Error("Ralph's guard could not judge this call, so it was refused.");
+  if (answer.kind === 'deny') throw new Error(answer.reason);
+}
+
+/** By the run that started this OpenCode, or by the settings. */
+function isGuarded(directory) {
+  const { RALPH_HOOKS: orders } = process.env;
+  if (orders) return orders.includes('"guard"');
+  return ['settings.json', 'settings.local.json'].some(name => {
+    try {
+      return readFileSync(join(directory, '.ralph', name), 'utf8').includes('"guard"');
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** The answer of the hook program; nothing at all when it fails, so that the agent passes. */
 function callProgram(event, fields) {
   return new Promise(resolve => {
@@ -106,11 +129,19 @@ function callProgram(event, fields) {
     child.stdout.setEncoding('utf8').on('data', chunk => {
       answer += chunk;
     });
-    child.on('error', () => resolve({}));
-    child.on('close', () => resolve(answer === '' ? {} : JSON.parse(answer)));
+    child.on('error', () => resolve({ failed: true }));
+    child.on('close', code => resolve(code === 0 ? parsed(answer) : { failed: true }));
     child.stdin.on('error', () => {});
     child.stdin.end(JSON.stringify(fields));
   });
+}
+
+function parsed(answer) {
+  try {
+    return answer === '' ? {} : JSON.parse(answer);
+  } catch {
+    return { failed: true };
+  }
 }
 
 /** Only a terminal shows it. */

@@ -8,7 +8,7 @@ import { chooseSandbox, openSandbox, type Sandbox } from '../loop/open-sandbox.t
 import type { LoopPlan, LoopWorld } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
 import { createRoster } from '../loop/roster.ts';
-import { hooksOfRun } from '../loop/run-hooks.ts';
+import { guardNotice, hooksOfRun } from '../loop/run-hooks.ts';
 import { createSteering } from '../loop/steering.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
@@ -61,6 +61,7 @@ export async function startLoop(
   const { project, settings, agent, fallbacks } = ready;
   const { workplace = call.cwd, resumed } = options;
   const chosen = orThrow(await chooseSandbox({ settings, cwd: workplace, env }));
+  const sandboxed = chosen.provider !== undefined;
   const events = openEvents(call);
   const { file, paths } = resumed ?? newRun(command, ready, options);
   rememberProject(project.root, env);
@@ -98,10 +99,10 @@ export async function startLoop(
       env,
       abort,
       disk,
-      hooks: hooksOfRun(paths, workplace),
+      hooks: hooksOfRun({ command, settings, paths, cwd: workplace, sandboxed }),
       project,
       paths,
-      notices: noticesOf(ready, call, chosen.provider !== undefined, runId),
+      notices: noticesOf(ready, call, sandboxed, runId),
     });
     const stopReason = () => (existsSync(paths.cancelled) ? 'cancelled' : 'interrupted');
     const result = await drive(plan, {
@@ -142,17 +143,22 @@ function noticesOf(
 ): readonly string[] {
   return [
     ...(settings.agent === undefined ? [`Agent: ${agent.name}, because ${agent.why}.`] : []),
-    ...(settings.permissions === 'skip' && !isConfined ? skipNotices(agent, env) : []),
+    ...(settings.permissions === 'skip' && !isConfined ? skipNotices(agent, settings, env) : []),
     ...otherRuns(project, own),
   ];
 }
 
-function skipNotices({ adapter }: SetUp['agent'], env: Call['env']): readonly string[] {
+function skipNotices(
+  { adapter }: SetUp['agent'],
+  settings: SetUp['settings'],
+  env: Call['env'],
+): readonly string[] {
   const { rootNeeds = [], name } = adapter;
   const isRefused =
     process.getuid?.() === 0 && rootNeeds.length > 0 && !rootNeeds.some(variable => env[variable]);
   return [
     'The agent may do everything without asking, and there is no sandbox around it. --sandbox puts one there.',
+    guardNotice(adapter, settings, false),
     ...(isRefused
       ? [
           `As root, ${name} refuses to skip its permissions: run as another user, set ${rootNeeds[0]}=1 if this machine is a sandbox, or give --permissions host.`,

@@ -45,6 +45,17 @@ export interface SandboxSettings {
   readonly engineArgs?: readonly string[];
 }
 
+export interface GuardSettings {
+  readonly enabled: boolean | 'auto';
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
+
+export interface MonitorSettings {
+  readonly enabled: boolean | 'auto';
+  readonly window?: number;
+}
+
 export interface Settings {
   readonly maximumIterations: number;
   readonly completionResponse: string;
@@ -85,6 +96,8 @@ export interface Settings {
   readonly skipReview: boolean;
   readonly reviewCap: number;
   readonly atCap: AtCap;
+  readonly guard: GuardSettings;
+  readonly contextMonitor: MonitorSettings;
   readonly notify?: string | NotifySettings;
   readonly sandbox: SandboxSettings;
   readonly hideEnv: readonly string[];

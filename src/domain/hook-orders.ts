@@ -15,6 +15,24 @@ export interface HookOrders {
   readonly root: string;
   /** The run has given the agent hooks of its own: those of an installed plugin keep still, so that nothing is done twice. */
   readonly given: boolean;
+  /** Tool calls are judged before they run. */
+  readonly guard?: GuardOrders;
+  /** The agent is told as its context fills. */
+  readonly monitor?: MonitorOrders;
+}
+
+export interface MonitorOrders {
+  /** Tokens that the agent's context takes; else by its model. */
+  readonly window?: number;
+}
+
+export interface GuardOrders {
+  /** Names of rules, or commands with `*` in them, about which nothing is said. */
+  readonly allow: readonly string[];
+  /** Commands with `*` in them that are refused. */
+  readonly deny: readonly string[];
+  /** Files that the agent must not change, as globs. */
+  readonly protect: readonly string[];
 }
 
 /** undefined: not in a run of Ralph's. Damaged orders are orders that ask for nothing. */

@@ -51,8 +51,13 @@ export function readInput(text: string): HookInput | undefined {
     commandName: string('command_name'),
     commandArguments: string('command_args'),
     toolCalls: Array.isArray(input.tool_calls) ? input.tool_calls.length : 1,
+    tool: { name: string('tool_name'), input: objectOf(input.tool_input) },
     calledAt: Date.parse(string('timestamp')) || null,
   };
+}
+
+function objectOf(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
 function list(value: unknown): readonly unknown[] {

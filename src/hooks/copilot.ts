@@ -56,6 +56,7 @@ function writeAnswer(event: string, answer: HookAnswer): string {
       });
     }
     case 'context':
+      if (event === 'PreToolUse') return claude.writeAnswer(event, answer);
       return JSON.stringify({ modifiedPrompt: answer.context });
     default:
       return answer satisfies never;

@@ -1,5 +1,6 @@
 /** What a host tells a hook, and what a hook may answer, whichever host it is. */
 import type { HookPoint } from '../domain/hook-orders.ts';
+import type { ToolCall } from './tool-call.ts';
 
 /** The input of a hook, read with care: every field may be missing or of another kind. */
 export interface HookInput {
@@ -22,6 +23,8 @@ export interface HookInput {
   readonly commandArguments: string;
   /** How many tools were called. */
   readonly toolCalls: number;
+  /** The tool that is about to run. */
+  readonly tool: ToolCall;
   /** When the host says that it called, in milliseconds. */
   readonly calledAt: number | null;
 }

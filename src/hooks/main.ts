@@ -4,9 +4,11 @@ import { contract } from '../domain/session.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
 import { onCommand } from './commands.ts';
 import { dialectFor } from './dialects.ts';
+import { refusal } from './guard.ts';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
 import { openRun } from './ledger.ts';
 import { carryOut } from './orders.ts';
+import { onTool, rearmSession, watchSession } from './session-duties.ts';
 import { NO_DEEDS, onStop } from './stop.ts';
 import { onStoryStop } from './story-stop.ts';
 
@@ -22,18 +24,28 @@ export async function runHook(
   if (orders && orders.given !== byRun) return ''; // the other one answers
   const dialect = dialectFor(host, stdin, env);
   const input = dialect?.readInput(stdin);
-  if (!dialect || !input || input.sessionId === '') return '';
+  if (!dialect) return '';
+  if (!input || input.sessionId === '') return unreadable(dialect, event, orders);
   const root = dialect.rootOf(input, env);
   if (root === '') return '';
   try {
     return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
+    if (dialect.moments[event] === 'before-tool') {
+      return dialect.writeAnswer(event, refusal([`it could not be judged (${why}).`]).answer);
+    }
     return dialect.writeAnswer(event, {
       kind: 'say',
       message: `⚠️ Ralph: the ${event} hook failed and let the agent pass: ${why}`,
     });
   }
+}
+
+/** Nothing can be said to a host that tells nothing; a tool of which nothing is known is not let through by a guard. */
+function unreadable(dialect: Dialect, event: string, orders: HookOrders | undefined): string {
+  if (!orders?.guard || dialect.moments[event] !== 'before-tool') return '';
+  return dialect.writeAnswer(event, refusal(['the call cannot be read, so it cannot be judged.']).answer);
 }
 
 async function answerTo(
@@ -54,7 +66,7 @@ async function answerTo(
     case 'prompt':
       return input.commandName === '' ? onPrompt(root, dialect, input) : onCommand(root, dialect, input);
     case 'before-tool':
-      return NOTHING;
+      return onTool(root, input);
     case 'tools':
       return onTools(root, input);
     case 'peek':
@@ -92,6 +104,7 @@ function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer
 
 /** A compaction may have taken the task out of the agent's sight. */
 function onStart(root: string, input: HookInput): HookAnswer {
+  rearmSession(root, input);
   const file = findSession(root, input.sessionId);
   if (input.source !== 'compact' || !file?.state.active) return NOTHING;
   return { kind: 'context', context: contract(file.state) };
@@ -99,8 +112,9 @@ function onStart(root: string, input: HookInput): HookAnswer {
 
 function onTools(root: string, input: HookInput): HookAnswer {
   const file = findSession(root, input.sessionId);
-  if (!file) return NOTHING;
-  const { state } = file;
-  writeSession(file.path, { ...state, toolCalls: state.toolCalls + input.toolCalls, blocksInARow: 0 });
-  return NOTHING;
+  if (file) {
+    const { state } = file;
+    writeSession(file.path, { ...state, toolCalls: state.toolCalls + input.toolCalls, blocksInARow: 0 });
+  }
+  return watchSession(root, input);
 }

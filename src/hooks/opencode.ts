@@ -25,6 +25,7 @@ export const opencode: Dialect = {
 
 function writeAnswer(_event: string, answer: HookAnswer): string {
   if (answer.kind === 'nothing') return '';
+  if (answer.kind === 'deny') return JSON.stringify(answer);
   const { kind: _kind, ...rest } = answer;
   return JSON.stringify(rest);
 }

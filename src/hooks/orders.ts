@@ -1,5 +1,9 @@
 /** What the hooks of a run's agent do: what the run has ordered, and nothing else. */
 import type { HookOrders } from '../domain/hook-orders.ts';
+import { leaveNote } from '../store/hook-notes.ts';
+import { runPathsIn } from '../store/paths.ts';
+import { rearm, watchContext } from './context.ts';
+import { guard, refusal } from './guard.ts';
 import { type HookAnswer, type HookInput, type Moment, NOTHING } from './host.ts';
 import { onStoryStop } from './story-stop.ts';
 
@@ -9,11 +13,15 @@ export async function carryOut(
   input: HookInput,
 ): Promise<HookAnswer> {
   switch (moment) {
+    case 'before-tool':
+      return guarded(orders, input);
+    case 'tools':
+      return orders.monitor ? watchContext(orders.monitor, alertsOf(orders, input), input) : NOTHING;
+    case 'start':
+      if (orders.monitor) rearm(alertsOf(orders, input));
+      return NOTHING;
     case 'stop':
       return await onStoryStop(orders.root, input, orders);
-    case 'start':
-    case 'before-tool':
-    case 'tools':
     // Commands and prompts are for a session of its own.
     case 'command':
     case 'prompt':
@@ -23,4 +31,20 @@ export async function carryOut(
     default:
       return moment satisfies never;
   }
+}
+
+function alertsOf({ run }: HookOrders, { sessionId }: HookInput): string {
+  return runPathsIn(run).contextAlerts(sessionId);
+}
+
+/** Orders that cannot be read guard all the same: nothing is known of what should be let through. */
+function guarded(orders: HookOrders, input: HookInput): HookAnswer {
+  if (orders.run === '') return refusal(['its orders cannot be read, so nothing can be judged.']).answer;
+  if (!orders.guard) return NOTHING;
+  const { answer, refused, warned } = guard(orders.guard, orders.root, input);
+  const notes = runPathsIn(orders.run).hookNotes;
+  for (const what of refused)
+    leaveNote(notes, { type: 'violation', violation: { what, restored: true, refused: true } });
+  for (const text of warned) leaveNote(notes, { type: 'notice', level: 'warning', text: `Guard: ${text}` });
+  return answer;
 }

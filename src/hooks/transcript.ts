@@ -35,19 +35,18 @@ export async function patiently<Found>(
 }
 
 /** The records at the end of a file of JSON lines; what the window or the host has cut is left out. */
-export function lastRecords(path: string): readonly Json[] {
-  return lastLines(path)
+export function lastRecords(path: string, window = WINDOW): readonly Json[] {
+  return lastLines(path, window)
+    .filter(line => line.startsWith('{'))
     .map(parseObject)
     .filter(record => record !== undefined);
 }
 
-/** A transcript that cannot be read, such as a folder, holds nothing. */
-function lastLines(path: string): readonly string[] {
+function lastLines(path: string, window = WINDOW): readonly string[] {
   try {
-    const size = fileSize(path);
-    return readSlice(path, Math.max(0, size - WINDOW), WINDOW).split('\n');
+    return readSlice(path, Math.max(0, fileSize(path) - window), window).split('\n');
   } catch {
-    return [];
+    return []; // a folder, a path that is none, a file that is not ours to read
   }
 }
 

@@ -219,7 +219,8 @@ async function start(
     const place = { settings, adapters: [agent, ...fallbacks].map(each => each.adapter), project, cwd, env };
     const chosen = orThrow(await chooseSandbox(place));
     sandbox = orThrow(await openSandbox(chosen, place, paths, what => emit({ type: 'denied', what })));
-    const hooks = hooksOfRun(paths, cwd);
+    const sandboxed = chosen.provider !== undefined;
+    const hooks = hooksOfRun({ command: 'loop', settings, paths, cwd, sandboxed });
     const roster = createRoster([agent, ...fallbacks]);
     const steering = createSteering({ paths, emit, clock, stopping: abort });
     const parts = {

@@ -1,7 +1,8 @@
 /** What a run gives its agent in the way of hooks, and how it hears of what they did. */
 import type { AgentAdapter } from '../agents/agent.ts';
 import type { HookWish } from '../agents/hooks.ts';
-import type { Emit } from '../domain/event.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { Emit, LoopCommand } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
 import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/hook-orders.ts';
 import { hookProgram } from '../platform/package.ts';
@@ -14,10 +15,54 @@ export interface RunHooks {
   readonly orders: Omit<HookOrders, 'given'>;
 }
 
-/** A run that wants nothing still says that it is one: a plugin in its agent then begins no loop of its own. */
-export function hooksOfRun({ folder }: RunPaths, cwd: string): RunHooks {
-  return { points: [], orders: { run: folder, root: cwd } };
+interface HookNeeds {
+  readonly command: LoopCommand;
+  readonly settings: Settings;
+  readonly paths: RunPaths;
+  /** Where the agent works. */
+  readonly cwd: string;
+  /** There is a sandbox around the agent. */
+  readonly sandboxed: boolean;
 }
+
+/** A run that wants nothing still says that it is one: a plugin in its agent then begins no loop of its own. */
+export function hooksOfRun({ command, settings, paths, cwd, sandboxed }: HookNeeds): RunHooks {
+  const { protect, guard, contextMonitor } = settings;
+  const on = isGuarded(settings, sandboxed);
+  const { enabled, window } = contextMonitor;
+  const isWatched = enabled === 'auto' ? command === 'prd' : enabled;
+  return {
+    points: [...(on ? (['before-tool'] as const) : []), ...(isWatched ? (['start', 'tools'] as const) : [])],
+    orders: {
+      run: paths.folder,
+      root: cwd,
+      ...(on && { guard: { allow: guard.allow, deny: guard.deny, protect } }),
+      ...(isWatched && { monitor: window === undefined ? {} : { window } }),
+    },
+  };
+}
+
+function isGuarded({ guard }: Settings, sandboxed: boolean): boolean {
+  return guard.enabled === 'auto' ? !sandboxed : guard.enabled;
+}
+
+/** What the user should know of the guard before he leaves the agent alone. */
+export function guardNotice(
+  { name, hookEvents }: AgentAdapter,
+  settings: Settings,
+  sandboxed: boolean,
+): string {
+  if (!isGuarded(settings, sandboxed)) return 'The guard is off.';
+  if (hookEvents?.['before-tool'] && hookProgram()) {
+    return 'The guard is on: it refuses dangerous tool calls. It is a seat belt, not a wall.';
+  }
+  return HAS_PLUGIN.includes(name)
+    ? `There is no guard either, unless Ralph's plugin is installed in ${name}: ralph plugin install ${name}.`
+    : `There is no guard either: ${name} takes no hook that could refuse a tool call.`;
+}
+
+/** They take no hooks for one process, but those of a plugin can refuse. */
+const HAS_PLUGIN = ['gemini', 'opencode'];
 
 interface GivenHooks {
   readonly wish?: HookWish;

@@ -4,7 +4,7 @@ import type { HostPlugin, Place, Step } from './host-plugin.ts';
 import { manifest } from './marketplace-hosts.ts';
 
 /** The hook program and its gate are the same for every host. */
-const PROGRAM = ['ralph-hook.cjs', 'gate.sh'];
+const PROGRAM = ['ralph-hook.cjs', 'ralph-guard.cjs', 'gate.sh'];
 
 export const gemini: HostPlugin = {
   title: 'Gemini CLI',
@@ -38,7 +38,9 @@ export const opencode: HostPlugin = {
   },
   install: place => [
     ...copies(place, 'opencode', join(config(place), 'plugin')),
-    ...copy(place, 'plugins/claude/bin/ralph-hook.cjs', join(config(place), 'ralph/ralph-hook.cjs')),
+    ...['ralph-hook.cjs', 'ralph-guard.cjs'].flatMap(name =>
+      copy(place, join('plugins/claude/bin', name), join(config(place), 'ralph', name)),
+    ),
   ],
   remove: place => [
     { kind: 'remove', path: join(config(place), 'plugin/ralph.js') },

@@ -14,6 +14,8 @@ export interface ProjectPaths {
   readonly worktrees: string;
   worktree(name: string): string;
   worktreeOwner(name: string): string;
+  /** The same as in a run's folder, for a session of the user's own. */
+  contextAlerts(session: string): string;
   /** Seed 004's progress file, of the latest run. */
   readonly progress: string;
   /** Seed 001's places for what an iteration leaves behind. */
@@ -34,6 +36,7 @@ export function projectPaths(root: string): ProjectPaths {
     worktrees,
     worktree: name => join(worktrees, name),
     worktreeOwner: name => join(worktrees, '.owners', `${name}.json`),
+    contextAlerts: session => join(folder, 'context', `${fileName(session)}.json`),
     progress: join(folder, 'ralph-progress.md'),
     prompt: iteration => join(folder, `prompt_${String(iteration).padStart(3, '0')}.txt`),
     guardrailLog: (iteration, slug) => join(folder, `guardrail_${iteration}_${slug}.log`),
@@ -67,6 +70,8 @@ export interface RunPaths {
   /** What the user wants to be told to the agent, a file each; behind it what has been told. */
   readonly hints: string;
   readonly toldHints: string;
+  /** How full its context was when an agent was last told, a file a session. */
+  contextAlerts(session: string): string;
   /** What the hooks of the agent have to say to the run; the ledger has one writer. */
   readonly hookNotes: string;
   /** How often the agent was sent back in an iteration. */
@@ -116,6 +121,7 @@ export function runPathsIn(folder: string): RunPaths {
     paused: join(folder, 'paused'),
     hints: join(folder, 'hints'),
     toldHints: join(folder, 'hints', 'told'),
+    contextAlerts: session => join(folder, 'context', `${fileName(session)}.json`),
     hookNotes: join(folder, 'hook-notes.jsonl'),
     stopBlocks: join(folder, 'stop-blocks'),
     aside: join(folder, 'aside'),
@@ -142,4 +148,14 @@ function iterationPaths(folder: string): IterationPaths {
     checks,
     check: slug => join(checks, `${slug}.log`),
   };
+}
+
+/** A name that a host made up, fit for a file. */
+function fileName(name: string): string {
+  return (
+    name
+      .replace(/[^\w.-]/g, '_')
+      .replace(/^\.+/, '')
+      .slice(0, 100) || '_'
+  );
 }

@@ -27,6 +27,9 @@ const EVENTS = [
   'step-finish',
   'text.complete',
   'chat.message',
+  'PreToolUse',
+  'BeforeTool',
+  'tool.execute.before',
   'Nonsense',
 ];
 const FIELDS = [
@@ -47,6 +50,8 @@ const FIELDS = [
   'stop_hook_active',
   'text',
   'turn_id',
+  'tool_name',
+  'tool_input',
 ];
 
 const odd = fc.oneof(

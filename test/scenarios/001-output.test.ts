@@ -7,6 +7,11 @@ import { folder, repo } from '../rig/repo.ts';
 
 const DONE = '<response>DONE</response>';
 
+/** The words of a call without the hooks that the run gives its agent. */
+function withoutHooks(argv: readonly string[] = []): readonly string[] {
+  return argv.filter((word, at) => word !== '--plugin-dir' && argv[at - 1] !== '--plugin-dir');
+}
+
 describe('what a user sees', () => {
   test('tools with their results, and what it cost', async () => {
     const project = repo();
@@ -50,7 +55,7 @@ describe('what a user sees', () => {
       { cwd: project.dir, path: [agent.bin] },
     );
     expect(code).toBe(0);
-    expect(agent.calls[0]?.argv).toEqual(['-p', '--output-format', 'text']);
+    expect(withoutHooks(agent.calls[0]?.argv)).toEqual(['-p', '--output-format', 'text']);
     expect(stdout).not.toContain('secret plan');
   });
 
@@ -81,8 +86,11 @@ describe('what a user sees', () => {
     expect(lines).toContain('[ralph] Loading settings from .ralph/settings.json');
     expect(lines).toContain('[ralph] Loading settings from .ralph/settings.local.json');
     expect(lines).toContain('[ralph] Iteration 1/10 starting');
-    expect(stderr).toContain(
-      `[ralph] Agent command: claude -p --output-format stream-json --verbose --model opus --api-key '[redacted]'`,
+    const command = /\[ralph\] Agent command: (.*)/
+      .exec(stderr)?.[1]
+      ?.replace(/--plugin-dir (?:'[^']*'|\S+) /, '');
+    expect(command).toBe(
+      `claude -p --output-format stream-json --verbose --model opus --api-key '[redacted]'`,
     );
     expect(stderr).toContain(`[ralph] Prompt (200 of 300 chars): ${'x'.repeat(200)}`);
     expect(lines).toContain('[ralph] Running guardrail: true');
@@ -249,7 +257,7 @@ describe('the settings', () => {
     });
     const { code, stdout } = await ralph(['run', '-p', 'go', '--agent', 'fast'], { cwd: project.dir });
     expect(code).toBe(0);
-    expect(agent.calls[0]?.argv).toEqual([
+    expect(withoutHooks(agent.calls[0]?.argv)).toEqual([
       '--first',
       '-p',
       '--output-format',

@@ -6,6 +6,7 @@ let node_fs = require("node:fs");
 let node_path = require("node:path");
 const node_crypto = __lazily("node:crypto");
 const node_child_process = __lazily("node:child_process");
+let node_module = require("node:module");
 const node_os = __lazily("node:os");
 // src/domain/hook-orders.ts
 const HOOK_ORDERS = "RALPH_HOOKS";
@@ -704,6 +705,7 @@ function projectPaths(root) {
 		worktrees,
 		worktree: (name) => (0, node_path.join)(worktrees, name),
 		worktreeOwner: (name) => (0, node_path.join)(worktrees, ".owners", `${name}.json`),
+		contextAlerts: (session) => (0, node_path.join)(folder, "context", `${fileName(session)}.json`),
 		progress: (0, node_path.join)(folder, "ralph-progress.md"),
 		prompt: (iteration) => (0, node_path.join)(folder, `prompt_${String(iteration).padStart(3, "0")}.txt`),
 		guardrailLog: (iteration, slug) => (0, node_path.join)(folder, `guardrail_${iteration}_${slug}.log`)
@@ -725,6 +727,7 @@ function runPathsIn(folder) {
 		paused: (0, node_path.join)(folder, "paused"),
 		hints: (0, node_path.join)(folder, "hints"),
 		toldHints: (0, node_path.join)(folder, "hints", "told"),
+		contextAlerts: (session) => (0, node_path.join)(folder, "context", `${fileName(session)}.json`),
 		hookNotes: (0, node_path.join)(folder, "hook-notes.jsonl"),
 		stopBlocks: (0, node_path.join)(folder, "stop-blocks"),
 		aside: (0, node_path.join)(folder, "aside"),
@@ -750,6 +753,9 @@ function iterationPaths(folder) {
 		checks,
 		check: (slug) => (0, node_path.join)(checks, `${slug}.log`)
 	};
+}
+function fileName(name) {
+	return name.replace(/[^\w.-]/g, "_").replace(/^\.+/, "").slice(0, 100) || "_";
 }
 // src/platform/process-table.ts
 function identify(pid) {
@@ -1053,13 +1059,12 @@ async function patiently(patience, look) {
 		await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY$1));
 	}
 }
-function lastRecords(path) {
-	return lastLines(path).map(parseObject).filter((record) => record !== void 0);
+function lastRecords(path, window = WINDOW) {
+	return lastLines(path, window).filter((line) => line.startsWith("{")).map(parseObject).filter((record) => record !== void 0);
 }
-function lastLines(path) {
+function lastLines(path, window = WINDOW) {
 	try {
-		const size = fileSize(path);
-		return readSlice(path, Math.max(0, size - WINDOW), WINDOW).split("\n");
+		return readSlice(path, Math.max(0, fileSize(path) - window), window).split("\n");
 	} catch {
 		return [];
 	}
@@ -1148,8 +1153,15 @@ function readInput(text) {
 		commandName: string("command_name"),
 		commandArguments: string("command_args"),
 		toolCalls: Array.isArray(input.tool_calls) ? input.tool_calls.length : 1,
+		tool: {
+			name: string("tool_name"),
+			input: objectOf$1(input.tool_input)
+		},
 		calledAt: Date.parse(string("timestamp")) || null
 	};
+}
+function objectOf$1(value) {
+	return typeof value === "object" && value !== null ? value : {};
 }
 function list(value) {
 	return Array.isArray(value) ? value : [];
@@ -1280,7 +1292,9 @@ function writeAnswer$2(event, answer) {
 				reason: warning === void 0 ? reason : `${reason}\n\n${warning}`
 			});
 		}
-		case "context": return JSON.stringify({ modifiedPrompt: answer.context });
+		case "context":
+			if (event === "PreToolUse") return claude.writeAnswer(event, answer);
+			return JSON.stringify({ modifiedPrompt: answer.context });
 		default: return answer;
 	}
 }
@@ -1385,6 +1399,7 @@ const opencode = {
 };
 function writeAnswer(_event, answer) {
 	if (answer.kind === "nothing") return "";
+	if (answer.kind === "deny") return JSON.stringify(answer);
 	const { kind: _kind, ...rest } = answer;
 	return JSON.stringify(rest);
 }
@@ -1431,6 +1446,316 @@ function hostOf(stdin, env) {
 	if (root && env.COPILOT_PLUGIN_ROOT === root) return "copilot";
 	if (root && env.PLUGIN_ROOT === root && typeof input.turn_id === "string") return "codex";
 	return "claude";
+}
+// src/platform/package.ts
+function rootAbove(file) {
+	for (let folder = (0, node_path.dirname)(file);; folder = (0, node_path.dirname)(folder)) {
+		if (readIfThere((0, node_path.join)(folder, ".claude-plugin/marketplace.json")) !== void 0) return folder;
+		if (folder === (0, node_path.dirname)(folder)) return void 0;
+	}
+}
+function hookProgram() {
+	const root = rootAbove(__filename);
+	return root && (0, node_path.join)(root, "plugins/claude/bin/ralph-hook.cjs");
+}
+// src/hooks/tool-call.ts
+const SHELL = /bash|shell|exec|terminal|command|powershell|^run_|_run$/i;
+const WRITES = /write|edit|create|replace|patch|notebook|delete|remove|move|rename|insert/i;
+const READS = /read|view|cat|open_file/i;
+function toolUses({ name, input }) {
+	const patch = textAt(input, "patch", "patchText", "input") ?? "";
+	const patched = patch.startsWith("*** Begin Patch") ? patchedFiles(patch) : [];
+	const command = input.command ?? input.cmd ?? input.script;
+	if (typeof command === "string" && command.startsWith("*** Begin Patch")) return patchedFiles(command);
+	if (command !== void 0 && (SHELL.test(name) || !hasPath(input))) return [{
+		kind: "shell",
+		command: commandText(command)
+	}];
+	const path = textAt(input, ...PATHS);
+	if (path === void 0) return patched;
+	if (WRITES.test(name)) return [...patched, {
+		kind: "write",
+		path
+	}];
+	return READS.test(name) ? [...patched, {
+		kind: "read",
+		path
+	}] : patched;
+}
+const PATHS = [
+	"file_path",
+	"filePath",
+	"path",
+	"notebook_path",
+	"absolute_path",
+	"target_file",
+	"filename"
+];
+const hasPath = (input) => textAt(input, ...PATHS) !== void 0;
+function textAt(input, ...keys) {
+	const found = keys.map((key) => input[key]).find((value) => typeof value === "string");
+	return typeof found === "string" ? found : void 0;
+}
+function commandText(command) {
+	if (typeof command === "string") return command;
+	if (Array.isArray(command) && command.every((word) => typeof word === "string")) return command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+	throw new Error("its command is no text");
+}
+function patchedFiles(patch) {
+	return [...patch.matchAll(/^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/gm)].map((found) => ({
+		kind: "write",
+		path: (found[1] ?? "").trim()
+	}));
+}
+// src/hooks/guard.ts
+function guard(orders, root, input) {
+	try {
+		return judged(orders, root, input);
+	} catch (error) {
+		return refusal([`this call could not be judged (${error instanceof Error ? error.message : String(error)}). Try it in another way.`]);
+	}
+}
+function refusal(refused) {
+	return {
+		answer: {
+			kind: "deny",
+			reason: `Ralph's guard refused this: ${refused.join(" ")}`
+		},
+		refused,
+		warned: []
+	};
+}
+function judged(orders, root, { tool, cwd }) {
+	const uses = toolUses(tool);
+	if (uses.length === 0) return {
+		answer: NOTHING,
+		refused: [],
+		warned: []
+	};
+	const { judgeCommand, judgeRead, judgeWrite, sentenceOf } = loadGuard();
+	const world = worldOf(orders, root, cwd);
+	const findings = uses.flatMap((use) => {
+		if (use.kind === "shell") return judgeCommand(use.command, world);
+		return use.kind === "write" ? judgeWrite(use.path, world) : judgeRead(use.path, world);
+	});
+	const refused = findings.filter(({ tier }) => tier === "block").map(sentenceOf);
+	const warned = findings.filter(({ tier }) => tier === "warn").map(sentenceOf);
+	if (refused.length > 0) return {
+		...refusal(refused.slice(0, MOST_TOLD)),
+		warned
+	};
+	if (warned.length === 0) return {
+		answer: NOTHING,
+		refused,
+		warned
+	};
+	return {
+		answer: {
+			kind: "context",
+			context: `Ralph's guard let this pass, with a warning: ${warned.slice(0, MOST_TOLD).join(" ")}`
+		},
+		refused,
+		warned
+	};
+}
+const MOST_TOLD = 2;
+function loadGuard() {
+	const require$1 = (0, node_module.createRequire)(require("url").pathToFileURL(__filename).href);
+	const name = "ralph-guard.cjs";
+	const beside = (0, node_path.join)(__dirname, name);
+	return (0, node_fs.statSync)(beside, { throwIfNoEntry: false })?.isFile() === true ? require$1(beside) : require$1((0, node_path.join)((0, node_path.dirname)(hookProgram() ?? beside), name));
+}
+function worldOf({ allow, deny, protect }, given, cwd) {
+	const root = rootOf(given, cwd);
+	const { env } = process;
+	return {
+		root,
+		cwd: cwd || root,
+		home: env.HOME || (0, node_os.homedir)(),
+		env,
+		protect,
+		allow,
+		deny,
+		readScript
+	};
+}
+function rootOf(root, cwd) {
+	return [root, realName(root)].find((name) => cwd === name || cwd.startsWith(`${name}/`)) ?? root;
+}
+function realName(path) {
+	try {
+		return (0, node_fs.realpathSync)(path);
+	} catch {
+		return path;
+	}
+}
+const LONGEST_SCRIPT = 262144;
+function readScript(path, cwd) {
+	const file = (0, node_path.resolve)(cwd ?? ".", path);
+	const found = (0, node_fs.statSync)(file, { throwIfNoEntry: false });
+	if (!found?.isFile() || found.size > LONGEST_SCRIPT) return void 0;
+	const text = (0, node_fs.readFileSync)(file, "utf8");
+	const [, interpreter] = /^#!\s*(\S.*)/.exec(text) ?? [];
+	if (text.includes("\0") || interpreter !== void 0 && !/\b(?:ba|z|da|k|a)?sh\b/.test(interpreter)) return void 0;
+	return text;
+}
+// src/store/hook-notes.ts
+function leaveNote(path, note) {
+	try {
+		(0, node_fs.appendFileSync)(path, `${JSON.stringify(note)}\n`, { mode: 384 });
+	} catch {}
+}
+// src/domain/context-alert.ts
+const NOTICE = "Be mindful of remaining space. Plan to finish your current task within this session. If you discover follow-up work, add new stories to tasks.json — the next iteration will pick them up.";
+const WARNING = "Finish your current task and commit soon. Do not start additional tasks. If work remains, create new stories in tasks.json for the next iteration and capture any implementation details or insights in progress.txt so the next iteration has full context.";
+const THRESHOLDS = [
+	{
+		percent: 50,
+		level: "NOTICE",
+		text: NOTICE
+	},
+	{
+		percent: 60,
+		level: "NOTICE",
+		text: NOTICE
+	},
+	{
+		percent: 70,
+		level: "WARNING",
+		text: WARNING
+	},
+	{
+		percent: 80,
+		level: "WARNING",
+		text: WARNING
+	},
+	{
+		percent: 90,
+		level: "CRITICAL",
+		text: "Wrap up immediately. Do NOT start new work. Instead: (1) create tasks in tasks.json for any remaining work, (2) write implementation details, insights, and handoff notes to progress.txt, (3) commit all changes, (4) stop. The next iteration will continue from where you left off."
+	}
+];
+const FRESH = { told: 0 };
+function contextAlert({ used, window }, { told }) {
+	const percent = window > 0 ? used / window * 100 : 0;
+	const reached = THRESHOLDS.findLast((threshold) => percent >= threshold.percent);
+	if (!reached) return { state: FRESH };
+	if (reached.percent <= told) return { state: { told } };
+	const full = `${Math.floor(percent)}% full (${thousands(used)} of ${thousands(window)} tokens)`;
+	return {
+		state: { told: reached.percent },
+		alert: `[${reached.level}] Your context is about ${full}. ${reached.text}`
+	};
+}
+function thousands(tokens) {
+	return tokens < 1e3 ? String(tokens) : `${Math.round(tokens / 1e3)}k`;
+}
+const USUAL_WINDOW = 2e5;
+const WINDOWS$1 = [
+	[/\[1m\]/i, 1e6],
+	[/^claude-(?:fable|opus|sonnet|haiku)-(?:[5-9]|\d\d)/, 1e6],
+	[/^claude/, 2e5],
+	[/^gemini/, 1048576],
+	[/^gpt-4\.1/, 1047576],
+	[/^gpt-[5-9]/, 4e5],
+	[/^qwen3?-coder/, 262144]
+];
+function windowOf(model) {
+	return WINDOWS$1.find(([pattern]) => pattern.test(model))?.[1] ?? USUAL_WINDOW;
+}
+// src/hooks/context.ts
+function watchContext(orders, stateFile, input) {
+	if (input.inSubagent || input.transcript === null) return NOTHING;
+	const use = contextUse(input.transcript, orders.window);
+	if (!use) return NOTHING;
+	const before = readState(stateFile);
+	const { state, alert } = contextAlert(use, before);
+	if (state.told !== before.told) {
+		ensureFolder((0, node_path.dirname)(stateFile));
+		writeAtomic(stateFile, JSON.stringify(state));
+	}
+	return alert === void 0 ? NOTHING : {
+		kind: "context",
+		context: alert
+	};
+}
+function rearm(stateFile) {
+	try {
+		(0, node_fs.rmSync)(stateFile, { force: true });
+	} catch {}
+}
+function readState(path) {
+	const told = parseObject(readIfThere(path) ?? "")?.told;
+	return typeof told === "number" ? { told } : FRESH;
+}
+const WINDOWS = [262144, 4194304];
+function contextUse(transcript, configured) {
+	for (const bytes of WINDOWS) {
+		const found = lastRecords(transcript, bytes).findLast((record) => usedIn(record) !== void 0);
+		const use = found && usedIn(found);
+		if (use) return {
+			used: use.used,
+			window: configured ?? use.window
+		};
+	}
+	const size = sizeOf(transcript);
+	return size > 0 ? {
+		used: Math.round(size / 4),
+		window: configured ?? windowOf("")
+	} : void 0;
+}
+function sizeOf(path) {
+	try {
+		return fileSize(path);
+	} catch {
+		return 0;
+	}
+}
+function usedIn(record) {
+	return claudeUse(record) ?? codexUse(record) ?? geminiUse(record) ?? qwenUse(record);
+}
+function claudeUse({ type, isSidechain, message }) {
+	const { usage, model } = objectOf(message);
+	if (type !== "assistant" || isSidechain === true || model === "<synthetic>" || !usage) return void 0;
+	const used = sum(objectOf(usage), "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens");
+	return used > 0 ? {
+		used,
+		window: windowOf(text$1(model))
+	} : void 0;
+}
+function codexUse({ payload }) {
+	const { type, info } = objectOf(payload);
+	const { last_token_usage: last, model_context_window: window } = objectOf(info);
+	if (type !== "token_count") return void 0;
+	const used = sum(objectOf(last), "input_tokens", "output_tokens");
+	return used > 0 ? {
+		used,
+		window: typeof window === "number" && window > 0 ? window : windowOf("gpt-5")
+	} : void 0;
+}
+function geminiUse({ type, tokens, model }) {
+	const used = type === "gemini" ? sum(objectOf(tokens), "input", "output", "thoughts") : 0;
+	return used > 0 ? {
+		used,
+		window: windowOf(text$1(model) || "gemini")
+	} : void 0;
+}
+function qwenUse({ usageMetadata, model, contextWindowSize }) {
+	const used = sum(objectOf(usageMetadata), "promptTokenCount", "candidatesTokenCount");
+	const window = typeof contextWindowSize === "number" ? contextWindowSize : windowOf(text$1(model));
+	return used > 0 ? {
+		used,
+		window
+	} : void 0;
+}
+function objectOf(value) {
+	return typeof value === "object" && value !== null ? value : {};
+}
+function text$1(value) {
+	return typeof value === "string" ? value : "";
+}
+function sum(counts, ...keys) {
+	return keys.reduce((total, key) => total + (typeof counts[key] === "number" ? counts[key] : 0), 0);
 }
 // src/domain/standstill.ts
 function standstillSentence({ kind, iterations, costs }) {
@@ -1586,7 +1911,7 @@ const filled = {
 	test: (value) => typeof value === "string" && value.trim() !== "",
 	words: "text that is not empty"
 };
-const texts = {
+const texts$1 = {
 	test: (value) => Array.isArray(value) && value.every(filled.test),
 	words: "a list of texts"
 };
@@ -1595,7 +1920,7 @@ const LIST_FIELDS = {
 	branchName: text,
 	description: text,
 	verifyCommands: {
-		...texts,
+		...texts$1,
 		optional: true
 	},
 	userStories: {
@@ -1611,7 +1936,7 @@ const STORY_FIELDS = {
 		optional: true
 	},
 	acceptanceCriteria: {
-		test: (value) => texts.test(value) && value.length > 0,
+		test: (value) => texts$1.test(value) && value.length > 0,
 		words: "a list of texts that is not empty"
 	},
 	priority: {
@@ -1636,7 +1961,7 @@ const STORY_FIELDS = {
 		optional: true
 	},
 	dependsOn: {
-		...texts,
+		...texts$1,
 		words: "a list of story ids",
 		optional: true
 	}
@@ -1916,12 +2241,6 @@ function snapshotIn(value) {
 }
 function isLive({ process }) {
 	return process === void 0 || isAlive(process);
-}
-// src/store/hook-notes.ts
-function leaveNote(path, note) {
-	try {
-		(0, node_fs.appendFileSync)(path, `${JSON.stringify(note)}\n`, { mode: 384 });
-	} catch {}
 }
 // src/store/prd-paths.ts
 const ACTIVE_FILE = ".ralph-active";
@@ -2681,16 +3000,98 @@ function countBlock({ run }, { timestamp }) {
 // src/hooks/orders.ts
 async function carryOut(orders, moment, input) {
 	switch (moment) {
-		case "stop": return await onStoryStop(orders.root, input, orders);
+		case "before-tool": return guarded(orders, input);
+		case "tools": return orders.monitor ? watchContext(orders.monitor, alertsOf(orders, input), input) : NOTHING;
 		case "start":
-		case "before-tool":
-		case "tools":
+			if (orders.monitor) rearm(alertsOf(orders, input));
+			return NOTHING;
+		case "stop": return await onStoryStop(orders.root, input, orders);
 		case "command":
 		case "prompt":
 		case "peek":
 		case void 0: return NOTHING;
 		default: return moment;
 	}
+}
+function alertsOf({ run }, { sessionId }) {
+	return runPathsIn(run).contextAlerts(sessionId);
+}
+function guarded(orders, input) {
+	if (orders.run === "") return refusal(["its orders cannot be read, so nothing can be judged."]).answer;
+	if (!orders.guard) return NOTHING;
+	const { answer, refused, warned } = guard(orders.guard, orders.root, input);
+	const notes = runPathsIn(orders.run).hookNotes;
+	for (const what of refused) leaveNote(notes, {
+		type: "violation",
+		violation: {
+			what,
+			restored: true,
+			refused: true
+		}
+	});
+	for (const text of warned) leaveNote(notes, {
+		type: "notice",
+		level: "warning",
+		text: `Guard: ${text}`
+	});
+	return answer;
+}
+// src/hooks/session-duties.ts
+function onTool(root, input) {
+	const settings = hookSettings(root).guard;
+	const state = findSession(root, input.sessionId)?.state;
+	if (!(settings.enabled === "auto" ? state?.active === true : settings.enabled)) return NOTHING;
+	const { answer, refused, warned } = guard(settings, root, input);
+	for (const what of refused) record(root, state?.runId ?? "", {
+		type: "violation",
+		violation: {
+			what,
+			restored: true,
+			refused: true
+		}
+	});
+	for (const text of warned) record(root, state?.runId ?? "", {
+		type: "notice",
+		level: "warning",
+		text: `Guard: ${text}`
+	});
+	return answer;
+}
+function watchSession(root, input) {
+	const { monitor } = hookSettings(root);
+	if (monitor.enabled !== true) return NOTHING;
+	return watchContext(monitor, projectPaths(root).contextAlerts(input.sessionId), input);
+}
+function rearmSession(root, { sessionId }) {
+	rearm(projectPaths(root).contextAlerts(sessionId));
+}
+function hookSettings(root) {
+	const { settings, localSettings } = projectPaths(root);
+	const layers = [settings, localSettings].map((path) => parseObject(readable(path)) ?? {});
+	const guard = Object.assign({}, ...layers.map((layer) => layer.guard));
+	const monitor = Object.assign({}, ...layers.map((layer) => layer.contextMonitor));
+	return {
+		guard: {
+			enabled: guard.enabled === true || guard.enabled === false ? guard.enabled : "auto",
+			allow: texts(guard.allow),
+			deny: texts(guard.deny),
+			protect: texts(layers.findLast((layer) => layer.protect !== void 0)?.protect)
+		},
+		monitor: {
+			enabled: monitor.enabled === true,
+			...typeof monitor.window === "number" && { window: monitor.window }
+		}
+	};
+}
+function readable(path) {
+	try {
+		return readIfThere(path) ?? "";
+	} catch {
+		return "";
+	}
+}
+function texts(value) {
+	return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 // src/domain/loop-prompt.ts
 function failureSection(check) {
@@ -3389,18 +3790,24 @@ async function runHook(host, event, stdin, env, byRun = false) {
 	if (orders && orders.given !== byRun) return "";
 	const dialect = dialectFor(host, stdin, env);
 	const input = dialect?.readInput(stdin);
-	if (!dialect || !input || input.sessionId === "") return "";
+	if (!dialect) return "";
+	if (!input || input.sessionId === "") return unreadable(dialect, event, orders);
 	const root = dialect.rootOf(input, env);
 	if (root === "") return "";
 	try {
 		return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders));
 	} catch (error) {
 		const why = error instanceof Error ? error.message : String(error);
+		if (dialect.moments[event] === "before-tool") return dialect.writeAnswer(event, refusal([`it could not be judged (${why}).`]).answer);
 		return dialect.writeAnswer(event, {
 			kind: "say",
 			message: `⚠️ Ralph: the ${event} hook failed and let the agent pass: ${why}`
 		});
 	}
+}
+function unreadable(dialect, event, orders) {
+	if (!orders?.guard || dialect.moments[event] !== "before-tool") return "";
+	return dialect.writeAnswer(event, refusal(["the call cannot be read, so it cannot be judged."]).answer);
 }
 async function answerTo(dialect, event, root, input, orders) {
 	const moment = dialect.moments[event];
@@ -3409,7 +3816,7 @@ async function answerTo(dialect, event, root, input, orders) {
 		case "start": return onStart(root, input);
 		case "command": return onCommand(root, dialect, input);
 		case "prompt": return input.commandName === "" ? onPrompt(root, dialect, input) : onCommand(root, dialect, input);
-		case "before-tool": return NOTHING;
+		case "before-tool": return onTool(root, input);
 		case "tools": return onTools(root, input);
 		case "peek": return await onStop(root, dialect, input, NO_DEEDS);
 		case "stop": {
@@ -3450,6 +3857,7 @@ function onPrompt(root, { host }, input) {
 	return NOTHING;
 }
 function onStart(root, input) {
+	rearmSession(root, input);
 	const file = findSession(root, input.sessionId);
 	if (input.source !== "compact" || !file?.state.active) return NOTHING;
 	return {
@@ -3459,14 +3867,15 @@ function onStart(root, input) {
 }
 function onTools(root, input) {
 	const file = findSession(root, input.sessionId);
-	if (!file) return NOTHING;
-	const { state } = file;
-	writeSession(file.path, {
-		...state,
-		toolCalls: state.toolCalls + input.toolCalls,
-		blocksInARow: 0
-	});
-	return NOTHING;
+	if (file) {
+		const { state } = file;
+		writeSession(file.path, {
+			...state,
+			toolCalls: state.toolCalls + input.toolCalls,
+			blocksInARow: 0
+		});
+	}
+	return watchSession(root, input);
 }
 // src/hooks/bin.ts
 const [host = "claude", event = "", by] = process.argv.slice(2);

@@ -1,0 +1,31 @@
+/** The guard before a tool runs. */
+import { type Kind, list, object, text } from '../kinds.ts';
+import type { Setting } from '../setting.ts';
+
+const words = 'true, false or "auto"';
+export const onOffAuto: Kind = {
+  words,
+  schema: { enum: [true, false, 'auto'] },
+  check: (value, where) =>
+    typeof value === 'boolean' || value === 'auto'
+      ? []
+      : [{ where, what: `must be ${words}, not ${JSON.stringify(value)}` }],
+};
+
+const guard = object({
+  enabled: { kind: onOffAuto, help: 'auto: while a loop runs without a sandbox.' },
+  allow: {
+    kind: list(text()),
+    help: 'Names of rules, or commands with * in them, about which the guard says nothing.',
+  },
+  deny: { kind: list(text()), help: 'Commands with * in them that the guard refuses.' },
+});
+
+export const GUARD: readonly Setting[] = [
+  {
+    key: 'guard',
+    kind: guard,
+    default: { enabled: 'auto', allow: [], deny: [] },
+    help: 'Judges every tool call of the agent before it runs, where its hooks can refuse one: docs/guard.md.',
+  },
+];

@@ -1,0 +1,21 @@
+/** The context monitor. */
+import { integer, object } from '../kinds.ts';
+import type { Setting } from '../setting.ts';
+import { onOffAuto } from './guard.ts';
+
+const contextMonitor = object({
+  enabled: { kind: onOffAuto, help: 'auto: in ralph prd run.' },
+  window: {
+    kind: integer({ min: 1_000 }),
+    help: 'Tokens that the context of the agent takes. Default: by the model.',
+  },
+});
+
+export const MONITOR: readonly Setting[] = [
+  {
+    key: 'contextMonitor',
+    kind: contextMonitor,
+    default: { enabled: 'auto' },
+    help: 'Tells the agent when its context is 50, 60, 70, 80 and 90 percent full: docs/hooks.md.',
+  },
+];

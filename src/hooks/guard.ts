@@ -1,0 +1,100 @@
+/**
+ * The guard before a tool runs. The one hook that fails closed: what it cannot judge, it refuses. Its rules and its parser of
+ * shell are in a file of their own, so that hooks that do not guard need not load them.
+ */
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { GuardOrders } from '../domain/hook-orders.ts';
+import { hookProgram } from '../platform/package.ts';
+import type { Finding, GuardWorld } from '../sandbox/guard/guard.ts';
+import type { HookAnswer, HookInput } from './host.ts';
+import { NOTHING } from './host.ts';
+import { toolUses } from './tool-call.ts';
+
+export interface GuardVerdict {
+  readonly answer: HookAnswer;
+  /** What was refused, and what was let pass with a warning, a sentence each. */
+  readonly refused: readonly string[];
+  readonly warned: readonly string[];
+}
+
+export function guard(orders: GuardOrders, root: string, input: HookInput): GuardVerdict {
+  try {
+    return judged(orders, root, input);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return refusal([`this call could not be judged (${why}). Try it in another way.`]);
+  }
+}
+
+export function refusal(refused: readonly string[]): GuardVerdict {
+  return {
+    answer: { kind: 'deny', reason: `Ralph's guard refused this: ${refused.join(' ')}` },
+    refused,
+    warned: [],
+  };
+}
+
+function judged(orders: GuardOrders, root: string, { tool, cwd }: HookInput): GuardVerdict {
+  const uses = toolUses(tool);
+  if (uses.length === 0) return { answer: NOTHING, refused: [], warned: [] };
+  const { judgeCommand, judgeRead, judgeWrite, sentenceOf } = loadGuard();
+  const world = worldOf(orders, root, cwd);
+  const findings = uses.flatMap((use): readonly Finding[] => {
+    if (use.kind === 'shell') return judgeCommand(use.command, world);
+    return use.kind === 'write' ? judgeWrite(use.path, world) : judgeRead(use.path, world);
+  });
+  const refused = findings.filter(({ tier }) => tier === 'block').map(sentenceOf);
+  const warned = findings.filter(({ tier }) => tier === 'warn').map(sentenceOf);
+  if (refused.length > 0) return { ...refusal(refused.slice(0, MOST_TOLD)), warned };
+  if (warned.length === 0) return { answer: NOTHING, refused, warned };
+  const context = `Ralph's guard let this pass, with a warning: ${warned.slice(0, MOST_TOLD).join(' ')}`;
+  return { answer: { kind: 'context', context }, refused, warned };
+}
+
+const MOST_TOLD = 2;
+
+/** Beside the program that host plugins carry, or where this package is. */
+function loadGuard(): typeof import('../sandbox/guard/guard.ts') {
+  const require = createRequire(import.meta.url);
+  const name = 'ralph-guard.cjs';
+  const beside = join(import.meta.dirname, name);
+  const isThere = statSync(beside, { throwIfNoEntry: false })?.isFile() === true;
+  return require(isThere ? beside : join(dirname(hookProgram() ?? beside), name));
+}
+
+function worldOf({ allow, deny, protect }: GuardOrders, given: string, cwd: string): GuardWorld {
+  const root = rootOf(given, cwd);
+  const { env } = process;
+  return { root, cwd: cwd || root, home: env.HOME || homedir(), env, protect, allow, deny, readScript };
+}
+
+/** The host may tell where it is by the folder's real name, the run by another. */
+function rootOf(root: string, cwd: string): string {
+  const names = [root, realName(root)];
+  return names.find(name => cwd === name || cwd.startsWith(`${name}/`)) ?? root;
+}
+
+function realName(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+const LONGEST_SCRIPT = 256 * 1024;
+
+/** A script that is on the disk and is one for a shell. */
+function readScript(path: string, cwd: string | undefined): string | undefined {
+  const file = resolve(cwd ?? '.', path);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found?.isFile() || found.size > LONGEST_SCRIPT) return undefined;
+  const text = readFileSync(file, 'utf8');
+  const [, interpreter] = /^#!\s*(\S.*)/.exec(text) ?? [];
+  if (text.includes('\0') || (interpreter !== undefined && !/\b(?:ba|z|da|k|a)?sh\b/.test(interpreter)))
+    return undefined;
+  return text;
+}

@@ -1,0 +1,64 @@
+/** Programs in other languages on a command line: the shell commands in them, and the harm they do by themselves. */
+import { type Call, operands, values } from './call.ts';
+
+const LANGUAGES: readonly { readonly name: RegExp; readonly flags: readonly string[] }[] = [
+  { name: /^(?:python[\d.]*|pypy\d*)$/, flags: ['c'] },
+  { name: /^(?:node|nodejs|bun|deno|tsx)$/, flags: ['e', 'p', 'eval', 'print'] },
+  { name: /^perl[\d.]*$/, flags: ['e', 'E'] },
+  { name: /^ruby[\d.]*$/, flags: ['e'] },
+  { name: /^php[\d.]*$/, flags: ['r'] },
+  { name: /^(?:lua|luajit|Rscript)$/, flags: ['e'] },
+  { name: /^osascript$/, flags: ['e'] },
+];
+
+/** The program text that it is given, on its command line or on its stdin. */
+export function codeOf(call: Call): string | undefined {
+  const { name, args, input } = call;
+  if (/^(?:g|m|n)?awk$/.test(name)) return operands(call)[0];
+  if (name === 'deno' && args[0] === 'eval') return operands(call)[1];
+  const language = LANGUAGES.find(each => each.name.test(name));
+  if (!language) return undefined;
+  // Perl and Ruby take it among other flags: -ne, -pie.
+  const given = args.flatMap((word, at) =>
+    /^-[a-zA-Z0]*[eEcrp]$/.test(word) && !word.startsWith('--') ? [args[at + 1] ?? ''] : [],
+  );
+  const code = [...given, ...values(call, ...language.flags)].join('\n');
+  if (code !== '') return code;
+  return operands(call).every(word => word === '-') ? input : undefined;
+}
+
+/** A call that hands text to a shell or starts a program. */
+const STARTS =
+  /\b(?:os\.(?:system|popen|exec\w*|spawn\w*)|subprocess|popen|system|exec(?:Sync|File|FileSync|v|vp|l|lp)?|spawn(?:Sync)?|child_process|shell_exec|passthru|proc_open|Kernel\.|IO\.popen|%x|qx|do shell script|Bun\.\$|os\.execute)\b|`/;
+const LITERAL =
+  /'''([\s\S]*?)'''|"""([\s\S]*?)"""|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`|\b(?:qx|%x)[({[]([^)}\]]*)[)}\]]/g;
+const LIST = /[[(]\s*((?:(?:'[^']*'|"[^"]*")\s*,\s*)+(?:'[^']*'|"[^"]*")\s*,?)\s*[\])]/g;
+
+/** What of a program would be run by a shell: its texts, where it starts something at all. A mention is no call. */
+export function shellTextsIn(call: Call): readonly string[] {
+  const code = codeOf(call);
+  if (code === undefined || !STARTS.test(code)) return [];
+  const texts = [...code.matchAll(LITERAL)].map(
+    found => found.slice(1).find(text => text !== undefined) ?? '',
+  );
+  const lists = [...code.matchAll(LIST)].map(found =>
+    [...(found[1] ?? '').matchAll(/'([^']*)'|"([^"]*)"/g)]
+      .map(each => quoted(each[1] ?? each[2] ?? ''))
+      .join(' '),
+  );
+  const first = [...code.matchAll(FIRST)].map(found => found[1] ?? found[2] ?? '');
+  return [...texts.map(text => text.replace(/\\(["'`\\])/g, '$1')), ...lists].filter(isCommand).concat(first);
+}
+
+/** What is the first argument of such a call is a command, even if it is one word. */
+const FIRST =
+  /\b(?:system|popen|execute|exec(?:Sync)?|shell_exec|passthru)\s*\(\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)")/g;
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./*~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Words of prose, format strings and names are no commands, and must not be refused as broken ones. */
+function isCommand(text: string): boolean {
+  return /^\s*[\w./~=-]+(?:\s|$)/.test(text) && !/[\n]{3}/.test(text) && /\s|\//.test(text.trim());
+}

@@ -1,0 +1,175 @@
+/**
+ * The guard: what a tool call would do, judged before it happens. A seat belt, not a wall: it stops accidents and careless
+ * commands, and nobody who is set on getting past it.
+ */
+import { type Call, line, UNKNOWN, UNSET } from './call.ts';
+import { type Surroundings, type Where, whereIs } from './place.ts';
+import { CATEGORIES, type Category, type Rule, type Scene, type Tier } from './rule.ts';
+import { RULES } from './rules.ts';
+import { readShell } from './shell.ts';
+
+export interface GuardWorld extends Surroundings {
+  readonly cwd: string;
+  /** Names of rules, or commands with `*` in them, about which nothing is said. */
+  readonly allow: readonly string[];
+  /** Commands with `*` in them that are refused. */
+  readonly deny: readonly string[];
+  readScript(path: string, cwd: string | undefined): string | undefined;
+}
+
+export interface Finding {
+  /** The name of the rule; `unreadable` when nothing could be judged. */
+  readonly rule: string;
+  readonly category: Category;
+  readonly tier: Tier;
+  /** The command or path that it is about. */
+  readonly what: string;
+  readonly why: string;
+  readonly instead: string;
+}
+
+/** More than a tool call ever needs; it would only keep the agent waiting. */
+const LONGEST = 1_000_000;
+
+/** Everything that is wrong with a shell command, the worst first. Never throws; what it cannot judge it blocks. */
+export function judgeCommand(script: string, world: GuardWorld): readonly Finding[] {
+  try {
+    if (script.length > LONGEST) return [unreadable(script, 'it is too long to be judged')];
+    const { calls, trouble, bombs } = readShell(script, world);
+    const findings = calls.flatMap(call => judgeCall(call, world));
+    if (bombs) findings.push(BOMB(script));
+    if (trouble !== undefined) findings.push(unreadable(script, trouble));
+    return sorted(findings.filter(finding => !world.allow.includes(finding.rule)));
+  } catch (error) {
+    return [
+      unreadable(script, `the guard failed: ${error instanceof Error ? error.message : String(error)}`),
+    ];
+  }
+}
+
+/** A tool that writes or deletes a file. */
+export function judgeWrite(path: string, world: GuardWorld): readonly Finding[] {
+  return judgePath(world, { name: 'tee', args: ['--', path] });
+}
+
+/** A tool that reads one. */
+export function judgeRead(path: string, world: GuardWorld): readonly Finding[] {
+  return judgePath(world, { name: 'cat', args: ['--', path] });
+}
+
+function judgePath(world: GuardWorld, words: Pick<Call, 'name' | 'args'>): readonly Finding[] {
+  const what = words.args.at(-1) ?? '';
+  const call: Call = {
+    ...words,
+    written: '',
+    cwd: world.cwd,
+    place: 'here',
+    assigned: [],
+    writes: [],
+    reads: [],
+    input: undefined,
+    from: [],
+    into: [],
+  };
+  return sorted(judgeCall(call, world).map(finding => ({ ...finding, what })));
+}
+
+function judgeCall(call: Call, world: GuardWorld): Finding[] {
+  const shown = line(call);
+  if (world.allow.some(pattern => isLike(shown, pattern))) return [];
+  const scene: Scene = { call, around: world, where: path => whereOf(path, call, world) };
+  const found = [...(BY_NAME.get(nameOf(call)) ?? []), ...GENERAL].filter(
+    rule =>
+      !world.allow.includes(rule.id) &&
+      !(call.file !== undefined && rule.tier === 'warn') &&
+      rule.matches(scene),
+  );
+  const findings = found.map(({ id, category, tier, why, instead }) => ({
+    rule: id,
+    category,
+    tier,
+    what: shownCall(call),
+    why,
+    instead,
+  }));
+  const denied = world.deny.find(pattern => isLike(shown, pattern));
+  return denied === undefined ? findings : [...findings, settingsFinding(call, denied)];
+}
+
+/** The files of a container are its own; of another machine only paths from the root can be told apart. */
+function whereOf(path: string, call: Call, world: GuardWorld): Where {
+  if (call.place === 'container') return 'unknown';
+  if (call.place === 'here') return whereIs(path, call.cwd, world);
+  return /^[/~]/.test(path) ? whereIs(path, undefined, { ...world, root: '' }) : 'unknown';
+}
+
+const GENERAL = RULES.filter(rule => rule.of === undefined);
+const BY_NAME = byName(RULES);
+
+function byName(rules: readonly Rule[]): ReadonlyMap<string, readonly Rule[]> {
+  const map = new Map<string, Rule[]>();
+  for (const rule of rules)
+    for (const name of rule.of?.split(' ') ?? []) map.set(name, [...(map.get(name) ?? []), rule]);
+  return map;
+}
+
+/** Versions and variants of a program are one program to a rule. */
+function nameOf({ name }: Call): string {
+  if (name.includes(UNKNOWN) || name.includes(UNSET)) return UNKNOWN;
+  return name
+    .replace(/^(python|perl|ruby|php|pip)[\d.]+$/, (_, base) => (base === 'python' ? 'python3' : base))
+    .replace(/^mkfs\..*$/, 'mkfs');
+}
+
+/** `*` stands for anything. */
+function isLike(text: string, pattern: string): boolean {
+  const parts = pattern.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('[\\s\\S]*')}$`).test(text);
+}
+
+const MOST_SHOWN = 160;
+
+function shownCall(call: Call): string {
+  const text = (line(call) || call.written || call.writes.map(path => `> ${path}`).join(' '))
+    .replace(/[\uFFFB\uFFFC]/g, '…')
+    .replace(/\s+/g, ' ');
+  const cut = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+  return call.file === undefined ? cut : `${cut} (in ${call.file})`;
+}
+
+/** The worst first, and of each command only that. */
+function sorted(findings: readonly Finding[]): readonly Finding[] {
+  const worst = findings.toSorted((a, b) => Number(a.tier === 'warn') - Number(b.tier === 'warn'));
+  return worst.filter(({ what }, index) => worst.findIndex(other => other.what === what) === index);
+}
+
+function unreadable(script: string, why: string): Finding {
+  const instead = 'Write it plainly, in smaller steps.';
+  return { rule: 'unreadable', category: 12, tier: 'block', what: script.slice(0, MOST_SHOWN), why, instead };
+}
+
+const BOMB = (script: string): Finding => ({
+  rule: 'fork-bomb',
+  category: 3,
+  tier: 'block',
+  what: script.slice(0, MOST_SHOWN),
+  why: 'it starts itself again and again until nothing runs any more',
+  instead: 'Start a fixed number of processes.',
+});
+
+function settingsFinding(call: Call, pattern: string): Finding {
+  const why = `the settings of this project refuse it (guard.deny: ${pattern})`;
+  return {
+    rule: 'denied',
+    category: 18,
+    tier: 'block',
+    what: shownCall(call),
+    why,
+    instead: 'Do it another way, or leave it to the user.',
+  };
+}
+
+/** One sentence: what, why, and the safer way. */
+export function sentenceOf({ what, why, instead, category, rule }: Finding): string {
+  return `\`${what}\`: ${why} (${CATEGORIES[category]}; rule ${rule}). ${instead}`;
+}

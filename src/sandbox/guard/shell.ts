@@ -1,0 +1,292 @@
+/**
+ * Reads a shell script and gives every simple command in it as it would run: through variables, substitutions, pipes, here-documents,
+ * loops, functions, and through the commands that run others (`wrappers.ts`). It never runs anything and never throws.
+ */
+import { forEachChild, parse, type Redirection, type SyntaxNode } from 'unbash';
+import { type Assigned, type Call, UNKNOWN } from './call.ts';
+import { startsItself } from './fork-bomb.ts';
+import { printed } from './printed.ts';
+import { type Notes, remember, setPositional } from './remember.ts';
+import { type Expander, expandWord, type Scope, textOf } from './words.ts';
+import { innerOf } from './wrappers.ts';
+
+type CommandNode = Extract<SyntaxNode, { readonly type: 'Command' }>;
+
+export interface ScriptReading {
+  readonly calls: readonly Call[];
+  /** Why it cannot be judged; the guard then refuses. */
+  readonly trouble?: string;
+  /** A function that starts itself twice over. */
+  readonly bombs: boolean;
+}
+
+export interface ShellWorld {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The text of a script that is run, where it can be had. */
+  readScript(path: string, cwd: string | undefined): string | undefined;
+}
+
+const DEEPEST = 12;
+const MOST_CALLS = 5_000;
+const TOO_DEEP = 'it is nested too deeply to be judged';
+
+interface Walk extends Notes {
+  readonly world: ShellWorld;
+  readonly calls: Call[];
+  trouble: string | undefined;
+  bombs: boolean;
+}
+
+interface At {
+  readonly scope: Scope;
+  readonly depth: number;
+  readonly place: Call['place'];
+  readonly guessed: boolean;
+  readonly file?: string;
+  /** What came before it in the pipeline. */
+  readonly from: readonly Call[];
+  /** The names of what comes behind it. */
+  readonly into: readonly string[];
+}
+
+export function readShell(script: string, world: ShellWorld): ScriptReading {
+  const walk: Walk = {
+    world,
+    calls: [],
+    files: new Map(),
+    downloads: new Map(),
+    trouble: undefined,
+    bombs: false,
+  };
+  const scope: Scope = { vars: new Map(), cwd: world.cwd };
+  readScript(walk, script, { scope, depth: 0, place: 'here', guessed: false, from: [], into: [] });
+  const { calls, bombs, trouble } = walk;
+  return { calls, bombs, ...(trouble !== undefined && { trouble }) };
+}
+
+function readScript(walk: Walk, script: string, at: At): void {
+  if (at.depth > DEEPEST) {
+    walk.trouble ??= TOO_DEEP;
+    return;
+  }
+  const { errors, commands } = parse(script);
+  const [error] = errors ?? [];
+  // What another machine's shell makes of it is not ours to know.
+  if (error && at.guessed) return;
+  if (error && at.place === 'here') walk.trouble ??= `it cannot be read as shell: ${error.message}`;
+  for (const statement of commands) visit(walk, statement, at);
+}
+
+function visit(walk: Walk, node: SyntaxNode, at: At): void {
+  if (walk.calls.length > MOST_CALLS) {
+    walk.trouble ??= 'it has too many commands to be judged';
+    return;
+  }
+  switch (node.type) {
+    case 'Command':
+      command(walk, node, at);
+      break;
+    case 'Pipeline':
+      pipeline(walk, node.commands, at);
+      break;
+    case 'Subshell':
+      visit(walk, node.body, { ...at, scope: copy(at.scope) });
+      break;
+    case 'Function':
+      if (startsItself(node)) walk.bombs = true;
+      visit(walk, node.body, { ...at, scope: copy(at.scope) });
+      break;
+    case 'For':
+      loop(walk, node, at);
+      break;
+    case 'Redirected':
+      visit(walk, node.command, at);
+      bare(walk, redirected(walk, node.redirects, at), [], at);
+      break;
+    case 'CommandExpansion':
+    case 'ProcessSubstitution':
+    case 'ArithmeticCommandExpansion':
+      for (const statement of node.script?.commands ?? [])
+        visit(walk, statement, { ...at, scope: copy(at.scope), from: [], into: [] });
+      break;
+    default:
+      forEachChild(node, child => visit(walk, child, at));
+  }
+}
+
+/** Variables are set, or files written, without a command. */
+function bare(walk: Walk, files: Files, assigned: readonly Assigned[], at: At): void {
+  for (const { name, value } of assigned) at.scope.vars.set(name, value);
+  if (assigned.length + files.writes.length === 0) return;
+  const { place, from, into } = at;
+  walk.calls.push({
+    name: '',
+    args: [],
+    written: '',
+    assigned,
+    ...files,
+    cwd: at.scope.cwd,
+    place,
+    from,
+    into,
+  });
+}
+
+type Files = Pick<Call, 'writes' | 'reads' | 'input'>;
+
+function copy({ vars, cwd }: Scope): Scope {
+  return { vars: new Map(vars), cwd };
+}
+
+function pipeline(walk: Walk, commands: readonly SyntaxNode[], at: At): void {
+  const start = walk.calls.length;
+  const names = commands.map(node => (node.type === 'Command' ? (node.name?.value ?? '') : ''));
+  commands.forEach((node, index) => {
+    const scope = commands.length > 1 ? copy(at.scope) : at.scope;
+    const from = [...at.from, ...walk.calls.slice(start)];
+    visit(walk, node, { ...at, scope, from, into: [...names.slice(index + 1), ...at.into] });
+  });
+}
+
+/** Its body is read for every word of its list: that is how a path hides in a variable. */
+function loop(walk: Walk, node: Extract<SyntaxNode, { readonly type: 'For' }>, at: At): void {
+  const by = expander(walk, at);
+  for (const word of node.wordlist ?? []) visit(walk, word, at);
+  const list = node.wordlist?.flatMap(word => expandWord(word, by)).slice(0, 16);
+  for (const value of list?.length ? list : [UNKNOWN]) {
+    at.scope.vars.set(node.name.value, value);
+    visit(walk, node.body, at);
+  }
+}
+
+function expander(walk: Walk, at: At): Expander {
+  const { scope } = at;
+  return {
+    scope,
+    env: walk.world.env,
+    outputOf(part) {
+      const inner: Walk = { ...walk, calls: [], trouble: undefined };
+      for (const statement of part.script?.commands ?? [])
+        visit(inner, statement, { ...at, scope: copy(scope), depth: at.depth + 1, from: [], into: [] });
+      const last = inner.calls.at(-1);
+      return last && inner.calls.every(call => call === last || last.from.includes(call))
+        ? printed(last)
+        : undefined;
+    },
+  };
+}
+
+function command(walk: Walk, node: CommandNode, at: At): void {
+  // Substitutions run before the command that they are in.
+  forEachChild(node, child => visit(walk, child, at));
+  const by = expander(walk, at);
+  const assigned = assignments(node, by);
+  const words = [...(node.name ? expandWord(node.name, by) : []), ...argumentsOf(node, by)];
+  const files = redirected(walk, node.redirects, at);
+  if (words.length === 0) {
+    bare(walk, files, assigned, at);
+    return;
+  }
+  const previous = at.from.at(-1);
+  const input = files.input ?? (previous ? printed(previous) : undefined);
+  const written = [
+    ...node.prefix.filter(part => part.type === 'Assignment'),
+    ...(node.name ? [node.name] : []),
+    ...node.args,
+  ]
+    .map(part => part.text)
+    .join(' ');
+  const { place, from, into, file } = at;
+  const about = {
+    assigned,
+    ...files,
+    input,
+    written,
+    cwd: at.scope.cwd,
+    place,
+    from,
+    into,
+    ...(file !== undefined && { file }),
+  };
+  run(walk, words, about, at);
+}
+
+function assignments(node: CommandNode, by: Expander): readonly Assigned[] {
+  return node.prefix.flatMap(part => {
+    if (part.type !== 'Assignment') return [];
+    const { value } = part;
+    return [
+      {
+        name: part.name,
+        value:
+          value.type === 'Word' ? textOf(value, by) : value.elements.map(each => textOf(each, by)).join(' '),
+      },
+    ];
+  });
+}
+
+function argumentsOf(node: CommandNode, by: Expander): readonly string[] {
+  return node.args.flatMap(part => {
+    if (part.type === 'Word') return expandWord(part, by);
+    return [`${part.name}=${part.value.type === 'Word' ? textOf(part.value, by) : UNKNOWN}`];
+  });
+}
+
+/** One command, and what it runs in its turn. */
+function run(walk: Walk, words: readonly string[], about: Omit<Call, 'name' | 'args'>, at: At): void {
+  const [first = '', ...args] = words;
+  const call: Call = {
+    ...about,
+    name:
+      first
+        .split(/[\\/]/)
+        .at(-1)
+        ?.replace(/\.exe$/i, '') ?? '',
+    args,
+  };
+  walk.calls.push(call);
+  remember(call, at.scope, walk, walk.world.env.HOME);
+  const inner = innerOf(call, first);
+  const deeper = {
+    ...at,
+    depth: at.depth + 1,
+    place: inner.place ?? at.place,
+    guessed: inner.guessed ?? false,
+  };
+  for (const argv of inner.commands) {
+    if (deeper.depth > DEEPEST) walk.trouble ??= TOO_DEEP;
+    else run(walk, argv, { ...about, place: deeper.place, assigned: [] }, deeper);
+  }
+  const own = { ...deeper, scope: inner.ownShell ? copy(at.scope) : at.scope, from: [], into: [] };
+  if (inner.ownShell) for (const { name, value } of about.assigned) own.scope.vars.set(name, value);
+  if (inner.positional) setPositional(own.scope, inner.positional);
+  for (const script of inner.scripts) readScript(walk, script, own);
+  for (const named of inner.files) {
+    const path = named.replace(/^\.\//, '');
+    const download = walk.downloads.get(path);
+    if (download) walk.calls.push({ ...call, name: 'sh', args: [], from: [download] });
+    const made = walk.files.get(path);
+    if (made !== undefined) readScript(walk, made, own);
+    const found = made === undefined ? walk.world.readScript(path, call.cwd) : undefined;
+    if (found !== undefined)
+      readScript(walk, found, { ...own, scope: copy(own.scope), guessed: true, file: path });
+  }
+}
+
+function redirected(walk: Walk, redirects: readonly Redirection[], at: At): Files {
+  const by = expander(walk, at);
+  const writes: string[] = [];
+  const reads: string[] = [];
+  let input: string | undefined;
+  for (const redirect of redirects) {
+    if (redirect.type === 'HereDoc') input = redirect.body.text;
+    else if (redirect.target) {
+      const target = textOf(redirect.target, by);
+      if (redirect.type === 'HereString') input = target;
+      else if (redirect.operator === '<') reads.push(target);
+      else if (!/[<>]&/.test(redirect.operator) || !/^(?:\d+|-)-?$/.test(target)) writes.push(target);
+    }
+  }
+  return { writes, reads, input };
+}

@@ -1,0 +1,247 @@
+/** The commands that run other commands: what each of them would run. */
+import { afterGlobals, type Call, operands, UNKNOWN, values } from './call.ts';
+import { shellTextsIn } from './code.ts';
+import { composed, container, podded, ssh } from './elsewhere.ts';
+import { type Inner, NOTHING, runs, skipped, type Wrapper } from './inner.ts';
+import { printed } from './printed.ts';
+
+const SHELLS = /^(?:ba|z|da|k|mk|a|fi|c|tc)?sh$/;
+
+export const isShell = (name: string) => SHELLS.test(name);
+
+export function innerOf(call: Call, first: string): Inner {
+  const { name, args } = call;
+  if (isShell(name)) return shell(call);
+  const simple = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+  if (simple) return runs(...skipped(args, simple));
+  const special = Object.hasOwn(SPECIAL, name) ? SPECIAL[name] : undefined;
+  if (special) return special(call);
+  const texts = shellTextsIn(call);
+  if (texts.length > 0) return { ...NOTHING, scripts: texts, guessed: true };
+  // A script that is called by its path.
+  return first.includes('/') && /\.(?:sh|bash|zsh)$|^\.{0,2}\/[^.]+$/.test(first)
+    ? { ...NOTHING, files: [first] }
+    : NOTHING;
+}
+
+const WRAPPERS: Readonly<Record<string, Wrapper>> = {
+  sudo: { valued: '-u -g -h -p -C -T -D -R -r -t --user --group --host --chdir --prompt', assignments: true },
+  doas: { valued: '-u -C' },
+  pkexec: { valued: '--user' },
+  env: { valued: '-u -C --unset --chdir -S', assignments: true },
+  nohup: {},
+  setsid: {},
+  nice: { valued: '-n --adjustment' },
+  ionice: { valued: '-c -n -p' },
+  chrt: { skip: 1 },
+  taskset: { valued: '-c', skip: 1 },
+  time: { valued: '-f -o' },
+  timeout: { valued: '-s -k --signal --kill-after', skip: 1 },
+  gtimeout: { valued: '-s -k', skip: 1 },
+  stdbuf: { valued: '-i -o -e' },
+  unbuffer: {},
+  builtin: {},
+  exec: { valued: '-a' },
+  watch: { valued: '-n --interval' },
+  strace: { valued: '-o -e -p -s' },
+  ltrace: { valued: '-o -e' },
+  chroot: { skip: 1 },
+  unshare: {},
+  busybox: {},
+  toybox: {},
+  proxychains: {},
+  proxychains4: {},
+  caffeinate: {},
+  'systemd-run': { valued: '-p --unit --property' },
+  chronic: {},
+  pnpx: {},
+  bunx: {},
+  dotenv: { valued: '-e -f' },
+  'cross-env': { assignments: true },
+  shx: {},
+  retry: { valued: '-t -d' },
+};
+
+/** `-c TEXT` (also among other flags), a file, or what comes on its stdin. */
+function shell(call: Call): Inner {
+  const { args, input } = call;
+  const at = args.findIndex(word => /^-[a-zA-Z]*c[a-zA-Z]*$/.test(word) && !word.startsWith('--'));
+  if (at >= 0) {
+    const [text, ...positional] = args
+      .slice(at + 1)
+      .filter((word, index, all) =>
+        index > 0 && !/^[-+]/.test(all[0] ?? '') ? true : !/^[-+][a-zA-Z]/.test(word),
+      );
+    return text === undefined ? NOTHING : { ...NOTHING, scripts: [text], positional };
+  }
+  const [file] = args.filter((word, index) => !/^[-+]/.test(word) && args[index - 1] !== '-o');
+  if (file !== undefined && !args.includes('-s') && !file.includes(UNKNOWN))
+    return { ...NOTHING, files: [file] };
+  return input === undefined ? NOTHING : { ...NOTHING, scripts: [input] };
+}
+
+const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
+  command: call => (call.args.some(word => /^-[vV]/.test(word)) ? NOTHING : runs(...skipped(call.args, {}))),
+  eval: ({ args }) => ({ ...NOTHING, scripts: [args.join(' ')], ownShell: false }),
+  source: sourced,
+  '.': sourced,
+  trap: ({ args }) => ({ ...NOTHING, scripts: args.slice(0, 1).filter(word => !word.startsWith('-')) }),
+  alias: ({ args }) => ({ ...NOTHING, scripts: args.flatMap(word => /^[^=]+=(.*)$/s.exec(word)?.[1] ?? []) }),
+  su: given,
+  runuser: given,
+  script: given,
+  vim: edited,
+  vi: edited,
+  nvim: edited,
+  ex: edited,
+  sed: ({ args }) => ({
+    ...NOTHING,
+    scripts: args.flatMap(word => /(?:^|[;\d$}]\s*)e\s+(.+)$/.exec(word)?.[1] ?? []),
+    guessed: true,
+  }),
+  tar: call => ({
+    ...NOTHING,
+    scripts: [
+      ...values(call, 'checkpoint-action').map(each => each.replace(/^exec=/, '')),
+      ...values(call, 'to-command', 'use-compress-program', 'I'),
+    ],
+    guessed: true,
+  }),
+  flock: call => {
+    const scripts = values(call, 'c', 'command');
+    return scripts.length > 0
+      ? { ...NOTHING, scripts }
+      : runs(...skipped(call.args, { valued: '-w -E --timeout', skip: 1 }));
+  },
+  xargs,
+  parallel: call => {
+    const own = skipped(call.args, { valued: '-j --jobs' });
+    const end = own.findIndex(word => word.startsWith(':::'));
+    return runs(...(end < 0 ? [...own, UNKNOWN] : [...own.slice(0, end), ...own.slice(end + 1)]));
+  },
+  find,
+  fd: call => {
+    const at = call.args.findIndex(word => ['-x', '-X', '--exec', '--exec-batch'].includes(word));
+    return at < 0 ? NOTHING : runs(...call.args.slice(at + 1), UNKNOWN);
+  },
+  ssh,
+  docker: container,
+  podman: container,
+  nerdctl: container,
+  'docker-compose': composed,
+  kubectl: podded,
+  oc: podded,
+  nsenter: call => runs(...skipped(call.args, { valued: '-t --target -S -G' })),
+  git,
+  npm: call =>
+    /^(?:exec|x)$/.test(afterGlobals(call)[0] ?? '') ? called(call, afterGlobals(call).slice(1)) : NOTHING,
+  npx: call => called(call, call.args),
+  pnpm: call =>
+    /^(?:exec|dlx)$/.test(call.args[0] ?? '') ? runs(...skipped(call.args.slice(1), {})) : NOTHING,
+  yarn: call =>
+    /^(?:exec|dlx)$/.test(call.args[0] ?? '') ? runs(...skipped(call.args.slice(1), {})) : NOTHING,
+  uv: call =>
+    call.args[0] === 'run' ? runs(...skipped(call.args.slice(1), { valued: '--with --python' })) : NOTHING,
+  poetry: call => (call.args[0] === 'run' ? runs(...call.args.slice(1)) : NOTHING),
+  tmux: ({ args }) =>
+    /^(?:new|new-session|send-keys|send|run-shell|run|split-window|new-window|neww|splitw)$/.test(
+      args[0] ?? '',
+    )
+      ? { ...NOTHING, scripts: args.slice(1).filter(word => /\s/.test(word)) }
+      : NOTHING,
+  screen: call => runs(...skipped(call.args, { valued: '-S -X -p -t' })),
+  ansible: call => ({ ...NOTHING, scripts: values(call, 'a', 'args'), place: 'remote' }),
+};
+
+function called(call: Call, args: readonly string[]): Inner {
+  const scripts = given({ ...call, args }).scripts;
+  return scripts.length > 0 ? { ...NOTHING, scripts } : runs(...skipped(args, { valued: '-p --package' }));
+}
+
+/** `-c TEXT`, also among other flags. */
+function given({ args }: Call): Inner {
+  const at = args.findIndex(word => /^-[a-zA-Z]*c$/.test(word));
+  const long = args.flatMap(word => /^--(?:command|call)=(.*)$/s.exec(word)?.[1] ?? []);
+  return { ...NOTHING, scripts: [...(at < 0 ? [] : args.slice(at + 1, at + 2)), ...long] };
+}
+
+/** An editor that runs a command: `-c '!ls'`. */
+function edited(call: Call): Inner {
+  return {
+    ...NOTHING,
+    scripts: values(call, 'c', 'cmd').flatMap(each => /^:?!(.+)$/s.exec(each)?.[1] ?? []),
+    guessed: true,
+  };
+}
+
+function sourced({ args }: Call): Inner {
+  return { ...NOTHING, files: args.slice(0, 1), ownShell: false };
+}
+
+/** What it gets on its stdin becomes arguments; what `find` or a list names, where that is known. */
+function xargs(call: Call): Inner {
+  const own = skipped(call.args, {
+    valued: '-n -I -P -d -L -a -s -E --max-args --max-procs --delimiter --replace',
+  });
+  const from = call.from.at(-1);
+  const text = call.input ?? (from && printed(from));
+  const more =
+    text !== undefined
+      ? text.split(/[\s\0]+/).filter(Boolean)
+      : from?.name === 'find'
+        ? startsOf(from).map(path => (isFiltered(from) ? `${path.replace(/\/$/, '')}/${UNKNOWN}` : path))
+        : from?.name === 'ls' && from.args.every(word => word.startsWith('-'))
+          ? ['*']
+          : [UNKNOWN];
+  const [mark] = values(call, 'I', 'replace');
+  if (mark) return { ...NOTHING, commands: more.map(each => own.map(word => word.replaceAll(mark, each))) };
+  return own.length > 0 ? runs(...own, ...more) : NOTHING;
+}
+
+export function startsOf({ args }: Call): readonly string[] {
+  const end = args.findIndex(word => /^[-(!]/.test(word) && !/^-[HLPDO]/.test(word));
+  const starts = (end < 0 ? args : args.slice(0, end)).filter(word => !word.startsWith('-'));
+  return starts.length > 0 ? starts : ['.'];
+}
+
+/** Something in it narrows what it finds; `-type f` alone does not. */
+export function isFiltered({ args }: Call): boolean {
+  return args.some(
+    (word, at) =>
+      args[at - 1] !== '!' &&
+      args[at - 1] !== '-not' &&
+      /^-(?:i?name|i?path|i?wholename|i?regex|[acm](?:time|min)|a?newer.*|size|empty|user|group|perm|inum|links|samefile|lname)$/.test(
+        word,
+      ),
+  );
+}
+
+const name0 = ([first = '']: readonly string[]) => first.split('/').at(-1) ?? '';
+
+function find(call: Call): Inner {
+  const { args } = call;
+  const commands = args.flatMap((word, at) => {
+    if (!/^-(?:exec|execdir|ok|okdir)$/.test(word)) return [];
+    const rest = args.slice(at + 1);
+    const end = rest.findIndex(each => each === ';' || each === '+');
+    const argv = end < 0 ? rest : rest.slice(0, end);
+    return startsOf(call).map(path => {
+      const found = isFiltered(call) ? `${path.replace(/\/$/, '')}/${UNKNOWN}` : path;
+      // Every file that is found is all that is in it.
+      const [name = '', ...rest] =
+        name0(argv) === 'rm' && !isFiltered(call) ? [argv[0] ?? '', '-r', ...argv.slice(1)] : argv;
+      return [name, ...rest].map(each => each.replaceAll('{}', found));
+    });
+  });
+  return { ...NOTHING, commands };
+}
+
+function git(call: Call): Inner {
+  const [verb, ...rest] = afterGlobals(call);
+  if (verb === 'bisect' && rest[0] === 'run') return runs(...rest.slice(1));
+  if (verb === 'submodule' && rest[0] === 'foreach')
+    return { ...NOTHING, scripts: [operands({ ...call, args: rest.slice(1) }).join(' ')] };
+  const scripts = verb === 'rebase' ? values({ ...call, args: rest }, 'x', 'exec') : [];
+  const aliases = values(call, 'c').flatMap(each => /^alias\.[^=]+=!(.*)$/s.exec(each)?.[1] ?? []);
+  return { ...NOTHING, scripts: [...scripts, ...aliases] };
+}
