@@ -87,7 +87,14 @@ test('works, commits, is kept in, and is told what it ran against', async () => 
 
 test('is ended by a deadline as it is outside: asked first, and its cost is told', async () => {
   const steps: Step[] = [shell('echo kept > work.txt'), { text: 'never heard', gate: 'never' }];
-  const { code, result, repo, root } = await sandboxed('claude', steps, '--check', 'true', '--max-time', '10');
+  const { code, result, repo, root } = await sandboxed(
+    'claude',
+    steps,
+    '--check',
+    'true',
+    '--max-time',
+    '10',
+  );
   expect([code, result.stopReason ?? result]).toEqual([1, 'timeout']);
   expect(result.totalCost).not.toBeNull();
   expect(readFileSync(join(repo, 'work.txt'), 'utf8')).toBe('kept\n');
