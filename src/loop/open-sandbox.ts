@@ -79,11 +79,22 @@ export async function openSandbox(
     agent: within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] }),
     checks: within(inside, { hide: settings.hideEnv, keep }),
     words: `${provider.name} (${what}), network ${mode}${mode === 'allowlist' ? ` (${domains.join(', ') || 'nothing'})` : ''}`,
-    notices: [...notices, ...provider.cannot(spec)],
+    notices: [
+      ...notices,
+      ...provider.cannot(spec),
+      ...withheld(env, { hide: settings.hideEnv, keep: [...keep, ...known] }),
+    ],
     takeDenials: denials.take,
     putBack: () => putBack(absent, project, paths.aside),
     close: inside.close,
   };
+}
+
+/** An agent that cannot log in any more should not be a riddle. */
+function withheld(env: SandboxWorld['env'], visible: Visible): readonly string[] {
+  const seen = visibleEnv(env, visible);
+  const names = Object.keys(env).filter(name => env[name] && !Object.hasOwn(seen, name));
+  return names.length === 0 ? [] : [`Kept from the agent: ${names.join(', ')} (keepEnv gives back).`];
 }
 
 function within(inside: OpenSandbox, visible: Visible): Confinement {

@@ -2,7 +2,8 @@
  * The door of a sandbox that has no network of its own: an HTTP proxy on a unix socket that lets through to the hosts on a
  * list, and tells of every other that was asked for.
  */
-import type { IncomingMessage, request, Server, ServerResponse } from 'node:http';
+import { lookup } from 'node:dns/promises';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -25,9 +26,8 @@ interface Target {
 }
 
 export async function startProxy(options: ProxyOptions): Promise<Door> {
-  const http = await import('node:http'); // not at Ralph's own start, which it would slow down
   const sockets = new Set<Duplex>();
-  const server = http.createServer((asked, answer) => void plain(options, asked, answer, http.request));
+  const server = createServer((asked, answer) => void plain(options, asked, answer));
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => {});
@@ -53,19 +53,14 @@ function listening(server: Server, path: string): Promise<void> {
 
 const REFUSED = 'Not on the list of hosts that may be reached from inside the sandbox.\n';
 
-async function plain(
-  options: ProxyOptions,
-  asked: IncomingMessage,
-  answer: ServerResponse,
-  ask: typeof request,
-): Promise<void> {
+async function plain(options: ProxyOptions, asked: IncomingMessage, answer: ServerResponse): Promise<void> {
   const url = URL.canParse(asked.url ?? '') ? new URL(asked.url ?? '') : undefined;
   if (url?.protocol !== 'http:') return void answer.writeHead(400).end();
   const target = { host: url.hostname, port: Number(url.port || 80) };
   if (!(await isAllowed(options, target))) return void answer.writeHead(403).end(REFUSED);
   const { 'proxy-authorization': _, 'proxy-connection': __, ...headers } = asked.headers;
   const parent = options.parent === undefined ? undefined : new URL(options.parent);
-  const upstream = ask(
+  const upstream = request(
     {
       host: parent?.hostname ?? target.host,
       port: parent ? Number(parent.port || 80) : target.port,
@@ -138,7 +133,6 @@ export function matches(domain: string, { host, port }: Target): boolean {
 
 async function isLocal(host: string): Promise<boolean> {
   try {
-    const { lookup } = await import('node:dns/promises');
     const addresses = await lookup(host, { all: true });
     return addresses.some(({ address }) =>
       /^(127\.|0\.|169\.254\.|::1$|::$|fe80:|::ffff:127\.)/i.test(address),

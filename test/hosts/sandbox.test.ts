@@ -1,4 +1,4 @@
-/** The real Claude Code in a sandbox: through the real bin, against a scripted model behind a proxy that knows its name. */
+/** The real Claude Code and Codex in a sandbox: through the real bin, against a scripted model behind a proxy that knows its name. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,30 +12,30 @@ import { startRalph } from '../rig/ralph.ts';
 const COMPLETE = '<promise>COMPLETE</promise>';
 const shell = (command: string): Step => ({ tools: [{ do: 'shell', command }] });
 
-async function sandboxed(steps: readonly Step[], ...args: string[]) {
-  const session = await hostSession('claude', { steps });
+async function sandboxed(name: 'claude' | 'codex', steps: readonly Step[], ...args: string[]) {
+  const session = await hostSession(name, { steps });
   onTestFinished(() => session.close());
   const { repo, home, env } = session.place;
   const net = await internet({ 'model.test': session.server.port });
   mkdirSync(join(home, '.ssh'));
   writeFileSync(join(home, '.ssh/id'), 'the private key');
-  const settings = { agent: { command: hostCommand('claude'), adapter: 'claude', flags: session.flags } };
+  // By name: what is on loopback is asked for without a proxy, and inside that is another loopback.
+  const byName = (text: string) => text.replace(session.server.url, 'http://model.test');
+  const agent = { command: hostCommand(name), adapter: name, flags: session.flags.map(byName) };
+  const settings = { agent, sandbox: { allowDomains: ['model.test'] }, keepEnv: ['LAB_API_KEY'] };
   mkdirSync(join(repo, '.ralph'), { recursive: true });
   writeFileSync(join(repo, '.ralph/settings.json'), JSON.stringify(settings));
   const run = startRalph(['loop', 'Make feature.txt', '--sandbox=srt', ...args, '--json'], {
     cwd: repo,
     env: {
       ...env,
-      ...session.env,
+      ...Object.fromEntries(Object.entries(session.env).map(([key, value]) => [key, byName(value)])),
       IS_SANDBOX: '',
-      ANTHROPIC_BASE_URL: 'http://model.test',
       HTTP_PROXY: net.url,
       CHECK_PASSWORD: 'hunter2hunter2',
     },
   });
   const { code, stdout, stderr } = await run.finished;
-  if (process.env.SHOW)
-    console.log(stderr, JSON.stringify(session.server.strays), session.server.requests.length, net.asked);
   const requests = session.server.requests.filter(request => request.kind === 'step');
   return {
     code,
@@ -59,6 +59,7 @@ test('works, commits, is kept in, and is told what it ran against', async () => 
     { text: `Done. ${COMPLETE}` },
   ];
   const { code, result, stderr, requests, net, repo, root } = await sandboxed(
+    'claude',
     steps,
     '--check',
     'cat feature.txt && test -z "$ANTHROPIC_API_KEY$CHECK_PASSWORD" && ! touch /etc/ralph-check-was-here',
@@ -86,9 +87,30 @@ test('works, commits, is kept in, and is told what it ran against', async () => 
 
 test('is ended by a deadline as it is outside: asked first, and its cost is told', async () => {
   const steps: Step[] = [shell('echo kept > work.txt'), { text: 'never heard', gate: 'never' }];
-  const { code, result, repo, root } = await sandboxed(steps, '--check', 'true', '--max-time', '6');
+  const { code, result, repo, root } = await sandboxed(
+    'claude',
+    steps,
+    '--check',
+    'true',
+    '--max-time',
+    '10',
+  );
   expect([code, result.stopReason ?? result]).toEqual([1, 'timeout']);
   expect(result.totalCost).not.toBeNull();
   expect(readFileSync(join(repo, 'work.txt'), 'utf8')).toBe('kept\n');
   expect(processesIn({ root } as never)).toEqual([]);
+});
+
+test('Codex, with its own sandbox switched off, works in ours', async () => {
+  const steps = [
+    shell(
+      'touch /etc/ralph-was-here; echo made > feature.txt; git add -A && git commit -qm feature && echo COMMITTED',
+    ),
+    { text: `Done. ${COMPLETE}` },
+  ];
+  const { code, result, requests, net } = await sandboxed('codex', steps, '--check', 'cat feature.txt');
+  expect([code, result.stopReason ?? result]).toEqual([0, 'all_checks_passed']);
+  expect(requests.map(request => request.body).join('\n')).toContain('COMMITTED');
+  expect(existsSync('/etc/ralph-was-here')).toBe(false);
+  expect(new Set(net.asked)).toEqual(new Set(['model.test:80']));
 });

@@ -2,7 +2,7 @@
  * What must not be possible from inside, and what must stay possible: the same for every sandbox that works here.
  * Each attack is a real command in a real sandbox with the rules that a run would have.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
@@ -15,6 +15,7 @@ import { planSpec } from '../../src/loop/sandbox-spec.ts';
 import { startConfined } from '../../src/platform/process.ts';
 import { projectPaths } from '../../src/store/paths.ts';
 import { internet } from '../rig/internet.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
 import { CANDIDATES, type Candidate, closeProviders, REQUIRED } from './providers.ts';
 
@@ -278,12 +279,11 @@ describe.each(CANDIDATES)('$name', candidate => {
   attack('hears that it should stop, and may say its last words', async () => {
     const { start } = await enter(candidate);
     const { until, stop, done } = await start(
-      `trap 'echo last words; exit 3' TERM; echo ready; while :; do sleep 0.05; done`,
+      `trap 'echo last words; exit 3' TERM; echo ready; sleep ${longSleep()} & wait`,
     );
     await until('ready');
     stop('gently');
-    const { code, output } = await done;
-    expect([code, output]).toEqual([3, expect.stringMatching(/^ready\n(Terminated\n)?last words\n$/)]);
+    expect(await done).toMatchObject({ code: 3, output: 'ready\nlast words\n' });
   });
 
   attack('is killed when it will not stop', async () => {
@@ -361,5 +361,56 @@ describe.skipIf(CANDIDATES[0]?.missing !== undefined)('srt alone', () => {
     await run(send('other.test'));
     expect(heard[0]).toBe('good.test the real key');
     expect(heard[1]).not.toContain('the real key');
+  });
+});
+
+describe.skipIf(CANDIDATES[1]?.missing !== undefined)('container alone', () => {
+  const { container } = CANDIDATES[1]!;
+  const provider = 'container';
+
+  /** A project whose agent is a script in it: a container sees nothing else. */
+  function withAgent(script: string): Repo {
+    const project = repo({ agent: `#!/bin/sh\ncat > /dev/null\n${script}\n` });
+    chmodSync(project.path('agent'), 0o755);
+    const { image, engine = [], args: engineArgs } = container;
+    const sandbox = { provider, image, engine: engine.join(' '), engineArgs };
+    project.settings({ agent: { command: './agent' }, guardrails: [{ command: 'test -e made' }], sandbox });
+    return project;
+  }
+
+  test('agent and checks run inside, through the real bin', async () => {
+    const done = '<response>DONE</response>';
+    const project = withAgent(`touch made; echo x > /etc/ralph-box; echo "$RALPH_SANDBOX ${done}"`);
+    const { code, stdout } = await ralph(['run', '-p', `Say ${done}`], { cwd: project.dir });
+    expect([code, existsSync('/etc/ralph-box')]).toEqual([0, false]);
+    expect(stdout).toContain('container');
+    expect(stdout).toContain('- Sandbox: container (docker), network allowlist (nothing)');
+  });
+
+  test('Ralph killed: the container is gone, though the client could not say so', async () => {
+    const token = longSleep();
+    const project = withAgent(`echo started; sleep ${token}`);
+    const run = startRalph(['run', '-p', 'go'], { cwd: project.dir });
+    await run.until('started');
+    expect(processesWith(`sleep ${token}`)).not.toEqual([]);
+    run.process.kill('SIGKILL');
+    await expect.poll(() => processesWith(`sleep ${token}`), { timeout: 20_000 }).toEqual([]);
+  });
+
+  test('a turn that runs too long is ended with its container', async () => {
+    const token = longSleep();
+    const project = withAgent(`trap '' TERM; echo started; sleep ${token}`);
+    const args = ['run', '-p', 'go', '-m', '1', '--iteration-timeout', '3'];
+    const { code, stdout } = await ralph(args, { cwd: project.dir });
+    expect(stdout).toContain('started');
+    expect([code, processesWith(`sleep ${token}`)]).toEqual([1, []]);
+  });
+
+  test('its share of the machine is limited', async () => {
+    const settings = { limits: { memory: '64m', pids: 40 } };
+    const { run } = await enter(CANDIDATES[1]!, { settings });
+    const { output } = await run('i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done; echo all');
+    expect(output).not.toContain('all');
+    expect(output).toMatch(/fork|Resource temporarily/);
   });
 });
