@@ -77,7 +77,8 @@ export async function startLoop(
     ...(settings.notify !== undefined && { notify: settings.notify }),
   });
   const signals = listenForSignals(
-    text => output.error(text),
+    // Not behind the live line.
+    text => output.error(output.humanIsTTY && !output.quiet ? `\n${text}` : text),
     () => readIfThere(paths.cancelled) === CANCEL_NOW,
   );
   const { emit } = reporters;

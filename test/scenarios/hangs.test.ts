@@ -21,7 +21,7 @@ interface Case {
 async function run(handler: (turn: FakeTurn, mine: (pid: unknown) => void) => unknown, over: Case = {}) {
   const { name = 'worker', args = [], env = {}, settings = {}, prompt = 'go' } = over;
   const project: Repo = repo();
-  project.settings(settings);
+  project.settings({ maxFailures: 9, ...settings });
   project.write('PROMPT.md', prompt);
   const pids: number[] = [];
   const first: Handler = turn => {
@@ -38,7 +38,8 @@ async function run(handler: (turn: FakeTurn, mine: (pid: unknown) => void) => un
   return { code, told: JSON.parse(stdout), left: pids.filter(isThere), pids, notices, agent, project };
 }
 
-const IDLE = ['--idle-timeout', '1'];
+/** Long enough for a loaded machine to get the agent going. */
+const IDLE = ['--idle-timeout', '2'];
 
 describe('an agent that falls silent', () => {
   test('and ignores every signal that can be ignored is killed, with its child in another session', async () => {

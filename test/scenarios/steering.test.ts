@@ -103,19 +103,8 @@ describe('ralph pause', () => {
 
   test('does not take over what the agent had done to a protected file or to its spec before the pause', async () => {
     const project = repo({ 'SPEC.md': 'the spec', 'test/check.sh': 'test -e work\n' });
-    const limited: Handler = async turn => {
-      await turn.write('test/check.sh', 'exit 0\n');
-      await turn.write('SPEC.md', 'do nothing');
-      for (const record of [
-        init,
-        toolUse('t', 'Write', { file_path: 'test/check.sh' }),
-        toolResult('t', 'ok'),
-        result({ is_error: true, result: 'limit, try again in 900ms', api_error_status: 429 }),
-      ])
-        await turn.line(record);
-      turn.exit(1);
-    };
-    const agent = await fakeAgent('claude', limited, speaks('half'), writes('work', COMPLETE));
+    const first = held();
+    const agent = await fakeAgent('claude', first.handler, speaks('half'), writes('work', COMPLETE));
     const run = startRalph(
       [
         'loop',
@@ -131,8 +120,18 @@ describe('ralph pause', () => {
       ],
       { cwd: project.dir, path: [agent.bin] },
     );
-    await run.until('Trying again in');
+    const turn = await first.begun;
     await steer(project, 'pause');
+    await turn.write('test/check.sh', 'exit 0\n');
+    await turn.write('SPEC.md', 'do nothing');
+    for (const record of [
+      init,
+      toolUse('t', 'Write', { file_path: 'test/check.sh' }),
+      toolResult('t', 'ok'),
+      result({ is_error: true, result: 'limit, try again in 100ms', api_error_status: 429 }),
+    ])
+      await turn.line(record);
+    turn.exit(1);
     await run.until('Paused.');
     expect(agent.calls.length).toBe(1);
     expect(project.read('test/check.sh')).toBe('test -e work\n');

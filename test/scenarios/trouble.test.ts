@@ -43,6 +43,15 @@ const claudeFails = (message: string, status?: number): Handler =>
       ...(status !== undefined && { api_error_status: status }),
     }),
   );
+const limitedUntil = (resetsAt: number): Handler =>
+  fails(
+    init,
+    {
+      type: 'rate_limit_event',
+      rate_limit_info: { status: 'rejected', rateLimitType: 'five_hour', resetsAt },
+    },
+    result({ is_error: true, result: 'limit', api_error_status: 429 }),
+  );
 const codexFails = (message: string): Handler =>
   fails(
     { type: 'thread.started', thread_id: 't' },
@@ -96,15 +105,7 @@ describe('a rate limit', () => {
   test('that the structured field tells of is waited for until then', async () => {
     const project = repo();
     const resetsAt = Math.ceil(Date.now() / 1000) + 1;
-    const rejected = {
-      type: 'rate_limit_event',
-      rate_limit_info: { status: 'rejected', rateLimitType: 'five_hour', resetsAt },
-    };
-    const agent = await fakeAgent(
-      'claude',
-      fails(init, rejected, result({ is_error: true, result: 'limit', api_error_status: 429 })),
-      done,
-    );
+    const agent = await fakeAgent('claude', limitedUntil(resetsAt), done);
     const { code, events } = await run(project, [agent.bin], '--agent', 'claude');
     expect(code).toBe(0);
     expect(only(events, 'waiting').map(event => event.until)).toEqual([resetsAt * 1000]);
@@ -246,15 +247,12 @@ describe('a rate limit', () => {
 describe('--fallback', () => {
   test('goes on with the next agent and comes back when the limit has passed', async () => {
     const project = repo();
-    const claude = await fakeAgent(
-      'claude',
-      claudeFails("You've hit your limit · try again in 400ms", 429),
-      done,
-    );
+    const resetsAt = Math.ceil(Date.now() / 1000) + 1;
+    const claude = await fakeAgent('claude', limitedUntil(resetsAt), done);
     const codex = await fakeAgent('codex', async turn => {
       await turn.line({ type: 'thread.started', thread_id: 't' });
       await turn.line({ type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'not yet' } });
-      await turn.shell('sleep 0.5'); // the work of this turn outlasts the limit of the other
+      while (Date.now() <= resetsAt * 1000) await turn.shell(':'); // works until the other is free again
       await turn.line({ type: 'turn.completed', usage: { input_tokens: 10, output_tokens: 1 } });
       turn.exit();
     });
