@@ -92,6 +92,7 @@ function evidenceOf(view: RunView): readonly string[] {
     const claimed = last?.claim?.found
       ? [`The agent said so in iteration ${last.number}, in its own words.`]
       : [];
+    if (view.command === 'prd') return [...approvals(view), ...claimed];
     const nothing = `No ${noun} ran: nothing but the agent's word speaks for it.`;
     return [
       ...(checks.length === 0 ? [nothing] : checks.map(check => checkWords(view, check, noun))),
@@ -105,6 +106,17 @@ function evidenceOf(view: RunView): readonly string[] {
   const failed =
     last?.outcome?.kind === 'failed' ? [`The last turn failed: ${troublePhrase(last.outcome.trouble)}.`] : [];
   return [...red, ...others, ...early(view.iterations), ...why, ...failed];
+}
+
+/** Who says so of each story: a review in an iteration of its own. */
+function approvals({ moves }: RunView): readonly string[] {
+  const last = new Map(moves.map(move => [move.story, move]));
+  return [...last.values()]
+    .filter(({ status }) => status === 'approved')
+    .map(({ story, iteration, feedback }) => {
+      const but = feedback.trim() === '' ? '' : ` It says: ${phrase(feedback)}`;
+      return `A review with a fresh context approved ${phrase(story)} in iteration ${iteration}.${but}`;
+    });
 }
 
 function checkWords({ iterations }: RunView, check: CheckView, noun: string): string {

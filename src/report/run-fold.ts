@@ -272,6 +272,7 @@ function endIteration(state: State, entry: Of<'iteration-ended'>, at: number): v
 
 function whyWords(verdict: Verdict & { kind: 'continue' }, { command }: State): string {
   try {
+    if (command === 'prd' && verdict.feedback.length === 0) return 'there are stories left';
     return oneLine(whyContinue(verdict, checkNoun(command)), 600);
   } catch {
     return 'for a reason that cannot be read';
