@@ -88,7 +88,7 @@ ralph resume; echo "second: $?"`,
     const run = `ralph run -p 'say <response>DONE</response>' --agent claude --iteration-timeout 1 -m 3`;
     const said = await onSmallDisk(agent, `${run} --json 2>/dev/null`, 'claude');
     expect(said).toContain('"stopReason":"disk_failed"');
-    expect(said).toContain('events.jsonl: the disk is full');
+    expect(said).toMatch(/"detail":"[^"]+: the disk is full"/);
   });
 
   test('leaves no half line in a ledger, whatever the length of the line', async () => {
