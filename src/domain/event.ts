@@ -156,7 +156,7 @@ export interface Judged {
   readonly stories?: StoryEvidence;
   readonly spent: Spent;
   /** As they were then. */
-  readonly limits: Limits;
+  readonly limits?: Limits;
 }
 
 /** Where a run goes on: the step that was cut off, the next iteration, or nothing but its end. */

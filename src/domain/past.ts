@@ -20,6 +20,9 @@ export interface PastTask {
 
 export interface PastIteration {
   readonly number: number;
+  /** In `ralph prd`: what it was for. */
+  readonly mode?: string;
+  readonly story?: string;
   /** The last attempt, counted from 1, and whose stream it spoke. */
   readonly attempt: number;
   readonly adapter?: string;
@@ -89,7 +92,7 @@ export function foldPast(events: Iterable<Timed>): Past {
         break;
       case 'iteration-started':
         extras.push(...(open?.wasted() ?? []));
-        open = openIteration(event.iteration, event.time);
+        open = openIteration(event);
         break;
       case 'run-ended':
         past.result = event.result;
@@ -138,24 +141,15 @@ export function needsAgent(iteration: PastIteration | undefined): boolean {
   return outcome.kind === 'ended' && outcome.by === 'interrupt';
 }
 
-function openIteration(number: number, began: number): Open {
+function openIteration(started: Started): Open {
   const checks = new Map<number, CheckResult>();
   const tasks = new Map<string, PastTask>();
-  const draft: Draft<PastIteration> = {
-    number,
-    attempt: 1,
-    tampered: [],
-    violations: [],
-    checks: [],
-    tasks: [],
-    ended: false,
-    duration: 0,
-  };
+  const draft = begunIteration(started);
   let attempts: readonly Usage[] = [];
   let soFar: UsageFold | undefined;
 
   const add = (event: Timed): void => {
-    draft.duration = Math.max(0, Math.round(event.time - began) / 1000);
+    draft.duration = Math.max(0, Math.round(event.time - started.time) / 1000);
     switch (event.type) {
       case 'agent-started':
         soFar = event.purpose === 'work' ? createUsageFold({}) : undefined;
@@ -204,6 +198,23 @@ function openIteration(number: number, began: number): Open {
       const all = draft.turn ? [draft.turn.usage] : [...attempts, ...(soFar ? [soFar.total(undefined)] : [])];
       return all.filter(({ tokens, cost }) => tokens !== undefined || cost !== undefined);
     },
+  };
+}
+
+type Started = Timed & { type: 'iteration-started' };
+
+function begunIteration({ iteration, mode, story }: Started): Draft<PastIteration> {
+  return {
+    number: iteration,
+    ...(mode !== undefined && { mode }),
+    ...(story !== undefined && { story }),
+    attempt: 1,
+    tampered: [],
+    violations: [],
+    checks: [],
+    tasks: [],
+    ended: false,
+    duration: 0,
   };
 }
 

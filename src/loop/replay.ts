@@ -11,6 +11,7 @@ import { createTurnFold, type Turn } from '../domain/turn.ts';
 import { judge, type Run, type Verdict } from '../domain/verdict.ts';
 import { fileSize, readIfThere } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
+import { limitsOf } from './plan-parts.ts';
 import { evidenceOf } from './recall.ts';
 
 export interface ReplayedIteration {
@@ -40,7 +41,7 @@ export function replayIteration(replay: Replay, past: PastIteration): ReplayedIt
   const now = 'unread' in read ? turn : read;
   const { blocked: _, ...rest } = evidence;
   const today = judge(
-    { ...replay.terms, limits: judged.limits },
+    { ...replay.terms, limits: judged.limits ?? limitsOf(replay.settings) },
     {
       ...rest,
       outcome: now.outcome,

@@ -112,15 +112,17 @@ export function createTally(clock: Clock, past?: Past): Tally {
 
 /** An iteration that was judged and not ended is counted, and added when it ends. */
 function recall(tally: Tally, past: Past): void {
-  for (const { number, turn, judged, ended, checks, violations, duration } of past.iterations) {
+  for (const iteration of past.iterations) {
+    const { number, turn, judged, ended, checks, violations, duration, story } = iteration;
     if (!turn || !judged) continue;
     const { outcome } = turn;
     tally.count(outcome, turn.usage, turn.toolCalls);
     if (!ended) continue;
-    const mode = past.head?.command ?? '';
+    const mode = iteration.mode ?? past.head?.command ?? '';
     tally.add({
       number,
       mode,
+      ...(story !== undefined && { story }),
       turn,
       outcome,
       checks,

@@ -77,7 +77,7 @@ export function writePrivate(path: string, content: string): void {
     writeFileSync(path, content, { mode: PRIVATE_FILE });
   } catch (error) {
     removeQuietly(path); // half of it is worse than none
-    throw error;
+    throw about(path, error);
   }
 }
 

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
+import type { Captured } from '../platform/capture.ts';
 import { ensureFolder, errorWords, writeAtomic } from '../platform/files.ts';
 import { complaint, type Env } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
@@ -96,7 +97,7 @@ async function open(site: Site): Promise<{ readonly created: boolean } | Problem
 async function add(site: Site): Promise<Problem | undefined> {
   const { path, branch, repository } = site;
   const what = (await branchExists(site)) ? [path, branch] : ['-b', branch, '--no-track', path, 'HEAD'];
-  const { code, output } = await repository.git.run(['worktree', 'add', '--quiet', ...what]);
+  const { code, output } = await patiently(() => repository.git.run(['worktree', 'add', '--quiet', ...what]));
   if (code === 0) return undefined;
   const gone = /missing but (already registered|locked)/.test(output);
   return {
@@ -108,6 +109,18 @@ async function add(site: Site): Promise<Problem | undefined> {
       mend: `${command('-C', site.root, 'worktree', 'prune')} makes git forget it; the branch stays`,
     }),
   };
+}
+
+/** Milliseconds: a git that was killed a moment ago takes its locks away, another one at work lets go of them. */
+const LOCK_PATIENCE = 3_000;
+const LOOK = 50;
+
+async function patiently(order: () => Promise<Captured>): Promise<Captured> {
+  for (const until = Date.now() + LOCK_PATIENCE; ; ) {
+    const answer = await order();
+    if (answer.code === 0 || !/\.lock': File exists/.test(answer.output) || Date.now() > until) return answer;
+    await new Promise(resolve => setTimeout(resolve, LOOK));
+  }
 }
 
 async function described(site: Site, created: boolean): Promise<Worktree | Problem> {

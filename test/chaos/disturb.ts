@@ -31,7 +31,7 @@ export interface CameTo {
 
 export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<CameTo> {
   const project = shape.make();
-  const env = testEnv({ path: [agentFolder()] });
+  const env = testEnv({ path: [agentFolder(shape.lists)] });
   const began = performance.now();
   let [args, kills] = [shape.args, 0];
   let first: readonly string[] | undefined;

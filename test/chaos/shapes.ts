@@ -1,15 +1,20 @@
 /** What is disturbed: loops of several iterations in the ways that Ralph can run them, each with an agent that costs nothing. */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { StoryList } from '../../src/domain/story.ts';
+import { story, storyList } from '../domain/stories.ts';
 import { type Repo, repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, tasks } from '../rig/stories.ts';
 
 export interface Shape {
   /** A fresh project. */
   make(): Repo;
   /** The command that starts the loop. */
   readonly args: readonly string[];
+  /** The story list as the agent leaves it in each iteration. */
+  readonly lists?: readonly StoryList[];
   /** What is left in the end, apart from Ralph's own folder: must not depend on how often it was disturbed. */
   remains(project: Repo): unknown;
 }
@@ -24,6 +29,11 @@ n=$(sed -n 's/.*teration \\([0-9]*\\) of.*/\\1/p' | head -1)
 say() { echo "{\\"type\\":\\"assistant\\",\\"message\\":{\\"id\\":\\"$1\\",\\"role\\":\\"assistant\\",\\"content\\":[$2]},\\"parent_tool_use_id\\":null}"; }
 echo '{"type":"system","subtype":"init","session_id":"s","model":"m"}'
 say m1 '{"type":"tool_use","id":"t","name":"Write","input":{"file_path":"x"}}'
+if [ -d "$(dirname "$0")/lists" ]; then
+  printf '{ "half' > ralph/tasks.json
+  cp "$(dirname "$0")/lists/$n.json" ralph/tasks.json
+  git add ralph && git commit -qm "Step $n"
+fi
 printf half > work-$n.txt
 printf 'work of %s\\n' $n > work-$n.txt
 if [ "$n" = 2 ]; then echo changed > test/a.txt; rm -f test/b.txt; echo new > test/new.txt; fi
@@ -33,12 +43,15 @@ say m2 "{\\"type\\":\\"text\\",\\"text\\":\\"$words\\"}"
 echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"","total_cost_usd":0.01,"usage":{"input_tokens":100,"output_tokens":20},"modelUsage":{}}'
 `;
 
-/** A folder for the PATH with the agent in it. */
-export function agentFolder(): string {
+/** A folder for the PATH with the agent in it, and the story lists that it writes, if it does. */
+export function agentFolder(lists: readonly StoryList[] = []): string {
   const bin = mkdtempSync(join(tmpdir(), 'ralph-chaos-'));
   onTestFinished(() => rmSync(bin, { recursive: true, force: true }));
   writeFileSync(join(bin, 'claude'), AGENT);
   chmodSync(join(bin, 'claude'), 0o755);
+  if (lists.length > 0) mkdirSync(join(bin, 'lists'));
+  for (const [index, list] of lists.entries())
+    writeFileSync(join(bin, 'lists', `${index + 1}.json`), `${JSON.stringify(list, null, 2)}\n`);
   return bin;
 }
 
@@ -112,5 +125,21 @@ const loopWithCommits: Shape = {
   remains: project => ({ commits: history(project), files: files(project) }),
 };
 
-export const SHAPES = { runWithPush, loopInWorktree, loopWithCommits } satisfies Record<string, Shape>;
+const FIRST = storyList(story('US-001', { notes: '' }), story('US-002', { notes: '' }));
+const LISTS: StoryList[] = [];
+for (const edit of [handIn('US-001'), approve('US-001'), handIn('US-002'), approve('US-002')])
+  LISTS.push(edit(LISTS.at(-1) ?? FIRST) as StoryList);
+
+/** `prd run` with two stories, each built, handed in and approved; the agent commits. */
+const stories: Shape = {
+  args: ['prd', 'run', '--agent', 'claude'],
+  lists: LISTS,
+  make: () => prdRepo(...FIRST.userStories),
+  remains: project => ({ commits: history(project), tasks: tasks(project), files: files(project) }),
+};
+
+export const SHAPES = { runWithPush, loopInWorktree, loopWithCommits, stories } satisfies Record<
+  string,
+  Shape
+>;
 export type ShapeName = keyof typeof SHAPES;

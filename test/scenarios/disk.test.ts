@@ -13,7 +13,7 @@ const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /m
  * Runs a shell script in a fresh repository on a tmpfs of one megabyte. `ralph`, `$AGENT_DONE` (what an agent prints that is
  * done) and `fill` are there for it.
  */
-async function onSmallDisk(agent: string, script: string) {
+async function onSmallDisk(agent: string, script: string, name = 'worker') {
   const folder = mkdtempSync(join(tmpdir(), 'ralph-disk-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const bin = join(folder, 'bin');
@@ -30,7 +30,7 @@ fill() { dd if=/dev/zero of=filler bs=1k 2>/dev/null; }
 ${agent}
 `;
   spawnSync('mkdir', ['-p', bin]);
-  writeFileSync(join(bin, 'worker'), worker, { mode: 0o755 });
+  writeFileSync(join(bin, name), worker, { mode: 0o755 });
   const child = spawn('unshare', ['-m', 'sh', '-c', `${setUp}${script}`], {
     env: testEnv({ path: [bin] }),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -82,12 +82,29 @@ ralph resume; echo "second: $?"`,
     expect(said).toMatch(/cannot access '?\.\.\/called/);
   });
 
-  test('of the ledger is told in --json too', async () => {
-    const said = await onSmallDisk(
-      'cat > /dev/null; fill; while echo working; do sleep 0.05; done',
-      `${RUN} --json 2>/dev/null`,
-    );
+  test('of the ledger alone ends the run, too, and is told in --json', async () => {
+    // This agent writes its raw stream itself.
+    const agent = `cat > /dev/null; until ls .ralph/runs/*/start-ref; do sleep 0.05; done; fill; sleep 1000`;
+    const run = `ralph run -p 'say <response>DONE</response>' --agent claude --iteration-timeout 1 -m 3`;
+    const said = await onSmallDisk(agent, `${run} --json 2>/dev/null`, 'claude');
     expect(said).toContain('"stopReason":"disk_failed"');
+    expect(said).toMatch(/"detail":"[^"]+: the disk is full"/);
+  });
+
+  test('leaves no half line in a ledger, whatever the length of the line', async () => {
+    const journal = join(import.meta.dirname, '../../dist/lib/store/journal.js');
+    const script = `
+      const { createJournal, openJournal } = await import('${journal}');
+      const journal = createJournal(process.cwd() + '/events.jsonl', Date.now);
+      for (let n = 0; !journal.trouble() && n < 1e5; n++)
+        journal.append({ type: 'notice', level: 'info', text: 'x'.repeat((n * 977) % 9001) });
+      const reader = openJournal(process.cwd() + '/events.jsonl');
+      console.log(journal.trouble(), reader.next().length > 100, reader.torn(), reader.problems().length);`;
+    const said = await onSmallDisk(
+      '',
+      `'${process.execPath}' --input-type=module -e "${script.replaceAll('"', '\\"')}"`,
+    );
+    expect(said).toMatch(/events\.jsonl: the disk is full true 0 0/);
   });
 });
 

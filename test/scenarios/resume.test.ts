@@ -166,7 +166,8 @@ describe('a run that was killed', () => {
     const args = [...LOOP, '--check', 'false', '--max-cost', '0.02'];
     await killedAt('half way', args, project, agent.bin);
     const { code, result: told } = await resume(project, agent.bin);
-    expect([code, told.stopReason, told.iterations.length]).toEqual([1, 'budget_exhausted', 2]);
+    const numbers = told.iterations.map((each: { iteration: number }) => each.iteration);
+    expect([code, told.stopReason, numbers, told.totalCost]).toEqual([1, 'budget_exhausted', [1, 2], 0.02]);
   });
 
   test('goes on in its worktree, also when it is asked from a folder inside', async () => {

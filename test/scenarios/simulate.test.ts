@@ -101,6 +101,13 @@ test('where the checks are red anyhow, that is said first; the copy is removed',
   expect(copies()).toBe(before);
 });
 
+test('where there is nothing to harm, that is said', async () => {
+  const { code, simulated } = await simulate(repo(), 'lie', 'tamper');
+  expect(code).toBe(0);
+  expect(simulated.lie?.story).toEqual(['not tried: there is no code here to be emptied']);
+  expect(simulated.tamper?.story).toEqual(['not tried: nothing is protected, and nothing looks like a test']);
+});
+
 test('an unknown trouble gets a did-you-mean', async () => {
   const { code, stderr } = await simulate(repo(), 'lei', 'hangs');
   expect(code).toBe(2);

@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { identify, type ProcessId } from '../../src/platform/process-table.ts';
@@ -470,4 +470,23 @@ test('the advice on merging can be pasted into a shell in any folder, line by li
   for (const line of lines.slice(1)) run(line);
   expect(readdirSync(work.dir).sort()).toEqual(['.git', '.ralph', 'README.md', 'committed', 'rest']);
   expect(work.git('branch', '--format=%(refname:short)')).toBe('main\n');
+});
+
+test('a lock that another git lets go of in a moment is waited for', async () => {
+  const work = repo();
+  const bin = folder('ralph git ');
+  const real = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const lock = `fatal: cannot lock ref 'refs/heads/ralph/w': Unable to create '/x/w.lock': File exists.`;
+  bin.write(
+    'git',
+    `#!/bin/sh
+case "$*" in *"worktree add"*)
+  if [ ! -e '${bin.path('tried')}' ]; then : > '${bin.path('tried')}'; echo "${lock}" >&2; exit 128; fi ;;
+esac
+exec '${real}' "$@"
+`,
+  );
+  chmodSync(bin.path('git'), 0o755);
+  const worktree = await opened(work, 'w', { env: { ...env, PATH: `${bin.dir}:${env.PATH}` } });
+  expect([worktree.created, worktree.branch]).toEqual([true, 'ralph/w']);
 });

@@ -225,7 +225,7 @@ function writePrivate(path, content) {
 		(0, node_fs.writeFileSync)(path, content, { mode: PRIVATE_FILE });
 	} catch (error) {
 		removeQuietly(path);
-		throw error;
+		throw about(path, error);
 	}
 }
 function removeQuietly(path) {

@@ -53,8 +53,8 @@ Examples:
   ralph prune --raw --older-than 7d
   ralph prune --older-than 30d --worktrees
 
-Says what goes and how much it is. A run that is alive never goes; one that could be
-resumed only with --force; a worktree only when everything in it is merged.
+Says what goes and how much it is. A run that is alive never goes; one that
+could be resumed only with --force; a worktree only when all of it is merged.
 `;
 
 function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: number } {

@@ -23,9 +23,10 @@ Examples:
   ralph replay
   ralph replay 20261115 --json | jq '.iterations[] | select(.same | not)'
 
-Reads the raw streams in the run's folder with the adapters of this version, takes the checks
-from the ledger, judges each iteration again, and says whether the verdict is the same.
-Runs nothing and changes nothing. Exit code 0: all the same; 1: at least one is not.
+Reads the raw streams in the run's folder with the adapters of this version,
+takes the checks from the ledger, judges each iteration again, and says whether
+the verdict is the same. Runs nothing and changes nothing.
+Exit code 0: all the same; 1: at least one is not.
 `,
     );
   },

@@ -33,6 +33,9 @@ const ANEW = [
   'maxTime',
   'iterationTimeout',
   'idleTimeout',
+  'maxWait',
+  'maxRetries',
+  'fallback',
   'agent',
   'model',
 ];
@@ -85,11 +88,11 @@ Examples:
   ralph resume 20261115 --max-iterations 40
   ralph resume --max-cost 20
 
-What can be resumed: a run that was killed or cut off by a crash, a power cut or a
-full disk; one that was interrupted or cancelled; one that was stuck, blocked,
-rate limited or whose agent failed; and one whose limit was reached, with more of it.
-The settings must be what they were: changes are shown and need --accept-changes.
-Nothing is done twice: see docs/resume.md.
+What can be resumed: a run that was killed or cut off by a crash, a power cut
+or a full disk; one that was interrupted or cancelled; one that was stuck,
+blocked, rate limited or whose agent failed; and one whose limit was reached,
+with more of it. The settings must be what they were: changes are shown and
+need --accept-changes. Nothing is done twice: see docs/resume.md.
 `;
 
 function chosen(project: ProjectPaths, wanted: string | undefined): string | Problem {

@@ -63,9 +63,10 @@ Examples:
   ralph simulate lie tamper --protect "test/**"
   ralph simulate --json | jq '.simulated[] | select(.weakness)'
 
-Your settings, checks, limits and protected paths, with an agent that needs no model and makes
-trouble first. Everything happens in a copy; your files, your remote and your agents are not
-touched. Timeouts are shortened to seconds. Exit code 1: something is not caught.
+Your settings, checks, limits and protected paths, with an agent that needs no
+model and makes trouble first. Everything happens in a copy; your files, your
+remote and your agents are not touched. Timeouts are shortened to seconds.
+Exit code 1: something is not caught.
 `;
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
@@ -119,18 +120,37 @@ async function play(simulation: Simulation, wanted: readonly TroubleName[]): Pro
       `Even without trouble it does not get done here (${calm.result.stopReason}): ${lastVerdict(calm)}\n\n`,
     );
   for (const trouble of wanted) {
-    await simulation.copy.reset();
-    const played = await runOne(simulation, scenarioOf(trouble, project));
-    if (played.result?.stopReason === 'interrupted') return 130;
-    const weakness = weaknessOf(trouble, played, project, simulation);
-    const story = storyOf(played.events, checkNoun(isLoop ? 'loop' : 'run'));
-    const simulated = { trouble, title: TITLES[trouble], story, ...(weakness !== undefined && { weakness }) };
+    const simulated = await playOne(simulation, trouble, project);
+    if (simulated === 'interrupted') return 130;
     all.push(simulated);
     if (!output.json) output.human(`${simulatedLines(simulated, styleOf(output)).join('\n')}\n\n`);
   }
   if (output.json) output.answer(`${JSON.stringify({ simulated: all })}\n`);
   else output.human(`${closing(all)}\n`);
   return all.some(each => each.weakness !== undefined) ? 1 : 0;
+}
+
+async function playOne(
+  simulation: Simulation,
+  trouble: TroubleName,
+  project: SimulatedProject,
+): Promise<Simulated | 'interrupted'> {
+  const title = TITLES[trouble];
+  const missing = nothingToHarm(trouble, project);
+  if (missing !== undefined) return { trouble, title, story: [missing] };
+  await simulation.copy.reset();
+  const played = await runOne(simulation, scenarioOf(trouble, project));
+  if (played.result?.stopReason === 'interrupted') return 'interrupted';
+  const weakness = weaknessOf(trouble, played, project, simulation);
+  const story = storyOf(played.events, checkNoun(simulation.command === loop ? 'loop' : 'run'));
+  return { trouble, title, story, ...(weakness !== undefined && { weakness }) };
+}
+
+function nothingToHarm(trouble: TroubleName, { victim, guarded }: SimulatedProject): string | undefined {
+  if (trouble === 'lie' && victim === undefined) return 'not tried: there is no code here to be emptied';
+  if (trouble === 'tamper' && guarded === undefined)
+    return 'not tried: nothing is protected, and nothing looks like a test';
+  return undefined;
 }
 
 function lastVerdict({ events }: SimulatedRun): string {
@@ -155,11 +175,11 @@ function weaknessOf(
   const restored = events.some(event => event.type === 'violation');
   switch (trouble) {
     case 'lie':
-      if (victim === undefined || !believed) return undefined;
-      return `The lie was believed: ${victim} is empty, and no check noticed.`;
+      return !believed ? undefined : `The lie was believed: ${victim} is empty, and no check noticed.`;
     case 'tamper':
-      if (guarded === undefined || restored) return undefined;
-      return `${guarded} was emptied and nothing put it back: ${isLoop ? 'protect it, with --protect or "protect" in the settings' : 'only `ralph loop` protects paths'}.`;
+      return restored
+        ? undefined
+        : `${guarded} was emptied and nothing put it back: ${isLoop ? 'protect it, with --protect or "protect" in the settings' : 'only `ralph loop` protects paths'}.`;
     case 'limit':
       return result?.stopReason === 'rate_limited'
         ? 'A limit ends the run: see --max-wait and --fallback.'
