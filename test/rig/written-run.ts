@@ -14,6 +14,8 @@ import { createRun } from '../../src/store/run-file.ts';
 export interface LedgerOptions {
   readonly command?: LoopCommand;
   readonly agent?: string;
+  /** What it says of where it ran. */
+  readonly cwd?: string;
   readonly model?: string;
   readonly checks?: readonly string[];
   readonly iterations: number;
@@ -67,7 +69,16 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
     now += seconds * 1000;
     journal.append(event);
   };
-  tell({ type: 'run-started', runId: file.id, command, agent, model, maxIterations: 25, checks, cwd: root });
+  tell({
+    type: 'run-started',
+    runId: file.id,
+    command,
+    agent,
+    model,
+    maxIterations: 25,
+    checks,
+    cwd: options.cwd ?? root,
+  });
 
   const iterate = () => {
     const iteration = results.length + 1;

@@ -1,0 +1,89 @@
+/** `npm run pictures`: what the README shows. Written into docs/pictures, looked at by people, compared by nobody. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { toolOutput } from '../../src/domain/agent-event.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
+import { folder } from '../rig/repo.ts';
+import { DIFF, type LedgerOptions, writeRun } from '../rig/written-run.ts';
+import { open } from './browser.ts';
+import { terminalSvg } from './terminal-svg.ts';
+
+const PICTURES = join(import.meta.dirname, '../../docs/pictures');
+const SIZE = { width: 1100, height: 1000 };
+
+/** A run that comes to something: first the linter, then the types, then the tests. */
+const STORY: LedgerOptions = {
+  iterations: 14,
+  ends: 'all_checks_passed',
+  cwd: '/home/ada/shop',
+  branch: 'ralph/cart',
+  checks: ['npm test', 'npm run types', 'npm run lint'],
+  isGreen: (iteration, check) => iteration > [11, 6, 2][check]! && iteration !== 9,
+  diff: () => DIFF,
+  violations: iteration => (iteration === 5 ? ['test/cart.test.js was changed'] : []),
+};
+
+describe.runIf(process.env.RALPH_PICTURES)('the pictures of the README', () => {
+  test('the demo in a terminal', async () => {
+    mkdirSync(PICTURES, { recursive: true });
+    const { dir, path } = folder();
+    mkdirSync(path('tmp'));
+    const { code, stdout } = await ralph(['demo', '--pace', '0'], {
+      cwd: dir,
+      env: { TMPDIR: path('tmp'), FORCE_COLOR: '1', COLUMNS: '80' },
+    });
+    expect(code).toBe(0);
+    const screen = stdout.replaceAll(path('tmp'), '/tmp').replaceAll(/ralph-demo-\w+/g, 'ralph-demo');
+    writeFileSync(join(PICTURES, 'demo.svg'), terminalSvg(screen, 'ralph demo in a terminal'));
+  });
+
+  test.each(['light', 'dark'] as const)('the report, %s', async scheme => {
+    const { dir, path } = folder();
+    writeRun(dir, STORY);
+    await ralph(['report', '-o', 'run.html'], { cwd: dir });
+    const { page } = await open(pathToFileURL(path('run.html')).href, { ...SIZE, dark: scheme === 'dark' });
+    await page.screenshot({ path: join(PICTURES, `report-${scheme}.png`) });
+  });
+
+  test('the dashboard', async () => {
+    const { dir } = folder('shop-');
+    writeRun(dir, { ...STORY, start: Date.parse('2026-02-27T09:00:00Z') });
+    writeRun(dir, { ...STORY, iterations: 4, ends: 'stuck', start: Date.parse('2026-02-28T09:00:00Z') });
+    const { ends: _, ...unfinished } = STORY;
+    const { journal } = writeRun(dir, { ...unfinished, iterations: 8, start: Date.now() - 900_000 });
+    journal.append({ type: 'iteration-started', iteration: 9 });
+    journal.append({
+      type: 'agent-started',
+      purpose: 'work',
+      command: 'claude',
+      promptChars: 1,
+      promptHead: '',
+    });
+    const text =
+      'Two tests still fail: the discount is rounded once for the whole cart. I round each line instead.';
+    journal.append({ type: 'agent', event: { kind: 'text', text } });
+    for (const [id, name, summary] of [
+      ['1', 'Read', 'src/cart.js'],
+      ['2', 'Edit', 'src/cart.js'],
+      ['3', 'Bash', 'npm test'],
+    ] as const) {
+      journal.append({ type: 'agent', event: { kind: 'tool-start', id, name, summary } });
+      if (id !== '3')
+        journal.append({ type: 'agent', event: { kind: 'tool-end', id, ok: true, output: toolOutput('') } });
+    }
+    const running = startRalph(['dashboard'], {
+      cwd: dir,
+      env: { RALPH_DASHBOARD_TOKEN: 'for-the-picture' },
+    });
+    let url = '';
+    running.process.stdout?.on('data', chunk => {
+      url += chunk;
+    });
+    await running.until('?token=for-the-picture');
+    const { page } = await open(url.trim(), { width: 1280, height: 900 });
+    await page.getByText('Two tests still fail').waitFor();
+    await page.screenshot({ path: join(PICTURES, 'dashboard.png') });
+  });
+});
