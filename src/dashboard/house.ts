@@ -1,5 +1,6 @@
 /** The projects a dashboard shows, and the runs in them. Only what is listed can be asked for. */
 import { existsSync } from 'node:fs';
+import { fileSize } from '../platform/files.ts';
 import { createDetailFold } from '../report/details.ts';
 import { readRun } from '../report/read-run.ts';
 import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
@@ -45,6 +46,7 @@ const SHOWN = 200;
 
 export function openHousehold(roots: readonly string[]): Household {
   const projects = roots.map(projectPaths);
+  const runsOf = createList();
   return {
     list: () => projects.map(project => ({ root: project.root, runs: runsOf(project) })),
     find(index, id) {
@@ -56,17 +58,31 @@ export function openHousehold(roots: readonly string[]): Household {
   };
 }
 
-function runsOf(project: ProjectPaths): ProjectRuns['runs'] {
-  return listRuns(project)
-    .slice(-SHOWN)
-    .toReversed()
-    .map(id => {
-      const paths = runPaths(project.runs, id);
-      const overview = overviewOf(id, paths);
-      const { state: now } = overview;
-      const state = now === 'waiting' || now === 'paused' ? 'running' : now;
-      return { ...overview, state, now, paused: existsSync(paths.paused) };
-    });
+type List = (project: ProjectPaths) => readonly ListedRun[];
+
+/** Looking at a run that has ended costs nothing the second time: it is only looked at again when its ledger has grown. */
+function createList(): List {
+  const ended = new Map<string, { readonly size: number; readonly run: ListedRun }>();
+  return project =>
+    listRuns(project)
+      .slice(-SHOWN)
+      .toReversed()
+      .map(id => {
+        const paths = runPaths(project.runs, id);
+        const size = fileSize(paths.events);
+        const known = ended.get(paths.events);
+        if (known?.size === size) return known.run;
+        const run = listedRun(id, paths);
+        if (run.stopReason !== null) ended.set(paths.events, { size, run });
+        return run;
+      });
+}
+
+function listedRun(id: string, paths: RunPaths): ListedRun {
+  const overview = overviewOf(id, paths);
+  const { state: now } = overview;
+  const state = now === 'waiting' || now === 'paused' ? 'running' : now;
+  return { ...overview, state, now, paused: existsSync(paths.paused) };
 }
 
 function foundRun(project: ProjectPaths, id: string): FoundRun {

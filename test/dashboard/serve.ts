@@ -116,3 +116,24 @@ export function listen(port: number, path: string, lastEventId?: number): Listen
       }),
   };
 }
+
+/** The data of a stream's events, one after the other. */
+export async function* listenTo(port: number, path: string): AsyncGenerator<string> {
+  const abort = new AbortController();
+  onTestFinished(() => abort.abort());
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    headers: { 'x-ralph-token': TOKEN },
+    signal: abort.signal,
+  });
+  const decoder = new TextDecoder();
+  let buffer = '';
+  for await (const chunk of response.body ?? []) {
+    buffer += decoder.decode(chunk, { stream: true });
+    const events = buffer.split('\n\n');
+    buffer = events.pop() ?? '';
+    for (const event of events) {
+      const data = /^data: (.*)$/m.exec(event)?.[1];
+      if (data !== undefined) yield data;
+    }
+  }
+}

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { folder } from '../rig/repo.ts';
 import { writeRun } from '../rig/written-run.ts';
-import { ask, listen, serve } from './serve.ts';
+import { ask, listen, listenTo, serve } from './serve.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
@@ -80,3 +80,33 @@ test('a ledger that was put back after somebody deleted it is told on from where
 function linesOf(path: string): number {
   return readFileSync(path, 'utf8').trimEnd().split('\n').length;
 }
+
+test('the list of runs is told again when a run begins, goes on or ends', async () => {
+  const { dir } = folder();
+  const first = writeRun(dir, { iterations: 1, ends: 'stuck', start: Date.parse('2026-03-01T10:00:00Z') });
+  const { port } = await serve([dir]);
+  const list = listenTo(port, '/api/runs');
+  const states = async (wanted: string) => {
+    for (;;) {
+      const { value = '[]' } = await list.next();
+      const told = JSON.parse(value)[0]?.runs.map((run: { id: string; now: string; iteration: number }) => [
+        run.id,
+        run.now,
+        run.iteration,
+      ]);
+      if (JSON.stringify(told)?.includes(wanted)) return told;
+    }
+  };
+  expect(await states('stopped')).toEqual([[first.id, 'stopped', 1]]);
+  const second = writeRun(dir, { iterations: 1, start: Date.parse('2026-03-02T10:00:00Z') });
+  expect(await states('running')).toEqual([
+    [second.id, 'running', 1],
+    [first.id, 'stopped', 1],
+  ]);
+  second.iterate();
+  second.end('all_checks_passed');
+  expect(await states('done')).toEqual([
+    [second.id, 'done', 2],
+    [first.id, 'stopped', 1],
+  ]);
+});
