@@ -12,6 +12,8 @@ export function remarkOn(entry: SoundEntry): Words | undefined {
       return scmWords(entry);
     case 'notice':
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
+    case 'denied':
+      return { level: 'warning', text: `Stopped by the sandbox: ${entry.what}` };
     case 'run-resumed': {
       const begun = `Goes on in iteration ${entry.iteration} (${entry.step})`;
       return { level: 'info', text: [begun, ...entry.repaired, ...entry.changes].join('; ') };
