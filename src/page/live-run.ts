@@ -50,6 +50,7 @@ function follow(
   let transcript = createTranscript();
   let seen = Math.max(0, since - 1);
   let connected = false;
+  let stories = snapshot.stories;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   const draw = () => {
@@ -57,7 +58,7 @@ function follow(
     const view = fold.view();
     const { ending } = view;
     const state = ending ? (ending.success ? 'done' : 'stopped') : snapshot.state;
-    show({ reading: { ...snapshot, view, state }, passages: [...transcript.passages()], connected });
+    show({ reading: { ...snapshot, view, state, stories }, passages: [...transcript.passages()], connected });
   };
   const soon = () => {
     timer ??= setTimeout(draw, DRAW_EVERY);
@@ -72,6 +73,14 @@ function follow(
       const sound = soundEntry(entry);
       if (sound?.type === 'agent') transcript.add(sound.event);
       if (entry.seq > fold.view().seq) fold.add(entry);
+      if (sound?.type === 'stories-settled')
+        askRun(place).then(
+          now => {
+            stories = now.stories;
+            soon();
+          },
+          () => {}, // the next one will tell
+        );
       soon();
     },
     live(is) {

@@ -26,7 +26,7 @@ export function Run({ run, find, children }: RunProps) {
       {children}
       <Timeline view={view} onPick={setWanted} />
       <Curves iterations={view.iterations} />
-      <Stories stories={run.stories} iterations={view.iterations} onPick={setWanted} />
+      <Stories stories={run.stories} view={view} onPick={setWanted} />
       <Violations violations={view.violations} />
       <Iterations view={view} find={find} wanted={wanted} onShown={() => setWanted(undefined)} />
       <Remarks remarks={view.remarks} />

@@ -1,11 +1,11 @@
 /** The board: what is open, in review, sent back, approved, and how each story came there. */
 import { counted } from '../report/numbers.ts';
-import type { IterationView, StoryStatus, StoryView } from '../report/run-view.ts';
+import type { RunView, StoryMove, StoryStatus, StoryView } from '../report/run-view.ts';
 import { Section } from './run.tsx';
 
 interface StoriesProps {
   readonly stories: readonly StoryView[];
-  readonly iterations: readonly IterationView[];
+  readonly view: RunView;
   readonly onPick: (iteration: number) => void;
 }
 
@@ -16,7 +16,7 @@ const COLUMNS: readonly (readonly [StoryStatus, string])[] = [
   ['approved', 'Approved'],
 ];
 
-export function Stories({ stories, iterations, onPick }: StoriesProps) {
+export function Stories({ stories, view, onPick }: StoriesProps) {
   if (stories.length === 0) return null;
   const done = stories.filter(({ status }) => status === 'approved').length;
   return (
@@ -30,12 +30,7 @@ export function Stories({ stories, iterations, onPick }: StoriesProps) {
                 {name} <small>{here.length}</small>
               </h3>
               {here.map(story => (
-                <Story
-                  key={story.id}
-                  story={story}
-                  iterations={iterations.filter(({ story: id }) => id === story.id)}
-                  onPick={onPick}
-                />
+                <Story key={story.id} story={story} view={view} onPick={onPick} />
               ))}
             </section>
           );
@@ -47,32 +42,58 @@ export function Stories({ stories, iterations, onPick }: StoriesProps) {
 
 interface StoryProps {
   readonly story: StoryView;
-  readonly iterations: readonly IterationView[];
+  readonly view: RunView;
   readonly onPick: (iteration: number) => void;
 }
 
-function Story({ story: { id, title, reviews, feedback }, iterations, onPick }: StoryProps) {
+function Story({ story: { id, title, reviews, feedback }, view, onPick }: StoryProps) {
+  const moves = view.moves.filter(({ story }) => story === id);
   return (
     <details class="story">
       <summary>
         <b class="mono">{id}</b> <bdi>{title}</bdi>
-        <small>{counted(reviews, 'review')}</small>
+        <small>{reviews === 0 ? 'not reviewed' : counted(reviews, 'review')}</small>
       </summary>
-      {feedback !== '' && (
-        <blockquote dir="auto">
-          <p>{feedback}</p>
-        </blockquote>
-      )}
+      {feedback !== '' && <Quote text={feedback} />}
       <ol class="history">
-        {iterations.map(({ number, mode, why, stopReason }) => (
-          <li key={number}>
-            <button type="button" class="link" onClick={() => onPick(number)}>
-              {number} {mode}
-            </button>{' '}
-            <small>{why ?? stopReason ?? ''}</small>
-          </li>
+        {moves.map((move, at) => (
+          <Move key={at} move={move} mode={modeOf(view, move)} onPick={onPick} />
         ))}
       </ol>
     </details>
   );
+}
+
+interface MoveProps {
+  readonly move: StoryMove;
+  readonly mode: string | null;
+  readonly onPick: (iteration: number) => void;
+}
+
+function Move({ move: { iteration, status, feedback }, mode, onPick }: MoveProps) {
+  const [, name = status] = COLUMNS.find(([each]) => each === status) ?? [];
+  return (
+    <li>
+      <button type="button" class="link" onClick={() => onPick(iteration)}>
+        Iteration {iteration}
+      </button>{' '}
+      <small>
+        {mode === null ? '' : `${mode}: `}
+        {name.toLowerCase()}
+      </small>
+      {feedback !== '' && <Quote text={feedback} />}
+    </li>
+  );
+}
+
+function Quote({ text }: { readonly text: string }) {
+  return (
+    <blockquote dir="auto">
+      <p>{text}</p>
+    </blockquote>
+  );
+}
+
+function modeOf({ iterations }: RunView, { iteration }: StoryMove): string | null {
+  return iterations.find(({ number }) => number === iteration)?.mode ?? null;
 }

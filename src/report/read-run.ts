@@ -7,6 +7,7 @@ import { isRunning, readRunFile } from '../store/run-file.ts';
 import { createRunFold } from './run-fold.ts';
 import type { Integrity, RunReading, RunView, Standing } from './run-view.ts';
 import { soundEntry, type Unsound } from './sound-entry.ts';
+import { storyViews } from './story-views.ts';
 
 /** With the result as it was told; null: the run has not ended, or was cut off. */
 export type ReadRun = RunReading & { readonly result: LoopResult | null };
@@ -23,7 +24,7 @@ export function readRun(id: string, paths: RunPaths, look: (entry: Unsound) => v
     look(entry);
   });
   const view = fold.view();
-  return { id, state: stateOf(view, paths), view, integrity, stories: [], result };
+  return { id, state: stateOf(view, paths), view, integrity, stories: storyViews(view, paths), result };
 }
 
 const PIECE = 4 * 1024 * 1024;

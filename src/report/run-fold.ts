@@ -16,6 +16,7 @@ import {
   type Seconds,
 } from './run-view.ts';
 import { type SoundEntry, soundEntry, type Unsound } from './sound-entry.ts';
+import { storyStatus } from './story-status.ts';
 
 export interface RunFold {
   add(entry: Unsound): void;
@@ -24,7 +25,7 @@ export interface RunFold {
 }
 
 type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
-type Lists = 'iterations' | 'violations' | 'remarks';
+type Lists = 'iterations' | 'violations' | 'remarks' | 'moves';
 /** Lists grow in place: ten thousand iterations are not copied ten thousand times. */
 type State = Draft<Omit<RunView, Lists>> & { [Key in Lists]: RunView[Key][number][] };
 type Of<Type extends RunEvent['type']> = Extract<SoundEntry, { readonly type: Type }>;
@@ -36,6 +37,7 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
     iterations: [...from.iterations],
     violations: [...from.violations],
     remarks: [...from.remarks],
+    moves: [...from.moves],
   };
   let view: RunView | undefined;
   return {
@@ -54,6 +56,7 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
         iterations: [...state.iterations],
         violations: [...state.violations],
         remarks: [...state.remarks],
+        moves: [...state.moves],
       };
       return view;
     },
@@ -69,9 +72,43 @@ function step(state: State, entry: SoundEntry): void {
     case 'run-resumed':
       resume(state, entry, at);
       break;
+    case 'waiting':
+    case 'paused':
+      enter(state, entry.type, at);
+      break;
+    case 'continued':
+      enter(state, 'between', at);
+      break;
+    case 'agent-switched':
+      state.agent = entry.to;
+      break;
+    case 'stories-settled':
+      settle(state, entry, at);
+      break;
+    case 'run-ended':
+      end(state, entry, at);
+      break;
+    default:
+      stepOfIteration(state, entry, at);
+  }
+}
+
+type OfRun =
+  | 'run-started'
+  | 'run-resumed'
+  | 'waiting'
+  | 'paused'
+  | 'continued'
+  | 'agent-switched'
+  | 'stories-settled'
+  | 'run-ended';
+
+function stepOfIteration(state: State, entry: Exclude<SoundEntry, { type: OfRun }>, at: number): void {
+  switch (entry.type) {
     case 'iteration-started':
       enter(state, 'between', at);
       startIteration(state, entry.iteration, at);
+      change(state, () => ({ mode: entry.mode ?? null, story: entry.story ?? null }));
       break;
     case 'agent-started':
       enter(state, 'agent', at);
@@ -91,33 +128,19 @@ function step(state: State, entry: SoundEntry): void {
       state.violations.push({ ...entry.violation, iteration: numberOf(state), at });
       change(state, ({ violations }) => ({ violations: violations + 1 }));
       break;
-    case 'waiting':
-    case 'paused':
-      enter(state, entry.type, at);
-      break;
-    case 'continued':
-      enter(state, 'between', at);
-      break;
-    case 'agent-switched':
-      state.agent = entry.to;
+    case 'iteration-ended':
+      endIteration(state, entry, at);
       break;
     case 'prepared':
     case 'agent':
     case 'turn-ended':
     case 'told':
     case 'tampered':
+    case 'denied':
     case 'judged':
     case 'scm-started':
-    case 'denied':
-    case 'stories-settled':
     case 'scm':
     case 'notice':
-      break;
-    case 'iteration-ended':
-      endIteration(state, entry, at);
-      break;
-    case 'run-ended':
-      end(state, entry, at);
       break;
     default:
       entry satisfies never;
@@ -141,6 +164,13 @@ function end(state: State, { result }: Of<'run-ended'>, at: number): void {
   const { iterations: _, ...ending } = result;
   enter(state, 'ended', at);
   state.ending = ending;
+}
+
+function settle(state: State, { hash, iteration, moved }: Of<'stories-settled'>, at: number): void {
+  state.storyList = hash;
+  if (!moved) return;
+  const { id: story, reviewFeedback: feedback = '' } = moved;
+  state.moves.push({ story, iteration, at, status: storyStatus(moved), feedback });
 }
 
 /** Closes what is open, at the time of the entry, and begins something else. */

@@ -91,6 +91,16 @@ export interface StoryView {
   readonly feedback: string;
 }
 
+/** A story went on: it was implemented, or a review has judged it. */
+export interface StoryMove {
+  readonly story: string;
+  readonly iteration: number;
+  readonly at: number;
+  readonly status: StoryStatus;
+  /** What the review asked for; '': nothing. */
+  readonly feedback: string;
+}
+
 export type Ending = Omit<LoopResult, 'iterations'>;
 
 export interface RunView {
@@ -118,6 +128,9 @@ export interface RunView {
   readonly usage: Usage | null;
   readonly violations: readonly ViolationView[];
   readonly remarks: readonly Remark[];
+  /** The list of stories as Ralph has it, by its hash; null: this loop has none. */
+  readonly storyList: string | null;
+  readonly moves: readonly StoryMove[];
   readonly ending: Ending | null;
 }
 
@@ -192,6 +205,8 @@ export const EMPTY_VIEW: RunView = {
   usage: null,
   violations: [],
   remarks: [],
+  storyList: null,
+  moves: [],
   ending: null,
 };
 

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import type { Story } from '../../src/domain/story.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder } from '../rig/repo.ts';
 import { DIFF, type LedgerOptions, writeRun } from '../rig/written-run.ts';
@@ -85,6 +86,71 @@ describe('the report of a run', () => {
     await page.mouse.click(box.x + box.width * (6.5 / 9), box.y + 50);
     await page.locator('.row[aria-expanded=true]').waitFor();
     expect(await page.locator('.row[aria-expanded=true] .row-number').textContent()).toBe('7');
+  });
+});
+
+describe('the report of a run with stories', () => {
+  const story = (id: string, title: string, over: Partial<Story> = {}): Story => ({
+    id,
+    title,
+    acceptanceCriteria: ['it works'],
+    priority: 1,
+    passes: false,
+    reviewStatus: null,
+    reviewCount: 0,
+    reviewFeedback: '',
+    ...over,
+  });
+  const login = 'US-1';
+  /** Implemented, sent back, mended, approved; then the next one is implemented. */
+  const states: readonly Partial<Story>[] = [
+    { reviewStatus: 'needs_review' },
+    {
+      reviewStatus: 'changes_requested',
+      reviewCount: 1,
+      reviewFeedback: 'The session never ends. <b>Mend it.</b>',
+    },
+    { reviewStatus: 'needs_review', reviewCount: 1 },
+    { reviewStatus: 'approved', passes: true, reviewCount: 2, notes: 'done' },
+  ];
+  const prd: LedgerOptions = {
+    command: 'prd',
+    iterations: 5,
+    ends: 'max_iterations',
+    stories: iteration => ({
+      mode: iteration % 2 === 1 ? 'implement' : 'review',
+      story: iteration < 5 ? login : 'US-2',
+      list: [
+        story(login, 'A customer can log in', states[Math.min(iteration, 4) - 1]),
+        story('US-2', 'A customer can log out', iteration === 5 ? { reviewStatus: 'needs_review' } : {}),
+        story('US-3', 'A receipt by mail'),
+      ],
+    }),
+  };
+
+  test.each([
+    ['wide', {}],
+    ['phone', { width: 360, height: 740 }],
+  ] as const)('has a board, and each story its history: %s', async (name, options) => {
+    const { page, errors, picture } = await openFile(await reportOf(prd), options);
+    const lane = (title: string) =>
+      page.getByRole('region', { name: title }).locator('.story').allTextContents();
+    expect(await lane('Approved')).toHaveLength(1);
+    expect(await lane('In review')).toHaveLength(1);
+    expect(await lane('Open')).toHaveLength(1);
+    await page.getByText('A customer can log in').click();
+    expect(await page.locator('.story[open] .history li').allTextContents()).toEqual([
+      'Iteration 1 implement: in review',
+      'Iteration 2 review: sent backThe session never ends. <b>Mend it.</b>',
+      'Iteration 3 implement: in review',
+      'Iteration 4 review: approved',
+    ]);
+    expect(await accessibility(page)).toEqual([]);
+    expect(await sideways(page)).toBe(0);
+    await picture(`stories-${name}`);
+    await page.getByRole('button', { name: 'Iteration 2' }).click();
+    await page.locator('.row[aria-expanded=true]').waitFor();
+    expect(errors).toEqual([]);
   });
 });
 

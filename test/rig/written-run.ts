@@ -1,4 +1,5 @@
 /** Writes runs as Ralph itself would, through its own store, for the readers of ledgers: as long and as odd as a test wants. */
+import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { toolOutput } from '../../src/domain/agent-event.ts';
@@ -6,6 +7,7 @@ import { type CheckResult, slugsOf } from '../../src/domain/check.ts';
 import type { LoopCommand, RunEvent } from '../../src/domain/event.ts';
 import type { IterationResult, LoopResult } from '../../src/domain/result.ts';
 import { isSuccess, type StopReason } from '../../src/domain/stop-reason.ts';
+import type { Story } from '../../src/domain/story.ts';
 import { addUsage, type Usage } from '../../src/domain/usage.ts';
 import { createJournal, type Journal } from '../../src/store/journal.ts';
 import { projectPaths, type RunPaths, runPaths } from '../../src/store/paths.ts';
@@ -30,12 +32,21 @@ export interface LedgerOptions {
   readonly diff?: (iteration: number) => string;
   readonly prompt?: string;
   readonly violations?: (iteration: number) => readonly string[];
+  /** In `ralph prd`: what an iteration is for, and the list as it is afterwards. */
+  readonly stories?: (iteration: number) => StoryStep;
   /** Events of any kind at the end of an iteration. */
   readonly also?: (iteration: number) => readonly RunEvent[];
   /** Iterations before this one leave no files beside the ledger: a disk needs minutes for ten thousand of them. */
   readonly filesFrom?: number;
   /** When it began. */
   readonly start?: number;
+}
+
+export interface StoryStep {
+  readonly mode: string;
+  /** The story that goes on. */
+  readonly story: string;
+  readonly list: readonly Story[];
 }
 
 export interface WrittenRun {
@@ -89,7 +100,8 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
     };
     const prompt = options.prompt ?? `Mend the cart.\n\nThis is iteration ${iteration}.`;
     put(files.prompt, prompt);
-    tell({ type: 'iteration-started', iteration });
+    const step = options.stories?.(iteration);
+    tell({ type: 'iteration-started', iteration, ...(step && { mode: step.mode, story: step.story }) });
     tell({
       type: 'agent-started',
       purpose: 'work',
@@ -163,6 +175,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
       tell({ type: 'check-ended', result }, result.duration);
       return result;
     });
+    if (step) tell(settled(paths, iteration, step));
     for (const event of options.also?.(iteration) ?? []) tell(event);
     const red = done.filter(check => !check.passed);
     const claimed = isLast || random() > 0.6;
@@ -222,6 +235,21 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
   for (let at = 0; at < options.iterations; at++) iterate();
   if (options.ends) end(options.ends);
   return { id: file.id, paths, journal, iterate, end };
+}
+
+/** The list goes into the run's folder under its hash, as the loop itself does it. */
+function settled(paths: RunPaths, iteration: number, { story, list }: StoryStep): RunEvent {
+  const text = JSON.stringify({
+    project: 'Shop',
+    branchName: 'ralph/shop',
+    description: '',
+    userStories: list,
+  });
+  const hash = createHash('sha256').update(text).digest('hex');
+  write(paths.stories(hash), text);
+  const done = list.filter(({ passes }) => passes).length;
+  const moved = list.find(({ id }) => id === story);
+  return { type: 'stories-settled', iteration, hash, done, total: list.length, ...(moved && { moved }) };
 }
 
 function write(path: string, text: string): void {
