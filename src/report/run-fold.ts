@@ -8,9 +8,9 @@ import { checkView, place, redOnes } from './check-views.ts';
 import { checkNoun, phrase, whyContinue } from './phrases.ts';
 import { remarkOn, unknownWords, type Words } from './remarks.ts';
 import {
+  EMPTY_ITERATION,
   EMPTY_VIEW,
   type IterationView,
-  NO_SECONDS,
   type Phase,
   type RunView,
   type Seconds,
@@ -198,26 +198,7 @@ function spend(state: State, phase: Phase, seconds: number): void {
 /** The same number again is the same iteration, taken up where it was cut off. */
 function startIteration(state: State, number: number, at: number): void {
   if (state.iterations.at(-1)?.number === number) return;
-  state.iterations.push({
-    number,
-    mode: null,
-    story: null,
-    startedAt: at,
-    endedAt: null,
-    attempts: 0,
-    seconds: NO_SECONDS,
-    agent: state.agent,
-    outcome: null,
-    toolCalls: null,
-    toolErrors: null,
-    usage: null,
-    total: null,
-    checks: [],
-    violations: 0,
-    claim: null,
-    stopReason: null,
-    why: null,
-  });
+  state.iterations.push({ ...EMPTY_ITERATION, number, startedAt: at, agent: state.agent });
 }
 
 function change(state: State, by: (iteration: IterationView) => Partial<IterationView>): void {

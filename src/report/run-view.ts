@@ -185,6 +185,27 @@ export interface IterationDetail {
 
 export const NO_SECONDS: Seconds = { agent: 0, checks: 0, waiting: 0 };
 
+export const EMPTY_ITERATION: IterationView = {
+  number: 0,
+  mode: null,
+  story: null,
+  startedAt: 0,
+  endedAt: null,
+  attempts: 0,
+  seconds: NO_SECONDS,
+  agent: '',
+  outcome: null,
+  toolCalls: null,
+  toolErrors: null,
+  usage: null,
+  total: null,
+  checks: [],
+  violations: 0,
+  claim: null,
+  stopReason: null,
+  why: null,
+};
+
 export const EMPTY_VIEW: RunView = {
   seq: 0,
   runId: '',
