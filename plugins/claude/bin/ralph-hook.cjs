@@ -1057,8 +1057,12 @@ function lastRecords(path) {
 	return lastLines(path).map(parseObject).filter((record) => record !== void 0);
 }
 function lastLines(path) {
-	const size = fileSize(path);
-	return readSlice(path, Math.max(0, size - WINDOW), WINDOW).split("\n");
+	try {
+		const size = fileSize(path);
+		return readSlice(path, Math.max(0, size - WINDOW), WINDOW).split("\n");
+	} catch {
+		return [];
+	}
 }
 function isFinal({ texts, hasToolUse }, lastWords) {
 	if (lastWords !== null) return texts.some((text) => text.trim() === lastWords.trim());
