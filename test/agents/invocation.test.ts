@@ -1,4 +1,5 @@
 /** How each agent is called: the prompt is never among the words, and the user's own flags win. */
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { AgentAdapter, AgentRequest } from '../../src/agents/agent.ts';
 import { amp } from '../../src/agents/amp.ts';
@@ -186,8 +187,11 @@ describe('hooks for one process', () => {
     const words = wordsOf(codex, { hooks });
     const command = JSON.stringify(called('codex', 'PreToolUse'));
     expect(words).toContain(`-c hooks.PreToolUse=[{hooks=[{type="command",command=${command},timeout=30}]}]`);
-    expect(words).toMatch(
-      /"\/<session-flags>\/config\.toml:pre_tool_use:0:0"=\{trusted_hash="sha256:[0-9a-f]{64}"/,
+    // To the letter: one that differs is skipped by Codex without a word.
+    const identity = `{"event_name":"pre_tool_use","hooks":[{"async":false,"command":${command},"timeout":30,"type":"command"}]}`;
+    const hash = createHash('sha256').update(identity).digest('hex');
+    expect(words).toContain(
+      `"/<session-flags>/config.toml:pre_tool_use:0:0"={trusted_hash="sha256:${hash}"}`,
     );
     expect(words).not.toContain('bypass-hook-trust');
   });

@@ -87,3 +87,26 @@ test.each(['claude', 'codex', 'qwen', 'copilot'] as const)(
     expect(readdirSync(place.repo).filter(file => file.startsWith('.'))).toEqual(['.git']);
   },
 );
+
+test('claude: a hook of the run that dies without an answer refuses the tool', async () => {
+  const session = await hostSession('claude', {
+    steps: [{ tools: [{ do: 'shell', command: 'echo hi > made.txt' }] }, { text: 'I see.' }],
+  });
+  onTestFinished(() => session.close());
+  const { place, env } = session;
+  const invocation = findAdapter('claude').invocation({
+    command: hostCommand('claude'),
+    flags: session.flags,
+    mode: 'stream',
+    permissions: 'skip',
+    scratch: join(place.root, 'scratch'),
+    hooks: { points: ['before-tool'], program: ['sh', '-c', 'exit 3'] },
+  });
+  for (const [file, content] of Object.entries(invocation.folder?.files ?? {})) {
+    const target = join(invocation.folder?.path ?? '', file);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, content);
+  }
+  await runHost(invocation.argv, { place, env: { ...env, ...invocation.env }, stdin: 'Do it' });
+  expect(existsSync(join(place.repo, 'made.txt'))).toBe(false);
+});
