@@ -136,6 +136,54 @@ describe.skipIf(!works)('in srt', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
+  test('a PRD is built inside, and the marker of its run is out of reach', async () => {
+    const story = {
+      id: 'US-001',
+      title: 'Make it',
+      description: 'Make made.txt',
+      acceptanceCriteria: ['made.txt is there'],
+      priority: 1,
+      passes: false,
+      reviewStatus: null,
+      reviewCount: 0,
+      reviewFeedback: '',
+      notes: '',
+      dependsOn: [],
+    };
+    const list = {
+      project: 'p',
+      branchName: 'main',
+      description: 'd',
+      verifyCommands: [],
+      userStories: [story],
+    };
+    const files = {
+      'prd.md': '# p\n',
+      'progress.txt': '',
+      'prompt.md': 'Do it.\n',
+      'tasks.json': JSON.stringify(list),
+    };
+    const project = repo(
+      Object.fromEntries(Object.entries(files).map(([name, text]) => [`ralph/${name}`, text])),
+    );
+    const step = `const fs = require('fs'), p = 'ralph/tasks.json', t = JSON.parse(fs.readFileSync(p)), s = t.userStories[0];
+      if (s.reviewStatus === null) s.reviewStatus = 'needs_review';
+      else Object.assign(s, { passes: true, reviewStatus: 'approved', reviewCount: 1 });
+      fs.writeFileSync(p, JSON.stringify(t));`;
+    agent(
+      project,
+      `touch made.txt; (echo x > .ralph-active) 2> /dev/null && echo REACHED
+       '${process.execPath}' -e "${step.replaceAll('\n', ' ')}"
+       git add -A && git commit -qm work`,
+    );
+    const { code, stdout } = await ralph(['prd', 'run', '--sandbox=srt', '-n', '4'], { cwd: project.dir });
+    expect(stdout).not.toContain('REACHED');
+    expect([code, JSON.parse(project.read('ralph/tasks.json')).userStories[0].reviewStatus]).toEqual([
+      0,
+      'approved',
+    ]);
+  });
+
   test('Ralph killed: nothing of the sandbox lives on', async () => {
     const project = repo();
     const token = `${80_000 + (process.pid % 10_000)}.5`;
