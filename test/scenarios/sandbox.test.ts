@@ -184,16 +184,18 @@ describe.skipIf(!works)('in srt', () => {
     ]);
   });
 
-  test('Ralph killed: nothing of the sandbox lives on', async () => {
+  test('Ralph killed: nothing of the sandbox lives on, its own process neither', async () => {
     const project = repo();
-    const token = `${80_000 + (process.pid % 10_000)}.5`;
-    agent(project, `echo started; sleep ${token}`);
-    const run = startRalph(['run', ...PROMPT, '--sandbox=srt'], { cwd: project.dir });
+    const temporary = folder('rt').dir;
+    agent(project, 'echo started; sleep 1000');
+    const env = { TMPDIR: temporary };
+    const run = startRalph(['run', ...PROMPT, '--sandbox=srt'], { cwd: project.dir, env });
     await run.until('started');
-    const before = processesOf(project, token);
-    expect(before.length).toBeGreaterThan(1);
+    const ours = () => processesOf(temporary).filter(each => !each.startsWith(`${run.process.pid} `));
+    expect(ours().some(each => each.includes('sleep 1000'))).toBe(true);
+    expect(ours().some(each => each.includes('srt-host'))).toBe(true);
     run.process.kill('SIGKILL');
-    await expect.poll(() => processesOf(project, token), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(ours, { timeout: 10_000 }).toEqual([]);
   });
 
   test('the second signal ends everything inside at once', async () => {
@@ -206,21 +208,19 @@ describe.skipIf(!works)('in srt', () => {
     await run.until('shutting down');
     run.process.kill('SIGINT');
     expect((await run.finished).code).toBe(130);
-    expect(processesOf(project, token)).toEqual([]);
+    expect(processesOf(token)).toEqual([]);
   });
 });
 
-/** All processes that name the project or the token in their arguments, their folder or their environment. */
-function processesOf(project: Repo, token: string): readonly string[] {
+/** All processes that have the token in their arguments or their environment. */
+function processesOf(token: string): readonly string[] {
   return readdirSync('/proc').flatMap(pid => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
       const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
-      return command.includes(token) ||
-        command.includes(project.dir) ||
-        environment.includes(`PWD=${project.dir}`)
-        ? [`${pid} ${command.slice(0, 100)}`]
+      return command.includes(token) || environment.includes(token)
+        ? [`${pid} ${command.slice(0, 200)}`]
         : [];
     } catch {
       return [];
