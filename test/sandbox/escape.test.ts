@@ -395,7 +395,7 @@ describe.skipIf(CANDIDATES[1]?.missing !== undefined)('container alone', () => {
     const project = withAgent(`trap '' TERM INT; echo started; sleep ${token}`);
     const run = startRalph(['run', '-p', 'go'], { cwd: project.dir });
     await run.until('started');
-    expect(processesWith(`sleep ${token}`)).not.toEqual([]);
+    await expect.poll(() => processesWith(`sleep ${token}`)).not.toEqual([]);
     run.process.kill('SIGKILL');
     await expect.poll(() => processesWith(`sleep ${token}`), { timeout: 20_000 }).toEqual([]);
   });

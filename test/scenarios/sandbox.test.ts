@@ -192,8 +192,8 @@ describe.skipIf(!works)('in srt', () => {
     const run = startRalph(['run', ...PROMPT, '--sandbox=srt'], { cwd: project.dir, env });
     await run.until('started');
     const ours = () => processesOf(temporary).filter(each => !each.startsWith(`${run.process.pid} `));
-    expect(ours().some(each => each.includes('sleep 1000'))).toBe(true);
-    expect(ours().some(each => each.includes('srt-host'))).toBe(true);
+    for (const name of ['sleep 1000', 'srt-host'])
+      await expect.poll(() => ours().some(each => each.includes(name))).toBe(true);
     run.process.kill('SIGKILL');
     await expect.poll(ours, { timeout: 10_000 }).toEqual([]);
   });
