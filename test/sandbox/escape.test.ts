@@ -272,7 +272,7 @@ describe.each(CANDIDATES)('$name', candidate => {
       `trap '' TERM INT HUP; (setsid sh -c 'trap "" TERM; sleep ${token}' &); echo ready; sleep ${token}`,
     );
     await until('ready');
-    expect(processesWith(token)).not.toEqual([]);
+    await expect.poll(() => processesWith(token)).not.toEqual([]);
     stop('at-once');
     await done;
     expect(processesWith(token)).toEqual([]);
