@@ -2,7 +2,7 @@
  * What must not be possible from inside, and what must stay possible: the same for every sandbox that works here.
  * Each attack is a real command in a real sandbox with the rules that a run would have.
  */
-import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
@@ -189,6 +189,7 @@ describe.each(CANDIDATES)('$name', candidate => {
   attack('leaves what decides what runs outside as it is', async () => {
     const { run, project } = await enter(candidate);
     const config = project.read('.git/config');
+    const hooks = readdirSync(project.path('.git/hooks'));
     await run(
       `echo x > .ralph/settings.json; rm -rf .ralph; echo x > .claude/settings.json; mv .claude c2; mkdir .claude; echo x > .claude/settings.json;
        echo x > .git/hooks/pre-commit; git config core.hooksPath evil; git config alias.status '!touch /tmp/x';
@@ -197,7 +198,8 @@ describe.each(CANDIDATES)('$name', candidate => {
     expect(project.read('.ralph/settings.json')).toBe('{"mine":true}');
     expect(project.read('.claude/settings.json')).toBe('{}\n');
     expect(project.read('.git/config')).toBe(config);
-    expect(existsSync(project.path('.git/hooks/pre-commit'))).toBe(false);
+    expect(lstatSync(project.path('.git/hooks')).isDirectory()).toBe(true);
+    expect(readdirSync(project.path('.git/hooks'))).toEqual(hooks);
     expect(project.git('status', '--short')).toBe('');
   });
 
@@ -270,7 +272,7 @@ describe.each(CANDIDATES)('$name', candidate => {
       `trap '' TERM INT HUP; (setsid sh -c 'trap "" TERM; sleep ${token}' &); echo ready; sleep ${token}`,
     );
     await until('ready');
-    expect(processesWith(token)).not.toEqual([]);
+    await expect.poll(() => processesWith(token)).not.toEqual([]);
     stop('at-once');
     await done;
     expect(processesWith(token)).toEqual([]);
@@ -389,10 +391,11 @@ describe.skipIf(CANDIDATES[1]?.missing !== undefined)('container alone', () => {
 
   test('Ralph killed: the container is gone, though the client could not say so', async () => {
     const token = longSleep();
-    const project = withAgent(`echo started; sleep ${token}`);
+    // The watchdog asks the client, which hands that on: an agent that will not hear leaves only the container's own end.
+    const project = withAgent(`trap '' TERM INT; echo started; sleep ${token}`);
     const run = startRalph(['run', '-p', 'go'], { cwd: project.dir });
     await run.until('started');
-    expect(processesWith(`sleep ${token}`)).not.toEqual([]);
+    await expect.poll(() => processesWith(`sleep ${token}`)).not.toEqual([]);
     run.process.kill('SIGKILL');
     await expect.poll(() => processesWith(`sleep ${token}`), { timeout: 20_000 }).toEqual([]);
   });

@@ -136,16 +136,66 @@ describe.skipIf(!works)('in srt', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  test('Ralph killed: nothing of the sandbox lives on', async () => {
+  test('a PRD is built inside, and the marker of its run is out of reach', async () => {
+    const story = {
+      id: 'US-001',
+      title: 'Make it',
+      description: 'Make made.txt',
+      acceptanceCriteria: ['made.txt is there'],
+      priority: 1,
+      passes: false,
+      reviewStatus: null,
+      reviewCount: 0,
+      reviewFeedback: '',
+      notes: '',
+      dependsOn: [],
+    };
+    const list = {
+      project: 'p',
+      branchName: 'main',
+      description: 'd',
+      verifyCommands: [],
+      userStories: [story],
+    };
+    const files = {
+      'prd.md': '# p\n',
+      'progress.txt': '',
+      'prompt.md': 'Do it.\n',
+      'tasks.json': JSON.stringify(list),
+    };
+    const project = repo(
+      Object.fromEntries(Object.entries(files).map(([name, text]) => [`ralph/${name}`, text])),
+    );
+    const step = `const fs = require('fs'), p = 'ralph/tasks.json', t = JSON.parse(fs.readFileSync(p)), s = t.userStories[0];
+      if (s.reviewStatus === null) s.reviewStatus = 'needs_review';
+      else Object.assign(s, { passes: true, reviewStatus: 'approved', reviewCount: 1 });
+      fs.writeFileSync(p, JSON.stringify(t));`;
+    agent(
+      project,
+      `touch made.txt; (echo x > .ralph-active) 2> /dev/null && echo REACHED
+       '${process.execPath}' -e "${step.replaceAll('\n', ' ')}"
+       git add -A && git commit -qm work`,
+    );
+    const { code, stdout } = await ralph(['prd', 'run', '--sandbox=srt', '-n', '4'], { cwd: project.dir });
+    expect(stdout).not.toContain('REACHED');
+    expect([code, JSON.parse(project.read('ralph/tasks.json')).userStories[0].reviewStatus]).toEqual([
+      0,
+      'approved',
+    ]);
+  });
+
+  test('Ralph killed: nothing of the sandbox lives on, its own process neither', async () => {
     const project = repo();
-    const token = `${80_000 + (process.pid % 10_000)}.5`;
-    agent(project, `echo started; sleep ${token}`);
-    const run = startRalph(['run', ...PROMPT, '--sandbox=srt'], { cwd: project.dir });
+    const temporary = folder('rt').dir;
+    agent(project, 'echo started; sleep 1000');
+    const env = { TMPDIR: temporary };
+    const run = startRalph(['run', ...PROMPT, '--sandbox=srt'], { cwd: project.dir, env });
     await run.until('started');
-    const before = processesOf(project, token);
-    expect(before.length).toBeGreaterThan(1);
+    const ours = () => processesOf(temporary).filter(each => !each.startsWith(`${run.process.pid} `));
+    for (const name of ['sleep 1000', 'srt-host'])
+      await expect.poll(() => ours().some(each => each.includes(name))).toBe(true);
     run.process.kill('SIGKILL');
-    await expect.poll(() => processesOf(project, token), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(ours, { timeout: 10_000 }).toEqual([]);
   });
 
   test('the second signal ends everything inside at once', async () => {
@@ -158,21 +208,19 @@ describe.skipIf(!works)('in srt', () => {
     await run.until('shutting down');
     run.process.kill('SIGINT');
     expect((await run.finished).code).toBe(130);
-    expect(processesOf(project, token)).toEqual([]);
+    expect(processesOf(token)).toEqual([]);
   });
 });
 
-/** All processes that name the project or the token in their arguments, their folder or their environment. */
-function processesOf(project: Repo, token: string): readonly string[] {
+/** All processes that have the token in their arguments or their environment. */
+function processesOf(token: string): readonly string[] {
   return readdirSync('/proc').flatMap(pid => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
       const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
-      return command.includes(token) ||
-        command.includes(project.dir) ||
-        environment.includes(`PWD=${project.dir}`)
-        ? [`${pid} ${command.slice(0, 100)}`]
+      return command.includes(token) || environment.includes(token)
+        ? [`${pid} ${command.slice(0, 200)}`]
         : [];
     } catch {
       return [];
