@@ -59,7 +59,6 @@ export function prdPlan(given: PrdParts): LoopPlan {
   return {
     command: 'prd',
     run: { rule, limits, success: 'all_stories_approved', minToolCalls: 0 },
-    standstill: standstillLimits(settings),
     agent,
     checks: [],
     standstill: standstillLimits(settings),
