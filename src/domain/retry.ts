@@ -90,16 +90,17 @@ const LEAST_WAIT = 1_000;
 function limited(trouble: Trouble, situation: Situation): NextStep {
   const { now, current, limitedUntil } = situation;
   const stated = trouble.resetAt ?? resetTimeIn(trouble.message, situation);
-  const limit = stated ?? guessed(trouble, situation);
+  const end = stated ?? guessed(trouble, situation);
+  const limit = Math.max(end, now + leastWait(end, situation));
   const limits = limitedUntil.map((until, index) => (index === current ? limit : until));
   const free = limits.findIndex((until, index) => index !== current && until <= now);
   if (free !== -1) return { kind: 'switch', to: free, limit };
   const to = limits.indexOf(Math.min(...limits));
   const until = limits[to] ?? limit;
-  const ms = Math.max(until - now, to === current ? leastWait(until, situation) : 0);
+  const ms = until - now;
   const why = tooLong(ms, situation);
   if (why !== undefined) return { kind: 'stand', why };
-  const isStated = (to !== current || stated !== undefined) && ms === until - now;
+  const isStated = to !== current || limit === stated;
   return { kind: 'wait', to, ms, limit, ...(isStated && { until }) };
 }
 

@@ -45,6 +45,9 @@ describe('a limit', () => {
     const passed = trouble('rate-limit', 'no', now - 5_000);
     expect(stepAfter(passed)).toMatchObject({ kind: 'wait', ms: 1_000 });
     expect(stepAfter(passed, { limitsInARow: 3 })).toMatchObject({ kind: 'wait', ms: 4_000 });
+    // Else two agents would take turns without a breath.
+    const two = { limitedUntil: [0, 0], limitsInARow: 3 };
+    expect(stepAfter(passed, two)).toEqual({ kind: 'switch', to: 1, limit: now + 4_000 });
   });
 
   test.each([

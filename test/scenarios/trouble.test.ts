@@ -104,7 +104,7 @@ describe('a rate limit', () => {
 
   test('that the structured field tells of is waited for until then', async () => {
     const project = repo();
-    const resetsAt = Math.ceil(Date.now() / 1000) + 1;
+    const resetsAt = Math.ceil(Date.now() / 1000) + 4;
     const agent = await fakeAgent('claude', limitedUntil(resetsAt), done);
     const { code, events } = await run(project, [agent.bin], '--agent', 'claude');
     expect(code).toBe(0);
@@ -247,7 +247,7 @@ describe('a rate limit', () => {
 describe('--fallback', () => {
   test('goes on with the next agent and comes back when the limit has passed', async () => {
     const project = repo();
-    const resetsAt = Math.ceil(Date.now() / 1000) + 1;
+    const resetsAt = Math.ceil(Date.now() / 1000) + 4;
     const claude = await fakeAgent('claude', limitedUntil(resetsAt), done);
     const codex = await fakeAgent('codex', async turn => {
       await turn.line({ type: 'thread.started', thread_id: 't' });
