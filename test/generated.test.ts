@@ -85,7 +85,7 @@ test('the command reference is what the help says', async () => {
       parts.push(`\n### ralph ${name} ${action.name}\n\n${await help(name, action.name)}`);
   }
   expectGenerated('docs/reference/commands.md', parts.join(''));
-});
+}, 120_000);
 
 test.each(['run', 'loop', 'prd'] as const)('every default of ralph %s passes its own check', command => {
   const defaults = defaultSettings(command) as unknown as Record<string, unknown>;

@@ -150,4 +150,22 @@ describe('ralph resume', () => {
     const told = JSON.parse(stdout);
     expect([code, told.iterations.length, told.stories.reviews]).toEqual([0, 4, 2]);
   });
+
+  test('what the user does to the list after a run has stopped is his', async () => {
+    const project = prdRepo();
+    const agent = await fakeAgent('claude', works(project, handIn()), works(project, handIn('US-002')));
+    await prdRun(project, agent.bin, '-n', '1');
+    const { userStories, ...list } = tasks(project);
+    const mine = userStories.map(each => ({ ...each, ...STATES.approved, notes: 'I looked at it myself' }));
+    const edited = { ...list, userStories: [...mine, story('US-002')] };
+    project.write('ralph/tasks.json', JSON.stringify(edited));
+    const { stdout } = await ralph(['resume', '--max-iterations', '2', '--json'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    const told = JSON.parse(stdout);
+    expect(modesOf(told)).toEqual(['implement US-001', 'implement US-002']);
+    expect(told.iterations[1].violations).toEqual([]);
+    expect(told.stories.done).toBe(1);
+  });
 });

@@ -50,9 +50,12 @@ export async function goOnWithStories(again: Again): Promise<ExitCode> {
   }
 }
 
-/** While it was paused the list was the user's; else it is what the ledger vouches for, and where it never got so far, what is there. */
+/**
+ * While it was paused, or since it stopped in good order, the list was the user's. Else it is what the ledger vouches for, and
+ * where it never got so far, what is there.
+ */
 function standAgain({ ready, run, past, options }: Again, paths: PrdPaths) {
-  const stand = past.paused ? undefined : standOf(run);
+  const stand = past.paused || past.result ? undefined : standOf(run);
   if (stand === 'unknown') throw new Problems([unknown(paths, options.resumed?.file.id ?? '')]);
   if (stand) return { list: stand.trusted, ...(stand.begun && { begun: stand.begun }) };
   const list = loadStories(paths, policyOf(ready.settings));
