@@ -2,10 +2,12 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { story, storyList } from '../domain/stories.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { BIN, ralph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, prdRun, reject, works } from '../rig/stories.ts';
 import { DIFF, type WrittenRun, writeRun } from '../rig/written-run.ts';
 
 const REPORT = (cwd: string, ...args: string[]) => ralph(['report', ...args], { cwd });
@@ -64,6 +66,55 @@ describe('a real run', () => {
     expect(details[1].prompt.text).toContain('cart.js');
     expect(details[1].checks[0].output.text).toContain('not ok');
     expect(details[2].passages.some((each: { kind: string }) => each.kind === 'tool')).toBe(true);
+  });
+});
+
+describe('a run with stories', () => {
+  test('tells where each story stands and how it came there, and what a verified one cost', async () => {
+    const project = prdRepo();
+    const step = (edit: Parameters<typeof works>[1]) => works(project, edit);
+    const agent = await fakeAgent('claude', step(handIn()), step(reject()), step(handIn()), step(approve()));
+    expect((await prdRun(project, agent.bin)).code).toBe(0);
+    const { stories, view } = JSON.parse((await REPORT(project.dir, '--format', 'json')).stdout);
+    expect(stories).toEqual([
+      {
+        id: 'US-001',
+        title: 'Title of US-001',
+        status: 'approved',
+        reviews: 2,
+        feedback: expect.any(String),
+      },
+    ]);
+    expect(
+      view.moves.map((move: { iteration: number; status: string; feedback: string }) => [
+        move.iteration,
+        view.iterations[move.iteration - 1].mode,
+        move.status,
+        move.feedback,
+      ]),
+    ).toEqual([
+      [1, 'implement', 'needs_review', ''],
+      [2, 'review', 'changes_requested', 'handle the empty list'],
+      [3, 'review-fix', 'needs_review', ''],
+      [4, 'review', 'approved', ''],
+    ]);
+    const figures = JSON.parse((await REPORT(project.dir, '--all', '--format', 'json')).stdout);
+    expect(figures).toMatchObject({ done: 1, storiesVerified: 1, reviewsPerStory: 2 });
+    expect(figures.costPerStory).toBeCloseTo(0.04);
+  });
+
+  test('does not read a list from elsewhere, whatever the ledger calls it', async () => {
+    const { dir, path } = folder();
+    writeFileSync(path('elsewhere.json'), JSON.stringify(storyList(story('US-001'))));
+    const run = writeRun(dir, {
+      iterations: 1,
+      ends: 'max_iterations',
+      also: () => [
+        { type: 'stories-settled', iteration: 1, hash: '../../../../elsewhere', done: 0, total: 0 },
+      ],
+    });
+    const { stories, view } = JSON.parse((await REPORT(dir, run.id, '--format', 'json')).stdout);
+    expect([stories, view.storyList]).toEqual([[], '../../../../elsewhere']);
   });
 });
 
