@@ -109,6 +109,19 @@ describe('a ledger as a view', () => {
     expect(view.iterations[0]?.checks).toEqual([]);
   });
 
+  test('a hook only tells the end of an iteration, and of the checks those that were red', () => {
+    const view = fold(RUN_STARTED, {
+      type: 'iteration-ended',
+      iteration: 3,
+      claim: { found: false },
+      verdict: { kind: 'continue', feedback: [{ kind: 'check-failed', check: red }] },
+      usage: { costSource: 'unknown' },
+    });
+    expect(view.iterations).toMatchObject([
+      { number: 3, attempts: 0, checks: [{ command: 'npm run lint', passed: false }], endedAt: START + 1000 },
+    ]);
+  });
+
   test('an iteration that begins again is the same one', () => {
     const view = fold(RUN_STARTED, iteration(1), STARTED, iteration(1), STARTED, ENDED);
     expect(view.iterations.map(({ number, attempts }) => [number, attempts])).toEqual([[1, 2]]);
