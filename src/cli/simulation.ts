@@ -17,7 +17,7 @@ import type { Call, CliCommand } from './command.ts';
 import type { Output } from './output.ts';
 
 /** Seconds: long enough for a turn of the scripted agent, short enough to be waited for. */
-const SHORT = 2;
+const SHORT = 4;
 
 export interface Simulation {
   readonly call: Call;
