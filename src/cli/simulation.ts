@@ -17,7 +17,7 @@ import type { Call, CliCommand } from './command.ts';
 import type { Output } from './output.ts';
 
 /** Seconds: long enough for a turn of the scripted agent, short enough to be waited for. */
-const SHORT = 2;
+const SHORT = 4;
 
 export interface Simulation {
   readonly call: Call;
@@ -40,6 +40,9 @@ export async function simulate(simulation: Simulation, scenario: Scenario): Prom
   writeFileSync(file, JSON.stringify(scenario));
   writeFileSync(`${file}.calls`, '0');
   writeSettings(simulation, file);
+  const project = projectPaths(copy.cwd);
+  // Ids of the same second are in no order.
+  const before = new Set(listRuns(project));
   await command.run({
     ...call,
     args,
@@ -48,8 +51,8 @@ export async function simulate(simulation: Simulation, scenario: Scenario): Prom
     env: { ...call.env, XDG_STATE_HOME: copy.beside },
     output: silent(call.output),
   });
-  const project = projectPaths(copy.cwd);
-  const journal = openJournal(runPaths(project.runs, listRuns(project).at(-1) ?? '').events);
+  const id = listRuns(project).find(each => !before.has(each)) ?? '';
+  const journal = openJournal(runPaths(project.runs, id).events);
   const events = journal.next();
   journal.close();
   const ended = events.findLast(event => event.type === 'run-ended');
