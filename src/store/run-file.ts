@@ -98,11 +98,14 @@ function keepOutOfGit(project: ProjectPaths): void {
   );
 }
 
-/** Time-ordered and readable: `20261115-015913-k3f9`. Making the folder is what claims the name. */
+/** Time-ordered to the millisecond and readable: `20261115-015913-k3f9`. Making the folder is what claims the name. */
 function claimId(project: ProjectPaths, now: number): { readonly id: string; readonly paths: RunPaths } {
   for (;;) {
     const stamp = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
-    const id = `${stamp}-${randomBytes(2).toString('hex')}`;
+    const within = Math.floor(now % 1000)
+      .toString(36)
+      .padStart(2, '0');
+    const id = `${stamp}-${within}${randomBytes(1).toString('hex')}`;
     const paths = runPaths(project.runs, id);
     try {
       mkdirSync(paths.folder, { mode: 0o700 });

@@ -110,7 +110,7 @@ describe('what a program sees', () => {
       path: [agent.bin],
     });
     expect(JSON.parse(stdout)).toEqual({
-      runId: expect.stringMatching(/^\d{8}-\d{6}-[0-9a-f]{4}$/),
+      runId: expect.stringMatching(/^\d{8}-\d{6}-[0-9a-z]{2}[0-9a-f]{2}$/),
       success: true,
       stopReason: 'promise_accepted',
       detail: null,

@@ -907,7 +907,7 @@ function keepOutOfGit(project) {
 }
 function claimId(project, now) {
 	for (;;) {
-		const id = `${new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15)}-${(0, node_crypto.randomBytes)(2).toString("hex")}`;
+		const id = `${new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15)}-${Math.floor(now % 1e3).toString(36).padStart(2, "0")}${(0, node_crypto.randomBytes)(1).toString("hex")}`;
 		const paths = runPaths(project.runs, id);
 		try {
 			(0, node_fs.mkdirSync)(paths.folder, { mode: 448 });
