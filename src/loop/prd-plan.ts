@@ -6,6 +6,7 @@ import type { Story, StoryList } from '../domain/story.ts';
 import { cappedStory, estimateWords, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
 import { storyPrompt } from '../domain/story-prompt.ts';
 import { storyReport } from '../domain/story-report.ts';
+import type { Run } from '../domain/verdict.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import type { Protection } from '../workspace/protect.ts';
 import { shownPath } from '../workspace/repository.ts';
@@ -58,7 +59,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
   });
   return {
     command: 'prd',
-    run: { rule, limits, success: 'all_stories_approved', minToolCalls: 0 },
+    run: { ...storyTerms(settings), limits },
     agent,
     checks: [],
     standstill: standstillLimits(settings),
@@ -154,6 +155,11 @@ function cappedWords({ id, reviewCount, reviewFeedback }: Story): string {
 
 function withStop(points: PlanParts['hooks']['points']): PlanParts['hooks']['points'] {
   return points.includes('stop') ? points : [...points, 'stop'];
+}
+
+/** What counts as done. */
+export function storyTerms(settings: Settings): Omit<Run, 'limits'> {
+  return { rule: storyRule(settings), success: 'all_stories_approved', minToolCalls: 0 };
 }
 
 export function storyRule(settings: Settings): CompletionRule {

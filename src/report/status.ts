@@ -1,7 +1,8 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
 import { clip, displayWidth } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
-import { counted, dollars, wholeSeconds } from './numbers.ts';
+import { counted, dollars, timeOfDay, wholeSeconds } from './numbers.ts';
+import { phrase } from './phrases.ts';
 import { hanging, type Paint, paint, type Style } from './style.ts';
 
 const COLORS: Record<RunOverview['state'], Paint> = {
@@ -73,8 +74,9 @@ function cells(run: RunOverview, now: number): readonly string[] {
   const { passed, failed } = run.checks;
   return [
     run.id,
-    `${resumeSign(run)}${ending(run)}`,
+    `${resumeSign(run)}${ending(run)}${run.until === null ? '' : ` until ${timeOfDay(run.until, now)}`}`,
     `${run.command} ${run.iteration}${of}${run.sandbox === null ? '' : ` in ${run.sandbox.split(' ')[0]}`}`,
+    run.story === null ? '' : phrase(run.story),
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),
     run.startedAt === null ? '' : wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000)),

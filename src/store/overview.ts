@@ -17,6 +17,10 @@ export interface RunOverview {
   readonly startedAt: string | null;
   readonly stopReason: StopReason | null;
   readonly iteration: number;
+  /** What the iteration is for, in `ralph prd`: `review US-002`. */
+  readonly story: string | null;
+  /** Until when it waits, in milliseconds since 1970; null: it does not wait. */
+  readonly until: number | null;
   readonly maxIterations: number | null;
   readonly cost: number | null;
   readonly checks: { readonly passed: number; readonly failed: number };
@@ -39,8 +43,8 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   }
   const turning = recent.findLast(event => event.type === 'run-ended' || event.type === 'run-resumed');
   const ended = turning?.type === 'run-ended' ? turning : undefined;
-  const iteration =
-    find(recent, 'iteration-started')?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
+  const begun = find(recent, 'iteration-started');
+  const iteration = begun?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
   const state = stateOf(ended?.result.stopReason, file, recent);
   return {
     id,
@@ -52,6 +56,8 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     startedAt: file?.startedAt ?? null,
     stopReason: ended?.result.stopReason ?? null,
     iteration: ended ? ended.result.iterations.length : iteration,
+    story: ended || begun?.story === undefined ? null : `${begun.mode} ${begun.story}`,
+    until: state === 'waiting' ? (find(recent, 'waiting')?.until ?? null) : null,
     maxIterations: (find(recent, 'run-resumed') ?? started)?.maxIterations ?? null,
     cost: ended ? ended.result.totalCost : (find(recent, 'iteration-ended')?.usage.cost ?? null),
     checks: ended ? lastChecks(ended) : checksSince(recent),

@@ -4,6 +4,7 @@ import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
+import { approve, change, handIn, prdRepo, prdRun, reject, works } from '../rig/stories.ts';
 
 const COMPLETE = '<promise>COMPLETE</promise>';
 
@@ -79,4 +80,35 @@ test('a plain command that echoes its prompt is read again with that prompt', as
   const { stdout, code } = await ralph(['replay'], { cwd: project.dir });
   expect(code).toBe(0);
   expect(stdout).toContain('2 verdicts judged again: all the same.');
+});
+
+test('a run over stories too, with one that cheats', async () => {
+  const project = prdRepo();
+  const step = (edit: Parameters<typeof works>[1]) => works(project, edit);
+  const cheat = change('US-001', { passes: true });
+  const agent = await fakeAgent(
+    'claude',
+    step(cheat),
+    step(handIn()),
+    step(reject()),
+    step(handIn()),
+    step(approve()),
+  );
+  const { code } = await prdRun(project, agent.bin);
+  expect(code).toBe(0);
+  const replayed = await ralph(['replay'], { cwd: project.dir });
+  expect([replayed.code, replayed.stdout]).toEqual([0, expect.stringContaining('all_stories_approved')]);
+});
+
+test('ralph status says which story a run is at', async () => {
+  const project = prdRepo();
+  let seen = '';
+  const looks = works(project, handIn(), {
+    also: async () => {
+      seen = (await ralph(['status'], { cwd: project.dir })).stdout;
+    },
+  });
+  const agent = await fakeAgent('claude', looks);
+  await prdRun(project, agent.bin, '-n', '1');
+  expect(seen).toContain('implement US-001');
 });

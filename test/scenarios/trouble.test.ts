@@ -158,7 +158,9 @@ describe('a rate limit', () => {
     });
     await running.until('Trying again in 2h0m');
     const status = await ralph(['status', '--json'], { cwd: project.dir });
-    expect(JSON.parse(status.stdout).runs).toMatchObject([{ state: 'waiting' }]);
+    expect(JSON.parse(status.stdout).runs).toMatchObject([{ state: 'waiting', until: expect.any(Number) }]);
+    const seen = await ralph(['status'], { cwd: project.dir });
+    expect(seen.stdout).toMatch(/waiting until [\d -]*\d\d:\d\d/);
     expect((await ralph(['cancel'], { cwd: project.dir })).code).toBe(0);
     const { code, stdout } = await running.finished;
     expect([code, stdout]).toEqual([1, expect.stringContaining('Stop reason: cancelled')]);

@@ -2,6 +2,7 @@
 import type { Settings } from '../../config/settings-shape.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { loopTerms } from '../../loop/loop-plan.ts';
+import { storyTerms } from '../../loop/prd-plan.ts';
 import { readPast } from '../../loop/reopen.ts';
 import { replayIteration } from '../../loop/replay.ts';
 import { runTerms } from '../../loop/run-plan.ts';
@@ -12,7 +13,7 @@ import { findRun, readRunFile } from '../../store/run-file.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
-const TERMS = { run: runTerms, loop: loopTerms } as const;
+const TERMS = { run: runTerms, loop: loopTerms, prd: storyTerms } as const;
 
 export const replay: CliCommand = {
   declare(command) {
@@ -58,6 +59,6 @@ function notJudged(id: string, command: string | undefined): Problem {
   return {
     where: id,
     what: `a run of ralph ${command ?? 'unknown'} cannot be judged again from its folder`,
-    mend: 'ralph run and ralph loop can',
+    mend: 'ralph run, ralph loop and ralph prd run can',
   };
 }
