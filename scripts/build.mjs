@@ -19,6 +19,9 @@ const bundled = [
   'unbash',
 ];
 
+/** Of the page, in this order: a later one may overrule an earlier one. */
+const STYLES = ['base', 'head', 'cards', 'timeline', 'iterations', 'opened', 'lists', 'dashboard'];
+
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.lib.json'], {
   cwd: root,
@@ -75,9 +78,10 @@ async function bundlePage() {
   // In HTML the first end tag ends the script, also one in a string.
   const [{ code }] = output;
   writeFileSync(join(root, 'dist/page/page.js'), code.replaceAll('</script', '<\\/script').trimEnd());
-  const style = ['node_modules/uplot/dist/uPlot.min.css', 'src/page/style.css'].map(file =>
-    read(join(root, file)),
-  );
+  const style = [
+    'node_modules/uplot/dist/uPlot.min.css',
+    ...STYLES.map(name => `src/page/style/${name}.css`),
+  ].map(file => read(join(root, file)));
   writeFileSync(join(root, 'dist/page/page.css'), squeezed(style.join('\n')));
 }
 
