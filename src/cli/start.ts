@@ -4,7 +4,7 @@ import type { LoopCommand } from '../domain/event.ts';
 import type { Past } from '../domain/past.ts';
 import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { drive } from '../loop/loop.ts';
-import { chooseSandbox, openSandbox, type Sandbox } from '../loop/open-sandbox.ts';
+import { type ChosenSandbox, chooseSandbox, openSandbox, type Sandbox } from '../loop/open-sandbox.ts';
 import type { LoopPlan, LoopWorld } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
 import { createRoster } from '../loop/roster.ts';
@@ -36,6 +36,8 @@ import { VERSION } from './version.ts';
 export type Parts = PlanParts & { readonly notices: readonly string[]; readonly runId: string };
 
 export interface StartOptions {
+  /** Chosen before a worktree was made for it. */
+  readonly sandbox?: ChosenSandbox;
   /** Where the agent works, when that is not the project itself. */
   readonly workplace?: string;
   /** What the run is given beside its settings, and the user's words: with them it can be resumed. */
@@ -60,7 +62,7 @@ export async function startLoop(
   const { env, output } = call;
   const { project, settings, agent, fallbacks } = ready;
   const { workplace = call.cwd, resumed } = options;
-  const chosen = orThrow(await chooseSandbox({ settings, cwd: workplace, env }));
+  const chosen = options.sandbox ?? orThrow(await chooseSandbox({ settings, cwd: workplace, env }));
   const sandboxed = chosen.provider !== undefined;
   const events = openEvents(call);
   const { file, paths } = resumed ?? newRun(command, ready, options);

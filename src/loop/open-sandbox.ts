@@ -37,7 +37,7 @@ export interface SandboxWorld {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-type ChosenSandbox = Choice;
+export type ChosenSandbox = Choice;
 
 /** Before anything is written: whether there is what was asked for. */
 export function chooseSandbox({

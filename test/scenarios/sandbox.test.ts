@@ -67,6 +67,14 @@ describe('on a machine without any', () => {
     expect(existsSync(project.path('.ralph/runs'))).toBe(false);
   });
 
+  test('no worktree is made for a loop that has no sandbox to work in', async () => {
+    const project = repo();
+    const args = ['loop', 'x', '--check', 'true', '--agent', 'cat', '--sandbox', '--worktree', 'w'];
+    const { code } = await ralph(args, { cwd: project.dir, env: { PATH: barePath() } });
+    expect([code, existsSync(project.path('.ralph'))]).toEqual([2, false]);
+    expect(project.git('branch', '--format=%(refname:short)')).not.toContain('ralph/w');
+  });
+
   test('--sandbox=auto says so loudly and goes on', async () => {
     const project = repo();
     agent(project, `echo '${DONE}'`);

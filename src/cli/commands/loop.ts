@@ -6,6 +6,7 @@ import { isProblem, type Problem } from '../../domain/problem.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
 import { loopRule } from '../../loop/loop-plan.ts';
 import { openWorkplace, planLoop, type Workplace } from '../../loop/open-loop.ts';
+import { chooseSandbox } from '../../loop/open-sandbox.ts';
 import { type PromptSource, specSource } from '../../loop/prompt-source.ts';
 import type { Given } from '../../store/run-file.ts';
 import { mergeAdvice } from '../../workspace/worktree.ts';
@@ -36,7 +37,8 @@ export const loop: CliCommand = {
       showPlan(call, ready, firstPrompt(ready.settings, task));
       return 0;
     }
-    const { project } = ready;
+    const { project, settings } = ready;
+    const sandbox = orThrow(await chooseSandbox({ settings, cwd: call.cwd, env: call.env }));
     const wanted = call.options.worktree as string | boolean | undefined;
     const workplace = orThrow(await openWorkplace({ root: project.root, env: call.env, worktree: wanted }));
     const spec = specOf(call);
@@ -44,6 +46,7 @@ export const loop: CliCommand = {
       orThrow(await planLoop({ ...parts, task, workplace, ...(spec && { spec }) }));
     return startLoopIn(workplace, call, ready, makePlan, {
       task,
+      sandbox,
       given: givenTo(call, ready, workplace),
     });
   },
