@@ -1,0 +1,53 @@
+/** What the terminal is asked to do for somebody who has turned away. */
+import { expect, test } from 'vitest';
+import type { RunEvent } from '../../src/domain/event.ts';
+import { createNotify } from '../../src/report/notify.ts';
+import { loopResult, RUN_STARTED } from './events.ts';
+
+const STARTED: RunEvent = { ...RUN_STARTED, cwd: '/home/me/my shop' } as RunEvent;
+
+function ended(totalDuration: number, detail: string | null = null): RunEvent {
+  return { type: 'run-ended', result: loopResult({ stopReason: 'blocked', totalDuration, detail }) };
+}
+
+function terminal(...events: readonly RunEvent[]): string {
+  let shown = '';
+  const notify = createNotify({
+    on: [],
+    cwd: '/',
+    env: {},
+    redact: text => text,
+    failed: () => {},
+    terminal: text => {
+      shown += text;
+    },
+  });
+  for (const event of events) notify.emit(event);
+  return shown;
+}
+
+test('a long run that ends rings the bell and says so on the desktop', () => {
+  expect(terminal(STARTED, ended(30))).toBe(
+    '\u001b]9;Ralph, my shop: Stopped: the agent says that it is blocked.\u0007\u0007',
+  );
+});
+
+test('nobody has turned away from a run of seconds', () => {
+  expect(terminal(STARTED, ended(29))).toBe('');
+});
+
+test('what an agent says cannot end the notification and begin something else', () => {
+  const hostile = terminal(STARTED, ended(99, 'x\u0007\u001b]52;c;cm0=\u0007\ny'));
+  expect(hostile.slice(4, -2)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
+});
+
+test('a wait for a limit is told at once, a short retry never', () => {
+  const waiting = (trouble: 'rate-limit' | 'transient'): RunEvent => ({
+    type: 'waiting',
+    agent: 'claude',
+    trouble: { class: trouble, message: 'try later' },
+    until: 5,
+  });
+  expect(terminal(STARTED, waiting('rate-limit'))).toContain('Waiting for a limit to end: try later');
+  expect(terminal(STARTED, waiting('transient'))).toBe('');
+});
