@@ -7,7 +7,7 @@ import type { HostName } from '../rig/hosts/host.ts';
 import { runHost } from '../rig/hosts/run.ts';
 import { type HostSession, hostSession } from '../rig/hosts/session.ts';
 import type { Step } from '../rig/model-server/script.ts';
-import { BIN } from '../rig/ralph.ts';
+import { BIN, CODE_CACHE } from '../rig/ralph.ts';
 
 export const DONE = '<promise>DONE</promise>';
 export const work: Step = { tools: [{ do: 'shell', command: 'echo worked >> work.txt' }] };
@@ -76,7 +76,7 @@ export function ralphIn(
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: place.repo,
-    env: { ...place.env, ...env },
+    env: { ...place.env, ...env, RALPH_CACHE_DIR: CODE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

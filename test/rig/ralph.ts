@@ -9,7 +9,7 @@ import { gitEnv } from './repo.ts';
 export const BIN = join(import.meta.dirname, '../../dist/bin/ralph.cjs');
 
 /** Each test has a home of its own; what was compiled once serves them all. */
-const CODE_CACHE = join(tmpdir(), `ralph-test-cache-${process.getuid?.() ?? 0}`);
+export const CODE_CACHE = join(tmpdir(), `ralph-test-cache-${process.getuid?.() ?? 0}`);
 
 export interface RalphOptions {
   readonly cwd: string;

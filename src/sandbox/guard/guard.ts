@@ -130,7 +130,10 @@ function isLike(text: string, pattern: string): boolean {
 const MOST_SHOWN = 160;
 
 function shownCall(call: Call): string {
-  const text = (line(call) || call.written || call.writes.map(path => `> ${path}`).join(' '))
+  const into = call.writes.filter(path => !call.args.includes(path)).map(path => `> ${path}`);
+  const text = [line(call) || call.written, ...into]
+    .join(' ')
+    .trim()
     .replace(/[\uFFFB\uFFFC]/g, '…')
     .replace(/\s+/g, ' ');
   const cut = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
