@@ -21,7 +21,9 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
   const widths =
     rows[0]?.map((_, column) => Math.max(...rows.map(row => displayWidth(row[column] ?? '')))) ?? [];
   const lines = rows.map((row, index) => {
-    const padded = row.map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)));
+    const padded = row
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)))
+      .filter(cell => cell !== ''); // a column in which nobody has anything to say
     const line = clip(padded.join('  ').trimEnd(), style.width);
     const run = runs[index];
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
