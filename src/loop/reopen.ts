@@ -10,7 +10,7 @@ import { openJournal, repairTorn } from '../store/journal.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
 import { type Given, isRunning, type RunFile, readRunFile, writeRunFile } from '../store/run-file.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
-import { clearGitLock } from '../workspace/git-lock.ts';
+import { clearGitLocks } from '../workspace/git-lock.ts';
 import { withLock } from '../workspace/lock.ts';
 
 export type OpenRun = RunFile & { readonly given: Given };
@@ -107,8 +107,8 @@ export async function clearUp(
   broken: Broken,
 ): Promise<{ readonly repaired: readonly string[]; readonly diff?: string }> {
   const { paths, file, past, cwd, env } = broken;
-  const note = await clearGitLock({ cwd, env }, { from: Date.parse(file.startedAt), to: past.lastWord });
-  const repaired = note === undefined ? [] : [note];
+  const lived = { from: Date.parse(file.startedAt), to: past.lastWord };
+  const repaired = await clearGitLocks({ cwd, env }, lived);
   const last = past.iterations.at(-1);
   if (!last || !needsAgent(last)) return { repaired };
   const iteration = paths.iteration(last.number);

@@ -197,6 +197,8 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
       return false;
     }
   };
+  /** What a kill leaves of it lies in the run's folder, not among the user's files. */
+  const writeOwn = (to: string, text: string) => writeAtomic(to, text, 0o644, dirname(aside));
   const isBlocked = (path: string) => blockedAt(top, inside(path)) !== undefined;
 
   const restoreKept = (iteration: number): readonly Violation[] =>
@@ -213,7 +215,7 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
       return [];
     }
     const before = log;
-    const restored = replace(paths.progress, iteration, to => writeAtomic(to, before, 0o644));
+    const restored = replace(paths.progress, iteration, to => writeOwn(to, before));
     const what = now === '' ? 'was deleted' : 'lost what earlier iterations wrote; it is only added to';
     return [{ what: `${paths.name}/progress.txt ${what}`, restored }];
   };
@@ -231,7 +233,7 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
     },
     left: () => (isBlocked(paths.tasks) ? undefined : readLeft(paths.tasks)),
     write: (list: StoryList, iteration: number) =>
-      replace(paths.tasks, iteration, to => writeAtomic(to, formatTasks(list), 0o644)),
+      replace(paths.tasks, iteration, to => writeOwn(to, formatTasks(list))),
     restore: (iteration: number) => [...restoreKept(iteration), ...restoreLog(iteration), ...restoreMark()],
     keepAgain(): void {
       kept = keepAll();

@@ -14,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
@@ -34,9 +34,17 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** The new content is there whole or not at all: a file beside it is written, flushed and renamed over it. */
-export function writeAtomic(path: string, content: string | Uint8Array, mode = PRIVATE_FILE): void {
-  const temporary = beside(path);
+/**
+ * The new content is there whole or not at all: a file beside it is written, flushed and renamed over it. `folder` is for
+ * that file, where one that a kill leaves behind would be taken for the user's.
+ */
+export function writeAtomic(
+  path: string,
+  content: string | Uint8Array,
+  mode = PRIVATE_FILE,
+  folder = dirname(path),
+): void {
+  const temporary = beside(join(folder, basename(path)));
   try {
     const fd = openSync(temporary, 'wx', mode);
     try {

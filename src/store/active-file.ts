@@ -3,11 +3,13 @@
  * knew before the iteration. It is in the agent's reach, so the loop believes nothing that is in it.
  */
 import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Story } from '../domain/story.ts';
 import type { StoryMode } from '../domain/story-mode.ts';
 import type { Before, Snapshot, Terms } from '../domain/transitions.ts';
-import { readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+import { projectPaths } from './paths.ts';
 
 export interface Active {
   /** Who drives the loop; undefined where the file does not say. */
@@ -68,7 +70,10 @@ function kept(story: Story): Before {
 }
 
 export function writeActive(path: string, text: string): void {
-  writeAtomic(path, text, 0o644);
+  // What is left of it by a kill must not lie among the user's files.
+  const own = projectPaths(dirname(path)).folder;
+  ensureFolder(own);
+  writeAtomic(path, text, 0o644, own);
 }
 
 export function removeActive(path: string): void {

@@ -1,7 +1,7 @@
-/** git's own lock on the index, when the process that held it was killed before it could take it away. */
-import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+/** git's own locks on its index and its refs, when the process that held them was killed before it could take them away. */
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { findRepository, type Place } from './repository.ts';
+import { findRepository, type Place, type Repository } from './repository.ts';
 
 export interface Span {
   /** Milliseconds since 1970: when the dead run lived. */
@@ -13,20 +13,33 @@ export interface Span {
 const AFTER = 5_000;
 
 /**
- * Removes the lock when it is from the time of the dead run and no git is at work here, and says so.
- * git writes nothing into it that would tell whose it is.
+ * Removes the locks that are from the time of the dead run, when no git is at work here, and says so.
+ * git writes nothing into them that would tell whose they are.
  */
-export async function clearGitLock(place: Place, { from, to }: Span): Promise<string | undefined> {
+export async function clearGitLocks(place: Place, { from, to }: Span): Promise<readonly string[]> {
   const repository = await findRepository(place);
-  if ('what' in repository) return undefined;
-  const lock = join(repository.gitDir, 'index.lock');
-  const made = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
-  if (made === undefined) return undefined;
-  if (made < from - 1000 || made > to + AFTER || gitIsAtWork(repository.top)) {
-    return `${lock} is there, and it is not known to be this run's: remove it yourself if no git is running`;
-  }
-  rmSync(lock, { force: true });
-  return `${lock} was left behind by a git that was killed: removed`;
+  if ('what' in repository) return [];
+  const isBusy = gitIsAtWork(repository.top);
+  return locksOf(repository).map(lock => {
+    const made = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (made < from - 1000 || made > to + AFTER || isBusy)
+      return `${lock} is there, and it is not known to be this run's: remove it yourself if no git is running`;
+    rmSync(lock, { force: true });
+    return `${lock} was left behind by a git that was killed: removed`;
+  });
+}
+
+/** Those that a commit takes: the index, HEAD, and the branch. */
+function locksOf({ gitDir, commonDir }: Repository): readonly string[] {
+  const refs = join(commonDir, 'refs');
+  const below = existsSync(refs) ? readdirSync(refs, { recursive: true, encoding: 'utf8' }) : [];
+  const locks = [
+    join(gitDir, 'index.lock'),
+    join(gitDir, 'HEAD.lock'),
+    join(commonDir, 'packed-refs.lock'),
+    ...below.filter(name => name.endsWith('.lock')).map(name => join(refs, name)),
+  ];
+  return locks.filter(lock => existsSync(lock));
 }
 
 /** Only Linux tells where a process is; elsewhere nobody is taken to be there. */

@@ -191,8 +191,8 @@ function ensureFolder(path) {
 function isFolder(path) {
 	return (0, node_fs.statSync)(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
-function writeAtomic(path, content, mode = PRIVATE_FILE) {
-	const temporary = beside(path);
+function writeAtomic(path, content, mode = PRIVATE_FILE, folder = (0, node_path.dirname)(path)) {
+	const temporary = beside((0, node_path.join)(folder, (0, node_path.basename)(path)));
 	try {
 		const fd = (0, node_fs.openSync)(temporary, "wx", mode);
 		try {

@@ -1,0 +1,44 @@
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, test } from 'vitest';
+import { clearGitLocks } from '../../src/workspace/git-lock.ts';
+import { repo } from '../rig/repo.ts';
+
+const LOCKS = [
+  'index.lock',
+  'HEAD.lock',
+  'packed-refs.lock',
+  'refs/heads/main.lock',
+  'refs/heads/feat/x.lock',
+];
+
+function locked(made: number) {
+  const project = repo();
+  const locks = LOCKS.map(name => project.path(`.git/${name}`));
+  for (const lock of locks) {
+    mkdirSync(dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    utimesSync(lock, made / 1000, made / 1000);
+  }
+  const clear = (from: number, to: number) =>
+    clearGitLocks({ cwd: project.dir, env: process.env }, { from, to });
+  return { locks, clear };
+}
+
+const NOON = Date.UTC(2026, 0, 1, 12);
+
+test('every lock that a killed commit can leave is taken away, and said', async () => {
+  const { locks, clear } = locked(NOON);
+  const told = await clear(NOON - 60_000, NOON);
+  expect(told).toEqual(locks.map(lock => `${lock} was left behind by a git that was killed: removed`));
+  expect(locks.filter(lock => existsSync(lock))).toEqual([]);
+});
+
+test.each([
+  ['before', NOON + 5_000, NOON + 60_000],
+  ['after', NOON - 120_000, NOON - 60_000],
+])('one from %s the time of the run stays, and that is said', async (_name, from, to) => {
+  const { locks, clear } = locked(NOON);
+  expect((await clear(from, to)).every(words => words.includes('remove it yourself'))).toBe(true);
+  expect(locks.every(lock => existsSync(lock))).toBe(true);
+});
