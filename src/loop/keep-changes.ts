@@ -4,6 +4,7 @@ import { readIfThere, writeAtomic, writePrivate } from '../platform/files.ts';
 import { git } from '../platform/git.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { accumulatedDiff, startRef } from '../workspace/diff.ts';
+import { isUnderGit } from '../workspace/git-memory.ts';
 import { headCommit, type Place } from '../workspace/repository.ts';
 
 export interface ChangesWorld extends Place {
@@ -42,6 +43,7 @@ export function watchChanges(world: ChangesWorld): (file: string, seen: Seen) =>
 async function startOf({ cwd, env, paths }: ChangesWorld): Promise<string | undefined> {
   const known = readIfThere(paths.startRef);
   if (known !== undefined) return known;
+  if (!isUnderGit(cwd)) return undefined;
   // Asked before the agent is started, and in one word, so that the answer is from before its first commit.
   const start = (await headCommit(git(cwd, env))) ?? (await startRef({ cwd, env }));
   if (typeof start !== 'string') return undefined;

@@ -1,14 +1,12 @@
 /** The repository that a folder belongs to, or why there is none to work with. */
 import { existsSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
-import { complaint, type Env, type Git, git, withConfig } from '../platform/git.ts';
+import { complaint, type Git, git, withConfig } from '../platform/git.ts';
+import { type Answer, type Place, remembering } from './git-memory.ts';
 
-export interface Place {
-  readonly cwd: string;
-  readonly env: Env;
-}
+export type { Place };
 
 export interface Repository {
   /** The top of the work tree that `cwd` is in, symbolic links resolved. */
@@ -23,18 +21,22 @@ export interface Repository {
   readonly git: Git;
 }
 
-export async function findRepository({ cwd, env }: Place): Promise<Repository | Problem> {
+export const findRepository = remembering<Repository | Problem>(async ({ cwd, env }) => {
   const here = git(cwd, env);
   const wanted = ['--show-toplevel', '--git-common-dir', '--absolute-git-dir', '--show-prefix'] as const;
   const answer = await here.run(['rev-parse', ...wanted]);
-  if (answer.code !== 0) return await whyNot(here, answer);
+  if (answer.code !== 0) return { value: await whyNot(here, answer), ...(existsSync(cwd) && { files: [] }) };
   let lines = answer.stdout.split('\n').slice(0, -1);
   // A path may hold a line break: then ask for one at a time.
   if (lines.length !== wanted.length) lines = await Promise.all(wanted.map(flag => alone(here, flag)));
   const [top = '', common = '', gitDir = '', prefix = ''] = lines;
   const commonDir = isAbsolute(common) ? common : resolve(cwd, common);
-  return { top, commonDir, gitDir, prefix, git: here };
-}
+  const files = [commonDir, gitDir].flatMap(folder => [
+    join(folder, 'config'),
+    join(folder, 'config.worktree'),
+  ]);
+  return { value: { top, commonDir, gitDir, prefix, git: here }, files };
+});
 
 async function alone(here: Git, flag: string): Promise<string> {
   return (await here.run(['rev-parse', flag])).stdout.replace(/\n$/, '');
@@ -65,16 +67,26 @@ export async function headCommit(here: Git): Promise<string | undefined> {
  * git that only looks: it runs no clean or smudge filter. Those are commands out of the repository's settings,
  * which an agent can write, and comparing files would start them.
  */
-export async function lookOnly({ cwd, env }: Place): Promise<Git> {
-  const filters = await git(cwd, env).list(['config', '--name-only', '-z', '--get-regexp', '^filter\\..']);
-  const names = new Set(filters.records.map(key => key.slice('filter.'.length, key.lastIndexOf('.'))));
-  const off = [...names].flatMap(name => [
+export async function lookOnly(place: Place): Promise<Git> {
+  const off = (await filtersOf(place)).flatMap(name => [
     [`filter.${name}.clean`, ''],
     [`filter.${name}.process`, ''],
     [`filter.${name}.required`, 'false'],
   ]);
-  return git(cwd, withConfig(env, { ...Object.fromEntries(off), ...SMALL_INDEX }));
+  return git(place.cwd, withConfig(place.env, { ...Object.fromEntries(off), ...SMALL_INDEX }));
 }
+
+const filtersOf = remembering(async ({ cwd, env }): Promise<Answer<readonly string[]>> => {
+  const { records } = await git(cwd, env).list(['config', '--list', '--show-origin', '--name-only', '-z']);
+  const origins = records.filter((_, at) => at % 2 === 0);
+  const keys = records.filter((_, at) => at % 2 === 1);
+  const names = keys.filter(key => key.startsWith('filter.')).map(key => key.slice(7, key.lastIndexOf('.')));
+  const value = [...new Set(names)];
+  // These lead to files that are not there yet, or to others on another branch.
+  if (keys.some(key => /^include|^extensions\.worktreeconfig$/.test(key))) return { value };
+  const files = new Set(origins.filter(each => each.startsWith('file:')).map(each => each.slice(5)));
+  return { value, files: [...files].map(file => resolve(cwd, file)) };
+});
 
 /** A file above this many bytes is told of, not shown. */
 export const LARGE = 1024 * 1024;

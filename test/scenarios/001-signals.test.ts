@@ -104,7 +104,8 @@ test('when Ralph itself is killed, nothing outlives it', async () => {
     await turn.ignore('SIGTERM');
     const inGroup = await turn.background('sleep 1000');
     const fled = await turn.background('exec sleep 1000', { detached: true });
-    pids.resolve([turn.pid, inGroup as number, fled as number]);
+    const unmarked = await turn.background('exec env -i sleep 1000');
+    pids.resolve([turn.pid, inGroup as number, fled as number, unmarked as number]);
     await turn.print('working\n');
   });
   const run = startRalph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
