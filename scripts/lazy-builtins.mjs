@@ -1,7 +1,7 @@
-// A bundle hoists every `require` of a Node module to its top, also of those that only a rare command needs, and some of
-// them take longer to load than all of our own code. With this plugin each is loaded when something of it is first used.
+// A bundle hoists every `require` to its top, also of what only a rare command needs, and some of Node's own modules take
+// longer to load than all of our code. With this plugin each is loaded when something of it is first used.
 const HOISTED =
-  /^([ \t]*)(?:let|const|var) (\w+) = require\("node:(?!fs"|path"|module"|events"|process")([^"]+)"\);$/gm;
+  /^([ \t]*)(?:let|const|var) (\w+) = require\("((?:node:|\.\/)(?!fs"|path"|module"|events"|process")[^"]+)"\);$/gm;
 
 export const lazyBuiltins = {
   name: 'lazy-builtins',
@@ -9,7 +9,7 @@ export const lazyBuiltins = {
     let found = 0;
     const lazy = code.replace(HOISTED, (_, indent, name, module) => {
       found++;
-      return `${indent}const ${name} = __lazily("node:${module}");`;
+      return `${indent}const ${name} = __lazily("${module}");`;
     });
     return found === 0 ? null : { code: withHelper(lazy) };
   },

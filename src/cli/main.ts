@@ -6,13 +6,14 @@ import { closest, formatProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { errorCode, errorWords } from '../platform/files.ts';
+import { environment } from '../platform/shell.ts';
 import { type CliCommand, type CommandGroup, type CommandRow, Problems } from './command.ts';
 import { COMMANDS, rootHelp } from './command-list.ts';
 import { GLOBAL_FLAGS } from './global-flags.ts';
 import { createOutput, type Output } from './output.ts';
 import { VERSION } from './version.ts';
 
-export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
+export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<number> {
   const plain = createOutput({}, env);
   const { name, rest } = findCommand(argv);
   const row = COMMANDS.find(each => each.name === name);

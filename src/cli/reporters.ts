@@ -87,7 +87,6 @@ const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
   'judged',
   'scm-started',
   'scm',
-  'iteration-ended',
   'run-ended',
 ]);
 

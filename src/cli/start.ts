@@ -14,17 +14,9 @@ import { systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
 import { readIfThere } from '../platform/files.ts';
 import { OWNER } from '../platform/spawn.ts';
-import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
+import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { rememberProject } from '../store/projects.ts';
-import {
-  CANCEL_NOW,
-  createRun,
-  type Given,
-  isRunning,
-  listRuns,
-  type RunFile,
-  readRunFile,
-} from '../store/run-file.ts';
+import { CANCEL_NOW, createRun, type Given, type RunFile, retire, runsAtWork } from '../store/run-file.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, orThrow } from './command.ts';
 import { createReporters, openEvents } from './reporters.ts';
@@ -121,6 +113,7 @@ export async function startLoop(
   } finally {
     await sandbox?.close();
     reporters.close();
+    retire(paths);
     signals.dispose();
   }
 }
@@ -171,10 +164,6 @@ function skipNotices(
 }
 
 function otherRuns(project: ProjectPaths, own: string): readonly string[] {
-  const running = listRuns(project).filter(id => {
-    if (id === own) return false;
-    const file = readRunFile(runPaths(project.runs, id));
-    return file !== undefined && file.command !== 'session' && isRunning(file);
-  });
-  return running.map(id => `Another run is working in this folder: ${id}.`);
+  const others = runsAtWork(project).filter(({ id }) => id !== own);
+  return others.map(({ id }) => `Another run is working in this folder: ${id}.`);
 }

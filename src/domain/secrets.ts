@@ -38,6 +38,7 @@ export function visibleEnv<Env extends Readonly<Record<string, string | undefine
   env: Env,
   { hide, keep }: Visible,
 ): Env {
+  if (hide.length === 0 && keep === undefined) return env;
   const isHidden = (name: string) =>
     matchesAny(name, hide) || (keep !== undefined && SECRET_WORD.test(name) && !matchesAny(name, keep));
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isHidden(name))) as Env;

@@ -10,9 +10,10 @@ import type { LoopResult } from '../domain/result.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
+import { environment } from '../platform/shell.ts';
 import { createJournal } from '../store/journal.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
-import { createRun } from '../store/run-file.ts';
+import { createRun, retire } from '../store/run-file.ts';
 import { removeWorktree } from '../workspace/worktree.ts';
 import { limitProblems } from './agent-turn.ts';
 import { type ChosenAgent, chooseAgent, chooseFallbacks } from './choose-agent.ts';
@@ -83,7 +84,7 @@ export class LoopConfigError extends Error {
 }
 
 export function createLoop(config: LoopConfig, options: LoopOptions = {}): Loop {
-  const { cwd = process.cwd(), env = process.env } = options;
+  const { cwd = process.cwd(), env = environment() } = options;
   const project = projectPaths(resolve(cwd));
   const queue = createEventQueue();
   let workplace: Workplace | undefined;
@@ -257,6 +258,7 @@ async function start(
     await sandbox?.close();
     journal.flush();
     journal.close();
+    retire(paths);
   }
 }
 

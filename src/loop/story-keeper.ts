@@ -2,7 +2,6 @@
  * Keeps the story list of a `ralph prd run`. Ralph's own copy is here, in the memory of the loop, where no agent can write.
  * After every iteration what the agent left is held against it: what is not allowed is undone, told, and set aside.
  */
-import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Emit } from '../domain/event.ts';
@@ -19,6 +18,7 @@ import {
 import { settle } from '../domain/story-repair.ts';
 import type { Terms } from '../domain/transitions.ts';
 import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
 import { formatActive, type NewActive, removeActive, writeActive } from '../store/active-file.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
@@ -149,7 +149,7 @@ function standOf({ id, passes, reviewStatus, reviewFeedback }: Story) {
 }
 
 export function storiesHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+  return sha256(text).slice(0, 32);
 }
 
 function termsOf({ mode, story }: Assignment, policy: ReviewPolicy): Terms {

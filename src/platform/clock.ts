@@ -6,7 +6,11 @@ export interface Clock {
   ticks(): number;
 }
 
-export const systemClock: Clock = { now: () => Date.now(), ticks: () => performance.now() };
+/** Not `performance`: loading it takes a tenth of Node's own start. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  ticks: () => Number(process.hrtime.bigint()) / 1e6,
+};
 
 /** The time zone of this machine, for times of day that come without one. */
 export function localZone(): string {

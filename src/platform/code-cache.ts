@@ -13,7 +13,8 @@ import { ensureFolder, writeAtomic } from './files.ts';
 export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv): unknown {
   const cache = join(folderOf(env), `${name}@${keyOf(file)}.bin`);
   const cachedData = readOwn(cache);
-  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'utf8')}\n})`;
+  // The bundle is ASCII, and read as that.
+  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`;
   const script = new Script(source, { filename: file, ...(cachedData && { cachedData }) });
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));

@@ -101,14 +101,24 @@ function removeQuietly(path: string): void {
 export function linkOver(existing: string, path: string): void {
   if (!existsSync(existing)) return;
   ensureFolder(dirname(path));
+  if (!existsSync(path) && isLinked(existing, path)) return;
   const temporary = beside(path);
   try {
     linkSync(existing, temporary);
     renameSync(temporary, path);
-    rmSync(temporary, { force: true }); // rename leaves it when both already are the same file
+    if (existsSync(temporary)) rmSync(temporary); // rename leaves it when both already are the same file
   } catch {
     rmSync(temporary, { force: true });
     writeAtomic(path, readFileSync(existing, 'utf8'));
+  }
+}
+
+function isLinked(existing: string, path: string): boolean {
+  try {
+    linkSync(existing, path);
+    return true;
+  } catch {
+    return false; // somebody was faster, or links are not to be had
   }
 }
 
@@ -125,6 +135,8 @@ export function createPrivate(path: string): number {
 /** The text of a file; undefined when there is none. Any other trouble throws. */
 export function readIfThere(path: string): string | undefined {
   try {
+    // Looked for first: a failure that nobody asks about costs more than a look.
+    if (!statSync(path, { throwIfNoEntry: false })) return undefined;
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;

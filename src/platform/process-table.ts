@@ -1,6 +1,6 @@
 /** Looks at the process table: who descends from whom, who carries our mark, when a process began. Linux has /proc. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 
 /** A process that can be told from a later one with the same number. */
 export interface ProcessId {
@@ -91,16 +91,21 @@ function allPids(): readonly number[] {
 
 /** Process numbers go up and wrap round; while they have not wrapped, only the younger ones can be ours. */
 function pidsAfter(pid: number | undefined): readonly number[] {
-  const pids = allPids();
-  if (pid === undefined) return pids;
+  if (pid === undefined) return allPids();
   const latest = Number(readFileSync('/proc/loadavg', 'utf8').split(' ').at(-1));
-  return latest >= pid ? pids.filter(each => each > pid) : pids;
+  if (latest < pid) return allPids();
+  if (latest - pid > FEW) return allPids().filter(each => each > pid);
+  return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
 }
+
+/** So many numbers are tried one by one faster than the whole table is listed. */
+const FEW = 40;
 
 const page = Buffer.allocUnsafe(256 * 1024);
 
 function hasInEnvironment(pid: number, needle: Buffer): boolean {
   let fd: number;
+  if (!existsSync(`/proc/${pid}`)) return false; // to fail to open is dear
   try {
     fd = openSync(`/proc/${pid}/environ`, 'r');
   } catch {

@@ -3,6 +3,7 @@
  * and when it ends, nothing it started outlives it, not even what fled into a session of its own.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { systemClock } from './clock.ts';
 import type { Confinement } from './confinement.ts';
 import { errorCode } from './files.ts';
 import {
@@ -62,7 +63,7 @@ export async function startConfined<Why extends string>(
 }
 
 export function startProcess<Why extends string>(spec: ProcessSpec): OwnedProcess<Why> {
-  const began = performance.now();
+  const began = systemClock.ticks();
   const timers = createTimers();
   const started = spawnOwned(spec, timers.active);
   if ('code' in started) return notStarted(started.code);
@@ -165,7 +166,7 @@ interface Remains extends Pick<ProcessSpec, 'inside'> {
 /** Ends what the process left behind and says how many that were. */
 async function reap({ pid, mark, inside, victims, began, hurry }: Remains): Promise<number> {
   // Numbers do not wrap round in ten seconds; a short-lived process need not search the whole table.
-  const youngerThan = performance.now() - began < 10_000 ? pid : undefined;
+  const youngerThan = systemClock.ticks() - began < 10_000 ? pid : undefined;
   const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
   // A wall that comes down takes with it what is behind it; that needs a moment and no help.
   if (inside !== undefined) await gone(() => survivors().length > 0, LEFTOVER_GRACE);
@@ -204,8 +205,8 @@ export async function endOwned(owner: string): Promise<number> {
 const ORPHAN_GRACE = 2_000;
 
 async function gone(isThere: () => boolean, within: number): Promise<void> {
-  const until = performance.now() + within;
-  while (isThere() && performance.now() < until) await new Promise(resolve => setTimeout(resolve, 5));
+  const until = systemClock.ticks() + within;
+  while (isThere() && systemClock.ticks() < until) await new Promise(resolve => setTimeout(resolve, 5));
 }
 
 function killAll(pid: number, others: readonly ProcessId[]): void {

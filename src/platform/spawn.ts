@@ -41,8 +41,6 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
     if (file !== undefined) closeSync(file);
   }
   const { pid } = child;
-  watchdog ??= startWatchdog(`${OWNER}=`);
-  if (pid !== undefined) watchdog.watch(pid, spec.undo);
   const follower =
     onStdout && spec.throughFile !== undefined ? followFile(spec.throughFile, onStdout) : undefined;
   if (onStdout) child.stdout?.on('data', onStdout);
@@ -50,6 +48,9 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   // A process that never reads its input is no error of ours.
   for (const stream of child.stdio) stream?.on('error', () => {});
   if (spec.input !== undefined) child.stdin?.end(spec.input);
+  // Last: to start it takes longer than all of the above, and the child is at work meanwhile.
+  watchdog ??= startWatchdog(`${OWNER}=`);
+  if (pid !== undefined) watchdog.watch(pid, spec.undo);
   return {
     child,
     mark,

@@ -1,6 +1,6 @@
 /** What the user wants the agent to be told: a file each in the run's folder, moved away when it has been told. */
 import { randomBytes } from 'node:crypto';
-import { readdirSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureFolder, errorCode, readIfThere, writeAtomic } from '../platform/files.ts';
 import { openJournal } from './journal.ts';
@@ -66,6 +66,7 @@ export function settleHints(paths: RunPaths): readonly string[] {
 
 function names(folder: string): readonly string[] {
   try {
+    if (!existsSync(folder)) return [];
     return readdirSync(folder)
       .filter(name => NAME.test(name))
       .sort();

@@ -2,7 +2,6 @@
  * The ledger of a run: `events.jsonl`, append-only, one event a line. Each line carries the hash of the line before
  * it, so that a change anywhere shows. A torn last line is the mark of a crash, not an error.
  */
-import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   closeSync,
@@ -17,6 +16,7 @@ import {
 } from 'node:fs';
 import type { RunEvent } from '../domain/event.ts';
 import { createPrivate, errorWords, fileSize, readSlice } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
 import { createLineSplitter } from '../platform/lines.ts';
 
 export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
@@ -156,7 +156,7 @@ function stillThere(path: string, fd: number): number {
 }
 
 function hashOf(line: string): string {
-  return createHash('sha256').update(line).digest('hex').slice(0, 32);
+  return sha256(line).slice(0, 32);
 }
 
 /** Long words are in agent.jsonl whole; here a reader wants to see what happened. */

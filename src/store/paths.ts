@@ -1,6 +1,6 @@
 /** Every file that Ralph keeps, and where. Nothing else builds these names. */
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 export interface ProjectPaths {
   readonly root: string;
@@ -10,6 +10,8 @@ export interface ProjectPaths {
   readonly settings: string;
   readonly localSettings: string;
   readonly runs: string;
+  /** A file for each run that is at work, so that the others need not be looked at. */
+  readonly live: string;
   /** Worktrees that Ralph made, one folder each, and beside them who works in which. */
   readonly worktrees: string;
   worktree(name: string): string;
@@ -33,6 +35,7 @@ export function projectPaths(root: string): ProjectPaths {
     settings: join(folder, 'settings.json'),
     localSettings: join(folder, 'settings.local.json'),
     runs: join(folder, 'runs'),
+    live: join(folder, 'live'),
     worktrees,
     worktree: name => join(worktrees, name),
     worktreeOwner: name => join(worktrees, '.owners', `${name}.json`),
@@ -55,6 +58,8 @@ export function projectAt(folder: string): ProjectPaths {
 export interface RunPaths {
   readonly folder: string;
   readonly run: string;
+  /** Its file in the project's `live`. */
+  readonly live: string;
   readonly events: string;
   readonly progress: string;
   /** Ralph's own copy of the story list, in `ralph prd`, as it was at some time. */
@@ -112,6 +117,7 @@ export function runPathsIn(folder: string): RunPaths {
   return {
     folder,
     run: join(folder, 'run.json'),
+    live: join(folder, '../../live', basename(folder)),
     events: join(folder, 'events.jsonl'),
     progress: join(folder, 'progress.md'),
     stories: hash => join(folder, 'stories', `${hash}.json`),

@@ -1,9 +1,9 @@
 /** Where on this machine Ralph has worked: a small file for each project, so that all runs can be found again. */
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -12,7 +12,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function rememberProject(root: string, env: Env): void {
   try {
     const folder = folderOf(env);
-    const file = join(folder, createHash('sha256').update(root).digest('hex').slice(0, 16));
+    const file = join(folder, sha256(root).slice(0, 16));
     if (existsSync(file)) return;
     ensureFolder(folder);
     writeAtomic(file, root);

@@ -1,9 +1,17 @@
 /** `run.json` and the folder around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { LoopCommand } from '../domain/event.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import { ensureFolder, errorCode, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
+import {
+  ensureFolder,
+  errorCode,
+  readIfThere,
+  syncFolder,
+  writeAtomic,
+  writePrivate,
+} from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
 
@@ -86,6 +94,25 @@ export function createRun(
 export function writeRunFile(paths: RunPaths, file: RunFile): void {
   writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
   syncFolder(paths.folder);
+  if (file.command === 'session') return; // it runs in its host
+  ensureFolder(dirname(paths.live));
+  writePrivate(paths.live, '');
+}
+
+/** It is at work no more. One that was killed could not say so: whoever looks next does. */
+export function retire(paths: Pick<RunPaths, 'live'>): void {
+  rmSync(paths.live, { force: true });
+}
+
+/** The runs at work in this project, however many have ended in it. */
+export function runsAtWork(project: ProjectPaths): readonly LiveRun[] {
+  if (!existsSync(project.live)) return [];
+  return readdirSync(project.live).flatMap(id => {
+    const live = liveRun(project, id);
+    if (live) return [live];
+    retire({ live: join(project.live, id) });
+    return [];
+  });
 }
 
 /** What Ralph writes while it runs is nobody's work; the settings are. */

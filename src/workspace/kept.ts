@@ -5,11 +5,11 @@
  * Two files, an index and the contents behind each other; large files have a copy each. The ledger holds the hash of
  * the index, which is its name, and the index the hash of every content, so a snapshot that was changed since is not taken for the real one.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
 import type { SavedRules } from './ignore-rules.ts';
 import { type Content, hashOfFile, type Kept } from './snapshot.ts';
 
@@ -94,8 +94,4 @@ function changed(where: string): Problem {
     what: 'the protected files that were kept at the start of the run are not what they were',
     mend: 'look at them with `git status` and start a new run',
   };
-}
-
-function sha256(content: string | Buffer): string {
-  return createHash('sha256').update(content).digest('hex');
 }

@@ -243,6 +243,7 @@ function createPrivate(path) {
 }
 function readIfThere(path) {
 	try {
+		if (!(0, node_fs.statSync)(path, { throwIfNoEntry: false })) return void 0;
 		return (0, node_fs.readFileSync)(path, "utf8");
 	} catch (error) {
 		if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return void 0;
@@ -542,6 +543,10 @@ function createRedactor(env) {
 	if (secrets.length === 0) return (line) => line;
 	return (line) => secrets.reduce((text, secret) => text.includes(secret) ? text.replaceAll(secret, HIDDEN) : text, line);
 }
+// src/platform/hash.ts
+function sha256(content) {
+	return (0, node_crypto.hash)("sha256", content, "hex");
+}
 // src/store/journal.ts
 const GENESIS = "0".repeat(32);
 const MAX_TURN_BYTES = 4194304;
@@ -654,7 +659,7 @@ function stillThere(path, fd) {
 	return fresh;
 }
 function hashOf(line) {
-	return (0, node_crypto.createHash)("sha256").update(line).digest("hex").slice(0, 32);
+	return sha256(line).slice(0, 32);
 }
 function shortened(event) {
 	const { event: inner } = event;
@@ -702,6 +707,7 @@ function projectPaths(root) {
 		settings: (0, node_path.join)(folder, "settings.json"),
 		localSettings: (0, node_path.join)(folder, "settings.local.json"),
 		runs: (0, node_path.join)(folder, "runs"),
+		live: (0, node_path.join)(folder, "live"),
 		worktrees,
 		worktree: (name) => (0, node_path.join)(worktrees, name),
 		worktreeOwner: (name) => (0, node_path.join)(worktrees, ".owners", `${name}.json`),
@@ -718,6 +724,7 @@ function runPathsIn(folder) {
 	return {
 		folder,
 		run: (0, node_path.join)(folder, "run.json"),
+		live: (0, node_path.join)(folder, "../../live", (0, node_path.basename)(folder)),
 		events: (0, node_path.join)(folder, "events.jsonl"),
 		progress: (0, node_path.join)(folder, "progress.md"),
 		stories: (hash) => (0, node_path.join)(folder, "stories", `${hash}.json`),
@@ -812,13 +819,17 @@ function allPids() {
 	return psRows().map((row) => row.pid);
 }
 function pidsAfter(pid) {
-	const pids = allPids();
-	if (pid === void 0) return pids;
-	return Number((0, node_fs.readFileSync)("/proc/loadavg", "utf8").split(" ").at(-1)) >= pid ? pids.filter((each) => each > pid) : pids;
+	if (pid === void 0) return allPids();
+	const latest = Number((0, node_fs.readFileSync)("/proc/loadavg", "utf8").split(" ").at(-1));
+	if (latest < pid) return allPids();
+	if (latest - pid > FEW) return allPids().filter((each) => each > pid);
+	return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
 }
+const FEW = 40;
 const page = Buffer.allocUnsafe(262144);
 function hasInEnvironment(pid, needle) {
 	let fd;
+	if (!(0, node_fs.existsSync)(`/proc/${pid}`)) return false;
 	try {
 		fd = (0, node_fs.openSync)(`/proc/${pid}/environ`, "r");
 	} catch {
@@ -900,6 +911,9 @@ function createRun(project, { command, version, config, now, pid = process.pid, 
 function writeRunFile(paths, file) {
 	writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
 	syncFolder(paths.folder);
+	if (file.command === "session") return;
+	ensureFolder((0, node_path.dirname)(paths.live));
+	writePrivate(paths.live, "");
 }
 function keepOutOfGit(project) {
 	if (readIfThere(project.gitignore) !== void 0) return;
@@ -2297,6 +2311,14 @@ function isList(list) {
 function parse(source) {
 	return JSON.parse(source.replace(/^\uFEFF/, ""));
 }
+// src/platform/clock.ts
+const systemClock = {
+	now: () => Date.now(),
+	ticks: () => Number(process.hrtime.bigint()) / 1e6
+};
+function secondsSince(clock, ticks) {
+	return Math.round(clock.ticks() - ticks) / 1e3;
+}
 // src/platform/follow.ts
 const LOOK_EVERY = 100;
 function followFile(path, onChunk) {
@@ -2336,7 +2358,7 @@ function shellCommand(command) {
 		"/c",
 		command
 	] : [
-		"sh",
+		"/bin/sh",
 		"-c",
 		command
 	];
@@ -2346,21 +2368,18 @@ function joinWords(words) {
 }
 // src/platform/watchdog.ts
 const SCRIPT = `
-mark=$1; groups=' '
-while read -r verb pid undo; do
-  case $verb in
-    watch) groups="$groups$pid "; eval "undo_$pid=\\$undo" ;;
-    release) rest=\${groups#* $pid }; [ "$rest" = "$groups" ] || groups="\${groups%% $pid *} $rest" ;;
-    bye) exit 0 ;;
-  esac
-done
+mark=$1; groups=
+while read -r word; do [ "$word" = bye ] && exit 0; done
+while read -r pid undo; do
+  [ "$pid" = end ] && break
+  groups="$groups $pid"; sh -c "$undo" &
+done <&3
 end() {
   for group in $groups; do kill -s "$1" -- "-$group"; done
   for file in /proc/[0-9]*/environ; do
     if grep -q "$mark" "$file"; then pid=\${file#/proc/}; kill -s "$1" "\${pid%/environ}"; fi
   done
 } 2>/dev/null
-for group in $groups; do eval "undo=\\$undo_$group"; sh -c "$undo" & done
 end TERM; sleep 1; end KILL; wait
 `;
 function startWatchdog(mark) {
@@ -2368,6 +2387,7 @@ function startWatchdog(mark) {
 		watch() {},
 		release() {}
 	};
+	const list = createList();
 	const shell = (0, node_child_process.spawn)("sh", [
 		"-c",
 		SCRIPT,
@@ -2378,16 +2398,43 @@ function startWatchdog(mark) {
 		stdio: [
 			"pipe",
 			"ignore",
-			"ignore"
+			"ignore",
+			list.fd ?? "ignore"
 		],
 		cwd: "/",
 		env: { PATH: process.env.PATH }
 	});
 	keepQuiet(shell);
 	process.once("exit", () => shell.stdin?.write("bye\n"));
+	const groups = new Map();
 	return {
-		watch: (pid, undo = []) => void shell.stdin?.write(`watch ${pid} ${joinWords(undo)}\n`),
-		release: (pid) => void shell.stdin?.write(`release ${pid}\n`)
+		watch(pid, undo = []) {
+			groups.set(pid, `${pid} ${joinWords(undo)}\n`);
+			list.write([...groups.values()].join(""));
+		},
+		release(pid) {
+			if (groups.delete(pid)) list.write([...groups.values()].join(""));
+		}
+	};
+}
+const LONGEST = 16384;
+const END = "end\n";
+function createList() {
+	let fd;
+	try {
+		const path = (0, node_path.join)((0, node_os.tmpdir)(), `ralph-watchdog-${process.pid}-${Date.now()}`);
+		fd = (0, node_fs.openSync)(path, "wx+", 384);
+		(0, node_fs.rmSync)(path);
+		(0, node_fs.writeSync)(fd, `${END}${"\n".repeat(LONGEST)}`, 0);
+	} catch {}
+	return {
+		fd,
+		write(lines) {
+			if (fd === void 0) return;
+			try {
+				(0, node_fs.writeSync)(fd, `${lines}${END}`, 0);
+			} catch {}
+		}
 	};
 }
 function keepQuiet(shell) {
@@ -2411,13 +2458,13 @@ function spawnOwned(spec, onActivity) {
 		if (file !== void 0) (0, node_fs.closeSync)(file);
 	}
 	const { pid } = child;
-	watchdog ??= startWatchdog(`${OWNER}=`);
-	if (pid !== void 0) watchdog.watch(pid, spec.undo);
 	const follower = onStdout && spec.throughFile !== void 0 ? followFile(spec.throughFile, onStdout) : void 0;
 	if (onStdout) child.stdout?.on("data", onStdout);
 	if (typeof spec.stderr === "function") child.stderr?.on("data", spec.stderr);
 	for (const stream of child.stdio) stream?.on("error", () => {});
 	if (spec.input !== void 0) child.stdin?.end(spec.input);
+	watchdog ??= startWatchdog(`${OWNER}=`);
+	if (pid !== void 0) watchdog.watch(pid, spec.undo);
 	return {
 		child,
 		mark,
@@ -2482,7 +2529,7 @@ async function startConfined(confinement, spec) {
 	});
 }
 function startProcess(spec) {
-	const began = performance.now();
+	const began = systemClock.ticks();
 	const timers = createTimers();
 	const started = spawnOwned(spec, timers.active);
 	if ("code" in started) return notStarted(started.code);
@@ -2602,7 +2649,7 @@ function ended(child) {
 	});
 }
 async function reap({ pid, mark, inside, victims, began, hurry }) {
-	const youngerThan = performance.now() - began < 1e4 ? pid : void 0;
+	const youngerThan = systemClock.ticks() - began < 1e4 ? pid : void 0;
 	const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
 	if (inside !== void 0) await gone(() => survivors().length > 0, LEFTOVER_GRACE);
 	const first = survivors();
@@ -2619,8 +2666,8 @@ async function reap({ pid, mark, inside, victims, began, hurry }) {
 	return Math.max(first.length, 1);
 }
 async function gone(isThere, within) {
-	const until = performance.now() + within;
-	while (isThere() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
+	const until = systemClock.ticks() + within;
+	while (isThere() && systemClock.ticks() < until) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 function killAll(pid, others) {
 	signalGroup(pid, "SIGKILL");
@@ -2781,8 +2828,76 @@ function complaint(output, code) {
 function lastLine(output) {
 	return output.split("\n").filter((line) => line.trim() !== "").at(-1)?.trim() ?? "";
 }
+// src/workspace/git-memory.ts
+function remembering(ask) {
+	const memory = new Map();
+	return async (place) => {
+		const key = `${place.cwd}\0${environmentOf(place.env)}`;
+		const known = memory.get(key);
+		if (known && known.marks === marksOf(place, known.files)) return known.value;
+		const before = marksOf(place, []);
+		const { value, files } = await ask(place);
+		if (files && before === marksOf(place, [])) memory.set(key, {
+			marks: marksOf(place, files),
+			files,
+			value
+		});
+		else memory.delete(key);
+		return value;
+	};
+}
+function nearestGit(cwd) {
+	let folder = real(cwd);
+	for (;;) {
+		const path = (0, node_path.join)(folder, ".git");
+		if ((0, node_fs.existsSync)(path)) return path;
+		if ((0, node_path.dirname)(folder) === folder) return void 0;
+		folder = (0, node_path.dirname)(folder);
+	}
+}
+function real(path) {
+	try {
+		return node_fs.realpathSync.native(path);
+	} catch {
+		return path;
+	}
+}
+function marksOf({ cwd, env }, files) {
+	const nearest = nearestGit(cwd);
+	const own = nearest === void 0 ? [] : [
+		nearest,
+		(0, node_path.join)(nearest, "config"),
+		(0, node_path.join)(nearest, "config.worktree")
+	];
+	return [
+		real(cwd),
+		...own,
+		...settingsFiles(env),
+		...files
+	].map((path) => `${path} ${version(path)}`).join("\n");
+}
+function settingsFiles(env) {
+	const home = env.HOME ?? (0, node_os.homedir)();
+	return [
+		env.GIT_CONFIG_GLOBAL ?? (0, node_path.join)(home, ".gitconfig"),
+		(0, node_path.join)(env.XDG_CONFIG_HOME || (0, node_path.join)(home, ".config"), "git/config"),
+		env.GIT_CONFIG_SYSTEM ?? "/etc/gitconfig"
+	];
+}
+function version(path) {
+	try {
+		const stat = (0, node_fs.statSync)(path, { bigint: true });
+		const id = `${stat.dev} ${stat.ino}`;
+		return stat.isDirectory() ? id : `${id} ${stat.size} ${stat.ctimeNs}`;
+	} catch {
+		return "none";
+	}
+}
+function environmentOf(env) {
+	return Object.entries(env).filter(([name]) => /^(GIT_|HOME$|XDG_CONFIG_HOME$)/.test(name)).map(([name, value]) => `${name}=${value}`).join("\0");
+}
 // src/workspace/repository.ts
-async function findRepository({ cwd, env }) {
+const findRepository = remembering(async ({ cwd, env }) => {
 	const here = git(cwd, env);
 	const wanted = [
 		"--show-toplevel",
@@ -2791,18 +2906,26 @@ async function findRepository({ cwd, env }) {
 		"--show-prefix"
 	];
 	const answer = await here.run(["rev-parse", ...wanted]);
-	if (answer.code !== 0) return await whyNot(here, answer);
+	if (answer.code !== 0) return {
+		value: await whyNot(here, answer),
+		...(0, node_fs.existsSync)(cwd) && { files: [] }
+	};
 	let lines = answer.stdout.split("\n").slice(0, -1);
 	if (lines.length !== wanted.length) lines = await Promise.all(wanted.map((flag) => alone(here, flag)));
 	const [top = "", common = "", gitDir = "", prefix = ""] = lines;
+	const commonDir = (0, node_path.isAbsolute)(common) ? common : (0, node_path.resolve)(cwd, common);
+	const files = [commonDir, gitDir].flatMap((folder) => [(0, node_path.join)(folder, "config"), (0, node_path.join)(folder, "config.worktree")]);
 	return {
-		top,
-		commonDir: (0, node_path.isAbsolute)(common) ? common : (0, node_path.resolve)(cwd, common),
-		gitDir,
-		prefix,
-		git: here
+		value: {
+			top,
+			commonDir,
+			gitDir,
+			prefix,
+			git: here
+		},
+		files
 	};
-}
+});
 async function alone(here, flag) {
 	return (await here.run(["rev-parse", flag])).stdout.replace(/\n$/, "");
 }
@@ -2837,24 +2960,35 @@ async function whyNot(here, { code, output }) {
 		what: `git refuses: ${complaint(output, code)}`
 	};
 }
-async function lookOnly({ cwd, env }) {
-	const filters = await git(cwd, env).list([
-		"config",
-		"--name-only",
-		"-z",
-		"--get-regexp",
-		"^filter\\.."
-	]);
-	const off = [...new Set(filters.records.map((key) => key.slice(7, key.lastIndexOf("."))))].flatMap((name) => [
+async function lookOnly(place) {
+	const off = (await filtersOf(place)).flatMap((name) => [
 		[`filter.${name}.clean`, ""],
 		[`filter.${name}.process`, ""],
 		[`filter.${name}.required`, "false"]
 	]);
-	return git(cwd, withConfig(env, {
+	return git(place.cwd, withConfig(place.env, {
 		...Object.fromEntries(off),
 		...SMALL_INDEX
 	}));
 }
+const filtersOf = remembering(async ({ cwd, env }) => {
+	const { records } = await git(cwd, env).list([
+		"config",
+		"--list",
+		"--show-origin",
+		"--name-only",
+		"-z"
+	]);
+	const origins = records.filter((_, at) => at % 2 === 0);
+	const keys = records.filter((_, at) => at % 2 === 1);
+	const names = keys.filter((key) => key.startsWith("filter.")).map((key) => key.slice(7, key.lastIndexOf(".")));
+	const value = [...new Set(names)];
+	if (keys.some((key) => /^include|^extensions\.worktreeconfig$/.test(key))) return { value };
+	return {
+		value,
+		files: [...new Set(origins.filter((each) => each.startsWith("file:")).map((each) => each.slice(5)))].map((file) => (0, node_path.resolve)(cwd, file))
+	};
+});
 const LARGE = 1048576;
 const SMALL_INDEX = {
 	"core.bigFileThreshold": String(LARGE),
@@ -3402,14 +3536,6 @@ function claimFeedback(run, evidence) {
 		}];
 	}
 	return isGreen(checks) ? [{ kind: "claim-missing" }] : [];
-}
-// src/platform/clock.ts
-const systemClock = {
-	now: () => Date.now(),
-	ticks: () => performance.now()
-};
-function secondsSince(clock, ticks) {
-	return Math.round(clock.ticks() - ticks) / 1e3;
 }
 // src/checks/excerpt.ts
 const BYTES = 4;
