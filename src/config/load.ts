@@ -36,8 +36,8 @@ export function loadSettings(
     (below, { layer }) => mergeLayers(below, layer),
     {},
   );
-  const below: Readonly<Record<string, unknown>> = mergeLayers({ ...defaultSettings(command) }, fromFiles);
-  const settings = over.reduce(mergeLayers, below) as unknown as Settings;
+  const given = over.reduce(mergeLayers, fromFiles);
+  const settings = mergeLayers({ ...defaultSettings(command, given) }, given) as unknown as Settings;
   return {
     fromFiles,
     settings,

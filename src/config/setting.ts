@@ -10,6 +10,8 @@ export interface Setting {
   /** One for all commands, or one for each. */
   readonly default?: unknown;
   readonly defaults?: ByCommand<unknown>;
+  /** Where this other setting is given as 0, this one is 0 too unless it is given. */
+  readonly offWith?: keyof Settings;
   /** Its flag, `-s, --long <value>`, `--[no-]long` for yes or no; `…` behind it means that it may be given again. */
   readonly flag?: ByCommand<string>;
   /** Its name in a YAML file, where that is not the key in snake case, and the range there. */

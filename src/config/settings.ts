@@ -30,9 +30,12 @@ export function defaultOf(row: Setting, command: SettingsCommand): unknown {
   return row.defaults?.[command] ?? row.default;
 }
 
-export function defaultSettings(command: SettingsCommand): Settings {
-  const rows = SETTINGS.map(row => [row.key, defaultOf(row, command)]).filter(
-    ([, value]) => value !== undefined,
-  );
-  return Object.fromEntries(rows) as Settings;
+/** `given` is what files and flags say. */
+export function defaultSettings(
+  command: SettingsCommand,
+  given: Readonly<Record<string, unknown>> = {},
+): Settings {
+  const isOff = ({ offWith }: Setting) => offWith !== undefined && given[offWith] === 0;
+  const rows = SETTINGS.map(row => [row.key, isOff(row) ? 0 : defaultOf(row, command)]);
+  return Object.fromEntries(rows.filter(([, value]) => value !== undefined)) as Settings;
 }

@@ -44,9 +44,10 @@ const DETECTORS: readonly (readonly [StandstillKind, Detector])[] = [
 /** The first that holds. `history` is the whole run, oldest first. */
 export function standstillIn(history: readonly Moment[], limits: StandstillLimits): Standstill | undefined {
   for (const [kind, detect] of DETECTORS) {
+    if (limits[kind] === 0) continue;
     const seen = (upTo: readonly Moment[]) => {
       const found = detect(upTo);
-      return limits[kind] > 0 && found && found.iterations >= limits[kind] ? found : undefined;
+      return found && found.iterations >= limits[kind] ? found : undefined;
     };
     const found = seen(history);
     if (!found) continue;

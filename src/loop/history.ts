@@ -25,9 +25,13 @@ export function createHistory(
   }
   return ending => {
     history.push(momentOf(ending));
+    if (history.length > LONGEST) history.shift();
     return limits && standstillIn(history, limits);
   };
 }
+
+/** More than anybody would wait for progress; a run of any length looks back no further. */
+const LONGEST = 500;
 
 function momentOf({ checks, tree, usage: { cost } }: IterationEnding): Moment {
   const green = checks.filter(check => check.passed).length;

@@ -30,8 +30,9 @@ export function ensureFolder(path: string): void {
   }
 }
 
+/** Nothing but a folder has a `.` in it. */
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return existsSync(`${path}/.`);
 }
 
 /**

@@ -10,8 +10,10 @@ export function rootAbove(file: string): string | undefined {
   }
 }
 
+let root: string | undefined;
+
 /** The program that host plugins carry; undefined when Ralph was taken apart by somebody's bundler. */
 export function hookProgram(): string | undefined {
-  const root = rootAbove(import.meta.filename);
+  root ??= rootAbove(import.meta.filename);
   return root && join(root, 'plugins/claude/bin/ralph-hook.cjs');
 }

@@ -45,8 +45,8 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
   let state = NO_RUN;
   let label: RunLabel = { command: 'run', agent: '' };
   const line = () => liveLine(state, style, clock());
-  const screen =
-    isTTY && !quiet ? createLiveScreen({ write, columns, clock, line, later }) : createPlainScreen(write);
+  const isLive = isTTY && !quiet;
+  const screen = isLive ? createLiveScreen({ write, columns, clock, line, later }) : createPlainScreen(write);
 
   const told = (event: RunEvent, now: number): readonly string[] => {
     const extra = verbose?.(event).map(text => paint(style, 'dim', text)) ?? [];
@@ -58,7 +58,7 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
   return {
     emit(event) {
       const now = clock();
-      state = live(state, event, now);
+      if (isLive) state = live(state, event, now);
       if (event.type === 'run-started' || event.type === 'run-resumed') label = event;
       const lines = quiet ? [] : told(event, now);
       if (event.type !== 'run-ended') return screen.update(lines);

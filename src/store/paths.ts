@@ -1,6 +1,6 @@
 /** Every file that Ralph keeps, and where. Nothing else builds these names. */
 import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 
 export interface ProjectPaths {
   readonly root: string;
@@ -114,46 +114,53 @@ export function runPaths(runs: string, id: string): RunPaths {
 
 /** The same from the run's own folder. */
 export function runPathsIn(folder: string): RunPaths {
+  const below = belowOf(folder);
   return {
     folder,
-    run: join(folder, 'run.json'),
+    run: below('run.json'),
     live: join(folder, '../../live', basename(folder)),
-    events: join(folder, 'events.jsonl'),
-    progress: join(folder, 'progress.md'),
-    stories: hash => join(folder, 'stories', `${hash}.json`),
-    checks: join(folder, 'checks.json'),
-    startRef: join(folder, 'start-ref'),
-    cancelled: join(folder, 'cancelled'),
-    paused: join(folder, 'paused'),
-    hints: join(folder, 'hints'),
-    toldHints: join(folder, 'hints', 'told'),
-    contextAlerts: session => join(folder, 'context', `${fileName(session)}.json`),
-    hookNotes: join(folder, 'hook-notes.jsonl'),
-    stopBlocks: join(folder, 'stop-blocks'),
-    aside: join(folder, 'aside'),
-    kept: join(folder, 'kept'),
-    task: join(folder, 'task.md'),
-    lock: join(folder, 'lock'),
-    iteration: iteration => iterationPaths(join(folder, 'iterations', String(iteration).padStart(4, '0'))),
+    events: below('events.jsonl'),
+    progress: below('progress.md'),
+    stories: hash => below(`stories/${hash}.json`),
+    checks: below('checks.json'),
+    startRef: below('start-ref'),
+    cancelled: below('cancelled'),
+    paused: below('paused'),
+    hints: below('hints'),
+    toldHints: below('hints/told'),
+    contextAlerts: session => below(`context/${fileName(session)}.json`),
+    hookNotes: below('hook-notes.jsonl'),
+    stopBlocks: below('stop-blocks'),
+    aside: below('aside'),
+    kept: below('kept'),
+    task: below('task.md'),
+    lock: below('lock'),
+    iteration: iteration => iterationPaths(below(`iterations/${String(iteration).padStart(4, '0')}`)),
   };
 }
 
 function iterationPaths(folder: string): IterationPaths {
-  const checks = join(folder, 'checks');
+  const below = belowOf(folder);
+  const checks = below('checks');
   return {
     folder,
-    prompt: join(folder, 'prompt.md'),
-    agent: join(folder, 'agent.jsonl'),
-    agentErrors: join(folder, 'agent.stderr.log'),
+    prompt: below('prompt.md'),
+    agent: below('agent.jsonl'),
+    agentErrors: below('agent.stderr.log'),
     attempt: number => ({
-      agent: join(folder, `agent.${number}.jsonl`),
-      agentErrors: join(folder, `agent.${number}.stderr.log`),
+      agent: below(`agent.${number}.jsonl`),
+      agentErrors: below(`agent.${number}.stderr.log`),
     }),
-    cutOff: join(folder, 'cut-off.diff'),
-    diff: join(folder, 'changes.diff'),
+    cutOff: below('cut-off.diff'),
+    diff: below('changes.diff'),
     checks,
-    check: slug => join(checks, `${slug}.log`),
+    check: slug => `${checks}${sep}${slug}.log`,
   };
+}
+
+/** Names in a folder that is spelt well already: to put them together anew for every iteration would be wasted. */
+function belowOf(folder: string): (name: string) => string {
+  return name => `${folder}${sep}${name}`;
 }
 
 /** A name that a host made up, fit for a file. */

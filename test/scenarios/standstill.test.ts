@@ -63,16 +63,14 @@ describe('a loop that gets nowhere', () => {
     expect(firstWith(prompts, 'brought no further check to green')).toBe(5);
   });
 
-  test('goes on to its last iteration when every detector is off', async () => {
-    const off = {
-      stuckAfter: 0,
-      unchangedAfter: 0,
-      thrashingAfter: 0,
-      costlyAfter: 0,
-      maximumIterations: 10,
-    };
-    const { told } = await loop(repo(), [writes('same')], off);
+  test('goes on to its last iteration when being stuck is no reason to stop', async () => {
+    const { told } = await loop(repo(), [writes('same')], { stuckAfter: 0, maximumIterations: 10 });
     expect([told.stopReason, told.iterations.length]).toEqual(['max_iterations', 10]);
+  });
+
+  test('stops for the one reason that is given', async () => {
+    const { told } = await loop(repo(), [writes('same')], { stuckAfter: 0, unchangedAfter: 2 });
+    expect([told.stopReason, told.iterations.length]).toEqual(['stuck', 6]);
   });
 
   test('is not a slow and honest one', async () => {

@@ -77,24 +77,27 @@ export const LIMITS: readonly Setting[] = [
     kind: integer({ min: 0 }),
     defaults: { run: 0, loop: 3, prd: 3 },
     flag: both('--stuck-after <n>'),
-    help: 'After the same failure so many times without a change the agent is told; once more, and the run stops. 0: never.',
+    help: 'After the same failure so many times without a change the agent is told; once more, and the run stops. 0: never, and neither for the three reasons below unless they are given.',
   },
   {
     key: 'unchangedAfter',
     kind: integer({ min: 0 }),
     defaults: { run: 0, loop: 5, prd: 5 },
+    offWith: 'stuckAfter',
     help: 'After so many iterations in a row that changed no file the agent is told; three more, and the run stops as stuck. 0: never.',
   },
   {
     key: 'thrashingAfter',
     kind: integer({ min: 0 }),
     defaults: { run: 0, loop: 6, prd: 6 },
+    offWith: 'stuckAfter',
     help: 'After so many iterations in a row that brought the files back and forth between two states the agent is told; two more, and the run stops as stuck. 0: never.',
   },
   {
     key: 'costlyAfter',
     kind: integer({ min: 0 }),
     defaults: { run: 0, loop: 10, prd: 0 },
+    offWith: 'stuckAfter',
     help: 'After so many iterations without a further green check, the later half of them at half as much again as the first, the agent is told; five more, and the run stops as stuck. 0: never.',
   },
 ];
