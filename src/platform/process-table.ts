@@ -92,10 +92,20 @@ function allPids(): readonly number[] {
 /** Process numbers go up and wrap round; while they have not wrapped, only the younger ones can be ours. */
 function pidsAfter(pid: number | undefined): readonly number[] {
   if (pid === undefined) return allPids();
-  const latest = Number(readFileSync('/proc/loadavg', 'utf8').split(' ').at(-1));
+  const latest = latestPid();
   if (latest < pid) return allPids();
   if (latest - pid > FEW) return allPids().filter(each => each > pid);
   return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
+}
+
+/** Whether nothing at all has been started since it was: then it has left nobody behind. */
+export function isLatest(pid: number): boolean {
+  return process.platform === 'linux' && latestPid() === pid;
+}
+
+function latestPid(): number {
+  const load = readFileSync('/proc/loadavg', 'utf8');
+  return Number(load.slice(load.lastIndexOf(' ')));
 }
 
 /** So many numbers are tried one by one faster than the whole table is listed. */

@@ -11,6 +11,7 @@ import {
   groupIsAlive,
   groupOf,
   isAlive,
+  isLatest,
   marked,
   ownedBy,
   type ProcessId,
@@ -165,6 +166,7 @@ interface Remains extends Pick<ProcessSpec, 'inside'> {
 
 /** Ends what the process left behind and says how many that were. */
 async function reap({ pid, mark, inside, victims, began, hurry }: Remains): Promise<number> {
+  if (isLatest(pid)) return 0;
   // Numbers do not wrap round in ten seconds; a short-lived process need not search the whole table.
   const youngerThan = systemClock.ticks() - began < 10_000 ? pid : undefined;
   const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
