@@ -46,7 +46,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   if (onStdout) child.stdout?.on('data', onStdout);
   if (typeof spec.stderr === 'function') child.stderr?.on('data', spec.stderr);
   // A process that never reads its input is no error of ours.
-  for (const stream of child.stdio) stream?.on('error', () => {});
+  for (const stream of child.stdio) stream?.on('error', ignore);
   if (spec.input !== undefined) child.stdin?.end(spec.input);
   // Last: to start it takes longer than all of the above, and the child is at work meanwhile.
   watchdog ??= startWatchdog(`${OWNER}=`);
@@ -57,10 +57,14 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
     async finish() {
       follower?.end();
       await Promise.all([drained(child.stdout), drained(child.stderr)]);
+      // Node keeps the pipes of a dead child for a while, and with them all that a listener holds.
+      for (const pipe of [child.stdout, child.stderr]) pipe?.removeAllListeners('data');
       if (pid !== undefined) watchdog?.release(pid);
     },
   };
 }
+
+function ignore(): void {}
 
 /** It tells our processes from those of another Ralph, the number one child of ours from the next. */
 export const OWNER = `RALPH_OWNER_${randomBytes(6).toString('hex')}`;
