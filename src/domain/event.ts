@@ -50,6 +50,8 @@ export type RunEvent =
       /** The command as it was run, fit to be shown. */
       readonly command: string;
       readonly promptChars: number;
+      /** So many of them are the user's own words; the rest is Ralph's. */
+      readonly userChars?: number;
       /** The first 200 characters of the prompt. */
       readonly promptHead: string;
     }

@@ -40,6 +40,8 @@ export type OneTurn = Pick<
 > & {
   readonly purpose: 'work' | 'commit-message';
   readonly iteration: number;
+  /** How many characters of the prompt are the user's own. */
+  readonly userChars?: number;
   /** Counted from 2 where the iteration is tried again. */
   readonly attempt?: number;
 };
@@ -57,7 +59,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
   const scratch = confinement?.scratch ? join(confinement.scratch, 'agent') : turn.rawFile;
   const request = agentRequest(agent, settings, turn.mode, scratch, given.wish);
   const invocation = invocationOf(agent, request);
-  const { purpose, prompt, attempt } = turn;
+  const { purpose, prompt, attempt, userChars } = turn;
   emit({
     type: 'agent-started',
     purpose,
@@ -65,6 +67,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
     adapter: agent.adapter.name,
     command: shownCommand(invocation),
     promptChars: prompt.length,
+    ...(userChars !== undefined && { userChars }),
     promptHead: prompt.slice(0, 200),
   });
   const began = clock.ticks();

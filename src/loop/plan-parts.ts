@@ -63,6 +63,7 @@ export async function openProtection({
 export interface Work {
   readonly iteration: number;
   readonly prompt: string;
+  readonly userChars: number;
   readonly tally: Tally;
   readonly rule: CompletionRule;
   readonly limits: Limits;
@@ -71,7 +72,7 @@ export interface Work {
 /** The turn in which the work is done, with its prompt on record and its limits kept from inside. */
 export async function workTurn(
   parts: PlanParts,
-  { iteration, prompt, tally, rule, limits }: Work,
+  { iteration, prompt, userChars, tally, rule, limits }: Work,
 ): Promise<WorkReport> {
   const { settings, project } = parts;
   const paths = parts.paths.iteration(iteration);
@@ -88,6 +89,7 @@ export async function workTurn(
       iteration,
       ...(number > 1 && { attempt: number }),
       prompt,
+      userChars,
       rule,
       mode: settings.streamAgentOutput ? 'stream' : 'text',
       rawFile: files.agent,

@@ -77,7 +77,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
         feedback,
       });
     },
-    ...createSteps(parts, keeper, policy),
+    ...createSteps(parts, keeper, policy, () => template.length),
     check: async () => [],
     assignment() {
       const { mode, story } = keeper.assignment();
@@ -98,6 +98,7 @@ function createSteps(
   parts: PrdParts,
   keeper: StoryKeeper,
   policy: ReviewPolicy,
+  userChars: () => number,
 ): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'guard' | 'tree' | 'stories'>> {
   const { settings, cwd, env, protection, emit } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
@@ -128,7 +129,14 @@ function createSteps(
       return preparedWith(tree, protection);
     },
     async turn(iteration, prompt, tally) {
-      const report = await workTurn(parts, { iteration, prompt, tally, rule, limits });
+      const report = await workTurn(parts, {
+        iteration,
+        prompt,
+        userChars: userChars(),
+        tally,
+        rule,
+        limits,
+      });
       outcome = report.outcome;
       return report;
     },

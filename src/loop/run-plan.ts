@@ -21,6 +21,7 @@ export function runPlan(parts: RunParts): LoopPlan {
   const rule = completionRule(settings);
   const limits = limitsOf(settings);
   const checks = checksOf(settings);
+  let userChars = 0;
   const tree = createTreeWatch({ cwd, env, on: looksAtFiles(settings) });
   parts.steering.care({
     begin: tree.hold,
@@ -42,9 +43,12 @@ export function runPlan(parts: RunParts): LoopPlan {
     },
     async prompt(iteration, feedback) {
       const base = source.read();
-      return typeof base === 'string' ? promptOf(settings, base, iteration, feedback) : base;
+      if (typeof base !== 'string') return base;
+      userChars = base.length;
+      return promptOf(settings, base, iteration, feedback);
     },
-    turn: (iteration, prompt, tally) => workTurn(parts, { iteration, prompt, tally, rule, limits }),
+    turn: (iteration, prompt, tally) =>
+      workTurn(parts, { iteration, prompt, userChars, tally, rule, limits }),
     guard: async () => [],
     check: iteration =>
       runChecks({

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { compact, counted, duration } from '../report/numbers.ts';
-import { endedBy, troublePhrase, usagePhrases } from '../report/phrases.ts';
+import { endedBy, promptPhrase, troublePhrase, usagePhrases } from '../report/phrases.ts';
 import type { CheckOutput, CheckView, IterationDetail, IterationView, Part } from '../report/run-view.ts';
 import type { FindDetail } from './data.ts';
 import { Diff } from './diff.tsx';
@@ -141,6 +141,7 @@ function sizeOf({ text, left }: Part): string {
 function factsOf({
   outcome,
   attempts,
+  prompt,
   toolCalls,
   toolErrors,
   usage,
@@ -155,6 +156,7 @@ function factsOf({
     ...(toolCalls === null ? [] : [counted(toolCalls, 'tool call')]),
     ...(toolErrors ? [counted(toolErrors, 'error')] : []),
     ...(usage ? usagePhrases(usage) : []),
+    ...(prompt ? [`prompt: ${promptPhrase(prompt)}`] : []),
     `agent ${duration(seconds.agent)}`,
     `checks ${duration(seconds.checks)}`,
     ...(seconds.waiting > 0 ? [`waiting ${duration(seconds.waiting)}`] : []),

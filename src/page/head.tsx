@@ -2,8 +2,8 @@
 import type { Tokens } from '../domain/usage.ts';
 
 import { compact, dollars, duration, wholeSeconds } from '../report/numbers.ts';
-import { iterationOf, tokensPhrase } from '../report/phrases.ts';
-import { elapsed, type RunReading } from '../report/run-view.ts';
+import { iterationOf, promptPhrase, tokensPhrase } from '../report/phrases.ts';
+import { averagePrompt, elapsed, type PromptSize, type RunReading } from '../report/run-view.ts';
 import { proofs, verdictWords } from '../report/verdict-words.ts';
 import { timeOfDay, useClock } from './time.ts';
 
@@ -55,7 +55,7 @@ export function Head({ run }: { readonly run: RunReading }) {
           <Figure
             name="Tokens"
             value={tokens ? compact(tokens.input + tokens.output) : 'unknown'}
-            {...(tokens && { note: tokensPhrase(tokens) })}
+            note={tokensNote(tokens, averagePrompt(view))}
           />
         </dl>
       </div>
@@ -98,6 +98,13 @@ function costWords({ view: { ending, usage } }: RunReading): string {
 
 function tokensOf({ view: { ending, usage } }: RunReading): Tokens | null {
   return (ending ? ending.totalTokens : usage?.tokens) ?? null;
+}
+
+function tokensNote(tokens: Tokens | null, prompt: PromptSize | null): string {
+  return [
+    ...(tokens ? [tokensPhrase(tokens)] : []),
+    ...(prompt ? [`a prompt: ${promptPhrase(prompt)}`] : []),
+  ].join('; ');
 }
 
 function timeNote({ view: { seconds } }: RunReading): string {

@@ -1,9 +1,9 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
 
 import { compact, counted, dollars, duration } from './numbers.ts';
-import { phrase } from './phrases.ts';
+import { phrase, promptPhrase } from './phrases.ts';
 import type { ReadRun } from './read-run.ts';
-import { elapsed, type IterationView } from './run-view.ts';
+import { averagePrompt, elapsed, type IterationView } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
 import { summaryLines } from './summary.ts';
 import { type Proof, proofs, verdictWords } from './verdict-words.ts';
@@ -23,11 +23,13 @@ export function markdownOf(reading: ReadRun): string {
         `- Time: ${duration(elapsed(view))}`,
       ];
   const trust = integrity.problems.length > 0 || integrity.torn > 0 ? proofs(view, integrity).slice(-1) : [];
+  const prompt = averagePrompt(view);
   const left = Math.max(0, view.iterations.length - ROWS);
   return [
     '### Ralph',
     '',
     ...lines.map(plain),
+    ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
     ...trust.map(proofLine),
     '',
     '| iteration | agent | checks | waiting | cost | green | came to |',

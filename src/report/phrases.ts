@@ -10,6 +10,7 @@ import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { compact, counted, dollars } from './numbers.ts';
+import type { PromptSize } from './run-view.ts';
 
 /** Longer than any sentence should be, short enough for a terminal. */
 const SENTENCE = 300;
@@ -149,6 +150,11 @@ export function troublePhrase(trouble: Trouble): string {
 export function usagePhrases({ cost, costSource, tokens }: Usage): readonly string[] {
   const price = cost === undefined ? 'unknown' : `${costSource === 'prices' ? '~' : ''}${dollars(cost)}`;
   return [`cost: ${price}`, ...(tokens ? [`tokens: ${tokensPhrase(tokens)}`] : [])];
+}
+
+/** What the agent was given to read, and how much of it was not the user's own. Four characters are about one token. */
+export function promptPhrase({ chars, added }: PromptSize): string {
+  return `~${compact(chars / 4)} tokens, ~${compact(added / 4)} of them Ralph's`;
 }
 
 /** `1.2M in (850K cached) / 45K out`. */

@@ -113,7 +113,11 @@ function stepOfIteration(state: State, entry: Exclude<SoundEntry, { type: OfRun 
     case 'agent-started':
       enter(state, 'agent', at);
       if (entry.purpose === 'work')
-        change(state, ({ attempts }) => ({ attempts: attempts + 1, agent: state.agent }));
+        change(state, ({ attempts }) => ({
+          attempts: attempts + 1,
+          agent: state.agent,
+          prompt: promptSize(entry),
+        }));
       break;
     case 'agent-ended':
       endTurn(state, entry);
@@ -208,6 +212,10 @@ function change(state: State, by: (iteration: IterationView) => Partial<Iteratio
 
 function numberOf(state: State): number {
   return state.iterations.at(-1)?.number ?? 0;
+}
+
+function promptSize({ promptChars: chars, userChars }: Of<'agent-started'>): IterationView['prompt'] {
+  return userChars === undefined ? null : { chars, added: Math.max(0, chars - userChars) };
 }
 
 /** The agent's own clock is the better one: a wall clock may jump. */

@@ -34,6 +34,12 @@ export interface CheckView {
   readonly logFile: string;
 }
 
+export interface PromptSize {
+  readonly chars: number;
+  /** So many of them are not the user's own: what counts as done, what failed, what has changed. */
+  readonly added: number;
+}
+
 export interface IterationView {
   readonly number: number;
   /** What it was for, where the loop has modes: `implement`, `review`. */
@@ -46,6 +52,8 @@ export interface IterationView {
   readonly attempts: number;
   readonly seconds: Seconds;
   readonly agent: string;
+  /** null: nobody wrote it down. */
+  readonly prompt: PromptSize | null;
   /** null: the turn has not ended, or nobody wrote down how. */
   readonly outcome: TurnOutcome | null;
   /** null: this agent does not tell. */
@@ -194,6 +202,7 @@ export const EMPTY_ITERATION: IterationView = {
   attempts: 0,
   seconds: NO_SECONDS,
   agent: '',
+  prompt: null,
   outcome: null,
   toolCalls: null,
   toolErrors: null,
@@ -242,4 +251,12 @@ export function elapsed(view: RunView): number {
   return view.startedAt === null || view.lastAt === null
     ? 0
     : Math.max(0, view.lastAt - view.startedAt) / 1000;
+}
+
+/** Of all iterations that tell; null: none does. */
+export function averagePrompt({ iterations }: RunView): PromptSize | null {
+  const told = iterations.flatMap(({ prompt }) => prompt ?? []);
+  const mean = (of: (size: PromptSize) => number) =>
+    told.reduce((sum, size) => sum + of(size), 0) / told.length;
+  return told.length === 0 ? null : { chars: mean(size => size.chars), added: mean(size => size.added) };
 }

@@ -41,7 +41,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
   },
   'scm-started': { task: 'string' },
   'iteration-started': { iteration: 'number', 'mode?': 'string', 'story?': 'string' },
-  'agent-started': { purpose: 'string' },
+  'agent-started': { purpose: 'string', 'promptChars?': 'number', 'userChars?': 'number' },
   agent: { event: 'object', 'event.kind': 'string' },
   'agent-ended': {
     purpose: 'string',

@@ -228,6 +228,7 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
     attempt: fc.integer({ min: 2, max: 9 }),
     command: text,
     promptChars: count,
+    userChars: count,
     promptHead: text,
   }),
   { weight: 8, arbitrary: fc.record({ type: fc.constant('agent'), event: agentEvent }) },

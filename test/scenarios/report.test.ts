@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { story, storyList } from '../domain/stories.ts';
-import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { BIN, ralph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
@@ -70,6 +70,26 @@ describe('a real run', () => {
 });
 
 describe('a run with stories', () => {
+  test('says how much of what the agent reads is not the user’s own', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', speaks('no'));
+    const task = 'Make it green. '.repeat(20);
+    const args = ['loop', task, '--check', 'false', '--max-iterations', '2'];
+    await ralph(args, { cwd: project.dir, path: [agent.bin] });
+    const { iterations } = JSON.parse((await REPORT(project.dir, '--format', 'json')).stdout).view;
+    const sizes = agent.calls.map(({ input }) => ({
+      chars: input.length,
+      added: input.length - task.length,
+    }));
+    expect(iterations.map((each: { prompt: unknown }) => each.prompt)).toEqual(sizes);
+    const mean = (of: (size: { chars: number; added: number }) => number) =>
+      Math.round(sizes.reduce((sum, size) => sum + of(size), 0) / sizes.length / 4);
+    const [all, added] = [mean(size => size.chars), mean(size => size.added)];
+    expect((await REPORT(project.dir)).stdout).toContain(
+      `- Prompt: ~${all} tokens, ~${added} of them Ralph's, on average`,
+    );
+  });
+
   test('tells where each story stands and how it came there, and what a verified one cost', async () => {
     const project = prdRepo();
     const step = (edit: Parameters<typeof works>[1]) => works(project, edit);

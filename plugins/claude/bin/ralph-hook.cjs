@@ -825,10 +825,17 @@ function allPids() {
 }
 function pidsAfter(pid) {
 	if (pid === void 0) return allPids();
-	const latest = Number((0, node_fs.readFileSync)("/proc/loadavg", "utf8").split(" ").at(-1));
+	const latest = latestPid();
 	if (latest < pid) return allPids();
 	if (latest - pid > FEW) return allPids().filter((each) => each > pid);
 	return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
+}
+function isLatest(pid) {
+	return process.platform === "linux" && latestPid() === pid;
+}
+function latestPid() {
+	const load = (0, node_fs.readFileSync)("/proc/loadavg", "utf8");
+	return Number(load.slice(load.lastIndexOf(" ")));
 }
 const FEW = 40;
 const page = Buffer.allocUnsafe(262144);
@@ -2467,7 +2474,7 @@ function spawnOwned(spec, onActivity) {
 	const follower = onStdout && spec.throughFile !== void 0 ? followFile(spec.throughFile, onStdout) : void 0;
 	if (onStdout) child.stdout?.on("data", onStdout);
 	if (typeof spec.stderr === "function") child.stderr?.on("data", spec.stderr);
-	for (const stream of child.stdio) stream?.on("error", () => {});
+	for (const stream of child.stdio) stream?.on("error", ignore);
 	if (spec.input !== void 0) child.stdin?.end(spec.input);
 	watchdog ??= startWatchdog(`${OWNER}=`);
 	if (pid !== void 0) watchdog.watch(pid, spec.undo);
@@ -2477,10 +2484,12 @@ function spawnOwned(spec, onActivity) {
 		async finish() {
 			follower?.end();
 			await Promise.all([drained(child.stdout), drained(child.stderr)]);
+			for (const pipe of [child.stdout, child.stderr]) pipe?.removeAllListeners("data");
 			if (pid !== void 0) watchdog?.release(pid);
 		}
 	};
 }
+function ignore() {}
 const OWNER = `RALPH_OWNER_${(0, node_crypto.randomBytes)(6).toString("hex")}`;
 let marks = 0;
 const nextMark = () => `${OWNER}=${++marks}`;
@@ -2655,6 +2664,7 @@ function ended(child) {
 	});
 }
 async function reap({ pid, mark, inside, victims, began, hurry }) {
+	if (isLatest(pid)) return 0;
 	const youngerThan = systemClock.ticks() - began < 1e4 ? pid : void 0;
 	const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
 	if (inside !== void 0) await gone(() => survivors().length > 0, LEFTOVER_GRACE);
