@@ -1,6 +1,6 @@
 /**
  * What Ralph needs to know of an agent CLI: how to call it, how to read one line of its stream, what it can report.
- * An adapter is data plus two pure functions. Adapters never import each other.
+ * An adapter is data plus a few pure functions. Adapters never import each other.
  */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { HookEvents, HookWish, TurnFolder } from './hooks.ts';
@@ -58,6 +58,12 @@ export interface AgentNeeds {
 /** An agent that nobody knows anything of. */
 export const NO_NEEDS: AgentNeeds = { hosts: [], addresses: [], state: [], settings: [], keys: [] };
 
+/**
+ * `whole`: all of it. `abridged`: all but the middle of its long strings, since none of them is the agent's own word.
+ * `nothing`: `read` would find no event in it.
+ */
+export type Needed = 'whole' | 'abridged' | 'nothing';
+
 export interface Dialogue {
   /** The flag before the prompt; without one the prompt is an argument. */
   readonly promptFlag?: string;
@@ -89,14 +95,8 @@ export interface AgentAdapter {
   /** The events of one line of stream output. Must not throw: a line it cannot read is an `unknown` event. */
   read(line: string): readonly AgentEvent[];
 
-  /**
-   * Long lines whose body nobody needs, such as a tool result with a whole file in it. `matches` sees the first
-   * bytes of a line; the line is then not kept, and `read` here gets its head and its full length instead.
-   */
-  readonly long?: {
-    matches(head: string): boolean;
-    read(head: string, bytes: number): readonly AgentEvent[];
-  };
+  /** What `read` needs of a line that begins like this. A beginning that it does not know is `whole`; so is all without it. */
+  skim?(head: string): Needed;
 }
 
 /** Adds `flags` unless the user's own hold one of `unless` (as `--flag`, or `--flag=value`). */

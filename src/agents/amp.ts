@@ -1,15 +1,9 @@
 /** Amp, `amp -x --stream-json`. */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
-import {
-  assistantEvents,
-  longUserRecord,
-  type ToolReply,
-  toolResultEvents,
-  uncachedTokens,
-} from './blocks.ts';
+import { assistantEvents, skimBlocks, type ToolReply, toolResultEvents, uncachedTokens } from './blocks.ts';
 import { gaveUp } from './failure.ts';
-import { countAt, type Json, numberAt, parseObject, stringAt, wordAt } from './json.ts';
+import { countAt, type Json, numberAt, parseObject, stringAt, stringInHead, wordAt } from './json.ts';
 import { unreadable } from './unreadable.ts';
 
 export const amp: AgentAdapter = {
@@ -28,7 +22,7 @@ export const amp: AgentAdapter = {
   stopSignal: 'SIGTERM',
   invocation,
   read,
-  long: longUserRecord,
+  skim: skimBlocks,
 };
 
 function invocation({ command, flags, model, mode }: AgentRequest): AgentInvocation {
@@ -64,10 +58,21 @@ function read(line: string): readonly AgentEvent[] {
 
 /** Results are JSON in a string; a command that failed is no `is_error`, its exit code is in there. */
 function replyOf(text: string): ToolReply {
-  const reply = text.startsWith('{') ? parseObject(text) : undefined;
+  if (!text.startsWith('{')) return { text };
+  const reply = parseObject(text);
+  if (!reply) return abridgedReply(text);
   const exitCode = numberAt(reply, 'exitCode');
   return { text: stringAt(reply, 'output') ?? stringAt(reply, 'content') ?? text, exitCode };
 }
+
+/** A long one lacks its middle, so it may be JSON no more: what is looked for is at its beginning and its end. */
+function abridgedReply(text: string): ToolReply {
+  const exitCode = /"exitCode":(\d+)\}$/.exec(text)?.[1];
+  const shown = stringInHead(text, 'output', SHOWN) ?? stringInHead(text, 'content', SHOWN) ?? text;
+  return { text: shown, exitCode: exitCode === undefined ? undefined : Number(exitCode) };
+}
+
+const SHOWN = 3_000;
 
 function systemEvents(record: Json): readonly AgentEvent[] {
   if (record.subtype !== 'init') return [{ kind: 'unknown', what: 'system' }];

@@ -1,9 +1,9 @@
 /** The records that claude, amp and qwen share: messages made of content blocks, tool results in user records. */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Tokens } from '../domain/usage.ts';
-import type { AgentAdapter } from './agent.ts';
+import type { Needed } from './agent.ts';
 import { countAt, type Json, objectAt, objectsAt, stringAt, wordAt } from './json.ts';
-import { longToolEnd, toolEnd, toolStart } from './tools.ts';
+import { toolEnd, toolStart } from './tools.ts';
 
 /** The words, tools and tokens of an `assistant` record. `tokensOf` reads its usage as the agent means it. */
 export function assistantEvents(
@@ -93,19 +93,7 @@ export function uncachedTokens(usage: Json): Tokens {
   return { input, output: countAt(usage, 'output_tokens') ?? 0, cacheRead, cacheWrite };
 }
 
-/**
- * A `user` record is never the agent's own words, so a long one needs no reading but for the id of its tool.
- * Where the id stands behind the output it is read as a whole: a tool that never ends would be worse.
- */
-export const longUserRecord: NonNullable<AgentAdapter['long']> = {
-  matches: head =>
-    head.startsWith('{"type":"stream_event"') ||
-    (head.startsWith('{"type":"user"') && (TOOL_ID.test(head) || !head.includes('"type":"tool_result"'))),
-  read(head, bytes) {
-    const id = TOOL_ID.exec(head)?.[1];
-    const ok = !head.includes('"is_error":true');
-    return id === undefined ? [] : [longToolEnd({ id, ok }, head, 'content', bytes)];
-  },
-};
-
-const TOOL_ID = /"tool_use_id":"([^"\\]*)"/;
+/** A `user` record is never the agent's own words. */
+export function skimBlocks(head: string): Needed {
+  return head.startsWith('{"type":"user"') ? 'abridged' : 'whole';
+}

@@ -2,7 +2,7 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { addTokens, type Tokens } from '../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
-import { assistantEvents, longUserRecord, messageText, toolResultEvents, uncachedTokens } from './blocks.ts';
+import { assistantEvents, messageText, skimBlocks, toolResultEvents, uncachedTokens } from './blocks.ts';
 import { gaveUp, milliseconds, retrying } from './failure.ts';
 import { type HookEvents, hookPlugin, hooksOf } from './hooks.ts';
 import { asObject, countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from './json.ts';
@@ -47,7 +47,7 @@ export const claude: AgentAdapter = {
   stopSignal: 'SIGINT', // it then still tells what it has cost; after SIGTERM it says nothing
   invocation,
   read,
-  long: longUserRecord,
+  skim: head => (head.startsWith('{"type":"stream_event"') ? 'nothing' : skimBlocks(head)),
 };
 
 function invocation(request: AgentRequest): AgentInvocation {

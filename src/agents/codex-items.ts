@@ -1,8 +1,8 @@
 /** The items of codex: what it says, thinks and does. */
 import type { AgentEvent } from '../domain/agent-event.ts';
-import type { AgentAdapter } from './agent.ts';
+import type { Needed } from './agent.ts';
 import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from './json.ts';
-import { longToolEnd, oneLine, toolEnd, toolStart } from './tools.ts';
+import { oneLine, toolEnd, toolStart } from './tools.ts';
 
 type ItemRecord = 'item.started' | 'item.updated' | 'item.completed';
 
@@ -108,14 +108,10 @@ function unquote(word: string): string {
   });
 }
 
-const LONG_ITEM =
-  /^\{"type":"item\.completed","item":\{"id":"([^"\\]*)","type":"(?:command_execution|mcp_tool_call)"/;
+const TOOL_ITEM =
+  /^\{"type":"item\.[a-z]+","item":\{"id":"[^"\\]*","type":"(?:command_execution|mcp_tool_call|file_change|web_search|collab_tool_call)"/;
 
-/** The exit code stands behind the output, so it is lost with it. A message is never long in this sense. */
-export const longItem: NonNullable<AgentAdapter['long']> = {
-  matches: head => LONG_ITEM.test(head),
-  read(head, bytes) {
-    const id = LONG_ITEM.exec(head)?.[1];
-    return id === undefined ? [] : [longToolEnd({ id, ok: true }, head, 'aggregated_output', bytes)];
-  },
-};
+/** A message is never abridged. */
+export function skimItem(head: string): Needed {
+  return TOOL_ITEM.test(head) ? 'abridged' : 'whole';
+}

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
-import { itemEvents, longItem } from './codex-items.ts';
+import { itemEvents, skimItem } from './codex-items.ts';
 import { gaveUp, retrying } from './failure.ts';
 import { type Hook, type HookEvents, hooksOf } from './hooks.ts';
 import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from './json.ts';
@@ -34,7 +34,7 @@ export const codex: AgentAdapter = {
   hookEvents: HOOK_EVENTS,
   invocation,
   read,
-  long: longItem,
+  skim: skimItem,
 };
 
 const BYPASS = ['--dangerously-bypass-approvals-and-sandbox', '--yolo'];

@@ -2,11 +2,27 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { TroubleClass } from '../domain/trouble.ts';
 import { addTokens, type Tokens } from '../domain/usage.ts';
-import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
+import {
+  type AgentAdapter,
+  type AgentInvocation,
+  type AgentRequest,
+  defaultFlags,
+  type Needed,
+} from './agent.ts';
 import { gaveUp, retrying } from './failure.ts';
 import { type HookEvents, hookPlugin, hooksOf } from './hooks.ts';
-import { asObject, countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from './json.ts';
-import { longToolEnd, oneLine, toolEnd, toolStart } from './tools.ts';
+import {
+  asObject,
+  countAt,
+  type Json,
+  numberAt,
+  objectAt,
+  parseObject,
+  stringAt,
+  typeIn,
+  wordAt,
+} from './json.ts';
+import { oneLine, toolEnd, toolStart } from './tools.ts';
 import { unreadable } from './unreadable.ts';
 
 const HOOK_EVENTS: HookEvents = { 'before-tool': 'PreToolUse', tools: 'PostToolUse', stop: 'Stop' };
@@ -30,7 +46,7 @@ export const copilot: AgentAdapter = {
   hookEvents: HOOK_EVENTS,
   invocation,
   read,
-  long: { matches: head => LONG_RECORD.test(head), read: readLong },
+  skim,
 };
 
 function invocation(request: AgentRequest): AgentInvocation {
@@ -190,14 +206,8 @@ function tokensOf(usage: Json | undefined): Tokens {
   };
 }
 
-const LONG_RECORD =
-  /^\{"type":"(?:tool\.(?:execution_complete|execution_partial_result|shell_output)|user\.message|session\.skills_loaded)"/;
-
-function readLong(head: string, bytes: number): readonly AgentEvent[] {
-  const id = /^\{"type":"tool\.execution_complete","data":\{"toolCallId":"([^"\\]*)"/.exec(head)?.[1];
-  if (id === undefined) return [];
-  const exitCode = /"shellExecution":\{"exitCode":(\d+)/.exec(head)?.[1];
-  const ok = !/"success":false/.test(head);
-  const end = { id, ok, exitCode: exitCode === undefined ? undefined : Number(exitCode) };
-  return [longToolEnd(end, head, 'content', bytes)];
+function skim(head: string): Needed {
+  const type = typeIn(head) ?? '';
+  if (SILENT.test(type)) return 'nothing';
+  return type.startsWith('tool.execution_') ? 'abridged' : 'whole';
 }

@@ -1,10 +1,16 @@
 /** Gemini CLI, `gemini -o stream-json`. */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Tokens } from '../domain/usage.ts';
-import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
+import {
+  type AgentAdapter,
+  type AgentInvocation,
+  type AgentRequest,
+  defaultFlags,
+  type Needed,
+} from './agent.ts';
 import { gaveUp } from './failure.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from './json.ts';
-import { longToolEnd, oneLine, toolEnd, toolStart } from './tools.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, typeIn, wordAt } from './json.ts';
+import { oneLine, toolEnd, toolStart } from './tools.ts';
 import { unreadable } from './unreadable.ts';
 
 export const gemini: AgentAdapter = {
@@ -35,7 +41,7 @@ export const gemini: AgentAdapter = {
   stopSignal: 'SIGTERM',
   invocation,
   read,
-  long: { matches: head => LONG_RESULT.test(head) || LONG_PROMPT.test(head), read: readLong },
+  skim,
 };
 
 function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
@@ -141,10 +147,10 @@ function tokensOf(stats: Json): Tokens {
   return { input, output, cacheRead: countAt(stats, 'cached') ?? 0, cacheWrite: 0 };
 }
 
-const LONG_RESULT = /^\{"type":"tool_result",[^{}]*?"tool_id":"([^"\\]*)","status":"([a-z]*)"/;
-const LONG_PROMPT = /^\{"type":"message","timestamp":"[^"\\]*","role":"user"/;
+const PROMPT = /^\{"type":"message","timestamp":"[^"\\]*","role":"user"/;
 
-function readLong(head: string, bytes: number): readonly AgentEvent[] {
-  const [, id, status] = LONG_RESULT.exec(head) ?? [];
-  return id === undefined ? [] : [longToolEnd({ id, ok: status === 'success' }, head, 'output', bytes)];
+function skim(head: string): Needed {
+  if (PROMPT.test(head)) return 'nothing';
+  const type = typeIn(head);
+  return type === 'tool_result' || type === 'tool_use' ? 'abridged' : 'whole';
 }

@@ -18,9 +18,11 @@ import {
   writePrivate,
 } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
+import { giveBack, wentBy } from '../platform/memory.ts';
 import { type OwnedProcess, startConfined } from '../platform/process.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest } from './agent.ts';
 import { outcomeOf } from './outcome.ts';
+import { createSkimmer } from './skim.ts';
 
 export interface TurnRequest extends AgentRequest {
   readonly adapter: AgentAdapter;
@@ -62,7 +64,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   const { adapter, prompt, cwd, env } = request;
   const fold = createTurnFold(request);
   const errors = openSync(request.errorFile, 'a', 0o600);
-  const raw = adapter.needsFile ? NO_LOG : createRawLog(request.rawFile, request.onDiskTrouble);
+  const raw = adapter.needsFile ? undefined : createRawLog(request.rawFile, request.onDiskTrouble);
   const timers = createTimers();
   let child: OwnedProcess<Why> | undefined;
 
@@ -83,9 +85,11 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     env: { ...invocation.env, ...env },
     input: prompt,
     stdout: chunk => {
-      raw.write(chunk);
+      raw?.write(chunk);
       reader.push(chunk);
       timers.active();
+      wentBy(chunk.length);
+      if (raw) giveBack(chunk); // what comes through a file is only lent
     },
     stderr: errors,
     stopSignal: adapter.stopSignal,
@@ -101,7 +105,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   request.abort.removeEventListener('abort', abort);
   timers.clear();
   reader.end();
-  raw.close();
+  raw?.close();
   closeSync(errors);
   if (endedBy === 'lingering')
     request.onNotice('The agent said that its turn was over and did not go: it was ended.');
@@ -127,26 +131,13 @@ export interface Reading extends Pick<TurnRequest, 'adapter' | 'mode' | 'prompt'
 export function createReader(reading: Reading, onEvent: (event: AgentEvent) => void): Reader {
   const { mode, adapter } = reading;
   const streams = mode === 'stream' && adapter.name !== 'generic';
-  return streams ? streamReader(adapter, onEvent) : textReader(reading, onEvent);
+  return streams ? createSkimmer(adapter, onEvent) : textReader(reading, onEvent);
 }
 
 interface Reader {
+  /** The chunk is lent. */
   push(chunk: Buffer): void;
   end(): void;
-}
-
-function streamReader(adapter: AgentAdapter, onEvent: (event: AgentEvent) => void): Reader {
-  const { long } = adapter;
-  return createLineSplitter({
-    line(line) {
-      if (line !== '') for (const event of adapter.read(line)) onEvent(event);
-    },
-    ...(long && { isSkippable: (head: string) => long.matches(head) }),
-    cut(head, bytes) {
-      const unread: AgentEvent = { kind: 'unknown', what: `a line of ${bytes} bytes, too long to be read` };
-      for (const event of long?.matches(head) ? long.read(head, bytes) : [unread]) onEvent(event);
-    },
-  });
 }
 
 /** Plain output: all of it is the agent's own words, but for an echo of the prompt. */
@@ -163,11 +154,11 @@ function textReader({ prompt, rule, hasReplyFile }: Reading, onEvent: (event: Ag
       void (isEcho(line)
         ? onEvent({ kind: 'progress', text: `prompt echoed: ${line}` })
         : speak(`${line}\n`)),
-    cut: head => void speak(`${head}\n`),
+    tooLong: head => void speak(`${head}\n`),
   });
 }
 
-/** The raw output is kept as it came. */
+/** The raw output is kept as it came, unless the agent writes it into the file itself. */
 function createRawLog(path: string, onDiskTrouble: (what: string) => void) {
   let fd: number | undefined = openSync(path, 'a', 0o600);
   return {
@@ -187,9 +178,6 @@ function createRawLog(path: string, onDiskTrouble: (what: string) => void) {
     },
   };
 }
-
-/** The agent writes the file itself. */
-const NO_LOG = { write() {}, close() {} };
 
 function createTimers() {
   const timers: NodeJS.Timeout[] = [];

@@ -46,8 +46,13 @@ export function countAt(json: Json | undefined, key: string): number | undefined
   return value !== undefined && value >= 0 ? value : undefined;
 }
 
+/** The type of the record on a line that begins with it, as those of all agents do. */
+export function typeIn(head: string): string | undefined {
+  return /^\{"type":"([^"\\]*)"/.exec(head)?.[1];
+}
+
 /**
- * The beginning of a string value, out of a line that was cut in the middle. A quote inside a JSON string is
+ * The beginning of a string value, out of JSON that was cut in the middle. A quote inside a JSON string is
  * escaped, so `"key":"` can only be a real key.
  */
 export function stringInHead(head: string, key: string, maxChars: number): string | undefined {

@@ -3,8 +3,8 @@ import type { AgentEvent } from '../domain/agent-event.ts';
 import type { TroubleClass } from '../domain/trouble.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
 import { gaveUp } from './failure.ts';
-import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from './json.ts';
-import { longToolEnd, summariseHead, toolEnd, toolStart } from './tools.ts';
+import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, typeIn, wordAt } from './json.ts';
+import { toolEnd, toolStart } from './tools.ts';
 import { unreadable } from './unreadable.ts';
 
 export const opencode: AgentAdapter = {
@@ -24,7 +24,7 @@ export const opencode: AgentAdapter = {
   stopSignal: 'SIGTERM',
   invocation,
   read,
-  long: { matches: head => LONG_TOOL.test(head), read: readLong },
+  skim: head => (typeIn(head) === 'tool_use' ? 'abridged' : 'whole'),
 };
 
 function invocation(request: AgentRequest): AgentInvocation {
@@ -158,15 +158,4 @@ function retryAfter(headers: Json | undefined, now: number | undefined): number 
   if (Number.isFinite(seconds)) return now === undefined ? undefined : now + seconds * 1000;
   const date = Date.parse(header);
   return Number.isNaN(date) ? undefined : date;
-}
-
-const LONG_TOOL = /^\{"type":"tool_use",[^{}]*"part":\{"type":"tool","tool":"([^"\\]*)","callID":"([^"\\]*)"/;
-
-/** The exit code stands behind the output and is lost with it. */
-function readLong(head: string, bytes: number): readonly AgentEvent[] {
-  const [, name = '', id] = LONG_TOOL.exec(head) ?? [];
-  if (id === undefined) return [];
-  const ok = !/"state":\{"status":"error"/.test(head);
-  const start = { kind: 'tool-start', id, name, summary: summariseHead(head) } as const;
-  return [start, longToolEnd({ id, ok }, head, 'output', bytes)];
 }

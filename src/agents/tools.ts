@@ -1,6 +1,13 @@
 /** Tool calls as events, the same for every agent: a start, an end, and the todo list that a start may carry. */
-import { type AgentEvent, type TodoItem, type TodoStatus, toolOutput } from '../domain/agent-event.ts';
-import { asObject, type Json, objectsAt, stringAt, stringInHead, wordAt } from './json.ts';
+import {
+  type AgentEvent,
+  type TodoItem,
+  type TodoStatus,
+  type ToolOutput,
+  toolOutput,
+} from '../domain/agent-event.ts';
+import { abridged } from './abridge.ts';
+import { asObject, type Json, objectsAt, stringAt, wordAt } from './json.ts';
 
 interface ToolStart {
   readonly id: string;
@@ -35,24 +42,17 @@ export function toolEnd({ id, ok, text, exitCode, subagent }: ToolEnd): AgentEve
     kind: 'tool-end',
     id,
     ok: ok && (exitCode ?? 0) === 0,
-    output: toolOutput(text),
+    output: outputOf(text),
     ...(exitCode !== undefined && { exitCode }),
     ...(subagent && { subagent }),
   };
 }
 
-const PREVIEW_CHARS = 2_000;
-
-/** The end of a tool whose output was too long to keep. Its line count is not known. */
-export function longToolEnd(
-  end: Omit<ToolEnd, 'text'>,
-  head: string,
-  key: string,
-  bytes: number,
-): AgentEvent {
-  const preview = stringInHead(head, key, PREVIEW_CHARS) ?? '';
-  const event = toolEnd({ ...end, text: '' });
-  return event.kind === 'tool-end' ? { ...event, output: { preview, lines: 0, chars: bytes } } : event;
+/** As it was before it was abridged. */
+function outputOf(text: string): ToolOutput {
+  const { text: rest, chars, newlines } = abridged(text);
+  const output = toolOutput(rest);
+  return { ...output, lines: output.lines + newlines, chars: output.chars + chars };
 }
 
 /** What a reader wants to see of an input, best first. `cmd` is what amp calls a command. */
@@ -74,12 +74,6 @@ export function summarise(input: unknown): string {
   const object = asObject(input);
   const telling = TELLING_KEYS.map(key => wordAt(object, key)).find(word => word !== undefined);
   return oneLine(telling ?? compact(input));
-}
-
-/** The same, out of a line that was cut in the middle. */
-export function summariseHead(head: string): string {
-  const telling = TELLING_KEYS.map(key => stringInHead(head, key, MAX_SUMMARY * 2)).find(Boolean);
-  return oneLine(telling ?? '');
 }
 
 const MAX_SUMMARY = 200;

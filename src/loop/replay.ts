@@ -1,5 +1,4 @@
 /** Judges a recorded run again: its raw streams through today's adapters, its evidence through today's judge. */
-import { readFileSync } from 'node:fs';
 import { createReader } from '../agents/invoke.ts';
 import { outcomeOf } from '../agents/outcome.ts';
 import { findAdapter } from '../agents/registry.ts';
@@ -9,7 +8,7 @@ import type { TurnOutcome } from '../domain/evidence.ts';
 import type { PastIteration } from '../domain/past.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
 import { judge, type Run, type Verdict } from '../domain/verdict.ts';
-import { fileSize, readIfThere } from '../platform/files.ts';
+import { fileSize, readIfThere, readPages } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
 import { limitsOf } from './plan-parts.ts';
 import { evidenceOf } from './recall.ts';
@@ -94,7 +93,7 @@ function foldAgain(
   const fold = createTurnFold({ rule, prices: settings.prices });
   const prompt = readIfThere(paths.prompt) ?? '';
   const reader = createReader({ adapter, mode, prompt, rule, hasReplyFile: false }, fold.add);
-  reader.push(readFileSync(raw));
+  readPages(raw, reader.push);
   reader.end();
   return fold.turn();
 }

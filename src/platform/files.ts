@@ -167,6 +167,18 @@ export function readSlice(
   }
 }
 
+/** A file of any size, page by page. A page is lent: what is kept of it must be copied. */
+export function readPages(path: string, onPage: (page: Buffer) => void): void {
+  const page = Buffer.allocUnsafeSlow(256 * 1024);
+  const fd = openSync(path, 'r');
+  try {
+    for (let bytes = readSync(fd, page); bytes > 0; bytes = readSync(fd, page))
+      onPage(page.subarray(0, bytes));
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** The beginning or the end of a file, and how much there is. Not through a link: it may lead anywhere. */
 export function readPart(
   path: string,

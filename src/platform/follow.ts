@@ -2,33 +2,51 @@
  * Reads a file while somebody writes it. For programs that lose their last words on a pipe: what is written to a file is
  * written, however hastily the writer leaves.
  */
-import { closeSync, openSync, readSync, watch } from 'node:fs';
+import { closeSync, type FSWatcher, openSync, readSync, watch } from 'node:fs';
 
 export interface Follower {
   /** Reads what is left and stops. */
-  end(): void;
+  end(): Promise<void>;
 }
 
 /** Notice of a change can be late or missing, depending on the file system. */
 const LOOK_EVERY = 100;
+const PAGE = 64 * 1024;
+/** Then others have their turn: a signal, a deadline, the screen. */
+const PAGES_AT_ONCE = 64;
 
+/** A chunk is lent: what is kept of it must be copied. */
 export function followFile(path: string, onChunk: (chunk: Buffer) => void): Follower {
   const fd = openSync(path, 'r');
+  const page = Buffer.allocUnsafeSlow(PAGE);
   let position = 0;
-  const look = () => {
-    for (;;) {
-      const page = Buffer.allocUnsafe(64 * 1024); // a new one each time: the reader may keep it
-      const bytes = readSync(fd, page, 0, page.length, position);
-      if (bytes === 0) return;
+  let next: NodeJS.Immediate | undefined;
+
+  /** True when there may be more. */
+  const read = (): boolean => {
+    for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
+      const bytes = readSync(fd, page, 0, PAGE, position);
+      if (bytes === 0) return false;
       position += bytes;
       onChunk(page.subarray(0, bytes));
+    }
+    return true;
+  };
+  const look = () => {
+    if (next) return;
+    if (read()) {
+      next = setImmediate(() => {
+        next = undefined;
+        look();
+      });
     }
   };
   const watching = watchFile(path, look, LOOK_EVERY);
   return {
-    end() {
+    async end() {
       watching.close();
-      look();
+      if (next) clearImmediate(next);
+      while (read()) await new Promise(resolve => setImmediate(resolve));
       closeSync(fd);
     },
   };
@@ -40,13 +58,21 @@ export interface Watching {
 
 /** Looks whenever the file changes, and every so many milliseconds anyway: notice can get lost, and a crash changes nothing. */
 export function watchFile(path: string, look: () => void, every: number): Watching {
-  const watcher = watch(path, look);
-  watcher.on('error', () => {});
+  const watcher = watchIfPossible(path, look);
   const timer = setInterval(look, every);
   return {
     close() {
-      watcher.close();
+      watcher?.close();
       clearInterval(timer);
     },
   };
+}
+
+/** A system gives out only so many watches. */
+function watchIfPossible(path: string, look: () => void): FSWatcher | undefined {
+  try {
+    return watch(path, look).on('error', () => {});
+  } catch {
+    return undefined;
+  }
 }

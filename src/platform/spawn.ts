@@ -15,7 +15,7 @@ export interface SpawnSpec extends Confined {
   readonly stdout: number | ((chunk: Buffer) => void);
   /** The same for stderr. One file for both keeps the order in which things were printed. */
   readonly stderr: number | ((chunk: Buffer) => void);
-  /** stdout goes through this file to the function, for programs that lose their last words on a pipe. */
+  /** stdout goes through this file to the function, for programs that lose their last words on a pipe. The chunks are lent. */
   readonly throughFile?: string;
 }
 
@@ -55,7 +55,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
     child,
     mark,
     async finish() {
-      follower?.end();
+      await follower?.end();
       await Promise.all([drained(child.stdout), drained(child.stderr)]);
       // Node keeps the pipes of a dead child for a while, and with them all that a listener holds.
       for (const pipe of [child.stdout, child.stderr]) pipe?.removeAllListeners('data');

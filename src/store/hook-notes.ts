@@ -25,6 +25,7 @@ const LONGEST = 2_000;
 export function createNoteReader(path: string): () => readonly HookNote[] {
   let position = fileSize(path);
   return () => {
+    if (fileSize(path) <= position) return []; // asked after every tool, and there is hardly ever one
     const text = readSlice(path, position, MOST);
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
     position += Buffer.byteLength(whole);

@@ -229,7 +229,7 @@ export function openJournal(path: string): JournalReader {
       const chunk = page.subarray(0, read);
       const newline = chunk.lastIndexOf(10);
       if (newline !== -1) lastNewline = position + newline + 1;
-      splitter.push(Buffer.from(chunk));
+      splitter.push(chunk);
       position += read;
     }
     return entries;

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentAdapter } from '../../src/agents/agent.ts';
 import { ADAPTERS } from '../../src/agents/registry.ts';
 import { createTurnFold } from '../../src/domain/turn.ts';
+import { read } from './reading.ts';
 
 const TYPES = [
   ...['assistant', 'user', 'system', 'result', 'stream_event', 'rate_limit_event'],
@@ -154,8 +155,7 @@ describe.each(ADAPTERS.map(adapter => [adapter.name, adapter] as const))('%s', (
 /** Numbers stay numbers, summaries stay on their line, and the fold takes every event. */
 function survives(adapter: AgentAdapter, line: string): void {
   const fold = createTurnFold({ rule: { kind: 'promise', text: 'DONE' }, prices: {} });
-  const long = adapter.long?.matches(line) ? adapter.long.read(line, line.length) : [];
-  for (const event of [...adapter.read(line), ...long]) {
+  for (const event of [...adapter.read(line), ...read(adapter, line)]) {
     fold.add(event);
     if (event.kind === 'tool-start') {
       expect(event.summary.length).toBeLessThanOrEqual(200);

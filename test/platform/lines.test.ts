@@ -51,38 +51,74 @@ describe('lines', () => {
     expect([long?.length, next]).toEqual([800 * 65_536, 'next']);
   });
 
-  test('that nobody wants are never held: only their head and their length remain', () => {
-    const cuts: [string, number][] = [];
-    const asked: number[] = [];
+  test('longer than the most that may be held are told and left out', () => {
+    const long: [string, number][] = [];
     const lines = split(
-      [
-        Buffer.from('skip me '),
-        ...Array.from({ length: 100 }, () => Buffer.alloc(1000, 'y')),
-        Buffer.from('\nshort\n'),
-      ],
-      {
-        isSkippable: head => {
-          asked.push(head.length);
-          return head.startsWith('skip');
-        },
-        cut: (head, bytes) => cuts.push([head.slice(0, 8), bytes]),
-      },
-      { longBytes: 2000, maxBytes: 1_000_000 },
+      [Buffer.alloc(600, 'z'), Buffer.alloc(4400, 'z'), Buffer.from('\nok\n'), Buffer.from('half')],
+      { tooLong: (head, bytes) => long.push([head, bytes]) },
+      { maxBytes: 1000 },
     );
-    expect({ lines, cuts, asked }).toEqual({
-      lines: ['short'],
-      cuts: [['skip me ', 100_008]],
-      asked: [2000],
-    });
-  });
-
-  test('longer than the most that may be held are cut and told', () => {
-    const cuts: number[] = [];
-    const lines = split(
-      [Buffer.alloc(5000, 'z'), Buffer.from('\nok\n')],
-      { cut: (_, bytes) => cuts.push(bytes) },
-      { longBytes: 100, maxBytes: 1000 },
-    );
-    expect({ lines, cuts }).toEqual({ lines: ['ok'], cuts: [5000] });
+    expect({ lines, long }).toEqual({ lines: ['ok', 'half'], long: [['z'.repeat(600), 5000]] });
   });
 });
+
+describe('lines in passing', () => {
+  const line = fc.tuple(
+    fc.constantFrom('pass:', 'hold:', 'pa'),
+    fc.string({ unit: 'grapheme', maxLength: 600 }),
+  );
+
+  test('come to whom they were given, wherever the stream is cut', () => {
+    fc.assert(
+      fc.property(fc.array(line), fc.array(fc.nat()), (parts, places) => {
+        const lines = parts.map(([head, rest]) => head + rest.replace(/[\r\n]/g, ''));
+        const bytes = Buffer.from(lines.map(each => `${each}\n`).join(''));
+        const { seen, asked } = passed(cutAt(bytes, places));
+        expect(seen).toEqual(lines.map(each => [each.startsWith('pass:') ? 'passed' : 'held', each]));
+        // Told by the same bytes every time: the first 256, or all there are.
+        expect(asked).toEqual(lines.map(each => Buffer.from(each).toString('latin1').slice(0, 256)));
+      }),
+    );
+  });
+
+  test('may end without a line end', () => {
+    expect(passed([Buffer.from('pass:1\npass:2')]).seen).toEqual([
+      ['passed', 'pass:1'],
+      ['passed', 'pass:2'],
+    ]);
+  });
+
+  test('are read while the chunks that they came in are used for something else', () => {
+    const chunks = ['pas', 's:a', 'b\nho', 'ld:c', 'd\n'].map(text => Buffer.from(text));
+    expect(passed(chunks, chunk => chunk.fill(0)).seen).toEqual([
+      ['passed', 'pass:ab'],
+      ['held', 'hold:cd'],
+    ]);
+  });
+});
+
+function passed(chunks: readonly Buffer[], after: (chunk: Buffer) => void = () => {}) {
+  const seen: [string, string][] = [];
+  const asked: string[] = [];
+  let parts: Buffer[] = [];
+  const splitter = createLineSplitter({
+    line: text => seen.push(['held', text]),
+    passing(head) {
+      asked.push(head);
+      if (!head.startsWith('pass:')) return undefined;
+      return {
+        push: (bytes, from, to) => parts.push(Buffer.from(bytes.subarray(from, to))),
+        end() {
+          seen.push(['passed', Buffer.concat(parts).toString()]);
+          parts = [];
+        },
+      };
+    },
+  });
+  for (const chunk of chunks) {
+    splitter.push(chunk);
+    after(chunk);
+  }
+  splitter.end();
+  return { seen, asked };
+}

@@ -513,7 +513,7 @@ function unquoted(task) {
 	return inner.includes(quote) ? task : inner.trim();
 }
 // src/hooks/host.ts
-const NOTHING = { kind: "nothing" };
+const NOTHING$2 = { kind: "nothing" };
 function parseObject(text) {
 	try {
 		const json = JSON.parse(text);
@@ -547,6 +547,8 @@ function createRedactor(env) {
 function sha256(content) {
 	return (0, node_crypto.hash)("sha256", content, "hex");
 }
+Buffer.alloc(0);
+Buffer.alloc(0);
 // src/store/journal.ts
 const GENESIS = "0".repeat(32);
 const MAX_TURN_BYTES = 4194304;
@@ -986,7 +988,7 @@ function onCommand(root, { host, prefix }, input) {
 		case "ulw-loop": return start(root, host, input, name === "ulw-loop");
 		case "cancel-ralph": return refuse(cancelSession(root, input.sessionId));
 		case "help": return refuse(HELP.replaceAll("/ralph:", prefix));
-		default: return NOTHING;
+		default: return NOTHING$2;
 	}
 }
 function refuse(message) {
@@ -1555,7 +1557,7 @@ function refusal(refused) {
 function judged(orders, root, { tool, cwd }) {
 	const uses = toolUses(tool);
 	if (uses.length === 0) return {
-		answer: NOTHING,
+		answer: NOTHING$2,
 		refused: [],
 		warned: []
 	};
@@ -1572,7 +1574,7 @@ function judged(orders, root, { tool, cwd }) {
 		warned
 	};
 	if (warned.length === 0) return {
-		answer: NOTHING,
+		answer: NOTHING$2,
 		refused,
 		warned
 	};
@@ -1692,16 +1694,16 @@ function windowOf(model) {
 }
 // src/hooks/context.ts
 function watchContext(orders, stateFile, input) {
-	if (input.inSubagent || input.transcript === null) return NOTHING;
+	if (input.inSubagent || input.transcript === null) return NOTHING$2;
 	const use = contextUse(input.transcript, orders.window);
-	if (!use) return NOTHING;
+	if (!use) return NOTHING$2;
 	const before = readState(stateFile);
 	const { state, alert } = contextAlert(use, before);
 	if (state.told !== before.told) {
 		ensureFolder((0, node_path.dirname)(stateFile));
 		writeAtomic(stateFile, JSON.stringify(state));
 	}
-	return alert === void 0 ? NOTHING : {
+	return alert === void 0 ? NOTHING$2 : {
 		kind: "context",
 		context: alert
 	};
@@ -2334,33 +2336,51 @@ function secondsSince(clock, ticks) {
 }
 // src/platform/follow.ts
 const LOOK_EVERY = 100;
+const PAGE = 65536;
+const PAGES_AT_ONCE = 64;
 function followFile(path, onChunk) {
 	const fd = (0, node_fs.openSync)(path, "r");
+	const page = Buffer.allocUnsafeSlow(PAGE);
 	let position = 0;
-	const look = () => {
-		for (;;) {
-			const page = Buffer.allocUnsafe(65536);
-			const bytes = (0, node_fs.readSync)(fd, page, 0, page.length, position);
-			if (bytes === 0) return;
+	let next;
+	const read = () => {
+		for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
+			const bytes = (0, node_fs.readSync)(fd, page, 0, PAGE, position);
+			if (bytes === 0) return false;
 			position += bytes;
 			onChunk(page.subarray(0, bytes));
 		}
+		return true;
+	};
+	const look = () => {
+		if (next) return;
+		if (read()) next = setImmediate(() => {
+			next = void 0;
+			look();
+		});
 	};
 	const watching = watchFile(path, look, LOOK_EVERY);
-	return { end() {
+	return { async end() {
 		watching.close();
-		look();
+		if (next) clearImmediate(next);
+		while (read()) await new Promise((resolve) => setImmediate(resolve));
 		(0, node_fs.closeSync)(fd);
 	} };
 }
 function watchFile(path, look, every) {
-	const watcher = (0, node_fs.watch)(path, look);
-	watcher.on("error", () => {});
+	const watcher = watchIfPossible(path, look);
 	const timer = setInterval(look, every);
 	return { close() {
-		watcher.close();
+		watcher?.close();
 		clearInterval(timer);
 	} };
+}
+function watchIfPossible(path, look) {
+	try {
+		return (0, node_fs.watch)(path, look).on("error", () => {});
+	} catch {
+		return;
+	}
 }
 // src/platform/shell.ts
 function shellCommand(command) {
@@ -2482,7 +2502,7 @@ function spawnOwned(spec, onActivity) {
 		child,
 		mark,
 		async finish() {
-			follower?.end();
+			await follower?.end();
 			await Promise.all([drained(child.stdout), drained(child.stderr)]);
 			for (const pipe of [child.stdout, child.stderr]) pipe?.removeAllListeners("data");
 			if (pid !== void 0) watchdog?.release(pid);
@@ -3090,11 +3110,11 @@ function blob(mode, oid) {
 const MOST_BLOCKS = 8;
 async function onStoryStop(root, input, orders) {
 	const active = readActive((0, node_path.join)(root, ACTIVE_FILE));
-	if (!active || !concerns(active, orders)) return NOTHING;
-	if (input.inSubagent || input.pending > 0) return NOTHING;
+	if (!active || !concerns(active, orders)) return NOTHING$2;
+	if (input.inSubagent || input.pending > 0) return NOTHING$2;
 	const wrong = [...storyMessages(root, active), ...await uncommittedMessages(root)];
 	const warning = active.snapshot || active.terms.skipReview ? void 0 : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so what this iteration changed was not looked at.`;
-	if (wrong.length === 0) return warning === void 0 ? NOTHING : {
+	if (wrong.length === 0) return warning === void 0 ? NOTHING$2 : {
 		kind: "say",
 		message: warning
 	};
@@ -3151,15 +3171,15 @@ function countBlock({ run }, { timestamp }) {
 async function carryOut(orders, moment, input) {
 	switch (moment) {
 		case "before-tool": return guarded(orders, input);
-		case "tools": return orders.monitor ? watchContext(orders.monitor, alertsOf(orders, input), input) : NOTHING;
+		case "tools": return orders.monitor ? watchContext(orders.monitor, alertsOf(orders, input), input) : NOTHING$2;
 		case "start":
 			if (orders.monitor) rearm(alertsOf(orders, input));
-			return NOTHING;
+			return NOTHING$2;
 		case "stop": return await onStoryStop(orders.root, input, orders);
 		case "command":
 		case "prompt":
 		case "peek":
-		case void 0: return NOTHING;
+		case void 0: return NOTHING$2;
 		default: return moment;
 	}
 }
@@ -3168,7 +3188,7 @@ function alertsOf({ run }, { sessionId }) {
 }
 function guarded(orders, input) {
 	if (orders.run === "") return refusal(["its orders cannot be read, so nothing can be judged."]).answer;
-	if (!orders.guard) return NOTHING;
+	if (!orders.guard) return NOTHING$2;
 	const { answer, refused, warned } = guard(orders.guard, orders.root, input);
 	const notes = runPathsIn(orders.run).hookNotes;
 	for (const what of refused) leaveNote(notes, {
@@ -3190,7 +3210,7 @@ function guarded(orders, input) {
 function onTool(root, input) {
 	const settings = hookSettings(root).guard;
 	const state = findSession(root, input.sessionId)?.state;
-	if (!(settings.enabled === "auto" ? state?.active === true : settings.enabled)) return NOTHING;
+	if (!(settings.enabled === "auto" ? state?.active === true : settings.enabled)) return NOTHING$2;
 	const { answer, refused, warned } = guard(settings, root, input);
 	for (const what of refused) record(root, state?.runId ?? "", {
 		type: "violation",
@@ -3209,7 +3229,7 @@ function onTool(root, input) {
 }
 function watchSession(root, input) {
 	const { monitor } = hookSettings(root);
-	if (monitor.enabled !== true) return NOTHING;
+	if (monitor.enabled !== true) return NOTHING$2;
 	return watchContext(monitor, projectPaths(root).contextAlerts(input.sessionId), input);
 }
 function rearmSession(root, { sessionId }) {
@@ -3781,7 +3801,7 @@ async function onStop(root, dialect, input, deeds = DEEDS) {
 	const found = files.find((file) => "state" in file && file.state.sessionId === input.sessionId);
 	if (!found) return damaged(files, deeds);
 	const { active } = found.state;
-	if (!active || isElsewhere(found.state, input) || input.inSubagent || input.pending > 0) return NOTHING;
+	if (!active || isElsewhere(found.state, input) || input.inSubagent || input.pending > 0) return NOTHING$2;
 	const mine = inLedger(root, dialect.host, found, deeds);
 	const { state } = mine;
 	const claim = await claimOf(state, dialect, input);
@@ -3816,7 +3836,7 @@ function isElsewhere(state, input) {
 }
 function damaged(files, deeds) {
 	const broken = files.find((file) => "problem" in file);
-	if (!broken) return NOTHING;
+	if (!broken) return NOTHING$2;
 	const aside = deeds.setAside(broken.path, Date.now());
 	return {
 		kind: "say",
@@ -3965,7 +3985,7 @@ async function answerTo(dialect, event, root, input, orders) {
 			const answer = await onStop(root, dialect, input);
 			return answer.kind === "nothing" ? await onStoryStop(root, input) : answer;
 		}
-		case void 0: return NOTHING;
+		case void 0: return NOTHING$2;
 		default: return moment;
 	}
 }
@@ -3973,7 +3993,7 @@ const NEXT = "next";
 function onPrompt(root, { host }, input) {
 	const { sessionId, promptId, prompt } = input;
 	const file = findSession(root, sessionId) ?? findSession(root, NEXT);
-	if (!file?.state.active) return NOTHING;
+	if (!file?.state.active) return NOTHING$2;
 	const { state, path } = file;
 	if (state.sessionId === NEXT) {
 		const runId = state.runId || openRun(root, state, host);
@@ -3996,12 +4016,12 @@ function onPrompt(root, { host }, input) {
 		...state,
 		active: false
 	});
-	return NOTHING;
+	return NOTHING$2;
 }
 function onStart(root, input) {
 	rearmSession(root, input);
 	const file = findSession(root, input.sessionId);
-	if (input.source !== "compact" || !file?.state.active) return NOTHING;
+	if (input.source !== "compact" || !file?.state.active) return NOTHING$2;
 	return {
 		kind: "context",
 		context: contract(file.state)
