@@ -7,6 +7,7 @@ import type { LoopResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import { judge } from '../domain/verdict.ts';
 import { diskTrouble } from '../platform/disk.ts';
+import { stayLean } from '../platform/memory.ts';
 import { createGatherer } from './gather.ts';
 import type { LoopPlan, LoopWorld } from './plan.ts';
 import { type GoOn, goOn } from './recall.ts';
@@ -60,6 +61,7 @@ async function rounds(plan: LoopPlan, world: LoopWorld, tally: Tally, end: End):
     const prompt = open ? '' : await plan.prompt(iteration, feedback);
     if (typeof prompt !== 'string') return end('invalid_config', formatProblem(prompt));
 
+    if (iteration === LONG_RUN) stayLean(); // the larger we are, the longer it takes to start a child
     if (!open) emit({ type: 'iteration-started', iteration, ...plan.assignment?.() });
     const { evidence, tree, cutShort, record } = await gather(
       iteration,
@@ -96,6 +98,9 @@ async function rounds(plan: LoopPlan, world: LoopWorld, tally: Tally, end: End):
     open = undefined;
   }
 }
+
+/** Iterations. */
+const LONG_RUN = 50;
 
 const AT_THE_START: GoOn = { step: 'prepare', iteration: 1, feedback: [] };
 

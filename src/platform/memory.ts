@@ -25,13 +25,18 @@ function closedPort(): Port {
   return port1;
 }
 
-/**
- * So many bytes have gone by. Much short-lived garbage makes the collector grow its nursery, to 48 MB in the end; in a flood,
- * of which nothing is kept, a small one does as well.
- */
+/** So many bytes have gone by: a flood, of which nothing is kept. */
 export function wentBy(bytes: number): void {
   gone += bytes;
-  if (isLean || gone < FLOOD) return;
+  if (gone >= FLOOD) stayLean();
+}
+
+/**
+ * Much short-lived garbage makes the collector grow its nursery, to 48 MB in the end: from now on it stays as small as it is.
+ * Not from the start: a nursery that is too small costs time.
+ */
+export function stayLean(): void {
+  if (isLean) return;
   isLean = true;
   setFlagsFromString('--semi-space-growth-factor=1');
 }
