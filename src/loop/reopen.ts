@@ -77,7 +77,7 @@ export async function recoverRun(paths: RunPaths, file: OpenRun): Promise<Recove
 
 export function readPast(paths: RunPaths): Omit<Recovered, 'repaired'> {
   if (!existsSync(paths.events)) return { past: foldPast([]), doubts: [] };
-  const journal = openJournal(paths.events);
+  const journal = openJournal(paths.events, { withoutWords: true });
   try {
     const past = foldPast(timed(journal.each()));
     return { past, doubts: journal.problems() };

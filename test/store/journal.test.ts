@@ -1,0 +1,61 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RunEvent } from '../../src/domain/event.ts';
+import { createJournal, openJournal } from '../../src/store/journal.ts';
+import { anyEvent } from '../report/any-event.ts';
+import { folder } from '../rig/repo.ts';
+
+function written(events: readonly RunEvent[]): string {
+  const path = folder().path('events.jsonl');
+  let now = Date.UTC(2026, 0, 1);
+  const journal = createJournal(path, () => now++);
+  for (const event of events) journal.append(event);
+  journal.close();
+  return path;
+}
+
+function read(path: string, withoutWords: boolean) {
+  const journal = openJournal(path, { withoutWords });
+  const entries = [...journal.each()];
+  journal.close();
+  return { entries, problems: journal.problems() };
+}
+
+const said = (text: string): RunEvent => ({ type: 'agent', event: { kind: 'text', text } });
+const used: RunEvent = { type: 'agent', event: { kind: 'usage', scope: 'part', cost: 1 } };
+
+describe('a ledger without the words of the agent', () => {
+  test('is the ledger without them, but for what was used and the last line', () => {
+    const path = written([said('one'), used, { type: 'paused' }, said('two'), said('three')]);
+    const { entries, problems } = read(path, true);
+    expect(entries.map(({ seq }) => seq)).toEqual([2, 3, 5]);
+    expect(problems).toEqual([]);
+  });
+
+  test('leaves out nothing else, whatever was written', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 30 }), events => {
+        const path = written(events);
+        const all = read(path, false);
+        const isWords = ({ type, ...rest }: { readonly type: string }) =>
+          type === 'agent' && (rest as { event: { kind: string } }).event.kind !== 'usage';
+        const wanted = all.entries.filter((entry, at) => at === all.entries.length - 1 || !isWords(entry));
+        expect(read(path, true)).toEqual({ entries: wanted, problems: [] });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test.each([
+    ['changed', (line: string) => line.replace('two', 'TWO'), 'line 3 does not follow'],
+    ['taken out', () => '', 'line 2 does not follow'],
+    ['replaced by something else', () => 'nothing\n', 'line 2 is not an event'],
+  ])('tells that a line of them was %s', (_, change, problem) => {
+    const path = written([said('one'), said('two'), said('three'), { type: 'paused' }]);
+    const lines = readFileSync(path, 'utf8').split(/(?<=\n)/);
+    writeFileSync(path, '');
+    for (const [at, line] of lines.entries()) appendFileSync(path, at === 1 ? change(line) : line);
+    expect(read(path, true).problems[0]).toContain(problem);
+  });
+});
