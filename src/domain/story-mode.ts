@@ -27,7 +27,8 @@ export function nextAssignment({ userStories }: StoryList, { skipReview }: Revie
   if (fix) return { mode: 'review-fix', story: fix };
   const review = skipReview ? undefined : find('needs_review');
   if (review) return { mode: 'review', story: review };
-  const story = stories.find(each => !each.passes && waitsFor(each, stories).length === 0);
+  const passed = passedIds(stories);
+  const story = stories.find(each => !each.passes && waitsFor(each, passed).length === 0);
   return { mode: 'implement', ...(story && { story }) };
 }
 
@@ -36,9 +37,13 @@ function byPriority(stories: readonly Story[]): readonly Story[] {
   return [...stories].sort((a, b) => a.priority - b.priority);
 }
 
+export function passedIds(stories: readonly Story[]): ReadonlySet<string> {
+  return new Set(stories.filter(story => story.passes).map(story => story.id));
+}
+
 /** The stories that must be done first and are not. */
-export function waitsFor({ dependsOn = [] }: Story, stories: readonly Story[]): readonly string[] {
-  return dependsOn.filter(id => !stories.some(story => story.id === id && story.passes));
+export function waitsFor({ dependsOn = [] }: Story, passed: ReadonlySet<string>): readonly string[] {
+  return dependsOn.filter(id => !passed.has(id));
 }
 
 export function isDone(story: Story, { skipReview }: Pick<ReviewPolicy, 'skipReview'>): boolean {

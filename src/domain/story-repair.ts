@@ -14,7 +14,7 @@ import {
   silentStory,
   UNTOUCHED,
 } from './story.ts';
-import { type Offence, type Snapshot, type Terms, transitionOffences } from './transitions.ts';
+import { type Offence, type Terms, transitionOffences } from './transitions.ts';
 
 export interface Settled {
   readonly list: StoryList;
@@ -31,19 +31,22 @@ export interface Settled {
 /** Before the feedback of a story that was approved because its reviews are used up. */
 export const CAP_PREFIX = '[AUTO-APPROVED AT CAP]';
 
-/** `left` is the JSON that the agent left; undefined when there is none that can be read. */
+/** `left` is the JSON that the agent left; undefined when there is none that can be read. The trusted list itself: it changed nothing. */
 export function settle(trusted: StoryList, left: unknown, terms: Terms): Settled {
+  const isSame = left === trusted;
   if (!isRaw(left) || !Array.isArray(left.userStories)) {
     const what = left === undefined ? 'cannot be read any more' : 'is no story list any more';
     return { list: trusted, offences: [`tasks.json ${what}.`], missing: [], repaired: true };
   }
-  const read = readable(trusted, left, left.userStories);
+  const read = isSame ? { list: trusted, messages: [] } : readable(trusted, left, left.userStories);
   const offences = transitionOffences(snapshotOf(trusted), read.list.userStories, terms);
+  const told = (isOmission: boolean) =>
+    offences.filter(({ mend }) => (mend.kind === 'none') === isOmission).map(offence => offence.message);
+  if (isSame && told(false).length === 0)
+    return { list: trusted, offences: [], missing: told(true), repaired: false };
   const noted = withNotes(undone(trusted, read.list.userStories, offences));
   const lawful = { ...read.list, userStories: noted.stories };
   const { list, ...atCap } = applyCap(trusted, lawful, terms);
-  const told = (isOmission: boolean) =>
-    offences.filter(({ mend }) => (mend.kind === 'none') === isOmission).map(offence => offence.message);
   const messages = [...read.messages, ...told(false), ...noted.messages];
   // Nothing may be left that the next iteration could not start from.
   if (listFlaws(list).length > 0)
@@ -57,7 +60,7 @@ export function settle(trusted: StoryList, left: unknown, terms: Terms): Settled
   return { list, offences: messages, missing: told(true), repaired, ...atCap };
 }
 
-export function snapshotOf({ userStories }: StoryList): Snapshot {
+export function snapshotOf({ userStories }: StoryList): ReadonlyMap<string, Story> {
   return new Map(userStories.map(story => [story.id, story]));
 }
 
@@ -71,9 +74,12 @@ function readable(trusted: StoryList, left: Raw, entries: readonly unknown[]): R
   const flaws = listFlaws(left).filter(flaw => !flaw.isAboutNotes);
   const messages = flaws.map(flaw => `tasks.json: ${flaw.message}.`);
   const top = flaws.filter(flaw => flaw.at === undefined);
+  const known = snapshotOf(trusted);
+  const flawsAt = new Map<number | undefined, Flaw[]>();
+  for (const flaw of flaws) flawsAt.set(flaw.at, [...(flawsAt.get(flaw.at) ?? []), flaw]);
   const stories = entries.flatMap((entry, at) => {
-    const own = flaws.filter(flaw => flaw.at === at && flaw.field !== 'dependsOn');
-    return mendedStory(trusted, entry, own) ?? [];
+    const own = (flawsAt.get(at) ?? []).filter(flaw => flaw.field !== 'dependsOn');
+    return mendedStory(known, entry, own) ?? [];
   });
   const lost = (trusted.verifyCommands ?? []).filter(
     command => !(Array.isArray(left.verifyCommands) ? left.verifyCommands : []).includes(command),
@@ -82,7 +88,7 @@ function readable(trusted: StoryList, left: Raw, entries: readonly unknown[]): R
     ...left,
     ...fieldsOf(trusted, top),
     ...(lost.length > 0 && { verifyCommands: trusted.verifyCommands }),
-    userStories: mendedGraph(trusted, stories),
+    userStories: mendedGraph(known, stories),
   } as StoryList;
   const weaker = lost.map(
     command =>
@@ -101,10 +107,13 @@ const NO_NOTES = '(no notes were left)';
 /** What a new story may leave out. */
 const REST: Raw = { ...UNTOUCHED, notes: '', dependsOn: [], description: '' };
 
+/** The trusted stories by their ids. */
+type Known = ReadonlyMap<string, Story>;
+
 /** undefined: there is no story in it. */
-function mendedStory(trusted: StoryList, entry: unknown, flaws: readonly Flaw[]): Story | undefined {
+function mendedStory(known: Known, entry: unknown, flaws: readonly Flaw[]): Story | undefined {
   if (!isRaw(entry) || flaws.some(flaw => flaw.field === 'id')) return undefined;
-  const was = trusted.userStories.find(story => story.id === entry.id);
+  const was = known.get(entry.id as string);
   if (!was && flaws.some(({ field }) => !Object.hasOwn(REST, field))) return undefined;
   return { ...entry, ...fieldsOf(was ?? REST, flaws) } as unknown as Story;
 }
@@ -122,12 +131,10 @@ function withNotes(all: readonly Story[]): {
 }
 
 /** Dependencies that lead nowhere or in a circle become what they were; as the trusted ones are, no list has any. */
-function mendedGraph(trusted: StoryList, stories: readonly Story[]): readonly Story[] {
-  const removed = trusted.userStories.filter(was => !stories.some(story => story.id === was.id));
-  const asBefore = (story: Story): Story => {
-    const was = trusted.userStories.find(each => each.id === story.id);
-    return { ...story, dependsOn: was?.dependsOn ?? [] };
-  };
+function mendedGraph(known: Known, stories: readonly Story[]): readonly Story[] {
+  const there = new Set(stories.map(story => story.id));
+  const removed = [...known.values()].filter(was => !there.has(was.id));
+  const asBefore = (story: Story): Story => ({ ...story, dependsOn: known.get(story.id)?.dependsOn ?? [] });
   const flawed = (list: readonly Story[]) =>
     new Set(graphFlaws([...list, ...removed]).flatMap(({ at = 0 }) => list[at]?.id ?? []));
   const bad = flawed(stories);

@@ -1,4 +1,5 @@
 /** A story list, the content of `tasks.json`: its shape, and everything that is wrong with one. Fields we do not know are kept. */
+import { circlesIn, circleWords, type Needs } from './story-graph.ts';
 
 const REVIEW_STATUSES = ['needs_review', 'changes_requested', 'approved'] as const;
 
@@ -170,13 +171,15 @@ function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
 
 /** Ids that nobody has, and stories that wait for themselves. */
 export function graphFlaws(stories: readonly unknown[]): readonly Flaw[] {
-  const needs = new Map<string, readonly string[]>();
-  for (const story of stories) if (isRaw(story)) needs.set(String(story.id), idsOf(story.dependsOn));
+  const needs: Needs = new Map(
+    stories.filter(isRaw).map(story => [String(story.id), idsOf(story.dependsOn)] as const),
+  );
+  const circles = circlesIn(needs);
   return stories.flatMap((story, at) => {
     if (!isRaw(story)) return [];
     const id = String(story.id);
     const unknown = idsOf(story.dependsOn).filter(each => !needs.has(each));
-    const circle = circleFrom(id, needs);
+    const circle = circles.get(id);
     return [
       ...unknown.map(each => ({
         at,
@@ -184,7 +187,7 @@ export function graphFlaws(stories: readonly unknown[]): readonly Flaw[] {
         message: `story ${id} depends on ${each}, and there is no such story`,
       })),
       ...(circle
-        ? [{ at, field: 'dependsOn', message: `story ${id} waits for itself: ${circle.join(' → ')}` }]
+        ? [{ at, field: 'dependsOn', message: `story ${id} waits for itself: ${circleWords(circle, id)}` }]
         : []),
     ];
   });
@@ -192,22 +195,4 @@ export function graphFlaws(stories: readonly unknown[]): readonly Flaw[] {
 
 function idsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter(id => typeof id === 'string') : [];
-}
-
-/** A way from a story back to itself. */
-function circleFrom(
-  start: string,
-  needs: ReadonlyMap<string, readonly string[]>,
-): readonly string[] | undefined {
-  const seen = new Set<string>();
-  const waiting: (readonly string[])[] = [[start]];
-  for (let path = waiting.pop(); path; path = waiting.pop()) {
-    for (const next of needs.get(path.at(-1) ?? '') ?? []) {
-      if (next === start) return [...path, start];
-      if (seen.has(next)) continue;
-      seen.add(next);
-      waiting.push([...path, next]);
-    }
-  }
-  return undefined;
 }

@@ -15,14 +15,14 @@ import {
   type ReviewPolicy,
   type StoryMode,
 } from '../domain/story-mode.ts';
-import { settle } from '../domain/story-repair.ts';
+import { settle, snapshotOf } from '../domain/story-repair.ts';
 import type { Terms } from '../domain/transitions.ts';
 import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { formatActive, type NewActive, removeActive, writeActive } from '../store/active-file.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
-import { formatTasks, isList, readLeft } from '../store/tasks-file.ts';
+import { createTasksReader, formatTasks, isList } from '../store/tasks-file.ts';
 import { blockedAt, makeRoom } from '../workspace/move-aside.ts';
 import { changeWords } from '../workspace/protect.ts';
 import { type Kept, openVault } from '../workspace/snapshot.ts';
@@ -75,6 +75,7 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
   let list = options.list;
   let assignment = options.begun ? assignmentOf(options.begun, list) : nextAssignment(list, policy);
   let moved: Story | undefined;
+  let recorded: { readonly list: StoryList; readonly hash: string } | undefined;
 
   return {
     list: () => list,
@@ -89,6 +90,7 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
       const left = files.left();
       const settled = settle(list, left, termsOf(assignment, policy));
       const restored = !settled.repaired || files.write(settled.list, iteration);
+      if (!settled.repaired) files.believe(settled.list);
       const rules = settled.offences.map(what => ({ what, restored, isSentence: true }) as const);
       moved = movedStory(list, settled.list);
       assignment = { ...assignment, ...(moved && { story: moved }) };
@@ -114,11 +116,8 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
       files.keepAgain();
     },
     record(iteration) {
-      const text = formatTasks(list);
-      const hash = storiesHash(text);
-      const copy = options.stories(hash);
-      ensureFolder(dirname(copy));
-      writeAtomic(copy, text);
+      if (recorded?.list !== list) recorded = { list, hash: keepCopy(list, options.stories) };
+      const { hash } = recorded;
       const { length: total } = list.userStories;
       const done = total - openStories(list, policy).length;
       emit({
@@ -135,6 +134,16 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
       removeActive(paths.active);
     },
   };
+}
+
+/** A copy of the list under its hash, which it answers. */
+function keepCopy(list: StoryList, pathOf: RunPaths['stories']): string {
+  const text = formatTasks(list);
+  const hash = storiesHash(text);
+  const copy = pathOf(hash);
+  ensureFolder(dirname(copy));
+  writeAtomic(copy, text);
+  return hash;
 }
 
 const NOTHING_LEFT: Settlement = { violations: [], missing: [] };
@@ -158,8 +167,10 @@ function termsOf({ mode, story }: Assignment, policy: ReviewPolicy): Terms {
 
 /** The story whose review went on in this iteration. */
 function movedStory(before: StoryList, after: StoryList): Story | undefined {
+  if (before === after) return undefined;
+  const known = snapshotOf(before);
   return after.userStories.find(now => {
-    const was = before.userStories.find(story => story.id === now.id);
+    const was = known.get(now.id);
     return was && (was.reviewStatus !== now.reviewStatus || was.passes !== now.passes);
   });
 }
@@ -182,6 +193,7 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
   let kept = keepAll();
   let active = '';
   let log = readLog(paths.progress);
+  const tasks = createTasksReader(paths.tasks);
   /** Whatever is in the way is set aside; false when it could not be. */
   const replace = (path: string, iteration: number, write: (to: string) => void): boolean => {
     try {
@@ -231,7 +243,8 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
       if (stat && !stat.isFile()) makeRoom(paths.root, ACTIVE_FILE, aside);
       writeActive(paths.active, active);
     },
-    left: () => (isBlocked(paths.tasks) ? undefined : readLeft(paths.tasks)),
+    left: () => (isBlocked(paths.tasks) ? undefined : tasks.read()),
+    believe: tasks.believe,
     write: (list: StoryList, iteration: number) =>
       replace(paths.tasks, iteration, to => writeOwn(to, formatTasks(list))),
     restore: (iteration: number) => [...restoreKept(iteration), ...restoreLog(iteration), ...restoreMark()],

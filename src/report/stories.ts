@@ -1,6 +1,6 @@
 /** A story list at a glance: `ralph prd status`, and the summary of an archive. */
 import type { Story, StoryList } from '../domain/story.ts';
-import { waitsFor } from '../domain/story-mode.ts';
+import { passedIds, waitsFor } from '../domain/story-mode.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { counted } from './numbers.ts';
 import { phrase, storyState } from './phrases.ts';
@@ -16,6 +16,7 @@ export interface StoriesView {
 
 export function storiesLines({ list, next, loop }: StoriesView, style: Style): readonly string[] {
   const stories = list.userStories;
+  const passed = passedIds(stories);
   const done = stories.filter(story => story.passes).length;
   const name = [list.project, list.branchName].filter(text => text.trim() !== '').map(phrase);
   const ids = Math.max(0, ...stories.map(story => displayWidth(phrase(story.id))));
@@ -26,19 +27,19 @@ export function storiesLines({ list, next, loop }: StoriesView, style: Style): r
       `${name.join(mark(style, 'dot'))}${name.length > 0 ? ': ' : ''}${done} of ${stories.length} stories done`,
     ),
     '',
-    ...stories.flatMap(story => storyLines(story, stories, ids, style)),
+    ...stories.flatMap(story => storyLines(story, passed, ids, style)),
     '',
     `Next: ${next}`,
     `Loop: ${loop}`,
   ];
 }
 
-function storyLines(story: Story, all: readonly Story[], ids: number, style: Style): readonly string[] {
+function storyLines(story: Story, passed: ReadonlySet<string>, ids: number, style: Style): readonly string[] {
   const id = phrase(story.id);
   const indent = ' '.repeat(displayWidth(mark(style, 'pending')) + ids + 2);
   const room = Math.max(20, style.width - indent.length);
   const head = `${mark(style, signOf(story))} ${id}${' '.repeat(ids - displayWidth(id))} `;
-  const waiting = story.passes ? [] : waitsFor(story, all);
+  const waiting = story.passes ? [] : waitsFor(story, passed);
   const facts = [
     storyState({ done: story.passes, reviewStatus: story.reviewStatus }),
     ...(story.reviewCount > 0 ? [counted(story.reviewCount, 'review')] : []),

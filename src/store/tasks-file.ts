@@ -8,12 +8,47 @@ import { isUntouchedTemplate } from './templates.ts';
 /** No list is longer; a file that is would only cost memory. */
 const LARGEST = 16 * 1024 * 1024;
 
-/** What is in the file; undefined when it is not a file, or not JSON. Never follows a link: whoever made it may read less than we do. */
+/** What is in the file; undefined when it is not a file, or not JSON. */
 export function readLeft(path: string): unknown {
+  return createTasksReader(path).read();
+}
+
+export interface TasksReader {
+  /** As `readLeft`. When nothing has changed since it was believed, the very list that was: it need not be looked at again. */
+  read(): unknown;
+  /** What was read last is this list, and in order. */
+  believe(list: StoryList): void;
+}
+
+export function createTasksReader(path: string): TasksReader {
+  let text: string | undefined;
+  let believed: StoryList | undefined;
+  return {
+    read() {
+      const now = leftText(path);
+      if (now === undefined || now !== text) believed = undefined;
+      text = now;
+      return believed ?? parseLeft(now);
+    },
+    believe(list) {
+      believed = list;
+    },
+  };
+}
+
+/** Never follows a link: whoever made it may read less than we do. */
+function leftText(path: string): string | undefined {
   try {
     const stat = lstatSync(path);
-    if (!stat.isFile() || stat.size > LARGEST) return undefined;
-    return parse(readIfThere(path) ?? '');
+    return stat.isFile() && stat.size <= LARGEST ? readIfThere(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseLeft(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : parse(text);
   } catch {
     return undefined;
   }
