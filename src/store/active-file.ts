@@ -50,9 +50,20 @@ export function formatActive(active: NewActive): string {
     ...(terms.story !== undefined && { story: terms.story }),
     runId: active.runId,
     ralphDir: active.ralphDir,
-    preIterationSnapshot: Object.fromEntries(stories.map(story => [story.id, kept(story)])),
   };
-  return `${JSON.stringify(file, null, 2)}\n`;
+  const head = JSON.stringify(file, null, 2).slice(0, -2);
+  return `${head},\n  "preIterationSnapshot": ${snapshotText(stories)}\n}\n`;
+}
+
+/** Most iterations leave most lists as they were. */
+const texts = new WeakMap<readonly Story[], string>();
+
+function snapshotText(stories: readonly Story[]): string {
+  const known = texts.get(stories);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(Object.fromEntries(stories.map(story => [story.id, kept(story)])));
+  texts.set(stories, text);
+  return text;
 }
 
 /** Seed 002's three fields first, then what else an iteration may not change. */

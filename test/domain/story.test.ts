@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { listFlaws, readList } from '../../src/domain/story.ts';
 import { estimateWords, nextAssignment, openStories } from '../../src/domain/story-mode.ts';
@@ -62,6 +63,52 @@ describe('schema (Check 1)', () => {
     ],
   ])('%s', (_, value, messages) => {
     expect(told(value)).toEqual(messages);
+  });
+});
+
+describe('who waits for whom', () => {
+  const chain = (length: number, last: readonly string[]) =>
+    storyList(
+      ...Array.from({ length }, (_, at) =>
+        story(`S${at}`, { dependsOn: at === length - 1 ? last : [`S${at + 1}`] }),
+      ),
+    );
+
+  test('a chain of ten thousand is in order', () => {
+    expect(told(chain(10_000, []))).toEqual([]);
+  });
+
+  test('a ring of ten thousand is told of each, and shown as far as anybody reads', () => {
+    const messages = told(chain(10_000, ['S0']));
+    expect(messages).toHaveLength(10_000);
+    expect(messages[9_998]).toBe(
+      'story S9998 waits for itself: S9998 → S9999 → S0 → S1 → S2 → S3 → S4 → S5 → 9992 more → S9998',
+    );
+  });
+
+  test('those wait for themselves that can be reached from themselves, and no others', () => {
+    const size = 6;
+    const graph = fc.array(fc.uniqueArray(fc.nat({ max: size - 1 })), { minLength: size, maxLength: size });
+    const reaches = (edges: readonly (readonly number[])[], start: number) => {
+      const seen = new Set(edges[start]);
+      for (const each of seen) for (const next of edges[each] ?? []) seen.add(next);
+      return seen.has(start);
+    };
+    fc.assert(
+      fc.property(graph, edges => {
+        const list = storyList(
+          ...edges.map((ids, at) => story(`S${at}`, { dependsOn: ids.map(id => `S${id}`) })),
+        );
+        const wanted = edges.flatMap((_, at) => (reaches(edges, at) ? [at] : []));
+        const ways = told(list).map(message => (message.split(': ')[1] ?? '').split(' → '));
+        expect(ways.map(way => Number(way[0]?.slice(1)))).toEqual(wanted);
+        for (const way of ways) {
+          expect(way.at(-1)).toBe(way[0]);
+          for (const [at, id] of way.slice(1).entries())
+            expect(edges[Number(way[at]?.slice(1))]).toContain(Number(id.slice(1)));
+        }
+      }),
+    );
   });
 });
 
