@@ -33,17 +33,15 @@ export const CAP_PREFIX = '[AUTO-APPROVED AT CAP]';
 
 /** `left` is the JSON that the agent left; undefined when there is none that can be read. The trusted list itself: it changed nothing. */
 export function settle(trusted: StoryList, left: unknown, terms: Terms): Settled {
-  const isSame = left === trusted;
+  if (left === trusted) return untouched(trusted, terms);
   if (!isRaw(left) || !Array.isArray(left.userStories)) {
     const what = left === undefined ? 'cannot be read any more' : 'is no story list any more';
     return { list: trusted, offences: [`tasks.json ${what}.`], missing: [], repaired: true };
   }
-  const read = isSame ? { list: trusted, messages: [] } : readable(trusted, left, left.userStories);
+  const read = readable(trusted, left, left.userStories);
   const offences = transitionOffences(snapshotOf(trusted), read.list.userStories, terms);
   const told = (isOmission: boolean) =>
     offences.filter(({ mend }) => (mend.kind === 'none') === isOmission).map(offence => offence.message);
-  if (isSame && told(false).length === 0)
-    return { list: trusted, offences: [], missing: told(true), repaired: false };
   const noted = withNotes(undone(trusted, read.list.userStories, offences));
   const lawful = { ...read.list, userStories: noted.stories };
   const { list, ...atCap } = applyCap(trusted, lawful, terms);
@@ -106,6 +104,16 @@ function fieldsOf(from: object, flaws: readonly Flaw[]): Raw {
 const NO_NOTES = '(no notes were left)';
 /** What a new story may leave out. */
 const REST: Raw = { ...UNTOUCHED, notes: '', dependsOn: [], description: '' };
+
+/** Nothing was changed: only what should have been done can be wrong, and only in those that it could have been done to. */
+function untouched(list: StoryList, terms: Terms): Settled {
+  const concerned = list.userStories.filter(
+    ({ id, reviewStatus }) => id === terms.story || reviewStatus === 'needs_review',
+  );
+  const stories = { ...list, userStories: concerned };
+  const offences = transitionOffences(snapshotOf(stories), concerned, terms);
+  return { list, offences: [], missing: offences.map(({ message }) => message), repaired: false };
+}
 
 /** The trusted stories by their ids. */
 type Known = ReadonlyMap<string, Story>;

@@ -1,5 +1,5 @@
 /** `tasks.json`: read with care, written whole. */
-import { lstatSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import type { Problem } from '../domain/problem.ts';
 import { readList, type StoryList } from '../domain/story.ts';
 import { errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
@@ -21,14 +21,14 @@ export interface TasksReader {
 }
 
 export function createTasksReader(path: string): TasksReader {
-  let text: string | undefined;
+  let bytes: Buffer | undefined;
   let believed: StoryList | undefined;
   return {
     read() {
-      const now = leftText(path);
-      if (now === undefined || now !== text) believed = undefined;
-      text = now;
-      return believed ?? parseLeft(now);
+      const now = leftBytes(path);
+      if (now === undefined || bytes === undefined || !now.equals(bytes)) believed = undefined;
+      bytes = now;
+      return believed ?? parseLeft(now?.toString('utf8'));
     },
     believe(list) {
       believed = list;
@@ -37,10 +37,10 @@ export function createTasksReader(path: string): TasksReader {
 }
 
 /** Never follows a link: whoever made it may read less than we do. */
-function leftText(path: string): string | undefined {
+function leftBytes(path: string): Buffer | undefined {
   try {
     const stat = lstatSync(path);
-    return stat.isFile() && stat.size <= LARGEST ? readIfThere(path) : undefined;
+    return stat.isFile() && stat.size <= LARGEST ? readFileSync(path) : undefined;
   } catch {
     return undefined;
   }
