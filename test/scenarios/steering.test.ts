@@ -26,6 +26,12 @@ async function finish(turn: FakeTurn, words: string): Promise<void> {
 
 const steer = (project: Repo, ...args: string[]) => ralph(args, { cwd: project.dir });
 
+/** A task in a file, and a check that is protected. */
+const SPEC_LOOP = [
+  ...'loop --spec SPEC.md --protect test/** --agent claude --json --check'.split(' '),
+  'sh test/check.sh',
+];
+
 describe('ralph pause', () => {
   test('holds the run when the turn has ended; what the user writes into the prompt file meanwhile is picked up', async () => {
     const project = repo({ 'PROMPT.md': 'the first way' });
@@ -68,21 +74,7 @@ describe('ralph pause', () => {
       speaks(`Done. ${COMPLETE}`),
       writes('work', COMPLETE),
     );
-    const run = startRalph(
-      [
-        'loop',
-        '--spec',
-        'SPEC.md',
-        '--check',
-        'sh test/check.sh',
-        '--protect',
-        'test/**',
-        '--agent',
-        'claude',
-        '--json',
-      ],
-      { cwd: project.dir, path: [agent.bin] },
-    );
+    const run = startRalph(SPEC_LOOP, { cwd: project.dir, path: [agent.bin] });
     const turn = await first.begun;
     await steer(project, 'pause');
     for (const record of [init, text('Nothing yet.'), result()]) await turn.line(record);
@@ -105,21 +97,7 @@ describe('ralph pause', () => {
     const project = repo({ 'SPEC.md': 'the spec', 'test/check.sh': 'test -e work\n' });
     const first = held();
     const agent = await fakeAgent('claude', first.handler, speaks('half'), writes('work', COMPLETE));
-    const run = startRalph(
-      [
-        'loop',
-        '--spec',
-        'SPEC.md',
-        '--check',
-        'sh test/check.sh',
-        '--protect',
-        'test/**',
-        '--agent',
-        'claude',
-        '--json',
-      ],
-      { cwd: project.dir, path: [agent.bin] },
-    );
+    const run = startRalph(SPEC_LOOP, { cwd: project.dir, path: [agent.bin] });
     const turn = await first.begun;
     await steer(project, 'pause');
     await turn.write('test/check.sh', 'exit 0\n');
