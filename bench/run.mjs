@@ -1,7 +1,7 @@
 // What Ralph costs next to the floor it stands on, as ratios taken in one interleaved run. One table, one JSON file; exit code 1 when a target is missed.
-// `npm run bench [-- --quick] [names]`; the names are those of the files in here.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// `npm run bench [-- --quick] [--doc] [names]`; the names are those of the files in here. `--doc` puts the table into docs/performance.md.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { arch, availableParallelism, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { growth } from './growth.mjs';
 import { guard } from './guard.mjs';
@@ -11,11 +11,25 @@ import { loop } from './loop.mjs';
 import { parallel } from './parallel.mjs';
 import { repo } from './repo.mjs';
 import { sandbox } from './sandbox.mjs';
+import { scale } from './scale.mjs';
 import { start } from './start.mjs';
 import { stream } from './stream.mjs';
 import { tokens } from './tokens.mjs';
 
-const benches = { start, loop, stream, hooks, guard, repo, growth, parallel, latency, tokens, sandbox };
+const benches = {
+  start,
+  loop,
+  stream,
+  hooks,
+  guard,
+  repo,
+  scale,
+  growth,
+  parallel,
+  latency,
+  tokens,
+  sandbox,
+};
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');
 const names = args.filter(arg => !arg.startsWith('-'));
@@ -40,6 +54,7 @@ for (const [name, bench] of Object.entries(benches)) {
 }
 const file = new URL('./results.json', import.meta.url);
 writeFileSync(file, `${JSON.stringify({ node: process.version, quick, rows }, null, 2)}\n`);
+if (args.includes('--doc')) writeDoc();
 const missed = rows.filter(row => !row.pass);
 console.log(`${rows.length - missed.length} of ${rows.length} targets reached; bench/results.json`);
 process.exitCode = missed.length > 0 ? 1 : 0;
@@ -51,6 +66,24 @@ function passes({ value, limit, atLeast }) {
 function line({ id, what, floor, ours, value, unit = 'x', limit, atLeast, pass }) {
   const goal = `${atLeast ? '>=' : '<='} ${limit}`;
   return `${pass ? 'ok    ' : 'MISSED'} ${id.padEnd(4)}${what.padEnd(52)}${`${number(value)} ${unit}`.padStart(11)}  ${goal.padEnd(8)}  ${ours} against ${floor}`;
+}
+
+/** Between its two marks. */
+function writeDoc() {
+  const doc = new URL('../docs/performance.md', import.meta.url);
+  const [before, after] = readFileSync(doc, 'utf8').split(/(?<=<!-- bench -->\n)[\s\S]*(?=<!-- \/bench -->)/);
+  const table = [
+    `Node ${process.version}, ${platform()} ${arch()}, ${availableParallelism()} cores. A cross: missed.`,
+    '',
+    '| | what | against | ours | ratio | target |',
+    '|---|---|---|--:|--:|--:|',
+    ...rows.map(row => {
+      const goal = `${row.atLeast ? '≥' : '≤'} ${row.limit}`;
+      const value = `${number(row.value)}${(row.unit ?? 'x') === 'x' ? ' ×' : ` ${row.unit}`}`;
+      return `| ${row.id} | ${row.what} | ${row.floor} | ${row.ours} | ${row.pass ? '' : '✗ '}${value.trim()} | ${goal} |`;
+    }),
+  ];
+  writeFileSync(doc, `${before}${table.join('\n')}\n${after}`);
 }
 
 function number(value) {
