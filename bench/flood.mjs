@@ -40,8 +40,7 @@ const result = {
   ...{ type: 'result', subtype: 'success', is_error: false, num_turns: 1, result: '', total_cost_usd: 0.01 },
   ...{ usage: {}, modelUsage: {} },
 };
-const claudeEnd =
-  assistant([{ type: 'text', text: 'Finished. <response>DONE</response>' }]) + record(result);
+const claudeEnd = assistant([{ type: 'text', text: 'Finished. <response>DONE</response>' }]) + record(result);
 
 const item = (type, fields) => record({ type, item: { id: 'item_1', ...fields } });
 const command = { type: 'command_execution', command: "/bin/bash -lc 'cat a'" };

@@ -142,8 +142,8 @@ function createWords(rule: CompletionRule) {
       spoken = true;
       claims.feed(event.text);
       blocks.feed(event.text);
-      words += event.text;
-      // Not each time: to cut is to copy.
+      // To cut is to copy: it is done when there is twice too much.
+      words = event.text.length < MAX_WORDS ? words + event.text : event.text;
       if (words.length > 2 * MAX_WORDS) words = words.slice(-MAX_WORDS);
       return !sameMessage;
     },
