@@ -4,6 +4,7 @@
 import { readFileSync, writeFileSync, writeSync } from 'node:fs';
 
 const [, , bytes, kind, peakFile] = process.argv;
+/** Encoded each time, as an agent must. */
 const print = text => {
   for (let rest = Buffer.from(text); rest.length > 0; ) {
     try {
@@ -73,7 +74,7 @@ const KINDS = {
   text: [`${words.replaceAll('response', 'promise')}\n`.repeat(250), '<response>DONE</response>\n'],
 };
 
-const [over, last] = KINDS[kind].map(text => Buffer.from(text));
+const [over, last] = KINDS[kind];
 for (let done = 0; done < Number(bytes); done += over.length) print(over);
 print(last);
 // This process is the agent's shell's successor: its parent is Ralph, or the shell of the comparison.
