@@ -1,83 +1,127 @@
 // P3: an agent that floods.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bin, env, here, measure, node, script } from './measure.mjs';
 
+/** Who prints what: the agents are called by these names, so that each is read as itself. */
+const FLOODS = {
+  lines: { agent: 'claude', kind: 'lines', what: 'lines' },
+  file: { agent: 'amp', kind: 'lines', what: 'lines through a file' },
+  codex: { agent: 'codex', kind: 'codex', what: 'lines of codex' },
+  opencode: { agent: 'opencode', kind: 'opencode', what: 'lines of opencode' },
+  code: { agent: 'claude', kind: 'code', what: 'lines with code in them' },
+};
+const WORDS = { agent: 'words', kind: 'text' };
+
 export function stream(folder, quick) {
-  const text = `#!/bin/sh\nexec '${node}' '${join(here, 'flood.mjs')}' "$RALPH_BENCH_BYTES" "$RALPH_BENCH_KIND" '${join(folder, 'peak')}'\n`;
-  const agent = script(join(folder, 'claude'), text);
-  const floor = join(folder, 'parse.cjs');
-  writeFileSync(
-    floor,
-    `let rest = ''; process.stdin.setEncoding('utf8').on('data', c => { const lines = (rest + c).split('\\n'); rest = lines.pop(); for (const l of lines) JSON.parse(l); });`,
-  );
-  const flood = (bytes, kind) => ({
-    cwd: folder,
-    env: { ...env, PATH: `${folder}:${env.PATH}`, RALPH_BENCH_BYTES: String(bytes), RALPH_BENCH_KIND: kind },
-  });
-  const ours = (bytes, kind) => {
-    const argv = [node, bin, 'run', '-p', 'go', '--agent', agent, '-m', '1', '--quiet'];
-    const { wall, status } = measure(argv, flood(bytes, kind));
-    return { wall, isRight: status === 0, peak: Number(readFileSync(join(folder, 'peak'), 'utf8')) };
-  };
-  const parsed = (bytes, kind) =>
-    measure(['sh', '-c', `'${agent}' | '${node}' '${floor}'`], flood(bytes, kind)).wall;
+  const world = prepare(folder);
   const big = quick ? 3e8 : 1e9;
-  const rate = (bytes, wall) => `${(bytes / 1e6 / wall).toFixed(0)} MB/s`;
-  const small = ours(1e8, 'lines');
-  const large = ours(big, 'lines');
-  const largeFloor = parsed(big, 'lines');
-  const line = ours(5e7, 'line');
-  const lineFloor = parsed(5e7, 'line');
-  const row = rest => ({ id: 'P3', ...rest });
+  const some = quick ? 3e8 : 5e8;
+  const rounds = quick ? 1 : 3;
+  const seen = [];
+  const once = (flood, bytes, options) => {
+    const ours = world.ours(flood, bytes, options);
+    seen.push(ours.isRight);
+    return ours;
+  };
+  const runs = (flood, bytes) => {
+    const list = Array.from({ length: rounds }, () => {
+      const ours = once(flood, bytes);
+      return { ...ours, floor: world.parsed(flood, bytes) };
+    });
+    // The shortest of each: what else the machine does only ever adds to it.
+    return {
+      wall: Math.min(...list.map(each => each.wall)),
+      floor: Math.min(...list.map(each => each.floor)),
+      peak: Math.max(...list.map(each => each.peak)),
+    };
+  };
+  const large = runs(FLOODS.lines, big);
+  const small = once(FLOODS.lines, 1e8);
+  const line = runs({ agent: 'claude', kind: 'line' }, 5e7);
+  const others = ['file', 'codex', 'opencode', 'code'].map(name => [FLOODS[name], runs(FLOODS[name], some)]);
+  const shown = once(FLOODS.lines, some, { isShown: true });
+  const words = once(WORDS, some);
   return [
-    row({
-      what: `${big / 1e6} MB of lines, speed`,
-      floor: `parsing every line ${rate(big, largeFloor)}`,
-      ours: rate(big, large.wall),
-      value: largeFloor / large.wall,
-      limit: 1,
-      atLeast: true,
-    }),
-    row({
-      what: `${big / 1e6} MB of lines, peak memory`,
-      floor: 'nothing',
-      ours: `${large.peak} MB`,
-      value: large.peak,
-      unit: 'MB',
-      limit: 100,
-    }),
-    row({
+    speed(`${big / 1e6} MB of lines`, big, large, 1),
+    memory(`${big / 1e6} MB of lines`, large, 100),
+    {
+      id: 'P3',
       what: 'peak memory does not grow with the stream',
       floor: `100 MB: ${small.peak} MB`,
       ours: `${large.peak} MB`,
       value: large.peak / small.peak,
       limit: 1.25,
-    }),
-    row({
-      what: 'a line of 50 MB, speed',
-      floor: `parsing it ${rate(5e7, lineFloor)}`,
-      ours: rate(5e7, line.wall),
-      value: lineFloor / line.wall,
-      limit: 3,
-      atLeast: true,
-    }),
-    row({
-      what: 'a line of 50 MB, peak memory',
-      floor: 'nothing',
-      ours: `${line.peak} MB`,
-      value: line.peak,
-      unit: 'MB',
-      limit: 120,
-    }),
-    row({
+    },
+    speed('a line of 50 MB', 5e7, line, 3),
+    memory('a line of 50 MB', line, 120),
+    ...others.map(([{ what }, each]) => speed(`${some / 1e6} MB of ${what}`, some, each, 1)),
+    memory('any of these', { peak: Math.max(...others.map(([, each]) => each.peak)) }, 100),
+    memory('lines, shown', shown, 100),
+    memory(`${some / 1e6} MB of plain words`, words, 100),
+    {
+      id: 'P3',
       what: 'the claim is found, the false ones are not',
-      floor: '3 streams',
-      ours: String([small, large, line].filter(each => each.isRight).length),
-      value: [small, large, line].filter(each => each.isRight).length,
+      floor: `${seen.length} streams`,
+      ours: String(seen.filter(Boolean).length),
+      value: seen.filter(Boolean).length,
       unit: '',
-      limit: 3,
+      limit: seen.length,
       atLeast: true,
-    }),
+    },
   ];
+}
+
+function prepare(folder) {
+  const peak = join(folder, 'peak');
+  const text = `#!/bin/sh\nexec '${node}' '${join(here, 'flood.mjs')}' "$RALPH_BENCH_BYTES" "$RALPH_BENCH_KIND" '${peak}'\n`;
+  const agents = join(folder, 'agents');
+  mkdirSync(agents);
+  for (const name of ['claude', 'amp', 'codex', 'opencode', 'words']) script(join(agents, name), text);
+  const floor = join(folder, 'parse.cjs');
+  writeFileSync(
+    floor,
+    `let rest = ''; process.stdin.setEncoding('utf8').on('data', c => { const lines = (rest + c).split('\\n'); rest = lines.pop(); for (const l of lines) JSON.parse(l); });`,
+  );
+  const options = ({ kind }, bytes) => ({
+    cwd: folder,
+    env: { ...env, RALPH_BENCH_BYTES: String(bytes), RALPH_BENCH_KIND: kind },
+  });
+  return {
+    ours(flood, bytes, { isShown = false } = {}) {
+      const quiet = isShown ? [] : ['--quiet'];
+      const argv = [node, bin, 'run', '-p', 'go', '--agent', join(agents, flood.agent), '-m', '1', ...quiet];
+      const { wall, status } = measure(argv, options(flood, bytes));
+      return { wall, isRight: status === 0, peak: Number(readFileSync(peak, 'utf8')) };
+    },
+    parsed(flood, bytes) {
+      const argv = ['sh', '-c', `'${join(agents, flood.agent)}' | '${node}' '${floor}'`];
+      return measure(argv, options(flood, bytes)).wall;
+    },
+  };
+}
+
+function speed(what, bytes, { wall, floor }, limit) {
+  const rate = seconds => `${(bytes / 1e6 / seconds).toFixed(0)} MB/s`;
+  return {
+    id: 'P3',
+    what: `${what}, speed`,
+    floor: `parsing every line ${rate(floor)}`,
+    ours: rate(wall),
+    value: floor / wall,
+    limit,
+    atLeast: true,
+  };
+}
+
+function memory(what, { peak }, limit) {
+  return {
+    id: 'P3',
+    what: `${what}, peak memory`,
+    floor: 'nothing',
+    ours: `${peak} MB`,
+    value: peak,
+    unit: 'MB',
+    limit,
+  };
 }

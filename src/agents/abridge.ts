@@ -4,7 +4,7 @@
  */
 import { isAscii } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { type ByteStore, createByteStore } from '../platform/byte-store.ts';
+import { createByteStore } from '../platform/byte-store.ts';
 
 export interface Abridger {
   /** More of the line; the bytes are lent. */
@@ -13,10 +13,10 @@ export interface Abridger {
   end(): string | undefined;
 }
 
-/** Characters. More than anybody looks at in a string that may be cut. */
+/** Characters. As much as anybody looks at in a string that may be cut, and a little more. */
 const HEAD = 4_096;
-/** Bytes. At least this much of the end is kept, for what some agents write there. */
-const RUN = 1_024;
+/** Bytes. So much of the end is kept, for what some agents write there. */
+const END = 600;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 const QUOTE = 0x22;
@@ -34,6 +34,7 @@ export function abridged(text: string): {
   readonly chars: number;
   readonly newlines: number;
 } {
+  if (!text.includes(MARK)) return { text, chars: 0, newlines: 0 };
   let chars = 0;
   let newlines = 0;
   const rest = text.replace(LEFT_OUT, (_, someChars, someNewlines) => {
@@ -46,160 +47,169 @@ export function abridged(text: string): {
 
 export function createAbridger(): Abridger {
   const kept = createKept();
-  const walker = createWalker();
-  const runs = createRuns();
+  const head = createHead();
+  const rest = createRest();
   let inside: 'structure' | 'head' | 'rest' = 'structure';
-  let headLeft = HEAD;
-  /** From here on the bytes at hand are to be kept. */
+  /** From here on the bytes at hand are kept. */
   let keepFrom = 0;
 
-  const structure = (bytes: Buffer, from: number, to: number): number => {
+  /** Each goes on to where the next one begins. */
+  const passStructure = (bytes: Buffer, from: number, to: number): number => {
     const quote = placeOf(QUOTE, bytes, from);
     if (quote >= to) return to;
     inside = 'head';
-    headLeft = HEAD;
+    head.begin();
     return quote + 1;
   };
-  const head = (bytes: Buffer, from: number, to: number): number => {
-    const end = walker.walk(bytes, from, to, Math.max(headLeft, 0));
-    if (end < to && bytes[end] === QUOTE) return close(end);
-    headLeft -= walker.chars(bytes, from, end);
-    if (end === to || headLeft > 0) return end;
+  const passHead = (bytes: Buffer, from: number, to: number): number => {
+    const end = head.walk(bytes, from, to);
+    if (end === to) return to;
+    inside = bytes[end] === QUOTE ? 'structure' : 'rest';
+    if (inside === 'structure') return end + 1;
     kept.push(bytes, keepFrom, end);
-    inside = 'rest';
     return end;
   };
-  const rest = (bytes: Buffer, from: number, to: number): number => {
-    const end = walker.walk(bytes, from, to, Math.max(RUN - runs.bytes(), 0));
-    runs.add(bytes, from, end, { chars: walker.chars(bytes, from, end), newlines: walker.newlines() });
-    if (end === to) return end;
-    if (bytes[end] !== QUOTE) {
-      runs.next();
-      return skip(bytes, end, walker.plainUntil(bytes, end, to));
-    }
-    runs.finish(kept);
+  const passRest = (bytes: Buffer, from: number, to: number): number => {
+    const end = rest.walk(bytes, from, to);
+    if (end === to) return to;
+    rest.finish(kept);
     keepFrom = end;
-    return close(end);
-  };
-  /** Most of a long string has nothing in it that must be looked at. */
-  const skip = (bytes: Buffer, from: number, to: number): number => {
-    if (to - from <= 2 * RUN) return from;
-    let last = to - RUN;
-    while (isContinuation(bytes[last])) last--;
-    runs.skip(charsIn(bytes, from, last));
-    runs.add(bytes, last, to, { chars: charsIn(bytes, last, to), newlines: 0 });
-    return to;
-  };
-  const close = (quote: number): number => {
     inside = 'structure';
-    return quote + 1;
+    return end + 1;
   };
 
   return {
     push(bytes, from, to) {
-      walker.begin();
       keepFrom = from;
       for (let at = from; at < to; ) {
-        if (inside === 'structure') at = structure(bytes, at, to);
-        else at = inside === 'head' ? head(bytes, at, to) : rest(bytes, at, to);
+        if (inside === 'structure') at = passStructure(bytes, at, to);
+        else at = inside === 'head' ? passHead(bytes, at, to) : passRest(bytes, at, to);
       }
       if (inside !== 'rest') kept.push(bytes, keepFrom, to);
     },
     end() {
-      runs.finish(kept);
+      rest.finish(kept);
       inside = 'structure';
-      walker.reset();
       return kept.take();
     },
   };
 }
 
-/**
- * Goes through a string from escape to escape and knows where a character begins. It leaves the search to the buffer,
- * which is faster at it than a loop in here.
- */
-function createWalker() {
-  /** What is still to come of an escape that the last piece ended in. */
+/** Finds the end of a string, or where it has been enough of it: never within a character or an escape. */
+function createHead() {
+  let left = HEAD;
+  /** Bytes that still belong to an escape; five until its letter is known. */
   let pending = 0;
-  let quote = -1;
-  let backslash = -1;
-  /** Of the last walk. */
-  let newlines = 0;
-  let escaped = 0;
+  return {
+    begin(): void {
+      left = HEAD;
+      pending = 0;
+    },
+    walk(bytes: Buffer, from: number, to: number): number {
+      for (let at = from; at < to; at++) {
+        const byte = bytes[at] as number;
+        if (pending > 0) {
+          pending = pending < 5 ? pending - 1 : byte === LETTER_U ? 4 : 0;
+        } else if (!isContinuation(byte)) {
+          if (left <= 0 || byte === QUOTE) return at;
+          if (byte === BACKSLASH) pending = 5;
+          left -= charsOf(byte);
+        }
+      }
+      return to;
+    },
+  };
+}
 
-  /** Where the bytes end that stand for themselves. */
-  const plainUntil = (bytes: Buffer, from: number, to: number): number => {
-    if (backslash < from) backslash = placeOf(BACKSLASH, bytes, from);
-    if (quote < from) quote = placeOf(QUOTE, bytes, from);
-    return Math.min(to, quote, backslash);
+/**
+ * Finds the end of a string whose head is past, counts what it has, and keeps the last of it. It goes from quote to quote and
+ * from escape to escape by a search of the buffer's own, which is faster than a look at every byte.
+ */
+function createRest() {
+  const ending = createEnding();
+  let count: Count = NOTHING;
+  /** The next byte is the letter of an escape. */
+  let isEscaped = false;
+
+  const endOf = (bytes: Buffer, from: number, to: number): number => {
+    for (let at = placeOf(QUOTE, bytes, from); at < to; at = placeOf(QUOTE, bytes, at + 1)) {
+      let first = at;
+      while (first > from && bytes[first - 1] === BACKSLASH) first--;
+      const backslashes = at - first + (first === from && isEscaped ? 1 : 0);
+      if (backslashes % 2 === 0) return at;
+    }
+    return to;
   };
 
   return {
-    plainUntil,
-    /** Other bytes than before. */
-    begin(): void {
-      quote = -1;
-      backslash = -1;
+    walk(bytes: Buffer, from: number, to: number): number {
+      const end = endOf(bytes, from, to);
+      const { isOpen, ...more } = countIn(bytes, from, end, isEscaped);
+      isEscaped = isOpen;
+      count = plus(count, more);
+      ending.push(bytes, from, end);
+      return end;
     },
-    reset(): void {
-      pending = 0;
-    },
-    newlines: () => newlines,
-    /** An escape is one of them. */
-    chars: (bytes: Buffer, from: number, to: number) => charsIn(bytes, from, to) - escaped,
-    /** Stops at the quote that ends the string, and at the first character after `most` bytes. */
-    walk(bytes: Buffer, from: number, to: number, most: number): number {
-      newlines = 0;
-      escaped = 0;
-      let at = from;
-      for (;;) {
-        if (pending > 0) {
-          if (at === to) break;
-          if (pending === LETTER_NEXT) {
-            if (bytes[at] === LETTER_N) newlines++;
-            pending = bytes[at] === LETTER_U ? DIGITS_NEXT : 0;
-            at++;
-            escaped++;
-            continue;
-          }
-          const digits = Math.min(pending, to - at);
-          pending -= digits;
-          escaped += digits;
-          at += digits;
-          continue;
-        }
-        const plain = plainUntil(bytes, at, to);
-        if (plain - from >= most) {
-          at = Math.max(at, from + most);
-          while (at < plain && isContinuation(bytes[at])) at++;
-          if (at < plain || plain === to || bytes[plain] === BACKSLASH) break;
-        }
-        at = plain;
-        if (at === to || bytes[at] === QUOTE) break;
-        pending = LETTER_NEXT;
-        at++;
-      }
-      return at;
+    /** The string is over. */
+    finish(kept: Kept): void {
+      const end = ending.take();
+      const { isOpen: _, ...shown } = countIn(end, 0, end.length, false);
+      const { chars, newlines } = plus(count, shown, -1);
+      if (chars > 0) kept.write(`[${MARK} ${chars} ${newlines}]`);
+      kept.push(end, 0, end.length);
+      count = NOTHING;
+      isEscaped = false;
     },
   };
 }
 
-const LETTER_NEXT = 5;
-const DIGITS_NEXT = 4;
-
-function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0xc0) === 0x80;
+interface Count {
+  readonly chars: number;
+  readonly newlines: number;
 }
 
-/** Characters as JavaScript counts them. */
+const NOTHING: Count = { chars: 0, newlines: 0 };
+
+function plus(a: Count, b: Count, times = 1): Count {
+  return { chars: a.chars + times * b.chars, newlines: a.newlines + times * b.newlines };
+}
+
+/** Characters as JavaScript counts them, of the inside of a string. `isOpen`: it ends in an escape without its letter. */
+function countIn(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  isEscaped: boolean,
+): Count & { readonly isOpen: boolean } {
+  let newlines = 0;
+  let escaped = 0;
+  let at = isEscaped ? from - 1 : placeOf(BACKSLASH, bytes, from);
+  for (; at < to - 1; at = placeOf(BACKSLASH, bytes, at + 2)) {
+    const letter = bytes[at + 1];
+    if (letter === LETTER_N) newlines++;
+    escaped += letter === LETTER_U ? 5 : 1;
+  }
+  return { chars: charsIn(bytes, from, to) - escaped, newlines, isOpen: at === to - 1 };
+}
+
+/** Characters where an escape is several; each is counted where it begins. */
 function charsIn(bytes: Buffer, from: number, to: number): number {
   if (isAscii(bytes.subarray(from, to))) return to - from;
   let chars = 0;
   for (let at = from; at < to; at++) {
     const byte = bytes[at] as number;
-    if (!isContinuation(byte)) chars += byte >= 0xf0 ? 2 : 1;
+    if (!isContinuation(byte)) chars += charsOf(byte);
   }
   return chars;
+}
+
+/** By its first byte. */
+function charsOf(byte: number): number {
+  return byte >= 0xf0 ? 2 : 1;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
 function placeOf(byte: number, bytes: Buffer, from: number): number {
@@ -207,66 +217,45 @@ function placeOf(byte: number, bytes: Buffer, from: number): number {
   return place === -1 ? bytes.length : place;
 }
 
-interface Counts {
-  readonly chars: number;
-  readonly newlines: number;
-}
-
-/** What comes after the head of a string, in runs of whole characters: the last two are its end, the others are left out. */
-function createRuns() {
-  let before = createRun();
-  let current = createRun();
-  let chars = 0;
-  let newlines = 0;
-  const leaveOut = (run: Run) => {
-    chars += run.chars;
-    newlines += run.newlines;
-    empty(run);
+/** The last of what is pushed, from the beginning of a character on; all of it where that is not much. */
+function createEnding() {
+  const store = Buffer.allocUnsafeSlow(2 * END);
+  let length = 0;
+  let isAll = true;
+  const keepLast = (bytes: number) => {
+    store.copyWithin(0, length - bytes, length);
+    length = bytes;
+    isAll = false;
   };
   return {
-    /** Of the current one. */
-    bytes: () => current.bytes.length(),
-    add(bytes: Buffer, from: number, to: number, more: Counts): void {
-      current.bytes.push(bytes, from, to);
-      current.chars += more.chars;
-      current.newlines += more.newlines;
+    push(bytes: Buffer, from: number, to: number): void {
+      const first = Math.max(from, to - END);
+      if (first > from) keepLast(0);
+      else if (length + to - from > store.length) keepLast(END);
+      length += bytes.copy(store, length, first, to);
     },
-    next(): void {
-      leaveOut(before);
-      [before, current] = [current, before];
-    },
-    /** All so far is left out, and so many characters more. */
-    skip(more: number): void {
-      leaveOut(before);
-      leaveOut(current);
-      chars += more;
-    },
-    /** The string is over. */
-    finish(kept: Kept): void {
-      if (chars > 0) kept.write(`[${MARK} ${chars} ${newlines}]`);
-      chars = 0;
-      newlines = 0;
-      for (const run of [before, current]) {
-        run.bytes.passOn(kept);
-        empty(run);
-      }
+    take(): Buffer {
+      const end = store.subarray(isAll ? 0 : beginning(store, length), length);
+      length = 0;
+      isAll = true;
+      return end;
     },
   };
 }
 
-interface Run {
-  readonly bytes: ByteStore;
-  chars: number;
-  newlines: number;
+/** Where a character surely begins: at a backslash that none is before, or far enough from any. */
+function beginning(bytes: Buffer, length: number): number {
+  let backslash = 0;
+  for (let at = 1; at < length; at++) {
+    const isBackslash = bytes[at] === BACKSLASH;
+    if (isBackslash && bytes[at - 1] !== BACKSLASH) return at;
+    if (at - backslash > LONGEST_ESCAPE && !isContinuation(bytes[at])) return at;
+    if (isBackslash) backslash = at;
+  }
+  return length;
 }
 
-const createRun = (): Run => ({ bytes: createByteStore(), chars: 0, newlines: 0 });
-
-function empty(run: Run): void {
-  run.bytes.clear();
-  run.chars = 0;
-  run.newlines = 0;
-}
+const LONGEST_ESCAPE = 6;
 
 interface Kept {
   push(bytes: Buffer, from: number, to: number): void;

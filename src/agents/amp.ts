@@ -72,7 +72,7 @@ function abridgedReply(text: string): ToolReply {
   return { text: shown, exitCode: exitCode === undefined ? undefined : Number(exitCode) };
 }
 
-const SHOWN = 3_000;
+const SHOWN = 2_000;
 
 function systemEvents(record: Json): readonly AgentEvent[] {
   if (record.subtype !== 'init') return [{ kind: 'unknown', what: 'system' }];

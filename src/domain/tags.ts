@@ -26,27 +26,27 @@ export interface TagSink {
 const MAX_TAG_CHARS = 65_536;
 
 export function createTagScanner(name: string, sink: TagSink): TagScanner {
-  const open = `<${name}>`;
-  const close = `</${name}>`;
+  const tags = new RegExp(`<(/?)${name}>`, 'gi');
+  const openLength = name.length + 2;
   let pending = '';
   let enough = false;
 
   /** Reads every whole tag in `pending` and keeps only what may still become one. */
   const read = (final: boolean) => {
-    let lower = pending.toLowerCase();
-    while (!enough) {
-      const end = lower.indexOf(close);
-      if (end === -1) break;
-      const after = end + close.length;
+    let open = -1;
+    tags.lastIndex = 0;
+    for (let tag = tags.exec(pending); tag && !enough; tag = tags.exec(pending)) {
+      const after = tags.lastIndex;
+      if (tag[1] === '') {
+        open = tag.index;
+        continue;
+      }
       if (after === pending.length && !final) break; // the next character decides whether it is quoted
-      const start = lower.lastIndexOf(open, end);
-      if (start !== -1) enough = sink.found(tagAt(pending, start, after, open, close)) === 'enough';
-      pending = pending.slice(after - 1);
-      lower = lower.slice(after - 1);
+      if (open !== -1) enough = sink.found(tagAt(pending, open, after, openLength)) === 'enough';
+      open = -1;
     }
-    const start = lower.lastIndexOf(open);
-    if (final && start !== -1 && !enough) sink.unclosed?.();
-    pending = final || enough ? '' : keep(pending, start, open.length);
+    if (final && open !== -1 && !enough) sink.unclosed?.();
+    pending = final || enough ? '' : keep(pending, open, openLength);
   };
 
   return {
@@ -62,10 +62,10 @@ export function createTagScanner(name: string, sink: TagSink): TagScanner {
   };
 }
 
-function tagAt(text: string, start: number, end: number, open: string, close: string): Tag {
+function tagAt(text: string, start: number, end: number, openLength: number): Tag {
   return {
     whole: text.slice(start, end),
-    content: text.slice(start + open.length, end - close.length),
+    content: text.slice(start + openLength, end - openLength - 1),
     quoted: text[start - 1] === '`' && text[end] === '`',
   };
 }

@@ -142,7 +142,9 @@ function createWords(rule: CompletionRule) {
       spoken = true;
       claims.feed(event.text);
       blocks.feed(event.text);
-      words = (words + event.text).slice(-MAX_WORDS);
+      // To cut is to copy: it is done when there is twice too much.
+      words = event.text.length < MAX_WORDS ? words + event.text : event.text;
+      if (words.length > 2 * MAX_WORDS) words = words.slice(-MAX_WORDS);
       return !sameMessage;
     },
     endMessage(): void {
@@ -152,7 +154,7 @@ function createWords(rule: CompletionRule) {
     any: () => spoken,
     claim: () => claims.claim(),
     blocked: () => blocked,
-    last: () => words,
+    last: () => words.slice(-MAX_WORDS),
   };
 }
 

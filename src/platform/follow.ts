@@ -2,7 +2,7 @@
  * Reads a file while somebody writes it. For programs that lose their last words on a pipe: what is written to a file is
  * written, however hastily the writer leaves.
  */
-import { closeSync, type FSWatcher, openSync, readSync, watch } from 'node:fs';
+import { closeSync, type FSWatcher, fstatSync, openSync, readSync, watch } from 'node:fs';
 
 export interface Follower {
   /** Reads what is left and stops. */
@@ -22,13 +22,19 @@ export function followFile(path: string, onChunk: (chunk: Buffer) => void): Foll
   let position = 0;
   let next: NodeJS.Immediate | undefined;
 
+  /** Whoever writes it may empty it, too: then it begins anew. */
+  const wasEmptied = (): boolean => {
+    if (fstatSync(fd).size >= position) return false;
+    position = 0;
+    return true;
+  };
   /** True when there may be more. */
   const read = (): boolean => {
     for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
       const bytes = readSync(fd, page, 0, PAGE, position);
-      if (bytes === 0) return false;
+      if (bytes === 0 && !wasEmptied()) return false;
       position += bytes;
-      onChunk(page.subarray(0, bytes));
+      if (bytes > 0) onChunk(page.subarray(0, bytes));
     }
     return true;
   };

@@ -41,7 +41,7 @@ export function stayLean(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-const FLOOD = 4 * 1024 * 1024;
+const FLOOD = 16 * 1024 * 1024;
 
 let gone = 0;
 let isLean = false;

@@ -68,7 +68,7 @@ describe('abridging', () => {
 
   test.each([1, 2, 3, 5, 64, 1_024])('cuts strings of any length alike, in chunks of %i', size => {
     for (const unit of ['z', '\n', 'é', '😀', '\\', '"', '\u0001']) {
-      for (const length of [4_094, 4_095, 4_096, 4_097, 5_119, 5_120, 5_121, 6_143, 6_145, 9_000]) {
+      for (const length of [4_095, 4_096, 4_097, 4_695, 4_696, 4_697, 5_295, 5_296, 5_297, 6_000, 9_000]) {
         const json = { before: 1, long: unit.repeat(length), after: [2] };
         agree(json, JSON.parse(abridge(inChunksOf(size, Buffer.from(JSON.stringify(json)))) ?? ''));
       }
@@ -128,7 +128,8 @@ function agreeOnText(whole: string, short: string): void {
   expect(whole.startsWith(text.slice(0, HEAD))).toBe(true);
   // What follows the head is the end; where they meet is known by the mark only.
   const end = short.slice(short.lastIndexOf(`${chars} ${newlines}]`) + `${chars} ${newlines}]`.length);
-  expect(end.length).toBeGreaterThan(150);
+  // There is none where nobody can tell which backslash begins an escape.
+  if (!whole.slice(-600).includes('\\\\')) expect(end.length).toBeGreaterThan(80);
   expect(whole.endsWith(end)).toBe(true);
 }
 

@@ -285,8 +285,11 @@ describe('the claim', () => {
   };
   const says = (text: string) => ({ type: 'assistant', message: { content: [{ type: 'text', text }] } });
 
-  test('is found at the end of a message of any length', () => {
-    const long = `${huge.replaceAll('<promise>DONE</promise>', '')}<promise>DONE</promise>`;
+  const plain = huge.replaceAll('<promise>DONE</promise>', '');
+  test.each([
+    ['in the middle', `${plain}<promise>DONE</promise>${plain}`],
+    ['at the end', `${plain}<promise>DONE</promise>`],
+  ])('is found %s of a message of any length', (_, long) => {
     expect(claim(claude, says(long))).toBe(true);
     expect(claim(codex, item('item.completed', { type: 'agent_message', text: long }))).toBe(true);
     expect(claim(gemini, { type: 'message', timestamp: 'now', role: 'assistant', content: long })).toBe(true);

@@ -26,6 +26,7 @@ describe('the response rule of ralph run', () => {
     ['All good. <response>done</response> Bye.', true],
     ['<RESPONSE>Done</Response>', true],
     ['<response>\n  DONE\n</response>', true],
+    ['İİİİ, which is longer in small letters <response>DONE</response>', true],
     ['<response>NOT DONE</response>', false],
     ['<response>DONE</response> and <response>NO</response>', true],
     ['<response>NO</response> and <response>DONE</response>', false],

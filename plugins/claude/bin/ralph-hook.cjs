@@ -32,25 +32,25 @@ function readOrders(env) {
 // src/domain/tags.ts
 const MAX_TAG_CHARS = 65536;
 function createTagScanner(name, sink) {
-	const open = `<${name}>`;
-	const close = `</${name}>`;
+	const tags = new RegExp(`<(/?)${name}>`, "gi");
+	const openLength = name.length + 2;
 	let pending = "";
 	let enough = false;
 	const read = (final) => {
-		let lower = pending.toLowerCase();
-		while (!enough) {
-			const end = lower.indexOf(close);
-			if (end === -1) break;
-			const after = end + close.length;
+		let open = -1;
+		tags.lastIndex = 0;
+		for (let tag = tags.exec(pending); tag && !enough; tag = tags.exec(pending)) {
+			const after = tags.lastIndex;
+			if (tag[1] === "") {
+				open = tag.index;
+				continue;
+			}
 			if (after === pending.length && !final) break;
-			const start = lower.lastIndexOf(open, end);
-			if (start !== -1) enough = sink.found(tagAt(pending, start, after, open, close)) === "enough";
-			pending = pending.slice(after - 1);
-			lower = lower.slice(after - 1);
+			if (open !== -1) enough = sink.found(tagAt(pending, open, after, openLength)) === "enough";
+			open = -1;
 		}
-		const start = lower.lastIndexOf(open);
-		if (final && start !== -1 && !enough) sink.unclosed?.();
-		pending = final || enough ? "" : keep(pending, start, open.length);
+		if (final && open !== -1 && !enough) sink.unclosed?.();
+		pending = final || enough ? "" : keep(pending, open, openLength);
 	};
 	return {
 		feed(text) {
@@ -64,10 +64,10 @@ function createTagScanner(name, sink) {
 		}
 	};
 }
-function tagAt(text, start, end, open, close) {
+function tagAt(text, start, end, openLength) {
 	return {
 		whole: text.slice(start, end),
-		content: text.slice(start + open.length, end - close.length),
+		content: text.slice(start + openLength, end - openLength - 1),
 		quoted: text[start - 1] === "`" && text[end] === "`"
 	};
 }
@@ -2385,12 +2385,17 @@ function followFile(path, onChunk) {
 	const page = Buffer.allocUnsafeSlow(PAGE);
 	let position = 0;
 	let next;
+	const wasEmptied = () => {
+		if ((0, node_fs.fstatSync)(fd).size >= position) return false;
+		position = 0;
+		return true;
+	};
 	const read = () => {
 		for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
 			const bytes = (0, node_fs.readSync)(fd, page, 0, PAGE, position);
-			if (bytes === 0) return false;
+			if (bytes === 0 && !wasEmptied()) return false;
 			position += bytes;
-			onChunk(page.subarray(0, bytes));
+			if (bytes > 0) onChunk(page.subarray(0, bytes));
 		}
 		return true;
 	};
