@@ -4,8 +4,8 @@ function __lazily(id) {
 }
 let node_fs = require("node:fs");
 let node_path = require("node:path");
-const node_crypto = __lazily("node:crypto");
 const node_child_process = __lazily("node:child_process");
+const node_crypto = __lazily("node:crypto");
 let node_module = require("node:module");
 const node_os = __lazily("node:os");
 // src/domain/hook-orders.ts
@@ -176,6 +176,57 @@ function iterationMessage(state) {
 	const stop = rule ? `To stop: output ${markerOf(rule)} (ONLY when statement is TRUE - do not lie to exit!)` : "No completion promise set - loop runs infinitely";
 	return `🔄 Ralph iteration ${state.iteration}${of} | ${stop}`;
 }
+// src/domain/session-verdict.ts
+function sessionRun(state) {
+	return {
+		rule: ruleOf(state) ?? {
+			kind: "promise",
+			text: ""
+		},
+		limits: {
+			maxIterations: state.maxIterations,
+			maxFailures: 1,
+			stuckAfter: 0
+		},
+		success: "promise_accepted",
+		minToolCalls: state.onPromiseNoWork === "reject" ? state.minToolCalls : 0
+	};
+}
+function sessionEvidence(state, claim, now) {
+	return {
+		outcome: { kind: "completed" },
+		claim,
+		checks: [],
+		violations: [],
+		treeChanged: null,
+		repeats: 0,
+		spent: {
+			iterations: state.iteration,
+			failures: 0,
+			toolCalls: state.toolCalls,
+			usage: { costSource: "unknown" },
+			elapsed: elapsedOf(state, now)
+		}
+	};
+}
+function elapsedOf({ startedAt }, now) {
+	return Math.max(0, (now - Date.parse(startedAt)) / 1e3) || 0;
+}
+function afterTools(state, calls) {
+	const counted = state.toolCalls < state.minToolCalls ? calls : 1;
+	return {
+		...state,
+		toolCalls: state.toolCalls + counted,
+		blocksInARow: 0
+	};
+}
+function afterBlock(state) {
+	return {
+		...state,
+		iteration: state.iteration + 1,
+		blocksInARow: state.blocksInARow + 1
+	};
+}
 // src/platform/files.ts
 const PRIVATE_FILE = 384;
 const PRIVATE_FOLDER = 448;
@@ -317,8 +368,13 @@ function newSessionPath(root, sessionId) {
 }
 function writeSession(path, state) {
 	ensureFolder((0, node_path.join)(path, ".."));
-	writeAtomic(path, formatState(state));
+	const tally = `${Date.now().toString(36)}-${process.pid}-${written++}`;
+	writeAtomic(path, formatState({
+		...state,
+		tally
+	}));
 }
+let written = 0;
 function removeSession(path) {
 	(0, node_fs.rmSync)(path, { force: true });
 }
@@ -342,7 +398,8 @@ function formatState(state) {
 		["ultrawork", state.ultrawork],
 		["checks", state.checks],
 		["blocks_in_a_row", state.blocksInARow],
-		["run_id", state.runId]
+		["run_id", state.runId],
+		["tally", state.tally]
 	].map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join("\n")}\n---\n${state.task}`;
 }
 function parseState(source) {
@@ -378,6 +435,7 @@ function parseState(source) {
 		checks: Array.isArray(checks) ? checks.filter((check) => typeof check === "string") : [],
 		blocksInARow: number("blocks_in_a_row", 0) ?? 0,
 		runId: String(fields.get("run_id") ?? ""),
+		tally: String(fields.get("tally") ?? ""),
 		task
 	};
 }
@@ -394,145 +452,511 @@ function fieldOf(line) {
 function shown$1(value) {
 	return `got: ${JSON.stringify(value) ?? "nothing"}`;
 }
-// src/domain/problem.ts
-function isProblem(value) {
-	return typeof value === "object" && value !== null && "where" in value && "what" in value;
+// src/domain/check.ts
+function isGreen(checks) {
+	return checks.every((check) => check.passed || check.ungated);
 }
-function closest(word, known) {
-	let best;
-	let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
-	for (const candidate of known) {
-		const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-		if (distance < bestDistance) {
-			best = candidate;
-			bestDistance = distance;
+function redChecks(checks) {
+	return checks.filter((check) => !check.passed && !check.ungated).sort((a, b) => a.index - b.index);
+}
+function slugOf(command) {
+	const slug = command.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+/, "").slice(0, 50).replace(/_+$/, "");
+	return slug === "" ? "check" : slug;
+}
+function slugsOf(commands) {
+	const taken = new Set();
+	return commands.map((command) => {
+		const slug = slugOf(command);
+		let name = slug;
+		for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
+		taken.add(name);
+		return name;
+	});
+}
+// src/domain/evidence.ts
+function isFailure(outcome) {
+	return outcome.kind === "failed" || outcome.kind === "ended" && outcome.by === "idle-timeout";
+}
+// src/domain/standstill.ts
+function standstillSentence({ kind, iterations, costs }) {
+	switch (kind) {
+		case "no-change": return `${iterations} iterations in a row changed no file.`;
+		case "thrashing": return `${iterations} iterations in a row brought the files back and forth between the same two states.`;
+		case "costly": {
+			const [first = 0, second = 0] = costs ?? [];
+			return `${iterations} iterations brought no further check to green and cost more and more: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`;
+		}
+		default: return kind;
+	}
+}
+function standstillAdvice({ kind, iterations }) {
+	switch (kind) {
+		case "no-change": return `Your last ${iterations} turns changed no file, and whatever you found out in them is lost. Change the code, or write down what you know, or say <blocked>why</blocked>.`;
+		case "thrashing": return `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what both get wrong and go a third way, or say <blocked>why</blocked>.`;
+		case "costly": return `Your last ${iterations} turns brought no further check to green, and they cost more and more. Take the smallest failure, mend only that, and leave everything else alone, or say <blocked>why</blocked>.`;
+		default: return kind;
+	}
+}
+// src/domain/trouble-table.ts
+const TROUBLES = {
+	auth: {
+		answer: "stop",
+		recognised: "HTTP 401, 403; OpenCode `ProviderAuthError`; Copilot `authentication`, `authorization`; words of a key or a login in the error",
+		happens: "The run stops at once as `agent_failed` and says what to do.",
+		counted: "ends the run",
+		advice: "log in with the agent itself, or set its API key, then start again"
+	},
+	config: {
+		answer: "stop",
+		recognised: "HTTP 400, 404, 422; an unknown model or flag in the error; the command cannot be started; root refused",
+		happens: "The run stops at once as `agent_failed` and says what to do.",
+		counted: "ends the run",
+		advice: "check the model name and the agent flags, then start again"
+	},
+	"rate-limit": {
+		answer: "wait",
+		recognised: "HTTP 429; Claude Code `rate_limit_event` that is rejected; Codex \"usage limit … try again at\"; Gemini \"retry in\"; OpenCode `retry-after`; Copilot `rate_limit`",
+		happens: "On with the next agent of `--fallback`, else a wait for the time that the agent states (none stated: a minute, then twice as long each time), 6 hours at most (`--max-wait`). Then the same iteration again. A limit that lasts longer ends the run as `rate_limited`.",
+		counted: "no",
+		advice: "wait for the limit to reset, then start again; or raise --max-wait; or name another agent with --fallback"
+	},
+	quota: {
+		answer: "wait",
+		recognised: "HTTP 402; Copilot `quota`; words of a quota, a plan, credit or billing in the error",
+		happens: "As a rate limit where the agent states when it ends. Else on with the next agent of `--fallback`, and without one the run stops as `rate_limited`.",
+		counted: "no",
+		advice: "top up the account, or name another agent with --fallback"
+	},
+	transient: {
+		answer: "back-off",
+		recognised: "HTTP 5xx and 529; a connection that broke; a stream that was cut; words of overload in the error",
+		happens: "The same iteration again, after 2 s, then twice as long each time, a minute at most, with some chance in it; 5 times (`maxRetries`). Then the turn stands as failed.",
+		counted: "no, until the retries are used up",
+		advice: "start again; if it stays, look at the status page of the model provider"
+	},
+	"context-overflow": {
+		answer: "count",
+		recognised: "HTTP 413; OpenCode `ContextOverflowError`; Copilot `context_limit`; words of the context or the length of the prompt in the error",
+		happens: "The next iteration begins afresh and the agent is told to work in smaller steps. 3 failed turns in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "make the task smaller, or the prompt shorter"
+	},
+	"empty-reply": {
+		answer: "again",
+		recognised: "a turn that ends well with no word and no tool call; Copilot \"No response was returned\"",
+		happens: "The same iteration again, at once, 5 times (`maxRetries`). Then the turn stands as failed.",
+		counted: "no, until the retries are used up",
+		advice: "run the agent by hand with the same prompt to see why it says nothing"
+	},
+	hang: {
+		answer: "count",
+		recognised: "nothing printed for `--idle-timeout` (30 minutes)",
+		happens: "The agent and everything it started are ended; what it did is kept; the next iteration tells it why. 3 in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "raise --idle-timeout if the agent needed longer, or find out by hand what it waits for"
+	},
+	crash: {
+		answer: "count",
+		recognised: "an exit code or a signal without a result, a stream that ends without one, any other error of the agent",
+		happens: "The next iteration tells the agent. 3 failed turns in a row (`maxFailures`) end the run.",
+		counted: "yes",
+		advice: "run the agent by hand to see why it fails"
+	}
+};
+function adviceFor(trouble) {
+	return TROUBLES[trouble.class].advice;
+}
+function isFatal(trouble) {
+	return TROUBLES[trouble.class].answer === "stop";
+}
+function isLimit(trouble) {
+	return TROUBLES[trouble.class].answer === "wait";
+}
+// src/domain/usage.ts
+function totalTokens(tokens) {
+	return tokens && tokens.input + tokens.output;
+}
+// src/domain/limits.ts
+function spentLimit(limits, evidence) {
+	return failureLimit(limits, evidence) ?? budgetLimit(limits, evidence.spent) ?? timeLimit(limits, evidence) ?? stuckLimit(limits, evidence) ?? iterationLimit(limits, evidence.spent);
+}
+function failureLimit(limits, { outcome, spent }) {
+	if (!isFailure(outcome)) return void 0;
+	const trouble = troubleOf(outcome);
+	const detail = told(trouble, outcome.kind === "failed" ? outcome.why : void 0);
+	if (isFatal(trouble)) return {
+		reason: "agent_failed",
+		detail
+	};
+	if (isLimit(trouble)) return {
+		reason: "rate_limited",
+		detail
+	};
+	if (spent.failures < limits.maxFailures) return void 0;
+	return {
+		reason: "agent_failed",
+		detail: `${spent.failures} turns in a row failed; the last one: ${detail}`
+	};
+}
+function troubleOf(outcome) {
+	return outcome.kind === "failed" ? outcome.trouble : {
+		class: "hang",
+		message: "the agent showed no sign of life"
+	};
+}
+function told(trouble, why) {
+	const more = why === void 0 ? "" : ` (${why})`;
+	return `${trouble.message.trim().replace(/\.$/, "")}${more}. To mend it: ${adviceFor(trouble)}.`;
+}
+function budgetSpent({ maxCost, maxTokens }, { cost, tokens }) {
+	if (maxCost !== void 0 && cost !== void 0 && cost >= maxCost) return "max-cost";
+	const used = totalTokens(tokens);
+	return maxTokens !== void 0 && used !== void 0 && used >= maxTokens ? "max-tokens" : void 0;
+}
+function budgetLimit(limits, { usage }) {
+	const reason = "budget_exhausted";
+	switch (budgetSpent(limits, usage)) {
+		case "max-cost": return {
+			reason,
+			detail: `$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent.`
+		};
+		case "max-tokens": return {
+			reason,
+			detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used.`
+		};
+		default: return;
+	}
+}
+const ENDED_REASON = {
+	"max-cost": "budget_exhausted",
+	"max-tokens": "budget_exhausted",
+	"max-time": "timeout"
+};
+function timeLimit({ maxTime }, { outcome, spent }) {
+	const inside = outcome.kind === "ended" ? ENDED_REASON[outcome.by] : void 0;
+	if (inside && outcome.kind === "ended") return {
+		reason: inside,
+		detail: `The turn was ended by --${outcome.by}.`
+	};
+	return timeIsUp(maxTime, spent);
+}
+function timeIsUp(maxTime, { elapsed }) {
+	if (maxTime === void 0 || elapsed < maxTime) return void 0;
+	return {
+		reason: "timeout",
+		detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.`
+	};
+}
+function isStuck({ stuckAfter }, { repeats }) {
+	return stuckAfter > 0 && repeats >= stuckAfter;
+}
+function stuckLimit({ stuckAfter }, { repeats, standstill, checks }) {
+	const isSame = stuckAfter > 0 && repeats > stuckAfter;
+	if (!isSame && !standstill?.stop) return void 0;
+	const why = isSame || !standstill ? `${repeats} iterations in a row failed in the same way and changed nothing.` : standstillSentence(standstill);
+	const red = redChecks(checks).map((check) => `\`${check.command}\``);
+	return {
+		reason: "stuck",
+		detail: red.length === 0 ? why : `${why} Still red: ${red.join(", ")}.`
+	};
+}
+function iterationLimit({ maxIterations }, { iterations }) {
+	if (maxIterations === 0 || iterations < maxIterations) return void 0;
+	return {
+		reason: "max_iterations",
+		detail: `${iterations} of ${maxIterations} iterations used.`
+	};
+}
+// src/domain/verdict.ts
+function judge(run, evidence) {
+	if (isProven(run, evidence)) return {
+		kind: "stop",
+		reason: run.success
+	};
+	const capped = evidence.stories?.capped;
+	if (capped !== void 0) return {
+		kind: "stop",
+		reason: "review_cap",
+		detail: capped
+	};
+	if (evidence.blocked !== void 0) return {
+		kind: "stop",
+		reason: "blocked",
+		detail: evidence.blocked
+	};
+	const spent = spentLimit(run.limits, evidence);
+	if (spent) return {
+		kind: "stop",
+		reason: spent.reason,
+		detail: spent.detail
+	};
+	return {
+		kind: "continue",
+		feedback: feedbackOn(run, evidence)
+	};
+}
+function isProven(run, evidence) {
+	const { claim, outcome, checks, violations, stories } = evidence;
+	const isIntact = isGreen(checks) && violations.every((violation) => violation.restored);
+	if (stories) return isIntact && stories.open.length === 0;
+	return isIntact && claim.found && outcome.kind !== "failed" && !isIdle(run, evidence);
+}
+function isIdle({ minToolCalls }, { spent, treeChanged }) {
+	if (minToolCalls === 0 || treeChanged === true) return false;
+	return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
+}
+function feedbackOn(run, evidence) {
+	const { violations, outcome, checks, denials = [] } = evidence;
+	const feedback = [];
+	for (const violation of [...violations].sort((a, b) => a.what < b.what ? -1 : a.what > b.what ? 1 : 0)) feedback.push({
+		kind: "violation",
+		violation
+	});
+	if (denials.length > 0) feedback.push({
+		kind: "denied",
+		what: denials
+	});
+	if (outcome.kind === "ended") feedback.push({
+		kind: "turn-ended",
+		by: outcome.by
+	});
+	if (outcome.kind === "failed") feedback.push({
+		kind: "turn-failed",
+		trouble: outcome.trouble
+	});
+	for (const check of redChecks(checks)) feedback.push({
+		kind: "check-failed",
+		check
+	});
+	feedback.push(...evidence.stories ? storyFeedback(evidence.stories, evidence) : claimFeedback(run, evidence));
+	if (isStuck(run.limits, evidence)) feedback.push({
+		kind: "stuck",
+		repeats: evidence.repeats
+	});
+	else if (evidence.standstill) feedback.push({
+		kind: "standstill",
+		standstill: evidence.standstill
+	});
+	return feedback;
+}
+function storyFeedback({ open, missing, uncommitted }, { claim }) {
+	return [
+		...missing.map((message) => ({
+			kind: "story-missing",
+			message
+		})),
+		...claim.found && open.length > 0 ? [{
+			kind: "stories-open",
+			ids: open
+		}] : [],
+		...uncommitted.length > 0 ? [{
+			kind: "uncommitted",
+			paths: uncommitted
+		}] : []
+	];
+}
+function claimFeedback(run, evidence) {
+	const { claim, checks } = evidence;
+	if (claim.found) {
+		if (!isGreen(checks)) return [{ kind: "claim-unproven" }];
+		return isIdle(run, evidence) ? [{ kind: "no-work" }] : [];
+	}
+	if (claim.nearMiss) {
+		const { nearMiss, said } = claim;
+		return [{
+			kind: "near-miss",
+			nearMiss,
+			...said !== void 0 && { said }
+		}];
+	}
+	return isGreen(checks) ? [{ kind: "claim-missing" }] : [];
+}
+// src/platform/process-table.ts
+function identify(pid) {
+	const row = readRow(pid);
+	return row && {
+		pid: row.pid,
+		started: row.started
+	};
+}
+function isAlive(process) {
+	const row = readRow(process.pid);
+	return row !== void 0 && row.state !== "Z" && (process.started === "" || row.started === process.started);
+}
+function groupOf({ pid }) {
+	return readRow(pid)?.group;
+}
+function descendants(pid) {
+	const rows = allPids().flatMap((each) => readRow(each) ?? []);
+	const found = new Map();
+	for (let grew = true; grew;) {
+		grew = false;
+		for (const row of rows) if (!found.has(row.pid) && (row.parent === pid || found.has(row.parent))) {
+			found.set(row.pid, row);
+			grew = true;
 		}
 	}
-	return best;
+	return [...found.values()].map((row) => ({
+		pid: row.pid,
+		started: row.started
+	}));
 }
-function editDistance(a, b) {
-	let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-	for (let i = 1; i <= a.length; i++) {
-		const next = [i];
-		for (let j = 1; j <= b.length; j++) {
-			const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-			next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-		}
-		row = next;
-	}
-	return row[b.length] ?? 0;
-}
-// src/domain/session-arguments.ts
-const FLAGS$1 = [
-	"--max-iterations",
-	"--completion-promise",
-	"--min-tool-calls",
-	"--on-promise-no-work",
-	"--check"
-];
-function parseArguments(raw) {
-	const { task, values, problems } = takeFlags(raw);
-	const last = (flag) => values.findLast(([name]) => name === flag)?.[1];
-	const whole = (flag, fallback) => {
-		const value = last(flag);
-		if (value === void 0) return fallback;
-		if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
-		problems.push(`${flag} must be a whole number (0: no limit), not ${JSON.stringify(value)}`);
-		return fallback;
-	};
-	const promise = last("--completion-promise");
-	if (promise !== void 0 && promise.trim() === "") problems.push("--completion-promise must not be empty");
-	const policy = last("--on-promise-no-work") ?? "reject";
-	if (!isPolicy(policy)) problems.push(`--on-promise-no-work must be one of ${NO_WORK_POLICIES.join(", ")}, not ${JSON.stringify(policy)}`);
-	if (task === "") problems.push("there is no task: /ralph-loop Build a REST API for todos --completion-promise DONE --max-iterations 20");
-	return {
-		request: {
-			task,
-			maxIterations: whole("--max-iterations", 0),
-			completionPromise: promise ?? null,
-			minToolCalls: whole("--min-tool-calls", 1),
-			onPromiseNoWork: isPolicy(policy) ? policy : "reject",
-			checks: values.flatMap(([name, value]) => name === "--check" ? [value] : [])
-		},
-		problems
-	};
-}
-function isPolicy(value) {
-	return NO_WORK_POLICIES.includes(value);
-}
-function takeFlags(raw) {
-	const values = [];
-	const problems = [];
-	const pattern = /(^|\s)(--[a-z][a-z-]*)(?:=|\s+|$)/g;
-	let task = "";
-	let from = 0;
-	for (let match = pattern.exec(raw); match; match = pattern.exec(raw)) {
-		const name = match[2] ?? "";
-		const flag = FLAGS$1.find((each) => each === name);
-		if (!flag) {
-			const near = closest(name, FLAGS$1);
-			if (near) problems.push(`there is no ${name}; did you mean ${near}?`);
-			continue;
-		}
-		const value = readValue(raw, pattern.lastIndex);
-		if (value === void 0) {
-			problems.push(`${flag} needs a value`);
-			task += raw.slice(from, match.index);
-			from = pattern.lastIndex;
-			continue;
-		}
-		values.push([flag, value.text]);
-		task += raw.slice(from, match.index);
-		from = value.end;
-		pattern.lastIndex = value.end;
-	}
-	return {
-		task: unquoted((task + raw.slice(from)).trim()),
-		values,
-		problems
-	};
-}
-function readValue(raw, at) {
-	const rest = raw.slice(at);
-	const quoted = /^(?:"((?:\\["\\]|[^"\\]|\\)*?)"|'([^']*)')(?=\s|$)/.exec(rest);
-	if (quoted) return {
-		text: quoted[1] === void 0 ? quoted[2] ?? "" : quoted[1].replace(/\\(["\\])/g, "$1"),
-		end: at + quoted[0].length
-	};
-	const word = /^[^\s]+/.exec(rest)?.[0];
-	if (word === void 0 || FLAGS$1.some((flag) => word === flag || word.startsWith(`${flag}=`))) return void 0;
-	return {
-		text: word,
-		end: at + word.length
-	};
-}
-function unquoted(task) {
-	const quote = task[0];
-	if (task.length < 2 || quote !== "\"" && quote !== "'" || !task.endsWith(quote)) return task;
-	const inner = task.slice(1, -1);
-	return inner.includes(quote) ? task : inner.trim();
-}
-// src/hooks/host.ts
-const NOTHING$2 = { kind: "nothing" };
-function parseObject(text) {
+function groupIsAlive(group) {
+	if (process.platform === "win32") return false;
 	try {
-		const json = JSON.parse(text);
-		return typeof json === "object" && json !== null && !Array.isArray(json) ? json : void 0;
+		process.kill(-group, 0);
+	} catch {
+		return false;
+	}
+	return allPids().some((pid) => {
+		const row = readRow(pid);
+		return row?.group === group && row.state !== "Z";
+	});
+}
+function marked(mark, youngerThan) {
+	return withEnvironment(`${mark}\0`, youngerThan);
+}
+function withEnvironment(text, youngerThan) {
+	if (process.platform !== "linux") return [];
+	const needle = Buffer.from(text);
+	return pidsAfter(youngerThan).filter((pid) => pid !== process.pid && hasInEnvironment(pid, needle)).flatMap((pid) => identify(pid) ?? []);
+}
+function allPids() {
+	if (process.platform === "linux") return (0, node_fs.readdirSync)("/proc").map(Number).filter(Number.isInteger);
+	return psRows().map((row) => row.pid);
+}
+function pidsAfter(pid) {
+	if (pid === void 0) return allPids();
+	const latest = Number((0, node_fs.readFileSync)("/proc/loadavg", "utf8").split(" ").at(-1));
+	if (latest < pid) return allPids();
+	if (latest - pid > FEW) return allPids().filter((each) => each > pid);
+	return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
+}
+const FEW = 40;
+const page = Buffer.allocUnsafe(262144);
+function hasInEnvironment(pid, needle) {
+	let fd;
+	if (!(0, node_fs.existsSync)(`/proc/${pid}`)) return false;
+	try {
+		fd = (0, node_fs.openSync)(`/proc/${pid}/environ`, "r");
+	} catch {
+		return false;
+	}
+	try {
+		const bytes = (0, node_fs.readSync)(fd, page, 0, page.length, 0);
+		return page.subarray(0, bytes).includes(needle);
+	} catch {
+		return false;
+	} finally {
+		(0, node_fs.closeSync)(fd);
+	}
+}
+function readRow(pid) {
+	if (process.platform !== "linux") return psRows(pid)[0];
+	try {
+		const stat = (0, node_fs.readFileSync)(`/proc/${pid}/stat`, "utf8");
+		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+		return {
+			pid,
+			state: fields[0] ?? "",
+			parent: Number(fields[1]),
+			group: Number(fields[2]),
+			started: fields[19] ?? ""
+		};
 	} catch {
 		return;
 	}
 }
-const COMMAND = /^\s*[/$](?:ralph:)?(?:source-command-)?(ralph-loop|ulw-loop|cancel-ralph|(?<=ralph:)help)(?:\s+([\s\S]*))?$/;
-function commandIn(prompt) {
-	const [, commandName = "", rest = ""] = COMMAND.exec(prompt) ?? [];
+function psRows(pid) {
+	if (process.platform === "win32") return [];
+	try {
+		return (0, node_child_process.execFileSync)("ps", [
+			...pid === void 0 ? ["-ax"] : ["-p", String(pid)],
+			"-o",
+			"pid=,ppid=,pgid=,stat=,lstart="
+		], { encoding: "utf8" }).split("\n").flatMap((line) => {
+			const [id, parent, group, state, ...started] = line.trim().split(/\s+/);
+			if (!id) return [];
+			return [{
+				pid: Number(id),
+				parent: Number(parent),
+				group: Number(group),
+				state: state?.[0] ?? "",
+				started: started.join(" ")
+			}];
+		});
+	} catch {
+		return [];
+	}
+}
+// src/store/paths.ts
+function projectPaths(root) {
+	const folder = (0, node_path.join)(root, ".ralph");
+	const worktrees = (0, node_path.join)(folder, "worktrees");
 	return {
-		commandName,
-		commandArguments: rest.trimEnd()
+		root,
+		folder,
+		gitignore: (0, node_path.join)(folder, ".gitignore"),
+		settings: (0, node_path.join)(folder, "settings.json"),
+		localSettings: (0, node_path.join)(folder, "settings.local.json"),
+		runs: (0, node_path.join)(folder, "runs"),
+		live: (0, node_path.join)(folder, "live"),
+		worktrees,
+		worktree: (name) => (0, node_path.join)(worktrees, name),
+		worktreeOwner: (name) => (0, node_path.join)(worktrees, ".owners", `${name}.json`),
+		contextAlerts: (session) => (0, node_path.join)(folder, "context", `${fileName(session)}.json`),
+		tally: (session) => (0, node_path.join)(folder, "tally", fileName(session)),
+		progress: (0, node_path.join)(folder, "ralph-progress.md"),
+		prompt: (iteration) => (0, node_path.join)(folder, `prompt_${String(iteration).padStart(3, "0")}.txt`),
+		guardrailLog: (iteration, slug) => (0, node_path.join)(folder, `guardrail_${iteration}_${slug}.log`)
 	};
 }
-function unescapedNote(text) {
-	if (!/[<>&]/.test(text)) return text;
-	return `In this text the host has replaced angle brackets and ampersands by HTML entities. Read them as the characters they stand for, and write the tag with real angle brackets.\n\n${text}`;
+function runPaths(runs, id) {
+	return runPathsIn((0, node_path.join)(runs, id));
+}
+function runPathsIn(folder) {
+	return {
+		folder,
+		run: (0, node_path.join)(folder, "run.json"),
+		live: (0, node_path.join)(folder, "../../live", (0, node_path.basename)(folder)),
+		events: (0, node_path.join)(folder, "events.jsonl"),
+		progress: (0, node_path.join)(folder, "progress.md"),
+		stories: (hash) => (0, node_path.join)(folder, "stories", `${hash}.json`),
+		checks: (0, node_path.join)(folder, "checks.json"),
+		startRef: (0, node_path.join)(folder, "start-ref"),
+		cancelled: (0, node_path.join)(folder, "cancelled"),
+		paused: (0, node_path.join)(folder, "paused"),
+		hints: (0, node_path.join)(folder, "hints"),
+		toldHints: (0, node_path.join)(folder, "hints", "told"),
+		contextAlerts: (session) => (0, node_path.join)(folder, "context", `${fileName(session)}.json`),
+		hookNotes: (0, node_path.join)(folder, "hook-notes.jsonl"),
+		stopBlocks: (0, node_path.join)(folder, "stop-blocks"),
+		aside: (0, node_path.join)(folder, "aside"),
+		kept: (0, node_path.join)(folder, "kept"),
+		task: (0, node_path.join)(folder, "task.md"),
+		lock: (0, node_path.join)(folder, "lock"),
+		iteration: (iteration) => iterationPaths((0, node_path.join)(folder, "iterations", String(iteration).padStart(4, "0")))
+	};
+}
+function iterationPaths(folder) {
+	const checks = (0, node_path.join)(folder, "checks");
+	return {
+		folder,
+		prompt: (0, node_path.join)(folder, "prompt.md"),
+		agent: (0, node_path.join)(folder, "agent.jsonl"),
+		agentErrors: (0, node_path.join)(folder, "agent.stderr.log"),
+		attempt: (number) => ({
+			agent: (0, node_path.join)(folder, `agent.${number}.jsonl`),
+			agentErrors: (0, node_path.join)(folder, `agent.${number}.stderr.log`)
+		}),
+		cutOff: (0, node_path.join)(folder, "cut-off.diff"),
+		diff: (0, node_path.join)(folder, "changes.diff"),
+		checks,
+		check: (slug) => (0, node_path.join)(checks, `${slug}.log`)
+	};
+}
+function fileName(name) {
+	return name.replace(/[^\w.-]/g, "_").replace(/^\.+/, "").slice(0, 100) || "_";
 }
 // src/domain/secrets.ts
 const SECRET_NAME = /key|token|secret|passw|credential|auth/i;
@@ -698,203 +1122,299 @@ function parseEntry(line) {
 		return;
 	}
 }
-// src/store/paths.ts
-function projectPaths(root) {
-	const folder = (0, node_path.join)(root, ".ralph");
-	const worktrees = (0, node_path.join)(folder, "worktrees");
+// src/store/session-ledger.ts
+function record(root, runId, ...events) {
+	const at = Date.now();
+	recordLate(root, runId, events.map((event) => ({
+		at,
+		event
+	})));
+}
+function recordLate(root, runId, happened) {
+	if (runId === "") return;
+	try {
+		let now = 0;
+		const path = runPaths(projectPaths(root).runs, runId).events;
+		const journal = createJournal(path, () => now, createRedactor(process.env));
+		for (const { at, event } of happened) {
+			now = at;
+			journal.append(event);
+		}
+		journal.close();
+	} catch {}
+}
+// src/store/tally.ts
+function openTally(root, { path, state }, terms) {
+	const folder = projectPaths(root).tally(state.sessionId);
+	const fresh = (0, node_path.join)(folder, `.new-${process.pid}`);
+	const { answer, stops, row, words, tools, guarded } = terms;
+	ensureFolder(fresh);
+	writePrivate((0, node_path.join)(fresh, "answer"), answer[0]);
+	const flags = [
+		state.iteration,
+		state.blocksInARow,
+		stops,
+		row,
+		words,
+		Number(tools),
+		Number(guarded)
+	];
+	const lines = [
+		(0, node_path.basename)(path),
+		terms.prompt,
+		flags.join(" "),
+		terms.cap,
+		answer[1],
+		""
+	];
+	writePrivate((0, node_path.join)(fresh, "terms"), lines.join("\n"));
+	for (const old of (0, node_fs.readdirSync)(folder)) if ((0, node_path.join)(folder, old) !== fresh) remove((0, node_path.join)(folder, old));
+	(0, node_fs.renameSync)(fresh, (0, node_path.join)(folder, state.tally));
+}
+function takeTally(root, sessionId) {
+	try {
+		take(root, sessionId);
+	} catch {}
+}
+function take(root, sessionId) {
+	const file = findSession(root, sessionId);
+	if (!file || file.state.tally === "") return;
+	const closed = close(projectPaths(root).tally(sessionId), file.state.tally);
+	if (closed === void 0) return;
+	const { state, happened } = folded(file.state, closed);
+	if (state !== file.state) writeSession(file.path, state);
+	if (happened.length > 0) recordLate(root, state.runId, happened);
+	remove(closed);
+}
+function hasRefusedStops(root, sessionId) {
+	const file = findSession(root, sessionId);
+	return file !== void 0 && deedsOf(root, file.state).some((deed) => deed.endsWith(".s"));
+}
+function deedsOf(root, { sessionId, tally }) {
+	return tally === "" ? [] : deedsIn((0, node_path.join)(projectPaths(root).tally(sessionId), tally));
+}
+function dropTally(root, sessionId) {
+	remove(projectPaths(root).tally(sessionId));
+}
+function remove(path) {
+	try {
+		(0, node_fs.rmSync)(path, {
+			recursive: true,
+			force: true
+		});
+	} catch {}
+}
+function close(folder, tally) {
+	const mine = (0, node_path.join)(folder, `.${tally}.${process.pid}`);
+	if (moved((0, node_path.join)(folder, tally), mine)) return mine;
+	const theirs = namesIn(folder).find((name) => name.startsWith(`.${tally}.`));
+	if (theirs === void 0) return void 0;
+	if (isAlive({
+		pid: Number(theirs.slice(tally.length + 2)),
+		started: ""
+	})) {
+		for (let look = 0; look < LOOKS && namesIn(folder).includes(theirs); look++) pause(LOOK_EVERY$2);
+		return;
+	}
+	return moved((0, node_path.join)(folder, theirs), mine) ? mine : void 0;
+}
+const LOOKS = 50;
+const LOOK_EVERY$2 = 5;
+function pause(milliseconds) {
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
+function moved(from, to) {
+	try {
+		(0, node_fs.renameSync)(from, to);
+		return true;
+	} catch (error) {
+		if (errorCode(error) === "ENOENT") return false;
+		throw error;
+	}
+}
+function namesIn(folder) {
+	try {
+		return (0, node_fs.readdirSync)(folder);
+	} catch {
+		return [];
+	}
+}
+function deedsIn(folder) {
+	return namesIn(folder).filter((name) => /^\d+\.[st]$/.test(name)).sort().map((name) => (0, node_path.join)(folder, name));
+}
+function folded(before, folder) {
+	let state = before;
+	const happened = [];
+	for (const path of deedsIn(folder)) {
+		const { size, mtimeMs } = (0, node_fs.statSync)(path);
+		if (path.endsWith(".t")) {
+			state = {
+				...state,
+				toolCalls: state.toolCalls + size,
+				blocksInARow: 0
+			};
+			continue;
+		}
+		happened.push({
+			at: mtimeMs,
+			event: refusedStop(state, mtimeMs)
+		});
+		state = afterBlock(state);
+	}
 	return {
-		root,
-		folder,
-		gitignore: (0, node_path.join)(folder, ".gitignore"),
-		settings: (0, node_path.join)(folder, "settings.json"),
-		localSettings: (0, node_path.join)(folder, "settings.local.json"),
-		runs: (0, node_path.join)(folder, "runs"),
-		live: (0, node_path.join)(folder, "live"),
-		worktrees,
-		worktree: (name) => (0, node_path.join)(worktrees, name),
-		worktreeOwner: (name) => (0, node_path.join)(worktrees, ".owners", `${name}.json`),
-		contextAlerts: (session) => (0, node_path.join)(folder, "context", `${fileName(session)}.json`),
-		progress: (0, node_path.join)(folder, "ralph-progress.md"),
-		prompt: (iteration) => (0, node_path.join)(folder, `prompt_${String(iteration).padStart(3, "0")}.txt`),
-		guardrailLog: (iteration, slug) => (0, node_path.join)(folder, `guardrail_${iteration}_${slug}.log`)
+		state,
+		happened
 	};
 }
-function runPaths(runs, id) {
-	return runPathsIn((0, node_path.join)(runs, id));
-}
-function runPathsIn(folder) {
-	const below = belowOf(folder);
+function refusedStop(state, at) {
+	const evidence = sessionEvidence(state, NO_CLAIM, at);
 	return {
-		folder,
-		run: below("run.json"),
-		live: (0, node_path.join)(folder, "../../live", (0, node_path.basename)(folder)),
-		events: below("events.jsonl"),
-		progress: below("progress.md"),
-		stories: (hash) => below(`stories/${hash}.json`),
-		checks: below("checks.json"),
-		startRef: below("start-ref"),
-		cancelled: below("cancelled"),
-		paused: below("paused"),
-		hints: below("hints"),
-		toldHints: below("hints/told"),
-		contextAlerts: (session) => below(`context/${fileName(session)}.json`),
-		hookNotes: below("hook-notes.jsonl"),
-		stopBlocks: below("stop-blocks"),
-		aside: below("aside"),
-		kept: below("kept"),
-		task: below("task.md"),
-		lock: below("lock"),
-		iteration: (iteration) => iterationPaths(below(`iterations/${String(iteration).padStart(4, "0")}`))
+		type: "iteration-ended",
+		iteration: state.iteration,
+		claim: NO_CLAIM,
+		verdict: judge(sessionRun(state), evidence),
+		usage: evidence.spent.usage
 	};
 }
-function iterationPaths(folder) {
-	const below = belowOf(folder);
-	const checks = below("checks");
-	return {
-		folder,
-		prompt: below("prompt.md"),
-		agent: below("agent.jsonl"),
-		agentErrors: below("agent.stderr.log"),
-		attempt: (number) => ({
-			agent: below(`agent.${number}.jsonl`),
-			agentErrors: below(`agent.${number}.stderr.log`)
-		}),
-		cutOff: below("cut-off.diff"),
-		diff: below("changes.diff"),
-		checks,
-		check: (slug) => `${checks}${node_path.sep}${slug}.log`
-	};
+// src/domain/problem.ts
+function isProblem(value) {
+	return typeof value === "object" && value !== null && "where" in value && "what" in value;
 }
-function belowOf(folder) {
-	return (name) => `${folder}${node_path.sep}${name}`;
-}
-function fileName(name) {
-	return name.replace(/[^\w.-]/g, "_").replace(/^\.+/, "").slice(0, 100) || "_";
-}
-// src/platform/process-table.ts
-function identify(pid) {
-	const row = readRow(pid);
-	return row && {
-		pid: row.pid,
-		started: row.started
-	};
-}
-function isAlive(process) {
-	const row = readRow(process.pid);
-	return row !== void 0 && row.state !== "Z" && (process.started === "" || row.started === process.started);
-}
-function groupOf({ pid }) {
-	return readRow(pid)?.group;
-}
-function descendants(pid) {
-	const rows = allPids().flatMap((each) => readRow(each) ?? []);
-	const found = new Map();
-	for (let grew = true; grew;) {
-		grew = false;
-		for (const row of rows) if (!found.has(row.pid) && (row.parent === pid || found.has(row.parent))) {
-			found.set(row.pid, row);
-			grew = true;
+function closest(word, known) {
+	let best;
+	let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+	for (const candidate of known) {
+		const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+		if (distance < bestDistance) {
+			best = candidate;
+			bestDistance = distance;
 		}
 	}
-	return [...found.values()].map((row) => ({
-		pid: row.pid,
-		started: row.started
-	}));
+	return best;
 }
-function groupIsAlive(group) {
-	if (process.platform === "win32") return false;
-	try {
-		process.kill(-group, 0);
-	} catch {
-		return false;
+function editDistance(a, b) {
+	let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+	for (let i = 1; i <= a.length; i++) {
+		const next = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+			next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+		}
+		row = next;
 	}
-	return allPids().some((pid) => {
-		const row = readRow(pid);
-		return row?.group === group && row.state !== "Z";
-	});
+	return row[b.length] ?? 0;
 }
-function marked(mark, youngerThan) {
-	return withEnvironment(`${mark}\0`, youngerThan);
+// src/domain/session-arguments.ts
+const FLAGS$1 = [
+	"--max-iterations",
+	"--completion-promise",
+	"--min-tool-calls",
+	"--on-promise-no-work",
+	"--check"
+];
+function parseArguments(raw) {
+	const { task, values, problems } = takeFlags(raw);
+	const last = (flag) => values.findLast(([name]) => name === flag)?.[1];
+	const whole = (flag, fallback) => {
+		const value = last(flag);
+		if (value === void 0) return fallback;
+		if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
+		problems.push(`${flag} must be a whole number (0: no limit), not ${JSON.stringify(value)}`);
+		return fallback;
+	};
+	const promise = last("--completion-promise");
+	if (promise !== void 0 && promise.trim() === "") problems.push("--completion-promise must not be empty");
+	const policy = last("--on-promise-no-work") ?? "reject";
+	if (!isPolicy(policy)) problems.push(`--on-promise-no-work must be one of ${NO_WORK_POLICIES.join(", ")}, not ${JSON.stringify(policy)}`);
+	if (task === "") problems.push("there is no task: /ralph-loop Build a REST API for todos --completion-promise DONE --max-iterations 20");
+	return {
+		request: {
+			task,
+			maxIterations: whole("--max-iterations", 0),
+			completionPromise: promise ?? null,
+			minToolCalls: whole("--min-tool-calls", 1),
+			onPromiseNoWork: isPolicy(policy) ? policy : "reject",
+			checks: values.flatMap(([name, value]) => name === "--check" ? [value] : [])
+		},
+		problems
+	};
 }
-function withEnvironment(text, youngerThan) {
-	if (process.platform !== "linux") return [];
-	const needle = Buffer.from(text);
-	return pidsAfter(youngerThan).filter((pid) => pid !== process.pid && hasInEnvironment(pid, needle)).flatMap((pid) => identify(pid) ?? []);
+function isPolicy(value) {
+	return NO_WORK_POLICIES.includes(value);
 }
-function allPids() {
-	if (process.platform === "linux") return (0, node_fs.readdirSync)("/proc").map(Number).filter(Number.isInteger);
-	return psRows().map((row) => row.pid);
-}
-function pidsAfter(pid) {
-	if (pid === void 0) return allPids();
-	const latest = latestPid();
-	if (latest < pid) return allPids();
-	if (latest - pid > FEW) return allPids().filter((each) => each > pid);
-	return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
-}
-function isLatest(pid) {
-	return process.platform === "linux" && latestPid() === pid;
-}
-function latestPid() {
-	const load = (0, node_fs.readFileSync)("/proc/loadavg", "utf8");
-	return Number(load.slice(load.lastIndexOf(" ")));
-}
-const FEW = 40;
-const page = Buffer.allocUnsafe(262144);
-function hasInEnvironment(pid, needle) {
-	let fd;
-	if (!(0, node_fs.existsSync)(`/proc/${pid}`)) return false;
-	try {
-		fd = (0, node_fs.openSync)(`/proc/${pid}/environ`, "r");
-	} catch {
-		return false;
+function takeFlags(raw) {
+	const values = [];
+	const problems = [];
+	const pattern = /(^|\s)(--[a-z][a-z-]*)(?:=|\s+|$)/g;
+	let task = "";
+	let from = 0;
+	for (let match = pattern.exec(raw); match; match = pattern.exec(raw)) {
+		const name = match[2] ?? "";
+		const flag = FLAGS$1.find((each) => each === name);
+		if (!flag) {
+			const near = closest(name, FLAGS$1);
+			if (near) problems.push(`there is no ${name}; did you mean ${near}?`);
+			continue;
+		}
+		const value = readValue(raw, pattern.lastIndex);
+		if (value === void 0) {
+			problems.push(`${flag} needs a value`);
+			task += raw.slice(from, match.index);
+			from = pattern.lastIndex;
+			continue;
+		}
+		values.push([flag, value.text]);
+		task += raw.slice(from, match.index);
+		from = value.end;
+		pattern.lastIndex = value.end;
 	}
-	try {
-		const bytes = (0, node_fs.readSync)(fd, page, 0, page.length, 0);
-		return page.subarray(0, bytes).includes(needle);
-	} catch {
-		return false;
-	} finally {
-		(0, node_fs.closeSync)(fd);
-	}
+	return {
+		task: unquoted((task + raw.slice(from)).trim()),
+		values,
+		problems
+	};
 }
-function readRow(pid) {
-	if (process.platform !== "linux") return psRows(pid)[0];
+function readValue(raw, at) {
+	const rest = raw.slice(at);
+	const quoted = /^(?:"((?:\\["\\]|[^"\\]|\\)*?)"|'([^']*)')(?=\s|$)/.exec(rest);
+	if (quoted) return {
+		text: quoted[1] === void 0 ? quoted[2] ?? "" : quoted[1].replace(/\\(["\\])/g, "$1"),
+		end: at + quoted[0].length
+	};
+	const word = /^[^\s]+/.exec(rest)?.[0];
+	if (word === void 0 || FLAGS$1.some((flag) => word === flag || word.startsWith(`${flag}=`))) return void 0;
+	return {
+		text: word,
+		end: at + word.length
+	};
+}
+function unquoted(task) {
+	const quote = task[0];
+	if (task.length < 2 || quote !== "\"" && quote !== "'" || !task.endsWith(quote)) return task;
+	const inner = task.slice(1, -1);
+	return inner.includes(quote) ? task : inner.trim();
+}
+// src/hooks/host.ts
+const NOTHING = { kind: "nothing" };
+function parseObject(text) {
 	try {
-		const stat = (0, node_fs.readFileSync)(`/proc/${pid}/stat`, "utf8");
-		const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-		return {
-			pid,
-			state: fields[0] ?? "",
-			parent: Number(fields[1]),
-			group: Number(fields[2]),
-			started: fields[19] ?? ""
-		};
+		const json = JSON.parse(text);
+		return typeof json === "object" && json !== null && !Array.isArray(json) ? json : void 0;
 	} catch {
 		return;
 	}
 }
-function psRows(pid) {
-	if (process.platform === "win32") return [];
-	try {
-		return (0, node_child_process.execFileSync)("ps", [
-			...pid === void 0 ? ["-ax"] : ["-p", String(pid)],
-			"-o",
-			"pid=,ppid=,pgid=,stat=,lstart="
-		], { encoding: "utf8" }).split("\n").flatMap((line) => {
-			const [id, parent, group, state, ...started] = line.trim().split(/\s+/);
-			if (!id) return [];
-			return [{
-				pid: Number(id),
-				parent: Number(parent),
-				group: Number(group),
-				state: state?.[0] ?? "",
-				started: started.join(" ")
-			}];
-		});
-	} catch {
-		return [];
-	}
+const COMMAND = /^\s*[/$](?:ralph:)?(?:source-command-)?(ralph-loop|ulw-loop|cancel-ralph|(?<=ralph:)help)(?:\s+([\s\S]*))?$/;
+function commandIn(prompt) {
+	const [, commandName = "", rest = ""] = COMMAND.exec(prompt) ?? [];
+	return {
+		commandName,
+		commandArguments: rest.trimEnd()
+	};
+}
+function unescapedNote(text) {
+	if (!/[<>&]/.test(text)) return text;
+	return `In this text the host has replaced angle brackets and ampersands by HTML entities. Read them as the characters they stand for, and write the tag with real angle brackets.\n\n${text}`;
 }
 // src/store/run-file.ts
 function createRun(project, { command, version, config, now, pid = process.pid, given, owner, task }) {
@@ -972,14 +1492,6 @@ function clientPid() {
 	const told = Number(process.env.CLAUDE_PID);
 	return Number.isSafeInteger(told) && told > 0 ? told : process.ppid;
 }
-function record(root, runId, ...events) {
-	if (runId === "") return;
-	try {
-		const journal = createJournal(runPaths(projectPaths(root).runs, runId).events, Date.now, createRedactor(process.env));
-		for (const event of events) journal.append(event);
-		journal.close();
-	} catch {}
-}
 // src/hooks/commands.ts
 function onCommand(root, { host, prefix }, input) {
 	const name = input.commandName.split(":").at(-1);
@@ -1026,7 +1538,8 @@ function newState(input, request, runId) {
 		promptId: input.promptId,
 		toolCalls: 0,
 		blocksInARow: 0,
-		runId
+		runId,
+		tally: ""
 	};
 }
 function wake(path, state, input) {
@@ -1047,10 +1560,12 @@ function started(state) {
 	return `🔄 Ralph loop activated in this session!\nIteration: 1\nMax iterations: ${state.maxIterations > 0 ? String(state.maxIterations) : "unlimited"}\nCompletion promise: ${state.completionPromise === null ? "none (runs until the maximum, or /cancel-ralph)" : `${state.completionPromise} (ONLY output when TRUE - do not lie!)`}${state.checks.length > 0 ? `\nChecks: ${state.checks.join(", ")}` : ""}\nTo stop it: /cancel-ralph`;
 }
 function cancelSession(root, sessionId) {
+	takeTally(root, sessionId);
 	const file = findSession(root, sessionId);
 	if (!file) return "No active Ralph loop found in this session.";
 	const { path, state } = file;
 	removeSession(path);
+	dropTally(root, sessionId);
 	record(root, state.runId, {
 		type: "notice",
 		level: "info",
@@ -1151,6 +1666,8 @@ const claude = {
 	writeAnswer: writeAnswer$3,
 	rootOf: (input, env) => env.CLAUDE_PROJECT_DIR || input.cwd,
 	finalWords,
+	told: "last",
+	promptField: "prompt_id",
 	capOf(env) {
 		const set = env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
 		const blocks = set !== void 0 && /^\d+$/.test(set) ? Number(set) : DEFAULT_CAP$1;
@@ -1265,7 +1782,9 @@ const codex = {
 	},
 	rootOf: (input) => input.cwd,
 	finalWords: async ({ lastWords }) => lastWords === null ? [] : [lastWords],
-	capOf: () => void 0
+	capOf: () => void 0,
+	told: "whole",
+	promptField: "turn_id"
 };
 function dollars(message) {
 	return message.replace(/\/(ralph-loop|ulw-loop|cancel-ralph)\b/g, "$$$1");
@@ -1291,6 +1810,7 @@ const copilot = {
 		};
 	},
 	writeAnswer: writeAnswer$2,
+	told: "not",
 	async finalWords({ transcript, lastWords, calledAt }) {
 		const told = lastWords === null ? [] : [lastWords];
 		if (transcript === null) return told;
@@ -1369,7 +1889,8 @@ const gemini = {
 		if (transcript === null) return [];
 		return await patiently(PATIENCE, () => lastMessage(lastRecords(transcript))) ?? [];
 	},
-	capOf: () => void 0
+	capOf: () => void 0,
+	told: "not"
 };
 function writeAnswer$1(event, answer) {
 	if (answer.kind === "context") return claude.writeAnswer(event, {
@@ -1423,7 +1944,8 @@ const opencode = {
 	writeAnswer,
 	rootOf: (input) => input.cwd,
 	finalWords: async ({ lastWords }) => lastWords === null ? [] : [lastWords],
-	capOf: () => void 0
+	capOf: () => void 0,
+	told: "not"
 };
 function writeAnswer(_event, answer) {
 	if (answer.kind === "nothing") return "";
@@ -1450,6 +1972,7 @@ const DIALECTS = [
 			});
 		},
 		finalWords: async ({ lastWords }) => lastWords === null ? [] : [lastWords],
+		told: "whole",
 		capOf(env) {
 			const set = Number(env.QWEN_CODE_STOP_HOOK_BLOCK_CAP);
 			return {
@@ -1474,165 +1997,6 @@ function hostOf(stdin, env) {
 	if (root && env.COPILOT_PLUGIN_ROOT === root) return "copilot";
 	if (root && env.PLUGIN_ROOT === root && typeof input.turn_id === "string") return "codex";
 	return "claude";
-}
-// src/platform/package.ts
-function rootAbove(file) {
-	for (let folder = (0, node_path.dirname)(file);; folder = (0, node_path.dirname)(folder)) {
-		if (readIfThere((0, node_path.join)(folder, ".claude-plugin/marketplace.json")) !== void 0) return folder;
-		if (folder === (0, node_path.dirname)(folder)) return void 0;
-	}
-}
-let root;
-function hookProgram() {
-	root ??= rootAbove(__filename);
-	return root && (0, node_path.join)(root, "plugins/claude/bin/ralph-hook.cjs");
-}
-// src/hooks/tool-call.ts
-const SHELL = /bash|shell|exec|terminal|command|powershell|^run_|_run$/i;
-const WRITES = /write|edit|create|replace|patch|notebook|delete|remove|move|rename|insert/i;
-const READS = /read|view|cat|open_file/i;
-function toolUses({ name, input }) {
-	const patch = textAt(input, "patch", "patchText", "input") ?? "";
-	const patched = patch.startsWith("*** Begin Patch") ? patchedFiles(patch) : [];
-	const command = input.command ?? input.cmd ?? input.script;
-	if (typeof command === "string" && command.startsWith("*** Begin Patch")) return patchedFiles(command);
-	if (command !== void 0 && (SHELL.test(name) || !hasPath(input))) return [{
-		kind: "shell",
-		command: commandText(command)
-	}];
-	const path = textAt(input, ...PATHS);
-	if (path === void 0) return patched;
-	if (WRITES.test(name)) return [...patched, {
-		kind: "write",
-		path
-	}];
-	return READS.test(name) ? [...patched, {
-		kind: "read",
-		path
-	}] : patched;
-}
-const PATHS = [
-	"file_path",
-	"filePath",
-	"path",
-	"notebook_path",
-	"absolute_path",
-	"target_file",
-	"filename"
-];
-const hasPath = (input) => textAt(input, ...PATHS) !== void 0;
-function textAt(input, ...keys) {
-	const found = keys.map((key) => input[key]).find((value) => typeof value === "string");
-	return typeof found === "string" ? found : void 0;
-}
-function commandText(command) {
-	if (typeof command === "string") return command;
-	if (Array.isArray(command) && command.every((word) => typeof word === "string")) return command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-	throw new Error("its command is no text");
-}
-function patchedFiles(patch) {
-	return [...patch.matchAll(/^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/gm)].map((found) => ({
-		kind: "write",
-		path: (found[1] ?? "").trim()
-	}));
-}
-// src/hooks/guard.ts
-function guard(orders, root, input) {
-	try {
-		return judged(orders, root, input);
-	} catch (error) {
-		return refusal([`this call could not be judged (${error instanceof Error ? error.message : String(error)}). Try it in another way.`]);
-	}
-}
-function refusal(refused) {
-	return {
-		answer: {
-			kind: "deny",
-			reason: `Ralph's guard refused this: ${refused.join(" ")}`
-		},
-		refused,
-		warned: []
-	};
-}
-function judged(orders, root, { tool, cwd }) {
-	const uses = toolUses(tool);
-	if (uses.length === 0) return {
-		answer: NOTHING$2,
-		refused: [],
-		warned: []
-	};
-	const { judgeCommand, judgeRead, judgeWrite, sentenceOf } = loadGuard();
-	const world = worldOf(orders, root, cwd);
-	const findings = uses.flatMap((use) => {
-		if (use.kind === "shell") return judgeCommand(use.command, world);
-		return use.kind === "write" ? judgeWrite(use.path, world) : judgeRead(use.path, world);
-	});
-	const refused = findings.filter(({ tier }) => tier === "block").map(sentenceOf);
-	const warned = findings.filter(({ tier }) => tier === "warn").map(sentenceOf);
-	if (refused.length > 0) return {
-		...refusal(refused.slice(0, MOST_TOLD)),
-		warned
-	};
-	if (warned.length === 0) return {
-		answer: NOTHING$2,
-		refused,
-		warned
-	};
-	return {
-		answer: {
-			kind: "context",
-			context: `Ralph's guard let this pass, with a warning: ${warned.slice(0, MOST_TOLD).join(" ")}`
-		},
-		refused,
-		warned
-	};
-}
-const MOST_TOLD = 2;
-function loadGuard() {
-	const require$1 = (0, node_module.createRequire)(require("url").pathToFileURL(__filename).href);
-	const name = "ralph-guard.cjs";
-	const beside = (0, node_path.join)(__dirname, name);
-	return (0, node_fs.statSync)(beside, { throwIfNoEntry: false })?.isFile() === true ? require$1(beside) : require$1((0, node_path.join)((0, node_path.dirname)(hookProgram() ?? beside), name));
-}
-function worldOf({ allow, deny, protect }, given, cwd) {
-	const root = rootOf(given, cwd);
-	const { env } = process;
-	return {
-		root,
-		cwd: cwd || root,
-		home: env.HOME || (0, node_os.homedir)(),
-		env,
-		protect,
-		allow,
-		deny,
-		readScript
-	};
-}
-function rootOf(root, cwd) {
-	return [root, realName(root)].find((name) => cwd === name || cwd.startsWith(`${name}/`)) ?? root;
-}
-function realName(path) {
-	try {
-		return (0, node_fs.realpathSync)(path);
-	} catch {
-		return path;
-	}
-}
-const LONGEST_SCRIPT = 262144;
-function readScript(path, cwd) {
-	const file = (0, node_path.resolve)(cwd ?? ".", path);
-	const found = (0, node_fs.statSync)(file, { throwIfNoEntry: false });
-	if (!found?.isFile() || found.size > LONGEST_SCRIPT) return void 0;
-	const text = (0, node_fs.readFileSync)(file, "utf8");
-	const [, interpreter] = /^#!\s*(\S.*)/.exec(text) ?? [];
-	if (text.includes("\0") || interpreter !== void 0 && !/\b(?:ba|z|da|k|a)?sh\b/.test(interpreter)) return void 0;
-	return text;
-}
-// src/store/hook-notes.ts
-function leaveNote(path, note) {
-	try {
-		(0, node_fs.appendFileSync)(path, `${JSON.stringify(note)}\n`, { mode: 384 });
-	} catch {}
 }
 // src/domain/context-alert.ts
 const NOTICE = "Be mindful of remaining space. Plan to finish your current task within this session. If you discover follow-up work, add new stories to tasks.json — the next iteration will pick them up.";
@@ -1786,25 +2150,217 @@ function text$1(value) {
 function sum(counts, ...keys) {
 	return keys.reduce((total, key) => total + (typeof counts[key] === "number" ? counts[key] : 0), 0);
 }
-// src/domain/standstill.ts
-function standstillSentence({ kind, iterations, costs }) {
-	switch (kind) {
-		case "no-change": return `${iterations} iterations in a row changed no file.`;
-		case "thrashing": return `${iterations} iterations in a row brought the files back and forth between the same two states.`;
-		case "costly": {
-			const [first = 0, second = 0] = costs ?? [];
-			return `${iterations} iterations brought no further check to green and cost more and more: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`;
-		}
-		default: return kind;
+// src/platform/package.ts
+function rootAbove(file) {
+	for (let folder = (0, node_path.dirname)(file);; folder = (0, node_path.dirname)(folder)) {
+		if (readIfThere((0, node_path.join)(folder, ".claude-plugin/marketplace.json")) !== void 0) return folder;
+		if (folder === (0, node_path.dirname)(folder)) return void 0;
 	}
 }
-function standstillAdvice({ kind, iterations }) {
-	switch (kind) {
-		case "no-change": return `Your last ${iterations} turns changed no file, and whatever you found out in them is lost. Change the code, or write down what you know, or say <blocked>why</blocked>.`;
-		case "thrashing": return `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what both get wrong and go a third way, or say <blocked>why</blocked>.`;
-		case "costly": return `Your last ${iterations} turns brought no further check to green, and they cost more and more. Take the smallest failure, mend only that, and leave everything else alone, or say <blocked>why</blocked>.`;
-		default: return kind;
+function hookProgram() {
+	const root = rootAbove(__filename);
+	return root && (0, node_path.join)(root, "plugins/claude/bin/ralph-hook.cjs");
+}
+// src/hooks/tool-call.ts
+const SHELL = /bash|shell|exec|terminal|command|powershell|^run_|_run$/i;
+const WRITES = /write|edit|create|replace|patch|notebook|delete|remove|move|rename|insert/i;
+const READS = /read|view|cat|open_file/i;
+function toolUses({ name, input }) {
+	const patch = textAt(input, "patch", "patchText", "input") ?? "";
+	const patched = patch.startsWith("*** Begin Patch") ? patchedFiles(patch) : [];
+	const command = input.command ?? input.cmd ?? input.script;
+	if (typeof command === "string" && command.startsWith("*** Begin Patch")) return patchedFiles(command);
+	if (command !== void 0 && (SHELL.test(name) || !hasPath(input))) return [{
+		kind: "shell",
+		command: commandText(command)
+	}];
+	const path = textAt(input, ...PATHS);
+	if (path === void 0) return patched;
+	if (WRITES.test(name)) return [...patched, {
+		kind: "write",
+		path
+	}];
+	return READS.test(name) ? [...patched, {
+		kind: "read",
+		path
+	}] : patched;
+}
+const PATHS = [
+	"file_path",
+	"filePath",
+	"path",
+	"notebook_path",
+	"absolute_path",
+	"target_file",
+	"filename"
+];
+const hasPath = (input) => textAt(input, ...PATHS) !== void 0;
+function textAt(input, ...keys) {
+	const found = keys.map((key) => input[key]).find((value) => typeof value === "string");
+	return typeof found === "string" ? found : void 0;
+}
+function commandText(command) {
+	if (typeof command === "string") return command;
+	if (Array.isArray(command) && command.every((word) => typeof word === "string")) return command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+	throw new Error("its command is no text");
+}
+function patchedFiles(patch) {
+	return [...patch.matchAll(/^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/gm)].map((found) => ({
+		kind: "write",
+		path: (found[1] ?? "").trim()
+	}));
+}
+// src/hooks/guard.ts
+function guard(orders, root, input) {
+	try {
+		return judged(orders, root, input);
+	} catch (error) {
+		return refusal([`this call could not be judged (${error instanceof Error ? error.message : String(error)}). Try it in another way.`]);
 	}
+}
+function refusal(refused) {
+	return {
+		answer: {
+			kind: "deny",
+			reason: `Ralph's guard refused this: ${refused.join(" ")}`
+		},
+		refused,
+		warned: []
+	};
+}
+function judged(orders, root, { tool, cwd }) {
+	const uses = toolUses(tool);
+	if (uses.length === 0) return {
+		answer: NOTHING,
+		refused: [],
+		warned: []
+	};
+	const { judgeCommand, judgeRead, judgeWrite, sentenceOf } = loadGuard();
+	const world = worldOf(orders, root, cwd);
+	const findings = uses.flatMap((use) => {
+		if (use.kind === "shell") return judgeCommand(use.command, world);
+		return use.kind === "write" ? judgeWrite(use.path, world) : judgeRead(use.path, world);
+	});
+	const refused = findings.filter(({ tier }) => tier === "block").map(sentenceOf);
+	const warned = findings.filter(({ tier }) => tier === "warn").map(sentenceOf);
+	if (refused.length > 0) return {
+		...refusal(refused.slice(0, MOST_TOLD)),
+		warned
+	};
+	if (warned.length === 0) return {
+		answer: NOTHING,
+		refused,
+		warned
+	};
+	return {
+		answer: {
+			kind: "context",
+			context: `Ralph's guard let this pass, with a warning: ${warned.slice(0, MOST_TOLD).join(" ")}`
+		},
+		refused,
+		warned
+	};
+}
+const MOST_TOLD = 2;
+function loadGuard() {
+	const require$1 = (0, node_module.createRequire)(require("url").pathToFileURL(__filename).href);
+	const name = "ralph-guard.cjs";
+	const beside = (0, node_path.join)(__dirname, name);
+	return (0, node_fs.statSync)(beside, { throwIfNoEntry: false })?.isFile() === true ? require$1(beside) : require$1((0, node_path.join)((0, node_path.dirname)(hookProgram() ?? beside), name));
+}
+function worldOf({ allow, deny, protect }, given, cwd) {
+	const root = rootOf(given, cwd);
+	const { env } = process;
+	return {
+		root,
+		cwd: cwd || root,
+		home: env.HOME || (0, node_os.homedir)(),
+		env,
+		protect,
+		allow,
+		deny,
+		readScript
+	};
+}
+function rootOf(root, cwd) {
+	return [root, realName(root)].find((name) => cwd === name || cwd.startsWith(`${name}/`)) ?? root;
+}
+function realName(path) {
+	try {
+		return (0, node_fs.realpathSync)(path);
+	} catch {
+		return path;
+	}
+}
+const LONGEST_SCRIPT = 262144;
+function readScript(path, cwd) {
+	const file = (0, node_path.resolve)(cwd ?? ".", path);
+	const found = (0, node_fs.statSync)(file, { throwIfNoEntry: false });
+	if (!found?.isFile() || found.size > LONGEST_SCRIPT) return void 0;
+	const text = (0, node_fs.readFileSync)(file, "utf8");
+	const [, interpreter] = /^#!\s*(\S.*)/.exec(text) ?? [];
+	if (text.includes("\0") || interpreter !== void 0 && !/\b(?:ba|z|da|k|a)?sh\b/.test(interpreter)) return void 0;
+	return text;
+}
+// src/hooks/session-duties.ts
+function onTool(root, input) {
+	const settings = hookSettings(root).guard;
+	const state = findSession(root, input.sessionId)?.state;
+	if (!(settings.enabled === "auto" ? state?.active === true : settings.enabled)) return NOTHING;
+	const { answer, refused, warned } = guard(settings, root, input);
+	const events = [...refused.map((what) => ({
+		type: "violation",
+		violation: {
+			what,
+			restored: true,
+			refused: true
+		}
+	})), ...warned.map((text) => ({
+		type: "notice",
+		level: "warning",
+		text: `Guard: ${text}`
+	}))];
+	if (events.length > 0) {
+		takeTally(root, input.sessionId);
+		record(root, state?.runId ?? "", ...events);
+	}
+	return answer;
+}
+function watchSession(root, input) {
+	const { monitor } = hookSettings(root);
+	if (monitor.enabled !== true) return NOTHING;
+	return watchContext(monitor, projectPaths(root).contextAlerts(input.sessionId), input);
+}
+function rearmSession(root, { sessionId }) {
+	rearm(projectPaths(root).contextAlerts(sessionId));
+}
+function hookSettings(root) {
+	const { settings, localSettings } = projectPaths(root);
+	const layers = [settings, localSettings].map((path) => parseObject(readable(path)) ?? {});
+	const guard = Object.assign({}, ...layers.map((layer) => layer.guard));
+	const monitor = Object.assign({}, ...layers.map((layer) => layer.contextMonitor));
+	return {
+		guard: {
+			enabled: guard.enabled === true || guard.enabled === false ? guard.enabled : "auto",
+			allow: texts$1(guard.allow),
+			deny: texts$1(guard.deny),
+			protect: texts$1(layers.findLast((layer) => layer.protect !== void 0)?.protect)
+		},
+		monitor: {
+			enabled: monitor.enabled === true,
+			...typeof monitor.window === "number" && { window: monitor.window }
+		}
+	};
+}
+function readable(path) {
+	try {
+		return readIfThere(path) ?? "";
+	} catch {
+		return "";
+	}
+}
+function texts$1(value) {
+	return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 // src/domain/feedback.ts
 const ENDED_SENTENCES = {
@@ -1923,450 +2479,16 @@ function circleWords(circle, id) {
 		id
 	].join(" → ");
 }
-// src/domain/story.ts
-const REVIEW_STATUSES = [
-	"needs_review",
-	"changes_requested",
-	"approved"
-];
-const UNTOUCHED = {
-	passes: false,
-	reviewStatus: null,
-	reviewCount: 0,
-	reviewFeedback: ""
-};
-function isRaw(value) {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
+// src/domain/loop-prompt.ts
+function failureSection(check) {
+	const how = check.timedOut ? `Timeout after ${check.duration.toFixed(1)} s` : check.exitCode === 127 ? "exit code 127: there is no such command" : `exit code ${check.exitCode}`;
+	const cut = check.outputCut ? "[the beginning is cut] …\n" : "";
+	return `### \`${check.command}\` failed (${how})\n${fenced(`${cut}${check.output}`, "")}`;
 }
-function readList(value) {
-	const flaws = listFlaws(value);
-	return flaws.length > 0 ? flaws : value;
-}
-function listFlaws(value) {
-	if (!isRaw(value)) return [{
-		field: "",
-		message: "it must hold a JSON object"
-	}];
-	const stories = value.userStories;
-	return [
-		...fieldFlaws(value, LIST_FIELDS),
-		...Array.isArray(stories) ? stories.flatMap(storyFlaws) : [],
-		...Array.isArray(stories) ? [...duplicateFlaws(stories), ...graphFlaws(stories)] : []
-	];
-}
-function storyFlaws(story, at) {
-	if (!isRaw(story)) return [{
-		at,
-		field: "",
-		message: `story ${at + 1} must be an object`
-	}];
-	const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
-	if (story.passes !== true || !isBlank(story.notes)) return flaws.map((flaw) => ({
-		...flaw,
-		at
-	}));
-	const silent = {
-		field: "notes",
-		message: silentStory(nameOf(story, at)),
-		isAboutNotes: true
-	};
-	return [...flaws, silent].map((flaw) => ({
-		...flaw,
-		at
-	}));
-}
-function silentStory(name) {
-	return `story ${name} has passes=true and empty notes: say there what was done`;
-}
-function isBlank(value) {
-	return value === void 0 || typeof value === "string" && value.trim() === "";
-}
-function nameOf(story, at) {
-	return typeof story.id === "string" && story.id.trim() !== "" ? story.id : `number ${at + 1}`;
-}
-const text = {
-	test: (value) => typeof value === "string",
-	words: "text"
-};
-const filled = {
-	test: (value) => typeof value === "string" && value.trim() !== "",
-	words: "text that is not empty"
-};
-const texts$1 = {
-	test: (value) => Array.isArray(value) && value.every(filled.test),
-	words: "a list of texts"
-};
-const LIST_FIELDS = {
-	project: text,
-	branchName: text,
-	description: text,
-	verifyCommands: {
-		...texts$1,
-		optional: true
-	},
-	userStories: {
-		test: Array.isArray,
-		words: "a list of stories"
-	}
-};
-const STORY_FIELDS = {
-	id: filled,
-	title: filled,
-	description: {
-		...text,
-		optional: true
-	},
-	acceptanceCriteria: {
-		test: (value) => texts$1.test(value) && value.length > 0,
-		words: "a list of texts that is not empty"
-	},
-	priority: {
-		test: Number.isFinite,
-		words: "a number"
-	},
-	passes: {
-		test: (value) => typeof value === "boolean",
-		words: "true or false"
-	},
-	reviewStatus: {
-		test: (value) => value === null || REVIEW_STATUSES.some((status) => status === value),
-		words: "null, \"needs_review\", \"changes_requested\" or \"approved\""
-	},
-	reviewCount: {
-		test: (value) => Number.isSafeInteger(value) && value >= 0,
-		words: "a whole number that is not negative"
-	},
-	reviewFeedback: text,
-	notes: {
-		...text,
-		optional: true
-	},
-	dependsOn: {
-		...texts$1,
-		words: "a list of story ids",
-		optional: true
-	}
-};
-function fieldFlaws(value, rules, story) {
-	return Object.entries(rules).flatMap(([field, { test, words, optional }]) => {
-		const given = Object.hasOwn(value, field) ? value[field] : void 0;
-		if (given === void 0 ? optional : test(given)) return [];
-		return [{
-			field,
-			message: `${story === void 0 ? field : `story ${story}: ${field}`} ${given === void 0 ? `is missing; it must be ${words}` : `must be ${words}, not ${shown(given)}`}`
-		}];
-	});
-}
-function shown(value) {
-	const json = JSON.stringify(value) ?? "nothing";
-	return json.length > 60 ? `${json.slice(0, 60)}…` : json;
-}
-function duplicateFlaws(stories) {
-	const seen = new Set();
-	return stories.flatMap((story, at) => {
-		const id = isRaw(story) ? story.id : void 0;
-		if (typeof id !== "string" || !seen.has(id)) {
-			seen.add(id);
-			return [];
-		}
-		return [{
-			at,
-			field: "id",
-			message: `story ${id}: there is more than one story of this id`
-		}];
-	});
-}
-function graphFlaws(stories) {
-	const needs = new Map(stories.filter(isRaw).map((story) => [String(story.id), idsOf(story.dependsOn)]));
-	const circles = circlesIn(needs);
-	return stories.flatMap((story, at) => {
-		if (!isRaw(story)) return [];
-		const id = String(story.id);
-		const unknown = idsOf(story.dependsOn).filter((each) => !needs.has(each));
-		const circle = circles.get(id);
-		return [...unknown.map((each) => ({
-			at,
-			field: "dependsOn",
-			message: `story ${id} depends on ${each}, and there is no such story`
-		})), ...circle ? [{
-			at,
-			field: "dependsOn",
-			message: `story ${id} waits for itself: ${circleWords(circle, id)}`
-		}] : []];
-	});
-}
-function idsOf(value) {
-	return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
-}
-// src/domain/transitions.ts
-function invariantOffences(stories, { skipReview, reviewCap }, before = new Map()) {
-	if (skipReview) return [];
-	return stories.flatMap(({ id, passes, reviewStatus, reviewCount, reviewFeedback }) => {
-		const most = Math.max(reviewCap, before.get(id)?.reviewCount ?? 0) + 1;
-		return [
-			...passes && reviewStatus !== "approved" ? [`Story ${id} has passes=true but reviewStatus is '${reviewStatus}', not 'approved'. Only review iterations may approve stories. Set passes back to false or complete the review cycle.`] : [],
-			...reviewStatus === "approved" && !passes ? [`Story ${id} has reviewStatus 'approved' but passes=false: these fields are out of sync.`] : [],
-			...reviewStatus === "changes_requested" && reviewFeedback.trim() === "" ? [`Story ${id} has reviewStatus 'changes_requested' but its reviewFeedback is empty: feedback required. Say what must be fixed, and where.`] : [],
-			...reviewCount > most ? [`Story ${id} has reviewCount ${reviewCount}, and the review cap is ${reviewCap}.`] : []
-		];
-	});
-}
-function transitionOffences(before, stories, terms) {
-	const known = stories.flatMap((after) => {
-		const was = before.get(after.id);
-		return was ? [{
-			was,
-			after
-		}] : [];
-	});
-	const fresh = stories.filter((story) => !before.has(story.id));
-	const there = new Set(stories.map((story) => story.id));
-	return [
-		...terms.skipReview ? [] : [...REVIEW_RULES[terms.mode](known, terms), ...freshOffences(fresh)],
-		...known.flatMap((change) => contractOffences(change, fresh, terms.mode)),
-		...[...before.keys()].filter((id) => !there.has(id)).map(removed)
-	];
-}
-const REVIEW_FIELDS = [
-	"passes",
-	"reviewStatus",
-	"reviewCount",
-	"reviewFeedback"
-];
-const REVIEW_RULES = {
-	implement: (changes) => workOffences(changes, {
-		from: null,
-		what: (field) => field === "reviewCount" ? "Implement iterations cannot increment reviewCount" : "Implement iterations cannot set passes=true or approve stories",
-		tail: (id, field, words) => `${field === "reviewCount" ? "Only review iterations may count." : "Only review iterations may approve."} Story ${id} had illegal transition: ${words}.`
-	}),
-	"review-fix": (changes) => workOffences(changes, {
-		from: "changes_requested",
-		what: (field) => field === "reviewCount" ? "Review-fix iterations cannot increment reviewCount" : "Review-fix iterations cannot approve stories",
-		tail: (id, _field, words) => `Story ${id} must go back to needs_review for re-review. Illegal transition: ${words}.`
-	}),
-	review: reviewOffences
-};
-function workOffences(changes, rule) {
-	const isHandedIn = ({ was, after }) => was.reviewStatus === rule.from && !was.passes && after.reviewStatus === "needs_review";
-	const handedIn = changes.find(isHandedIn);
-	return changes.flatMap((change) => {
-		const { was, after } = change;
-		const isThis = change === handedIn;
-		return REVIEW_FIELDS.flatMap((field) => {
-			const old = was[field];
-			if (old === void 0 || old === after[field]) return [];
-			if (isThis && field === "reviewStatus") return [];
-			if (isThis && field === "reviewFeedback" && after.reviewFeedback.trim() === "") return [];
-			const value = isThis && field === "reviewFeedback" ? "" : old;
-			const words = `${field} ${shown(old)} → ${shown(after[field])}`;
-			return [{
-				message: isHandedIn(change) && !isThis ? `One story per iteration: ${handedIn?.after.id} was handed in for review already. Story ${after.id} had illegal transition: ${words}.` : `${rule.what(field)}. ${rule.tail(after.id, field, words)}`,
-				mend: {
-					kind: "fields",
-					story: after.id,
-					fields: { [field]: value }
-				}
-			}];
-		});
-	});
-}
-function reviewOffences(changes, { story: wanted }) {
-	const touched = changes.filter(({ was, after }) => REVIEW_FIELDS.some((field) => isChanged(was, after, field)));
-	const fair = touched.filter((change) => verdictTrouble(change) === void 0);
-	const judged = fair.find(({ after }) => after.id === wanted) ?? fair[0];
-	const offences = touched.filter((change) => change !== judged).map((change) => {
-		const { was, after } = change;
-		const details = verdictTrouble(change) ?? `a review may only modify one story, and ${judged?.after.id} was judged`;
-		const fields = Object.fromEntries(REVIEW_FIELDS.filter((field) => was[field] !== void 0).map((field) => [field, was[field]]));
-		return {
-			message: illegalReview(after.id, details),
-			mend: {
-				kind: "fields",
-				story: after.id,
-				fields
-			}
-		};
-	});
-	const waiting = changes.find(({ after, was }) => wanted === void 0 ? was.reviewStatus === "needs_review" : after.id === wanted);
-	if (touched.length > 0 || waiting?.was.reviewStatus !== "needs_review") return offences;
-	return [{
-		message: illegalReview(waiting.after.id, "review must increment reviewCount by 1 and set reviewStatus to \"approved\" (with passes=true) or \"changes_requested\" (with reviewFeedback); nothing was changed"),
-		mend: { kind: "none" }
-	}];
-}
-function illegalReview(id, details) {
-	return `Review iteration made illegal transition on story ${id}: ${details}.`;
-}
-function isChanged(was, after, field) {
-	return was[field] !== void 0 && was[field] !== after[field];
-}
-function verdictTrouble({ was, after }) {
-	const { passes, reviewStatus, reviewCount, reviewFeedback } = after;
-	if (was.reviewStatus !== "needs_review") {
-		const field = REVIEW_FIELDS.find((each) => isChanged(was, after, each)) ?? "reviewStatus";
-		return `it was not waiting for a review (reviewStatus ${shown(was.reviewStatus)}), and ${field} went ${shown(was[field])} → ${shown(after[field])}`;
-	}
-	if (reviewCount !== was.reviewCount + 1) return `review must increment reviewCount by 1, and it went ${was.reviewCount} → ${reviewCount}`;
-	if (reviewStatus === "approved") return passes ? void 0 : "approved without passes=true";
-	if (reviewStatus !== "changes_requested") return `reviewStatus must become "approved" or "changes_requested", not ${shown(reviewStatus)}`;
-	if (passes) return "changes requested with passes=true";
-	return reviewFeedback.trim() === "" ? "changes requested without feedback" : void 0;
-}
-function freshOffences(fresh) {
-	return fresh.flatMap(({ id, passes, reviewStatus, reviewCount }) => passes || reviewStatus !== null || reviewCount !== 0 ? [{
-		message: `New story ${id} must start at passes=false, reviewStatus=null, reviewCount=0.`,
-		mend: {
-			kind: "fields",
-			story: id,
-			fields: UNTOUCHED
-		}
-	}] : []);
-}
-function contractOffences({ was, after }, fresh, mode) {
-	const isBegun = was.passes || was.reviewStatus !== null;
-	const reworded = (isBegun ? ["title", "description"] : []).flatMap((field) => {
-		const old = was[field];
-		if (old === void 0 || old === after[field]) return [];
-		return [{
-			message: `Story ${after.id} is under way: its ${field} may not be changed any more.`,
-			mend: {
-				kind: "fields",
-				story: after.id,
-				fields: { [field]: old }
-			}
-		}];
-	});
-	const { acceptanceCriteria: old = [] } = was;
-	const lost = old.filter((criterion) => !after.acceptanceCriteria.includes(criterion));
-	const moved = (criterion) => !isBegun && mode === "implement" && fresh.some((story) => story.acceptanceCriteria.includes(criterion));
-	const missing = lost.filter((criterion) => !moved(criterion));
-	const added = was.passes && after.acceptanceCriteria.length > old.length;
-	if (missing.length === 0 && !(added && old.length > 0)) return reworded;
-	const message = missing.length > 0 ? `Story ${after.id} lost an acceptance criterion: ${missing.map(shown).join(", ")}. Criteria may be added, or moved to a new story when an untouched story is split; they are never weakened.` : `Story ${after.id} is done: its acceptance criteria may not be changed any more.`;
-	return [...reworded, {
-		message,
-		mend: {
-			kind: "fields",
-			story: after.id,
-			fields: { acceptanceCriteria: old }
-		}
-	}];
-}
-function removed(id) {
-	return {
-		message: `Story ${id} was removed. Stories are never removed: to split one, keep its id for the first part and add new stories for the rest.`,
-		mend: {
-			kind: "put-back",
-			story: id
-		}
-	};
-}
-// src/store/active-file.ts
-function readActive(path) {
-	const source = sourceOf(path);
-	if (source === void 0) return void 0;
-	const file = parsed(source);
-	const { pid, started, runId, ralphDir, reviewCap, iterationMode, story, preIterationSnapshot } = file;
-	return {
-		process: typeof pid === "number" ? {
-			pid,
-			started: typeof started === "string" ? started : ""
-		} : void 0,
-		runId: typeof runId === "string" ? runId : void 0,
-		timestamp: String(file.timestamp ?? ""),
-		ralphDir: typeof ralphDir === "string" ? ralphDir : "ralph",
-		terms: {
-			mode: MODES.find((mode) => mode === iterationMode) ?? "implement",
-			skipReview: file.skipReview === true,
-			reviewCap: typeof reviewCap === "number" ? reviewCap : 5,
-			atCap: file.atCap === "stop" ? "stop" : "approve",
-			...typeof story === "string" && { story }
-		},
-		snapshot: MODES.some((mode) => mode === iterationMode) ? snapshotIn(preIterationSnapshot) : void 0
-	};
-}
-function sourceOf(path) {
-	try {
-		return readIfThere(path);
-	} catch {
-		return;
-	}
-}
-const MODES = [
-	"implement",
-	"review",
-	"review-fix"
-];
-function parsed(source) {
-	try {
-		const value = JSON.parse(source);
-		return typeof value === "object" && value !== null ? value : {};
-	} catch {
-		return {};
-	}
-}
-function snapshotIn(value) {
-	if (typeof value !== "object" || value === null || Array.isArray(value)) return void 0;
-	const entries = Object.entries(value).filter(([, story]) => typeof story === "object" && story !== null);
-	return new Map(entries);
-}
-function isLive({ process }) {
-	return process === void 0 || isAlive(process);
-}
-// src/store/prd-paths.ts
-const ACTIVE_FILE = ".ralph-active";
-// src/store/templates.ts
-function isUntouchedTemplate(tasks) {
-	try {
-		const { userStories } = JSON.parse(tasks);
-		const [first] = userStories;
-		return userStories.length === 1 && first.title === "" && first.acceptanceCriteria.length === 0;
-	} catch {
-		return false;
-	}
-}
-// src/store/tasks-file.ts
-function loadTasks(path, name) {
-	let source;
-	try {
-		source = readIfThere(path);
-	} catch (error) {
-		return [{
-			where: name,
-			what: `cannot be read: ${errorWords(error)}`
-		}];
-	}
-	if (source === void 0) return [{
-		where: name,
-		what: "there is none",
-		mend: "`ralph prd init` makes one"
-	}];
-	if (isUntouchedTemplate(source)) return [{
-		where: name,
-		what: "it is still the template",
-		mend: "`ralph prd plan` fills it in with you"
-	}];
-	let value;
-	try {
-		value = parse(source);
-	} catch (error) {
-		return [{
-			where: name,
-			what: `is not valid JSON: ${errorWords(error)}`
-		}];
-	}
-	const list = readList(value);
-	if (isList(list)) return list;
-	return list.map((flaw) => ({
-		where: name,
-		what: flaw.message
-	}));
-}
-function isList(list) {
-	return !Array.isArray(list);
-}
-function parse(source) {
-	return JSON.parse(source.replace(/^\uFEFF/, ""));
+function fenced(text, language) {
+	const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((run) => run[0].length));
+	const fence = "`".repeat(longest + 1);
+	return `${fence}${language}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
 }
 // src/platform/clock.ts
 const systemClock = {
@@ -2768,6 +2890,108 @@ function signal(pid, name) {
 function unique(processes) {
 	return [...new Map(processes.map((each) => [each.pid, each])).values()];
 }
+// src/checks/excerpt.ts
+const BYTES = 4;
+function excerptOf(path, { chars, from }) {
+	const size = fileSize(path);
+	const bytes = Math.min(size, chars * BYTES);
+	const text = readSlice(path, from === "head" ? 0 : size - bytes, bytes);
+	if (bytes === size && text.length <= chars) return {
+		text,
+		cut: false
+	};
+	return {
+		text: from === "head" ? head(text, chars) : tail(text, chars),
+		cut: true
+	};
+}
+function head(text, chars) {
+	return text.slice(0, isHighSurrogate(text.charCodeAt(chars - 1)) ? chars - 1 : chars);
+}
+function tail(text, chars) {
+	const from = Math.max(0, text.length - chars);
+	return text.slice(isHighSurrogate(text.charCodeAt(from - 1)) ? from + 1 : from).replace(/^\uFFFD{1,3}/, "");
+}
+function isHighSurrogate(unit) {
+	return unit >= 55296 && unit <= 56319;
+}
+// src/checks/run-checks.ts
+async function runChecks(round) {
+	const slugs = slugsOf(round.checks.map(({ command }) => command));
+	if (round.checks.length > 0) ensureFolder(round.paths.checks);
+	const one = async (check, index) => {
+		if (round.stopping.aborted) return void 0;
+		round.emit({
+			type: "check-started",
+			index,
+			command: check.command
+		});
+		const result = await untilItPasses(round, check, index, slugs[index] ?? String(index));
+		round.emit({
+			type: "check-ended",
+			result
+		});
+		return result;
+	};
+	const results = [];
+	if (round.parallel) results.push(...await Promise.all(round.checks.map(one)));
+	else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
+	return results.filter((result) => result !== void 0);
+}
+async function untilItPasses(round, check, index, slug) {
+	let result = await runCheck(round, check, index, slug);
+	for (let failed = 1; failed <= round.retries && !result.passed && !round.stopping.aborted; failed++) {
+		const next = await runCheck(round, check, index, slug);
+		result = next.passed ? {
+			...next,
+			flaked: failed
+		} : next;
+	}
+	return result;
+}
+async function runCheck(round, check, index, slug) {
+	const { clock, abort } = round;
+	const began = clock.ticks();
+	const log = round.paths.check(slug);
+	const fd = (0, node_fs.openSync)(log, "w", 384);
+	const child = await startConfined(round.sandbox?.checks, {
+		argv: shellCommand(check.command),
+		cwd: round.cwd,
+		env: round.env,
+		stdout: fd,
+		stderr: fd,
+		...check.timeout > 0 && { timeout: check.timeout * 1e3 }
+	});
+	const stop = () => child.stop("aborted", "at-once");
+	abort.addEventListener("abort", stop);
+	if (abort.aborted) stop();
+	const { end, endedBy } = await child.done;
+	abort.removeEventListener("abort", stop);
+	(0, node_fs.closeSync)(fd);
+	const timedOut = endedBy === "timeout";
+	const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
+	const { text, cut } = excerptOf(log, round.excerpt);
+	const { command, failAction, hint } = check;
+	return {
+		index,
+		command,
+		failAction,
+		...hint && { hint },
+		passed: exitCode === 0 && endedBy === void 0,
+		exitCode,
+		timedOut,
+		duration: secondsSince(clock, began),
+		output: text,
+		outputCut: cut,
+		logFile: (0, node_path.relative)(round.root, round.publish?.(log, slug) ?? log)
+	};
+}
+const TIMED_OUT = 124;
+function exitCodeOf(end) {
+	if (end.kind === "exited") return end.code;
+	if (end.kind === "signalled") return 128 + node_os.constants.signals[end.signal];
+	return 127;
+}
 // src/platform/capture.ts
 const MAX_KEPT = 4194304;
 async function capture(argv, options) {
@@ -3148,575 +3372,6 @@ function blob(mode, oid) {
 		oid
 	};
 }
-// src/hooks/story-stop.ts
-const MOST_BLOCKS = 8;
-async function onStoryStop(root, input, orders) {
-	const active = readActive((0, node_path.join)(root, ACTIVE_FILE));
-	if (!active || !concerns(active, orders)) return NOTHING$2;
-	if (input.inSubagent || input.pending > 0) return NOTHING$2;
-	const wrong = [...storyMessages(root, active), ...await uncommittedMessages(root)];
-	const warning = active.snapshot || active.terms.skipReview ? void 0 : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so what this iteration changed was not looked at.`;
-	if (wrong.length === 0) return warning === void 0 ? NOTHING$2 : {
-		kind: "say",
-		message: warning
-	};
-	if ((orders ? countBlock(orders, active) : 1) > MOST_BLOCKS) return {
-		kind: "say",
-		message: `🛑 Ralph: sent back ${MOST_BLOCKS} times; the loop settles what is left.`
-	};
-	const message = `🔄 Ralph: this iteration is not finished (${wrong.length}).`;
-	if (orders) {
-		const text = `The agent wanted to stop and was sent back: ${wrong.join(" ")}`;
-		leaveNote(runPathsIn(orders.run).hookNotes, {
-			type: "notice",
-			level: "info",
-			text
-		});
-	}
-	return {
-		kind: "block",
-		reason: [REASON, ...wrong.map((each) => `- ${each}`)].join("\n"),
-		message,
-		...warning !== void 0 && { warning }
-	};
-}
-const REASON = "This Ralph iteration is not finished. Mend this, then stop again:";
-function concerns(active, orders) {
-	return active.runId === void 0 ? isLive(active) : active.runId === (0, node_path.basename)(orders?.run ?? "");
-}
-function storyMessages(root, { ralphDir, terms, snapshot }) {
-	const path = (0, node_path.resolve)(root, ralphDir, "tasks.json");
-	const list = loadTasks(path, (0, node_path.relative)(root, path));
-	if (!isList(list)) return list.map(({ where, what }) => `${where}: ${what}.`);
-	const { userStories: stories } = list;
-	return [...invariantOffences(stories, terms, snapshot), ...snapshot ? transitionOffences(snapshot, stories, terms).map((offence) => offence.message) : []];
-}
-async function uncommittedMessages(root) {
-	const status = await readStatus({
-		cwd: root,
-		env: process.env
-	});
-	if (isProblem(status)) return [];
-	const paths = status.entries.map((entry) => entry.path).filter((path) => (0, node_path.basename)(path) !== ACTIVE_FILE);
-	return paths.length === 0 ? [] : [uncommittedReason(paths)];
-}
-function countBlock({ run }, { timestamp }) {
-	const path = runPathsIn(run).stopBlocks;
-	const [stamp, before] = (readIfThere(path) ?? "").split(" ");
-	const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
-	try {
-		writePrivate(path, `${timestamp} ${count}`);
-	} catch {}
-	return count;
-}
-// src/hooks/orders.ts
-async function carryOut(orders, moment, input) {
-	switch (moment) {
-		case "before-tool": return guarded(orders, input);
-		case "tools": return orders.monitor ? watchContext(orders.monitor, alertsOf(orders, input), input) : NOTHING$2;
-		case "start":
-			if (orders.monitor) rearm(alertsOf(orders, input));
-			return NOTHING$2;
-		case "stop": return await onStoryStop(orders.root, input, orders);
-		case "command":
-		case "prompt":
-		case "peek":
-		case void 0: return NOTHING$2;
-		default: return moment;
-	}
-}
-function alertsOf({ run }, { sessionId }) {
-	return runPathsIn(run).contextAlerts(sessionId);
-}
-function guarded(orders, input) {
-	if (orders.run === "") return refusal(["its orders cannot be read, so nothing can be judged."]).answer;
-	if (!orders.guard) return NOTHING$2;
-	const { answer, refused, warned } = guard(orders.guard, orders.root, input);
-	const notes = runPathsIn(orders.run).hookNotes;
-	for (const what of refused) leaveNote(notes, {
-		type: "violation",
-		violation: {
-			what,
-			restored: true,
-			refused: true
-		}
-	});
-	for (const text of warned) leaveNote(notes, {
-		type: "notice",
-		level: "warning",
-		text: `Guard: ${text}`
-	});
-	return answer;
-}
-// src/hooks/session-duties.ts
-function onTool(root, input) {
-	const settings = hookSettings(root).guard;
-	const state = findSession(root, input.sessionId)?.state;
-	if (!(settings.enabled === "auto" ? state?.active === true : settings.enabled)) return NOTHING$2;
-	const { answer, refused, warned } = guard(settings, root, input);
-	for (const what of refused) record(root, state?.runId ?? "", {
-		type: "violation",
-		violation: {
-			what,
-			restored: true,
-			refused: true
-		}
-	});
-	for (const text of warned) record(root, state?.runId ?? "", {
-		type: "notice",
-		level: "warning",
-		text: `Guard: ${text}`
-	});
-	return answer;
-}
-function watchSession(root, input) {
-	const { monitor } = hookSettings(root);
-	if (monitor.enabled !== true) return NOTHING$2;
-	return watchContext(monitor, projectPaths(root).contextAlerts(input.sessionId), input);
-}
-function rearmSession(root, { sessionId }) {
-	rearm(projectPaths(root).contextAlerts(sessionId));
-}
-function hookSettings(root) {
-	const { settings, localSettings } = projectPaths(root);
-	const layers = [settings, localSettings].map((path) => parseObject(readable(path)) ?? {});
-	const guard = Object.assign({}, ...layers.map((layer) => layer.guard));
-	const monitor = Object.assign({}, ...layers.map((layer) => layer.contextMonitor));
-	return {
-		guard: {
-			enabled: guard.enabled === true || guard.enabled === false ? guard.enabled : "auto",
-			allow: texts(guard.allow),
-			deny: texts(guard.deny),
-			protect: texts(layers.findLast((layer) => layer.protect !== void 0)?.protect)
-		},
-		monitor: {
-			enabled: monitor.enabled === true,
-			...typeof monitor.window === "number" && { window: monitor.window }
-		}
-	};
-}
-function readable(path) {
-	try {
-		return readIfThere(path) ?? "";
-	} catch {
-		return "";
-	}
-}
-function texts(value) {
-	return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
-}
-// src/domain/loop-prompt.ts
-function failureSection(check) {
-	const how = check.timedOut ? `Timeout after ${check.duration.toFixed(1)} s` : check.exitCode === 127 ? "exit code 127: there is no such command" : `exit code ${check.exitCode}`;
-	const cut = check.outputCut ? "[the beginning is cut] …\n" : "";
-	return `### \`${check.command}\` failed (${how})\n${fenced(`${cut}${check.output}`, "")}`;
-}
-function fenced(text, language) {
-	const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((run) => run[0].length));
-	const fence = "`".repeat(longest + 1);
-	return `${fence}${language}\n${text.endsWith("\n") ? text : `${text}\n`}${fence}`;
-}
-// src/domain/check.ts
-function isGreen(checks) {
-	return checks.every((check) => check.passed || check.ungated);
-}
-function redChecks(checks) {
-	return checks.filter((check) => !check.passed && !check.ungated).sort((a, b) => a.index - b.index);
-}
-function slugOf(command) {
-	const slug = command.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+/, "").slice(0, 50).replace(/_+$/, "");
-	return slug === "" ? "check" : slug;
-}
-function slugsOf(commands) {
-	const taken = new Set();
-	return commands.map((command) => {
-		const slug = slugOf(command);
-		let name = slug;
-		for (let number = 2; taken.has(name); number++) name = `${slug}_${number}`;
-		taken.add(name);
-		return name;
-	});
-}
-// src/domain/evidence.ts
-function isFailure(outcome) {
-	return outcome.kind === "failed" || outcome.kind === "ended" && outcome.by === "idle-timeout";
-}
-// src/domain/trouble-table.ts
-const TROUBLES = {
-	auth: {
-		answer: "stop",
-		recognised: "HTTP 401, 403; OpenCode `ProviderAuthError`; Copilot `authentication`, `authorization`; words of a key or a login in the error",
-		happens: "The run stops at once as `agent_failed` and says what to do.",
-		counted: "ends the run",
-		advice: "log in with the agent itself, or set its API key, then start again"
-	},
-	config: {
-		answer: "stop",
-		recognised: "HTTP 400, 404, 422; an unknown model or flag in the error; the command cannot be started; root refused",
-		happens: "The run stops at once as `agent_failed` and says what to do.",
-		counted: "ends the run",
-		advice: "check the model name and the agent flags, then start again"
-	},
-	"rate-limit": {
-		answer: "wait",
-		recognised: "HTTP 429; Claude Code `rate_limit_event` that is rejected; Codex \"usage limit … try again at\"; Gemini \"retry in\"; OpenCode `retry-after`; Copilot `rate_limit`",
-		happens: "On with the next agent of `--fallback`, else a wait for the time that the agent states (none stated: a minute, then twice as long each time), 6 hours at most (`--max-wait`). Then the same iteration again. A limit that lasts longer ends the run as `rate_limited`.",
-		counted: "no",
-		advice: "wait for the limit to reset, then start again; or raise --max-wait; or name another agent with --fallback"
-	},
-	quota: {
-		answer: "wait",
-		recognised: "HTTP 402; Copilot `quota`; words of a quota, a plan, credit or billing in the error",
-		happens: "As a rate limit where the agent states when it ends. Else on with the next agent of `--fallback`, and without one the run stops as `rate_limited`.",
-		counted: "no",
-		advice: "top up the account, or name another agent with --fallback"
-	},
-	transient: {
-		answer: "back-off",
-		recognised: "HTTP 5xx and 529; a connection that broke; a stream that was cut; words of overload in the error",
-		happens: "The same iteration again, after 2 s, then twice as long each time, a minute at most, with some chance in it; 5 times (`maxRetries`). Then the turn stands as failed.",
-		counted: "no, until the retries are used up",
-		advice: "start again; if it stays, look at the status page of the model provider"
-	},
-	"context-overflow": {
-		answer: "count",
-		recognised: "HTTP 413; OpenCode `ContextOverflowError`; Copilot `context_limit`; words of the context or the length of the prompt in the error",
-		happens: "The next iteration begins afresh and the agent is told to work in smaller steps. 3 failed turns in a row (`maxFailures`) end the run.",
-		counted: "yes",
-		advice: "make the task smaller, or the prompt shorter"
-	},
-	"empty-reply": {
-		answer: "again",
-		recognised: "a turn that ends well with no word and no tool call; Copilot \"No response was returned\"",
-		happens: "The same iteration again, at once, 5 times (`maxRetries`). Then the turn stands as failed.",
-		counted: "no, until the retries are used up",
-		advice: "run the agent by hand with the same prompt to see why it says nothing"
-	},
-	hang: {
-		answer: "count",
-		recognised: "nothing printed for `--idle-timeout` (30 minutes)",
-		happens: "The agent and everything it started are ended; what it did is kept; the next iteration tells it why. 3 in a row (`maxFailures`) end the run.",
-		counted: "yes",
-		advice: "raise --idle-timeout if the agent needed longer, or find out by hand what it waits for"
-	},
-	crash: {
-		answer: "count",
-		recognised: "an exit code or a signal without a result, a stream that ends without one, any other error of the agent",
-		happens: "The next iteration tells the agent. 3 failed turns in a row (`maxFailures`) end the run.",
-		counted: "yes",
-		advice: "run the agent by hand to see why it fails"
-	}
-};
-function adviceFor(trouble) {
-	return TROUBLES[trouble.class].advice;
-}
-function isFatal(trouble) {
-	return TROUBLES[trouble.class].answer === "stop";
-}
-function isLimit(trouble) {
-	return TROUBLES[trouble.class].answer === "wait";
-}
-// src/domain/usage.ts
-function totalTokens(tokens) {
-	return tokens && tokens.input + tokens.output;
-}
-// src/domain/limits.ts
-function spentLimit(limits, evidence) {
-	return failureLimit(limits, evidence) ?? budgetLimit(limits, evidence.spent) ?? timeLimit(limits, evidence) ?? stuckLimit(limits, evidence) ?? iterationLimit(limits, evidence.spent);
-}
-function failureLimit(limits, { outcome, spent }) {
-	if (!isFailure(outcome)) return void 0;
-	const trouble = troubleOf(outcome);
-	const detail = told(trouble, outcome.kind === "failed" ? outcome.why : void 0);
-	if (isFatal(trouble)) return {
-		reason: "agent_failed",
-		detail
-	};
-	if (isLimit(trouble)) return {
-		reason: "rate_limited",
-		detail
-	};
-	if (spent.failures < limits.maxFailures) return void 0;
-	return {
-		reason: "agent_failed",
-		detail: `${spent.failures} turns in a row failed; the last one: ${detail}`
-	};
-}
-function troubleOf(outcome) {
-	return outcome.kind === "failed" ? outcome.trouble : {
-		class: "hang",
-		message: "the agent showed no sign of life"
-	};
-}
-function told(trouble, why) {
-	const more = why === void 0 ? "" : ` (${why})`;
-	return `${trouble.message.trim().replace(/\.$/, "")}${more}. To mend it: ${adviceFor(trouble)}.`;
-}
-function budgetSpent({ maxCost, maxTokens }, { cost, tokens }) {
-	if (maxCost !== void 0 && cost !== void 0 && cost >= maxCost) return "max-cost";
-	const used = totalTokens(tokens);
-	return maxTokens !== void 0 && used !== void 0 && used >= maxTokens ? "max-tokens" : void 0;
-}
-function budgetLimit(limits, { usage }) {
-	const reason = "budget_exhausted";
-	switch (budgetSpent(limits, usage)) {
-		case "max-cost": return {
-			reason,
-			detail: `$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent.`
-		};
-		case "max-tokens": return {
-			reason,
-			detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used.`
-		};
-		default: return;
-	}
-}
-const ENDED_REASON = {
-	"max-cost": "budget_exhausted",
-	"max-tokens": "budget_exhausted",
-	"max-time": "timeout"
-};
-function timeLimit({ maxTime }, { outcome, spent }) {
-	const inside = outcome.kind === "ended" ? ENDED_REASON[outcome.by] : void 0;
-	if (inside && outcome.kind === "ended") return {
-		reason: inside,
-		detail: `The turn was ended by --${outcome.by}.`
-	};
-	return timeIsUp(maxTime, spent);
-}
-function timeIsUp(maxTime, { elapsed }) {
-	if (maxTime === void 0 || elapsed < maxTime) return void 0;
-	return {
-		reason: "timeout",
-		detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.`
-	};
-}
-function isStuck({ stuckAfter }, { repeats }) {
-	return stuckAfter > 0 && repeats >= stuckAfter;
-}
-function stuckLimit({ stuckAfter }, { repeats, standstill, checks }) {
-	const isSame = stuckAfter > 0 && repeats > stuckAfter;
-	if (!isSame && !standstill?.stop) return void 0;
-	const why = isSame || !standstill ? `${repeats} iterations in a row failed in the same way and changed nothing.` : standstillSentence(standstill);
-	const red = redChecks(checks).map((check) => `\`${check.command}\``);
-	return {
-		reason: "stuck",
-		detail: red.length === 0 ? why : `${why} Still red: ${red.join(", ")}.`
-	};
-}
-function iterationLimit({ maxIterations }, { iterations }) {
-	if (maxIterations === 0 || iterations < maxIterations) return void 0;
-	return {
-		reason: "max_iterations",
-		detail: `${iterations} of ${maxIterations} iterations used.`
-	};
-}
-// src/domain/verdict.ts
-function judge(run, evidence) {
-	if (isProven(run, evidence)) return {
-		kind: "stop",
-		reason: run.success
-	};
-	const capped = evidence.stories?.capped;
-	if (capped !== void 0) return {
-		kind: "stop",
-		reason: "review_cap",
-		detail: capped
-	};
-	if (evidence.blocked !== void 0) return {
-		kind: "stop",
-		reason: "blocked",
-		detail: evidence.blocked
-	};
-	const spent = spentLimit(run.limits, evidence);
-	if (spent) return {
-		kind: "stop",
-		reason: spent.reason,
-		detail: spent.detail
-	};
-	return {
-		kind: "continue",
-		feedback: feedbackOn(run, evidence)
-	};
-}
-function isProven(run, evidence) {
-	const { claim, outcome, checks, violations, stories } = evidence;
-	const isIntact = isGreen(checks) && violations.every((violation) => violation.restored);
-	if (stories) return isIntact && stories.open.length === 0;
-	return isIntact && claim.found && outcome.kind !== "failed" && !isIdle(run, evidence);
-}
-function isIdle({ minToolCalls }, { spent, treeChanged }) {
-	if (minToolCalls === 0 || treeChanged === true) return false;
-	return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
-}
-function feedbackOn(run, evidence) {
-	const { violations, outcome, checks, denials = [] } = evidence;
-	const feedback = [];
-	for (const violation of [...violations].sort((a, b) => a.what < b.what ? -1 : a.what > b.what ? 1 : 0)) feedback.push({
-		kind: "violation",
-		violation
-	});
-	if (denials.length > 0) feedback.push({
-		kind: "denied",
-		what: denials
-	});
-	if (outcome.kind === "ended") feedback.push({
-		kind: "turn-ended",
-		by: outcome.by
-	});
-	if (outcome.kind === "failed") feedback.push({
-		kind: "turn-failed",
-		trouble: outcome.trouble
-	});
-	for (const check of redChecks(checks)) feedback.push({
-		kind: "check-failed",
-		check
-	});
-	feedback.push(...evidence.stories ? storyFeedback(evidence.stories, evidence) : claimFeedback(run, evidence));
-	if (isStuck(run.limits, evidence)) feedback.push({
-		kind: "stuck",
-		repeats: evidence.repeats
-	});
-	else if (evidence.standstill) feedback.push({
-		kind: "standstill",
-		standstill: evidence.standstill
-	});
-	return feedback;
-}
-function storyFeedback({ open, missing, uncommitted }, { claim }) {
-	return [
-		...missing.map((message) => ({
-			kind: "story-missing",
-			message
-		})),
-		...claim.found && open.length > 0 ? [{
-			kind: "stories-open",
-			ids: open
-		}] : [],
-		...uncommitted.length > 0 ? [{
-			kind: "uncommitted",
-			paths: uncommitted
-		}] : []
-	];
-}
-function claimFeedback(run, evidence) {
-	const { claim, checks } = evidence;
-	if (claim.found) {
-		if (!isGreen(checks)) return [{ kind: "claim-unproven" }];
-		return isIdle(run, evidence) ? [{ kind: "no-work" }] : [];
-	}
-	if (claim.nearMiss) {
-		const { nearMiss, said } = claim;
-		return [{
-			kind: "near-miss",
-			nearMiss,
-			...said !== void 0 && { said }
-		}];
-	}
-	return isGreen(checks) ? [{ kind: "claim-missing" }] : [];
-}
-// src/checks/excerpt.ts
-const BYTES = 4;
-function excerptOf(path, { chars, from }) {
-	const size = fileSize(path);
-	const bytes = Math.min(size, chars * BYTES);
-	const text = readSlice(path, from === "head" ? 0 : size - bytes, bytes);
-	if (bytes === size && text.length <= chars) return {
-		text,
-		cut: false
-	};
-	return {
-		text: from === "head" ? head(text, chars) : tail(text, chars),
-		cut: true
-	};
-}
-function head(text, chars) {
-	return text.slice(0, isHighSurrogate(text.charCodeAt(chars - 1)) ? chars - 1 : chars);
-}
-function tail(text, chars) {
-	const from = Math.max(0, text.length - chars);
-	return text.slice(isHighSurrogate(text.charCodeAt(from - 1)) ? from + 1 : from).replace(/^\uFFFD{1,3}/, "");
-}
-function isHighSurrogate(unit) {
-	return unit >= 55296 && unit <= 56319;
-}
-// src/checks/run-checks.ts
-async function runChecks(round) {
-	const slugs = slugsOf(round.checks.map(({ command }) => command));
-	if (round.checks.length > 0) ensureFolder(round.paths.checks);
-	const one = async (check, index) => {
-		if (round.stopping.aborted) return void 0;
-		round.emit({
-			type: "check-started",
-			index,
-			command: check.command
-		});
-		const result = await untilItPasses(round, check, index, slugs[index] ?? String(index));
-		round.emit({
-			type: "check-ended",
-			result
-		});
-		return result;
-	};
-	const results = [];
-	if (round.parallel) results.push(...await Promise.all(round.checks.map(one)));
-	else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
-	return results.filter((result) => result !== void 0);
-}
-async function untilItPasses(round, check, index, slug) {
-	let result = await runCheck(round, check, index, slug);
-	for (let failed = 1; failed <= round.retries && !result.passed && !round.stopping.aborted; failed++) {
-		const next = await runCheck(round, check, index, slug);
-		result = next.passed ? {
-			...next,
-			flaked: failed
-		} : next;
-	}
-	return result;
-}
-async function runCheck(round, check, index, slug) {
-	const { clock, abort } = round;
-	const began = clock.ticks();
-	const log = round.paths.check(slug);
-	const fd = (0, node_fs.openSync)(log, "w", 384);
-	const child = await startConfined(round.sandbox?.checks, {
-		argv: shellCommand(check.command),
-		cwd: round.cwd,
-		env: round.env,
-		stdout: fd,
-		stderr: fd,
-		...check.timeout > 0 && { timeout: check.timeout * 1e3 }
-	});
-	const stop = () => child.stop("aborted", "at-once");
-	abort.addEventListener("abort", stop);
-	if (abort.aborted) stop();
-	const { end, endedBy } = await child.done;
-	abort.removeEventListener("abort", stop);
-	(0, node_fs.closeSync)(fd);
-	const timedOut = endedBy === "timeout";
-	const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
-	const { text, cut } = excerptOf(log, round.excerpt);
-	const { command, failAction, hint } = check;
-	return {
-		index,
-		command,
-		failAction,
-		...hint && { hint },
-		passed: exitCode === 0 && endedBy === void 0,
-		exitCode,
-		timedOut,
-		duration: secondsSince(clock, began),
-		output: text,
-		outputCut: cut,
-		logFile: (0, node_path.relative)(round.root, round.publish?.(log, slug) ?? log)
-	};
-}
-const TIMED_OUT = 124;
-function exitCodeOf(end) {
-	if (end.kind === "exited") return end.code;
-	if (end.kind === "signalled") return 128 + node_os.constants.signals[end.signal];
-	return 127;
-}
 // src/workspace/tree-state.ts
 const MOST_READ = 64 * LARGE;
 async function treeState({ cwd, env, status }) {
@@ -3847,8 +3502,8 @@ async function onStop(root, dialect, input, deeds = DEEDS) {
 	const mine = inLedger(root, dialect.host, found, deeds);
 	const { state } = mine;
 	const claim = await claimOf(state, dialect, input);
-	const run = runOf(state);
-	const before = evidenceOf(state, claim);
+	const run = sessionRun(state);
+	const before = sessionEvidence(state, claim, Date.now());
 	const evidence = claim.found && state.toolCalls >= run.minToolCalls ? {
 		...before,
 		checks: await verify(root, state, (event) => deeds.record(root, state.runId, event))
@@ -3895,38 +3550,6 @@ async function claimOf(state, dialect, input) {
 	}
 	return scanner.claim();
 }
-function runOf(state) {
-	return {
-		rule: ruleOf(state) ?? {
-			kind: "promise",
-			text: ""
-		},
-		limits: {
-			maxIterations: state.maxIterations,
-			maxFailures: 1,
-			stuckAfter: 0
-		},
-		success: "promise_accepted",
-		minToolCalls: state.onPromiseNoWork === "reject" ? state.minToolCalls : 0
-	};
-}
-function evidenceOf(state, claim) {
-	return {
-		outcome: { kind: "completed" },
-		claim,
-		checks: [],
-		violations: [],
-		treeChanged: null,
-		repeats: 0,
-		spent: {
-			iterations: state.iteration,
-			failures: 0,
-			toolCalls: state.toolCalls,
-			usage: { costSource: "unknown" },
-			elapsed: Math.max(0, (Date.now() - Date.parse(state.startedAt)) / 1e3) || 0
-		}
-	};
-}
 function letGo(root, { path, state }, reason, deeds) {
 	const done = reason === "promise_accepted";
 	const lazy = done && state.toolCalls < state.minToolCalls && state.onPromiseNoWork === "warn";
@@ -3943,7 +3566,7 @@ function letGo(root, { path, state }, reason, deeds) {
 			totalCost: null,
 			unreportedCalls: 0,
 			totalTokens: null,
-			totalDuration: Math.max(0, (Date.now() - Date.parse(state.startedAt)) / 1e3) || 0,
+			totalDuration: elapsedOf(state, Date.now()),
 			worktreePath: null,
 			branch: null
 		}
@@ -3954,20 +3577,28 @@ function letGo(root, { path, state }, reason, deeds) {
 	};
 }
 function sendBack({ path, state }, feedback, cap, deeds) {
-	const next = {
-		...state,
-		iteration: state.iteration + 1,
-		blocksInARow: state.blocksInARow + 1
-	};
+	const next = afterBlock(state);
 	deeds.write(path, next);
+	return {
+		...blockAnswer(state, feedback, next),
+		...capWarning(next, cap)
+	};
+}
+function blockAnswer(state, feedback, next) {
 	const why = sentences(state, feedback);
 	return {
 		kind: "block",
 		reason: continuation(state, why),
 		message: iterationMessage(next),
-		afresh: [contract(state), ...why].join("\n\n"),
-		...capWarning(next, cap)
+		afresh: [contract(state), ...why].join("\n\n")
 	};
+}
+function plainAnswer(state, iteration) {
+	const verdict = judge(sessionRun(state), sessionEvidence(state, NO_CLAIM, Date.now()));
+	return blockAnswer(state, verdict.kind === "continue" ? verdict.feedback : [], {
+		...state,
+		iteration
+	});
 }
 function sentences(state, feedback) {
 	const rule = ruleOf(state);
@@ -3988,6 +3619,616 @@ function capWarning(state, cap) {
 	const without = cap.toolsReset ? " without a tool call" : "";
 	return { warning: `⚠️ ${cap.host} ends a loop after ${cap.blocks} stops in a row${without}; this was number ${used}. ${cap.lift}` };
 }
+// src/hooks/gate.ts
+function openGate(root, dialect, sessionId, env) {
+	try {
+		const file = findSession(root, sessionId);
+		if (!file) dropTally(root, sessionId);
+		if (!file?.state.active || file.state.runId === "") return;
+		const { tally } = file.state;
+		if (tally === "") return;
+		if ((0, node_fs.existsSync)((0, node_path.join)(projectPaths(root).tally(sessionId), tally))) return;
+		const terms = termsOf(root, dialect, file.state, env);
+		if (isPlain(terms)) openTally(root, file, terms);
+	} catch {}
+}
+function isPlain({ prompt, cap, answer }) {
+	return ![
+		prompt,
+		cap,
+		...answer
+	].some((text) => text.includes("\n") || text.includes("\0"));
+}
+function termsOf(root, dialect, state, env) {
+	const { guard, monitor } = hookSettings(root);
+	const cap = dialect.capOf(env);
+	return {
+		prompt: state.promptId === null ? "" : `"${dialect.promptField}":${JSON.stringify(state.promptId)}`,
+		stops: dialect.told === "not" ? 0 : Math.max(0, stopsLeft(state, cap)),
+		row: cap?.toolsReset === true ? cap.blocks - 1 : 0,
+		words: dialect.told === "last" ? "last" : "whole",
+		tools: state.toolCalls >= state.minToolCalls && !monitor.enabled,
+		guarded: guard.enabled !== false,
+		cap: CAP_VARIABLES.map((name) => env[name] ?? "").join("/"),
+		answer: aroundTheNumber((iteration) => dialect.writeAnswer("Stop", plainAnswer(state, iteration)))
+	};
+}
+const CAP_VARIABLES = ["CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "QWEN_CODE_STOP_HOOK_BLOCK_CAP"];
+const MANY = 1e6;
+function stopsLeft({ iteration, maxIterations }, cap) {
+	const byLimit = maxIterations === 0 ? MANY : maxIterations - iteration;
+	return cap?.toolsReset === false ? Math.min(byLimit, cap.blocks - 1 - iteration) : byLimit;
+}
+function aroundTheNumber(render) {
+	const [one, two] = [render(ONES), render(TWOS)];
+	const digits = String(ONES).length;
+	let start = 0;
+	while (start < one.length && one[start] === two[start]) start++;
+	return [one.slice(0, start), one.slice(start + digits)];
+}
+const ONES = 1111111;
+const TWOS = 2222222;
+// src/store/hook-notes.ts
+function leaveNote(path, note) {
+	try {
+		(0, node_fs.appendFileSync)(path, `${JSON.stringify(note)}\n`, { mode: 384 });
+	} catch {}
+}
+// src/domain/story.ts
+const REVIEW_STATUSES = [
+	"needs_review",
+	"changes_requested",
+	"approved"
+];
+const UNTOUCHED = {
+	passes: false,
+	reviewStatus: null,
+	reviewCount: 0,
+	reviewFeedback: ""
+};
+function isRaw(value) {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function readList(value) {
+	const flaws = listFlaws(value);
+	return flaws.length > 0 ? flaws : value;
+}
+function listFlaws(value) {
+	if (!isRaw(value)) return [{
+		field: "",
+		message: "it must hold a JSON object"
+	}];
+	const stories = value.userStories;
+	return [
+		...fieldFlaws(value, LIST_FIELDS),
+		...Array.isArray(stories) ? stories.flatMap(storyFlaws) : [],
+		...Array.isArray(stories) ? [...duplicateFlaws(stories), ...graphFlaws(stories)] : []
+	];
+}
+function storyFlaws(story, at) {
+	if (!isRaw(story)) return [{
+		at,
+		field: "",
+		message: `story ${at + 1} must be an object`
+	}];
+	const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
+	if (story.passes !== true || !isBlank(story.notes)) return flaws.map((flaw) => ({
+		...flaw,
+		at
+	}));
+	const silent = {
+		field: "notes",
+		message: silentStory(nameOf(story, at)),
+		isAboutNotes: true
+	};
+	return [...flaws, silent].map((flaw) => ({
+		...flaw,
+		at
+	}));
+}
+function silentStory(name) {
+	return `story ${name} has passes=true and empty notes: say there what was done`;
+}
+function isBlank(value) {
+	return value === void 0 || typeof value === "string" && value.trim() === "";
+}
+function nameOf(story, at) {
+	return typeof story.id === "string" && story.id.trim() !== "" ? story.id : `number ${at + 1}`;
+}
+const text = {
+	test: (value) => typeof value === "string",
+	words: "text"
+};
+const filled = {
+	test: (value) => typeof value === "string" && value.trim() !== "",
+	words: "text that is not empty"
+};
+const texts = {
+	test: (value) => Array.isArray(value) && value.every(filled.test),
+	words: "a list of texts"
+};
+const LIST_FIELDS = {
+	project: text,
+	branchName: text,
+	description: text,
+	verifyCommands: {
+		...texts,
+		optional: true
+	},
+	userStories: {
+		test: Array.isArray,
+		words: "a list of stories"
+	}
+};
+const STORY_FIELDS = {
+	id: filled,
+	title: filled,
+	description: {
+		...text,
+		optional: true
+	},
+	acceptanceCriteria: {
+		test: (value) => texts.test(value) && value.length > 0,
+		words: "a list of texts that is not empty"
+	},
+	priority: {
+		test: Number.isFinite,
+		words: "a number"
+	},
+	passes: {
+		test: (value) => typeof value === "boolean",
+		words: "true or false"
+	},
+	reviewStatus: {
+		test: (value) => value === null || REVIEW_STATUSES.some((status) => status === value),
+		words: "null, \"needs_review\", \"changes_requested\" or \"approved\""
+	},
+	reviewCount: {
+		test: (value) => Number.isSafeInteger(value) && value >= 0,
+		words: "a whole number that is not negative"
+	},
+	reviewFeedback: text,
+	notes: {
+		...text,
+		optional: true
+	},
+	dependsOn: {
+		...texts,
+		words: "a list of story ids",
+		optional: true
+	}
+};
+function fieldFlaws(value, rules, story) {
+	return Object.entries(rules).flatMap(([field, { test, words, optional }]) => {
+		const given = Object.hasOwn(value, field) ? value[field] : void 0;
+		if (given === void 0 ? optional : test(given)) return [];
+		return [{
+			field,
+			message: `${story === void 0 ? field : `story ${story}: ${field}`} ${given === void 0 ? `is missing; it must be ${words}` : `must be ${words}, not ${shown(given)}`}`
+		}];
+	});
+}
+function shown(value) {
+	const json = JSON.stringify(value) ?? "nothing";
+	return json.length > 60 ? `${json.slice(0, 60)}…` : json;
+}
+function duplicateFlaws(stories) {
+	const seen = new Set();
+	return stories.flatMap((story, at) => {
+		const id = isRaw(story) ? story.id : void 0;
+		if (typeof id !== "string" || !seen.has(id)) {
+			seen.add(id);
+			return [];
+		}
+		return [{
+			at,
+			field: "id",
+			message: `story ${id}: there is more than one story of this id`
+		}];
+	});
+}
+function graphFlaws(stories) {
+	const needs = new Map();
+	for (const story of stories) if (isRaw(story)) needs.set(String(story.id), idsOf(story.dependsOn));
+	return stories.flatMap((story, at) => {
+		if (!isRaw(story)) return [];
+		const id = String(story.id);
+		const unknown = idsOf(story.dependsOn).filter((each) => !needs.has(each));
+		const circle = circleFrom(id, needs);
+		return [...unknown.map((each) => ({
+			at,
+			field: "dependsOn",
+			message: `story ${id} depends on ${each}, and there is no such story`
+		})), ...circle ? [{
+			at,
+			field: "dependsOn",
+			message: `story ${id} waits for itself: ${circle.join(" → ")}`
+		}] : []];
+	});
+}
+function idsOf(value) {
+	return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
+}
+function circleFrom(start, needs) {
+	const seen = new Set();
+	const waiting = [[start]];
+	for (let path = waiting.pop(); path; path = waiting.pop()) for (const next of needs.get(path.at(-1) ?? "") ?? []) {
+		if (next === start) return [...path, start];
+		if (seen.has(next)) continue;
+		seen.add(next);
+		waiting.push([...path, next]);
+	}
+}
+// src/domain/transitions.ts
+function invariantOffences(stories, { skipReview, reviewCap }, before = new Map()) {
+	if (skipReview) return [];
+	return stories.flatMap(({ id, passes, reviewStatus, reviewCount, reviewFeedback }) => {
+		const most = Math.max(reviewCap, before.get(id)?.reviewCount ?? 0) + 1;
+		return [
+			...passes && reviewStatus !== "approved" ? [`Story ${id} has passes=true but reviewStatus is '${reviewStatus}', not 'approved'. Only review iterations may approve stories. Set passes back to false or complete the review cycle.`] : [],
+			...reviewStatus === "approved" && !passes ? [`Story ${id} has reviewStatus 'approved' but passes=false: these fields are out of sync.`] : [],
+			...reviewStatus === "changes_requested" && reviewFeedback.trim() === "" ? [`Story ${id} has reviewStatus 'changes_requested' but its reviewFeedback is empty: feedback required. Say what must be fixed, and where.`] : [],
+			...reviewCount > most ? [`Story ${id} has reviewCount ${reviewCount}, and the review cap is ${reviewCap}.`] : []
+		];
+	});
+}
+function transitionOffences(before, stories, terms) {
+	const known = stories.flatMap((after) => {
+		const was = before.get(after.id);
+		return was ? [{
+			was,
+			after
+		}] : [];
+	});
+	const fresh = stories.filter((story) => !before.has(story.id));
+	const there = new Set(stories.map((story) => story.id));
+	return [
+		...terms.skipReview ? [] : [...REVIEW_RULES[terms.mode](known, terms), ...freshOffences(fresh)],
+		...known.flatMap((change) => contractOffences(change, fresh, terms.mode)),
+		...[...before.keys()].filter((id) => !there.has(id)).map(removed)
+	];
+}
+const REVIEW_FIELDS = [
+	"passes",
+	"reviewStatus",
+	"reviewCount",
+	"reviewFeedback"
+];
+const REVIEW_RULES = {
+	implement: (changes) => workOffences(changes, {
+		from: null,
+		what: (field) => field === "reviewCount" ? "Implement iterations cannot increment reviewCount" : "Implement iterations cannot set passes=true or approve stories",
+		tail: (id, field, words) => `${field === "reviewCount" ? "Only review iterations may count." : "Only review iterations may approve."} Story ${id} had illegal transition: ${words}.`
+	}),
+	"review-fix": (changes) => workOffences(changes, {
+		from: "changes_requested",
+		what: (field) => field === "reviewCount" ? "Review-fix iterations cannot increment reviewCount" : "Review-fix iterations cannot approve stories",
+		tail: (id, _field, words) => `Story ${id} must go back to needs_review for re-review. Illegal transition: ${words}.`
+	}),
+	review: reviewOffences
+};
+function workOffences(changes, rule) {
+	const isHandedIn = ({ was, after }) => was.reviewStatus === rule.from && !was.passes && after.reviewStatus === "needs_review";
+	const handedIn = changes.find(isHandedIn);
+	return changes.flatMap((change) => {
+		const { was, after } = change;
+		const isThis = change === handedIn;
+		return REVIEW_FIELDS.flatMap((field) => {
+			const old = was[field];
+			if (old === void 0 || old === after[field]) return [];
+			if (isThis && field === "reviewStatus") return [];
+			if (isThis && field === "reviewFeedback" && after.reviewFeedback.trim() === "") return [];
+			const value = isThis && field === "reviewFeedback" ? "" : old;
+			const words = `${field} ${shown(old)} → ${shown(after[field])}`;
+			return [{
+				message: isHandedIn(change) && !isThis ? `One story per iteration: ${handedIn?.after.id} was handed in for review already. Story ${after.id} had illegal transition: ${words}.` : `${rule.what(field)}. ${rule.tail(after.id, field, words)}`,
+				mend: {
+					kind: "fields",
+					story: after.id,
+					fields: { [field]: value }
+				}
+			}];
+		});
+	});
+}
+function reviewOffences(changes, { story: wanted }) {
+	const touched = changes.filter(({ was, after }) => REVIEW_FIELDS.some((field) => isChanged(was, after, field)));
+	const fair = touched.filter((change) => verdictTrouble(change) === void 0);
+	const judged = fair.find(({ after }) => after.id === wanted) ?? fair[0];
+	const offences = touched.filter((change) => change !== judged).map((change) => {
+		const { was, after } = change;
+		const details = verdictTrouble(change) ?? `a review may only modify one story, and ${judged?.after.id} was judged`;
+		const fields = Object.fromEntries(REVIEW_FIELDS.filter((field) => was[field] !== void 0).map((field) => [field, was[field]]));
+		return {
+			message: illegalReview(after.id, details),
+			mend: {
+				kind: "fields",
+				story: after.id,
+				fields
+			}
+		};
+	});
+	const waiting = changes.find(({ after, was }) => wanted === void 0 ? was.reviewStatus === "needs_review" : after.id === wanted);
+	if (touched.length > 0 || waiting?.was.reviewStatus !== "needs_review") return offences;
+	return [{
+		message: illegalReview(waiting.after.id, "review must increment reviewCount by 1 and set reviewStatus to \"approved\" (with passes=true) or \"changes_requested\" (with reviewFeedback); nothing was changed"),
+		mend: { kind: "none" }
+	}];
+}
+function illegalReview(id, details) {
+	return `Review iteration made illegal transition on story ${id}: ${details}.`;
+}
+function isChanged(was, after, field) {
+	return was[field] !== void 0 && was[field] !== after[field];
+}
+function verdictTrouble({ was, after }) {
+	const { passes, reviewStatus, reviewCount, reviewFeedback } = after;
+	if (was.reviewStatus !== "needs_review") {
+		const field = REVIEW_FIELDS.find((each) => isChanged(was, after, each)) ?? "reviewStatus";
+		return `it was not waiting for a review (reviewStatus ${shown(was.reviewStatus)}), and ${field} went ${shown(was[field])} → ${shown(after[field])}`;
+	}
+	if (reviewCount !== was.reviewCount + 1) return `review must increment reviewCount by 1, and it went ${was.reviewCount} → ${reviewCount}`;
+	if (reviewStatus === "approved") return passes ? void 0 : "approved without passes=true";
+	if (reviewStatus !== "changes_requested") return `reviewStatus must become "approved" or "changes_requested", not ${shown(reviewStatus)}`;
+	if (passes) return "changes requested with passes=true";
+	return reviewFeedback.trim() === "" ? "changes requested without feedback" : void 0;
+}
+function freshOffences(fresh) {
+	return fresh.flatMap(({ id, passes, reviewStatus, reviewCount }) => passes || reviewStatus !== null || reviewCount !== 0 ? [{
+		message: `New story ${id} must start at passes=false, reviewStatus=null, reviewCount=0.`,
+		mend: {
+			kind: "fields",
+			story: id,
+			fields: UNTOUCHED
+		}
+	}] : []);
+}
+function contractOffences({ was, after }, fresh, mode) {
+	const isBegun = was.passes || was.reviewStatus !== null;
+	const reworded = (isBegun ? ["title", "description"] : []).flatMap((field) => {
+		const old = was[field];
+		if (old === void 0 || old === after[field]) return [];
+		return [{
+			message: `Story ${after.id} is under way: its ${field} may not be changed any more.`,
+			mend: {
+				kind: "fields",
+				story: after.id,
+				fields: { [field]: old }
+			}
+		}];
+	});
+	const { acceptanceCriteria: old = [] } = was;
+	const lost = old.filter((criterion) => !after.acceptanceCriteria.includes(criterion));
+	const moved = (criterion) => !isBegun && mode === "implement" && fresh.some((story) => story.acceptanceCriteria.includes(criterion));
+	const missing = lost.filter((criterion) => !moved(criterion));
+	const added = was.passes && after.acceptanceCriteria.length > old.length;
+	if (missing.length === 0 && !(added && old.length > 0)) return reworded;
+	const message = missing.length > 0 ? `Story ${after.id} lost an acceptance criterion: ${missing.map(shown).join(", ")}. Criteria may be added, or moved to a new story when an untouched story is split; they are never weakened.` : `Story ${after.id} is done: its acceptance criteria may not be changed any more.`;
+	return [...reworded, {
+		message,
+		mend: {
+			kind: "fields",
+			story: after.id,
+			fields: { acceptanceCriteria: old }
+		}
+	}];
+}
+function removed(id) {
+	return {
+		message: `Story ${id} was removed. Stories are never removed: to split one, keep its id for the first part and add new stories for the rest.`,
+		mend: {
+			kind: "put-back",
+			story: id
+		}
+	};
+}
+// src/store/active-file.ts
+function readActive(path) {
+	const source = sourceOf(path);
+	if (source === void 0) return void 0;
+	const file = parsed(source);
+	const { pid, started, runId, ralphDir, reviewCap, iterationMode, story, preIterationSnapshot } = file;
+	return {
+		process: typeof pid === "number" ? {
+			pid,
+			started: typeof started === "string" ? started : ""
+		} : void 0,
+		runId: typeof runId === "string" ? runId : void 0,
+		timestamp: String(file.timestamp ?? ""),
+		ralphDir: typeof ralphDir === "string" ? ralphDir : "ralph",
+		terms: {
+			mode: MODES.find((mode) => mode === iterationMode) ?? "implement",
+			skipReview: file.skipReview === true,
+			reviewCap: typeof reviewCap === "number" ? reviewCap : 5,
+			atCap: file.atCap === "stop" ? "stop" : "approve",
+			...typeof story === "string" && { story }
+		},
+		snapshot: MODES.some((mode) => mode === iterationMode) ? snapshotIn(preIterationSnapshot) : void 0
+	};
+}
+function sourceOf(path) {
+	try {
+		return readIfThere(path);
+	} catch {
+		return;
+	}
+}
+const MODES = [
+	"implement",
+	"review",
+	"review-fix"
+];
+function parsed(source) {
+	try {
+		const value = JSON.parse(source);
+		return typeof value === "object" && value !== null ? value : {};
+	} catch {
+		return {};
+	}
+}
+function snapshotIn(value) {
+	if (typeof value !== "object" || value === null || Array.isArray(value)) return void 0;
+	const entries = Object.entries(value).filter(([, story]) => typeof story === "object" && story !== null);
+	return new Map(entries);
+}
+function isLive({ process }) {
+	return process === void 0 || isAlive(process);
+}
+// src/store/prd-paths.ts
+const ACTIVE_FILE = ".ralph-active";
+// src/store/templates.ts
+function isUntouchedTemplate(tasks) {
+	try {
+		const { userStories } = JSON.parse(tasks);
+		const [first] = userStories;
+		return userStories.length === 1 && first.title === "" && first.acceptanceCriteria.length === 0;
+	} catch {
+		return false;
+	}
+}
+// src/store/tasks-file.ts
+function loadTasks(path, name) {
+	let source;
+	try {
+		source = readIfThere(path);
+	} catch (error) {
+		return [{
+			where: name,
+			what: `cannot be read: ${errorWords(error)}`
+		}];
+	}
+	if (source === void 0) return [{
+		where: name,
+		what: "there is none",
+		mend: "`ralph prd init` makes one"
+	}];
+	if (isUntouchedTemplate(source)) return [{
+		where: name,
+		what: "it is still the template",
+		mend: "`ralph prd plan` fills it in with you"
+	}];
+	let value;
+	try {
+		value = parse(source);
+	} catch (error) {
+		return [{
+			where: name,
+			what: `is not valid JSON: ${errorWords(error)}`
+		}];
+	}
+	const list = readList(value);
+	if (isList(list)) return list;
+	return list.map((flaw) => ({
+		where: name,
+		what: flaw.message
+	}));
+}
+function isList(list) {
+	return !Array.isArray(list);
+}
+function parse(source) {
+	return JSON.parse(source.replace(/^\uFEFF/, ""));
+}
+// src/hooks/story-stop.ts
+const MOST_BLOCKS = 8;
+async function onStoryStop(root, input, orders) {
+	const active = readActive((0, node_path.join)(root, ACTIVE_FILE));
+	if (!active || !concerns(active, orders)) return NOTHING;
+	if (input.inSubagent || input.pending > 0) return NOTHING;
+	const wrong = [...storyMessages(root, active), ...await uncommittedMessages(root)];
+	const warning = active.snapshot || active.terms.skipReview ? void 0 : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so what this iteration changed was not looked at.`;
+	if (wrong.length === 0) return warning === void 0 ? NOTHING : {
+		kind: "say",
+		message: warning
+	};
+	if ((orders ? countBlock(orders, active) : 1) > MOST_BLOCKS) return {
+		kind: "say",
+		message: `🛑 Ralph: sent back ${MOST_BLOCKS} times; the loop settles what is left.`
+	};
+	const message = `🔄 Ralph: this iteration is not finished (${wrong.length}).`;
+	if (orders) {
+		const text = `The agent wanted to stop and was sent back: ${wrong.join(" ")}`;
+		leaveNote(runPathsIn(orders.run).hookNotes, {
+			type: "notice",
+			level: "info",
+			text
+		});
+	}
+	return {
+		kind: "block",
+		reason: [REASON, ...wrong.map((each) => `- ${each}`)].join("\n"),
+		message,
+		...warning !== void 0 && { warning }
+	};
+}
+const REASON = "This Ralph iteration is not finished. Mend this, then stop again:";
+function concerns(active, orders) {
+	return active.runId === void 0 ? isLive(active) : active.runId === (0, node_path.basename)(orders?.run ?? "");
+}
+function storyMessages(root, { ralphDir, terms, snapshot }) {
+	const path = (0, node_path.resolve)(root, ralphDir, "tasks.json");
+	const list = loadTasks(path, (0, node_path.relative)(root, path));
+	if (!isList(list)) return list.map(({ where, what }) => `${where}: ${what}.`);
+	const { userStories: stories } = list;
+	return [...invariantOffences(stories, terms, snapshot), ...snapshot ? transitionOffences(snapshot, stories, terms).map((offence) => offence.message) : []];
+}
+async function uncommittedMessages(root) {
+	const status = await readStatus({
+		cwd: root,
+		env: process.env
+	});
+	if (isProblem(status)) return [];
+	const paths = status.entries.map((entry) => entry.path).filter((path) => (0, node_path.basename)(path) !== ACTIVE_FILE);
+	return paths.length === 0 ? [] : [uncommittedReason(paths)];
+}
+function countBlock({ run }, { timestamp }) {
+	const path = runPathsIn(run).stopBlocks;
+	const [stamp, before] = (readIfThere(path) ?? "").split(" ");
+	const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
+	try {
+		writePrivate(path, `${timestamp} ${count}`);
+	} catch {}
+	return count;
+}
+// src/hooks/orders.ts
+async function carryOut(orders, moment, input) {
+	switch (moment) {
+		case "before-tool": return guarded(orders, input);
+		case "tools": return orders.monitor ? watchContext(orders.monitor, alertsOf(orders, input), input) : NOTHING;
+		case "start":
+			if (orders.monitor) rearm(alertsOf(orders, input));
+			return NOTHING;
+		case "stop": return await onStoryStop(orders.root, input, orders);
+		case "command":
+		case "prompt":
+		case "peek":
+		case void 0: return NOTHING;
+		default: return moment;
+	}
+}
+function alertsOf({ run }, { sessionId }) {
+	return runPathsIn(run).contextAlerts(sessionId);
+}
+function guarded(orders, input) {
+	if (orders.run === "") return refusal(["its orders cannot be read, so nothing can be judged."]).answer;
+	if (!orders.guard) return NOTHING;
+	const { answer, refused, warned } = guard(orders.guard, orders.root, input);
+	const notes = runPathsIn(orders.run).hookNotes;
+	for (const what of refused) leaveNote(notes, {
+		type: "violation",
+		violation: {
+			what,
+			restored: true,
+			refused: true
+		}
+	});
+	for (const text of warned) leaveNote(notes, {
+		type: "notice",
+		level: "warning",
+		text: `Guard: ${text}`
+	});
+	return answer;
+}
 // src/hooks/main.ts
 async function runHook(host, event, stdin, env, byRun = false) {
 	const orders = readOrders(env);
@@ -3999,7 +4240,7 @@ async function runHook(host, event, stdin, env, byRun = false) {
 	const root = dialect.rootOf(input, env);
 	if (root === "") return "";
 	try {
-		return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders));
+		return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders, env));
 	} catch (error) {
 		const why = error instanceof Error ? error.message : String(error);
 		if (dialect.moments[event] === "before-tool") return dialect.writeAnswer(event, refusal([`it could not be judged (${why}).`]).answer);
@@ -4013,9 +4254,22 @@ function unreadable(dialect, event, orders) {
 	if (!orders?.guard || dialect.moments[event] !== "before-tool") return "";
 	return dialect.writeAnswer(event, refusal(["the call cannot be read, so it cannot be judged."]).answer);
 }
-async function answerTo(dialect, event, root, input, orders) {
+async function answerTo(dialect, event, root, input, orders, env) {
 	const moment = dialect.moments[event];
 	if (orders) return await carryOut(orders, moment, input);
+	if (moment === void 0) return NOTHING;
+	if (WRITERS.includes(moment) || hasRefusedStops(root, input.sessionId)) takeTally(root, input.sessionId);
+	const answer = await inSession(dialect, moment, root, input);
+	if (moment !== "peek") openGate(root, dialect, input.sessionId, env);
+	return answer;
+}
+const WRITERS = [
+	"command",
+	"prompt",
+	"tools",
+	"stop"
+];
+async function inSession(dialect, moment, root, input) {
 	switch (moment) {
 		case "start": return onStart(root, input);
 		case "command": return onCommand(root, dialect, input);
@@ -4027,7 +4281,6 @@ async function answerTo(dialect, event, root, input, orders) {
 			const answer = await onStop(root, dialect, input);
 			return answer.kind === "nothing" ? await onStoryStop(root, input) : answer;
 		}
-		case void 0: return NOTHING$2;
 		default: return moment;
 	}
 }
@@ -4071,14 +4324,7 @@ function onStart(root, input) {
 }
 function onTools(root, input) {
 	const file = findSession(root, input.sessionId);
-	if (file) {
-		const { state } = file;
-		writeSession(file.path, {
-			...state,
-			toolCalls: state.toolCalls + input.toolCalls,
-			blocksInARow: 0
-		});
-	}
+	if (file) writeSession(file.path, afterTools(file.state, input.toolCalls));
 	return watchSession(root, input);
 }
 // src/hooks/bin.ts
