@@ -13,7 +13,7 @@ import { createSteering } from '../loop/steering.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
 import { readIfThere } from '../platform/files.ts';
-import { OWNER } from '../platform/spawn.ts';
+import { ownerName } from '../platform/spawn.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { rememberProject } from '../store/projects.ts';
 import { CANCEL_NOW, createRun, type Given, type RunFile, retire, runsAtWork } from '../store/run-file.ts';
@@ -124,7 +124,7 @@ function newRun(command: LoopCommand, { project, settings }: SetUp, { given, tas
     version: VERSION,
     config: withoutSecrets(settings),
     now: systemClock.now(),
-    owner: OWNER,
+    owner: ownerName(),
     ...(given && { given }),
     ...(task !== undefined && { task }),
   });

@@ -3,7 +3,7 @@
  * counted, a file each, in a folder that goes with one state of the session. `terms` and `answer` in it say what it may do.
  * Whoever reads or changes the session takes the tally in first; then everything is as if the hook program had done it.
  */
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, rmdirSync, statSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { NO_CLAIM } from '../domain/completion.ts';
 import type { SessionState } from '../domain/session.ts';
@@ -92,11 +92,17 @@ export function dropTally(root: string, sessionId: string): void {
   remove(projectPaths(root).tally(sessionId));
 }
 
+/** By hand: what Node has for it takes longer to load than this to run. */
 function remove(path: string): void {
   try {
-    rmSync(path, { recursive: true, force: true });
+    for (const entry of readdirSync(path, { withFileTypes: true })) {
+      const inner = join(path, entry.name);
+      if (entry.isDirectory()) remove(inner);
+      else unlinkSync(inner);
+    }
+    rmdirSync(path);
   } catch {
-    // a folder that is not ours: it has no name that any state knows
+    // it is gone, or not ours: it has no name that any state knows
   }
 }
 
