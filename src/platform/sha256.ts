@@ -25,17 +25,17 @@ function padded(content: Uint8Array): DataView {
 }
 
 function extended(words: Uint32Array, i: number): number {
-  const [early, late] = [word(words, i - 15), word(words, i - 2)];
+  const [early, late] = [words[i - 15] as number, words[i - 2] as number];
   const first = turn(early, 7) ^ turn(early, 18) ^ (early >>> 3);
   const second = turn(late, 17) ^ turn(late, 19) ^ (late >>> 10);
-  return word(words, i - 16) + first + word(words, i - 7) + second;
+  return (words[i - 16] as number) + first + (words[i - 7] as number) + second;
 }
 
 function compress(state: Uint32Array, words: Uint32Array): void {
   let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
   for (let i = 0; i < 64; i++) {
     const high = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
-    const one = (h + high + ((e & f) ^ (~e & g)) + word(ROUNDS, i) + word(words, i)) | 0;
+    const one = (h + high + ((e & f) ^ (~e & g)) + (ROUNDS[i] as number) + (words[i] as number)) | 0;
     const low = turn(a, 2) ^ turn(a, 13) ^ turn(a, 22);
     const two = (low + ((a & b) ^ (a & c) ^ (b & c))) | 0;
     h = g;
@@ -48,13 +48,11 @@ function compress(state: Uint32Array, words: Uint32Array): void {
     a = (one + two) | 0;
   }
   [a, b, c, d, e, f, g, h].forEach((value, i) => {
-    state[i] = word(state, i) + value;
+    state[i] = (state[i] as number) + value;
   });
 }
 
 const turn = (value: number, by: number) => (value >>> by) | (value << (32 - by));
-
-const word = (words: Uint32Array, i: number) => words[i] ?? 0;
 
 /** The first bits behind the point of the roots of the first primes: square roots to start from, cube roots for the rounds. */
 const PRIMES = primes(64);

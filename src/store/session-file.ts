@@ -5,7 +5,7 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
-import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, writeWhole } from '../platform/files.ts';
 
 export interface SessionFile {
   readonly path: string;
@@ -54,11 +54,14 @@ export function newSessionPath(root: string, sessionId: string): string {
   return taken ? join(root, '.claude', `ralph-loop.${sessionId.replace(/[^\w-]/g, '_')}.local.md`) : short;
 }
 
-/** Every state has a tally of its own: what was counted for one is never counted for another. */
+/**
+ * Every state has a tally of its own: what was counted for one is never counted for another. The loop lives in its session,
+ * and no session outlives a power cut: there is no waiting for the disk.
+ */
 export function writeSession(path: string, state: SessionState): void {
   ensureFolder(join(path, '..'));
   const tally = `${Date.now().toString(36)}-${process.pid}-${written++}`;
-  writeAtomic(path, formatState({ ...state, tally }));
+  writeWhole(path, formatState({ ...state, tally }));
 }
 
 let written = 0;

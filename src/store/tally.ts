@@ -40,13 +40,18 @@ export function openTally(root: string, { path, state }: SessionFile, terms: Ter
   const fresh = join(folder, `.new-${process.pid}`);
   const { answer, stops, row, words, tools, guarded } = terms;
   ensureFolder(fresh);
-  writePrivate(join(fresh, 'answer'), answer[0]);
+  const [before, behind] = answer;
+  if (before.length > LONG) writePrivate(join(fresh, 'answer'), before);
   const flags = [state.iteration, state.blocksInARow, stops, row, words, Number(tools), Number(guarded)];
-  const lines = [basename(path), terms.prompt, flags.join(' '), terms.cap, answer[1], ''];
+  const short = before.length > LONG ? '' : before;
+  const lines = [basename(path), terms.prompt, flags.join(' '), terms.cap, behind, short, ''];
   writePrivate(join(fresh, 'terms'), lines.join('\n'));
   for (const old of readdirSync(folder)) if (join(folder, old) !== fresh) remove(join(folder, old));
   renameSync(fresh, join(folder, state.tally));
 }
+
+/** A shell reads lines byte by byte; from here on another process is faster. */
+const LONG = 1_500;
 
 /**
  * The gate may act no more; what it has done is in the state and in the ledger now. Never the reason that a hook fails: what

@@ -61,7 +61,7 @@ tally=${1%/terms}
 {
   IFS= read -r name && IFS= read -r prompt &&
     read -r iteration row stops longest words counts guarded &&
-    IFS= read -r cap && IFS= read -r behind
+    IFS= read -r cap && IFS= read -r behind && IFS= read -r answer
 } 2>/dev/null <"$1" || ask
 # Digits, or a shell would take them for something to evaluate.
 for number in "$iteration" "$row" "$stops" "$longest"; do
@@ -129,7 +129,7 @@ if [ "$words" = last ]; then
   final=
   for look in 1 2 3 4 5 6 7 8 9 10 11 12; do
     [ $look = 1 ] || sleep 0.01 2>/dev/null || ask
-    end=$(tail -c 32768 "$transcript" 2>/dev/null) || ask
+    end=$(tail -c 16384 "$transcript" 2>/dev/null) || ask
     IFS='
 '
     # Of a message all lines come after the line of the request, or of the user's words, that it answers.
@@ -147,7 +147,8 @@ if [ "$words" = last ]; then
   done
   [ -n "$final" ] && [ -z "$claim" ] || ask
 fi
-answer=$(cat "$tally/answer" 2>/dev/null) || ask
+# A long one is in a file of its own: a shell reads lines byte by byte.
+[ -n "$answer" ] || answer=$(cat "$tally/answer" 2>/dev/null) || ask
 set -C # a number is given once
 { true >"$tally/$((1000 + deeds)).s"; } 2>/dev/null || ask
 printf '%s%s%s' "$answer" "$((iteration + refused + 1))" "$behind"

@@ -245,12 +245,26 @@ function isFolder(path) {
 	return (0, node_fs.statSync)(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 function writeAtomic(path, content, mode = PRIVATE_FILE, folder = (0, node_path.dirname)(path)) {
+	replace(path, content, {
+		mode,
+		folder,
+		flush: true
+	});
+}
+function writeWhole(path, content) {
+	replace(path, content, {
+		mode: PRIVATE_FILE,
+		folder: (0, node_path.dirname)(path),
+		flush: false
+	});
+}
+function replace(path, content, { mode, folder, flush }) {
 	const temporary = beside((0, node_path.join)(folder, (0, node_path.basename)(path)));
 	try {
 		const fd = (0, node_fs.openSync)(temporary, "wx", mode);
 		try {
 			(0, node_fs.writeFileSync)(fd, content);
-			(0, node_fs.fsyncSync)(fd);
+			if (flush) (0, node_fs.fsyncSync)(fd);
 		} finally {
 			(0, node_fs.closeSync)(fd);
 		}
@@ -371,7 +385,7 @@ function newSessionPath(root, sessionId) {
 function writeSession(path, state) {
 	ensureFolder((0, node_path.join)(path, ".."));
 	const tally = `${Date.now().toString(36)}-${process.pid}-${written++}`;
-	writeAtomic(path, formatState({
+	writeWhole(path, formatState({
 		...state,
 		tally
 	}));
@@ -991,16 +1005,16 @@ function padded(content) {
 	return view;
 }
 function extended(words, i) {
-	const [early, late] = [word(words, i - 15), word(words, i - 2)];
+	const [early, late] = [words[i - 15], words[i - 2]];
 	const first = turn(early, 7) ^ turn(early, 18) ^ early >>> 3;
 	const second = turn(late, 17) ^ turn(late, 19) ^ late >>> 10;
-	return word(words, i - 16) + first + word(words, i - 7) + second;
+	return words[i - 16] + first + words[i - 7] + second;
 }
 function compress(state, words) {
 	let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
 	for (let i = 0; i < 64; i++) {
 		const high = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
-		const one = h + high + (e & f ^ ~e & g) + word(ROUNDS, i) + word(words, i) | 0;
+		const one = h + high + (e & f ^ ~e & g) + ROUNDS[i] + words[i] | 0;
 		const two = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + (a & b ^ a & c ^ b & c) | 0;
 		h = g;
 		g = f;
@@ -1021,11 +1035,10 @@ function compress(state, words) {
 		g,
 		h
 	].forEach((value, i) => {
-		state[i] = word(state, i) + value;
+		state[i] = state[i] + value;
 	});
 }
 const turn = (value, by) => value >>> by | value << 32 - by;
-const word = (words, i) => words[i] ?? 0;
 const PRIMES = primes(64);
 const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
 const ROUNDS = Uint32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)));
@@ -1225,7 +1238,8 @@ function openTally(root, { path, state }, terms) {
 	const fresh = (0, node_path.join)(folder, `.new-${process.pid}`);
 	const { answer, stops, row, words, tools, guarded } = terms;
 	ensureFolder(fresh);
-	writePrivate((0, node_path.join)(fresh, "answer"), answer[0]);
+	const [before, behind] = answer;
+	if (before.length > LONG) writePrivate((0, node_path.join)(fresh, "answer"), before);
 	const flags = [
 		state.iteration,
 		state.blocksInARow,
@@ -1235,18 +1249,21 @@ function openTally(root, { path, state }, terms) {
 		Number(tools),
 		Number(guarded)
 	];
+	const short = before.length > LONG ? "" : before;
 	const lines = [
 		(0, node_path.basename)(path),
 		terms.prompt,
 		flags.join(" "),
 		terms.cap,
-		answer[1],
+		behind,
+		short,
 		""
 	];
 	writePrivate((0, node_path.join)(fresh, "terms"), lines.join("\n"));
 	for (const old of (0, node_fs.readdirSync)(folder)) if ((0, node_path.join)(folder, old) !== fresh) remove((0, node_path.join)(folder, old));
 	(0, node_fs.renameSync)(fresh, (0, node_path.join)(folder, state.tally));
 }
+const LONG = 1500;
 function takeTally(root, sessionId) {
 	try {
 		take(root, sessionId);

@@ -23,12 +23,19 @@ function isFolder(path) {
 	return (0, node_fs.existsSync)(`${path}/.`);
 }
 function writeAtomic(path, content, mode = PRIVATE_FILE, folder = (0, node_path.dirname)(path)) {
+	replace(path, content, {
+		mode,
+		folder,
+		flush: true
+	});
+}
+function replace(path, content, { mode, folder, flush }) {
 	const temporary = beside((0, node_path.join)(folder, (0, node_path.basename)(path)));
 	try {
 		const fd = (0, node_fs.openSync)(temporary, "wx", mode);
 		try {
 			(0, node_fs.writeFileSync)(fd, content);
-			(0, node_fs.fsyncSync)(fd);
+			if (flush) (0, node_fs.fsyncSync)(fd);
 		} finally {
 			(0, node_fs.closeSync)(fd);
 		}
