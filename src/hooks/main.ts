@@ -30,7 +30,7 @@ export async function runHook(
   if (!dialect) return '';
   if (!input || input.sessionId === '') return unreadable(dialect, event, orders);
   const root = dialect.rootOf(input, env);
-  if (root === '') return '';
+  if (root === '' && !orders) return '';
   try {
     return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders, env));
   } catch (error) {

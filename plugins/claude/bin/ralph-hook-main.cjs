@@ -4315,7 +4315,7 @@ async function runHook(host, event, stdin, env, byRun = false) {
 	if (!dialect) return "";
 	if (!input || input.sessionId === "") return unreadable(dialect, event, orders);
 	const root = dialect.rootOf(input, env);
-	if (root === "") return "";
+	if (root === "" && !orders) return "";
 	try {
 		return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders, env));
 	} catch (error) {
