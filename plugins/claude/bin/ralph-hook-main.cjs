@@ -242,7 +242,7 @@ function ensureFolder(path) {
 	}
 }
 function isFolder(path) {
-	return (0, node_fs.statSync)(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+	return (0, node_fs.existsSync)(`${path}/.`);
 }
 function writeAtomic(path, content, mode = PRIVATE_FILE, folder = (0, node_path.dirname)(path)) {
 	replace(path, content, {
@@ -843,10 +843,17 @@ function allPids() {
 }
 function pidsAfter(pid) {
 	if (pid === void 0) return allPids();
-	const latest = Number((0, node_fs.readFileSync)("/proc/loadavg", "utf8").split(" ").at(-1));
+	const latest = latestPid();
 	if (latest < pid) return allPids();
 	if (latest - pid > FEW$1) return allPids().filter((each) => each > pid);
 	return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
+}
+function isLatest(pid) {
+	return process.platform === "linux" && latestPid() === pid;
+}
+function latestPid() {
+	const load = (0, node_fs.readFileSync)("/proc/loadavg", "utf8");
+	return Number(load.slice(load.lastIndexOf(" ")));
 }
 const FEW$1 = 40;
 const page = Buffer.allocUnsafe(262144);
@@ -931,45 +938,50 @@ function runPaths(runs, id) {
 	return runPathsIn((0, node_path.join)(runs, id));
 }
 function runPathsIn(folder) {
+	const below = belowOf(folder);
 	return {
 		folder,
-		run: (0, node_path.join)(folder, "run.json"),
+		run: below("run.json"),
 		live: (0, node_path.join)(folder, "../../live", (0, node_path.basename)(folder)),
-		events: (0, node_path.join)(folder, "events.jsonl"),
-		progress: (0, node_path.join)(folder, "progress.md"),
-		stories: (hash) => (0, node_path.join)(folder, "stories", `${hash}.json`),
-		checks: (0, node_path.join)(folder, "checks.json"),
-		startRef: (0, node_path.join)(folder, "start-ref"),
-		cancelled: (0, node_path.join)(folder, "cancelled"),
-		paused: (0, node_path.join)(folder, "paused"),
-		hints: (0, node_path.join)(folder, "hints"),
-		toldHints: (0, node_path.join)(folder, "hints", "told"),
-		contextAlerts: (session) => (0, node_path.join)(folder, "context", `${fileName(session)}.json`),
-		hookNotes: (0, node_path.join)(folder, "hook-notes.jsonl"),
-		stopBlocks: (0, node_path.join)(folder, "stop-blocks"),
-		aside: (0, node_path.join)(folder, "aside"),
-		kept: (0, node_path.join)(folder, "kept"),
-		task: (0, node_path.join)(folder, "task.md"),
-		lock: (0, node_path.join)(folder, "lock"),
-		iteration: (iteration) => iterationPaths((0, node_path.join)(folder, "iterations", String(iteration).padStart(4, "0")))
+		events: below("events.jsonl"),
+		progress: below("progress.md"),
+		stories: (hash) => below(`stories/${hash}.json`),
+		checks: below("checks.json"),
+		startRef: below("start-ref"),
+		cancelled: below("cancelled"),
+		paused: below("paused"),
+		hints: below("hints"),
+		toldHints: below("hints/told"),
+		contextAlerts: (session) => below(`context/${fileName(session)}.json`),
+		hookNotes: below("hook-notes.jsonl"),
+		stopBlocks: below("stop-blocks"),
+		aside: below("aside"),
+		kept: below("kept"),
+		task: below("task.md"),
+		lock: below("lock"),
+		iteration: (iteration) => iterationPaths(below(`iterations/${String(iteration).padStart(4, "0")}`))
 	};
 }
 function iterationPaths(folder) {
-	const checks = (0, node_path.join)(folder, "checks");
+	const below = belowOf(folder);
+	const checks = below("checks");
 	return {
 		folder,
-		prompt: (0, node_path.join)(folder, "prompt.md"),
-		agent: (0, node_path.join)(folder, "agent.jsonl"),
-		agentErrors: (0, node_path.join)(folder, "agent.stderr.log"),
+		prompt: below("prompt.md"),
+		agent: below("agent.jsonl"),
+		agentErrors: below("agent.stderr.log"),
 		attempt: (number) => ({
-			agent: (0, node_path.join)(folder, `agent.${number}.jsonl`),
-			agentErrors: (0, node_path.join)(folder, `agent.${number}.stderr.log`)
+			agent: below(`agent.${number}.jsonl`),
+			agentErrors: below(`agent.${number}.stderr.log`)
 		}),
-		cutOff: (0, node_path.join)(folder, "cut-off.diff"),
-		diff: (0, node_path.join)(folder, "changes.diff"),
+		cutOff: below("cut-off.diff"),
+		diff: below("changes.diff"),
 		checks,
-		check: (slug) => (0, node_path.join)(checks, `${slug}.log`)
+		check: (slug) => `${checks}${node_path.sep}${slug}.log`
 	};
+}
+function belowOf(folder) {
+	return (name) => `${folder}${node_path.sep}${name}`;
 }
 function fileName(name) {
 	return name.replace(/[^\w.-]/g, "_").replace(/^\.+/, "").slice(0, 100) || "_";
@@ -2301,8 +2313,9 @@ function rootAbove(file) {
 		if (folder === (0, node_path.dirname)(folder)) return void 0;
 	}
 }
+let root;
 function hookProgram() {
-	const root = rootAbove(__filename);
+	root ??= rootAbove(__filename);
 	return root && (0, node_path.join)(root, "plugins/claude/bin/ralph-hook.cjs");
 }
 // src/hooks/tool-call.ts
@@ -2734,7 +2747,7 @@ function spawnOwned(spec, onActivity) {
 	const follower = onStdout && spec.throughFile !== void 0 ? followFile(spec.throughFile, onStdout) : void 0;
 	if (onStdout) child.stdout?.on("data", onStdout);
 	if (typeof spec.stderr === "function") child.stderr?.on("data", spec.stderr);
-	for (const stream of child.stdio) stream?.on("error", () => {});
+	for (const stream of child.stdio) stream?.on("error", ignore);
 	if (spec.input !== void 0) child.stdin?.end(spec.input);
 	watchdog ??= startWatchdog(`${ownerName()}=`);
 	if (pid !== void 0) watchdog.watch(pid, spec.undo);
@@ -2744,10 +2757,12 @@ function spawnOwned(spec, onActivity) {
 		async finish() {
 			follower?.end();
 			await Promise.all([drained(child.stdout), drained(child.stderr)]);
+			for (const pipe of [child.stdout, child.stderr]) pipe?.removeAllListeners("data");
 			if (pid !== void 0) watchdog?.release(pid);
 		}
 	};
 }
+function ignore() {}
 function ownerName() {
 	owner ??= `RALPH_OWNER_${(0, node_crypto.randomBytes)(6).toString("hex")}`;
 	return owner;
@@ -2926,6 +2941,7 @@ function ended(child) {
 	});
 }
 async function reap({ pid, mark, inside, victims, began, hurry }) {
+	if (isLatest(pid)) return 0;
 	const youngerThan = systemClock.ticks() - began < 1e4 ? pid : void 0;
 	const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
 	if (inside !== void 0) await gone(() => survivors().length > 0, LEFTOVER_GRACE);
