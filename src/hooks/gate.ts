@@ -1,6 +1,7 @@
 /** What the gate, the shell script before this program, may answer by itself until something has to be decided. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { GuardOrders } from '../domain/hook-orders.ts';
 import type { SessionState } from '../domain/session.ts';
 import { projectPaths } from '../store/paths.ts';
 import { findSession } from '../store/session-file.ts';
@@ -39,10 +40,14 @@ function termsOf(root: string, dialect: Dialect, state: SessionState, env: NodeJ
     row: cap?.toolsReset === true ? cap.blocks - 1 : 0,
     words: dialect.told === 'last' ? 'last' : 'whole',
     tools: state.toolCalls >= state.minToolCalls && !monitor.enabled,
-    guarded: guard.enabled !== false,
+    guard: guard.enabled === false ? 'off' : hasOwnRules(guard) ? 'own-rules' : 'plain',
     cap: CAP_VARIABLES.map(name => env[name] ?? '').join('/'),
     answer: aroundTheNumber(iteration => dialect.writeAnswer('Stop', plainAnswer(state, iteration))),
   };
+}
+
+function hasOwnRules({ allow, deny, protect }: GuardOrders): boolean {
+  return [allow, deny, protect].some(rules => rules.length > 0);
 }
 
 /** The script compares them with what they are when it runs. */

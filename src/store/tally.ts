@@ -26,8 +26,8 @@ export interface Terms {
   readonly words: 'whole' | 'last';
   /** It may count tools. */
   readonly tools: boolean;
-  /** Tool calls are judged. */
-  readonly guarded: boolean;
+  /** How tool calls are judged: not at all, by Ralph's own rules, by those and the user's. */
+  readonly guard: 'off' | 'plain' | 'own-rules';
   /** The variable by which the user moves the host's own limit, as it was. */
   readonly cap: string;
   /** What the agent is told, before and behind the number of the iteration. */
@@ -38,17 +38,19 @@ export interface Terms {
 export function openTally(root: string, { path, state }: SessionFile, terms: Terms): void {
   const folder = projectPaths(root).tally(state.sessionId);
   const fresh = join(folder, `.new-${process.pid}`);
-  const { answer, stops, row, words, tools, guarded } = terms;
+  const { answer, stops, row, words, tools, guard } = terms;
   ensureFolder(fresh);
   const [before, behind] = answer;
   if (before.length > LONG) writePrivate(join(fresh, 'answer'), before);
-  const flags = [state.iteration, state.blocksInARow, stops, row, words, Number(tools), Number(guarded)];
+  const flags = [state.iteration, state.blocksInARow, stops, row, words, Number(tools), GUARD[guard]];
   const short = before.length > LONG ? '' : before;
   const lines = [basename(path), terms.prompt, flags.join(' '), terms.cap, behind, short, ''];
   writePrivate(join(fresh, 'terms'), lines.join('\n'));
   for (const old of readdirSync(folder)) if (join(folder, old) !== fresh) remove(join(folder, old));
   renameSync(fresh, join(folder, state.tally));
 }
+
+const GUARD: Readonly<Record<Terms['guard'], number>> = { off: 0, plain: 1, 'own-rules': 2 };
 
 /** A shell reads lines byte by byte; from here on another process is faster. */
 const LONG = 1_500;

@@ -228,13 +228,118 @@ describe.each(SHELLS)('%s', (...shell) => {
     expect(await call('Bash', { command: 'echo \'"tool_name":"Grep"\'' })).toBe(true);
     expect(await call('mcp__x__y', { tool_name: 'Grep' })).toBe(true);
     expect(await call('Grep', { command: 'rm -rf /' })).toBe(true);
-    expect(await call('Grep', { pattern: 'x'.repeat(5_000) })).toBe(true);
+    expect(await call('Grep', { pattern: 'x'.repeat(20_000) })).toBe(true);
     const refused = await gate(
       'PreToolUse',
       base(gate.project, { tool_name: 'Bash', tool_input: { command: 'rm -rf /' } }),
     );
     expect(JSON.parse(refused.answer).hookSpecificOutput.permissionDecision).toBe('deny');
   });
+});
+
+/** Names that ordinary files have, and names that the guard looks at. */
+const PARTS = [
+  ...[
+    'src',
+    'index.ts',
+    'a-b_c.test.tsx',
+    'README.md',
+    'Makefile',
+    'x',
+    'node_modules',
+    'etc',
+    'dev',
+    'tcp',
+    '-rf',
+  ],
+  ...[
+    '.env',
+    '.env.local',
+    '.git',
+    'hooks',
+    '.ssh',
+    'id_rsa',
+    'id_ed25519',
+    'credentials.json',
+    '.claude',
+    'settings.json',
+  ],
+  ...[
+    'my-service-account.json',
+    'service_account.json',
+    '.ralph',
+    '.ralph-active',
+    'ralph-hook.cjs',
+    'ralph-guard.cjs',
+  ],
+  ...[
+    'ralph-hook-main.cjs',
+    '@ralph-loop',
+    'ralph',
+    '..',
+    '.',
+    '',
+    'a b',
+    'é',
+    '$HOME',
+    '~',
+    '*',
+    'shadow',
+    'proc',
+    'environ',
+  ],
+  ...[
+    '.npmrc',
+    '.netrc',
+    'auth.json',
+    '.mcp.json',
+    'key.pem',
+    'Library',
+    'Keychains',
+    '.bashrc',
+    'authorized_keys',
+  ],
+];
+
+test('what the gate lets a file tool do, the guard has nothing to say about', async () => {
+  const [shell = ['sh']] = SHELLS;
+  const gate = await loop(shell, '--completion-promise DONE');
+  const { dir } = gate.project;
+  let passed = 0;
+  const part = fc.constantFrom(...PARTS);
+  const path = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.array(part, { minLength: 1, maxLength: 4 }).map(parts => [dir, ...parts].join('/')),
+    },
+    fc.array(part, { maxLength: 3 }).map(parts => `/${parts.join('/')}`),
+    part,
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom('Read', 'Edit', 'Write'), path, async (tool_name, file_path) => {
+      const input = base(gate.project, {
+        tool_name,
+        tool_input: { file_path, content: '"file_path" "command"' },
+      });
+      const { asked } = await gate('PreToolUse', input);
+      if (asked) return;
+      passed++;
+      const env = { CLAUDE_PROJECT_DIR: dir };
+      expect(await runHook('claude', 'PreToolUse', JSON.stringify(input), env)).toBe('');
+    }),
+    { numRuns: 200 },
+  );
+  expect(passed).toBeGreaterThan(20);
+}, 60_000);
+
+test('with rules of the user’s own the program judges every file', async () => {
+  const [shell = ['sh']] = SHELLS;
+  const project = repo();
+  project.settings({ protect: ['src/**'] });
+  const gate = await loop(shell, '--completion-promise DONE', project);
+  const write = base(project, { tool_name: 'Write', tool_input: { file_path: project.path('src/a.ts') } });
+  const { asked, answer } = await gate('PreToolUse', write);
+  expect([asked, JSON.parse(answer).hookSpecificOutput.permissionDecision]).toEqual([true, 'deny']);
 });
 
 describe('who reads a session sees what the gate has done', () => {

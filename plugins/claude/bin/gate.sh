@@ -36,7 +36,7 @@ host=$1 event=$2
 # A shell reads a pipe byte by byte; head does not. More than this need not be seen.
 case $event in
 Stop) most=32768 ;;
-PreToolUse | BeforeTool) most=4096 ;;
+PreToolUse | BeforeTool) most=16384 ;;
 PostToolBatch | PostToolUse | AfterTool) most=1024 ;;
 *) exec node "${0%/*}/ralph-hook.cjs" "$host" "$event" ;;
 esac
@@ -82,8 +82,19 @@ case $event in PreToolUse | BeforeTool)
   case $tool in "$input" | *'"tool_name"'* | *\\u* | *'"command"'* | *'"cmd"'* | *'"script"'* | *'"patch"'* | *'"patchText"'* | *'"input"'*) ask ;; esac
   case ${tool%%'"'*} in
   Glob | Grep | LS | Agent | Task | TaskList | TaskGet | WebSearch | WebFetch | ToolSearch | Skill) exit 0 ;;
+  Read | Edit | Write) ;;
+  *) ask ;;
   esac
-  ask ;;
+  # An ordinary file of the project, by its plain name, where the settings add no rules of their own.
+  path=${tool#*'"tool_input":{"file_path":"'}
+  case $guarded$path in "1$tool" | [!1]* | *'"file_path"'* | *'"tool_input"'*) ask ;; esac
+  path=${path%%'"'*}
+  case $root in /*[!/]) ;; *) ask ;; esac
+  case $root/ in *//* | */./* | */../*) ask ;; esac
+  case $input in *'"cwd":"'"$root"'"'* | *'"cwd":"'"$root"/*) ;; *) ask ;; esac
+  case $path in "$root"/?*) path=${path#"$root"/} ;; *) ask ;; esac
+  case /$path/ in *[!A-Za-z0-9_./-]* | */.* | *//* | *..* | *id_* | *cred* | *account* | *ralph*) ask ;; esac
+  exit 0 ;;
 esac
 
 deeds=0 refused=0 last=

@@ -1248,7 +1248,7 @@ function recordLate(root, runId, happened) {
 function openTally(root, { path, state }, terms) {
 	const folder = projectPaths(root).tally(state.sessionId);
 	const fresh = (0, node_path.join)(folder, `.new-${process.pid}`);
-	const { answer, stops, row, words, tools, guarded } = terms;
+	const { answer, stops, row, words, tools, guard } = terms;
 	ensureFolder(fresh);
 	const [before, behind] = answer;
 	if (before.length > LONG) writePrivate((0, node_path.join)(fresh, "answer"), before);
@@ -1259,7 +1259,7 @@ function openTally(root, { path, state }, terms) {
 		row,
 		words,
 		Number(tools),
-		Number(guarded)
+		GUARD[guard]
 	];
 	const short = before.length > LONG ? "" : before;
 	const lines = [
@@ -1275,6 +1275,11 @@ function openTally(root, { path, state }, terms) {
 	for (const old of (0, node_fs.readdirSync)(folder)) if ((0, node_path.join)(folder, old) !== fresh) remove((0, node_path.join)(folder, old));
 	(0, node_fs.renameSync)(fresh, (0, node_path.join)(folder, state.tally));
 }
+const GUARD = {
+	off: 0,
+	plain: 1,
+	"own-rules": 2
+};
 const LONG = 1500;
 function takeTally(root, sessionId) {
 	try {
@@ -3741,10 +3746,17 @@ function termsOf(root, dialect, state, env) {
 		row: cap?.toolsReset === true ? cap.blocks - 1 : 0,
 		words: dialect.told === "last" ? "last" : "whole",
 		tools: state.toolCalls >= state.minToolCalls && !monitor.enabled,
-		guarded: guard.enabled !== false,
+		guard: guard.enabled === false ? "off" : hasOwnRules(guard) ? "own-rules" : "plain",
 		cap: CAP_VARIABLES.map((name) => env[name] ?? "").join("/"),
 		answer: aroundTheNumber((iteration) => dialect.writeAnswer("Stop", plainAnswer(state, iteration)))
 	};
+}
+function hasOwnRules({ allow, deny, protect }) {
+	return [
+		allow,
+		deny,
+		protect
+	].some((rules) => rules.length > 0);
 }
 const CAP_VARIABLES = ["CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "QWEN_CODE_STOP_HOOK_BLOCK_CAP"];
 const MANY = 1e6;
