@@ -6,12 +6,13 @@ import type { SessionState } from '../domain/session.ts';
 import { projectPaths } from '../store/paths.ts';
 import { findSession } from '../store/session-file.ts';
 import { dropTally, openTally, type Terms } from '../store/tally.ts';
-import type { Cap, Dialect } from './host.ts';
-import { hookSettings } from './session-duties.ts';
+import type { Cap, Dialect, HookInput } from './host.ts';
+import { hookSettings, monitorIsQuietUntil } from './session-duties.ts';
 import { plainAnswer } from './stop.ts';
 
 /** At the end of a hook: the gate may act again, by what the state is now. Never the reason that a hook fails. */
-export function openGate(root: string, dialect: Dialect, sessionId: string, env: NodeJS.ProcessEnv): void {
+export function openGate(root: string, dialect: Dialect, input: HookInput, env: NodeJS.ProcessEnv): void {
+  const { sessionId } = input;
   try {
     const file = findSession(root, sessionId);
     if (!file) dropTally(root, sessionId);
@@ -19,7 +20,7 @@ export function openGate(root: string, dialect: Dialect, sessionId: string, env:
     const { tally } = file.state;
     if (tally === '') return;
     if (existsSync(join(projectPaths(root).tally(sessionId), tally))) return;
-    const terms = termsOf(root, dialect, file.state, env);
+    const terms = termsOf(root, dialect, file.state, input, env);
     if (isPlain(terms)) openTally(root, file, terms);
   } catch {
     // without a tally the gate asks every time
@@ -27,19 +28,27 @@ export function openGate(root: string, dialect: Dialect, sessionId: string, env:
 }
 
 /** The script reads lines; what would be two is not for it. */
-function isPlain({ prompt, cap, answer }: Terms): boolean {
-  return ![prompt, cap, ...answer].some(text => text.includes('\n') || text.includes('\0'));
+function isPlain({ prompt, cap, quietUntil, answer }: Terms): boolean {
+  return ![prompt, cap, quietUntil, ...answer].some(text => text.includes('\n') || text.includes('\0'));
 }
 
-function termsOf(root: string, dialect: Dialect, state: SessionState, env: NodeJS.ProcessEnv): Terms {
-  const { guard, monitor } = hookSettings(root);
+function termsOf(
+  root: string,
+  dialect: Dialect,
+  state: SessionState,
+  input: HookInput,
+  env: NodeJS.ProcessEnv,
+): Terms {
+  const { guard } = hookSettings(root);
+  const quietUntil = monitorIsQuietUntil(root, input);
   const cap = dialect.capOf(env);
   return {
     prompt: state.promptId === null ? '' : `"${dialect.promptField}":${JSON.stringify(state.promptId)}`,
     stops: dialect.told === 'not' ? 0 : Math.max(0, stopsLeft(state, cap)),
     row: cap?.toolsReset === true ? cap.blocks - 1 : 0,
     words: dialect.told === 'last' ? 'last' : 'whole',
-    tools: state.toolCalls >= state.minToolCalls && !monitor.enabled,
+    tools: state.toolCalls >= state.minToolCalls && quietUntil > 0,
+    quietUntil: Number.isFinite(quietUntil) ? `${quietUntil} ${input.transcript}` : '',
     guard: guard.enabled === false ? 'off' : hasOwnRules(guard) ? 'own-rules' : 'plain',
     cap: CAP_VARIABLES.map(name => env[name] ?? '').join('/'),
     answer: aroundTheNumber(iteration => dialect.writeAnswer('Stop', plainAnswer(state, iteration))),

@@ -65,7 +65,7 @@ async function answerTo(
   if (moment === undefined) return NOTHING;
   if (WRITERS.includes(moment) || hasRefusedStops(root, input.sessionId)) takeTally(root, input.sessionId);
   const answer = await inSession(dialect, moment, root, input);
-  if (moment !== 'peek') openGate(root, dialect, input.sessionId, env);
+  if (moment !== 'peek') openGate(root, dialect, input, env);
   return answer;
 }
 

@@ -6,7 +6,7 @@ import { projectPaths } from '../store/paths.ts';
 import { findSession } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
 import { takeTally } from '../store/tally.ts';
-import { rearm, watchContext } from './context.ts';
+import { quietUntil, rearm, watchContext } from './context.ts';
 import { guard } from './guard.ts';
 import { type HookAnswer, type HookInput, type Json, NOTHING, parseObject } from './host.ts';
 
@@ -35,6 +35,14 @@ export function watchSession(root: string, input: HookInput): HookAnswer {
   const { monitor } = hookSettings(root);
   if (monitor.enabled !== true) return NOTHING;
   return watchContext(monitor, projectPaths(root).contextAlerts(input.sessionId), input);
+}
+
+/** Up to which size of its transcript the session's monitor has nothing to say: 0, if it must look; without an end, if it is off. */
+export function monitorIsQuietUntil(root: string, { sessionId, transcript }: HookInput): number {
+  const { monitor } = hookSettings(root);
+  if (!monitor.enabled) return Number.POSITIVE_INFINITY;
+  if (transcript === null) return 0;
+  return quietUntil(monitor, projectPaths(root).contextAlerts(sessionId), transcript) ?? 0;
 }
 
 export function rearmSession(root: string, { sessionId }: HookInput): void {

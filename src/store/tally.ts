@@ -26,6 +26,8 @@ export interface Terms {
   readonly words: 'whole' | 'last';
   /** It may count tools. */
   readonly tools: boolean;
+  /** As long as the transcript is shorter: a size and its path. Empty: in any case. */
+  readonly quietUntil: string;
   /** How tool calls are judged: not at all, by Ralph's own rules, by those and the user's. */
   readonly guard: 'off' | 'plain' | 'own-rules';
   /** The variable by which the user moves the host's own limit, as it was. */
@@ -44,7 +46,16 @@ export function openTally(root: string, { path, state }: SessionFile, terms: Ter
   if (before.length > LONG) writePrivate(join(fresh, 'answer'), before);
   const flags = [state.iteration, state.blocksInARow, stops, row, words, Number(tools), GUARD[guard]];
   const short = before.length > LONG ? '' : before;
-  const lines = [basename(path), terms.prompt, flags.join(' '), terms.cap, behind, short, ''];
+  const lines = [
+    basename(path),
+    terms.prompt,
+    flags.join(' '),
+    terms.cap,
+    terms.quietUntil,
+    behind,
+    short,
+    '',
+  ];
   writePrivate(join(fresh, 'terms'), lines.join('\n'));
   for (const old of readdirSync(folder)) if (join(folder, old) !== fresh) remove(join(folder, old));
   renameSync(fresh, join(folder, state.tally));

@@ -195,6 +195,45 @@ describe.each(SHELLS)('%s', (...shell) => {
     expect(await late).toMatchObject({ asked: false, answer: expect.stringContaining('iteration 2') });
   });
 
+  test('words that were said before are not taken for those that come', async () => {
+    const gate = await loop(shell, '--completion-promise DONE --min-tool-calls 0');
+    const before = `${REQUEST}${record(block('x'))}${JSON.stringify({ type: 'user' })}\n`;
+    gate.project.write('t.jsonl', before);
+    expect((await gate('Stop', stopped(gate.project, 'x'))).asked).toBe(true);
+    gate.project.write('t.jsonl', before + REQUEST + record(block(DONE)) + record(block('x')));
+    expect((await gate('Stop', stopped(gate.project, 'x'))).answer).toContain('PROMISE_ACCEPTED');
+  });
+
+  test('a host that tells the whole message needs no transcript', async () => {
+    const project = repo();
+    const told = { session_id: 's1', turn_id: 't1', transcript_path: null, cwd: project.dir };
+    const prompt = '$ralph-loop Do it --completion-promise DONE --min-tool-calls 0';
+    await runHook('codex', 'UserPromptSubmit', JSON.stringify({ ...told, prompt }), {});
+    const gate = gateIn(project, shell, 'codex');
+    const says = (last_assistant_message: unknown, more = {}) =>
+      JSON.stringify({ ...told, hook_event_name: 'Stop', ...more, last_assistant_message });
+    expect(await gate('Stop', says('not yet'))).toMatchObject({
+      asked: false,
+      answer: expect.stringContaining('iteration 2'),
+    });
+    expect((await gate('Stop', says('not yet', { turn_id: 't2' }))).asked).toBe(true);
+    expect((await gate('Stop', says(null))).asked).toBe(true);
+    expect((await gate('Stop', says('a\u0001b'))).asked).toBe(true);
+    expect((await tools(gate)).asked).toBe(false);
+    const escaped = says(DONE).replaceAll('promise', '\\u0070romise');
+    expect((await gate('Stop', escaped)).answer).toContain('PROMISE_ACCEPTED');
+  });
+
+  test('a tool call moves the host’s own limit away, without the program', async () => {
+    const gate = await loop(shell, '--completion-promise DONE --min-tool-calls 0');
+    const asked = [];
+    for (let round = 0; round < 3; round++) {
+      for (let count = 0; count < 5; count++) asked.push((await stop(gate, 'x')).asked);
+      asked.push((await tools(gate)).asked);
+    }
+    expect(asked).not.toContain(true);
+  });
+
   test('the last iteration and the host’s own limit are not missed', async () => {
     const gate = await loop(shell, '--completion-promise DONE --max-iterations 3');
     await stop(gate, 'x');
@@ -340,6 +379,25 @@ test('with rules of the user’s own the program judges every file', async () =>
   const write = base(project, { tool_name: 'Write', tool_input: { file_path: project.path('src/a.ts') } });
   const { asked, answer } = await gate('PreToolUse', write);
   expect([asked, JSON.parse(answer).hookSpecificOutput.permissionDecision]).toEqual([true, 'deny']);
+});
+
+test('the context monitor is asked when the transcript has grown so far that there may be something to tell', async () => {
+  const [shell = ['sh']] = SHELLS;
+  const project = repo();
+  project.settings({ contextMonitor: { enabled: true, window: 10_000 } });
+  const used = (tokens: number) =>
+    `${JSON.stringify({ type: 'assistant', isSidechain: false, message: { id: 'm', model: 'm', usage: { input_tokens: tokens } } })}\n`;
+  project.write('t.jsonl', used(1_000));
+  const gate = await loop(shell, '--completion-promise DONE --min-tool-calls 0', project);
+  // Half of what is left to half of the window: 2000 bytes.
+  expect((await tools(gate)).asked).toBe(false);
+  project.write('t.jsonl', used(1_000).padEnd(1_900, '\n'));
+  expect((await tools(gate)).asked).toBe(false);
+  project.write('t.jsonl', `${'\n'.repeat(2_200)}${used(6_500)}`);
+  const told = await tools(gate);
+  expect([told.asked, told.answer]).toEqual([true, expect.stringContaining('65% full')]);
+  // From then on it may fall as well.
+  expect((await tools(gate)).asked).toBe(true);
 });
 
 describe('who reads a session sees what the gate has done', () => {

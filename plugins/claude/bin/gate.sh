@@ -61,7 +61,7 @@ tally=${1%/terms}
 {
   IFS= read -r name && IFS= read -r prompt &&
     read -r iteration row stops longest words counts guarded &&
-    IFS= read -r cap && IFS= read -r behind && IFS= read -r answer
+    IFS= read -r cap && read -r quiet watched && IFS= read -r behind && IFS= read -r answer
 } 2>/dev/null <"$1" || ask
 # Digits, or a shell would take them for something to evaluate.
 for number in "$iteration" "$row" "$stops" "$longest"; do
@@ -110,6 +110,12 @@ done
 
 if [ "$event" != Stop ]; then
   [ "$counts" = 1 ] || ask
+  # The context monitor has nothing to say until its transcript is so long.
+  if [ -n "$quiet" ]; then
+    case $quiet in *[!0-9]*) ask ;; esac
+    size=$(wc -c 2>/dev/null <"$watched") || ask
+    [ $((size)) -lt "$quiet" ] || ask
+  fi
   case $last in *.t) ;; *) last=$tally/$((1000 + deeds)).t ;; esac
   # Fails when the program is taking the tally in.
   { printf . >>"$last"; } 2>/dev/null || ask

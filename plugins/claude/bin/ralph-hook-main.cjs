@@ -1267,6 +1267,7 @@ function openTally(root, { path, state }, terms) {
 		terms.prompt,
 		flags.join(" "),
 		terms.cap,
+		terms.quietUntil,
 		behind,
 		short,
 		""
@@ -2159,6 +2160,10 @@ function contextAlert({ used, window }, { told }) {
 		alert: `[${reached.level}] Your context is about ${full}. ${reached.text}`
 	};
 }
+function tokensUntilAlert({ used, window }, { told }) {
+	const [lowest] = THRESHOLDS;
+	return told > 0 || !lowest ? 0 : Math.max(0, lowest.percent / 100 * window - used);
+}
 function thousands(tokens) {
 	return tokens < 1e3 ? String(tokens) : `${Math.round(tokens / 1e3)}k`;
 }
@@ -2190,6 +2195,11 @@ function watchContext(orders, stateFile, input) {
 		kind: "context",
 		context: alert
 	};
+}
+function quietUntil(orders, stateFile, transcript) {
+	const use = contextUse(transcript, orders.window);
+	const tokens = use ? tokensUntilAlert(use, readState(stateFile)) : 0;
+	return tokens > 0 ? sizeOf(transcript) + Math.floor(tokens / 2) : void 0;
 }
 function rearm(stateFile) {
 	try {
@@ -2494,6 +2504,12 @@ function watchSession(root, input) {
 	const { monitor } = hookSettings(root);
 	if (monitor.enabled !== true) return NOTHING;
 	return watchContext(monitor, projectPaths(root).contextAlerts(input.sessionId), input);
+}
+function monitorIsQuietUntil(root, { sessionId, transcript }) {
+	const { monitor } = hookSettings(root);
+	if (!monitor.enabled) return Number.POSITIVE_INFINITY;
+	if (transcript === null) return 0;
+	return quietUntil(monitor, projectPaths(root).contextAlerts(sessionId), transcript) ?? 0;
 }
 function rearmSession(root, { sessionId }) {
 	rearm(projectPaths(root).contextAlerts(sessionId));
@@ -3718,7 +3734,8 @@ function capWarning(state, cap) {
 	return { warning: `\u26a0\ufe0f ${cap.host} ends a loop after ${cap.blocks} stops in a row${without}; this was number ${used}. ${cap.lift}` };
 }
 // src/hooks/gate.ts
-function openGate(root, dialect, sessionId, env) {
+function openGate(root, dialect, input, env) {
+	const { sessionId } = input;
 	try {
 		const file = findSession(root, sessionId);
 		if (!file) dropTally(root, sessionId);
@@ -3726,26 +3743,29 @@ function openGate(root, dialect, sessionId, env) {
 		const { tally } = file.state;
 		if (tally === "") return;
 		if ((0, node_fs.existsSync)((0, node_path.join)(projectPaths(root).tally(sessionId), tally))) return;
-		const terms = termsOf(root, dialect, file.state, env);
+		const terms = termsOf(root, dialect, file.state, input, env);
 		if (isPlain(terms)) openTally(root, file, terms);
 	} catch {}
 }
-function isPlain({ prompt, cap, answer }) {
+function isPlain({ prompt, cap, quietUntil, answer }) {
 	return ![
 		prompt,
 		cap,
+		quietUntil,
 		...answer
 	].some((text) => text.includes("\n") || text.includes("\0"));
 }
-function termsOf(root, dialect, state, env) {
-	const { guard, monitor } = hookSettings(root);
+function termsOf(root, dialect, state, input, env) {
+	const { guard } = hookSettings(root);
+	const quietUntil = monitorIsQuietUntil(root, input);
 	const cap = dialect.capOf(env);
 	return {
 		prompt: state.promptId === null ? "" : `"${dialect.promptField}":${JSON.stringify(state.promptId)}`,
 		stops: dialect.told === "not" ? 0 : Math.max(0, stopsLeft(state, cap)),
 		row: cap?.toolsReset === true ? cap.blocks - 1 : 0,
 		words: dialect.told === "last" ? "last" : "whole",
-		tools: state.toolCalls >= state.minToolCalls && !monitor.enabled,
+		tools: state.toolCalls >= state.minToolCalls && quietUntil > 0,
+		quietUntil: Number.isFinite(quietUntil) ? `${quietUntil} ${input.transcript}` : "",
 		guard: guard.enabled === false ? "off" : hasOwnRules(guard) ? "own-rules" : "plain",
 		cap: CAP_VARIABLES.map((name) => env[name] ?? "").join("/"),
 		answer: aroundTheNumber((iteration) => dialect.writeAnswer("Stop", plainAnswer(state, iteration)))
@@ -4365,7 +4385,7 @@ async function answerTo(dialect, event, root, input, orders, env) {
 	if (moment === void 0) return NOTHING;
 	if (WRITERS.includes(moment) || hasRefusedStops(root, input.sessionId)) takeTally(root, input.sessionId);
 	const answer = await inSession(dialect, moment, root, input);
-	if (moment !== "peek") openGate(root, dialect, input.sessionId, env);
+	if (moment !== "peek") openGate(root, dialect, input, env);
 	return answer;
 }
 const WRITERS = [
