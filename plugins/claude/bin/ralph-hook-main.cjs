@@ -1073,6 +1073,8 @@ function sha256(content) {
 	}
 	return (0, node_crypto.hash)("sha256", content, "hex");
 }
+Buffer.alloc(0);
+Buffer.alloc(0);
 // src/store/journal.ts
 const GENESIS = "0".repeat(32);
 const MAX_TURN_BYTES = 4194304;
@@ -2628,33 +2630,51 @@ function secondsSince(clock, ticks) {
 }
 // src/platform/follow.ts
 const LOOK_EVERY = 100;
+const PAGE = 65536;
+const PAGES_AT_ONCE = 64;
 function followFile(path, onChunk) {
 	const fd = (0, node_fs.openSync)(path, "r");
+	const page = Buffer.allocUnsafeSlow(PAGE);
 	let position = 0;
-	const look = () => {
-		for (;;) {
-			const page = Buffer.allocUnsafe(65536);
-			const bytes = (0, node_fs.readSync)(fd, page, 0, page.length, position);
-			if (bytes === 0) return;
+	let next;
+	const read = () => {
+		for (let pages = 0; pages < PAGES_AT_ONCE; pages++) {
+			const bytes = (0, node_fs.readSync)(fd, page, 0, PAGE, position);
+			if (bytes === 0) return false;
 			position += bytes;
 			onChunk(page.subarray(0, bytes));
 		}
+		return true;
+	};
+	const look = () => {
+		if (next) return;
+		if (read()) next = setImmediate(() => {
+			next = void 0;
+			look();
+		});
 	};
 	const watching = watchFile(path, look, LOOK_EVERY);
-	return { end() {
+	return { async end() {
 		watching.close();
-		look();
+		if (next) clearImmediate(next);
+		while (read()) await new Promise((resolve) => setImmediate(resolve));
 		(0, node_fs.closeSync)(fd);
 	} };
 }
 function watchFile(path, look, every) {
-	const watcher = (0, node_fs.watch)(path, look);
-	watcher.on("error", () => {});
+	const watcher = watchIfPossible(path, look);
 	const timer = setInterval(look, every);
 	return { close() {
-		watcher.close();
+		watcher?.close();
 		clearInterval(timer);
 	} };
+}
+function watchIfPossible(path, look) {
+	try {
+		return (0, node_fs.watch)(path, look).on("error", () => {});
+	} catch {
+		return;
+	}
 }
 // src/platform/shell.ts
 function shellCommand(command) {
@@ -2776,7 +2796,7 @@ function spawnOwned(spec, onActivity) {
 		child,
 		mark,
 		async finish() {
-			follower?.end();
+			await follower?.end();
 			await Promise.all([drained(child.stdout), drained(child.stderr)]);
 			for (const pipe of [child.stdout, child.stderr]) pipe?.removeAllListeners("data");
 			if (pid !== void 0) watchdog?.release(pid);
