@@ -1,8 +1,9 @@
 // P4 to P6: what a hook costs, with no loop and with one, however long the transcript and the input.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { env, freshRepo, here, interleaved, many, ms, node, script } from './measure.mjs';
+import { servedCalls } from './hook-server.mjs';
+import { env, here, interleaved, many, ms, node, script } from './measure.mjs';
 
 const bin = join(here, '../plugins/claude/bin');
 const gate = join(bin, 'gate.sh');
@@ -30,7 +31,7 @@ sed -i "s/^iteration: .*/iteration: $((round + 1))/" "$CLAUDE_PROJECT_DIR/loop.m
 jq -n --arg reason "$(tail -n 1 "$CLAUDE_PROJECT_DIR/loop.md")" '{decision: "block", $reason}'
 `;
 
-export function hooks(folder, quick) {
+export async function hooks(folder, quick) {
   const rounds = quick ? 3 : 7;
   const world = makeWorld(folder, quick ? 20 : 40);
   return [
@@ -38,6 +39,7 @@ export function hooks(folder, quick) {
     ...stopRows(world, rounds, quick ? [0.1, 100] : [0.1, 10, 100]),
     ...decisionRows(world, rounds),
     ...toolRows(world, rounds),
+    ...(await runRows(world, rounds, quick ? 100 : 300)),
   ];
 }
 
@@ -56,6 +58,7 @@ function makeWorld(folder, calls) {
   script(path('hook.bash'), BASH_AND_JQ);
   return {
     path,
+    base,
     python: `'${PYTHON_BIN}' '${path('hook.py')}'`,
     bash: `'${path('hook.bash')}'`,
     hasJq: spawnSync('jq', ['--version']).status === 0,
@@ -133,33 +136,22 @@ function stopRows({ call, tell, path, working, bash, hasJq }, rounds, sizes) {
 /** Records of a kilobyte, and the last message as the host leaves it. */
 function transcriptOf(megabytes, said) {
   const record = `${JSON.stringify({ type: 'user', message: { role: 'user', content: 'x'.repeat(960) } })}\n`;
-  const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: said }] };
+  const usage = { input_tokens: 1_000 };
+  const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: said }], usage };
   const end = [{ type: 'api-request' }, { isSidechain: false, message, type: 'assistant' }];
   return `${record.repeat((megabytes * 1e6) / record.length)}${end.map(each => `${JSON.stringify(each)}\n`).join('')}`;
 }
 
-/** Something must be judged: a tag that is not quite right, a story list that is not finished. */
-function decisionRows({ call, path, claiming, working }, rounds) {
+/** Something must be judged: a tag that is not quite right. */
+function decisionRows({ call, path, claiming }, rounds) {
   writeFileSync(path('claim.jsonl'), transcriptOf(0.1, '<promise>done</promise>'));
-  const stories = path('stories');
-  mkdirSync(join(stories, 'ralph'), { recursive: true });
-  freshRepo(stories);
-  writeFileSync(join(stories, 'ralph/tasks.json'), JSON.stringify({ branchName: 'b', userStories: [] }));
-  writeFileSync(join(stories, '.ralph-active'), JSON.stringify({ iterationMode: 'implement' }));
   const results = interleaved(rounds, {
     shell: call('sh -c :', claiming),
     node: call(`'${node}' -e 0`, claiming),
     claim: call(`sh '${gate}' auto Stop`, claiming),
-    git: call(`git -C '${stories}' status --porcelain=v2 --branch -z`, working),
-    story: call(`CLAUDE_PROJECT_DIR='${stories}' sh '${gate}' auto Stop`, working),
   });
-  rmSync(stories, { recursive: true });
   const own = ownTime(results);
-  const withGit = own(results.node) + own(results.git);
-  return [
-    against('P5', 'a claim is judged', 'an empty node', own(results.node), own(results.claim), 1.5),
-    against('P5', 'a story list is judged', 'an empty node and git', withGit, own(results.story), 1.5),
-  ];
+  return [against('P5', 'a claim is judged', 'an empty node', own(results.node), own(results.claim), 1.5)];
 }
 
 /** Tools run in a loop. */
@@ -177,6 +169,29 @@ function toolRows({ call, small, big, search, python }, rounds) {
     inMilliseconds('P6', 'a loop: a search is to run', own(results.search), 3),
     against('P6', 'a loop: tools have run', 'one in Python', own(results.python), own(results.tool), 0.12),
     against('P6', 'the same, input of 1 MB', 'of 4 kB', own(results.tool), own(results.big), 1.2),
+  ];
+}
+
+/** The agent of a run asks the run. */
+async function runRows({ call, small, python, path, base }, rounds, calls) {
+  const { shell, python: theirs } = interleaved(rounds, {
+    shell: call('sh -c :', small),
+    python: call(python, small),
+  });
+  const tool = { tool_name: 'Bash', tool_input: { command: 'npm test && git status' } };
+  const { before, after } = await servedCalls(
+    path('served'),
+    {
+      before: ['PreToolUse', JSON.stringify({ ...base, ...tool })],
+      after: ['PostToolBatch', readFileSync(small, 'utf8')],
+    },
+    calls,
+  );
+  const inPython = ownTime({ shell })(theirs);
+  return [
+    inMilliseconds('P6', 'a run: the guard judges a command', before, 3),
+    against('P6', 'a run: the guard judges a command', 'one in Python', inPython, before, 0.12),
+    inMilliseconds('P6', 'a run: tools have run', after, 3),
   ];
 }
 

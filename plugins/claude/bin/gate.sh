@@ -45,12 +45,19 @@ language=${LC_ALL+set}$LC_ALL
 LC_ALL=C # lengths are bytes, and A-Z are letters of ASCII
 
 ask() {
+  length=${#input}
   case $language in set*) LC_ALL=${language#set} ;; *) unset LC_ALL ;; esac
-  { printf '%s' "$input" && cat; } | node "${0%/*}/ralph-hook.cjs" "$host" "$event"
+  set -- --v8-pool-size=0 "${0%/*}/ralph-hook.cjs" "$host" "$event" # it ends before helpers would be of use
+  [ "$length" -gt 0 ] && [ "$length" -lt $most ] && exec node "$@" <<END
+$input
+END
+  { printf '%s' "$input" && cat; } | node "$@"
   exit
 }
 
 input=$(head -c $most) || ask
+# What may be a claim is for the program to judge.
+case $event$input in Stop*[Pp][Rr][Oo][Mm][Ii][Ss][Ee]* | Stop*\\u* | Stop*'"agent_id"'*) ask ;; esac
 session=${input#'{"session_id":"'}
 [ "$session" != "$input" ] || ask
 session=${session%%'"'*}
@@ -128,7 +135,6 @@ fi
 [ "$cap" = "$CLAUDE_CODE_STOP_HOOK_BLOCK_CAP/$QWEN_CODE_STOP_HOOK_BLOCK_CAP" ] || ask
 case $input in *"$prompt"*) ;; *) ask ;; esac
 case $input in
-*[Pp][Rr][Oo][Mm][Ii][Ss][Ee]* | *\\u* | *'"agent_id"'*) ask ;;
 *'"background_tasks":[]'*) ;;
 *'"background_tasks"'*) ask ;;
 esac
