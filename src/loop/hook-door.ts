@@ -18,10 +18,16 @@ export interface ServedHooks {
   close(): Promise<void>;
 }
 
+/** Two agents may be of one kind, and not of one version. */
+export interface Caller {
+  readonly command: string;
+  readonly adapter: AgentAdapter;
+}
+
 export interface HookDoor {
   /** undefined: its hooks are programs. */
-  urlFor(adapter: AgentAdapter, env: Env): Promise<string | undefined>;
-  hear(adapter: AgentAdapter, event: AgentEvent): void;
+  urlFor(agent: Caller, env: Env): Promise<string | undefined>;
+  hear(agent: Caller, event: AgentEvent): void;
   close(): Promise<void>;
 }
 
@@ -41,8 +47,8 @@ export function createHookDoor(serve: () => Promise<ServedHooks>, emit: Emit): H
     });
   };
   return {
-    async urlFor({ name, callsHooksSince }, env) {
-      const version = versions.get(name);
+    async urlFor({ command, adapter: { name, callsHooksSince } }, env) {
+      const version = versions.get(command);
       if (isShut || callsHooksSince === undefined || version === undefined || hasProxy(env)) return undefined;
       if (compareVersions(version, callsHooksSince) < 0) return undefined;
       if (served && tools > 0 && served.calls() === 0) {
@@ -56,8 +62,8 @@ export function createHookDoor(serve: () => Promise<ServedHooks>, emit: Emit): H
       }
       return isShut ? undefined : served?.url;
     },
-    hear({ name }, event) {
-      if (event.kind === 'session' && event.version !== undefined) versions.set(name, event.version);
+    hear({ command }, event) {
+      if (event.kind === 'session' && event.version !== undefined) versions.set(command, event.version);
       if (event.kind === 'tool-end' && served) tools++;
     },
     close: async () => served?.close(),

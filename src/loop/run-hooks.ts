@@ -8,7 +8,7 @@ import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/hook-ord
 import { hookProgram } from '../platform/package.ts';
 import { createNoteReader } from '../store/hook-notes.ts';
 import { type RunPaths, runPathsIn } from '../store/paths.ts';
-import type { Env, HookDoor } from './hook-door.ts';
+import type { Caller, Env, HookDoor } from './hook-door.ts';
 
 /** What a run wants of its agent's hooks. */
 export interface RunHooks {
@@ -74,15 +74,15 @@ interface GivenHooks {
 
 /** An agent that cannot be given hooks for one process has the orders all the same, for a plugin that is installed in it. */
 export async function hooksFor(
-  adapter: AgentAdapter,
+  agent: Caller,
   { points, orders, door }: RunHooks,
   agentEnv: Env,
 ): Promise<GivenHooks> {
-  const { hookEvents = {} } = adapter;
+  const { hookEvents = {} } = agent.adapter;
   const program = hookProgram();
   const possible = program === undefined ? [] : points.filter(point => hookEvents[point] !== undefined);
   const given = possible.length > 0 || points.length === 0;
-  const url = possible.length > 0 ? await door?.urlFor(adapter, agentEnv) : undefined;
+  const url = possible.length > 0 ? await door?.urlFor(agent, agentEnv) : undefined;
   return {
     env: { [HOOK_ORDERS]: JSON.stringify({ ...orders, given }) },
     ...(program !== undefined &&

@@ -195,6 +195,14 @@ describe.each(SHELLS)('%s', (...shell) => {
     expect(await late).toMatchObject({ asked: false, answer: expect.stringContaining('iteration 2') });
   });
 
+  test('white space that the host has cut off the message does not matter', async () => {
+    const gate = await loop(shell, '--completion-promise DONE');
+    for (const text of ['not yet\n', '\n\nnot yet']) {
+      says(gate.project, text);
+      expect((await gate('Stop', stopped(gate.project, 'not yet'))).asked).toBe(false);
+    }
+  });
+
   test('words that were said before are not taken for those that come', async () => {
     const gate = await loop(shell, '--completion-promise DONE --min-tool-calls 0');
     const before = `${REQUEST}${record(block('x'))}${JSON.stringify({ type: 'user' })}\n`;

@@ -150,8 +150,11 @@ if [ "$words" = last ]; then
   case $transcript in '' | [!/]* | *\\*) ask ;; esac
   set -f
   final=
-  for look in 1 2 3 4 5 6 7 8 9 10 11 12; do
-    [ $look = 1 ] || sleep 0.01 2>/dev/null || ask
+  looks=0
+  while [ -z "$final" ]; do
+    [ $looks = 0 ] || sleep 0.01 2>/dev/null || ask
+    looks=$((looks + 1))
+    [ $looks -le 40 ] || ask
     end=$(tail -c 16384 "$transcript" 2>/dev/null) || ask
     IFS='
 '
@@ -161,14 +164,14 @@ if [ "$words" = last ]; then
       case $line in
       *'"type":"assistant"'*)
         case $line in *[Pp][Rr][Oo][Mm][Ii][Ss][Ee]* | *\\u*) claim=1 ;; esac
-        case $line in *'"type":"text","text":"'"$said"'"}'*) final=$begun ;; esac ;;
+        # The host may have cut off white space.
+        case $line in *'"type":"text","text":"'"$said"* | *'"type":"text","text":"\n'*"$said"*) final=$begun ;; esac ;;
       *'"type":"user"'* | *'"type":"api-request"'*) begun=1 final='' claim='' ;;
       esac
     done
     unset IFS
-    [ -z "$final" ] || break
   done
-  [ -n "$final" ] && [ -z "$claim" ] || ask
+  [ -z "$claim" ] || ask
 fi
 # A long one is in a file of its own: a shell reads lines byte by byte.
 [ -n "$answer" ] || answer=$(cat "$tally/answer" 2>/dev/null) || ask
