@@ -21,6 +21,7 @@ export interface ServedHooks {
 /** Two agents may be of one kind, and not of one version. */
 export interface Caller {
   readonly command: string;
+  readonly prefix: readonly string[];
   readonly adapter: AgentAdapter;
 }
 
@@ -47,8 +48,9 @@ export function createHookDoor(serve: () => Promise<ServedHooks>, emit: Emit): H
     });
   };
   return {
-    async urlFor({ command, adapter: { name, callsHooksSince } }, env) {
-      const version = versions.get(command);
+    async urlFor(agent, env) {
+      const { name, callsHooksSince } = agent.adapter;
+      const version = versions.get(keyOf(agent));
       if (isShut || callsHooksSince === undefined || version === undefined || hasProxy(env)) return undefined;
       if (compareVersions(version, callsHooksSince) < 0) return undefined;
       if (served && tools > 0 && served.calls() === 0) {
@@ -62,13 +64,15 @@ export function createHookDoor(serve: () => Promise<ServedHooks>, emit: Emit): H
       }
       return isShut ? undefined : served?.url;
     },
-    hear({ command }, event) {
-      if (event.kind === 'session' && event.version !== undefined) versions.set(command, event.version);
+    hear(agent, event) {
+      if (event.kind === 'session' && event.version !== undefined) versions.set(keyOf(agent), event.version);
       if (event.kind === 'tool-end' && served) tools++;
     },
     close: async () => served?.close(),
   };
 }
+
+const keyOf = ({ command, prefix }: Caller) => [command, ...prefix].join(' ');
 
 /** Then the requests might go elsewhere. */
 function hasProxy(env: Env): boolean {

@@ -2604,10 +2604,10 @@ function uncommittedReason(paths) {
 		"  3. Commit ALL changes, progress.txt and tasks.json included."
 	].join("\n");
 }
-const SHOWN = 8;
+const SHOWN$1 = 8;
 function someOf(names) {
-	const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : "";
-	return `${names.slice(0, SHOWN).join(", ")}${more}`;
+	const more = names.length > SHOWN$1 ? ` and ${names.length - SHOWN$1} more` : "";
+	return `${names.slice(0, SHOWN$1).join(", ")}${more}`;
 }
 // src/domain/loop-prompt.ts
 function failureSection(check) {
@@ -3819,6 +3819,58 @@ function leaveNote(path, note) {
 		(0, node_fs.appendFileSync)(path, `${JSON.stringify(note)}\n`, { mode: 384 });
 	} catch {}
 }
+// src/domain/story-graph.ts
+function circlesIn(needs) {
+	const found = new Map();
+	for (const id of notSettled(needs)) {
+		if (found.has(id)) continue;
+		const circle = circleFrom(id, needs) ?? [];
+		for (const member of circle) if (!found.has(member)) found.set(member, circle);
+	}
+	return found;
+}
+function notSettled(needs) {
+	const waiting = new Map([...needs].map(([id, ids]) => [id, ids.filter((each) => needs.has(each)).length]));
+	const neededBy = new Map([...needs.keys()].map((id) => [id, []]));
+	for (const [id, ids] of needs) for (const each of ids) neededBy.get(each)?.push(id);
+	const free = [...waiting].filter(([, count]) => count === 0).map(([id]) => id);
+	for (let id = free.pop(); id !== void 0; id = free.pop()) {
+		waiting.delete(id);
+		for (const other of neededBy.get(id) ?? []) {
+			const left = (waiting.get(other) ?? 0) - 1;
+			waiting.set(other, left);
+			if (left === 0) free.push(other);
+		}
+	}
+	return [...waiting.keys()];
+}
+function circleFrom(start, needs) {
+	const cameFrom = new Map();
+	const waiting = [start];
+	for (let at = 0; at < waiting.length; at++) {
+		const id = waiting[at];
+		for (const next of needs.get(id) ?? []) {
+			if (next === start) return wayTo(id, start, cameFrom);
+			if (cameFrom.has(next)) continue;
+			cameFrom.set(next, id);
+			waiting.push(next);
+		}
+	}
+}
+function wayTo(end, start, cameFrom) {
+	const way = [end];
+	for (let id = end; id !== start; way.push(id)) id = cameFrom.get(id);
+	return way.reverse();
+}
+const SHOWN = 8;
+function circleWords(circle, id) {
+	const from = circle.indexOf(id);
+	return [
+		...Array.from({ length: Math.min(circle.length, SHOWN) }, (_, at) => circle[(from + at) % circle.length]),
+		...circle.length > SHOWN ? [`${circle.length - SHOWN} more`] : [],
+		id
+	].join(" \u2192 ");
+}
 // src/domain/story.ts
 const REVIEW_STATUSES = [
 	"needs_review",
@@ -3973,13 +4025,13 @@ function duplicateFlaws(stories) {
 	});
 }
 function graphFlaws(stories) {
-	const needs = new Map();
-	for (const story of stories) if (isRaw(story)) needs.set(String(story.id), idsOf(story.dependsOn));
+	const needs = new Map(stories.filter(isRaw).map((story) => [String(story.id), idsOf(story.dependsOn)]));
+	const circles = circlesIn(needs);
 	return stories.flatMap((story, at) => {
 		if (!isRaw(story)) return [];
 		const id = String(story.id);
 		const unknown = idsOf(story.dependsOn).filter((each) => !needs.has(each));
-		const circle = circleFrom(id, needs);
+		const circle = circles.get(id);
 		return [...unknown.map((each) => ({
 			at,
 			field: "dependsOn",
@@ -3987,22 +4039,12 @@ function graphFlaws(stories) {
 		})), ...circle ? [{
 			at,
 			field: "dependsOn",
-			message: `story ${id} waits for itself: ${circle.join(" \u2192 ")}`
+			message: `story ${id} waits for itself: ${circleWords(circle, id)}`
 		}] : []];
 	});
 }
 function idsOf(value) {
 	return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
-}
-function circleFrom(start, needs) {
-	const seen = new Set();
-	const waiting = [[start]];
-	for (let path = waiting.pop(); path; path = waiting.pop()) for (const next of needs.get(path.at(-1) ?? "") ?? []) {
-		if (next === start) return [...path, start];
-		if (seen.has(next)) continue;
-		seen.add(next);
-		waiting.push([...path, next]);
-	}
 }
 // src/domain/transitions.ts
 function invariantOffences(stories, { skipReview, reviewCap }, before = new Map()) {
