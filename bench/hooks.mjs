@@ -1,7 +1,12 @@
 // P4 to P6: what a hook costs, with no loop and with one, however long the transcript and the input.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { env, here, interleaved, many, ms, node } from './measure.mjs';
+import { servedCalls } from './hook-server.mjs';
+import { env, here, interleaved, many, ms, node, script } from './measure.mjs';
+
+const bin = join(here, '../plugins/claude/bin');
+const gate = join(bin, 'gate.sh');
 
 // What a hook in Python does at least: read the input, look for the state, leave.
 const PYTHON = `import json, os, sys
@@ -12,96 +17,188 @@ if not os.path.exists(os.path.join(data["cwd"], ".ralph-active")): sys.exit(0)
 // Not a shim of a version manager.
 const PYTHON_BIN = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 
-export function hooks(folder, quick) {
-  const gate = join(here, '../plugins/claude/bin/gate.sh');
-  const rounds = quick ? 3 : 5;
-  const calls = quick ? 20 : 40;
-  const transcript = join(folder, 'transcript.jsonl');
-  const python = join(folder, 'hook.py');
-  writeFileSync(python, PYTHON);
-  const input = (name, more = {}) => {
-    const file = join(folder, name);
-    const base = {
-      session_id: 's',
-      prompt_id: 'p',
-      cwd: folder,
-      transcript_path: transcript,
-      last_assistant_message: 'x',
-    };
-    writeFileSync(file, JSON.stringify({ ...base, tool_calls: [{}], ...more }));
-    return file;
-  };
-  const small = input('small.json');
-  const big = input('big.json', { tool_calls: [{ tool_response: 'x'.repeat(1e6) }] });
-  const call =
-    (command, file = small) =>
-    () =>
-      many(calls, ['sh', '-c', `${command} < '${file}'`], {
-        env: { ...env, CLAUDE_PROJECT_DIR: folder },
-        cwd: folder,
-      });
-  const idle = interleaved(rounds, {
-    shell: call('sh -c :'),
-    python: call(`'${PYTHON_BIN}' '${python}'`),
-    tool: call(`sh '${gate}' claude PostToolBatch`),
-    big: call(`sh '${gate}' claude PostToolBatch`, big),
-  });
-  const empty = idle.shell.wall;
-  const own = hook => hook.wall - empty / 2; // the outer shell of the measurement is not the hook's
-  const rows = [
-    {
-      id: 'P4',
-      what: 'no loop: a tool call',
-      floor: 'one millisecond',
-      ours: ms(own(idle.tool)),
-      value: own(idle.tool) * 1000,
-      unit: 'ms',
-      limit: 1,
-    },
-    {
-      id: 'P6',
-      what: 'no loop: a tool call',
-      floor: `a hook in Python ${ms(own(idle.python))}`,
-      ours: ms(own(idle.tool)),
-      value: own(idle.tool) / own(idle.python),
-      limit: 0.12,
-    },
-    {
-      id: 'P6',
-      what: 'input of 1 MB',
-      floor: `of 4 kB ${ms(idle.tool.wall)}`,
-      ours: ms(idle.big.wall),
-      value: idle.big.wall / idle.tool.wall,
-      limit: 1.2,
-    },
-  ];
-  mkdirSync(join(folder, '.claude'));
-  const state =
-    '---\niteration: 1\nmax_iterations: 0\ncompletion_promise: "DONE"\nsession_id: "s"\nprompt_id: "p"\n---\ntask';
-  writeFileSync(join(folder, '.claude/ralph-loop.local.md'), state);
-  const line = `${JSON.stringify({ type: 'assistant', message: { id: 'm', content: [{ type: 'text', text: 'x' }] } })}\n`;
-  const stops = [0.1, 100].map(megabytes => {
-    writeFileSync(transcript, `${'\n'.repeat(megabytes * 1e6)}${line}`);
-    return interleaved(rounds, { node: call(`'${node}' -e 0`), stop: call(`sh '${gate}' claude Stop`) });
-  });
-  const [short, long] = stops;
+// A stop hook in bash and jq, as they are usually written: the last of all the assistant's lines, a counter in a file.
+const BASH_AND_JQ = `#!/bin/bash
+set -euo pipefail
+input=$(cat)
+[ -f "$CLAUDE_PROJECT_DIR/loop.md" ] || exit 0
+round=$(sed -n 's/^iteration: //p' "$CLAUDE_PROJECT_DIR/loop.md")
+transcript=$(jq -r .transcript_path <<< "$input")
+last=$(grep '"type":"assistant"' "$transcript" | tail -n 1)
+words=$(jq -r '[.message.content[] | select(.type == "text") | .text] | join("\\n")' <<< "$last")
+case $words in *'<promise>DONE</promise>'*) exit 0 ;; esac
+sed -i "s/^iteration: .*/iteration: $((round + 1))/" "$CLAUDE_PROJECT_DIR/loop.md"
+jq -n --arg reason "$(tail -n 1 "$CLAUDE_PROJECT_DIR/loop.md")" '{decision: "block", $reason}'
+`;
+
+export async function hooks(folder, quick) {
+  const rounds = quick ? 3 : 7;
+  const world = makeWorld(folder, quick ? 20 : 40);
   return [
-    ...rows,
-    {
-      id: 'P5',
-      what: 'a loop: Stop, decision',
-      floor: `an empty node ${ms(own(long.node))}`,
-      ours: ms(own(long.stop)),
-      value: own(long.stop) / own(long.node),
-      limit: 1.5,
-    },
-    {
-      id: 'P5',
-      what: 'a loop: Stop, transcript of 100 MB',
-      floor: `of 0.1 MB ${ms(short.stop.wall)}`,
-      ours: ms(long.stop.wall),
-      value: long.stop.wall / long.node.wall / (short.stop.wall / short.node.wall),
-      limit: 1.1,
-    },
+    ...idleRows(world, rounds),
+    ...stopRows(world, rounds, quick ? [0.1, 100] : [0.1, 10, 100]),
+    ...decisionRows(world, rounds),
+    ...toolRows(world, rounds),
+    ...(await runRows(world, rounds, quick ? 100 : 300)),
   ];
+}
+
+/** A project, inputs as Claude Code gives them, and a way to call a hook many times. */
+function makeWorld(folder, calls) {
+  const path = name => join(folder, name);
+  const own = { ...env, CLAUDE_PROJECT_DIR: folder, CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' };
+  const base = { session_id: 's', transcript_path: path('transcript.jsonl'), cwd: folder, prompt_id: 'p' };
+  const input = (name, more) => {
+    writeFileSync(path(name), JSON.stringify({ ...base, ...more }));
+    return path(name);
+  };
+  const stop = (name, said, more) =>
+    input(name, { last_assistant_message: said, background_tasks: [], session_crons: [], ...more });
+  writeFileSync(path('hook.py'), PYTHON);
+  script(path('hook.bash'), BASH_AND_JQ);
+  return {
+    path,
+    base,
+    python: `'${PYTHON_BIN}' '${path('hook.py')}'`,
+    bash: `'${path('hook.bash')}'`,
+    hasJq: spawnSync('jq', ['--version']).status === 0,
+    small: input('small.json', { tool_calls: [{ tool_response: 'x'.repeat(3_800) }] }),
+    big: input('big.json', { tool_calls: [{ tool_response: 'x'.repeat(1e6) }] }),
+    search: input('search.json', { tool_name: 'Grep', tool_input: { pattern: 'x' } }),
+    working: stop('working.json', 'Still at it.'),
+    claiming: stop('claiming.json', '<promise>done</promise>', { transcript_path: path('claim.jsonl') }),
+    call: (command, file) => () =>
+      many(calls, ['sh', '-c', `${command} < '${file}'`], { env: own, cwd: folder }),
+    tell(event, more) {
+      const options = { env: own, cwd: folder, input: JSON.stringify({ ...base, ...more }) };
+      execFileSync(node, [join(bin, 'ralph-hook.cjs'), 'claude', event], options);
+    },
+  };
+}
+
+/** The outer shell of the measurement is not the hook's. */
+const ownTime = results => hook => hook.wall - results.shell.wall / 2;
+
+function idleRows({ call, small, python, bash, hasJq }, rounds) {
+  const results = interleaved(rounds, {
+    shell: call('sh -c :', small),
+    python: call(python, small),
+    bash: call(bash, small),
+    tool: call(`sh '${gate}' auto PostToolBatch`, small),
+    stop: call(`sh '${gate}' auto Stop`, small),
+  });
+  const own = ownTime(results);
+  return [
+    inMilliseconds('P4', 'no loop: a tool call', own(results.tool), 1),
+    inMilliseconds('P4', 'no loop: a stop', own(results.stop), 1),
+    ...(hasJq
+      ? [against('P4', 'no loop: a stop', 'one in bash', own(results.bash), own(results.stop), 0.4)]
+      : []),
+    against('P6', 'no loop: a tool call', 'one in Python', own(results.python), own(results.tool), 0.12),
+  ];
+}
+
+/** A loop goes on: the final message says nothing of being done. */
+function stopRows({ call, tell, path, working, bash, hasJq }, rounds, sizes) {
+  tell('UserPromptExpansion', {
+    command_name: 'ralph:ralph-loop',
+    command_args: 'Make it work --completion-promise DONE',
+  });
+  tell('PostToolBatch', { tool_calls: [{}] });
+  writeFileSync(path('loop.md'), 'iteration: 1\nMake it work');
+  const of = sizes.map(megabytes => {
+    writeFileSync(path('transcript.jsonl'), transcriptOf(megabytes, 'Still at it.'));
+    const results = interleaved(rounds, {
+      shell: call('sh -c :', working),
+      bash: call(hasJq ? bash : ':', working),
+      stop: call(`sh '${gate}' auto Stop`, working),
+    });
+    const own = ownTime(results);
+    return { megabytes, stop: own(results.stop), bash: own(results.bash), shell: results.shell.wall };
+  });
+  const [first, last] = [of.at(0), of.at(-1)];
+  const ten = of.find(({ megabytes }) => megabytes === 10);
+  return [
+    ...of.map(({ megabytes, stop }) =>
+      inMilliseconds('P5', `a loop goes on, transcript of ${megabytes} MB`, stop, 5),
+    ),
+    // The machine may have become slower meanwhile: so by the shell beside it.
+    {
+      ...against('P5', 'the same, 100 MB', 'with 0.1 MB', first.stop, last.stop, 1.1),
+      value: last.stop / last.shell / (first.stop / first.shell),
+    },
+    ...(ten && hasJq
+      ? [against('P5', 'the same, 10 MB', 'one in bash and jq', ten.bash, ten.stop, 0.1)]
+      : []),
+  ];
+}
+
+/** Records of a kilobyte, and the last message as the host leaves it. */
+function transcriptOf(megabytes, said) {
+  const record = `${JSON.stringify({ type: 'user', message: { role: 'user', content: 'x'.repeat(960) } })}\n`;
+  const usage = { input_tokens: 1_000 };
+  const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: said }], usage };
+  const end = [{ type: 'api-request' }, { isSidechain: false, message, type: 'assistant' }];
+  return `${record.repeat((megabytes * 1e6) / record.length)}${end.map(each => `${JSON.stringify(each)}\n`).join('')}`;
+}
+
+/** Something must be judged: a tag that is not quite right. */
+function decisionRows({ call, path, claiming }, rounds) {
+  writeFileSync(path('claim.jsonl'), transcriptOf(0.1, '<promise>done</promise>'));
+  const results = interleaved(rounds, {
+    shell: call('sh -c :', claiming),
+    node: call(`'${node}' -e 0`, claiming),
+    claim: call(`sh '${gate}' auto Stop`, claiming),
+  });
+  const own = ownTime(results);
+  return [against('P5', 'a claim is judged', 'an empty node', own(results.node), own(results.claim), 1.5)];
+}
+
+/** Tools run in a loop. */
+function toolRows({ call, small, big, search, python }, rounds) {
+  const results = interleaved(rounds, {
+    shell: call('sh -c :', small),
+    python: call(python, small),
+    tool: call(`sh '${gate}' auto PostToolBatch`, small),
+    big: call(`sh '${gate}' auto PostToolBatch`, big),
+    search: call(`sh '${gate}' auto PreToolUse`, search),
+  });
+  const own = ownTime(results);
+  return [
+    inMilliseconds('P6', 'a loop: tools have run', own(results.tool), 3),
+    inMilliseconds('P6', 'a loop: a search is to run', own(results.search), 3),
+    against('P6', 'a loop: tools have run', 'one in Python', own(results.python), own(results.tool), 0.12),
+    against('P6', 'the same, input of 1 MB', 'of 4 kB', own(results.tool), own(results.big), 1.2),
+  ];
+}
+
+/** The agent of a run asks the run. */
+async function runRows({ call, small, python, path, base }, rounds, calls) {
+  const { shell, python: theirs } = interleaved(rounds, {
+    shell: call('sh -c :', small),
+    python: call(python, small),
+  });
+  const tool = { tool_name: 'Bash', tool_input: { command: 'npm test && git status' } };
+  const { before, after } = await servedCalls(
+    path('served'),
+    {
+      before: ['PreToolUse', JSON.stringify({ ...base, ...tool })],
+      after: ['PostToolBatch', readFileSync(small, 'utf8')],
+    },
+    calls,
+  );
+  const inPython = ownTime({ shell })(theirs);
+  return [
+    inMilliseconds('P6', 'a run: the guard judges a command', before, 3),
+    against('P6', 'a run: the guard judges a command', 'one in Python', inPython, before, 0.12),
+    inMilliseconds('P6', 'a run: tools have run', after, 3),
+  ];
+}
+
+function inMilliseconds(id, what, seconds, limit) {
+  return { id, what, floor: `${limit} ms`, ours: ms(seconds), value: seconds * 1000, unit: 'ms', limit };
+}
+
+function against(id, what, floor, theirs, ours, limit) {
+  return { id, what, floor: `${floor} ${ms(theirs)}`, ours: ms(ours), value: ours / theirs, limit };
 }

@@ -4,6 +4,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { ascii } from './ascii.mjs';
 import { lazyBuiltins } from './lazy-builtins.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -59,11 +60,6 @@ async function bundle(inputs) {
     await build.close();
     writeFileSync(file, ascii(readFileSync(file, 'utf8')));
   }
-}
-
-/** Text that needs two bytes a character takes twice the memory. What is not ASCII stands in strings and patterns: an escape means the same there. */
-function ascii(code) {
-  return code.replace(/[^\0-\x7f]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** The main bundle finds it beside itself. */

@@ -4,11 +4,14 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { ascii } from './ascii.mjs';
 import { lazyBuiltins } from './lazy-builtins.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
+/** The way in, and what it loads through the code cache. */
 export const hookProgram = () => bundled('src/hooks/bin.ts');
+export const hookMain = () => bundled('src/hooks/main.ts');
 
 /** The rules of the guard and its parser of shell: as small as can be, since every tool call waits for it to be read. */
 export async function guardProgram() {
@@ -32,5 +35,5 @@ async function bundled(source, options = {}) {
     ...options,
   });
   await build.close();
-  return output[0].code;
+  return ascii(output[0].code);
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 // @ts-expect-error a plain script without types
-import { guardProgram, hookProgram } from '../scripts/hook-program.mjs';
+import { guardProgram, hookMain, hookProgram } from '../scripts/hook-program.mjs';
 import { COMMANDS } from '../src/cli/command-list.ts';
 import { VERSION } from '../src/cli/version.ts';
 import { settingsReference, settingsSchema } from '../src/config/schema.ts';
@@ -46,6 +46,7 @@ test('the JSON schema is what the table says', () => {
 
 test('the program of the plugin is built from the source as it is', async () => {
   expectGenerated('plugins/claude/bin/ralph-hook.cjs', await hookProgram());
+  expectGenerated('plugins/claude/bin/ralph-hook-main.cjs', await hookMain());
   expectGenerated('plugins/claude/bin/ralph-guard.cjs', await guardProgram());
 });
 

@@ -84,6 +84,8 @@ export interface AgentAdapter {
   readonly rootNeeds?: readonly string[];
   /** Where it can be given hooks for one process, beside the user's own. None: it cannot. */
   readonly hookEvents?: HookEvents;
+  /** From this version on its hooks can be requests to a server. None: they are commands. */
+  readonly callsHooksSince?: string;
   readonly needs: AgentNeeds;
   /** How it is called for a conversation in the user's terminal that begins with a prompt. None: it cannot be. */
   readonly dialogue?: Dialogue;

@@ -1,5 +1,6 @@
 /** Claude Code, `claude -p --output-format stream-json --verbose`. */
 import type { AgentEvent } from '../domain/agent-event.ts';
+import type { HookPoint } from '../domain/hook-orders.ts';
 import { addTokens, type Tokens } from '../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from './agent.ts';
 import { assistantEvents, messageText, skimBlocks, toolResultEvents, uncachedTokens } from './blocks.ts';
@@ -27,6 +28,7 @@ export const claude: AgentAdapter = {
   needsFile: false,
   rootNeeds: ['IS_SANDBOX', 'CLAUDE_CODE_BUBBLEWRAP'],
   hookEvents: HOOK_EVENTS,
+  callsHooksSince: '2.1.325', // the first that was tried
   needs: {
     hosts: ['api.anthropic.com', 'platform.claude.com', 'console.anthropic.com'],
     addresses: ['ANTHROPIC_BASE_URL'],
@@ -52,7 +54,7 @@ export const claude: AgentAdapter = {
 
 function invocation(request: AgentRequest): AgentInvocation {
   const { command, flags, model, mode, permissions, scratch } = request;
-  const hooks = hooksOf('claude', HOOK_EVENTS, request.hooks);
+  const hooks = hooksOf('claude', HOOK_EVENTS, request.hooks, isCalled);
   // Not --settings: that flag can be given once, and the user may have a use for it.
   const plugin = hooks.length > 0 ? hookPlugin(`${scratch}.hooks`, hooks) : undefined;
   const stream = mode === 'stream';
@@ -71,6 +73,9 @@ function invocation(request: AgentRequest): AgentInvocation {
   const env = { CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1' };
   return { argv: [command, ...argv], env, ...(plugin && { folder: plugin }) };
 }
+
+/** When a session starts, it makes no requests yet. */
+const isCalled = (point: HookPoint) => point !== 'start';
 
 const PERMISSION_FLAGS = ['--dangerously-skip-permissions', '--permission-mode'];
 
@@ -154,10 +159,12 @@ function systemEvents(record: Json): readonly AgentEvent[] {
 function sessionEvent(record: Json, modelKey: string): AgentEvent {
   const sessionId = wordAt(record, 'session_id');
   const model = wordAt(record, modelKey);
+  const version = wordAt(record, 'claude_code_version');
   return {
     kind: 'session',
     ...(sessionId !== undefined && { sessionId }),
     ...(model !== undefined && { model }),
+    ...(version !== undefined && { version }),
   };
 }
 

@@ -6,6 +6,8 @@ export interface HookWish {
   readonly points: readonly HookPoint[];
   /** The words that start the hook program; `HOST EVENT run` is put behind them. */
   readonly program: readonly string[];
+  /** Where they can be called in the process of the run, `/HOST/EVENT` put behind it, by an agent that can. */
+  readonly url?: string;
 }
 
 /** What the agent itself calls the points at which it can be given a hook for one process. */
@@ -17,28 +19,38 @@ const PATIENCE: Readonly<Record<HookPoint, number>> = { start: 30, 'before-tool'
 export interface Hook {
   readonly event: string;
   readonly command: string;
+  /** To be called instead of the command. */
+  readonly url?: string;
   /** Seconds. */
   readonly timeout: number;
   /** A hook that says nothing refuses, where the agent knows how. */
   readonly failsClosed: boolean;
 }
 
-export function hooksOf(host: string, events: HookEvents, wish: HookWish | undefined): readonly Hook[] {
+export function hooksOf(
+  host: string,
+  events: HookEvents,
+  wish: HookWish | undefined,
+  /** The points at which this agent can call a server. */
+  isCalled: (point: HookPoint) => boolean = () => false,
+): readonly Hook[] {
   return (wish?.points ?? []).flatMap(point => {
     const event = events[point];
     if (wish === undefined || event === undefined) return [];
     const command = joinWords([...wish.program, host, event, 'run']);
-    return [{ event, command, timeout: PATIENCE[point], failsClosed: point === 'before-tool' }];
+    const url = wish.url !== undefined && isCalled(point) ? `${wish.url}/${host}/${event}` : undefined;
+    const hook = { event, command, timeout: PATIENCE[point], failsClosed: point === 'before-tool' };
+    return [url === undefined ? hook : { ...hook, url }];
   });
 }
 
 /** In the words of Claude Code, which others have learnt. */
 export function hookTable(hooks: readonly Hook[]): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    hooks.map(({ event, command, timeout, failsClosed }) => [
-      event,
-      [{ hooks: [{ type: 'command', command, timeout, ...(failsClosed && { onFailure: 'block' }) }] }],
-    ]),
+    hooks.map(({ event, command, url, timeout, failsClosed }) => {
+      const call = url === undefined ? { type: 'command', command } : { type: 'http', url };
+      return [event, [{ hooks: [{ ...call, timeout, ...(failsClosed && { onFailure: 'block' }) }] }]];
+    }),
   );
 }
 

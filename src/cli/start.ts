@@ -1,19 +1,21 @@
 /** Starts a loop: its run folder, its reporters, its signals; and ends with its exit code. */
 import { existsSync } from 'node:fs';
-import type { LoopCommand } from '../domain/event.ts';
+import type { Emit, LoopCommand } from '../domain/event.ts';
 import type { Past } from '../domain/past.ts';
 import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
+import { serveHooks } from '../hooks/server.ts';
+import { createHookDoor } from '../loop/hook-door.ts';
 import { drive } from '../loop/loop.ts';
 import { type ChosenSandbox, chooseSandbox, openSandbox, type Sandbox } from '../loop/open-sandbox.ts';
 import type { LoopPlan, LoopWorld } from '../loop/plan.ts';
 import type { PlanParts } from '../loop/plan-parts.ts';
 import { createRoster } from '../loop/roster.ts';
-import { guardNotice, hooksOfRun } from '../loop/run-hooks.ts';
+import { guardNotice, type HookNeeds, hooksOfRun, type RunHooks } from '../loop/run-hooks.ts';
 import { createSteering } from '../loop/steering.ts';
 import { systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
 import { readIfThere } from '../platform/files.ts';
-import { OWNER } from '../platform/spawn.ts';
+import { ownerName } from '../platform/spawn.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { rememberProject } from '../store/projects.ts';
 import { CANCEL_NOW, createRun, type Given, type RunFile, retire, runsAtWork } from '../store/run-file.ts';
@@ -80,12 +82,12 @@ export async function startLoop(
   disk.signal.addEventListener('abort', signals.endNow);
   const steering = createSteering({ paths, emit, clock: systemClock, stopping });
   let sandbox: Sandbox | undefined;
+  const hooks = hooksOf({ command, settings, paths, cwd: workplace, sandboxed }, env, emit);
   try {
     const adapters = [agent, ...fallbacks].map(each => each.adapter);
     const place = { settings, adapters, project, cwd: workplace, env };
     sandbox = orThrow(await openSandbox(chosen, place, paths, what => emit({ type: 'denied', what })));
-    const runId = file.id;
-    const world = { runId, cwd: workplace, clock: systemClock, emit, steering, stopping, sandbox };
+    const world = { runId: file.id, cwd: workplace, clock: systemClock, emit, steering, stopping, sandbox };
     const plan = await makePlan({
       ...world,
       settings,
@@ -94,10 +96,10 @@ export async function startLoop(
       env,
       abort,
       disk,
-      hooks: hooksOfRun({ command, settings, paths, cwd: workplace, sandboxed }),
+      hooks,
       project,
       paths,
-      notices: noticesOf(ready, call, sandboxed, runId),
+      notices: noticesOf(ready, call, sandboxed, file.id),
     });
     const stopReason = () => (existsSync(paths.cancelled) ? 'cancelled' : 'interrupted');
     const result = await drive(plan, {
@@ -111,11 +113,20 @@ export async function startLoop(
     if (output.json) output.answer(`${JSON.stringify(result)}\n`);
     return exitCodeOf(result.stopReason);
   } finally {
+    await hooks.door?.close();
     await sandbox?.close();
     reporters.close();
     retire(paths);
     signals.dispose();
   }
+}
+
+/** What is in a sandbox does not reach this process. */
+function hooksOf(needs: HookNeeds, env: Call['env'], emit: Emit): RunHooks {
+  const hooks = hooksOfRun(needs);
+  if (needs.sandboxed || hooks.points.length === 0) return hooks;
+  const serve = () => serveHooks({ ...hooks.orders, given: true }, env);
+  return { ...hooks, door: createHookDoor(serve, emit) };
 }
 
 function newRun(command: LoopCommand, { project, settings }: SetUp, { given, task }: StartOptions) {
@@ -124,7 +135,7 @@ function newRun(command: LoopCommand, { project, settings }: SetUp, { given, tas
     version: VERSION,
     config: withoutSecrets(settings),
     now: systemClock.now(),
-    owner: OWNER,
+    owner: ownerName(),
     ...(given && { given }),
     ...(task !== undefined && { task }),
   });

@@ -13,8 +13,13 @@ export interface TodoItem {
 }
 
 export type AgentEvent =
-  /** The session began, or told us its model. */
-  | { readonly kind: 'session'; readonly sessionId?: string; readonly model?: string }
+  /** The session began, or told us its model; `version` is that of the agent itself. */
+  | {
+      readonly kind: 'session';
+      readonly sessionId?: string;
+      readonly model?: string;
+      readonly version?: string;
+    }
   /**
    * The agent's own words. `delta` marks a fragment of a stream, the first one too: the next continues it without a break.
    * `message` names the message it belongs to, where the agent says so.

@@ -31,6 +31,8 @@ export interface SessionState extends SessionRequest {
   /** Stops that were refused since the last tool call. */
   readonly blocksInARow: number;
   readonly runId: string;
+  /** The name of the tally that goes with this state; empty: there is none. */
+  readonly tally: string;
 }
 
 export function ruleOf({ completionPromise }: SessionRequest): CompletionRule | undefined {

@@ -1,8 +1,12 @@
-/** The program that host plugins carry: one self-contained file, called as `ralph-hook HOST EVENT [run]`. */
+/** The program that host plugins carry, called as `ralph-hook HOST EVENT [run]`: loads what does the work, compiled before. */
 import { readFileSync, writeSync } from 'node:fs';
-import { runHook } from './main.ts';
+import { join } from 'node:path';
+import { loadWithCache } from '../platform/code-cache.ts';
 
 const [host = 'claude', event = '', by] = process.argv.slice(2);
+const name = /^[A-Za-z.-]{1,30}$/.exec(event)?.[0] ?? 'other';
+const bundle = join(import.meta.dirname, 'ralph-hook-main.cjs');
+const { runHook } = loadWithCache(bundle, `hook-${name}`, process.env) as typeof import('./main.ts');
 void runHook(host, event, readFileSync(0, 'utf8'), process.env, by === 'run').then(answer => {
   for (let rest = Buffer.from(answer); rest.length > 0; ) rest = rest.subarray(writeSync(1, rest));
 });

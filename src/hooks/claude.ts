@@ -20,6 +20,8 @@ export const claude: Dialect = {
   // The current folder moves when the agent changes it.
   rootOf: (input, env) => env.CLAUDE_PROJECT_DIR || input.cwd,
   finalWords,
+  told: 'last',
+  promptField: 'prompt_id',
   capOf(env) {
     const set = env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
     const blocks = set !== undefined && /^\d+$/.test(set) ? Number(set) : DEFAULT_CAP;

@@ -30,6 +30,8 @@ export const codex: Dialect = {
   rootOf: input => input.cwd,
   finalWords: async ({ lastWords }) => (lastWords === null ? [] : [lastWords]),
   capOf: () => undefined,
+  told: 'whole',
+  promptField: 'turn_id',
 };
 
 /** Its terminal takes a slash for commands of its own only; a skill is called with a dollar sign. */

@@ -2,8 +2,10 @@
 import { contract, type SessionRequest, type SessionState } from '../domain/session.ts';
 import { parseArguments } from '../domain/session-arguments.ts';
 import { findSession, newSessionPath, removeSession, writeSession } from '../store/session-file.ts';
+import { record } from '../store/session-ledger.ts';
+import { dropTally, takeTally } from '../store/tally.ts';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
-import { openRun, record } from './ledger.ts';
+import { openRun } from './ledger.ts';
 
 export function onCommand(root: string, { host, prefix }: Dialect, input: HookInput): HookAnswer {
   const name = input.commandName.split(':').at(-1);
@@ -67,6 +69,7 @@ function newState(
     toolCalls: 0,
     blocksInARow: 0,
     runId,
+    tally: '',
   };
 }
 
@@ -92,10 +95,12 @@ function started(state: SessionState): string {
 }
 
 export function cancelSession(root: string, sessionId: string): string {
+  takeTally(root, sessionId);
   const file = findSession(root, sessionId);
   if (!file) return 'No active Ralph loop found in this session.';
   const { path, state } = file;
   removeSession(path);
+  dropTally(root, sessionId);
   record(root, state.runId, {
     type: 'notice',
     level: 'info',

@@ -1,7 +1,14 @@
 /** The context monitor: how full the agent's context is, from what its transcript says it used. The cost does not grow with its length. */
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type AlertState, type ContextUse, contextAlert, FRESH, windowOf } from '../domain/context-alert.ts';
+import {
+  type AlertState,
+  type ContextUse,
+  contextAlert,
+  FRESH,
+  tokensUntilAlert,
+  windowOf,
+} from '../domain/context-alert.ts';
 import type { MonitorOrders } from '../domain/hook-orders.ts';
 import { ensureFolder, fileSize, readIfThere, writeAtomic } from '../platform/files.ts';
 import { type HookAnswer, type HookInput, type Json, NOTHING, parseObject } from './host.ts';
@@ -20,6 +27,16 @@ export function watchContext(orders: MonitorOrders, stateFile: string, input: Ho
     writeAtomic(stateFile, JSON.stringify(state));
   }
   return alert === undefined ? NOTHING : { kind: 'context', context: alert };
+}
+
+/**
+ * Up to which size of the transcript there is nothing to tell; undefined where that cannot be said. A token is at least a byte
+ * of it; half of that is left for what gets into the context by other ways.
+ */
+export function quietUntil(orders: MonitorOrders, stateFile: string, transcript: string): number | undefined {
+  const use = contextUse(transcript, orders.window);
+  const tokens = use ? tokensUntilAlert(use, readState(stateFile)) : 0;
+  return tokens > 0 ? sizeOf(transcript) + Math.floor(tokens / 2) : undefined;
 }
 
 /** A session begins, or was compacted: every threshold may be told of again. */

@@ -19,6 +19,7 @@ export const copilot: Dialect = {
     return input && { ...input, ...commandIn(asTyped(input.prompt)) };
   },
   writeAnswer,
+  told: 'not',
   async finalWords({ transcript, lastWords, calledAt }) {
     const told = lastWords === null ? [] : [lastWords];
     if (transcript === null) return told;

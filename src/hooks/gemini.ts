@@ -25,6 +25,7 @@ export const gemini: Dialect = {
     return (await patiently(PATIENCE, () => lastMessage(lastRecords(transcript)))) ?? [];
   },
   capOf: () => undefined,
+  told: 'not',
 };
 
 function writeAnswer(event: string, answer: HookAnswer): string {

@@ -3,10 +3,10 @@
  * shell are in a file of their own, so that hooks that do not guard need not load them.
  */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { GuardOrders } from '../domain/hook-orders.ts';
+import { loadWithCache } from '../platform/code-cache.ts';
 import { hookProgram } from '../platform/package.ts';
 import type { Finding, GuardWorld } from '../sandbox/guard/guard.ts';
 import type { HookAnswer, HookInput } from './host.ts';
@@ -56,13 +56,17 @@ function judged(orders: GuardOrders, root: string, { tool, cwd }: HookInput): Gu
 
 const MOST_TOLD = 2;
 
+type Guard = typeof import('../sandbox/guard/guard.ts');
+let loaded: Guard | undefined;
+
 /** Beside the program that host plugins carry, or where this package is. */
-function loadGuard(): typeof import('../sandbox/guard/guard.ts') {
-  const require = createRequire(import.meta.url);
+function loadGuard(): Guard {
   const name = 'ralph-guard.cjs';
   const beside = join(import.meta.dirname, name);
   const isThere = statSync(beside, { throwIfNoEntry: false })?.isFile() === true;
-  return require(isThere ? beside : join(dirname(hookProgram() ?? beside), name));
+  const file = isThere ? beside : join(dirname(hookProgram() ?? beside), name);
+  loaded ??= loadWithCache(file, 'guard', process.env) as Guard;
+  return loaded;
 }
 
 function worldOf({ allow, deny, protect }: GuardOrders, given: string, cwd: string): GuardWorld {

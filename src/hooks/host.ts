@@ -82,6 +82,10 @@ export interface Dialect {
   /** Every text of the agent's final message. */
   finalWords(input: HookInput): Promise<readonly string[]>;
   capOf(env: NodeJS.ProcessEnv): Cap | undefined;
+  /** How much of the agent's final message a stop's input holds: all of it, its last text, nothing to rely on. */
+  readonly told: 'whole' | 'last' | 'not';
+  /** What its input calls the number of a prompt. */
+  readonly promptField: string;
 }
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -1,11 +1,14 @@
 /** The hook entry point: JSON on stdin, JSON on stdout, nothing else. A hook that fails lets the agent pass and says so. */
 import { type HookOrders, readOrders } from '../domain/hook-orders.ts';
 import { contract } from '../domain/session.ts';
+import { afterTools } from '../domain/session-verdict.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
+import { hasRefusedStops, takeTally } from '../store/tally.ts';
 import { onCommand } from './commands.ts';
 import { dialectFor } from './dialects.ts';
+import { openGate } from './gate.ts';
 import { refusal } from './guard.ts';
-import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
+import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } from './host.ts';
 import { openRun } from './ledger.ts';
 import { carryOut } from './orders.ts';
 import { onTool, rearmSession, watchSession } from './session-duties.ts';
@@ -27,9 +30,9 @@ export async function runHook(
   if (!dialect) return '';
   if (!input || input.sessionId === '') return unreadable(dialect, event, orders);
   const root = dialect.rootOf(input, env);
-  if (root === '') return '';
+  if (root === '' && !orders) return '';
   try {
-    return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders));
+    return dialect.writeAnswer(event, await answerTo(dialect, event, root, input, orders, env));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     if (dialect.moments[event] === 'before-tool') {
@@ -54,10 +57,27 @@ async function answerTo(
   root: string,
   input: HookInput,
   orders: HookOrders | undefined,
+  env: NodeJS.ProcessEnv,
 ): Promise<HookAnswer> {
   const moment = dialect.moments[event];
   // In the agent of a run there is no loop but the run's.
   if (orders) return await carryOut(orders, moment, input);
+  if (moment === undefined) return NOTHING;
+  if (WRITERS.includes(moment) || hasRefusedStops(root, input.sessionId)) takeTally(root, input.sessionId);
+  const answer = await inSession(dialect, moment, root, input);
+  if (moment !== 'peek') openGate(root, dialect, input, env);
+  return answer;
+}
+
+/** They change the session: what the gate has done must be in it first. The others keep the ledger from being late. */
+const WRITERS: readonly Moment[] = ['command', 'prompt', 'tools', 'stop'];
+
+async function inSession(
+  dialect: Dialect,
+  moment: Moment,
+  root: string,
+  input: HookInput,
+): Promise<HookAnswer> {
   switch (moment) {
     case 'start':
       return onStart(root, input);
@@ -75,8 +95,6 @@ async function answerTo(
       const answer = await onStop(root, dialect, input);
       return answer.kind === 'nothing' ? await onStoryStop(root, input) : answer;
     }
-    case undefined:
-      return NOTHING;
     default:
       return moment satisfies never;
   }
@@ -112,9 +130,6 @@ function onStart(root: string, input: HookInput): HookAnswer {
 
 function onTools(root: string, input: HookInput): HookAnswer {
   const file = findSession(root, input.sessionId);
-  if (file) {
-    const { state } = file;
-    writeSession(file.path, { ...state, toolCalls: state.toolCalls + input.toolCalls, blocksInARow: 0 });
-  }
+  if (file) writeSession(file.path, afterTools(file.state, input.toolCalls));
   return watchSession(root, input);
 }

@@ -21,6 +21,7 @@ export const opencode: Dialect = {
   rootOf: input => input.cwd,
   finalWords: async ({ lastWords }) => (lastWords === null ? [] : [lastWords]),
   capOf: () => undefined,
+  told: 'not',
 };
 
 function writeAnswer(_event: string, answer: HookAnswer): string {

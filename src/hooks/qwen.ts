@@ -13,6 +13,7 @@ export const qwen: Dialect = {
     return claude.writeAnswer(event, { ...answer, context: unescapedNote(answer.context) });
   },
   finalWords: async ({ lastWords }) => (lastWords === null ? [] : [lastWords]),
+  told: 'whole',
   capOf(env) {
     const set = Number(env.QWEN_CODE_STOP_HOOK_BLOCK_CAP);
     return {

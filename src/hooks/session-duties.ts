@@ -1,12 +1,14 @@
 /** The guard and the context monitor in a session of the user's own: on when the settings say so; the guard also while a loop runs in it. */
+import type { RunEvent } from '../domain/event.ts';
 import type { GuardOrders, MonitorOrders } from '../domain/hook-orders.ts';
 import { readIfThere } from '../platform/files.ts';
 import { projectPaths } from '../store/paths.ts';
 import { findSession } from '../store/session-file.ts';
-import { rearm, watchContext } from './context.ts';
+import { record } from '../store/session-ledger.ts';
+import { takeTally } from '../store/tally.ts';
+import { quietUntil, rearm, watchContext } from './context.ts';
 import { guard } from './guard.ts';
 import { type HookAnswer, type HookInput, type Json, NOTHING, parseObject } from './host.ts';
-import { record } from './ledger.ts';
 
 export function onTool(root: string, input: HookInput): HookAnswer {
   const settings = hookSettings(root).guard;
@@ -14,14 +16,17 @@ export function onTool(root: string, input: HookInput): HookAnswer {
   const isOn = settings.enabled === 'auto' ? state?.active === true : settings.enabled;
   if (!isOn) return NOTHING;
   const { answer, refused, warned } = guard(settings, root, input);
-  for (const what of refused) {
-    record(root, state?.runId ?? '', {
-      type: 'violation',
-      violation: { what, restored: true, refused: true },
-    });
+  const events: readonly RunEvent[] = [
+    ...refused.map(
+      what => ({ type: 'violation', violation: { what, restored: true, refused: true } }) as const,
+    ),
+    ...warned.map(text => ({ type: 'notice', level: 'warning', text: `Guard: ${text}` }) as const),
+  ];
+  if (events.length > 0) {
+    // What was before it stands before it.
+    takeTally(root, input.sessionId);
+    record(root, state?.runId ?? '', ...events);
   }
-  for (const text of warned)
-    record(root, state?.runId ?? '', { type: 'notice', level: 'warning', text: `Guard: ${text}` });
   return answer;
 }
 
@@ -30,6 +35,14 @@ export function watchSession(root: string, input: HookInput): HookAnswer {
   const { monitor } = hookSettings(root);
   if (monitor.enabled !== true) return NOTHING;
   return watchContext(monitor, projectPaths(root).contextAlerts(input.sessionId), input);
+}
+
+/** Up to which size of its transcript the session's monitor has nothing to say: 0, if it must look; without an end, if it is off. */
+export function monitorIsQuietUntil(root: string, { sessionId, transcript }: HookInput): number {
+  const { monitor } = hookSettings(root);
+  if (!monitor.enabled) return Number.POSITIVE_INFINITY;
+  if (transcript === null) return 0;
+  return quietUntil(monitor, projectPaths(root).contextAlerts(sessionId), transcript) ?? 0;
 }
 
 export function rearmSession(root: string, { sessionId }: HookInput): void {
@@ -42,7 +55,7 @@ interface HookSettings {
 }
 
 /** The table of settings is too much for a hook; a file that is damaged says nothing, and the defaults hold. */
-function hookSettings(root: string): HookSettings {
+export function hookSettings(root: string): HookSettings {
   const { settings, localSettings } = projectPaths(root);
   const layers = [settings, localSettings].map(path => parseObject(readable(path)) ?? {});
   const guard: Json = Object.assign({}, ...layers.map(layer => layer.guard));

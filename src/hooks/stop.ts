@@ -1,6 +1,5 @@
 /** The agent wants to stop. Seed 003's algorithm: gather, judge, let go or send back. */
 import { type Claim, createClaimScanner, NO_CLAIM } from '../domain/completion.ts';
-import type { Evidence } from '../domain/evidence.ts';
 import { feedbackSentence } from '../domain/feedback.ts';
 import { failureSection } from '../domain/loop-prompt.ts';
 import {
@@ -13,7 +12,8 @@ import {
   ruleOf,
   type SessionState,
 } from '../domain/session.ts';
-import { type Feedback, judge, type Run } from '../domain/verdict.ts';
+import { afterBlock, elapsedOf, sessionEvidence, sessionRun } from '../domain/session-verdict.ts';
+import { type Feedback, judge } from '../domain/verdict.ts';
 import {
   type DamagedFile,
   listSessions,
@@ -22,8 +22,9 @@ import {
   setAside,
   writeSession,
 } from '../store/session-file.ts';
+import { record } from '../store/session-ledger.ts';
 import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
-import { openRun, record } from './ledger.ts';
+import { openRun } from './ledger.ts';
 import { verify } from './verify.ts';
 
 /** What a decision changes. */
@@ -64,8 +65,8 @@ export async function onStop(
   const mine = inLedger(root, dialect.host, found, deeds);
   const { state } = mine;
   const claim = await claimOf(state, dialect, input);
-  const run = runOf(state);
-  const before = evidenceOf(state, claim);
+  const run = sessionRun(state);
+  const before = sessionEvidence(state, claim, Date.now());
   // Checks cost time: they run when there is a claim that they could prove.
   const evidence =
     claim.found && state.toolCalls >= run.minToolCalls
@@ -114,33 +115,6 @@ async function claimOf(state: SessionState, dialect: Dialect, input: HookInput):
   return scanner.claim();
 }
 
-function runOf(state: SessionState): Run {
-  return {
-    rule: ruleOf(state) ?? { kind: 'promise', text: '' },
-    limits: { maxIterations: state.maxIterations, maxFailures: 1, stuckAfter: 0 },
-    success: 'promise_accepted',
-    minToolCalls: state.onPromiseNoWork === 'reject' ? state.minToolCalls : 0,
-  };
-}
-
-function evidenceOf(state: SessionState, claim: Claim): Evidence {
-  return {
-    outcome: { kind: 'completed' },
-    claim,
-    checks: [],
-    violations: [],
-    treeChanged: null,
-    repeats: 0,
-    spent: {
-      iterations: state.iteration,
-      failures: 0,
-      toolCalls: state.toolCalls,
-      usage: { costSource: 'unknown' },
-      elapsed: Math.max(0, (Date.now() - Date.parse(state.startedAt)) / 1000) || 0,
-    },
-  };
-}
-
 function letGo(
   root: string,
   { path, state }: SessionFile,
@@ -164,7 +138,7 @@ function letGo(
       totalCost: null,
       unreportedCalls: 0,
       totalTokens: null,
-      totalDuration: Math.max(0, (Date.now() - Date.parse(state.startedAt)) / 1000) || 0,
+      totalDuration: elapsedOf(state, Date.now()),
       worktreePath: null,
       branch: null,
     },
@@ -178,20 +152,25 @@ function sendBack(
   cap: Cap | undefined,
   deeds: Deeds,
 ): HookAnswer {
-  const next: SessionState = {
-    ...state,
-    iteration: state.iteration + 1,
-    blocksInARow: state.blocksInARow + 1,
-  };
+  const next = afterBlock(state);
   deeds.write(path, next);
+  return { ...blockAnswer(state, feedback, next), ...capWarning(next, cap) };
+}
+
+function blockAnswer(state: SessionState, feedback: readonly Feedback[], next: SessionState): HookAnswer {
   const why = sentences(state, feedback);
   return {
     kind: 'block',
     reason: continuation(state, why),
     message: iterationMessage(next),
     afresh: [contract(state), ...why].join('\n\n'),
-    ...capWarning(next, cap),
   };
+}
+
+/** What an agent is told that makes no claim: the same at every stop, but for the number of the iteration. */
+export function plainAnswer(state: SessionState, iteration: number): HookAnswer {
+  const verdict = judge(sessionRun(state), sessionEvidence(state, NO_CLAIM, Date.now()));
+  return blockAnswer(state, verdict.kind === 'continue' ? verdict.feedback : [], { ...state, iteration });
 }
 
 function sentences(state: SessionState, feedback: readonly Feedback[]): readonly string[] {

@@ -36,17 +36,27 @@ export async function patiently<Found>(
 
 /** The records at the end of a file of JSON lines; what the window or the host has cut is left out. */
 export function lastRecords(path: string, window = WINDOW): readonly Json[] {
-  return lastLines(path, window)
+  return lastText(path, window)
+    .split('\n')
     .filter(line => line.startsWith('{'))
     .map(parseObject)
     .filter(record => record !== undefined);
 }
 
-function lastLines(path: string, window = WINDOW): readonly string[] {
+function lastText(path: string, window = WINDOW): string {
   try {
-    return readSlice(path, Math.max(0, fileSize(path) - window), window).split('\n');
+    return readSlice(path, Math.max(0, fileSize(path) - window), window);
   } catch {
-    return []; // a folder, a path that is none, a file that is not ours to read
+    return ''; // a folder, a path that is none, a file that is not ours to read
+  }
+}
+
+/** Line by line from the end: as a rule the first few are all that is wanted. */
+function* backwards(text: string): Iterable<string> {
+  for (let end = text.length; end >= 0; ) {
+    const start = end === 0 ? 0 : text.lastIndexOf('\n', end - 1) + 1;
+    yield text.slice(start, end);
+    end = start - 1;
   }
 }
 
@@ -65,7 +75,7 @@ function lastMessage(path: string): Message | undefined {
   let id: unknown;
   const texts: string[] = [];
   let hasToolUse = false;
-  for (const line of lastLines(path).toReversed()) {
+  for (const line of backwards(lastText(path))) {
     const message = assistantMessage(line);
     if (!message) continue;
     id ??= message.id;

@@ -53,7 +53,7 @@ export interface OneTurnReport extends TurnReport {
 
 export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnReport> {
   const { agent, settings, cwd, env, clock, emit, abort } = world;
-  const given = hooksFor(agent.adapter, world.hooks);
+  const given = await hooksFor(agent, world.hooks, env);
   const notes = listenToHooks(world.hooks, emit);
   const confinement = world.sandbox?.agent;
   const scratch = confinement?.scratch ? join(confinement.scratch, 'agent') : turn.rawFile;
@@ -73,6 +73,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
   const began = clock.ticks();
   const onEvent = (event: AgentEvent) => {
     emit({ type: 'agent', event });
+    world.hooks.door?.hear(agent, event);
     if (event.kind === 'tool-end') notes.listen();
   };
   const report = agent.function

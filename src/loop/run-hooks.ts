@@ -8,14 +8,17 @@ import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/hook-ord
 import { hookProgram } from '../platform/package.ts';
 import { createNoteReader } from '../store/hook-notes.ts';
 import { type RunPaths, runPathsIn } from '../store/paths.ts';
+import type { Caller, Env, HookDoor } from './hook-door.ts';
 
 /** What a run wants of its agent's hooks. */
 export interface RunHooks {
   readonly points: readonly HookPoint[];
   readonly orders: Omit<HookOrders, 'given'>;
+  /** How they can be called in this process; else each is a process of its own. */
+  readonly door?: HookDoor;
 }
 
-interface HookNeeds {
+export interface HookNeeds {
   readonly command: LoopCommand;
   readonly settings: Settings;
   readonly paths: RunPaths;
@@ -70,14 +73,22 @@ interface GivenHooks {
 }
 
 /** An agent that cannot be given hooks for one process has the orders all the same, for a plugin that is installed in it. */
-export function hooksFor({ hookEvents = {} }: AgentAdapter, { points, orders }: RunHooks): GivenHooks {
+export async function hooksFor(
+  agent: Caller,
+  { points, orders, door }: RunHooks,
+  agentEnv: Env,
+): Promise<GivenHooks> {
+  const { hookEvents = {} } = agent.adapter;
   const program = hookProgram();
   const possible = program === undefined ? [] : points.filter(point => hookEvents[point] !== undefined);
   const given = possible.length > 0 || points.length === 0;
+  const url = possible.length > 0 ? await door?.urlFor(agent, agentEnv) : undefined;
   return {
     env: { [HOOK_ORDERS]: JSON.stringify({ ...orders, given }) },
     ...(program !== undefined &&
-      possible.length > 0 && { wish: { points: possible, program: [process.execPath, program] } }),
+      possible.length > 0 && {
+        wish: { points: possible, program: [process.execPath, program], ...(url !== undefined && { url }) },
+      }),
   };
 }
 

@@ -45,12 +45,27 @@ export function writeAtomic(
   mode = PRIVATE_FILE,
   folder = dirname(path),
 ): void {
+  replace(path, content, { mode, folder, flush: true });
+}
+
+/** The same for what is worth nothing after a power cut: it does not wait for the disk. A kill finds it whole or not at all. */
+export function writeWhole(path: string, content: string): void {
+  replace(path, content, { mode: PRIVATE_FILE, folder: dirname(path), flush: false });
+}
+
+interface How {
+  readonly mode: number;
+  readonly folder: string;
+  readonly flush: boolean;
+}
+
+function replace(path: string, content: string | Uint8Array, { mode, folder, flush }: How): void {
   const temporary = beside(join(folder, basename(path)));
   try {
     const fd = openSync(temporary, 'wx', mode);
     try {
       writeFileSync(fd, content); // all of it, however often it takes
-      fsyncSync(fd);
+      if (flush) fsyncSync(fd);
     } finally {
       closeSync(fd);
     }

@@ -49,7 +49,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   for (const stream of child.stdio) stream?.on('error', ignore);
   if (spec.input !== undefined) child.stdin?.end(spec.input);
   // Last: to start it takes longer than all of the above, and the child is at work meanwhile.
-  watchdog ??= startWatchdog(`${OWNER}=`);
+  watchdog ??= startWatchdog(`${ownerName()}=`);
   if (pid !== undefined) watchdog.watch(pid, spec.undo);
   return {
     child,
@@ -67,9 +67,14 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
 function ignore(): void {}
 
 /** It tells our processes from those of another Ralph, the number one child of ours from the next. */
-export const OWNER = `RALPH_OWNER_${randomBytes(6).toString('hex')}`;
+export function ownerName(): string {
+  owner ??= `RALPH_OWNER_${randomBytes(6).toString('hex')}`;
+  return owner;
+}
+
+let owner: string | undefined;
 let marks = 0;
-const nextMark = () => `${OWNER}=${++marks}`;
+const nextMark = () => `${ownerName()}=${++marks}`;
 let watchdog: Watchdog | undefined;
 
 function listener(sink: SpawnSpec['stdout'], onActivity: () => void): ((chunk: Buffer) => void) | undefined {

@@ -4,7 +4,8 @@ import type { HostPlugin, Place, Step } from './host-plugin.ts';
 import { manifest } from './marketplace-hosts.ts';
 
 /** The hook program and its gate are the same for every host. */
-const PROGRAM = ['ralph-hook.cjs', 'ralph-guard.cjs', 'gate.sh'];
+const PROGRAM = ['ralph-hook.cjs', 'ralph-hook-main.cjs', 'ralph-guard.cjs'];
+const GATE = 'gate.sh';
 
 export const gemini: HostPlugin = {
   title: 'Gemini CLI',
@@ -13,7 +14,7 @@ export const gemini: HostPlugin = {
   installed: place => versionIn(place, join(extension(place), 'gemini-extension.json')),
   install: place => [
     ...copies(place, 'gemini', extension(place)),
-    ...PROGRAM.flatMap(name =>
+    ...[...PROGRAM, GATE].flatMap(name =>
       copy(place, join('plugins/claude/bin', name), join(extension(place), 'bin', name)),
     ),
   ],
@@ -38,7 +39,7 @@ export const opencode: HostPlugin = {
   },
   install: place => [
     ...copies(place, 'opencode', join(config(place), 'plugin')),
-    ...['ralph-hook.cjs', 'ralph-guard.cjs'].flatMap(name =>
+    ...PROGRAM.flatMap(name =>
       copy(place, join('plugins/claude/bin', name), join(config(place), 'ralph', name)),
     ),
   ],

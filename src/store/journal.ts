@@ -138,7 +138,8 @@ function lastEntry(path: string): { readonly seq: number; readonly prev: string 
   if (size === 0) return { seq: 0, prev: GENESIS };
   const text = readSlice(path, Math.max(0, size - LAST_LINES), LAST_LINES);
   if (!text.endsWith('\n')) appendFileSync(path, '\n');
-  const line = text.trimEnd().split('\n').at(-1) ?? '';
+  const whole = text.trimEnd();
+  const line = whole.slice(whole.lastIndexOf('\n') + 1);
   return { seq: parseEntry(line)?.seq ?? 0, prev: hashOf(line) };
 }
 

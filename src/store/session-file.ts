@@ -5,7 +5,7 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
-import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, writeWhole } from '../platform/files.ts';
 
 export interface SessionFile {
   readonly path: string;
@@ -54,10 +54,17 @@ export function newSessionPath(root: string, sessionId: string): string {
   return taken ? join(root, '.claude', `ralph-loop.${sessionId.replace(/[^\w-]/g, '_')}.local.md`) : short;
 }
 
+/**
+ * Every state has a tally of its own: what was counted for one is never counted for another. The loop lives in its session,
+ * and no session outlives a power cut: there is no waiting for the disk.
+ */
 export function writeSession(path: string, state: SessionState): void {
   ensureFolder(join(path, '..'));
-  writeAtomic(path, formatState(state));
+  const tally = `${Date.now().toString(36)}-${process.pid}-${written++}`;
+  writeWhole(path, formatState({ ...state, tally }));
 }
+
+let written = 0;
 
 export function removeSession(path: string): void {
   rmSync(path, { force: true });
@@ -87,6 +94,7 @@ export function formatState(state: SessionState): string {
     ['checks', state.checks],
     ['blocks_in_a_row', state.blocksInARow],
     ['run_id', state.runId],
+    ['tally', state.tally],
   ];
   return `---\n${fields.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join('\n')}\n---\n${state.task}`;
 }
@@ -126,6 +134,7 @@ export function parseState(source: string): SessionState | { readonly problem: s
     checks: Array.isArray(checks) ? checks.filter(check => typeof check === 'string') : [],
     blocksInARow: number('blocks_in_a_row', 0) ?? 0,
     runId: String(fields.get('run_id') ?? ''),
+    tally: String(fields.get('tally') ?? ''),
     task,
   };
 }

@@ -177,12 +177,11 @@ describe('it fails closed', () => {
   });
 
   test('without its rules it refuses', async () => {
-    const program = readFileSync(
-      join(import.meta.dirname, '../../plugins/claude/bin/ralph-hook.cjs'),
-      'utf8',
-    );
     const project = guarded();
-    project.write('alone/ralph-hook.cjs', program);
+    for (const name of ['ralph-hook.cjs', 'ralph-hook-main.cjs']) {
+      const program = join(import.meta.dirname, '../../plugins/claude/bin', name);
+      project.write(`alone/${name}`, readFileSync(program, 'utf8'));
+    }
     const { spawnSync } = await import('node:child_process');
     const { stdout } = spawnSync(process.execPath, ['alone/ralph-hook.cjs', 'claude', 'PreToolUse'], {
       cwd: project.dir,

@@ -120,6 +120,30 @@ describe('claude', () => {
     expect(existsSync(join(session.repo ?? '', 'test/a.test.ts'))).toBe(false);
   });
 
+  test('asks the run itself once it has told its version, and is refused and told as before', async () => {
+    const steps = [
+      shell('echo one > one.txt'),
+      { text: 'not yet' },
+      shell('rm -rf ~/precious'),
+      shell('git clean -fd'),
+      shell('echo made > made.txt'),
+      { text: COMPLETE },
+    ];
+    const { code, ledger, bodies, session } = await loop('claude', steps);
+    expect(code).toBe(0);
+    expect(existsSync(join(session.place.home, 'precious'))).toBe(true);
+    expect(refusals(ledger)).toHaveLength(1);
+    expect(bodies[3]).toContain("Ralph's guard refused this");
+    expect(bodies[4]).toContain("Ralph's guard let this pass, with a warning");
+    expect(ledger).toContainEqual(
+      expect.objectContaining({
+        type: 'agent',
+        event: expect.objectContaining({ version: expect.any(String) }),
+      }),
+    );
+    expect(JSON.stringify(ledger)).not.toContain('did not reach');
+  });
+
   test('the warning reaches the model, and the call runs', async () => {
     const steps = [shell('git clean -fd && echo made > made.txt'), { text: COMPLETE }];
     const { code, bodies } = await loop('claude', steps);

@@ -1,6 +1,7 @@
 /** The in-session loop in the real Claude Code: seed 003's five acceptance tests, and the bugs that loops like it have had. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runHost } from '../rig/hosts/run.ts';
 import { type HostSession, hostSession } from '../rig/hosts/session.ts';
@@ -175,6 +176,26 @@ describe('what other loops get wrong', () => {
       { text: 'x', repeat: 'forever' },
     ]);
     expect(said).toContain('CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0');
+  });
+
+  test('the stops of a long loop are answered without starting a program, but for a few', async () => {
+    const place = mkdtempSync(join(tmpdir(), 'ralph-node-'));
+    onTestFinished(() => rmSync(place, { recursive: true }));
+    const log = join(place, 'log');
+    const shim = `#!/bin/sh\ncase $* in *ralph-hook.cjs*) echo "$*" >> '${log}' ;; esac\nexec '${process.execPath}' "$@"\n`;
+    writeFileSync(join(place, 'node'), shim, { mode: 0o755 });
+    const { turns } = await loop(
+      '/ralph:ralph-loop Do it --completion-promise DONE --max-iterations 20',
+      [{ text: 'x', repeat: 'forever' }],
+      { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0', PATH: `${place}${delimiter}${process.env.PATH}` },
+    );
+    expect(turns).toBe(20);
+    const stops = readFileSync(log, 'utf8')
+      .split('\n')
+      .filter(line => line.endsWith('Stop'));
+    // The last one must be judged.
+    expect(stops.length).toBeGreaterThan(0);
+    expect(stops.length).toBeLessThan(10);
   });
 
   test('without the cap a loop of twenty goes to its end', async () => {

@@ -14,7 +14,7 @@ import { promptSource, specSource } from '../../loop/prompt-source.ts';
 import { isDone, stillSpent } from '../../loop/recall.ts';
 import { claimRun, clearUp, type OpenRun, readTask, recoverRun } from '../../loop/reopen.ts';
 import { runPlan } from '../../loop/run-plan.ts';
-import { OWNER } from '../../platform/spawn.ts';
+import { ownerName } from '../../platform/spawn.ts';
 import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
@@ -66,7 +66,7 @@ export const resume: CliCommand = {
     writeRunFile(paths, {
       ...file,
       version: VERSION,
-      owner: OWNER,
+      owner: ownerName(),
       config: withoutSecrets(ready.settings),
       given: { ...file.given, flags: mergeLayers(file.given.flags, ready.flags) },
     });

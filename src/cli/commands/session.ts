@@ -2,6 +2,7 @@
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
+import { takeTallies } from '../../store/tally.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 
 export const session: CliCommand = {
@@ -36,6 +37,7 @@ The loop itself runs in the session's own stop hook: the ralph plugin must be in
 `;
 
 function status({ cwd, output }: Call): 0 {
+  takeTallies(cwd);
   const files = listSessions(cwd);
   if (output.json) output.answer(`${JSON.stringify({ sessions: files })}\n`);
   else if (files.length === 0) output.answer('There is no in-session loop here.\n');
