@@ -102,7 +102,11 @@ export function writeRunFile(paths: RunPaths, file: RunFile): void {
 
 /** It is at work no more. One that was killed could not say so: whoever looks next does. */
 export function retire(paths: Pick<RunPaths, 'live'>): void {
-  rmSync(paths.live, { force: true });
+  try {
+    rmSync(paths.live, { force: true });
+  } catch {
+    // a disk that gives out: whoever looks next finds that nobody is there
+  }
 }
 
 /** The runs at work in this project, however many have ended in it. */
