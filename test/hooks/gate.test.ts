@@ -284,21 +284,20 @@ describe.each(SHELLS)('%s', (...shell) => {
   });
 });
 
-/** Names that ordinary files have, and names that the guard looks at. */
-const PARTS = [
-  ...[
-    'src',
-    'index.ts',
-    'a-b_c.test.tsx',
-    'README.md',
-    'Makefile',
-    'x',
-    'node_modules',
-    'etc',
-    'dev',
-    'tcp',
-    '-rf',
-  ],
+const ORDINARY = [
+  'src',
+  'index.ts',
+  'a-b_c.test.tsx',
+  'README.md',
+  'Makefile',
+  'x',
+  'etc',
+  'dev',
+  '-rf',
+  'key.pem',
+];
+/** Names that the guard looks at, and such as a shell might. */
+const ODD = [
   ...[
     '.env',
     '.env.local',
@@ -340,11 +339,11 @@ const PARTS = [
     '.netrc',
     'auth.json',
     '.mcp.json',
-    'key.pem',
     'Library',
     'Keychains',
     '.bashrc',
     'authorized_keys',
+    'tcp',
   ],
 ];
 
@@ -353,7 +352,10 @@ test('what the gate lets a file tool do, the guard has nothing to say about', as
   const gate = await loop(shell, '--completion-promise DONE');
   const { dir } = gate.project;
   let passed = 0;
-  const part = fc.constantFrom(...PARTS);
+  const part = fc.oneof(
+    { weight: 2, arbitrary: fc.constantFrom(...ORDINARY) },
+    { weight: 1, arbitrary: fc.constantFrom(...ODD) },
+  );
   const path = fc.oneof(
     {
       weight: 4,
@@ -554,7 +556,7 @@ test.each(SHELLS)(
       ),
       { numRuns: 25 },
     );
-    expect(spared).toBeGreaterThan(50);
+    expect(spared).toBeGreaterThan(25);
   },
   120_000,
 );
