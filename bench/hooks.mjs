@@ -32,8 +32,8 @@ jq -n --arg reason "$(tail -n 1 "$CLAUDE_PROJECT_DIR/loop.md")" '{decision: "blo
 `;
 
 export async function hooks(folder, quick) {
-  const rounds = quick ? 3 : 5;
-  const world = makeWorld(folder, quick ? 20 : 40);
+  const rounds = quick ? 3 : 9;
+  const world = makeWorld(folder, quick ? 20 : 25);
   return [
     ...idleRows(world, rounds),
     ...stopRows(world, rounds, quick ? [0.1, 100] : [0.1, 10, 100]),
