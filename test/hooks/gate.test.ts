@@ -1,4 +1,5 @@
 /** The shell script before the hook program: what it answers by itself, and that this changes nothing. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +8,7 @@ import { findSession } from '../../src/store/session-file.ts';
 import { takeTallies } from '../../src/store/tally.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
-import { type Gate, gateIn, SHELLS } from './gate.ts';
+import { GATE, type Gate, gateIn, SHELLS } from './gate.ts';
 
 const STATE = '.claude/ralph-loop.local.md';
 const DONE = '<promise>DONE</promise>';
@@ -62,6 +63,26 @@ const state = ({ project }: Gate) => {
   takeTallies(project.dir);
   return findSession(project.dir, 's1')?.state;
 };
+
+test.each([
+  'Stop',
+  'PreToolUse',
+  'PostToolBatch',
+  'PostToolUse',
+  'SessionStart',
+  'UserPromptSubmit',
+  'AfterTool',
+])('with no loop and no settings, %s starts nothing at all', event => {
+  const { dir } = repo();
+  // Whatever it would start, it would not find.
+  const env = { PATH: '/nowhere', CLAUDE_PROJECT_DIR: dir };
+  const { status, stdout, stderr } = spawnSync('/bin/sh', [GATE, 'auto', event], {
+    cwd: dir,
+    env,
+    encoding: 'utf8',
+  });
+  expect([status, stdout, stderr]).toEqual([0, '', '']);
+});
 
 describe.each(SHELLS)('%s', (...shell) => {
   test('a stop without a claim is answered with the usual words and counted, without the program', async () => {
