@@ -4,7 +4,7 @@ import { chmodSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { folder, type Repo } from '../rig/repo.ts';
 
-const GATE = join(import.meta.dirname, '../../plugins/claude/bin/gate.sh');
+export const GATE = join(import.meta.dirname, '../../plugins/claude/bin/gate.sh');
 
 /** Those that are here; `sh` is one of them by another name. */
 export const SHELLS: readonly (readonly string[])[] = [['dash'], ['bash'], ['busybox', 'sh']].filter(

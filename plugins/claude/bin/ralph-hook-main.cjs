@@ -995,6 +995,10 @@ function createRedactor(env) {
 	if (secrets.length === 0) return (line) => line;
 	return (line) => secrets.reduce((text, secret) => text.includes(secret) ? text.replaceAll(secret, HIDDEN) : text, line);
 }
+// src/platform/hash.ts
+function sha256(content) {
+	return (0, node_crypto.hash)("sha256", content, "hex");
+}
 // src/platform/sha256.ts
 function sha256Here(content) {
 	const blocks = padded(content);
@@ -1062,26 +1066,15 @@ function primes(count) {
 	for (let next = 2; found.length < count; next++) if (found.every((prime) => next % prime !== 0)) found.push(next);
 	return found;
 }
-// src/platform/hash.ts
-const FEW = 32;
-const SHORT = 16384;
-let done = 0;
-function sha256(content) {
-	if (done < FEW && content.length < SHORT) {
-		done++;
-		return sha256Here(Buffer.from(content));
-	}
-	return (0, node_crypto.hash)("sha256", content, "hex");
-}
 Buffer.alloc(0);
 Buffer.alloc(0);
 // src/store/journal.ts
 const GENESIS = "0".repeat(32);
 const MAX_TURN_BYTES = 4194304;
 const MAX_TEXT = 4e3;
-function createJournal(path, now, redact = (line) => line) {
+function createJournal(path, now, redact = (line) => line, hash = sha256) {
 	let fd = createPrivate(path);
-	let { seq, prev } = lastEntry(path);
+	let { seq, prev } = lastEntry(path, hash);
 	let turnBytes = 0;
 	let trouble;
 	const giveUp = (error) => {
@@ -1104,7 +1097,7 @@ function createJournal(path, now, redact = (line) => line) {
 			return giveUp(error);
 		}
 		seq++;
-		prev = hashOf(line);
+		prev = hashOf(line, hash);
 		turnBytes += line.length;
 	};
 	return {
@@ -1161,7 +1154,7 @@ function cutTo(path, length, size) {
 	return size - length;
 }
 const LAST_LINES = 262144;
-function lastEntry(path) {
+function lastEntry(path, hash) {
 	const size = fileSize(path);
 	if (size === 0) return {
 		seq: 0,
@@ -1173,7 +1166,7 @@ function lastEntry(path) {
 	const line = whole.slice(whole.lastIndexOf("\n") + 1);
 	return {
 		seq: parseEntry(line)?.seq ?? 0,
-		prev: hashOf(line)
+		prev: hashOf(line, hash)
 	};
 }
 function stillThere(path, fd) {
@@ -1187,8 +1180,8 @@ function stillThere(path, fd) {
 	(0, node_fs.writeFileSync)(fresh, written);
 	return fresh;
 }
-function hashOf(line) {
-	return sha256(line).slice(0, 32);
+function hashOf(line, hash = sha256) {
+	return hash(line).slice(0, 32);
 }
 function shortened(event) {
 	const { event: inner } = event;
@@ -1233,12 +1226,14 @@ function record(root, runId, ...events) {
 		event
 	})));
 }
+const FEW = 8;
 function recordLate(root, runId, happened) {
 	if (runId === "") return;
 	try {
 		let now = 0;
 		const path = runPaths(projectPaths(root).runs, runId).events;
-		const journal = createJournal(path, () => now, createRedactor(process.env));
+		const hash = happened.length > FEW ? sha256 : (line) => sha256Here(Buffer.from(line));
+		const journal = createJournal(path, () => now, createRedactor(process.env), hash);
 		for (const { at, event } of happened) {
 			now = at;
 			journal.append(event);
