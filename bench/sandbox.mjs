@@ -20,7 +20,7 @@ export function sandbox(folder, quick) {
     console.log('       P12 srt does not work here: ralph doctor says why');
     return [];
   }
-  const result = interleaved(quick ? 3 : 5, {
+  const result = interleaved(quick ? 1 : 5, {
     plainOne: run(agent, '--no-sandbox', 1),
     plainMany: run(agent, '--no-sandbox', 1 + turns),
     srtOne: run(agent, '--sandbox=srt', 1),
