@@ -6,9 +6,9 @@ Object.defineProperty(exports, Symbol.toStringTag, { value: "Module" });
 let node_fs = require("node:fs");
 let node_path = require("node:path");
 const node_child_process = __lazily("node:child_process");
+let node_module = require("node:module");
 const node_crypto = __lazily("node:crypto");
 const node_os = __lazily("node:os");
-let node_module = require("node:module");
 const node_vm = __lazily("node:vm");
 // src/domain/hook-orders.ts
 const HOOK_ORDERS = "RALPH_HOOKS";
@@ -996,8 +996,11 @@ function createRedactor(env) {
 	return (line) => secrets.reduce((text, secret) => text.includes(secret) ? text.replaceAll(secret, HIDDEN) : text, line);
 }
 // src/platform/hash.ts
+let crypto;
 function sha256(content) {
-	return (0, node_crypto.hash)("sha256", content, "hex");
+	crypto ??= (0, node_module.createRequire)(require("url").pathToFileURL(__filename).href)("node:crypto");
+	if (crypto.hash) return crypto.hash("sha256", content, "hex");
+	return crypto.createHash("sha256").update(content).digest("hex");
 }
 // src/platform/sha256.ts
 function sha256Here(content) {
