@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { env, here, interleaved, many, median, ms, node } from './measure.mjs';
 
 const bin = join(here, '../plugins/claude/bin');
-const HOME = '/home/dev';
+const HOME = '/home/you';
 const WORLD = {
   root: `${HOME}/app`,
   cwd: `${HOME}/app`,

@@ -69,10 +69,10 @@ async function callAsRalph({ host, place, env }: HostSession, called: Called) {
 
 function placesOf({ place, server, host }: HostSession): Readonly<Record<string, string>> {
   return {
-    [place.repo]: '/home/dev/repo',
-    [place.repo.replaceAll('/', '-')]: '-home-dev-repo',
-    [place.home]: '/home/dev',
-    [place.root]: '/home/dev/work',
+    [place.repo]: '/home/you/repo',
+    [place.repo.replaceAll('/', '-')]: '-home-you-repo',
+    [place.home]: '/home/you',
+    [place.root]: '/home/you/work',
     [hostFolder(host.name)]: `/opt/${host.name}`,
     [`127.0.0.1:${server.port}`]: '127.0.0.1:8080',
   };

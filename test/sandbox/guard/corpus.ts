@@ -12,10 +12,10 @@ export interface Sample {
 }
 
 export const WORLD: GuardWorld = {
-  root: '/home/dev/app',
-  cwd: '/home/dev/app',
-  home: '/home/dev',
-  env: { HOME: '/home/dev', USER: 'dev' },
+  root: '/home/you/app',
+  cwd: '/home/you/app',
+  home: '/home/you',
+  env: { HOME: '/home/you', USER: 'you' },
   protect: ['test/**'],
   allow: [],
   deny: [],
