@@ -29,7 +29,7 @@ export function createNoteReader(path: string): () => readonly HookNote[] {
     const text = readSlice(path, position, MOST);
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
     position += Buffer.byteLength(whole);
-    return whole === '' ? [] : whole.split('\n').flatMap(noteIn);
+    return whole.split('\n').flatMap(noteIn);
   };
 }
 

@@ -40,11 +40,9 @@ export function createJournal(
   path: string,
   now: () => number,
   redact: (line: string) => string = line => line,
-  /** For a process that writes a line or two, another one than Node's. */
-  hash: (line: string) => string = sha256,
 ): Journal {
   let fd: number | undefined = createPrivate(path);
-  let { seq, prev } = lastEntry(path, hash);
+  let { seq, prev } = lastEntry(path);
   let turnBytes = 0;
   let trouble: string | undefined;
 
@@ -63,7 +61,7 @@ export function createJournal(
       return giveUp(error);
     }
     seq++;
-    prev = hashOf(line, hash);
+    prev = hashOf(line);
     turnBytes += line.length;
   };
 
@@ -135,17 +133,14 @@ function cutTo(path: string, length: number, size: number): number {
 const LAST_LINES = 256 * 1024;
 
 /** Where the chain goes on: a hook is a new process each time. A torn last line is ended, so that the next one stands alone. */
-function lastEntry(
-  path: string,
-  hash: (line: string) => string,
-): { readonly seq: number; readonly prev: string } {
+function lastEntry(path: string): { readonly seq: number; readonly prev: string } {
   const size = fileSize(path);
   if (size === 0) return { seq: 0, prev: GENESIS };
   const text = readSlice(path, Math.max(0, size - LAST_LINES), LAST_LINES);
   if (!text.endsWith('\n')) appendFileSync(path, '\n');
   const whole = text.trimEnd();
   const line = whole.slice(whole.lastIndexOf('\n') + 1);
-  return { seq: parseEntry(line)?.seq ?? 0, prev: hashOf(line, hash) };
+  return { seq: parseEntry(line)?.seq ?? 0, prev: hashOf(line) };
 }
 
 /** An agent may have deleted or replaced the file under us: then what we have written is put back, and theirs set aside. */
@@ -161,8 +156,8 @@ function stillThere(path: string, fd: number): number {
   return fresh;
 }
 
-function hashOf(line: string, hash: (line: string) => string = sha256): string {
-  return hash(line).slice(0, 32);
+function hashOf(line: string): string {
+  return sha256(line).slice(0, 32);
 }
 
 /** Long words are in agent.jsonl whole; here a reader wants to see what happened. */

@@ -1,8 +1,6 @@
 /** The ledger of an in-session loop: written by whoever decides something in it, a process each time. */
 import type { RunEvent } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
-import { sha256 } from '../platform/hash.ts';
-import { sha256Here } from '../platform/sha256.ts';
 import { createJournal } from './journal.ts';
 import { projectPaths, runPaths } from './paths.ts';
 
@@ -22,17 +20,13 @@ export function record(root: string, runId: string, ...events: readonly RunEvent
   );
 }
 
-/** Loading Node's crypto takes a hook longer than all else that it does; so many lines are hashed sooner without it. */
-const FEW = 8;
-
 /** Never the reason that a hook fails. */
 export function recordLate(root: string, runId: string, happened: readonly Happened[]): void {
   if (runId === '') return;
   try {
     let now = 0;
     const path = runPaths(projectPaths(root).runs, runId).events;
-    const hash = happened.length > FEW ? sha256 : (line: string) => sha256Here(Buffer.from(line));
-    const journal = createJournal(path, () => now, createRedactor(process.env), hash);
+    const journal = createJournal(path, () => now, createRedactor(process.env));
     for (const { at, event } of happened) {
       now = at;
       journal.append(event);

@@ -845,7 +845,7 @@ function pidsAfter(pid) {
 	if (pid === void 0) return allPids();
 	const latest = latestPid();
 	if (latest < pid) return allPids();
-	if (latest - pid > FEW$1) return allPids().filter((each) => each > pid);
+	if (latest - pid > FEW) return allPids().filter((each) => each > pid);
 	return Array.from({ length: latest - pid }, (_, at) => pid + 1 + at);
 }
 function isLatest(pid) {
@@ -855,7 +855,7 @@ function latestPid() {
 	const load = (0, node_fs.readFileSync)("/proc/loadavg", "utf8");
 	return Number(load.slice(load.lastIndexOf(" ")));
 }
-const FEW$1 = 40;
+const FEW = 40;
 const page = Buffer.allocUnsafe(262144);
 function hasInEnvironment(pid, needle) {
 	let fd;
@@ -1002,82 +1002,15 @@ function sha256(content) {
 	if (crypto.hash) return crypto.hash("sha256", content, "hex");
 	return crypto.createHash("sha256").update(content).digest("hex");
 }
-// src/platform/sha256.ts
-function sha256Here(content) {
-	const blocks = padded(content);
-	const state = Uint32Array.from(START);
-	const words = new Uint32Array(64);
-	for (let at = 0; at < blocks.byteLength; at += 64) {
-		for (let i = 0; i < 16; i++) words[i] = blocks.getUint32(at + 4 * i);
-		for (let i = 16; i < 64; i++) words[i] = extended(words, i);
-		compress(state, words);
-	}
-	return [...state].map((word) => word.toString(16).padStart(8, "0")).join("");
-}
-function padded(content) {
-	const bytes = new Uint8Array(64 * Math.ceil((content.length + 9) / 64));
-	bytes.set(content);
-	bytes[content.length] = 128;
-	const view = new DataView(bytes.buffer);
-	view.setUint32(bytes.length - 8, Math.floor(content.length / 2 ** 29));
-	view.setUint32(bytes.length - 4, content.length << 3);
-	return view;
-}
-function extended(words, i) {
-	const [early, late] = [words[i - 15], words[i - 2]];
-	const first = turn(early, 7) ^ turn(early, 18) ^ early >>> 3;
-	const second = turn(late, 17) ^ turn(late, 19) ^ late >>> 10;
-	return words[i - 16] + first + words[i - 7] + second;
-}
-function compress(state, words) {
-	let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
-	for (let i = 0; i < 64; i++) {
-		const high = turn(e, 6) ^ turn(e, 11) ^ turn(e, 25);
-		const one = h + high + (e & f ^ ~e & g) + ROUNDS[i] + words[i] | 0;
-		const two = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + (a & b ^ a & c ^ b & c) | 0;
-		h = g;
-		g = f;
-		f = e;
-		e = d + one | 0;
-		d = c;
-		c = b;
-		b = a;
-		a = one + two | 0;
-	}
-	[
-		a,
-		b,
-		c,
-		d,
-		e,
-		f,
-		g,
-		h
-	].forEach((value, i) => {
-		state[i] = state[i] + value;
-	});
-}
-const turn = (value, by) => value >>> by | value << 32 - by;
-const PRIMES = primes(64);
-const START = PRIMES.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)));
-const ROUNDS = Uint32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)));
-function fraction(root) {
-	return Math.floor(root % 1 * 2 ** 32);
-}
-function primes(count) {
-	const found = [];
-	for (let next = 2; found.length < count; next++) if (found.every((prime) => next % prime !== 0)) found.push(next);
-	return found;
-}
 Buffer.alloc(0);
 Buffer.alloc(0);
 // src/store/journal.ts
 const GENESIS = "0".repeat(32);
 const MAX_TURN_BYTES = 4194304;
 const MAX_TEXT = 4e3;
-function createJournal(path, now, redact = (line) => line, hash = sha256) {
+function createJournal(path, now, redact = (line) => line) {
 	let fd = createPrivate(path);
-	let { seq, prev } = lastEntry(path, hash);
+	let { seq, prev } = lastEntry(path);
 	let turnBytes = 0;
 	let trouble;
 	const giveUp = (error) => {
@@ -1100,7 +1033,7 @@ function createJournal(path, now, redact = (line) => line, hash = sha256) {
 			return giveUp(error);
 		}
 		seq++;
-		prev = hashOf(line, hash);
+		prev = hashOf(line);
 		turnBytes += line.length;
 	};
 	return {
@@ -1157,7 +1090,7 @@ function cutTo(path, length, size) {
 	return size - length;
 }
 const LAST_LINES = 262144;
-function lastEntry(path, hash) {
+function lastEntry(path) {
 	const size = fileSize(path);
 	if (size === 0) return {
 		seq: 0,
@@ -1169,7 +1102,7 @@ function lastEntry(path, hash) {
 	const line = whole.slice(whole.lastIndexOf("\n") + 1);
 	return {
 		seq: parseEntry(line)?.seq ?? 0,
-		prev: hashOf(line, hash)
+		prev: hashOf(line)
 	};
 }
 function stillThere(path, fd) {
@@ -1183,8 +1116,8 @@ function stillThere(path, fd) {
 	(0, node_fs.writeFileSync)(fresh, written);
 	return fresh;
 }
-function hashOf(line, hash = sha256) {
-	return hash(line).slice(0, 32);
+function hashOf(line) {
+	return sha256(line).slice(0, 32);
 }
 function shortened(event) {
 	const { event: inner } = event;
@@ -1229,14 +1162,12 @@ function record(root, runId, ...events) {
 		event
 	})));
 }
-const FEW = 8;
 function recordLate(root, runId, happened) {
 	if (runId === "") return;
 	try {
 		let now = 0;
 		const path = runPaths(projectPaths(root).runs, runId).events;
-		const hash = happened.length > FEW ? sha256 : (line) => sha256Here(Buffer.from(line));
-		const journal = createJournal(path, () => now, createRedactor(process.env), hash);
+		const journal = createJournal(path, () => now, createRedactor(process.env));
 		for (const { at, event } of happened) {
 			now = at;
 			journal.append(event);
