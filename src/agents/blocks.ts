@@ -97,3 +97,8 @@ export function uncachedTokens(usage: Json): Tokens {
 export function skimBlocks(head: string): Needed {
   return head.startsWith('{"type":"user"') ? 'abridged' : 'whole';
 }
+
+/** Of agents that tell of a message in fragments before it comes whole. */
+export function skimFragments(head: string): Needed {
+  return head.startsWith('{"type":"stream_event"') ? 'nothing' : skimBlocks(head);
+}

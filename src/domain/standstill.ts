@@ -41,7 +41,7 @@ const DETECTORS: readonly (readonly [StandstillKind, Detector])[] = [
   ['costly', dearer],
 ];
 
-/** The first that holds. `history` is the whole run, oldest first. */
+/** The first that holds. `history` is the run, oldest first, as far back as it matters. */
 export function standstillIn(history: readonly Moment[], limits: StandstillLimits): Standstill | undefined {
   for (const [kind, detect] of DETECTORS) {
     if (limits[kind] === 0) continue;

@@ -9,10 +9,10 @@ import { isLimit } from '../domain/trouble-table.ts';
 import type { Turn } from '../domain/turn.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import { localZone, secondsSince } from '../platform/clock.ts';
+import type { Account } from './account.ts';
 import type { OneTurnReport, TurnWorld } from './agent-turn.ts';
 import { agentAtWork, type Roster } from './roster.ts';
 import type { Steering } from './steering.ts';
-import type { Tally } from './tally.ts';
 import { waitFor } from './wait.ts';
 
 export interface AttemptWorld extends TurnWorld {
@@ -40,7 +40,7 @@ export interface WorkReport extends OneTurnReport {
 
 export async function takeAttempts(
   world: AttemptWorld,
-  { iteration, tally }: { readonly iteration: number; readonly tally: Tally },
+  { iteration, account }: { readonly iteration: number; readonly account: Account },
   take: (attempt: Attempt) => Promise<OneTurnReport>,
 ): Promise<WorkReport> {
   const { roster, stopping } = world;
@@ -60,7 +60,7 @@ export async function takeAttempts(
     if (outcome.kind !== 'failed' || stopping.aborted) return sum.report(report);
     const { trouble } = outcome;
     times.set(trouble.class, (times.get(trouble.class) ?? 0) + 1);
-    const step = decide(world, trouble, { times: times.get(trouble.class) ?? 1, waited, tally });
+    const step = decide(world, trouble, { times: times.get(trouble.class) ?? 1, waited, account });
     if (step.kind === 'stand') {
       return sum.report({
         ...report,
@@ -68,9 +68,9 @@ export async function takeAttempts(
       });
     }
     const seconds = await carryOut(world, trouble, step);
-    tally.wait(seconds);
+    account.wait(seconds);
     if (isLimit(trouble)) waited += seconds * 1000;
-    tally.pause(await world.steering.pausePoint(iteration));
+    account.pause(await world.steering.pausePoint(iteration));
     if (stopping.aborted) return sum.report(report);
   }
 }
@@ -78,7 +78,7 @@ export async function takeAttempts(
 function decide(
   { roster, clock, settings, random = Math.random }: AttemptWorld,
   trouble: Trouble,
-  { times, waited, tally }: { readonly times: number; readonly waited: number; readonly tally: Tally },
+  { times, waited, account }: { readonly times: number; readonly waited: number; readonly account: Account },
 ): NextStep {
   const { maxTime, maxWait, maxRetries } = settings;
   const situation: Situation = {
@@ -90,7 +90,7 @@ function decide(
     times,
     limitsInARow: isLimit(trouble) ? roster.met(roster.current()) : 0,
     waited,
-    timeLeft: maxTime === undefined ? Number.POSITIVE_INFINITY : (maxTime - tally.spent().elapsed) * 1000,
+    timeLeft: maxTime === undefined ? Number.POSITIVE_INFINITY : (maxTime - account.spent().elapsed) * 1000,
     chance: random(),
   };
   return nextStep(trouble, situation);

@@ -5,10 +5,10 @@ import type { Evidence, TurnOutcome, Violation } from '../domain/evidence.ts';
 import type { PastIteration } from '../domain/past.ts';
 import type { IterationResult } from '../domain/result.ts';
 import { secondsSince } from '../platform/clock.ts';
+import type { Account } from './account.ts';
 import { createHistory } from './history.ts';
 import type { LoopPlan, LoopWorld } from './plan.ts';
 import { createRepeats } from './repeats.ts';
-import type { Tally } from './tally.ts';
 
 export interface Gathered {
   readonly evidence: Evidence;
@@ -20,7 +20,7 @@ export interface Gathered {
   record(): IterationResult;
 }
 
-export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
+export function createGatherer(plan: LoopPlan, world: LoopWorld, account: Account) {
   const { emit, stopping, clock, past, sandbox } = world;
   const repeatsOf = createRepeats(past);
   const standstillOf = createHistory(plan.standstill, past);
@@ -29,9 +29,9 @@ export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
     const began = clock.ticks();
     const { turn, outcome, countsTools, refusals } = open?.turn
       ? recalled(open.turn)
-      : await plan.turn(iteration, prompt, tally);
+      : await plan.turn(iteration, prompt, account);
     if (!open) emit({ type: 'turn-ended', ...factsOf(turn, outcome, countsTools) });
-    if (!open?.judged) tally.count(outcome, turn.usage, countsTools ? turn.toolCalls : null);
+    if (!open?.judged) account.count(outcome, turn.usage, countsTools ? turn.toolCalls : null);
     // What the checks rest on is put right before they run.
     const violations = open?.judged
       ? open.violations
@@ -55,11 +55,11 @@ export function createGatherer(plan: LoopPlan, world: LoopWorld, tally: Tally) {
       treeChanged: changed,
       repeats,
       ...(standstill && { standstill }),
-      spent: open?.judged?.spent ?? tally.spent(),
+      spent: open?.judged?.spent ?? account.spent(),
     };
     const record = () => {
       const duration = secondsSince(clock, began) + (open?.duration ?? 0);
-      return tally.add({
+      return account.add({
         number: iteration,
         ...(plan.assignment?.() ?? { mode: plan.command }),
         turn,

@@ -77,8 +77,8 @@ export function loopPlan(parts: LoopParts): LoopPlan {
         progress: progress.latest(),
         status: tree.takeStatus(),
       }),
-    turn: (iteration, prompt, tally) =>
-      workTurn(parts, { iteration, prompt, userChars: task.text().length, tally, rule, limits }),
+    turn: (iteration, prompt, account) =>
+      workTurn(parts, { iteration, prompt, userChars: task.text().length, account, rule, limits }),
     guard: pausing.guard,
     check: run,
     tree: tree.look,

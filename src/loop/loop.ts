@@ -8,10 +8,10 @@ import type { StopReason } from '../domain/stop-reason.ts';
 import { judge } from '../domain/verdict.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { stayLean } from '../platform/memory.ts';
+import { type Account, createAccount } from './account.ts';
 import { createGatherer } from './gather.ts';
 import type { LoopPlan, LoopWorld } from './plan.ts';
 import { type GoOn, goOn } from './recall.ts';
-import { createTally, type Tally } from './tally.ts';
 
 export async function drive(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
   try {
@@ -25,16 +25,16 @@ type End = (reason: StopReason, detail?: string) => LoopResult;
 
 async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
   const { emit, steering, clock, past, disk } = world;
-  const tally = createTally(clock, past);
+  const account = createAccount(clock, past);
   const end: End = (reason, detail) => {
     steering.close();
-    const ended = tally.result({ runId: world.runId, stopReason: reason, detail, place: plan.place });
+    const ended = account.result({ runId: world.runId, stopReason: reason, detail, place: plan.place });
     const result = { ...ended, ...plan.findings?.(ended.iterations) };
     emit({ type: 'run-ended', result });
     return result;
   };
   try {
-    return await rounds(plan, world, tally, end);
+    return await rounds(plan, world, account, end);
   } catch (error) {
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
@@ -43,20 +43,20 @@ async function iterate(plan: LoopPlan, world: LoopWorld): Promise<LoopResult> {
   }
 }
 
-async function rounds(plan: LoopPlan, world: LoopWorld, tally: Tally, end: End): Promise<LoopResult> {
+async function rounds(plan: LoopPlan, world: LoopWorld, account: Account, end: End): Promise<LoopResult> {
   const { emit, stopping, steering, past } = world;
-  const gather = createGatherer(plan, world, tally);
+  const gather = createGatherer(plan, world, account);
   const stop = () =>
     world.disk.trouble() ? end('disk_failed', world.disk.trouble()) : end(world.stopReason());
 
   const from = past ? goOn(past, plan.run) : AT_THE_START;
   announce(plan, world, from);
   await getReady(plan, world);
-  for (const result of tally.results()) plan.note(result);
+  for (const result of account.results()) plan.note(result);
   if (from.ending) return end(from.ending.reason, from.ending.detail);
   let { feedback, open } = from;
   for (let { iteration } = from; ; iteration++) {
-    tally.pause(await steering.pausePoint(iteration));
+    account.pause(await steering.pausePoint(iteration));
     if (stopping.aborted) return stop();
     const prompt = open ? '' : await plan.prompt(iteration, feedback);
     if (typeof prompt !== 'string') return end('invalid_config', formatProblem(prompt));
@@ -87,9 +87,15 @@ async function rounds(plan: LoopPlan, world: LoopWorld, tally: Tally, end: End):
       });
     const isGood = isWhole && outcome.kind !== 'failed' && isGreen(evidence.checks);
     const extra = isGood && !stopping.aborted ? await plan.keep(iteration, open?.tasks ?? []) : undefined;
-    if (extra) tally.extra(extra);
+    if (extra) account.extra(extra);
     plan.note(record());
-    emit({ type: 'iteration-ended', iteration, claim: evidence.claim, verdict, usage: tally.spent().usage });
+    emit({
+      type: 'iteration-ended',
+      iteration,
+      claim: evidence.claim,
+      verdict,
+      usage: account.spent().usage,
+    });
     if (isWhole) steering.settle();
 
     if (stopping.aborted) return stop();

@@ -12,11 +12,11 @@ import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
 import { runScmTasks } from '../workspace/scm.ts';
+import type { Account } from './account.ts';
 import { deadlines, oneTurn } from './agent-turn.ts';
 import { type AttemptWorld, takeAttempts, type WorkReport } from './attempts.ts';
 import { watchChanges } from './keep-changes.ts';
 import { agentAtWork } from './roster.ts';
-import type { Tally } from './tally.ts';
 
 export interface PlanParts extends AttemptWorld {
   readonly project: ProjectPaths;
@@ -64,7 +64,7 @@ export interface Work {
   readonly iteration: number;
   readonly prompt: string;
   readonly userChars: number;
-  readonly tally: Tally;
+  readonly account: Account;
   readonly rule: CompletionRule;
   readonly limits: Limits;
 }
@@ -72,17 +72,17 @@ export interface Work {
 /** The turn in which the work is done, with its prompt on record and its limits kept from inside. */
 export async function workTurn(
   parts: PlanParts,
-  { iteration, prompt, userChars, tally, rule, limits }: Work,
+  { iteration, prompt, userChars, account, rule, limits }: Work,
 ): Promise<WorkReport> {
   const { settings, project } = parts;
   const paths = parts.paths.iteration(iteration);
   ensureFolder(paths.folder);
   writePrivate(paths.prompt, prompt);
   linkOver(paths.prompt, project.prompt(iteration));
-  const before = iteration === 1 ? undefined : tally.spent().usage;
+  const before = iteration === 1 ? undefined : account.spent().usage;
   const keepChanges = watchChanges(parts);
   const began = parts.clock.ticks();
-  const report = await takeAttempts(parts, { iteration, tally }, ({ number, world, used }) => {
+  const report = await takeAttempts(parts, { iteration, account }, ({ number, world, used }) => {
     const files = number === 1 ? paths : paths.attempt(number);
     return oneTurn(world, {
       purpose: 'work',
@@ -94,7 +94,7 @@ export async function workTurn(
       mode: settings.streamAgentOutput ? 'stream' : 'text',
       rawFile: files.agent,
       errorFile: files.agentErrors,
-      deadlines: deadlines(settings, tally.spent().elapsed),
+      deadlines: deadlines(settings, account.spent().elapsed),
       overBudget: usage => budgetSpent(limits, sumOf(before, used, usage)),
     });
   });

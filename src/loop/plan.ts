@@ -11,11 +11,11 @@ import type { Usage } from '../domain/usage.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Disk } from '../platform/disk.ts';
+import type { Account } from './account.ts';
 import type { WorkReport } from './attempts.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 import type { Sandbox } from './open-sandbox.ts';
 import type { Steering } from './steering.ts';
-import type { Tally } from './tally.ts';
 
 /** What a command brings to the loop: what counts as done and how the steps of an iteration are done. */
 export interface LoopPlan {
@@ -35,7 +35,7 @@ export interface LoopPlan {
   recall(prepared: Prepared, baseline: readonly CheckResult[]): Promise<Prepared>;
   /** The prompt of an iteration; a problem ends the run. */
   prompt(iteration: number, feedback: readonly Feedback[]): Promise<string | Problem>;
-  turn(iteration: number, prompt: string, tally: Tally): Promise<WorkReport>;
+  turn(iteration: number, prompt: string, account: Account): Promise<WorkReport>;
   /** Finds and undoes changes to what is not the agent's to change. `pending` was found before the run was cut off. */
   guard(iteration: number, pending: readonly string[]): Promise<readonly Violation[]>;
   check(iteration: number): Promise<readonly CheckResult[]>;

@@ -128,12 +128,12 @@ function createSteps(
       watch.recall(tree);
       return preparedWith(tree, protection);
     },
-    async turn(iteration, prompt, tally) {
+    async turn(iteration, prompt, account) {
       const report = await workTurn(parts, {
         iteration,
         prompt,
         userChars: userChars(),
-        tally,
+        account,
         rule,
         limits,
       });

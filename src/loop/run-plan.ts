@@ -47,8 +47,8 @@ export function runPlan(parts: RunParts): LoopPlan {
       userChars = base.length;
       return promptOf(settings, base, iteration, feedback);
     },
-    turn: (iteration, prompt, tally) =>
-      workTurn(parts, { iteration, prompt, userChars, tally, rule, limits }),
+    turn: (iteration, prompt, account) =>
+      workTurn(parts, { iteration, prompt, userChars, account, rule, limits }),
     guard: async () => [],
     check: iteration =>
       runChecks({

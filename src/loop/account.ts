@@ -23,7 +23,7 @@ export interface Iteration {
   readonly duration: number;
 }
 
-export interface Tally {
+export interface Account {
   /** Counts a turn that has ended; call it once a turn, before `spent`. */
   count(outcome: TurnOutcome, usage: Usage, toolCalls: number | null): void;
   /** A call beside the turns, such as asking for a commit message. One that does not tell its cost is counted as such. */
@@ -47,7 +47,7 @@ export interface Ending {
 }
 
 /** `past`: what the run has done before it goes on here. */
-export function createTally(clock: Clock, past?: Past): Tally {
+export function createAccount(clock: Clock, past?: Past): Account {
   const began = clock.ticks() - (past?.elapsed ?? 0) * 1000;
   const iterations: IterationResult[] = [];
   let turns = 0;
@@ -61,7 +61,7 @@ export function createTally(clock: Clock, past?: Past): Tally {
     usage = usage ? addUsage(usage, more) : more;
   };
 
-  const tally: Tally = {
+  const account: Account = {
     count(outcome, turnUsage, calls) {
       turns++;
       toolCalls = calls === null || toolCalls === null ? null : toolCalls + calls;
@@ -106,20 +106,20 @@ export function createTally(clock: Clock, past?: Past): Tally {
       branch: place?.branch ?? null,
     }),
   };
-  if (past) recall(tally, past);
-  return tally;
+  if (past) recall(account, past);
+  return account;
 }
 
 /** An iteration that was judged and not ended is counted, and added when it ends. */
-function recall(tally: Tally, past: Past): void {
+function recall(account: Account, past: Past): void {
   for (const iteration of past.iterations) {
     const { number, turn, judged, ended, checks, violations, duration, story } = iteration;
     if (!turn || !judged) continue;
     const { outcome } = turn;
-    tally.count(outcome, turn.usage, turn.toolCalls);
+    account.count(outcome, turn.usage, turn.toolCalls);
     if (!ended) continue;
     const mode = iteration.mode ?? past.head?.command ?? '';
-    tally.add({
+    account.add({
       number,
       mode,
       ...(story !== undefined && { story }),
@@ -132,8 +132,8 @@ function recall(tally: Tally, past: Past): void {
       duration,
     });
   }
-  for (const usage of past.extras) tally.extra(usage);
-  if (past.waited > 0) tally.wait(past.waited);
+  for (const usage of past.extras) account.extra(usage);
+  if (past.waited > 0) account.wait(past.waited);
 }
 
 function iterationResult(iteration: Iteration): IterationResult {
