@@ -39,7 +39,7 @@ function row(id, what, value, limit, ours, unit, atLeast) {
 }
 
 function readCorpus() {
-  const lines = readFileSync(join(here, '../test/sandbox/guard/corpus.txt'), 'utf8').split('\n');
+  const lines = readFileSync(join(here, '../test/guard/corpus.txt'), 'utf8').split('\n');
   return lines.flatMap(line => {
     const [, expected, command] = /^(block|warn|ok) (.*)$/.exec(line) ?? [];
     return expected === undefined ? [] : [{ expected, command: command.replaceAll('⏎', '\n') }];

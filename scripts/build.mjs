@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { ascii } from './ascii.mjs';
+import { guardProgram, hookMain, hookProgram } from './hook-program.mjs';
 import { lazyBuiltins } from './lazy-builtins.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -39,6 +40,7 @@ await bundle({
   yaml: 'yaml',
 });
 await bundlePage();
+await bundlePlugin();
 chmodSync(join(root, 'dist/bin/ralph.cjs'), 0o755);
 writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), bundled.map(license).join('\n\n'));
 
@@ -60,6 +62,13 @@ async function bundle(inputs) {
     await build.close();
     writeFileSync(file, ascii(readFileSync(file, 'utf8')));
   }
+}
+
+/** What the host plugins start. */
+async function bundlePlugin() {
+  const programs = { 'ralph-hook': hookProgram, 'ralph-hook-main': hookMain, 'ralph-guard': guardProgram };
+  for (const [name, program] of Object.entries(programs))
+    writeFileSync(join(root, `plugins/claude/bin/${name}.cjs`), await program());
 }
 
 /** The main bundle finds it beside itself. */

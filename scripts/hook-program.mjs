@@ -1,5 +1,4 @@
-// The programs that host plugins carry. Nothing to install: a plain clone must be a working plugin, so they are committed
-// (`npm run generate` writes them, a test compares them with the source).
+// The programs that host plugins carry: built with the rest, never committed.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,8 +15,8 @@ export const hookMain = () => bundled('src/hooks/main.ts');
 /** The rules of the guard and its parser of shell: as small as can be, since every tool call waits for it to be read. */
 export async function guardProgram() {
   const license = readFileSync(join(root, 'node_modules/unbash/LICENSE'), 'utf8').trim();
-  const code = await bundled('src/sandbox/guard/guard.ts', { minify: true });
-  return `/*\nSource: src/sandbox/guard. It holds unbash, under this license:\n\n${license}\n*/\n${code}`;
+  const code = await bundled('src/guard/guard.ts', { minify: true });
+  return `/*\nSource: src/guard. It holds unbash, under this license:\n\n${license}\n*/\n${code}`;
 }
 
 async function bundled(source, options = {}) {

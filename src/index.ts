@@ -34,12 +34,12 @@ export {
   LoopConfigError,
   type LoopOptions,
   runLoop,
-} from './loop/create-loop.ts';
+} from './opening/create-loop.ts';
+export type { Clock } from './platform/clock.ts';
 export {
   type AgentFunction,
   type AgentReply,
   type AgentTurn,
   defineAgent,
   type FunctionAgent,
-} from './loop/function-agent.ts';
-export type { Clock } from './platform/clock.ts';
+} from './turns/function-agent.ts';

@@ -17,8 +17,24 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   page: ['domain', 'report'],
   dashboard: ['domain', 'platform', 'store', 'report'],
   sandbox: ['domain', 'platform'],
-  loop: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'report', 'sandbox'],
-  hooks: ['domain', 'platform', 'store', 'checks', 'workspace', 'sandbox'],
+  guard: ['domain', 'platform'],
+  engine: ['domain', 'platform', 'store', 'config', 'agents', 'workspace', 'turns', 'opening'],
+  turns: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'engine', 'opening'],
+  stories: ['domain', 'platform', 'store', 'config', 'workspace', 'engine', 'turns'],
+  opening: [
+    'domain',
+    'platform',
+    'store',
+    'config',
+    'agents',
+    'workspace',
+    'sandbox',
+    'guard',
+    'engine',
+    'turns',
+    'stories',
+  ],
+  hooks: ['domain', 'platform', 'store', 'checks', 'workspace', 'guard'],
   plugins: ['domain', 'platform', 'store'],
   sim: ['domain', 'platform'],
   cli: [
@@ -30,12 +46,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'checks',
     'workspace',
     'report',
-    'loop',
+    'engine',
+    'turns',
+    'stories',
+    'opening',
     'sim',
     'hooks',
     'plugins',
     'dashboard',
     'sandbox',
+    'guard',
   ],
   'index.ts': [
     'domain',
@@ -46,7 +66,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'checks',
     'workspace',
     'report',
-    'loop',
+    'engine',
+    'turns',
+    'stories',
+    'opening',
     'sim',
   ],
 };
@@ -89,7 +112,7 @@ test('the domain is pure: no node module, no package, no clock, no chance', () =
 
 test('adapters never import each other', () => {
   const adapters = ['claude', 'codex', 'amp', 'opencode', 'gemini', 'copilot', 'qwen', 'generic'].map(
-    name => `agents/${name}.ts`,
+    name => `agents/${name}/adapter.ts`,
   );
   const offences = adapters.flatMap(file =>
     importsOf(file)

@@ -1,8 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-// @ts-expect-error a plain script without types
-import { guardProgram, hookMain, hookProgram } from '../scripts/hook-program.mjs';
 import { COMMANDS } from '../src/cli/command-list.ts';
 import { VERSION } from '../src/cli/version.ts';
 import { settingsReference, settingsSchema } from '../src/config/schema.ts';
@@ -42,12 +40,6 @@ test('the table of trouble in the docs is the one that the loop goes by', () => 
 
 test('the JSON schema is what the table says', () => {
   expectGenerated('schema/settings.schema.json', `${JSON.stringify(settingsSchema(), null, 2)}\n`);
-});
-
-test('the program of the plugin is built from the source as it is', async () => {
-  expectGenerated('plugins/claude/bin/ralph-hook.cjs', await hookProgram());
-  expectGenerated('plugins/claude/bin/ralph-hook-main.cjs', await hookMain());
-  expectGenerated('plugins/claude/bin/ralph-guard.cjs', await guardProgram());
 });
 
 test('the skill of the plugin is the text of ralph prd plan', () => {

@@ -1,13 +1,13 @@
 /** Which adapter belongs to a command. */
 import type { AgentAdapter } from './agent.ts';
-import { amp } from './amp.ts';
-import { claude } from './claude.ts';
-import { codex } from './codex.ts';
-import { copilot } from './copilot.ts';
-import { gemini } from './gemini.ts';
-import { generic } from './generic.ts';
-import { opencode } from './opencode.ts';
-import { qwen } from './qwen.ts';
+import { amp } from './amp/adapter.ts';
+import { claude } from './claude/adapter.ts';
+import { codex } from './codex/adapter.ts';
+import { copilot } from './copilot/adapter.ts';
+import { gemini } from './gemini/adapter.ts';
+import { generic } from './generic/adapter.ts';
+import { opencode } from './opencode/adapter.ts';
+import { qwen } from './qwen/adapter.ts';
 
 export const ADAPTERS: readonly AgentAdapter[] = [
   claude,

@@ -85,7 +85,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'doctor',
-    summary: 'which agents can be used here, and how to mend what cannot',
+    summary: 'which agents can be used here, and how to fix what cannot',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
@@ -95,7 +95,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'demo',
-    summary: 'watch a loop mend a broken project: no key, no model, no network',
+    summary: 'watch a loop fix a broken project: no key, no model, no network',
     load: async () => (await import('./commands/demo.ts')).demo,
   },
   {

@@ -44,7 +44,7 @@ export function orThrow<Value>(value: Value | Problem): Value {
   return value;
 }
 
-/** Thrown by a command when the user has something to mend; main prints them all and exits with 2. */
+/** Thrown by a command when the user has something to fix; main prints them all and exits with 2. */
 export class Problems extends Error {
   readonly problems: readonly Problem[];
   constructor(problems: readonly Problem[]) {

@@ -155,7 +155,7 @@ function endedBadly(error: unknown, output: Output): ExitCode {
   if (error instanceof Problems) return tell(error.problems, output);
   const disk = diskTrouble(error);
   if (disk !== undefined) return tell([{ where: 'the disk', what: disk }], output);
-  // The file system said no: the user can mend that.
+  // The file system said no: the user can fix that.
   if (errorCode(error) !== undefined && error instanceof Error && 'path' in error) {
     return tell([{ where: String(error.path), what: errorWords(error) }], output);
   }
@@ -166,7 +166,7 @@ function endedBadly(error: unknown, output: Output): ExitCode {
 }
 
 function tell(problems: readonly Problem[], output: Output): ExitCode {
-  const count = problems.length === 1 ? '' : `${problems.length} things to mend:\n`;
+  const count = problems.length === 1 ? '' : `${problems.length} problems:\n`;
   output.error(
     `ralph: ${count}${problems.map(problem => `${problems.length === 1 ? '' : '  - '}${formatProblem(problem)}`).join('\n')}\n`,
   );

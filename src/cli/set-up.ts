@@ -7,10 +7,10 @@ import { defaultOf } from '../config/settings.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { redactAddress, redactWords } from '../domain/secrets.ts';
-import { agentRequest, invocationOf, limitProblems, shownCommand } from '../loop/agent-turn.ts';
-import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../loop/choose-agent.ts';
 import { splitFlag } from '../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
+import { agentRequest, invocationOf, limitProblems, shownCommand } from '../turns/agent-turn.ts';
+import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../turns/choose-agent.ts';
 import { type Call, Problems } from './command.ts';
 
 /** Declares the flags of the settings that a command takes. */

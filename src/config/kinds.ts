@@ -86,7 +86,7 @@ export function choice(options: readonly string[]): Kind {
     check: (value, where) => {
       if (typeof value === 'string' && options.includes(value)) return [];
       const near = typeof value === 'string' ? closest(value, options) : undefined;
-      return [{ ...expected(where, words, value), ...(near && { mend: `did you mean ${near}?` }) }];
+      return [{ ...expected(where, words, value), ...(near && { fix: `did you mean ${near}?` }) }];
     },
     parse: given => given,
   };
@@ -154,7 +154,7 @@ export function checkField(
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (field) return field.kind.check(value, where);
   const near = closest(name, Object.keys(fields));
-  return [{ where, what: 'there is no such setting', ...(near && { mend: `did you mean ${near}?` }) }];
+  return [{ where, what: 'there is no such setting', ...(near && { fix: `did you mean ${near}?` }) }];
 }
 
 /** An object whose keys are the user's own names. */

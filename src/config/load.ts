@@ -54,11 +54,11 @@ interface Layer {
 }
 
 function readLayer(path: string, name: string): Layer {
-  const broken = (what: string, mend?: string): Layer => ({
+  const broken = (what: string, fix?: string): Layer => ({
     name,
     there: true,
     layer: {},
-    problems: [{ where: name, what, ...(mend && { mend }) }],
+    problems: [{ where: name, what, ...(fix && { fix }) }],
   });
   let source: string | undefined;
   try {

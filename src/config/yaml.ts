@@ -93,5 +93,5 @@ function toPlain(node: unknown): unknown {
 
 function unknownKey(where: string, key: string, known: Iterable<string>): Problem {
   const near = closest(key, known);
-  return { where, what: `there is no setting ${key}`, ...(near && { mend: `did you mean ${near}?` }) };
+  return { where, what: `there is no setting ${key}`, ...(near && { fix: `did you mean ${near}?` }) };
 }

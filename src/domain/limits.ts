@@ -65,7 +65,7 @@ function troubleOf(outcome: TurnOutcome): Trouble {
 
 function told(trouble: Trouble, why: string | undefined): string {
   const more = why === undefined ? '' : ` (${why})`;
-  return `${trouble.message.trim().replace(/\.$/, '')}${more}. To mend it: ${adviceFor(trouble)}.`;
+  return `${trouble.message.trim().replace(/\.$/, '')}${more}. To fix it: ${adviceFor(trouble)}.`;
 }
 
 /** Which budget is spent; asked while a turn goes on as well as after it. */

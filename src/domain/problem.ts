@@ -4,8 +4,8 @@ export interface Problem {
   readonly where: string;
   /** One sentence: what is wrong and what was expected. */
   readonly what: string;
-  /** How to mend it, where that is not plain from `what`. */
-  readonly mend?: string;
+  /** How to fix it, where that is not plain from `what`. */
+  readonly fix?: string;
 }
 
 export function isProblem(value: unknown): value is Problem {
@@ -13,8 +13,8 @@ export function isProblem(value: unknown): value is Problem {
 }
 
 export function formatProblem(problem: Problem): string {
-  const mend = problem.mend ? ` (${problem.mend})` : '';
-  return `${problem.where}: ${problem.what}${mend}`;
+  const fix = problem.fix ? ` (${problem.fix})` : '';
+  return `${problem.where}: ${problem.what}${fix}`;
 }
 
 /** The closest of `known` to a word that is not in it, if it is close enough to be a slip of the finger. */

@@ -7,7 +7,7 @@ import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionRequest } from './sess
 
 export interface ParsedArguments {
   readonly request: Omit<SessionRequest, 'ultrawork'>;
-  /** What the user must mend; then the request is not to be used. */
+  /** What the user must fix; then the request is not to be used. */
   readonly problems: readonly string[];
 }
 

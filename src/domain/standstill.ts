@@ -1,6 +1,6 @@
 /**
  * Three more ways of getting nowhere, beside the same failure again and again: nothing changes, the files go back and forth, or it
- * costs more and more and no further check turns green. Each is told to the agent first, and it then has some turns to mend it.
+ * costs more and more and no further check turns green. Each is told to the agent first, and it then has some turns to fix it.
  */
 
 /** What one iteration left behind. */
@@ -128,7 +128,7 @@ export function standstillAdvice({ kind, iterations }: Standstill): string {
     case 'thrashing':
       return `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what both get wrong and go a third way, or say <blocked>why</blocked>.`;
     case 'costly':
-      return `Your last ${iterations} turns brought no further check to green, and they cost more and more. Take the smallest failure, mend only that, and leave everything else alone, or say <blocked>why</blocked>.`;
+      return `Your last ${iterations} turns brought no further check to green, and they cost more and more. Take the smallest failure, fix only that, and leave everything else alone, or say <blocked>why</blocked>.`;
     default:
       return kind satisfies never;
   }

@@ -38,7 +38,7 @@ const ENDINGS: Record<StopReason, Ending> = {
   agent_failed: { exitCode: 1, sentence: 'Stopped: the agent failed.' },
   disk_failed: { exitCode: 1, sentence: 'Stopped: Ralph cannot write its files.' },
   cancelled: { exitCode: 1, sentence: 'Stopped: the run was cancelled.' },
-  invalid_config: { exitCode: 2, sentence: 'Stopped: the configuration needs mending.' },
+  invalid_config: { exitCode: 2, sentence: 'Stopped: the configuration is invalid.' },
   interrupted: { exitCode: 130, sentence: 'Interrupted.' },
 };
 

@@ -15,7 +15,7 @@ export interface ReviewPolicy {
 
 export interface Assignment {
   readonly mode: StoryMode;
-  /** undefined: every story is done, and something else is still to be mended. */
+  /** undefined: every story is done, and something else is still to be fixed. */
   readonly story?: Story;
 }
 

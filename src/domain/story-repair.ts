@@ -41,7 +41,7 @@ export function settle(trusted: StoryList, left: unknown, terms: Terms): Settled
   const read = readable(trusted, left, left.userStories);
   const offences = transitionOffences(snapshotOf(trusted), read.list.userStories, terms);
   const told = (isOmission: boolean) =>
-    offences.filter(({ mend }) => (mend.kind === 'none') === isOmission).map(offence => offence.message);
+    offences.filter(({ fix }) => (fix.kind === 'none') === isOmission).map(offence => offence.message);
   const noted = withNotes(undone(trusted, read.list.userStories, offences));
   const lawful = { ...read.list, userStories: noted.stories };
   const { list, ...atCap } = applyCap(trusted, lawful, terms);
@@ -67,7 +67,7 @@ interface Readable {
   readonly messages: readonly string[];
 }
 
-/** Check 1, mended: a field that cannot be what it is becomes what it was. */
+/** Check 1, fixed: a field that cannot be what it is becomes what it was. */
 function readable(trusted: StoryList, left: Raw, entries: readonly unknown[]): Readable {
   const flaws = listFlaws(left).filter(flaw => !flaw.isAboutNotes);
   const messages = flaws.map(flaw => `tasks.json: ${flaw.message}.`);
@@ -146,10 +146,10 @@ function mendedGraph(known: Known, stories: readonly Story[]): readonly Story[] 
   const flawed = (list: readonly Story[]) =>
     new Set(graphFlaws([...list, ...removed]).flatMap(({ at = 0 }) => list[at]?.id ?? []));
   const bad = flawed(stories);
-  const mended = stories.map(story =>
+  const fixed = stories.map(story =>
     bad.has(story.id) || !STORY_FIELDS.dependsOn?.test(story.dependsOn ?? []) ? asBefore(story) : story,
   );
-  return flawed(mended).size === 0 ? mended : mended.map(asBefore);
+  return flawed(fixed).size === 0 ? fixed : fixed.map(asBefore);
 }
 
 function undone(
@@ -157,14 +157,14 @@ function undone(
   stories: readonly Story[],
   offences: readonly Offence[],
 ): readonly Story[] {
-  const mended = new Map(stories.map(story => [story.id, story]));
+  const fixed = new Map(stories.map(story => [story.id, story]));
   const missing = new Set<string>();
-  for (const { mend } of offences) {
-    if (mend.kind === 'put-back') missing.add(mend.story);
-    const story = mend.kind === 'fields' ? mended.get(mend.story) : undefined;
-    if (mend.kind === 'fields' && story) mended.set(mend.story, { ...story, ...mend.fields });
+  for (const { fix } of offences) {
+    if (fix.kind === 'put-back') missing.add(fix.story);
+    const story = fix.kind === 'fields' ? fixed.get(fix.story) : undefined;
+    if (fix.kind === 'fields' && story) fixed.set(fix.story, { ...story, ...fix.fields });
   }
-  const list = [...mended.values()];
+  const list = [...fixed.values()];
   trusted.userStories.forEach((story, at) => {
     if (missing.has(story.id)) list.splice(at, 0, story);
   });

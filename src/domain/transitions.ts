@@ -1,6 +1,6 @@
 /**
  * What an iteration may change in a story list, seed 002's Checks 2 and 2.5. Pure: a list before, a list after, and
- * everything that is not allowed, each with the way to undo it. The hook tells it to the agent while it can still mend
+ * everything that is not allowed, each with the way to undo it. The hook tells it to the agent while it can still fix
  * it; the loop undoes it, whatever the agent is.
  */
 
@@ -21,7 +21,7 @@ export interface Terms extends ReviewPolicy {
 export interface Offence {
   /** To the agent, in the words of the seed where it has any. */
   readonly message: string;
-  readonly mend: Mend;
+  readonly fix: Mend;
 }
 
 type Mend =
@@ -141,7 +141,7 @@ function workOffences(changes: readonly Change[], rule: WorkRule): readonly Offe
         isHandedIn(change) && !isThis
           ? `One story per iteration: ${handedIn?.after.id} was handed in for review already. Story ${after.id} had illegal transition: ${words}.`
           : `${rule.what(field)}. ${rule.tail(after.id, field, words)}`;
-      return [{ message, mend: { kind: 'fields', story: after.id, fields: { [field]: value } } }];
+      return [{ message, fix: { kind: 'fields', story: after.id, fields: { [field]: value } } }];
     });
   });
 }
@@ -162,7 +162,7 @@ function reviewOffences(changes: readonly Change[], { story: wanted }: Terms): r
         REVIEW_FIELDS.filter(field => was[field] !== undefined).map(field => [field, was[field]]),
       );
       const message = illegalReview(after.id, details);
-      return { message, mend: { kind: 'fields', story: after.id, fields } } as const;
+      return { message, fix: { kind: 'fields', story: after.id, fields } } as const;
     });
   const waiting = changes.find(({ after, was }) =>
     wanted === undefined ? was.reviewStatus === 'needs_review' : after.id === wanted,
@@ -170,7 +170,7 @@ function reviewOffences(changes: readonly Change[], { story: wanted }: Terms): r
   if (touched.length > 0 || waiting?.was.reviewStatus !== 'needs_review') return offences;
   const missing =
     'review must increment reviewCount by 1 and set reviewStatus to "approved" (with passes=true) or "changes_requested" (with reviewFeedback); nothing was changed';
-  return [{ message: illegalReview(waiting.after.id, missing), mend: { kind: 'none' } }];
+  return [{ message: illegalReview(waiting.after.id, missing), fix: { kind: 'none' } }];
 }
 
 function illegalReview(id: string, details: string): string {
@@ -203,7 +203,7 @@ function freshOffences(fresh: readonly Story[]): readonly Offence[] {
       ? [
           {
             message: `New story ${id} must start at passes=false, reviewStatus=null, reviewCount=0.`,
-            mend: { kind: 'fields', story: id, fields: UNTOUCHED } as const,
+            fix: { kind: 'fields', story: id, fields: UNTOUCHED } as const,
           },
         ]
       : [],
@@ -222,7 +222,7 @@ function contractOffences(
     const old = was[field];
     if (old === undefined || old === after[field]) return [];
     const message = `Story ${after.id} is under way: its ${field} may not be changed any more.`;
-    return [{ message, mend: { kind: 'fields', story: after.id, fields: { [field]: old } } }];
+    return [{ message, fix: { kind: 'fields', story: after.id, fields: { [field]: old } } }];
   });
   const { acceptanceCriteria: old = [] } = was;
   const lost = old.filter(criterion => !after.acceptanceCriteria.includes(criterion));
@@ -238,13 +238,13 @@ function contractOffences(
       : `Story ${after.id} is done: its acceptance criteria may not be changed any more.`;
   return [
     ...reworded,
-    { message, mend: { kind: 'fields', story: after.id, fields: { acceptanceCriteria: old } } },
+    { message, fix: { kind: 'fields', story: after.id, fields: { acceptanceCriteria: old } } },
   ];
 }
 
 function removed(id: string): Offence {
   return {
     message: `Story ${id} was removed. Stories are never removed: to split one, keep its id for the first part and add new stories for the rest.`,
-    mend: { kind: 'put-back', story: id },
+    fix: { kind: 'put-back', story: id },
   };
 }

@@ -99,7 +99,7 @@ export function adviceFor(trouble: Trouble): string {
   return TROUBLES[trouble.class].advice;
 }
 
-/** Trouble that another try cannot mend. */
+/** Trouble that another try cannot fix. */
 export function isFatal(trouble: Trouble): boolean {
   return TROUBLES[trouble.class].answer === 'stop';
 }

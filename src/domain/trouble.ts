@@ -1,7 +1,7 @@
 /** What can go wrong with an agent's turn, as classes that the loop answers differently. */
 
 export type TroubleClass =
-  /** The key is missing or refused. Nothing but the user can mend it. */
+  /** The key is missing or refused. Nothing but the user can fix it. */
   | 'auth'
   /** The call itself is wrong: unknown model, unknown flag, bad request. */
   | 'config'

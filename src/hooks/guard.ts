@@ -6,9 +6,9 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { GuardOrders } from '../domain/hook-orders.ts';
+import type { Finding, GuardWorld } from '../guard/guard.ts';
 import { loadWithCache } from '../platform/code-cache.ts';
 import { hookProgram } from '../platform/package.ts';
-import type { Finding, GuardWorld } from '../sandbox/guard/guard.ts';
 import type { HookAnswer, HookInput } from './host.ts';
 import { NOTHING } from './host.ts';
 import { toolUses } from './tool-call.ts';
@@ -56,7 +56,7 @@ function judged(orders: GuardOrders, root: string, { tool, cwd }: HookInput): Gu
 
 const MOST_TOLD = 2;
 
-type Guard = typeof import('../sandbox/guard/guard.ts');
+type Guard = typeof import('../guard/guard.ts');
 let loaded: Guard | undefined;
 
 /** Beside the program that host plugins carry, or where this package is. */

@@ -1,5 +1,5 @@
 /**
- * An agent of `ralph prd run` wants to stop: seed 002's Checks 1, 2, 2.5 and 3, while it can still mend what is wrong. What it
+ * An agent of `ralph prd run` wants to stop: seed 002's Checks 1, 2, 2.5 and 3, while it can still fix what is wrong. What it
  * learns here it learns early; the loop holds everything against its own copy afterwards, whatever becomes of this.
  */
 import { basename, join, relative, resolve } from 'node:path';

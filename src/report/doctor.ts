@@ -2,24 +2,24 @@
 import { phrase } from './phrases.ts';
 import { hanging, type Mark, type Style, sign } from './style.ts';
 
-/** `fact`: neither good nor bad. `problem`: no loop can run before it is mended. */
+/** `fact`: neither good nor bad. `problem`: no loop can run before it is fixed. */
 export type Level = 'ok' | 'fact' | 'warning' | 'problem';
 
 export interface Finding {
   readonly topic: string;
   readonly level: Level;
   readonly what: string;
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 const MARKS: Record<Level, Mark> = { ok: 'ok', fact: 'note', warning: 'warning', problem: 'error' };
 
 export function doctorLines(findings: readonly Finding[], style: Style): readonly string[] {
-  const lines = findings.flatMap(({ topic, level, what, mend }) =>
+  const lines = findings.flatMap(({ topic, level, what, fix }) =>
     hanging(
       style,
       sign(style, MARKS[level]),
-      `${topic}: ${phrase(what)}${mend ? ` → ${phrase(mend)}` : ''}`,
+      `${topic}: ${phrase(what)}${fix ? ` → ${phrase(fix)}` : ''}`,
       level === 'fact' ? 'dim' : undefined,
     ),
   );
@@ -33,5 +33,5 @@ export function canRun(findings: readonly Finding[]): boolean {
 function verdict(findings: readonly Finding[]): string {
   const count = findings.filter(({ level }) => level === 'problem').length;
   if (count === 0) return 'A loop can run here.';
-  return `No loop can run here before ${count === 1 ? 'this is' : `these ${count} are`} mended.`;
+  return `No loop can run here before ${count === 1 ? 'this is' : `these ${count} are`} fixed.`;
 }

@@ -136,7 +136,7 @@ export function nextStep(result: LoopResult, command: LoopCommand): string {
     agent_failed: `read the error with ${log}, run the agent by hand once, then ${resume()}`,
     disk_failed: `make room or make it writable, then ${resume()}`,
     cancelled: `the work so far is kept; ${resume()} goes on`,
-    invalid_config: `mend the configuration, then ${resume()}`,
+    invalid_config: `fix the configuration, then ${resume()}`,
     interrupted: `the work so far is kept; ${resume()} goes on`,
   };
   return steps[result.stopReason];

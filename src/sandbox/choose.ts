@@ -33,7 +33,7 @@ export async function chooseProvider(wanted: Wanted, world: ProbeWorld): Promise
   return {
     where: named.length > 0 ? `--sandbox ${wanted}` : '--sandbox',
     what: `no sandbox works here. ${refused.join('. ')}`,
-    mend: 'install one of them (`ralph doctor` looks again), or give --no-sandbox',
+    fix: 'install one of them (`ralph doctor` looks again), or give --no-sandbox',
   };
 }
 

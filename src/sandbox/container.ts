@@ -63,13 +63,13 @@ async function open(
   const engine = await findEngine(world);
   if (!Array.isArray(engine)) {
     const { why, fix } = engine as Probe & { ok: false };
-    return { where, what: why, mend: fix };
+    return { where, what: why, fix: fix };
   }
   const image = spec.container.image ?? '';
   const isFiltered = spec.network.mode === 'allowlist';
   if (isFiltered && (await tried(engine, world, image, ['node', '-e', '0'])).code !== 0) {
     const what = `there is no node in ${image}, and the list of hosts needs it`;
-    return { where, what, mend: 'use an image with node, or set sandbox.network to none or open' };
+    return { where, what, fix: 'use an image with node, or set sandbox.network to none or open' };
   }
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'ralph-box-'));
   const box: Box = { engine, image, folder, label: basename(folder), spec, world };

@@ -43,7 +43,7 @@ async function probe(world: ProbeWorld): Promise<Probe> {
     env: {},
   };
   const opened = await open(spec, world, () => {});
-  if (!('wrap' in opened)) return { ok: false, why: opened.what, fix: opened.mend ?? '' };
+  if (!('wrap' in opened)) return { ok: false, why: opened.what, fix: opened.fix ?? '' };
   try {
     const command = await opened.wrap({ argv: ['true'], cwd: opened.scratch, env: world.env });
     if ('code' in command) return broken(command.code);
@@ -84,7 +84,7 @@ async function open(
   const opened = await ask(helper, { do: 'open', config: configOf(spec, scratch) });
   if ('error' in opened) {
     await close();
-    return { where: 'sandbox srt', what: opened.error, mend: fixOf(opened.error) };
+    return { where: 'sandbox srt', what: opened.error, fix: fixOf(opened.error) };
   }
   return { scratch, close, wrap: command => wrap(helper, spec, scratch, command) };
 }

@@ -30,7 +30,7 @@ export function initFolder(paths: PrdPaths, feature: Feature): readonly Problem[
   const problems = there.map(([path]) => ({
     where: relative(paths.root, path),
     what: 'is there already, and nothing is overwritten',
-    mend: '`ralph prd archive` moves a list away; `ralph prd status` shows it',
+    fix: '`ralph prd archive` moves a list away; `ralph prd status` shows it',
   }));
   if (problems.length === 0) fillFolder(paths, feature);
   return problems;

@@ -170,7 +170,7 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
     return {
       where: project.runs,
       what: 'there are no runs here yet',
-      mend: 'start one with `ralph run -p "…"`',
+      fix: 'start one with `ralph run -p "…"`',
     };
   }
   if (wanted === undefined) return latest;
@@ -184,7 +184,7 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   return {
     where: wanted,
     what: 'no such run',
-    mend: near ? `did you mean ${near}?` : '`ralph status` lists them',
+    fix: near ? `did you mean ${near}?` : '`ralph status` lists them',
   };
 }
 

@@ -63,9 +63,9 @@ export function loadTasks(path: string, name: string): StoryList | readonly Prob
     return [{ where: name, what: `cannot be read: ${errorWords(error)}` }];
   }
   if (source === undefined)
-    return [{ where: name, what: 'there is none', mend: '`ralph prd init` makes one' }];
+    return [{ where: name, what: 'there is none', fix: '`ralph prd init` makes one' }];
   if (isUntouchedTemplate(source))
-    return [{ where: name, what: 'it is still the template', mend: '`ralph prd plan` fills it in with you' }];
+    return [{ where: name, what: 'it is still the template', fix: '`ralph prd plan` fills it in with you' }];
   let value: unknown;
   try {
     value = parse(source);

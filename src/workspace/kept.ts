@@ -92,6 +92,6 @@ function changed(where: string): Problem {
   return {
     where,
     what: 'the protected files that were kept at the start of the run are not what they were',
-    mend: 'look at them with `git status` and start a new run',
+    fix: 'look at them with `git status` and start a new run',
   };
 }

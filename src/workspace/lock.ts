@@ -84,7 +84,7 @@ function heldTooLong(path: string): Problem {
   return {
     where: path,
     what: `has been held for ten minutes by ${owner ? `process ${owner.pid}` : 'another process'}`,
-    mend: 'look what it does, and start again when it has ended',
+    fix: 'look what it does, and start again when it has ended',
   };
 }
 

@@ -108,7 +108,7 @@ function wrongGlob(glob: string): Problem | undefined {
   const where = `protect ${JSON.stringify(glob)}`;
   if (glob.trim() === '') return { where, what: 'an empty glob protects nothing' };
   if (!glob.startsWith('!')) return undefined;
-  return { where, what: 'exceptions with ! are not supported', mend: 'name what is to be protected' };
+  return { where, what: 'exceptions with ! are not supported', fix: 'name what is to be protected' };
 }
 
 interface Guard {

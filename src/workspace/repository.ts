@@ -45,14 +45,14 @@ async function alone(here: Git, flag: string): Promise<string> {
 async function whyNot(here: Git, { code, output }: Captured): Promise<Problem> {
   const where = here.cwd;
   if (!existsSync(where)) return { where, what: 'there is no such folder' };
-  if (code === 127) return { where, what: 'git cannot be started', mend: 'install git' };
+  if (code === 127) return { where, what: 'git cannot be started', fix: 'install git' };
   const bare = (await here.run(['rev-parse', '--is-bare-repository'])).stdout.trim();
   if (bare === 'true') {
-    return { where, what: 'this is a bare repository: there are no files to work on', mend: 'clone it' };
+    return { where, what: 'this is a bare repository: there are no files to work on', fix: 'clone it' };
   }
   if (bare === 'false') return { where, what: 'this is inside of the .git folder, not of a work tree' };
   if (/not a git repository/.test(output)) {
-    return { where, what: 'this is not in a git repository', mend: '`git init` makes one' };
+    return { where, what: 'this is not in a git repository', fix: '`git init` makes one' };
   }
   return { where, what: `git refuses: ${complaint(output, code)}` };
 }

@@ -40,7 +40,7 @@ function wrongName(name: string): Problem | undefined {
   return {
     where: `worktree ${JSON.stringify(name)}`,
     what: 'cannot be the name of a folder and of a branch: at most 64 letters, digits, hyphens, underscores and single dots can',
-    mend: 'for example --worktree=fix-login',
+    fix: 'for example --worktree=fix-login',
   };
 }
 
@@ -60,17 +60,17 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
   const { path, branch } = site;
   const there = await worktreeAt(site);
   if (!there) {
-    const mend = 'move it away, or take another name with --worktree=NAME';
-    return { where: path, what: 'is in the way: it is no worktree of this repository', mend };
+    const fix = 'move it away, or take another name with --worktree=NAME';
+    return { where: path, what: 'is in the way: it is no worktree of this repository', fix };
   }
   if (readIfThere(join(there.gitDir, 'locked'))?.startsWith('initializing')) {
-    const mend = `if there is nothing in it that you need: ${command('-C', site.root, 'worktree', 'remove', '-f', '-f', path)}`;
-    return { where: path, what: 'was only half made when git was stopped', mend };
+    const fix = `if there is nothing in it that you need: ${command('-C', site.root, 'worktree', 'remove', '-f', '-f', path)}`;
+    return { where: path, what: 'was only half made when git was stopped', fix };
   }
   const current = await currentBranch(there.git);
   if (current === branch) return undefined;
-  const mend = command('-C', path, 'switch', branch);
-  return { where: path, what: `is on ${current ?? 'no branch'} and not on ${branch}`, mend };
+  const fix = command('-C', path, 'switch', branch);
+  return { where: path, what: `is on ${current ?? 'no branch'} and not on ${branch}`, fix };
 }
 
 /** What is at the path, if that is a worktree of the repository, on whatever branch. */

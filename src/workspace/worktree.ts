@@ -59,8 +59,8 @@ export async function openWorktree({ root, env, name, runId }: WorktreeOptions):
   const site = await findSite({ root, env, name: name ?? runId ?? newName() });
   if ('what' in site) return site;
   if ((await headCommit(site.repository.git)) === undefined) {
-    const mend = '`git commit --allow-empty -m start` makes one';
-    return { where: root, what: 'a worktree needs a commit to start from, and there is none yet', mend };
+    const fix = '`git commit --allow-empty -m start` makes one';
+    return { where: root, what: 'a worktree needs a commit to start from, and there is none yet', fix };
   }
   const opened = await withLock(lockOf(site), () => open(site));
   if ('what' in opened) return opened;
@@ -77,8 +77,8 @@ async function open(site: Site): Promise<{ readonly created: boolean } | Problem
   const { name, project, path } = site;
   const owner = ownerOf(project.worktreeOwner(name));
   if (owner) {
-    const mend = 'wait until it has ended, or take another name with --worktree=NAME';
-    return { where: path, what: `is in use by a run that is going on (process ${owner.pid})`, mend };
+    const fix = 'wait until it has ended, or take another name with --worktree=NAME';
+    return { where: path, what: `is in use by a run that is going on (process ${owner.pid})`, fix };
   }
   try {
     ensureFolder(project.worktrees);
@@ -106,7 +106,7 @@ async function add(site: Site): Promise<Problem | undefined> {
       ? 'was a worktree whose folder has been deleted'
       : `git cannot make the worktree: ${complaint(output, code)}`,
     ...(gone && {
-      mend: `${command('-C', site.root, 'worktree', 'prune')} makes git forget it; the branch stays`,
+      fix: `${command('-C', site.root, 'worktree', 'prune')} makes git forget it; the branch stays`,
     }),
   };
 }
@@ -129,8 +129,8 @@ async function described(site: Site, created: boolean): Promise<Worktree | Probl
   const cwd = resolve(path, repository.prefix);
   if (!existsSync(cwd)) {
     release();
-    const mend = 'commit it, or start Ralph at the top of the repository';
-    return { where: root, what: `this folder is not in the commit that ${branch} stands on`, mend };
+    const fix = 'commit it, or start Ralph at the top of the repository';
+    return { where: root, what: `this folder is not in the commit that ${branch} stands on`, fix };
   }
   const status = await readStatus({ cwd: root, env });
   const dirtyMain = !('what' in status) && status.entries.length > 0;
@@ -213,8 +213,8 @@ async function remove(site: Site): Promise<Problem | undefined> {
   // Not `-d`: that only looks at HEAD, and we have seen that all of it is on some branch.
   const deleted = await git.run(['branch', '--quiet', '-D', '--', branch]);
   if (deleted.code === 0) return undefined;
-  const mend = `${command('-C', root, 'branch', '-d', branch)} tries again`;
-  return { where: branch, what: `git does not delete it: ${complaint(deleted.output, deleted.code)}`, mend };
+  const fix = `${command('-C', root, 'branch', '-d', branch)} tries again`;
+  return { where: branch, what: `git does not delete it: ${complaint(deleted.output, deleted.code)}`, fix };
 }
 
 async function whyKeepFolder(site: Site): Promise<Problem | undefined> {
@@ -226,8 +226,8 @@ async function whyKeepFolder(site: Site): Promise<Problem | undefined> {
   const wrong = await whyNotOurs(site);
   if (wrong) return wrong;
   if (!(await isDirty(site))) return undefined;
-  const mend = `${command('-C', path, 'status')} shows them; ${command('-C', path, 'add', '--all')} and ${command('-C', path, 'commit')} keep them`;
-  return { where: path, what: 'holds changes that are not committed', mend };
+  const fix = `${command('-C', path, 'status')} shows them; ${command('-C', path, 'add', '--all')} and ${command('-C', path, 'commit')} keep them`;
+  return { where: path, what: 'holds changes that are not committed', fix };
 }
 
 async function whyKeepCommits({ branch, root, repository }: Site): Promise<Problem | undefined> {
@@ -236,11 +236,11 @@ async function whyKeepCommits({ branch, root, repository }: Site): Promise<Probl
   if (alone.code !== 0) return { where: branch, what: complaint(alone.output, alone.code) };
   const count = Number(alone.stdout);
   if (count === 0) return undefined;
-  const mend = `${command('-C', root, 'log', '--oneline', `HEAD..${branch}`)} shows them; ${command('-C', root, 'merge', branch)} takes them over`;
+  const fix = `${command('-C', root, 'log', '--oneline', `HEAD..${branch}`)} shows them; ${command('-C', root, 'merge', branch)} takes them over`;
   return {
     where: branch,
     what: `holds ${count} ${count === 1 ? 'commit' : 'commits'} that no other branch has`,
-    mend,
+    fix,
   };
 }
 

@@ -1,6 +1,6 @@
 /** What claude says about itself: its session, its retries, its limits. */
 import { describe, expect, test } from 'vitest';
-import { claude } from '../../src/agents/claude.ts';
+import { claude } from '../../src/agents/claude/adapter.ts';
 import { fold, line, read } from './reading.ts';
 
 describe('system records', () => {

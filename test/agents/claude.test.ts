@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claude } from '../../src/agents/claude.ts';
+import { claude } from '../../src/agents/claude/adapter.ts';
 import { fold, line, read } from './reading.ts';
 
 const usage = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { copilot } from '../../src/agents/copilot.ts';
+import { copilot } from '../../src/agents/copilot/adapter.ts';
 import { fold, line, read } from './reading.ts';
 
 const event = (type: string, data: object, fields: object = {}) => line({ type, data, ...fields });

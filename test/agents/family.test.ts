@@ -1,7 +1,7 @@
 /** amp and qwen: claude's relatives, and where they differ from it. */
 import { describe, expect, test } from 'vitest';
-import { amp } from '../../src/agents/amp.ts';
-import { qwen } from '../../src/agents/qwen.ts';
+import { amp } from '../../src/agents/amp/adapter.ts';
+import { qwen } from '../../src/agents/qwen/adapter.ts';
 import { fold, line, read } from './reading.ts';
 
 const result = (content: string, is_error = false) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gemini } from '../../src/agents/gemini.ts';
+import { gemini } from '../../src/agents/gemini/adapter.ts';
 import { fold, line, read } from './reading.ts';
 
 const says = (content: string, fields: object = { delta: true }) =>

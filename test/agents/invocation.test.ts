@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { AgentAdapter, AgentRequest } from '../../src/agents/agent.ts';
-import { amp } from '../../src/agents/amp.ts';
-import { claude } from '../../src/agents/claude.ts';
-import { codex } from '../../src/agents/codex.ts';
-import { copilot } from '../../src/agents/copilot.ts';
-import { gemini } from '../../src/agents/gemini.ts';
-import { generic } from '../../src/agents/generic.ts';
-import { opencode } from '../../src/agents/opencode.ts';
-import { qwen } from '../../src/agents/qwen.ts';
+import { amp } from '../../src/agents/amp/adapter.ts';
+import { claude } from '../../src/agents/claude/adapter.ts';
+import { codex } from '../../src/agents/codex/adapter.ts';
+import { copilot } from '../../src/agents/copilot/adapter.ts';
+import { gemini } from '../../src/agents/gemini/adapter.ts';
+import { generic } from '../../src/agents/generic/adapter.ts';
+import { opencode } from '../../src/agents/opencode/adapter.ts';
+import { qwen } from '../../src/agents/qwen/adapter.ts';
 
 const SCRATCH = '/tmp/scratch/0001';
 const BYPASS = '--dangerously-bypass-approvals-and-sandbox';

@@ -1,9 +1,9 @@
 /** Limits as the real agents tell them: waiting helps, and where they say how long, Ralph knows it. */
 import { expect, test } from 'vitest';
-import { codex } from '../../src/agents/codex.ts';
-import { gemini } from '../../src/agents/gemini.ts';
-import { opencode } from '../../src/agents/opencode.ts';
-import { qwen } from '../../src/agents/qwen.ts';
+import { codex } from '../../src/agents/codex/adapter.ts';
+import { gemini } from '../../src/agents/gemini/adapter.ts';
+import { opencode } from '../../src/agents/opencode/adapter.ts';
+import { qwen } from '../../src/agents/qwen/adapter.ts';
 import { fold, line } from './reading.ts';
 
 const at = Date.UTC(2026, 0, 1);

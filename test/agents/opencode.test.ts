@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { opencode } from '../../src/agents/opencode.ts';
+import { opencode } from '../../src/agents/opencode/adapter.ts';
 import { fold, line, read } from './reading.ts';
 
 const part = (type: string, fields: object) =>

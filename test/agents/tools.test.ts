@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { generic } from '../../src/agents/generic.ts';
+import { generic } from '../../src/agents/generic/adapter.ts';
 import { summarise } from '../../src/agents/tools.ts';
 import { fold } from './reading.ts';
 

@@ -102,7 +102,7 @@ describe('the report of a run with stories', () => {
     ...over,
   });
   const login = 'US-1';
-  /** Implemented, sent back, mended, approved; then the next one is implemented. */
+  /** Implemented, sent back, fixed, approved; then the next one is implemented. */
   const states: readonly Partial<Story>[] = [
     { reviewStatus: 'needs_review' },
     {

@@ -32,6 +32,6 @@ export function storyList(...userStories: readonly Story[]): StoryList {
 export const STATES = {
   open: {},
   waiting: { reviewStatus: 'needs_review' },
-  rejected: { reviewStatus: 'changes_requested', reviewCount: 1, reviewFeedback: 'mend it' },
+  rejected: { reviewStatus: 'changes_requested', reviewCount: 1, reviewFeedback: 'fix it' },
   approved: { reviewStatus: 'approved', reviewCount: 1, passes: true },
 } as const satisfies Record<string, Partial<Story>>;

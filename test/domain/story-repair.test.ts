@@ -10,7 +10,7 @@ const { waiting, rejected, approved } = STATES;
 const IMPLEMENT: Terms = { mode: 'implement', skipReview: false, reviewCap: 5, atCap: 'approve' };
 const REVIEW: Terms = { ...IMPLEMENT, mode: 'review' };
 
-describe('what the agent left is mended field by field', () => {
+describe('what the agent left is fixed field by field', () => {
   const trusted = storyList(story('A'), story('B', approved));
 
   test.each<[string, unknown]>([

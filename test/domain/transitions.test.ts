@@ -102,7 +102,7 @@ describe('transitions (Check 2.5)', () => {
       'rewrites the feedback',
       rejected,
       { ...rejected, reviewFeedback: 'good' },
-      '"mend it" → "good"',
+      '"fix it" → "good"',
     ],
     ['review-fix', 'hands in something new', open, waiting, 'null → "needs_review"'],
   ])('%s %s', (mode, _, before, after, message) => {
@@ -127,9 +127,9 @@ describe('transitions (Check 2.5)', () => {
     const before = [story('A', waiting), story('B', waiting)];
     const after = [story('A', approved), story('B', approved)];
     expect(two('review', before, after)).toMatchObject([
-      { message: expect.stringContaining('may only modify one story'), mend: { story: 'B' } },
+      { message: expect.stringContaining('may only modify one story'), fix: { story: 'B' } },
     ]);
-    expect(two('review', before, after, 'B')).toMatchObject([{ mend: { story: 'A' } }]);
+    expect(two('review', before, after, 'B')).toMatchObject([{ fix: { story: 'A' } }]);
   });
 
   test('a review may not approve what nobody has handed in', () => {
@@ -145,10 +145,10 @@ describe('transitions (Check 2.5)', () => {
     const before = [story('A', waiting), story('B', rejected)];
     const touched = story('B', { ...rejected, reviewFeedback: 'all is well' });
     expect(two('review', before, [story('A', approved), touched])).toMatchObject([
-      { mend: { story: 'B', fields: { reviewFeedback: 'mend it' } } },
+      { fix: { story: 'B', fields: { reviewFeedback: 'fix it' } } },
     ]);
     expect(two('implement', before, [story('A', waiting), touched])).toMatchObject([
-      { mend: { story: 'B', fields: { reviewFeedback: 'mend it' } } },
+      { fix: { story: 'B', fields: { reviewFeedback: 'fix it' } } },
     ]);
   });
 

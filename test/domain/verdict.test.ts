@@ -310,7 +310,7 @@ describe('a verdict by example', () => {
     expect(judge(aRun, base)).toEqual({ kind: 'stop', reason: 'promise_accepted' });
   });
 
-  test('trouble that only the user can mend ends the run at once and says how', () => {
+  test('trouble that only the user can fix ends the run at once and says how', () => {
     const refused: Evidence = {
       ...base,
       spent: { ...base.spent, iterations: 1 },
@@ -321,7 +321,7 @@ describe('a verdict by example', () => {
       kind: 'stop',
       reason: 'agent_failed',
       detail:
-        'Invalid API key. To mend it: log in with the agent itself, or set its API key, then start again.',
+        'Invalid API key. To fix it: log in with the agent itself, or set its API key, then start again.',
     });
   });
 

@@ -237,7 +237,7 @@ describe('whom it concerns', () => {
     expect(await stop(made, {}, orders('r2'))).toEqual({});
   });
 
-  test('an agent that cannot mend it is let go after eight times', async () => {
+  test('an agent that cannot fix it is let go after eight times', async () => {
     const made = project(broken, active({ runId: 'r1' }));
     made.write('r1/x', '');
     const env = { RALPH_HOOKS: JSON.stringify({ run: made.path('r1'), root: made.dir, given: false }) };

@@ -58,7 +58,7 @@ async function prd(
 }
 
 describe.each(['claude', 'codex'] as const)('%s', name => {
-  test('two stories: built, reviewed, sent back, mended, reviewed again, approved', async () => {
+  test('two stories: built, reviewed, sent back, fixed, reviewed again, approved', async () => {
     const steps = [
       ...[handIn('US-001'), words('Built.')],
       ...[reject('US-001'), words('Not yet.')],
@@ -93,7 +93,7 @@ describe.each(['claude', 'codex'] as const)('%s', name => {
     expect(requests[2]?.userTexts.join('\n')).toContain('- Mode: review\n- Story: US-001');
   });
 
-  test('that approves its own work is told before it may stop, and mends it', async () => {
+  test('that approves its own work is told before it may stop, and fixes it', async () => {
     const steps = [
       edit('US-001', 's.reviewStatus="approved";s.passes=true;s.notes="built"'),
       words('All done.'),

@@ -263,7 +263,7 @@ describe('the other commands', () => {
     expect(sent[1]).toContain('ULTRAWORK MODE');
   });
 
-  test('a mistake in the flags starts nothing and says what to mend', async () => {
+  test('a mistake in the flags starts nothing and says what to fix', async () => {
     const { turns, said, left } = await loop('/ralph:ralph-loop Do it --max-iteration 5', [
       { text: 'never' },
     ]);

@@ -25,7 +25,7 @@ export function troubleCases(rig: Rig): void {
     const { code, result, ledger } = await runLoop(session, { args: ['-m', '2'] });
     const atOnce = result.stopReason === 'agent_failed' && result.iterations.length === 1;
     expect([code, session.server.problems]).toEqual([1, []]);
-    if (atOnce) expect(result.detail).toMatch(/To mend it: log in with the agent itself, or set its API key/);
+    if (atOnce) expect(result.detail).toMatch(/To fix it: log in with the agent itself, or set its API key/);
     return `${troubleIn({ ledger }).class}${atOnce ? ': stops at once' : ''}`;
   });
 

@@ -44,7 +44,7 @@ test("the host's own sentence is shown when its command fails, and no further st
   expect(home.read('calls')).toBe(`plugin marketplace add ${ROOT}\n`);
 });
 
-test('an older copy in Gemini CLI is replaced, a damaged file mended, and only its own folder is touched', async () => {
+test('an older copy in Gemini CLI is replaced, a damaged file fixed, and only its own folder is touched', async () => {
   const home = folder();
   home.write('.gemini/settings.json', '{ "mine" : 1 }');
   home.write('.gemini/extensions/other/gemini-extension.json', '{}');
@@ -53,8 +53,8 @@ test('an older copy in Gemini CLI is replaced, a damaged file mended, and only i
   expect((await plugin(home, ['install', 'gemini'])).stdout).toContain('remove ');
   expect(existsSync(home.path('.gemini/extensions/ralph/old.txt'))).toBe(false);
   home.write('.gemini/extensions/ralph/bin/gate.sh', 'damaged');
-  const mended = await plugin(home, ['install', 'gemini']);
-  expect(mended.stdout.match(/^ {2}\w+ .*$/gm)).toEqual([
+  const fixed = await plugin(home, ['install', 'gemini']);
+  expect(fixed.stdout.match(/^ {2}\w+ .*$/gm)).toEqual([
     `  write   ${home.path('.gemini/extensions/ralph/bin/gate.sh')}`,
   ]);
   expect((await plugin(home, ['remove', 'gemini'])).code).toBe(0);

@@ -11,7 +11,7 @@ import { ADAPTERS } from '../../src/agents/registry.ts';
 import { defaultSettings } from '../../src/config/settings.ts';
 import type { SandboxSettings } from '../../src/config/settings-shape.ts';
 import { isProblem } from '../../src/domain/problem.ts';
-import { planSpec } from '../../src/loop/sandbox-spec.ts';
+import { planSpec } from '../../src/opening/sandbox-spec.ts';
 import { startConfined } from '../../src/platform/process.ts';
 import { projectPaths } from '../../src/store/paths.ts';
 import { internet } from '../rig/internet.ts';

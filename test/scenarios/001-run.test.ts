@@ -92,12 +92,12 @@ describe('guardrails', () => {
         { command: 'true' },
       ],
     });
-    const mend: Handler = async turn => {
+    const fix: Handler = async turn => {
       await turn.write('fixed', '');
       await turn.print(DONE);
       turn.exit();
     };
-    const agent = await fakeAgent('worker', says(DONE), mend);
+    const agent = await fakeAgent('worker', says(DONE), fix);
     const { code, stdout } = await ralph(['run', '-p', 'go'], { cwd: project.dir, path: [agent.bin] });
     expect(code).toBe(0);
     expect(agent.calls[1]?.input).toBe(

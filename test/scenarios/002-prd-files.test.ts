@@ -106,7 +106,7 @@ Loop: none at work
   test('a list that is not in order: everything that is wrong', async () => {
     const { code, stderr } = await prd(prdRepo(story('A', { title: '' }), story('A')), 'status');
     expect(code).toBe(2);
-    expect(stderr).toContain('2 things to mend');
+    expect(stderr).toContain('2 problems');
   });
 });
 

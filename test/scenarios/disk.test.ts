@@ -71,7 +71,7 @@ ralph resume; echo "second: $?"`,
     expect(said).toContain('second: 0');
   });
 
-  test('from the beginning is a problem to mend, and nothing is begun', async () => {
+  test('from the beginning is a problem to fix, and nothing is begun', async () => {
     const said = await onSmallDisk(
       'touch ../called',
       `dd if=/dev/zero of=filler bs=1k 2>/dev/null; ${RUN}; echo "first: $?"; ls ../called`,
@@ -124,7 +124,7 @@ if [ -e ../tried ]; then echo '<response>DONE</response>'; exit; fi
     expect(said).toMatch(/Resumed: iteration [12] was cut off/);
   });
 
-  test('from the beginning is a problem to mend', async () => {
+  test('from the beginning is a problem to fix', async () => {
     const said = await onSmallDisk('touch ../called', `mount -o remount,ro .; ${RUN}; echo "first: $?"`);
     expect(said).toContain('the file system is read-only');
     expect(said).toContain('first: 2');

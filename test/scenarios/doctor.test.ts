@@ -47,7 +47,7 @@ test('versions are compared with the tested ones, number by number', async () =>
       topic: 'codex',
       level: 'warning',
       what: `0.9.9 is older than the tested ${TESTED.codex}`,
-      mend: 'npm install -g @openai/codex',
+      fix: 'npm install -g @openai/codex',
     },
     { topic: 'gemini', level: 'ok', what: `100.0.0, newer than the tested ${TESTED.gemini}` },
     { topic: 'qwen', level: 'warning', what: `it does not tell its version; ${TESTED.qwen} is tested` },
@@ -55,9 +55,9 @@ test('versions are compared with the tested ones, number by number', async () =>
       topic: 'copilot',
       level: 'warning',
       what: 'installed, but it does not start: cannot find its parts',
-      mend: 'install it anew: npm install -g @github/copilot',
+      fix: 'install it anew: npm install -g @github/copilot',
     },
-    { topic: 'amp', level: 'fact', what: 'not installed', mend: 'npm install -g @ampcode/cli' },
+    { topic: 'amp', level: 'fact', what: 'not installed', fix: 'npm install -g @ampcode/cli' },
   ]);
 });
 
@@ -74,11 +74,11 @@ test('an agent that never answers is ended and told of', async () => {
   ]);
 });
 
-describe('exit code 2 when something must be mended', () => {
+describe('exit code 2 when something must be fixed', () => {
   test('no agent at all', async () => {
     const { code, ok, of } = await doctor(repo(), {});
     expect({ code, ok }).toEqual({ code: 2, ok: false });
-    expect(of('agent')).toMatchObject([{ level: 'problem', mend: expect.stringContaining('install one') }]);
+    expect(of('agent')).toMatchObject([{ level: 'problem', fix: expect.stringContaining('install one') }]);
   });
 
   test('the agent of the settings is not there, though another one is', async () => {
@@ -101,7 +101,7 @@ describe('exit code 2 when something must be mended', () => {
   test('.ralph is not a folder', async () => {
     const project = repo({ '.ralph': 'a file' });
     const { code, of } = await doctor(project, { claude: says(TESTED.claude) });
-    expect([code, of('folder')]).toMatchObject([2, [{ level: 'problem', mend: 'move it away' }]]);
+    expect([code, of('folder')]).toMatchObject([2, [{ level: 'problem', fix: 'move it away' }]]);
   });
 });
 
@@ -121,8 +121,8 @@ test.runIf(process.getuid?.() === 0)('Claude Code as root needs to be told that 
 test('the loop inside a session is told for each host that is here, with how to get it', async () => {
   const { of } = await doctor(repo(), { codex: says('0.166.0'), qwen: says('0.24.4') });
   expect([of('loop in codex'), of('loop in qwen'), of('loop in claude')]).toMatchObject([
-    [{ level: 'fact', what: 'the plugin is not installed', mend: 'ralph plugin install codex' }],
-    [{ level: 'fact', what: 'the plugin is not installed', mend: 'ralph plugin install qwen' }],
+    [{ level: 'fact', what: 'the plugin is not installed', fix: 'ralph plugin install codex' }],
+    [{ level: 'fact', what: 'the plugin is not installed', fix: 'ralph plugin install qwen' }],
     [],
   ]);
 });

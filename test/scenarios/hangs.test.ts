@@ -76,7 +76,7 @@ describe('an agent that falls silent', () => {
     });
     const told = JSON.parse(stdout);
     expect([code, told.stopReason, agent.calls.length]).toEqual([1, 'agent_failed', 2]);
-    expect(told.detail).toContain('the agent showed no sign of life. To mend it: raise --idle-timeout');
+    expect(told.detail).toContain('the agent showed no sign of life. To fix it: raise --idle-timeout');
     expect(agent.calls.map(call => call.pid).filter(isThere)).toEqual([]);
   });
 });

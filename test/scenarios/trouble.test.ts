@@ -121,7 +121,7 @@ describe('a rate limit', () => {
     const { code, result: told } = await run(project, [agent.bin], '--agent', 'claude', '--max-wait', '3600');
     expect([code, told.stopReason, agent.calls.length]).toEqual([1, 'rate_limited', 1]);
     expect(told.detail).toBe(
-      "You've hit your weekly limit · resets in 3 days (it ends in 3 days, and --max-wait is 60 min). To mend it: wait for the limit to reset, then start again; or raise --max-wait; or name another agent with --fallback.",
+      "You've hit your weekly limit · resets in 3 days (it ends in 3 days, and --max-wait is 60 min). To fix it: wait for the limit to reset, then start again; or raise --max-wait; or name another agent with --fallback.",
     );
   });
 
@@ -351,16 +351,16 @@ describe('passing trouble', () => {
       1,
       2,
     ]);
-    expect(told.detail).toContain('API Error: 500 (it was tried 2 times). To mend it: start again;');
+    expect(told.detail).toContain('API Error: 500 (it was tried 2 times). To fix it: start again;');
   });
 
   test('an empty reply is tried again at once, with a cap', async () => {
     const project = repo();
     project.settings({ maxRetries: 2, maxFailures: 1 });
     const empty = fails(init, result({ total_cost_usd: 0.01 }));
-    const mended = await fakeAgent('claude', empty, empty, done);
-    const told = await run(project, [mended.bin], '--agent', 'claude');
-    expect([told.code, told.result.iterations.length, mended.calls.length]).toEqual([0, 1, 3]);
+    const fixed = await fakeAgent('claude', empty, empty, done);
+    const told = await run(project, [fixed.bin], '--agent', 'claude');
+    expect([told.code, told.result.iterations.length, fixed.calls.length]).toEqual([0, 1, 3]);
     expect(told.result.totalCost).toBeCloseTo(0.03);
     const silent = await fakeAgent('claude', empty);
     const other = repo();

@@ -207,7 +207,7 @@ describe('who works in a worktree', () => {
     ownedBy(work, 'a', owner);
     expect(await openWorktree({ root: work.dir, env, name: 'a' })).toMatchObject({
       what: `is in use by a run that is going on (process ${owner.pid})`,
-      mend: expect.stringContaining('--worktree=NAME'),
+      fix: expect.stringContaining('--worktree=NAME'),
     });
   });
 
@@ -276,20 +276,20 @@ describe('a worktree that cannot be opened is a problem, and nothing is changed'
       /worktree remove -f -f/,
     ],
   };
-  test.for(Object.entries(cases))('%s', async ([, [make, what, mend]]) => {
+  test.for(Object.entries(cases))('%s', async ([, [make, what, fix]]) => {
     const work = repo();
     await make(work);
     const before = [work.git('for-each-ref'), readdirSync(work.path('.'), { recursive: true }).length];
     const problem = await openWorktree({ root: work.dir, env, name: 'a' });
     expect(problem).toMatchObject({
       what: expect.stringMatching(what),
-      ...(mend && { mend: expect.stringMatching(mend) }),
+      ...(fix && { fix: expect.stringMatching(fix) }),
     });
     expect(work.git('for-each-ref')).toBe(before[0]);
     expect(work.git('status', '--porcelain')).toBe('');
   });
 
-  test('the mended ones then open', async () => {
+  test('the fixed ones then open', async () => {
     const work = repo();
     const { path, release } = await opened(work, 'a');
     commitIn(path, 'kept', 'k\n');
@@ -430,14 +430,14 @@ describe('removing a worktree', () => {
       /^$/,
     ],
   };
-  test.for(Object.entries(refusals))('is refused while it holds %s', async ([, [make, what, mend]]) => {
+  test.for(Object.entries(refusals))('is refused while it holds %s', async ([, [make, what, fix]]) => {
     const work = repo();
     const { path } = await opened(work, 'a');
     make(work, path);
     const refs = work.git('for-each-ref');
     const problem = await removeWorktree({ root: work.dir, env, name: 'a' });
     expect(problem?.what).toMatch(what);
-    expect(problem?.mend ?? '').toMatch(mend);
+    expect(problem?.fix ?? '').toMatch(fix);
     expect(work.git('for-each-ref')).toBe(refs);
   });
 

@@ -20,7 +20,7 @@ Examples:
     const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : undefined;
     if (!write)
       throw new Problems([
-        { where: shell, what: 'there is no completion for this shell', mend: 'bash, zsh or fish' },
+        { where: shell, what: 'there is no completion for this shell', fix: 'bash, zsh or fish' },
       ]);
     output.answer(write(await describeCommands()));
     return 0;

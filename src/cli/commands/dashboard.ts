@@ -88,7 +88,7 @@ async function serve({ env }: Call, { port, host, projects }: Wish): Promise<Das
   } catch (error) {
     if (errorCode(error) === 'EADDRINUSE')
       throw new Problems([
-        { where: `--port ${port}`, what: 'it is taken', mend: 'leave it out, or give another' },
+        { where: `--port ${port}`, what: 'it is taken', fix: 'leave it out, or give another' },
       ]);
     if (errorCode(error) === undefined) throw error;
     throw new Problems([{ where: `--host ${host}`, what: errorWords(error) }]);

@@ -74,7 +74,7 @@ async function git(folder: string, { env }: Call, ...args: string[]): Promise<st
   const { code, output } = await capture(['git', ...args], { cwd: folder, env });
   if (code !== 0)
     throw new Problems([
-      { where: `git ${args[0]}`, what: output.trim() || `exit code ${code}`, mend: 'the demo needs git' },
+      { where: `git ${args[0]}`, what: output.trim() || `exit code ${code}`, fix: 'the demo needs git' },
     ]);
   return output;
 }

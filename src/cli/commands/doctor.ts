@@ -1,4 +1,4 @@
-/** `ralph doctor`: which agents, git and sandboxes can be used here, and how to mend what cannot. Changes nothing. */
+/** `ralph doctor`: which agents, git and sandboxes can be used here, and how to fix what cannot. Changes nothing. */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import type { AgentAdapter } from '../../agents/agent.ts';
@@ -8,8 +8,7 @@ import { loadSettings } from '../../config/load.ts';
 import { defaultSettings } from '../../config/settings.ts';
 import type { SandboxSettings } from '../../config/settings-shape.ts';
 import { isProblem } from '../../domain/problem.ts';
-import { type ChosenAgent, chooseAgent, isExecutable } from '../../loop/choose-agent.ts';
-import { containerOf } from '../../loop/sandbox-spec.ts';
+import { containerOf } from '../../opening/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
 import { errorWords } from '../../platform/files.ts';
 import { rootAbove } from '../../platform/package.ts';
@@ -17,6 +16,7 @@ import { HOST_PLUGINS, placeOf } from '../../plugins/install.ts';
 import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
 import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
+import { type ChosenAgent, chooseAgent, isExecutable } from '../../turns/choose-agent.ts';
 import type { Call, CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
@@ -76,11 +76,11 @@ function settingsFindings(
 ): readonly Finding[] {
   if (problems.length === 0)
     return [{ topic: 'settings', level: 'ok', what: files.join(', ') || 'none, so the defaults' }];
-  return problems.map(({ where, what, mend }) => ({
+  return problems.map(({ where, what, fix }) => ({
     topic: 'settings',
     level: 'problem',
     what: `${where}: ${what}`,
-    ...(mend !== undefined && { mend }),
+    ...(fix !== undefined && { fix }),
   }));
 }
 
@@ -89,7 +89,7 @@ function folderFinding({ folder, root }: ProjectPaths): Finding {
   const topic = 'folder';
   const there = statSync(folder, { throwIfNoEntry: false });
   if (there && !there.isDirectory())
-    return { topic, level: 'problem', what: `${folder} is not a folder`, mend: 'move it away' };
+    return { topic, level: 'problem', what: `${folder} is not a folder`, fix: 'move it away' };
   try {
     accessSync(there ? folder : root, constants.W_OK);
     return { topic, level: 'ok', what: '.ralph can be written' };
@@ -103,12 +103,12 @@ type Chosen = ReturnType<typeof chooseAgent> | undefined;
 function chosenFinding(chosen: NonNullable<Chosen>): Finding {
   if (!isProblem(chosen))
     return { topic: 'agent', level: 'ok', what: `${chosen.name}, because ${chosen.why}` };
-  const { where, what, mend } = chosen;
+  const { where, what, fix } = chosen;
   return {
     topic: 'agent',
     level: 'problem',
     what: where === 'agent' ? what : `${where}: ${what}`,
-    ...(mend !== undefined && { mend }),
+    ...(fix !== undefined && { fix }),
   };
 }
 
@@ -125,13 +125,13 @@ const NO_UPDATES = {
 
 async function agentFinding(adapter: AgentAdapter, chosen: Chosen, world: World): Promise<Finding> {
   const { name: topic, install } = adapter;
-  if (!isExecutable(topic, world)) return { topic, level: 'fact', what: 'not installed', mend: install };
+  if (!isExecutable(topic, world)) return { topic, level: 'fact', what: 'not installed', fix: install };
   const { code, output } = await probe([topic, '--version'], world);
   if (code === 0) return versionFinding(adapter, versionIn(output));
   const isChosen = chosen !== undefined && !isProblem(chosen) && chosen.command === topic;
   const why = code === 124 ? 'it did not tell its version in time' : lastLine(output);
   const what = `installed, but it does not start: ${why || `exit code ${code}`}`;
-  return { topic, level: isChosen ? 'problem' : 'warning', what, mend: `install it anew: ${install}` };
+  return { topic, level: isChosen ? 'problem' : 'warning', what, fix: `install it anew: ${install}` };
 }
 
 function versionFinding({ name: topic, install }: AgentAdapter, version: string | undefined): Finding {
@@ -140,7 +140,7 @@ function versionFinding({ name: topic, install }: AgentAdapter, version: string 
     return { topic, level: 'warning', what: `it does not tell its version; ${tested} is tested` };
   const order = compareVersions(version, tested);
   if (order < 0)
-    return { topic, level: 'warning', what: `${version} is older than the tested ${tested}`, mend: install };
+    return { topic, level: 'warning', what: `${version} is older than the tested ${tested}`, fix: install };
   const what = order === 0 ? `${version}, as tested` : `${version}, newer than the tested ${tested}`;
   return { topic, level: 'ok', what };
 }
@@ -156,7 +156,7 @@ function claudeFindings(chosen: Chosen, permissions: string, world: World): read
       cap === '0'
         ? 'may block as often as it likes'
         : `may block ${cap || '8'} times in a row without a tool call, then a loop in a session ends`,
-    ...(cap !== '0' && { mend: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 lifts that' }),
+    ...(cap !== '0' && { fix: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 lifts that' }),
   };
   return [...rootFindings(chosen, permissions, world), hook];
 }
@@ -171,7 +171,7 @@ function rootFindings(chosen: Chosen, permissions: string, { env }: World): read
       topic,
       level: permissions === 'skip' && isClaude(chosen) ? 'problem' : 'warning',
       what: 'it refuses to skip permissions (permissions: skip)',
-      mend: 'run as another user, or set IS_SANDBOX=1 if this machine is a sandbox',
+      fix: 'run as another user, or set IS_SANDBOX=1 if this machine is a sandbox',
     },
   ];
 }
@@ -194,7 +194,7 @@ function sessionFindings(world: World): readonly Finding[] {
         topic,
         level: 'fact',
         what: 'the plugin is not installed',
-        mend: `ralph plugin install ${name}`,
+        fix: `ralph plugin install ${name}`,
       };
     }
     const cautions = host.cautions(place);
@@ -212,21 +212,21 @@ async function gitFindings(world: World): Promise<readonly Finding[]> {
   ]);
   if (version.code !== 0) {
     const what = 'not installed: no commits, no worktrees, no diffs';
-    return [{ topic, level: 'warning', what, mend: 'install git' }];
+    return [{ topic, level: 'warning', what, fix: 'install git' }];
   }
   const found: Finding = { topic, level: 'ok', what: versionIn(version.output) ?? lastLine(version.output) };
   return [
     found,
     top.code === 0
       ? { topic: 'repository', level: 'ok', what: top.stdout.trim() }
-      : { topic: 'repository', level: 'warning', what: 'this folder is in none', mend: 'git init' },
+      : { topic: 'repository', level: 'warning', what: 'this folder is in none', fix: 'git init' },
     identity.code === 0
       ? { topic: 'git identity', level: 'ok', what: identity.stdout.replace(/ \d+ [+-]\d+\s*$/, '') }
       : {
           topic: 'git identity',
           level: 'warning',
           what: 'none, so nothing can be committed',
-          mend: 'git config --global user.name "…" and user.email "…"',
+          fix: 'git config --global user.name "…" and user.email "…"',
         },
   ];
 }
@@ -239,7 +239,7 @@ function sandboxFindings({ cwd, env }: World, settings: SandboxSettings): Promis
       const topic = `sandbox ${provider.name}`;
       const found = await provider.probe({ cwd, env, container });
       if (found.ok) return { topic, level: 'ok', what: `works (${found.what}): --sandbox=${provider.name}` };
-      return { topic, level: 'fact', what: `does not work here: ${found.why}`, mend: found.fix };
+      return { topic, level: 'fact', what: `does not work here: ${found.why}`, fix: found.fix };
     }),
   );
 }

@@ -17,7 +17,7 @@ export const init: CliCommand = {
         {
           where: 'ralph init',
           what: 'it asks questions and needs a terminal',
-          mend: 'write .ralph/settings.json by hand; docs/reference/settings.md lists the keys',
+          fix: 'write .ralph/settings.json by hand; docs/reference/settings.md lists the keys',
         },
       ]);
     }

@@ -64,8 +64,8 @@ function filterOf({ only, iteration }: Call['options']): EventFilter {
     .filter(word => !EVENT_KINDS.some(kind => kind === word))
     .map(word => {
       const near = closest(word, EVENT_KINDS);
-      const mend = near ? `did you mean ${near}?` : `one of ${EVENT_KINDS.join(', ')}`;
-      return { where: `--only ${word}`, what: 'there is no such kind of event', mend };
+      const fix = near ? `did you mean ${near}?` : `one of ${EVENT_KINDS.join(', ')}`;
+      return { where: `--only ${word}`, what: 'there is no such kind of event', fix };
     });
   if (iteration !== undefined && iterations === undefined)
     problems.push({ where: `--iteration ${iteration}`, what: 'must be 3, 2-5 or 4-' });

@@ -4,11 +4,11 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { loopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
-import { loopRule } from '../../loop/loop-plan.ts';
-import { openWorkplace, planLoop, type Workplace } from '../../loop/open-loop.ts';
-import { chooseSandbox } from '../../loop/open-sandbox.ts';
-import { type PromptSource, specSource } from '../../loop/prompt-source.ts';
+import { openWorkplace, planLoop, type Workplace } from '../../opening/open-loop.ts';
+import { chooseSandbox } from '../../opening/sandbox.ts';
 import type { Given } from '../../store/run-file.ts';
+import { loopRule } from '../../turns/loop-plan.ts';
+import { type PromptSource, specSource } from '../../turns/prompt-source.ts';
 import { mergeAdvice } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
 import { declareSettings, type MoreSettings, type SetUp, setUp, showPlan } from '../set-up.ts';
@@ -110,7 +110,7 @@ function taskOf(call: Call): string | Problem {
   return {
     where: 'task',
     what: 'there is none',
-    mend: swallowed ?? 'ralph loop "Fix the login" --check "npm test"',
+    fix: swallowed ?? 'ralph loop "Fix the login" --check "npm test"',
   };
 }
 
@@ -120,7 +120,7 @@ function notTooLong(where: string, text: string): string | Problem {
   return {
     where,
     what: `it has ${size}, more than any model reads`,
-    mend: 'shorten it, or let it name the files to read',
+    fix: 'shorten it, or let it name the files to read',
   };
 }
 
@@ -128,7 +128,7 @@ function ownProblems(task: string | Problem, settings: Settings): readonly Probl
   const noChecks = {
     where: '--check',
     what: 'at least one is needed: a loop without a check would have to believe the agent',
-    mend: '--check "npm test"',
+    fix: '--check "npm test"',
   };
   return [...(settings.checks.length === 0 ? [noChecks] : []), ...(isProblem(task) ? [task] : [])];
 }

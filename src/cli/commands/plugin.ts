@@ -46,10 +46,10 @@ function problems(action: string, host: string, root: string | undefined) {
   return [
     ...(ACTIONS.some(each => each === action)
       ? []
-      : [{ where: action, what: 'there is no such action', mend: ACTIONS.join(', ') }]),
+      : [{ where: action, what: 'there is no such action', fix: ACTIONS.join(', ') }]),
     ...(HOSTS.includes(host)
       ? []
-      : [{ where: host, what: 'Ralph has no in-session loop for this host', mend: HOSTS.join(', ') }]),
+      : [{ where: host, what: 'Ralph has no in-session loop for this host', fix: HOSTS.join(', ') }]),
     ...(root === undefined
       ? [{ where: 'ralph plugin', what: "Ralph's own plugins folder is not here" }]
       : []),

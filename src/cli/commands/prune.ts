@@ -68,13 +68,13 @@ function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: 
     problems.push({
       where: `--older-than ${olderThan}`,
       what: 'must be a number and one of s, m, h, d, w',
-      mend: '30d',
+      fix: '30d',
     });
   if (keep === undefined && olderThan === undefined && raw !== true)
     problems.push({
       where: 'ralph prune',
       what: 'which runs should go?',
-      mend: '--keep 20, --older-than 30d, or --raw',
+      fix: '--keep 20, --older-than 30d, or --raw',
     });
   if (problems.length > 0) throw new Problems(problems);
   return {

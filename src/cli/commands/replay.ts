@@ -1,15 +1,15 @@
 /** `ralph replay`: judges a recorded run again, with the adapters and the judge of today. */
 import type { Settings } from '../../config/settings-shape.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
-import { loopTerms } from '../../loop/loop-plan.ts';
-import { storyTerms } from '../../loop/prd-plan.ts';
-import { readPast } from '../../loop/reopen.ts';
-import { replayIteration } from '../../loop/replay.ts';
-import { runTerms } from '../../loop/run-plan.ts';
+import { replayIteration } from '../../engine/replay.ts';
+import { readPast } from '../../opening/reopen.ts';
 import { checkNoun } from '../../report/phrases.ts';
 import { replayLines } from '../../report/replay.ts';
 import { projectAt, runPaths } from '../../store/paths.ts';
 import { findRun, readRunFile } from '../../store/run-file.ts';
+import { storyTerms } from '../../stories/plan.ts';
+import { loopTerms } from '../../turns/loop-plan.ts';
+import { runTerms } from '../../turns/run-plan.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
@@ -59,6 +59,6 @@ function notJudged(id: string, command: string | undefined): Problem {
   return {
     where: id,
     what: `a run of ralph ${command ?? 'unknown'} cannot be judged again from its folder`,
-    mend: 'ralph run, ralph loop and ralph prd run can',
+    fix: 'ralph run, ralph loop and ralph prd run can',
   };
 }

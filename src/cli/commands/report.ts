@@ -63,7 +63,7 @@ function wish({ options, args, output: { json } }: Call): Wish {
   const problems: Problem[] = [];
   if (!format) problems.push(unknownFormat(asked, allowed));
   if (all && args[0] !== undefined)
-    problems.push({ where: args[0], what: 'a run and --all at once', mend: 'leave one of them out' });
+    problems.push({ where: args[0], what: 'a run and --all at once', fix: 'leave one of them out' });
   if (problems.length > 0 || !format) throw new Problems(problems);
   return { format, output, all };
 }
@@ -74,7 +74,7 @@ function unknownFormat(asked: string, allowed: readonly Format[]): Problem {
   return {
     where: `--format ${asked}`,
     what,
-    mend: near && near !== asked ? `did you mean ${near}?` : `one of ${allowed.join(', ')}`,
+    fix: near && near !== asked ? `did you mean ${near}?` : `one of ${allowed.join(', ')}`,
   };
 }
 

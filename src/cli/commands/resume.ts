@@ -8,16 +8,16 @@ import type { SettingsCommand } from '../../config/setting.ts';
 import type { Past } from '../../domain/past.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
-import { openWorkplace, planLoop, type Workplace } from '../../loop/open-loop.ts';
-import { limitsOf } from '../../loop/plan-parts.ts';
-import { promptSource, specSource } from '../../loop/prompt-source.ts';
-import { isDone, stillSpent } from '../../loop/recall.ts';
-import { claimRun, clearUp, type OpenRun, readTask, recoverRun } from '../../loop/reopen.ts';
-import { runPlan } from '../../loop/run-plan.ts';
+import { isDone, stillSpent } from '../../engine/recall.ts';
+import { openWorkplace, planLoop, type Workplace } from '../../opening/open-loop.ts';
+import { claimRun, clearUp, type OpenRun, readTask, recoverRun } from '../../opening/reopen.ts';
 import { ownerName } from '../../platform/spawn.ts';
 import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
+import { limitsOf } from '../../turns/plan-parts.ts';
+import { promptSource, specSource } from '../../turns/prompt-source.ts';
+import { runPlan } from '../../turns/run-plan.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
 import { declareFlag, type MoreSettings, type SetUp, setUp, withoutSecrets } from '../set-up.ts';
@@ -102,7 +102,7 @@ function chosen(project: ProjectPaths, wanted: string | undefined): string | Pro
     latest ?? {
       where: project.runs,
       what: 'there is no run here that can be resumed',
-      mend: '`ralph status` lists them all',
+      fix: '`ralph status` lists them all',
     }
   );
 }
@@ -129,10 +129,10 @@ async function settingsAgain(
 
 function whyNot(id: string, past: Past, { settings }: SetUp): readonly Problem[] {
   if (isDone(past))
-    return [{ where: id, what: `it is done: ${past.result?.stopReason}`, mend: 'start a new run' }];
+    return [{ where: id, what: `it is done: ${past.result?.stopReason}`, fix: 'start a new run' }];
   if (!past.result) return [];
   const spent = stillSpent(past, limitsOf(settings));
-  return spent ? [{ where: id, what: spent.detail, mend: RAISE[spent.reason] ?? 'raise the limit' }] : [];
+  return spent ? [{ where: id, what: spent.detail, fix: RAISE[spent.reason] ?? 'raise the limit' }] : [];
 }
 
 const RAISE: Readonly<Record<string, string>> = {
@@ -145,7 +145,7 @@ function doubt(id: string, what: string): Problem {
   return {
     where: id,
     what: `the ledger has been changed: ${what}`,
-    mend: 'look at it with `ralph log`; --accept-changes goes on all the same',
+    fix: 'look at it with `ralph log`; --accept-changes goes on all the same',
   };
 }
 
@@ -153,7 +153,7 @@ function changed(what: string): Problem {
   return {
     where: 'the settings have changed since the run began',
     what,
-    mend: 'put it back, or go on with it as it is with --accept-changes',
+    fix: 'put it back, or go on with it as it is with --accept-changes',
   };
 }
 
@@ -229,7 +229,7 @@ async function workplaceAgain({ call, file }: Resuming): Promise<Workplace | Pro
     return {
       where: `worktree ${worktree}`,
       what: 'it is gone, and with it the work of the run',
-      mend: 'start a new run',
+      fix: 'start a new run',
     };
   }
   const workplace = await openWorkplace({ ...place, worktree });

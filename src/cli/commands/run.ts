@@ -2,8 +2,8 @@
 import type { Settings } from '../../config/settings-shape.ts';
 import { markerOf } from '../../domain/completion.ts';
 import { isProblem } from '../../domain/problem.ts';
-import { type PromptSource, promptSource } from '../../loop/prompt-source.ts';
-import { completionRule, promptOf, runPlan } from '../../loop/run-plan.ts';
+import { type PromptSource, promptSource } from '../../turns/prompt-source.ts';
+import { completionRule, promptOf, runPlan } from '../../turns/run-plan.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';

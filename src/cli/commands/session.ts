@@ -23,7 +23,7 @@ export const session: CliCommand = {
     if (action === 'status') return status(call);
     if (action === 'cancel') return cancel(call);
     if (action === 'start') return start(call, rest);
-    throw new Problems([{ where: action, what: 'there is no such action', mend: 'start, status or cancel' }]);
+    throw new Problems([{ where: action, what: 'there is no such action', fix: 'start, status or cancel' }]);
   },
 };
 
@@ -81,7 +81,7 @@ function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
       {
         where: '--session',
         what: 'which session should loop?',
-        mend: 'its id, or --session next for the one that sends the next prompt',
+        fix: 'its id, or --session next for the one that sends the next prompt',
       },
     ]);
   }

@@ -6,8 +6,6 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { markerOf } from '../../domain/completion.ts';
 import { closest, isProblem, type Problem } from '../../domain/problem.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
-import { loopRule } from '../../loop/loop-plan.ts';
-import { completionRule } from '../../loop/run-plan.ts';
 import { checkNoun } from '../../report/phrases.ts';
 import { type Simulated, simulatedLines, storyOf } from '../../report/simulate.ts';
 import {
@@ -19,6 +17,8 @@ import {
   type TroubleName,
 } from '../../sim/scenarios/trouble.ts';
 import { projectPaths } from '../../store/paths.ts';
+import { loopRule } from '../../turns/loop-plan.ts';
+import { completionRule } from '../../turns/run-plan.ts';
 import { throwAwayCopy } from '../../workspace/throw-away.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -81,7 +81,7 @@ function troublesOf(args: readonly string[]): readonly TroubleName[] {
       return {
         where: name,
         what: `there is no such trouble: one of ${TROUBLES.join(', ')}`,
-        ...(near && { mend: `did you mean ${near}?` }),
+        ...(near && { fix: `did you mean ${near}?` }),
       };
     });
   if (problems.length > 0) throw new Problems(problems);

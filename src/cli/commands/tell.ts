@@ -18,14 +18,14 @@ export const tell: CliCommand = {
     const [run, hint] = args.length > 1 ? args : [undefined, args[0]];
     if (hint === undefined || hint.trim() === '')
       throw new Problems([
-        { where: 'hint', what: 'there is none', mend: 'ralph tell "Look at src/login.ts"' },
+        { where: 'hint', what: 'there is none', fix: 'ralph tell "Look at src/login.ts"' },
       ]);
     if (hint.length > LONGEST_HINT)
       throw new Problems([
         {
           where: 'hint',
           what: `it has ${hint.length} characters`,
-          mend: 'write it into a file and tell its name',
+          fix: 'write it into a file and tell its name',
         },
       ]);
     return steer(call, run, { kind: 'tell', hint });

@@ -1,4 +1,4 @@
-/** The demo: a small cart with two bugs, and an agent that mends one, says it is done, and is not believed. */
+/** The demo: a small cart with two bugs, and an agent that fixes one, says it is done, and is not believed. */
 import type { Scenario } from '../scenario.ts';
 
 export interface DemoProject {
@@ -35,7 +35,7 @@ test('a discount is rounded to whole cents', () => {
 
 const GUARDRAIL = 'node --test';
 
-const PROMPT = `The tests of this cart fail. Read cart.js and cart.test.js, mend cart.js, and leave the tests as they are.
+const PROMPT = `The tests of this cart fail. Read cart.js and cart.test.js, fix cart.js, and leave the tests as they are.
 When every test passes, say <response>DONE</response>.
 `;
 

@@ -34,7 +34,7 @@ export function honest({ claim }: SimulatedProject): Scenario {
 
 export function scenarioOf(trouble: TroubleName, project: SimulatedProject): Scenario {
   const { claim } = project;
-  const good: readonly Step[] = [...mends(trouble, project), { shell: 'true' }, { say: `Done. ${claim}` }];
+  const good: readonly Step[] = [...fixes(trouble, project), { shell: 'true' }, { say: `Done. ${claim}` }];
   return {
     commitMessage: 'Simulated work',
     inOrder: true,
@@ -67,7 +67,7 @@ function troubleSteps(trouble: TroubleName, { claim, victim, guarded }: Simulate
 }
 
 /** What an honest agent does when it hears that a check is red. */
-function mends(trouble: TroubleName, { victim }: SimulatedProject): readonly Step[] {
+function fixes(trouble: TroubleName, { victim }: SimulatedProject): readonly Step[] {
   if (trouble !== 'lie' || victim === undefined) return [];
   return [{ shell: `git checkout HEAD -- ${quoted(victim)}` }];
 }

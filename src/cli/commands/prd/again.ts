@@ -1,14 +1,14 @@
 /** `ralph resume` for a `ralph prd run`: the list that counts comes from the run's own records. */
 import type { Past } from '../../../domain/past.ts';
 import type { ExitCode } from '../../../domain/stop-reason.ts';
-import { loadStories } from '../../../loop/load-stories.ts';
-import { claimDirectory, planPrd, promptTemplate } from '../../../loop/open-prd.ts';
-import { policyOf } from '../../../loop/prd-plan.ts';
-import { standOf, unknown } from '../../../loop/recover-stories.ts';
 import type { RunPaths } from '../../../store/paths.ts';
 import { type PrdPaths, prdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
 import { readTemplate } from '../../../store/templates.ts';
+import { loadStories } from '../../../stories/load.ts';
+import { claimDirectory, planPrd, promptTemplate } from '../../../stories/open.ts';
+import { policyOf } from '../../../stories/plan.ts';
+import { standOf, unknown } from '../../../stories/recover.ts';
 import { type Call, orThrow, Problems } from '../../command.ts';
 import type { SetUp } from '../../set-up.ts';
 import { type Parts, type StartOptions, startLoop } from '../../start.ts';

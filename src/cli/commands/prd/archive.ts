@@ -2,7 +2,6 @@
 import { relative } from 'node:path';
 import type { Problem } from '../../../domain/problem.ts';
 import type { StoryList } from '../../../domain/story.ts';
-import { liveLoop } from '../../../loop/open-prd.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { archiveSummary } from '../../../report/stories.ts';
 import { archiveFolder, startedOn } from '../../../store/archive.ts';
@@ -10,6 +9,7 @@ import { projectPaths } from '../../../store/paths.ts';
 import { day } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
+import { liveLoop } from '../../../stories/open.ts';
 import { commitPaths } from '../../../workspace/commit-paths.ts';
 import { type CliCommand, Problems } from '../../command.ts';
 import { declarePlace, placeOf } from './place.ts';
@@ -54,16 +54,16 @@ function listOf(paths: PrdPaths, force: boolean): StoryList {
   if (busy) throw new Problems([busy]);
   const tasks = `${paths.name}/tasks.json`;
   const list = loadTasks(paths.tasks, tasks);
-  const mend = '--force archives it all the same';
+  const fix = '--force archives it all the same';
   if (!isList(list)) {
     if (force) return { project: paths.name, branchName: '', description: '', userStories: [] };
-    throw new Problems(list.map(problem => ({ mend, ...problem })));
+    throw new Problems(list.map(problem => ({ fix, ...problem })));
   }
   const open = list.userStories.filter(story => !story.passes);
   const problems: Problem[] = open.map(story => ({
     where: tasks,
     what: `story ${story.id} is not done`,
-    mend,
+    fix,
   }));
   if (problems.length > 0 && !force) throw new Problems(problems);
   return list;

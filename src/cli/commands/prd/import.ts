@@ -58,8 +58,8 @@ function readForeign(path: string, name: string): StoryList | readonly Problem[]
 function inTheWay(paths: PrdPaths): readonly Problem[] {
   const tasks = readIfThere(paths.tasks);
   if (tasks === undefined || isUntouchedTemplate(tasks)) return [];
-  const mend = '`ralph prd archive --force` moves it away';
+  const fix = '`ralph prd archive --force` moves it away';
   return [
-    { where: relative(paths.root, paths.tasks), what: 'is there already, and nothing is overwritten', mend },
+    { where: relative(paths.root, paths.tasks), what: 'is there already, and nothing is overwritten', fix },
   ];
 }

@@ -2,15 +2,15 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Problem } from '../../../domain/problem.ts';
-import type { ChosenAgent } from '../../../loop/choose-agent.ts';
-import { loadStories } from '../../../loop/load-stories.ts';
-import { policyOf } from '../../../loop/prd-plan.ts';
 import { readIfThere } from '../../../platform/files.ts';
 import { runInForeground } from '../../../platform/foreground.ts';
 import { isScaffold } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
 import { readTemplate } from '../../../store/templates.ts';
+import { loadStories } from '../../../stories/load.ts';
+import { policyOf } from '../../../stories/plan.ts';
+import type { ChosenAgent } from '../../../turns/choose-agent.ts';
 import { type CliCommand, Problems } from '../../command.ts';
 import { setUp } from '../../set-up.ts';
 import { declarePlace, placeOf } from './place.ts';
@@ -31,7 +31,7 @@ export const plan: CliCommand = {
         {
           where: `agent ${agent.name}`,
           what: 'Ralph does not know how to talk with it in a terminal',
-          mend: 'use another --agent, or write the files yourself',
+          fix: 'use another --agent, or write the files yourself',
         },
       ]);
     const { notStarted } = await runInForeground(argv, { cwd: call.cwd, env: call.env });
@@ -61,14 +61,14 @@ function ownProblems(paths: PrdPaths): readonly Problem[] {
   return [
     ...(existsSync(paths.folder)
       ? []
-      : [{ where: `${folder}/`, what: 'there is no such folder', mend: '`ralph prd init` makes it' }]),
+      : [{ where: `${folder}/`, what: 'there is no such folder', fix: '`ralph prd init` makes it' }]),
     ...(process.stdin.isTTY && process.stdout.isTTY
       ? []
       : [
           {
             where: 'ralph prd plan',
             what: 'it is a dialogue and needs a terminal',
-            mend: `write ${folder}/prd.md and ${folder}/tasks.json by hand, or ralph prd import`,
+            fix: `write ${folder}/prd.md and ${folder}/tasks.json by hand, or ralph prd import`,
           },
         ]),
   ];

@@ -1,0 +1,93 @@
+/** Amp, `amp -x --stream-json`. */
+import type { AgentEvent } from '../../domain/agent-event.ts';
+import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
+import { assistantEvents, skimBlocks, type ToolReply, toolResultEvents, uncachedTokens } from '../blocks.ts';
+import { gaveUp } from '../failure.ts';
+import { countAt, type Json, numberAt, parseObject, stringAt, stringInHead, wordAt } from '../json.ts';
+import { unreadable } from '../unreadable.ts';
+
+export const amp: AgentAdapter = {
+  name: 'amp',
+  install: 'npm install -g @ampcode/cli',
+  reports: { cost: false, tokens: true, toolCalls: true },
+  endsWithResult: true,
+  needsFile: true,
+  needs: {
+    hosts: ['ampcode.com', '*.ampcode.com'],
+    addresses: ['AMP_URL'],
+    state: ['~/.local/share/amp', '~/.cache/amp', '~/.amp'],
+    settings: ['~/.config/amp', '.amp'],
+    keys: ['AMP_API_KEY'],
+  },
+  stopSignal: 'SIGTERM',
+  invocation,
+  read,
+  skim: skimBlocks,
+};
+
+function invocation({ command, flags, model, mode }: AgentRequest): AgentInvocation {
+  const argv = [
+    ...(mode === 'stream'
+      ? defaultFlags(flags, ['--stream-json', '--stream-json-thinking'], ['--stream-json'])
+      : []),
+    ...defaultFlags(flags, ['--dangerously-allow-all'], ['--dangerously-allow-all']),
+    ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--mode'], ['-m', model])),
+    ...flags,
+    // Last, because it takes the next word as the prompt.
+    ...defaultFlags(flags, ['-x', '--execute'], ['-x']),
+  ];
+  return { argv: [command, ...argv], env: {} };
+}
+
+function read(line: string): readonly AgentEvent[] {
+  const record = parseObject(line);
+  if (!record) return unreadable(line);
+  switch (record.type) {
+    case 'assistant': // its messages have no id, but each comes once and whole
+      return assistantEvents(record, uncachedTokens);
+    case 'user':
+      return toolResultEvents(record, replyOf);
+    case 'system':
+      return systemEvents(record);
+    case 'result':
+      return resultEvents(record);
+    default:
+      return unreadable(line, record);
+  }
+}
+
+/** Results are JSON in a string; a command that failed is no `is_error`, its exit code is in there. */
+function replyOf(text: string): ToolReply {
+  if (!text.startsWith('{')) return { text };
+  const reply = parseObject(text);
+  if (!reply) return abridgedReply(text);
+  const exitCode = numberAt(reply, 'exitCode');
+  return { text: stringAt(reply, 'output') ?? stringAt(reply, 'content') ?? text, exitCode };
+}
+
+/** A long one lacks its middle, so it may be JSON no more: what is looked for is at its beginning and its end. */
+function abridgedReply(text: string): ToolReply {
+  const exitCode = /"exitCode":(\d+)\}$/.exec(text)?.[1];
+  const shown = stringInHead(text, 'output', SHOWN) ?? stringInHead(text, 'content', SHOWN) ?? text;
+  return { text: shown, exitCode: exitCode === undefined ? undefined : Number(exitCode) };
+}
+
+const SHOWN = 2_000;
+
+function systemEvents(record: Json): readonly AgentEvent[] {
+  if (record.subtype !== 'init') return [{ kind: 'unknown', what: 'system' }];
+  const sessionId = wordAt(record, 'session_id');
+  return [{ kind: 'session', ...(sessionId !== undefined && { sessionId }) }];
+}
+
+/** No tokens here: they are on the messages. The exit code is 0 even after an error. */
+function resultEvents(record: Json): readonly AgentEvent[] {
+  const modelTurns = countAt(record, 'num_turns');
+  const turns = modelTurns === undefined ? {} : { modelTurns };
+  if (record.is_error !== true) {
+    const finalText = wordAt(record, 'result');
+    return [{ kind: 'result', ok: true, ...turns, ...(finalText && { finalText }) }];
+  }
+  const error = wordAt(record, 'error') ?? wordAt(record, 'subtype') ?? 'error';
+  return [gaveUp({ message: error }), { kind: 'result', ok: false, error, ...turns }];
+}

@@ -1,0 +1,154 @@
+/** Codex, `codex e --json`. */
+import { createHash } from 'node:crypto';
+import type { AgentEvent } from '../../domain/agent-event.ts';
+import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
+import { gaveUp, retrying } from '../failure.ts';
+import { type Hook, type HookEvents, hooksOf } from '../hooks.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
+import { unreadable } from '../unreadable.ts';
+import { itemEvents, skimItem } from './items.ts';
+
+const HOOK_EVENTS: HookEvents = {
+  start: 'SessionStart',
+  'before-tool': 'PreToolUse',
+  tools: 'PostToolUse',
+  stop: 'Stop',
+};
+
+export const codex: AgentAdapter = {
+  name: 'codex',
+  install: 'npm install -g @openai/codex',
+  reports: { cost: false, tokens: true, toolCalls: true },
+  endsWithResult: true,
+  needsFile: false,
+  needs: {
+    hosts: ['api.openai.com', 'chatgpt.com', 'auth.openai.com'],
+    addresses: ['OPENAI_BASE_URL'],
+    state: ['~/.codex'],
+    stateVariable: 'CODEX_HOME',
+    settings: ['~/.codex/config.toml', '~/.codex/hooks.json', '~/.codex/rules', '~/.codex/plugins', '.codex'],
+    keys: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
+  },
+  dialogue: { modelFlag: '-m' },
+  stopSignal: 'SIGINT', // SIGTERM leaves the running tool behind
+  hookEvents: HOOK_EVENTS,
+  invocation,
+  read,
+  skim: skimItem,
+};
+
+const BYPASS = ['--dangerously-bypass-approvals-and-sandbox', '--yolo'];
+
+function invocation(request: AgentRequest): AgentInvocation {
+  const { command, model, mode, scratch } = request;
+  const flags = withoutSubcommand(request.flags);
+  const reply = `${scratch}.reply.txt`;
+  const ownReply = mode === 'text' ? defaultFlags(flags, ['-o', '--output-last-message'], ['-o', reply]) : [];
+  const argv = [
+    'e',
+    ...(mode === 'stream' ? defaultFlags(flags, ['--json'], ['--json']) : ownReply),
+    ...sandboxFlags(request),
+    ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model', 'model'], ['-m', model])),
+    ...hookFlags(hooksOf('codex', HOOK_EVENTS, request.hooks)),
+    ...flags,
+    ...defaultFlags(flags, ['-'], ['-']), // the prompt is on stdin
+  ];
+  return { argv: [command, ...argv], env: {}, ...(ownReply.length > 0 && { replyFile: reply }) };
+}
+
+/**
+ * Codex runs no hook that is not trusted, and says nothing about it. Its flag that trusts all hooks would also trust those
+ * of the repository; so these are trusted one by one, by the hash that Codex itself would keep.
+ */
+function hookFlags(hooks: readonly Hook[]): readonly string[] {
+  if (hooks.length === 0) return [];
+  // A string in JSON is one in TOML.
+  const tables = hooks.map(({ event, command, timeout }) => {
+    const handler = `type="command",command=${JSON.stringify(command)},timeout=${timeout}`;
+    return `hooks.${event}=[{hooks=[{${handler}}]}]`;
+  });
+  const trust = hooks.map(hook => `"/<session-flags>/config.toml:${trustName(hook)}:0:0"=${trusted(hook)}`);
+  return [...tables, `hooks.state={${trust.join(',')}}`].flatMap(table => ['-c', table]);
+}
+
+function trustName({ event }: Hook): string {
+  return event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+}
+
+function trusted(hook: Hook): string {
+  const { command, timeout } = hook;
+  const handler = { async: false, command, timeout, type: 'command' };
+  const identity = JSON.stringify({ event_name: trustName(hook), hooks: [handler] });
+  return `{trusted_hash="sha256:${createHash('sha256').update(identity).digest('hex')}"}`;
+}
+
+/** A user who names the subcommand himself means the same as we do. */
+function withoutSubcommand(flags: readonly string[]): readonly string[] {
+  return flags[0] === 'e' || flags[0] === 'exec' ? flags.slice(1) : flags;
+}
+
+/** Left to itself `exec` may only read. The bypass flag also waives the demand for a git repository. */
+function sandboxFlags({ flags, permissions }: AgentRequest): readonly string[] {
+  const chosen = [...BYPASS, '-s', '--sandbox', '--approve-for-me', 'sandbox_mode'];
+  const wanted = permissions === 'skip' ? BYPASS.slice(0, 1) : ['-s', 'workspace-write'];
+  const ours = defaultFlags(flags, chosen, wanted);
+  const bypassed = [...ours, ...flags].some(word => BYPASS.includes(word));
+  const repoCheck = '--skip-git-repo-check';
+  return bypassed ? ours : [...ours, ...defaultFlags(flags, [repoCheck], [repoCheck])];
+}
+
+function read(line: string): readonly AgentEvent[] {
+  const record = parseObject(line);
+  if (!record) return unreadable(line);
+  switch (record.type) {
+    case 'thread.started':
+      return sessionEvents(record);
+    case 'turn.started':
+      return [];
+    case 'item.started':
+    case 'item.updated':
+    case 'item.completed':
+      return itemEvents(record.type, objectAt(record, 'item'));
+    case 'error':
+      return [errorEvent(stringAt(record, 'message') ?? 'error')];
+    case 'turn.completed':
+      return [...usageEvents(objectAt(record, 'usage')), { kind: 'result', ok: true }];
+    case 'turn.failed':
+      return failureEvents(wordAt(objectAt(record, 'error'), 'message') ?? 'the turn failed');
+    default:
+      return unreadable(line, record);
+  }
+}
+
+function sessionEvents(record: Json): readonly AgentEvent[] {
+  const sessionId = wordAt(record, 'thread_id');
+  return sessionId === undefined ? [] : [{ kind: 'session', sessionId }];
+}
+
+/** "Reconnecting... 1/2 (why)" comes before a recovery as well as before the end. */
+function errorEvent(message: string): AgentEvent {
+  return message.startsWith('Reconnecting') ? retrying({ message }) : failure(message);
+}
+
+function failureEvents(error: string): readonly AgentEvent[] {
+  return [failure(error), { kind: 'result', ok: false, error }];
+}
+
+/** A plan that is used up names the time of day at which it resets: waiting helps, where a quota needs money. */
+function failure(message: string): AgentEvent {
+  const resets = /\busage limit\b[\s\S]*\btry again (?:at|in) /i.test(message);
+  return gaveUp({ message, class: resets ? 'rate-limit' : undefined });
+}
+
+/** The cached tokens are among `input_tokens`, the reasoning among `output_tokens`. */
+function usageEvents(usage: Json | undefined): readonly AgentEvent[] {
+  if (!usage) return [];
+  const count = (key: string) => countAt(usage, key) ?? 0;
+  const tokens = {
+    input: count('input_tokens'),
+    output: count('output_tokens'),
+    cacheRead: count('cached_input_tokens'),
+    cacheWrite: count('cache_write_input_tokens'),
+  };
+  return [{ kind: 'usage', scope: 'total', tokens }];
+}

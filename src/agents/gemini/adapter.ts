@@ -1,0 +1,156 @@
+/** Gemini CLI, `gemini -o stream-json`. */
+import type { AgentEvent } from '../../domain/agent-event.ts';
+import type { Tokens } from '../../domain/usage.ts';
+import {
+  type AgentAdapter,
+  type AgentInvocation,
+  type AgentRequest,
+  defaultFlags,
+  type Needed,
+} from '../agent.ts';
+import { gaveUp } from '../failure.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, typeIn, wordAt } from '../json.ts';
+import { oneLine, toolEnd, toolStart } from '../tools.ts';
+import { unreadable } from '../unreadable.ts';
+
+export const gemini: AgentAdapter = {
+  name: 'gemini',
+  install: 'npm install -g @google/gemini-cli',
+  reports: { cost: false, tokens: true, toolCalls: true },
+  endsWithResult: true,
+  needsFile: true,
+  needs: {
+    hosts: [
+      'generativelanguage.googleapis.com',
+      'cloudcode-pa.googleapis.com',
+      'oauth2.googleapis.com',
+      'aiplatform.googleapis.com',
+    ],
+    addresses: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL'],
+    state: ['~/.gemini'],
+    settings: [
+      '~/.gemini/settings.json',
+      '~/.gemini/trustedFolders.json',
+      '~/.gemini/extensions',
+      '.gemini/settings.json',
+      '.gemini/extensions',
+    ],
+    keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  },
+  dialogue: { promptFlag: '-i', modelFlag: '-m' },
+  stopSignal: 'SIGTERM',
+  invocation,
+  read,
+  skim,
+};
+
+function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
+  const argv = [
+    ...(mode === 'stream' ? defaultFlags(flags, ['-o', '--output-format'], ['-o', 'stream-json']) : []),
+    ...defaultFlags(flags, ['--skip-trust'], ['--skip-trust']), // it refuses to work in a folder it was not told to trust
+    ...(permissions === 'skip' ? defaultFlags(flags, ['--yolo', '-y', '--approval-mode'], ['--yolo']) : []),
+    ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
+    ...flags,
+  ];
+  return { argv: [command, ...argv], env: {} };
+}
+
+function read(line: string): readonly AgentEvent[] {
+  const record = parseObject(line);
+  if (!record) return unreadable(line);
+  switch (record.type) {
+    case 'init':
+      return [sessionEvent(record)];
+    case 'message':
+      return record.role === 'assistant' ? textEvents(record) : [];
+    case 'tool_use':
+      return toolStart({
+        id: stringAt(record, 'tool_id') ?? '',
+        name: stringAt(record, 'tool_name') ?? '',
+        input: record.parameters,
+      });
+    case 'tool_result':
+      return [toolEndEvent(record)];
+    case 'error':
+      return [errorEvent(record)];
+    case 'result':
+      return resultEvents(record);
+    default:
+      return unreadable(line, record);
+  }
+}
+
+function sessionEvent(record: Json): AgentEvent {
+  const sessionId = wordAt(record, 'session_id');
+  const model = wordAt(record, 'model');
+  return {
+    kind: 'session',
+    ...(sessionId !== undefined && { sessionId }),
+    ...(model !== undefined && { model }),
+  };
+}
+
+function textEvents(record: Json): readonly AgentEvent[] {
+  const text = wordAt(record, 'content');
+  return text === undefined ? [] : [{ kind: 'text', text, ...(record.delta === true && { delta: true }) }];
+}
+
+/** A command that failed is a `success` here, and its exit code is nowhere to be found. */
+function toolEndEvent(record: Json): AgentEvent {
+  const text = stringAt(record, 'output') ?? stringAt(objectAt(record, 'error'), 'message') ?? '';
+  return toolEnd({ id: stringAt(record, 'tool_id') ?? '', ok: record.status === 'success', text });
+}
+
+/** A warning is how a hook that blocked, or the loop detector, is shown. */
+function errorEvent(record: Json): AgentEvent {
+  const message = wordAt(record, 'message') ?? 'error';
+  return record.severity === 'warning' ? { kind: 'progress', text: oneLine(message) } : gaveUp({ message });
+}
+
+function resultEvents(record: Json): readonly AgentEvent[] {
+  const stats = objectAt(record, 'stats');
+  const toolCalls = countAt(stats, 'tool_calls');
+  const calls = toolCalls === undefined ? {} : { toolCalls };
+  const usage = usageEvents(stats);
+  if (record.status === 'success') return [...usage, { kind: 'result', ok: true, ...calls }];
+  const error = objectAt(record, 'error');
+  const message = wordAt(error, 'message') ?? 'error';
+  const isOwnLimit = error?.type === 'FatalTurnLimitedError'; // set by the user
+  const trouble = isOwnLimit ? [] : [failureEvent(message, Date.parse(stringAt(record, 'timestamp') ?? ''))];
+  return [...usage, ...trouble, { kind: 'result', ok: false, error: message, ...calls }];
+}
+
+/** The client's own advice, behind every 429 and only there. It speaks of quotas, whatever the server said. */
+const LIMIT_ADVICE = /\n(?:Please wait and try again later|Possible quota limitations)[\s\S]*$/;
+
+/** The server may say how long to wait; the record says from when on. */
+function failureEvent(whole: string, now: number): AgentEvent {
+  const message = whole.replace(LIMIT_ADVICE, '');
+  if (message === whole) return gaveUp({ message });
+  const wait = /retry (?:in|after) (\d+(?:\.\d+)?)s\b/i.exec(message)?.[1];
+  const resetAt = wait === undefined || Number.isNaN(now) ? undefined : Math.round(now + Number(wait) * 1000);
+  return gaveUp({ message, status: 429, class: wait === undefined ? undefined : 'rate-limit', resetAt });
+}
+
+function usageEvents(stats: Json | undefined): readonly AgentEvent[] {
+  if (!stats) return [];
+  const models = Object.keys(objectAt(stats, 'models') ?? {});
+  const model = models.length === 1 ? models[0] : undefined; // which is more than `auto`, that init may say
+  return [{ kind: 'usage', scope: 'total', tokens: tokensOf(stats), ...(model !== undefined && { model }) }];
+}
+
+/** `input_tokens` holds the cached ones; thoughts are in the total and not in `output_tokens`. */
+function tokensOf(stats: Json): Tokens {
+  const input = countAt(stats, 'input_tokens') ?? 0;
+  const told = countAt(stats, 'output_tokens') ?? 0;
+  const output = Math.max(told, (countAt(stats, 'total_tokens') ?? 0) - input);
+  return { input, output, cacheRead: countAt(stats, 'cached') ?? 0, cacheWrite: 0 };
+}
+
+const PROMPT = /^\{"type":"message","timestamp":"[^"\\]*","role":"user"/;
+
+function skim(head: string): Needed {
+  if (PROMPT.test(head)) return 'nothing';
+  const type = typeIn(head);
+  return type === 'tool_result' || type === 'tool_use' ? 'abridged' : 'whole';
+}

@@ -1,0 +1,161 @@
+/** opencode, `opencode run --format json`. */
+import type { AgentEvent } from '../../domain/agent-event.ts';
+import type { TroubleClass } from '../../domain/trouble.ts';
+import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
+import { gaveUp } from '../failure.ts';
+import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, typeIn, wordAt } from '../json.ts';
+import { toolEnd, toolStart } from '../tools.ts';
+import { unreadable } from '../unreadable.ts';
+
+export const opencode: AgentAdapter = {
+  name: 'opencode',
+  install: 'npm install -g opencode-ai',
+  reports: { cost: true, tokens: true, toolCalls: true },
+  endsWithResult: false,
+  needsFile: false,
+  needs: {
+    hosts: ['api.anthropic.com', 'api.openai.com', 'openrouter.ai', 'opencode.ai', 'models.dev'],
+    addresses: ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL'],
+    state: ['~/.local/share/opencode', '~/.local/state/opencode', '~/.cache/opencode'],
+    settings: ['~/.config/opencode', '.opencode', 'opencode.json', 'opencode.jsonc'],
+    keys: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'OPENROUTER_API_KEY', 'OPENCODE_API_KEY'],
+  },
+  dialogue: { promptFlag: '--prompt', modelFlag: '-m' },
+  stopSignal: 'SIGTERM',
+  invocation,
+  read,
+  skim: head => (typeIn(head) === 'tool_use' ? 'abridged' : 'whole'),
+};
+
+function invocation(request: AgentRequest): AgentInvocation {
+  const { command, model, mode, permissions } = request;
+  const flags = request.flags[0] === 'run' ? request.flags.slice(1) : request.flags;
+  const argv = [
+    'run',
+    ...(mode === 'stream' ? defaultFlags(flags, ['--format'], ['--format', 'json']) : []),
+    ...(permissions === 'skip' ? defaultFlags(flags, ['--auto'], ['--auto']) : []),
+    ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
+    ...flags,
+  ];
+  return { argv: [command, ...argv], env: {} };
+}
+
+function read(line: string): readonly AgentEvent[] {
+  const record = parseObject(line);
+  if (!record) return unreadable(line);
+  const part = objectAt(record, 'part');
+  switch (record.type) {
+    case 'step_start': // the first record of a run, and the earliest word of its session
+      return sessionEvents(record);
+    case 'text':
+      return textEvents(part);
+    case 'reasoning':
+      return thinkingEvents(part);
+    case 'tool_use':
+      return part ? toolEvents(part) : [];
+    case 'step_finish':
+      return part ? stepEvents(part) : [];
+    case 'error':
+      return [...sessionEvents(record), ...errorEvents(record)];
+    default:
+      return unreadable(line, record);
+  }
+}
+
+function sessionEvents(record: Json): readonly AgentEvent[] {
+  const sessionId = wordAt(record, 'sessionID');
+  return sessionId === undefined ? [] : [{ kind: 'session', sessionId }];
+}
+
+function textEvents(part: Json | undefined): readonly AgentEvent[] {
+  const text = wordAt(part, 'text');
+  const message = wordAt(part, 'messageID');
+  return text === undefined ? [] : [{ kind: 'text', text, ...(message !== undefined && { message }) }];
+}
+
+function thinkingEvents(part: Json | undefined): readonly AgentEvent[] {
+  const text = wordAt(part, 'text');
+  return text === undefined ? [] : [{ kind: 'aside', from: 'thinking', text }];
+}
+
+/** A tool is told of once, when it is over: start and end come together. */
+function toolEvents(part: Json): readonly AgentEvent[] {
+  const id = stringAt(part, 'callID') ?? '';
+  const name = stringAt(part, 'tool') ?? '';
+  const state = objectAt(part, 'state');
+  // An unknown tool is "completed" too, under the name `invalid`.
+  const ok = stringAt(state, 'status') !== 'error' && name !== 'invalid';
+  const text = stringAt(state, 'output') ?? stringAt(state, 'error') ?? '';
+  const exitCode = numberAt(objectAt(state, 'metadata'), 'exit');
+  return [...toolStart({ id, name, input: state?.input }), toolEnd({ id, ok, text, exitCode })];
+}
+
+function stepEvents(part: Json): readonly AgentEvent[] {
+  const id = wordAt(part, 'id');
+  const tokens = objectAt(part, 'tokens');
+  const cost = countAt(part, 'cost');
+  const usage = {
+    kind: 'usage',
+    scope: 'part',
+    ...(id !== undefined && { id }),
+    ...(tokens && { tokens: tokensOf(tokens) }),
+    ...(cost !== undefined && { cost }),
+  } as const;
+  return [usage, ...endEvents(stringAt(part, 'reason'))];
+}
+
+/** `input` leaves the cached tokens out, `output` the reasoning. */
+function tokensOf(tokens: Json) {
+  const cache = objectAt(tokens, 'cache');
+  const cacheRead = countAt(cache, 'read') ?? 0;
+  const cacheWrite = countAt(cache, 'write') ?? 0;
+  return {
+    input: (countAt(tokens, 'input') ?? 0) + cacheRead + cacheWrite,
+    output: (countAt(tokens, 'output') ?? 0) + (countAt(tokens, 'reasoning') ?? 0),
+    cacheRead,
+    cacheWrite,
+  };
+}
+
+/** There is no end record: a step that asks for no tool is the end, unless another step follows. */
+function endEvents(reason: string | undefined): readonly AgentEvent[] {
+  switch (reason) {
+    case undefined:
+    case 'tool-calls':
+    case 'unknown': // it goes on after this one as after a tool call
+      return [];
+    case 'stop':
+      return [{ kind: 'result', ok: true }];
+    default:
+      return [{ kind: 'result', ok: false, error: `the model stopped: ${reason}` }];
+  }
+}
+
+function errorEvents(record: Json): readonly AgentEvent[] {
+  const error = objectAt(record, 'error');
+  const data = objectAt(error, 'data');
+  const name = stringAt(error, 'name') ?? 'error';
+  const message = wordAt(data, 'message') ?? wordAt(error, 'message') ?? name;
+  const status = countAt(data, 'statusCode');
+  const limited = status === 429; // any answer may carry the header; only a limit has an end
+  const resetAt = limited
+    ? retryAfter(objectAt(data, 'responseHeaders'), countAt(record, 'timestamp'))
+    : undefined;
+  const named = CLASS_OF_NAME.get(name);
+  return [gaveUp({ message, status, class: named, resetAt }), { kind: 'result', ok: false, error: message }];
+}
+
+const CLASS_OF_NAME: ReadonlyMap<string, TroubleClass> = new Map([
+  ['ProviderAuthError', 'auth'],
+  ['ContextOverflowError', 'context-overflow'],
+]);
+
+/** The header is a number of seconds or a date; the record's own time says when the seconds began. */
+function retryAfter(headers: Json | undefined, now: number | undefined): number | undefined {
+  const header = wordAt(headers, 'retry-after');
+  if (header === undefined) return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return now === undefined ? undefined : now + seconds * 1000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : date;
+}

@@ -1,0 +1,151 @@
+/** Qwen Code, `qwen -o stream-json`. */
+import type { AgentEvent } from '../../domain/agent-event.ts';
+import type { Tokens } from '../../domain/usage.ts';
+import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
+import { assistantEvents, messageText, skimFragments, type ToolReply, toolResultEvents } from '../blocks.ts';
+import { gaveUp, retrying } from '../failure.ts';
+import { type HookEvents, hooksOf, hookTable } from '../hooks.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
+import { oneLine } from '../tools.ts';
+import { unreadable } from '../unreadable.ts';
+
+const HOOK_EVENTS: HookEvents = {
+  start: 'SessionStart',
+  'before-tool': 'PreToolUse',
+  tools: 'PostToolBatch',
+  stop: 'Stop',
+};
+
+export const qwen: AgentAdapter = {
+  name: 'qwen',
+  install: 'npm install -g @qwen-code/qwen-code',
+  reports: { cost: false, tokens: true, toolCalls: true },
+  endsWithResult: true,
+  needsFile: true,
+  needs: {
+    hosts: ['dashscope.aliyuncs.com', 'dashscope-intl.aliyuncs.com', 'chat.qwen.ai', 'portal.qwen.ai'],
+    addresses: ['OPENAI_BASE_URL'],
+    state: ['~/.qwen'],
+    settings: ['~/.qwen/settings.json', '~/.qwen/extensions', '.qwen/settings.json', '.qwen/extensions'],
+    keys: ['DASHSCOPE_API_KEY', 'OPENAI_API_KEY'],
+  },
+  dialogue: { promptFlag: '-i', modelFlag: '-m' },
+  stopSignal: 'SIGTERM',
+  hookEvents: HOOK_EVENTS,
+  invocation,
+  read,
+  skim: skimFragments,
+};
+
+function invocation(request: AgentRequest): AgentInvocation {
+  const { command, flags, model, mode, permissions, scratch } = request;
+  const argv = [
+    ...(mode === 'stream' ? defaultFlags(flags, ['-o', '--output-format'], ['-o', 'stream-json']) : []),
+    ...(permissions === 'skip' ? defaultFlags(flags, ['--yolo', '-y', '--approval-mode'], ['--yolo']) : []),
+    ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
+    ...flags,
+  ];
+  const hooks = hooksOf('qwen', HOOK_EVENTS, request.hooks);
+  if (hooks.length === 0) return { argv: [command, ...argv], env: {} };
+  // The lowest layer of its settings, which adds to the user's own; a place where nearly nobody has any.
+  const folder = {
+    path: `${scratch}.hooks`,
+    files: { 'qwen.json': JSON.stringify({ hooks: hookTable(hooks) }) },
+  };
+  const env = { QWEN_CODE_SYSTEM_DEFAULTS_PATH: `${folder.path}/qwen.json` };
+  return { argv: [command, ...argv], env, folder };
+}
+
+function read(line: string): readonly AgentEvent[] {
+  const record = parseObject(line);
+  if (!record) return unreadable(line);
+  switch (record.type) {
+    case 'assistant':
+      return isErrorText(record) ? errorTextEvents(record) : assistantEvents(record, messageTokens);
+    case 'user':
+      return toolResultEvents(record, replyOf);
+    case 'system':
+      return systemEvents(record);
+    case 'result':
+      return resultEvents(record);
+    case 'stream_event': // the state of a goal, or a fragment of what comes whole
+      return [];
+    default:
+      return unreadable(line, record);
+  }
+}
+
+/** The client puts an API error where the model's words should be, under the model's name and for no tokens. */
+function isErrorText(record: Json): boolean {
+  const spent = countAt(objectAt(objectAt(record, 'message'), 'usage'), 'output_tokens');
+  const text = messageText(record);
+  return spent === 0 && text.startsWith('[API Error: ') && text.trimEnd().endsWith(']');
+}
+
+function errorTextEvents(record: Json): readonly AgentEvent[] {
+  return [{ kind: 'progress', text: oneLine(messageText(record)) }];
+}
+
+/** Only the last record of a message has its usage; the zeros on the others mean nothing. */
+function messageTokens(usage: Json): Tokens | undefined {
+  const tokens = tokensOf(usage);
+  return tokens.input + tokens.output > 0 ? tokens : undefined;
+}
+
+/** Unlike its relatives, it counts the cached tokens among `input_tokens`. */
+function tokensOf(usage: Json): Tokens {
+  return {
+    input: countAt(usage, 'input_tokens') ?? 0,
+    output: countAt(usage, 'output_tokens') ?? 0,
+    cacheRead: countAt(usage, 'cache_read_input_tokens') ?? 0,
+    cacheWrite: 0,
+  };
+}
+
+/** A shell command is answered with a form; a file that looks like one does not begin with `Command:`. */
+function replyOf(text: string): ToolReply {
+  const exitCode = text.startsWith('Command: ')
+    ? /^Exit Code: (\d+)$/m.exec(text.slice(-400))?.[1]
+    : undefined;
+  return { text, exitCode: exitCode === undefined ? undefined : Number(exitCode) };
+}
+
+function systemEvents(record: Json): readonly AgentEvent[] {
+  const subtype = stringAt(record, 'subtype') ?? '';
+  if (subtype === 'init') {
+    const sessionId = wordAt(record, 'session_id');
+    const model = wordAt(record, 'model');
+    return [
+      {
+        kind: 'session',
+        ...(sessionId !== undefined && { sessionId }),
+        ...(model !== undefined && { model }),
+      },
+    ];
+  }
+  if (subtype === 'retry') return [retryEvent(objectAt(record, 'data'))];
+  return [{ kind: 'unknown', what: oneLine(`system ${subtype}`) }];
+}
+
+function retryEvent(data: Json | undefined): AgentEvent {
+  const attempt = countAt(data, 'attempt');
+  const message =
+    attempt === undefined ? 'retry' : `retry ${attempt} of ${countAt(data, 'maxRetries') ?? '?'}`;
+  return retrying({ message, class: 'transient' }); // it does not say why
+}
+
+/** The client's own advice behind every 429. It speaks of quotas, whatever the server said. */
+const LIMIT_ADVICE = /\n(?:Possible quota limitations|Please wait and try again later)[\s\S]*$/;
+
+function resultEvents(record: Json): readonly AgentEvent[] {
+  const usage = objectAt(record, 'usage');
+  const modelTurns = countAt(record, 'num_turns');
+  const turns = modelTurns === undefined ? {} : { modelTurns };
+  const total: readonly AgentEvent[] = usage
+    ? [{ kind: 'usage', scope: 'total', tokens: tokensOf(usage) }]
+    : [];
+  if (record.is_error !== true) return [...total, { kind: 'result', ok: true, ...turns }];
+  const told = wordAt(objectAt(record, 'error'), 'message') ?? wordAt(record, 'subtype') ?? 'error';
+  const error = told.replace(LIMIT_ADVICE, '');
+  return [...total, gaveUp({ message: error }), { kind: 'result', ok: false, error, ...turns }];
+}

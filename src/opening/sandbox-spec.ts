@@ -1,0 +1,255 @@
+/** What agent and checks may do, worked out from the settings, the agent's needs and where the work is. */
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, relative } from 'node:path';
+import type { AgentNeeds } from '../agents/agent.ts';
+import { ADAPTERS } from '../agents/registry.ts';
+import type { SandboxSettings } from '../config/settings-shape.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { ensureFolder, writePrivate } from '../platform/files.ts';
+import { splitWords } from '../platform/shell.ts';
+import { isBelow, matching, placed, SECRET_PATHS } from '../sandbox/hidden.ts';
+import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider.ts';
+import { isInside } from '../sandbox/trusted.ts';
+import type { ProjectPaths } from '../store/paths.ts';
+import { findRepository, type Repository } from '../workspace/repository.ts';
+
+export interface SpecInput {
+  readonly settings: SandboxSettings;
+  /** Of the agents that may work. */
+  readonly agents: readonly AgentNeeds[];
+  readonly project: ProjectPaths;
+  /** Where the agent works. */
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface PlannedSpec {
+  readonly spec: SandboxSpec;
+  /** What the user should know of it. */
+  readonly notices: readonly string[];
+  /** Trusted paths that are not there and must not come to be. Ralph itself makes its marker. */
+  readonly absent: readonly string[];
+}
+
+export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem> {
+  const { settings, agents, project, cwd, env } = input;
+  const home = env.HOME || homedir();
+  const found = await findRepository({ cwd, env });
+  const repo = isProblem(found) ? undefined : found;
+  const at = (path: string) => placed(path, home, project.root);
+  const settled = agents.map(needs => settle(needs, env, at));
+  const state = settled.flatMap(agent => agent.state);
+  const missing = settings.writable.filter(path => !existsSync(at(path)));
+  if (missing.length > 0) {
+    const where = `sandbox.writable ${missing.join(', ')}`;
+    return { where, what: 'there is no such path', fix: 'make it first: only what is there can be opened' };
+  }
+  for (const agent of settled) makeState(agent, at);
+  const roots = real([repo?.top ?? cwd, ...gitFolders(repo), ...state, ...settings.writable.map(at)]);
+  const trusted = trustedPaths(input, repo, at, settled).filter(path =>
+    roots.some(root => isInside(path, root)),
+  );
+  const own = real([...state, ...settings.writable.map(at)]);
+  const secret = matching(
+    [...SECRET_PATHS, ...othersState(agents), ...settings.denyRead],
+    home,
+    project.root,
+  );
+  const hidden = await hideable(
+    secret.filter(path => !own.some(mine => isBelow(mine, path))),
+    repo,
+  );
+  if (isProblem(hidden)) return hidden;
+  return {
+    spec: {
+      cwd: realpathSync(cwd),
+      writable: roots,
+      trusted,
+      hidden: hidden.paths,
+      network: networkOf(input),
+      secrets: settings.secrets,
+      limits: settings.limits,
+      container: containerOf(settings),
+      // Claude Code, run by root, skips its permissions only where it is told of a sandbox.
+      env: {
+        IS_SANDBOX: '1',
+        NODE_USE_ENV_PROXY: '1',
+        ...(await identity(repo, env)),
+        ...Object.assign({}, ...settled.map(agent => agent.env)),
+      },
+    },
+    notices: hidden.notices,
+    absent: trusted.filter(path => !isThere(path) && !path.endsWith('/.ralph-active')),
+  };
+}
+
+export function containerOf({ image, engine, engineArgs = [] }: SandboxSettings): ContainerOptions {
+  return {
+    ...(image !== undefined && { image }),
+    ...(engine !== undefined && { engine: splitWords(engine) }),
+    args: engineArgs,
+  };
+}
+
+/** Whose commits they are: a container does not see the user's own configuration. */
+async function identity(
+  repo: Repository | undefined,
+  env: SpecInput['env'],
+): Promise<Readonly<Record<string, string>>> {
+  const ask = async (key: string) => (await repo?.git.run(['config', key]))?.stdout.trim() ?? '';
+  const [name, email] = await Promise.all([ask('user.name'), ask('user.email')]);
+  const wanted = {
+    GIT_AUTHOR_NAME: name,
+    GIT_COMMITTER_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_EMAIL: email,
+  };
+  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => value !== '' && !env[key]));
+}
+
+/** An agent's needs on this machine. */
+interface Settled {
+  readonly needs: AgentNeeds;
+  readonly state: readonly string[];
+  /** Its settings in a folder that the user has moved. */
+  readonly settings: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+function settle(needs: AgentNeeds, env: SpecInput['env'], at: (path: string) => string): Settled {
+  const { stateVariable: variable = '', copies } = needs;
+  const moved = env[variable];
+  const state = (moved ? [moved] : needs.state).map(at);
+  const below = (path: string) => relative(at(needs.state[0] ?? '~'), at(path));
+  return {
+    needs,
+    state,
+    settings: moved
+      ? needs.settings.filter(path => path.startsWith('~')).map(path => join(at(moved), below(path)))
+      : [],
+    env: copies ? { [variable]: state[0] ?? '' } : {},
+  };
+}
+
+/** An agent that was never started here has no folders of its own yet, and could not make them. */
+function makeState({ needs, state }: Settled, at: (path: string) => string): void {
+  for (const path of state) ensureFolder(path);
+  for (const [from, to] of Object.entries(needs.copies ?? {})) {
+    if (existsSync(at(from)) && !existsSync(at(to))) writePrivate(at(to), readFileSync(at(from), 'utf8'));
+  }
+}
+
+/** The logins of all the other agents. */
+function othersState(agents: readonly AgentNeeds[]): readonly string[] {
+  const own = agents.flatMap(needs => needs.state);
+  return ADAPTERS.flatMap(adapter => adapter.needs.state).filter(path => !own.includes(path));
+}
+
+/**
+ * What is in the repository can be read there, whatever hides the file: it is left alone, and said. What git neither knows
+ * nor ignores would trip up the agent's `git add -A`, where a hidden file is no file any more.
+ */
+async function hideable(
+  paths: readonly string[],
+  repo: Repository | undefined,
+): Promise<{ readonly paths: readonly string[]; readonly notices: readonly string[] } | Problem> {
+  const inside = repo ? paths.filter(path => isInside(path, repo.top)) : [];
+  if (!repo || inside.length === 0) return { paths, notices: [] };
+  const names = inside.map(path => relative(repo.top, path));
+  const pathspecs = names.map(name => `:(top,literal)${name}`);
+  const listed = (...flags: string[]) =>
+    repo.git.list(['ls-files', '--full-name', '-z', ...flags, '--', ...pathspecs]);
+  const [known, loose] = await Promise.all([listed(), listed('-o', '--exclude-standard')]);
+  if (loose.records.length > 0) {
+    const where = `sandbox.denyRead ${loose.records.join(', ')}`;
+    return {
+      where,
+      what: 'git does not ignore it, so the agent would commit it',
+      fix: 'add it to .gitignore',
+    };
+  }
+  const isKnown = (path: string) => known.records.some(name => isBelow(join(repo.top, name), path));
+  return {
+    paths: paths.filter(path => !isKnown(path)),
+    notices: known.records.map(
+      name => `${name} is in the repository, where anybody can read it: it is not hidden.`,
+    ),
+  };
+}
+
+function gitFolders(repo: Repository | undefined): readonly string[] {
+  return repo ? [repo.commonDir, repo.gitDir] : [];
+}
+
+/** What decides what is run outside of the sandbox, now or later: Ralph's own files, git's hooks, the agents' settings. */
+function trustedPaths(
+  { project }: SpecInput,
+  repo: Repository | undefined,
+  at: (path: string) => string,
+  agents: readonly Settled[],
+): readonly string[] {
+  const tops = unique([project.root, ...(repo ? [repo.top, join(repo.top, repo.prefix)] : [])]);
+  const settings = ADAPTERS.flatMap(adapter => adapter.needs.settings);
+  const inHome = settings.filter(path => path.startsWith('~'));
+  const inProject = [...settings.filter(path => !path.startsWith('~')), ...TRUSTED_FILES];
+  return unique([
+    ...tops.flatMap(top => inProject.map(path => join(top, path))),
+    ...inHome.map(at),
+    ...agents.flatMap(agent => agent.settings),
+    ...gitTrusted(repo),
+  ]);
+}
+
+/** Ralph's state, and what other programs run without being asked when a folder is opened. */
+const TRUSTED_FILES = ['.ralph', '.ralph-active', '.envrc', '.vscode/tasks.json', '.vscode/settings.json'];
+
+function gitTrusted(repo: Repository | undefined): readonly string[] {
+  if (!repo) return [];
+  const { commonDir, gitDir, top } = repo;
+  const modules = folders(join(commonDir, 'modules')).flatMap(path => [
+    join(path, 'hooks'),
+    join(path, 'config'),
+  ]);
+  const link = join(top, '.git');
+  return [
+    join(commonDir, 'hooks'),
+    join(commonDir, 'config'),
+    join(gitDir, 'config.worktree'),
+    ...modules,
+    ...(lstatSync(link, { throwIfNoEntry: false })?.isFile() ? [link] : []),
+  ];
+}
+
+function folders(path: string): readonly string[] {
+  if (!existsSync(path)) return [];
+  return readdirSync(path, { withFileTypes: true }).flatMap(entry =>
+    entry.isDirectory() ? [join(path, entry.name)] : [],
+  );
+}
+
+function networkOf({ settings, agents, env }: SpecInput): Network {
+  const named = agents.flatMap(({ addresses }) => addresses.flatMap(variable => hostOf(env[variable])));
+  return {
+    mode: settings.network,
+    domains: unique([...agents.flatMap(({ hosts }) => hosts), ...named, ...settings.allowDomains]),
+  };
+}
+
+function hostOf(address: string | undefined): readonly string[] {
+  if (!address || !URL.canParse(address)) return [];
+  const { hostname, host } = new URL(address);
+  return [/^[\d.]+$|^\[/.test(hostname) ? host : hostname];
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function real(paths: readonly string[]): readonly string[] {
+  return unique(paths.filter(path => existsSync(path)).map(path => realpathSync(path)));
+}
+
+function unique(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)];
+}

@@ -1,0 +1,32 @@
+/** The story list as the user left it, or everything that is wrong with it. */
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import type { StoryList } from '../domain/story.ts';
+import type { ReviewPolicy } from '../domain/story-mode.ts';
+import { invariantOffences } from '../domain/transitions.ts';
+import type { PrdPaths } from '../store/prd-paths.ts';
+import { isList, loadTasks } from '../store/tasks-file.ts';
+
+/** `known`: the list itself, where it is not to be read from the file. */
+export function loadStories(
+  paths: PrdPaths,
+  policy: ReviewPolicy,
+  known?: StoryList,
+): StoryList | readonly Problem[] {
+  const tasks = relative(paths.root, paths.tasks);
+  const list = known ?? loadTasks(paths.tasks, tasks);
+  const missing = existsSync(paths.prd)
+    ? []
+    : [{ where: relative(paths.root, paths.prd), what: 'there is none', fix: '`ralph prd init` makes one' }];
+  if (!isList(list)) return [...missing, ...list];
+  const broken = invariantOffences(list.userStories, { ...policy, reviewCap: Number.MAX_SAFE_INTEGER });
+  const problems = [
+    ...missing,
+    ...broken.map(what => ({ where: tasks, what })),
+    ...(list.userStories.length === 0
+      ? [{ where: tasks, what: 'there are no stories in it', fix: '`ralph prd plan` makes them with you' }]
+      : []),
+  ];
+  return problems.length > 0 ? problems : list;
+}

@@ -1,0 +1,179 @@
+/** The plan of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
+import type { Settings } from '../config/settings-shape.ts';
+import type { CompletionRule } from '../domain/completion.ts';
+import type { TurnOutcome } from '../domain/evidence.ts';
+import type { Story, StoryList } from '../domain/story.ts';
+import { cappedStory, estimateWords, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
+import { storyPrompt } from '../domain/story-prompt.ts';
+import { storyReport } from '../domain/story-report.ts';
+import type { Run } from '../domain/verdict.ts';
+import { createPausing, preparedWith } from '../engine/pausing.ts';
+import type { LoopPlan } from '../engine/plan.ts';
+import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
+import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from '../turns/plan-parts.ts';
+import type { Protection } from '../workspace/protect.ts';
+import { shownPath } from '../workspace/repository.ts';
+import { createTreeWatch } from '../workspace/tree-watch.ts';
+import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
+
+export interface PrdParts extends PlanParts {
+  readonly runId: string;
+  readonly prd: PrdPaths;
+  /** As it is trusted when the run begins. */
+  readonly list: StoryList;
+  /** The project's own prompt, read anew when the user may have changed it. */
+  template(): string;
+  readonly notices: readonly string[];
+  readonly protection?: Protection;
+  /** The iteration that a run which goes on was in. */
+  readonly begun?: Begun;
+}
+
+export function prdPlan(given: PrdParts): LoopPlan {
+  const { settings, agent, protection, prd, emit, paths, runId } = given;
+  const parts: PrdParts = { ...given, hooks: { ...given.hooks, points: withStop(given.hooks.points) } };
+  const rule = storyRule(settings);
+  const limits = limitsOf(settings);
+  const policy = policyOf(settings);
+  const { maximumIterations: maxIterations } = settings;
+  const { aside, stories } = paths;
+  const keeper = createStoryKeeper({
+    paths: prd,
+    aside,
+    stories,
+    runId,
+    list: parts.list,
+    policy,
+    maxIterations,
+    isolation: parts.sandbox?.words === undefined ? 'direct' : 'sandbox',
+    ...(parts.begun && { begun: parts.begun }),
+    emit,
+    now: () => parts.clock.now(),
+  });
+  let template = parts.template();
+  parts.steering.care({
+    async begin() {},
+    async end() {
+      template = parts.template();
+    },
+  });
+  return {
+    command: 'prd',
+    run: { ...storyTerms(settings), limits },
+    agent,
+    checks: [],
+    standstill: standstillLimits(settings),
+    notices: parts.notices,
+    async prompt(iteration, feedback) {
+      const assignment = keeper.begin();
+      return storyPrompt({
+        template,
+        iteration,
+        maxIterations,
+        ralphDir: prd.name,
+        assignment,
+        policy,
+        rule,
+        feedback,
+      });
+    },
+    ...createSteps(parts, keeper, policy, () => template.length),
+    check: async () => [],
+    assignment() {
+      const { mode, story } = keeper.assignment();
+      return { mode, ...(story && { story: story.id }) };
+    },
+    findings: iterations => ({ stories: storyReport(keeper.list(), iterations, policy) }),
+    keep: (iteration, before) => keepWork(parts, iteration, rule, before),
+    note() {},
+    close() {
+      keeper.release();
+      protection?.close();
+    },
+  };
+}
+
+/** From the turn to the evidence: each step leaves what the next one needs. */
+function createSteps(
+  parts: PrdParts,
+  keeper: StoryKeeper,
+  policy: ReviewPolicy,
+  userChars: () => number,
+): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'guard' | 'tree' | 'stories'>> {
+  const { settings, cwd, env, protection, emit } = parts;
+  const watch = createTreeWatch({ cwd, env, on: true });
+  const rule = storyRule(settings);
+  const limits = limitsOf(settings);
+  let outcome: TurnOutcome = { kind: 'completed' };
+  let missing: readonly string[] = [];
+  let uncommitted: readonly string[] = [];
+  const pausing = createPausing(parts, watch, {
+    restore(iteration) {
+      const settled = keeper.settle(iteration, outcome.kind === 'completed');
+      missing = settled.missing;
+      return settled.violations;
+    },
+    hold() {},
+    release: () => keeper.trust(),
+  });
+  return {
+    async prepare() {
+      const prepared = preparedWith(await watch.start(), protection);
+      keeper.record(0);
+      const text = estimateWords(keeper.list(), policy, settings.maximumIterations);
+      emit({ type: 'notice', level: 'info', text });
+      return prepared;
+    },
+    async recall({ tree }) {
+      watch.recall(tree);
+      return preparedWith(tree, protection);
+    },
+    async turn(iteration, prompt, account) {
+      const report = await workTurn(parts, {
+        iteration,
+        prompt,
+        userChars: userChars(),
+        account,
+        rule,
+        limits,
+      });
+      outcome = report.outcome;
+      return report;
+    },
+    guard: pausing.guard,
+    async tree() {
+      const look = await watch.look();
+      const paths = (watch.takeStatus()?.entries ?? []).map(entry => shownPath(entry.path));
+      uncommitted = paths.filter(path => path !== ACTIVE_FILE && !path.endsWith(`/${ACTIVE_FILE}`));
+      return look;
+    },
+    stories(iteration) {
+      keeper.record(iteration);
+      const list = keeper.list();
+      const open = openStories(list, policy).map(story => story.id);
+      const capped = cappedStory(list, keeper.assignment(), policy);
+      return { open, missing, uncommitted, ...(capped && { capped: cappedWords(capped) }) };
+    },
+  };
+}
+
+function cappedWords({ id, reviewCount, reviewFeedback }: Story): string {
+  return `${id} was reviewed ${reviewCount} times: ${reviewFeedback}`;
+}
+
+function withStop(points: PlanParts['hooks']['points']): PlanParts['hooks']['points'] {
+  return points.includes('stop') ? points : [...points, 'stop'];
+}
+
+/** What counts as done. */
+export function storyTerms(settings: Settings): Omit<Run, 'limits'> {
+  return { rule: storyRule(settings), success: 'all_stories_approved', minToolCalls: 0 };
+}
+
+export function storyRule(settings: Settings): CompletionRule {
+  return { kind: 'promise', text: settings.completionTag };
+}
+
+export function policyOf({ skipReview, reviewCap, atCap }: Settings): ReviewPolicy {
+  return { skipReview, reviewCap, atCap };
+}

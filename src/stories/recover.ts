@@ -1,0 +1,98 @@
+/**
+ * A run that was killed in the middle of an iteration has left what its agent wrote, and nobody has looked at it. Its own copy of
+ * the list is in its folder, vouched for by its ledger: what the agent left is held against that before a new run trusts it.
+ */
+import { existsSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { readList, type StoryList } from '../domain/story.ts';
+import type { ReviewPolicy, StoryMode } from '../domain/story-mode.ts';
+import { settle } from '../domain/story-repair.ts';
+import { readIfThere, writeAtomic } from '../platform/files.ts';
+import { type Entry, openJournal } from '../store/journal.ts';
+import { overviewOf } from '../store/overview.ts';
+import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
+import type { PrdPaths } from '../store/prd-paths.ts';
+import { isRunning, listRuns, readRunFile } from '../store/run-file.ts';
+import { formatTasks, isList, readLeft } from '../store/tasks-file.ts';
+import { makeRoom } from '../workspace/move-aside.ts';
+import { type Begun, storiesHash } from './keeper.ts';
+
+export interface Recovery {
+  /** What a new run may start from. */
+  readonly list: StoryList;
+  /** What the user should know. */
+  readonly notice: string;
+  /** Puts the list where it belongs; what is there is set aside. */
+  write(): void;
+}
+
+/** undefined: nothing was cut off, or the agent had done nothing that it may not do. A problem: nobody can tell any more. */
+export function recoverStories(paths: PrdPaths, project: ProjectPaths): Recovery | Problem | undefined {
+  const run = lastRun(project);
+  const stand = run && standOf(run.paths);
+  if (!run || !stand) return undefined;
+  if (stand === 'unknown') return unknown(paths, run.id);
+  const { trusted, begun } = stand;
+  if (!begun || begun.isSettled) return undefined;
+  const { list, offences } = settle(trusted, readLeft(paths.tasks), { ...run.policy, ...begun });
+  if (offences.length === 0) return undefined;
+  const aside = join(run.paths.aside, 'cut-off');
+  return {
+    list,
+    notice: `Run ${run.id} was killed in an iteration (${begun.mode}), and ${paths.name}/tasks.json held changes that it may not make; they are undone, and what was there is in ${aside}. --trust-tasks takes the file as it is. ${offences.join(' ')}`,
+    write() {
+      makeRoom(dirname(paths.folder), `${basename(paths.folder)}/${basename(paths.tasks)}`, aside);
+      writeAtomic(paths.tasks, formatTasks(list), 0o644);
+    },
+  };
+}
+
+export function unknown({ name }: PrdPaths, id: string): Problem {
+  return {
+    where: `${name}/tasks.json`,
+    what: `run ${id} was killed, and its own records have been changed: nobody can tell whether its agent kept to the rules`,
+    fix: 'look at the list, then start a new run with --trust-tasks',
+  };
+}
+
+/** The last one, unless it is at work or came to its end by itself. */
+function lastRun(project: ProjectPaths) {
+  for (const id of listRuns(project).toReversed()) {
+    const of = runPaths(project.runs, id);
+    const file = readRunFile(of);
+    if (file?.command !== 'prd') continue;
+    const isOver = overviewOf(id, of).stopReason !== null;
+    return isRunning(file) || isOver ? undefined : { id, paths: of, policy: file.config as ReviewPolicy };
+  }
+  return undefined;
+}
+
+/** Where a run stands by its own records; `unknown` when they do not vouch for anything. undefined: it never got so far. */
+export function standOf(
+  paths: RunPaths,
+): { readonly trusted: StoryList; readonly begun?: Begun } | 'unknown' | undefined {
+  if (!existsSync(paths.events)) return 'unknown';
+  const journal = openJournal(paths.events);
+  const entries = journal.next();
+  const isSound = journal.problems().length === 0;
+  journal.close();
+  if (!isSound) return 'unknown';
+  const settled = entries.findLast(isOf('stories-settled'));
+  if (!settled) return undefined;
+  const text = readIfThere(paths.stories(settled.hash)) ?? '';
+  const trusted = storiesHash(text) === settled.hash ? readList(JSON.parse(text)) : [];
+  if (!isList(trusted)) return 'unknown';
+  const begun = entries.findLast(isOf('iteration-started'));
+  if (!begun?.mode) return { trusted };
+  const { iteration, story, mode } = begun;
+  const isSettled = settled.seq > begun.seq;
+  return {
+    trusted,
+    begun: { iteration, mode: mode as StoryMode, isSettled, ...(story !== undefined && { story }) },
+  };
+}
+
+function isOf<Type extends Entry['type']>(type: Type) {
+  return (entry: Entry): entry is Extract<Entry, { type: Type }> => entry.type === type;
+}

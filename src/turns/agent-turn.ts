@@ -1,0 +1,184 @@
+/** One turn of the chosen agent, with its limits kept from inside and its events told. */
+import { join } from 'node:path';
+import type { AgentInvocation, AgentRequest } from '../agents/agent.ts';
+import type { HookWish } from '../agents/hooks.ts';
+import { type TurnReport, type TurnRequest, takeTurn } from '../agents/invoke.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { AgentEvent } from '../domain/agent-event.ts';
+import type { Emit } from '../domain/event.ts';
+import type { EndedBy, Violation } from '../domain/evidence.ts';
+import type { Problem } from '../domain/problem.ts';
+import { redactWords } from '../domain/secrets.ts';
+import type { Sandbox } from '../opening/sandbox.ts';
+import { type Clock, secondsSince } from '../platform/clock.ts';
+import type { Disk } from '../platform/disk.ts';
+import { joinWords } from '../platform/shell.ts';
+import type { ChosenAgent } from './choose-agent.ts';
+import { takeFunctionTurn } from './function-agent.ts';
+import { hooksFor, listenToHooks, type RunHooks } from './run-hooks.ts';
+
+/** Who works, where, and who is told. */
+export interface TurnWorld {
+  readonly settings: Settings;
+  readonly agent: ChosenAgent;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /** Ends what runs, at once. */
+  readonly abort: AbortSignal;
+  /** Is told when a file of ours cannot be written. */
+  readonly disk: Disk;
+  readonly hooks: RunHooks;
+  /** What agent and checks run in. */
+  readonly sandbox?: Pick<Sandbox, 'agent' | 'checks' | 'words'>;
+}
+
+export type OneTurn = Pick<
+  TurnRequest,
+  'prompt' | 'rule' | 'mode' | 'rawFile' | 'errorFile' | 'deadlines' | 'overBudget'
+> & {
+  readonly purpose: 'work' | 'commit-message';
+  readonly iteration: number;
+  /** How many characters of the prompt are the user's own. */
+  readonly userChars?: number;
+  /** Counted from 2 where the iteration is tried again. */
+  readonly attempt?: number;
+};
+
+export interface OneTurnReport extends TurnReport {
+  /** What a hook kept the agent from doing. */
+  readonly refusals: readonly Violation[];
+}
+
+export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnReport> {
+  const { agent, settings, cwd, env, clock, emit, abort } = world;
+  const given = await hooksFor(agent, world.hooks, env);
+  const notes = listenToHooks(world.hooks, emit);
+  const confinement = world.sandbox?.agent;
+  const scratch = confinement?.scratch ? join(confinement.scratch, 'agent') : turn.rawFile;
+  const request = agentRequest(agent, settings, turn.mode, scratch, given.wish);
+  const invocation = invocationOf(agent, request);
+  const { purpose, prompt, attempt, userChars } = turn;
+  emit({
+    type: 'agent-started',
+    purpose,
+    ...(attempt !== undefined && { attempt }),
+    adapter: agent.adapter.name,
+    command: shownCommand(invocation),
+    promptChars: prompt.length,
+    ...(userChars !== undefined && { userChars }),
+    promptHead: prompt.slice(0, 200),
+  });
+  const began = clock.ticks();
+  const onEvent = (event: AgentEvent) => {
+    emit({ type: 'agent', event });
+    world.hooks.door?.hear(agent, event);
+    if (event.kind === 'tool-end') notes.listen();
+  };
+  const report = agent.function
+    ? await takeFunctionTurn(agent.function, { ...turn, cwd, abort, onEvent })
+    : await takeTurn(
+        {
+          ...request,
+          ...turn,
+          adapter: agent.adapter,
+          cwd,
+          env: { ...env, ...given.env },
+          ...(confinement && { confinement }),
+          prices: agent.prices,
+          idleTimeout: settings.idleTimeout * 1000,
+          lingerTimeout: settings.lingerTimeout * 1000,
+          abort,
+          onEvent,
+          onNotice: text => emit({ type: 'notice', level: 'warning', text }),
+          onDiskTrouble: world.disk.failed,
+        },
+        invocation,
+      );
+  const refusals = notes.end();
+  const { turn: done, outcome } = report;
+  const tools =
+    agent.adapter.reports.toolCalls && turn.mode === 'stream' ? done : { toolCalls: null, toolErrors: null };
+  emit({
+    type: 'agent-ended',
+    purpose,
+    outcome,
+    duration: secondsSince(clock, began),
+    toolCalls: tools.toolCalls,
+    toolErrors: tools.toolErrors,
+    usage: done.usage,
+  });
+  return { ...report, refusals };
+}
+
+export function agentRequest(
+  agent: ChosenAgent,
+  settings: Settings,
+  mode: AgentRequest['mode'],
+  scratch: string,
+  hooks?: HookWish,
+): AgentRequest {
+  const { command, flags, model } = agent;
+  return {
+    command,
+    flags,
+    mode,
+    permissions: settings.permissions,
+    scratch,
+    ...(model !== undefined && { model }),
+    ...(hooks && { hooks }),
+  };
+}
+
+export function invocationOf({ adapter, prefix }: ChosenAgent, request: AgentRequest): AgentInvocation {
+  const invocation = adapter.invocation(request);
+  const [command, ...args] = invocation.argv;
+  return { ...invocation, argv: [command, ...prefix, ...args] };
+}
+
+export function shownCommand(invocation: AgentInvocation): string {
+  return joinWords(redactWords(invocation.argv));
+}
+
+export function deadlines(
+  { iterationTimeout, maxTime }: Settings,
+  elapsed: number,
+): TurnRequest['deadlines'] {
+  const all: { after: number; by: EndedBy }[] = [];
+  if (iterationTimeout > 0) all.push({ after: iterationTimeout * 1000, by: 'iteration-timeout' });
+  if (maxTime !== undefined) all.push({ after: Math.max(0, maxTime - elapsed) * 1000, by: 'max-time' });
+  return all;
+}
+
+/** Limits on what an agent does not tell cannot bite; better refused than ignored. */
+export function limitProblems(settings: Settings, agent: ChosenAgent): readonly Problem[] {
+  const { reports, name } = agent.adapter;
+  const streams = settings.streamAgentOutput;
+  const tokens = reports.tokens && streams;
+  const cost = (reports.cost && streams) || (tokens && Object.keys(agent.prices).length > 0);
+  const fix = streams
+    ? 'use another agent, or --max-time'
+    : 'it only tells while --stream-agent-output is on';
+  const priced = tokens && !cost ? 'give its prices in the settings (prices), or use --max-tokens' : fix;
+  return [
+    ...(settings.maxCost !== undefined && !cost
+      ? [
+          {
+            where: '--max-cost',
+            what: `${name} does not report what it costs, so the limit could not be kept`,
+            fix: priced,
+          },
+        ]
+      : []),
+    ...(settings.maxTokens !== undefined && !tokens
+      ? [
+          {
+            where: '--max-tokens',
+            what: `${name} does not report its tokens, so the limit could not be kept`,
+            fix,
+          },
+        ]
+      : []),
+  ];
+}

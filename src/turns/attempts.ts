@@ -1,0 +1,170 @@
+/**
+ * An iteration may take several attempts: when an attempt ends in trouble that passes, it is waited for, or another agent
+ * goes on, and the same prompt is tried again. `domain/retry.ts` decides; what is done here is on the ledger.
+ */
+import type { Violation } from '../domain/evidence.ts';
+import { type NextStep, nextStep, type Situation } from '../domain/retry.ts';
+import type { Trouble, TroubleClass } from '../domain/trouble.ts';
+import { isLimit } from '../domain/trouble-table.ts';
+import type { Turn } from '../domain/turn.ts';
+import { addUsage, type Usage } from '../domain/usage.ts';
+import type { Account } from '../engine/account.ts';
+import type { Steering } from '../engine/steering.ts';
+import { localZone, secondsSince } from '../platform/clock.ts';
+import type { OneTurnReport, TurnWorld } from './agent-turn.ts';
+import { agentAtWork, type Roster } from './roster.ts';
+import { waitFor } from './wait.ts';
+
+export interface AttemptWorld extends TurnWorld {
+  readonly roster: Roster;
+  readonly steering: Steering;
+  /** No further step is begun. */
+  readonly stopping: AbortSignal;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+}
+
+export interface Attempt {
+  /** Counted from 1. */
+  readonly number: number;
+  readonly world: TurnWorld;
+  /** What earlier attempts at this iteration have used up. */
+  readonly used: Usage | undefined;
+}
+
+/** What all attempts at an iteration came to: the last one, with the costs and tool calls of all. */
+export interface WorkReport extends OneTurnReport {
+  /** Whether everybody who worked can tell how many tools were called. */
+  readonly countsTools: boolean;
+}
+
+export async function takeAttempts(
+  world: AttemptWorld,
+  { iteration, account }: { readonly iteration: number; readonly account: Account },
+  take: (attempt: Attempt) => Promise<OneTurnReport>,
+): Promise<WorkReport> {
+  const { roster, stopping } = world;
+  const sum = createSum();
+  const times = new Map<TroubleClass, number>();
+  let waited = 0;
+  for (let number = 1; ; number++) {
+    goTo(world, roster.pick(world.clock.now()), 'free-again');
+    const agent = agentAtWork(roster);
+    const report = await take({ number, world: { ...world, agent }, used: sum.usage() });
+    sum.add(report, agent.adapter.reports.toolCalls);
+    if (hasWorked(report.turn)) {
+      roster.worked(roster.current());
+      waited = 0;
+    }
+    const { outcome } = report;
+    if (outcome.kind !== 'failed' || stopping.aborted) return sum.report(report);
+    const { trouble } = outcome;
+    times.set(trouble.class, (times.get(trouble.class) ?? 0) + 1);
+    const step = decide(world, trouble, { times: times.get(trouble.class) ?? 1, waited, account });
+    if (step.kind === 'stand') {
+      return sum.report({
+        ...report,
+        outcome: { ...outcome, ...(step.why !== undefined && { why: step.why }) },
+      });
+    }
+    const seconds = await carryOut(world, trouble, step);
+    account.wait(seconds);
+    if (isLimit(trouble)) waited += seconds * 1000;
+    account.pause(await world.steering.pausePoint(iteration));
+    if (stopping.aborted) return sum.report(report);
+  }
+}
+
+function decide(
+  { roster, clock, settings, random = Math.random }: AttemptWorld,
+  trouble: Trouble,
+  { times, waited, account }: { readonly times: number; readonly waited: number; readonly account: Account },
+): NextStep {
+  const { maxTime, maxWait, maxRetries } = settings;
+  const situation: Situation = {
+    now: clock.now(),
+    zone: localZone(),
+    rules: { maxWait, maxRetries },
+    limitedUntil: roster.limits(),
+    current: roster.current(),
+    times,
+    limitsInARow: isLimit(trouble) ? roster.met(roster.current()) : 0,
+    waited,
+    timeLeft: maxTime === undefined ? Number.POSITIVE_INFINITY : (maxTime - account.spent().elapsed) * 1000,
+    chance: random(),
+  };
+  return nextStep(trouble, situation);
+}
+
+/** Waits or goes on to another agent; answers the seconds it took. */
+async function carryOut(
+  world: AttemptWorld,
+  trouble: Trouble,
+  step: Exclude<NextStep, { kind: 'stand' }>,
+): Promise<number> {
+  const { roster, clock, emit, stopping, settings } = world;
+  const { limit } = step;
+  if (limit !== undefined) roster.limit(roster.current(), limit);
+  if (step.kind === 'switch') {
+    goTo(world, step.to, 'limited', step.limit);
+    return 0;
+  }
+  const { to, ms, until } = step;
+  if (ms === 0) return 0;
+  const began = clock.ticks();
+  emit({
+    type: 'waiting',
+    agent: agentAtWork(roster).name,
+    trouble,
+    until: until ?? Math.round(clock.now() + ms),
+  });
+  const longest = isLimit(trouble) ? settings.maxWait * 1000 : ms;
+  await waitFor({ ms, longest, ...(until !== undefined && { until }) }, clock, stopping);
+  roster.limit(to, 0); // the wait is over, whatever the clock on the wall says now
+  return secondsSince(clock, began);
+}
+
+function goTo(
+  { roster, emit }: AttemptWorld,
+  to: number,
+  why: 'limited' | 'free-again',
+  until?: number,
+): void {
+  const from = agentAtWork(roster).name;
+  if (to === roster.current()) return;
+  roster.use(to);
+  const known = until !== undefined && Number.isFinite(until) ? { until } : {};
+  emit({ type: 'agent-switched', from, to: agentAtWork(roster).name, why, ...known });
+}
+
+function hasWorked(turn: Turn): boolean {
+  return turn.toolCalls > 0 || turn.lastWords.trim() !== '';
+}
+
+/** Adds up what the attempts have used; one that did nothing and told nothing cost nothing. */
+function createSum() {
+  let usage: Usage | undefined;
+  let toolCalls = 0;
+  let toolErrors = 0;
+  let steps = 0;
+  let countsTools = true;
+  const refusals: Violation[] = [];
+  return {
+    usage: () => usage,
+    add({ turn, refusals: more }: OneTurnReport, counts: boolean): void {
+      refusals.push(...more);
+      const isNothing = !hasWorked(turn) && turn.usage.cost === undefined && !turn.usage.tokens;
+      if (!isNothing) usage = usage ? addUsage(usage, turn.usage) : turn.usage;
+      toolCalls += turn.toolCalls;
+      toolErrors += turn.toolErrors;
+      steps += turn.steps;
+      countsTools &&= counts;
+    },
+    report: ({ turn, outcome }: OneTurnReport): WorkReport => ({
+      turn: { ...turn, usage: usage ?? turn.usage, toolCalls, toolErrors, steps },
+      outcome,
+      countsTools,
+      refusals,
+    }),
+  };
+}

@@ -1,0 +1,155 @@
+/** Which agent works, and why that one: the flag, the settings, or the first that is installed. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { basename, delimiter, isAbsolute, resolve } from 'node:path';
+import type { AgentAdapter } from '../agents/agent.ts';
+import { ADAPTERS, findAdapter, PREFERRED } from '../agents/registry.ts';
+import type { AgentSettings, Settings } from '../config/settings-shape.ts';
+import { closest, isProblem, type Problem } from '../domain/problem.ts';
+import type { PriceTable } from '../domain/usage.ts';
+import { splitFlag, splitWords } from '../platform/shell.ts';
+import type { FunctionAgent } from './function-agent.ts';
+
+export interface ChosenAgent {
+  readonly adapter: AgentAdapter;
+  /** What people call it. */
+  readonly name: string;
+  readonly command: string;
+  /** More words of the command itself, as in `npx some-agent`. */
+  readonly prefix: readonly string[];
+  readonly flags: readonly string[];
+  readonly model?: string;
+  readonly prices: PriceTable;
+  /** In one sentence, for the user. */
+  readonly why: string;
+  /** It is no command but a function. */
+  readonly function?: FunctionAgent;
+}
+
+export interface ChoiceWorld {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export function chooseAgent(
+  settings: Settings,
+  fromFiles: Readonly<Record<string, unknown>>,
+  world: ChoiceWorld,
+): ChosenAgent | Problem {
+  const { agent } = settings;
+  if (agent === undefined) return firstInstalled(settings, world);
+  if (typeof agent === 'string') return byName(agent, settings, fromFiles, world);
+  if (agent.command === undefined) {
+    const found = firstInstalled(settings, world);
+    return 'where' in found
+      ? found
+      : choose({ ...agent, command: found.command }, settings, found.why, world);
+  }
+  return choose(agent, settings, 'the settings say so', world);
+}
+
+/** The agents of `--fallback`, each as `agent` or `agent:model`. */
+export function chooseFallbacks(
+  settings: Settings,
+  fromFiles: Readonly<Record<string, unknown>>,
+  world: ChoiceWorld,
+): readonly (ChosenAgent | Problem)[] {
+  const { model: _, ...rest } = settings; // that one is meant for the agent itself
+  return settings.fallback.map(name => {
+    const [agent, model] = modelOf(name, settings);
+    const chosen = chooseAgent({ ...rest, agent, ...(model && { model }) }, fromFiles, world);
+    // With its model: it may be the same agent with another one.
+    return isProblem(chosen) ? { ...chosen, where: `--fallback ${name}` } : { ...chosen, name };
+  });
+}
+
+/** A name of the user's own may hold a colon. */
+function modelOf(name: string, { agents }: Settings): readonly [string, string?] {
+  const colon = name.indexOf(':');
+  if (colon === -1 || Object.hasOwn(agents, name)) return [name];
+  return [name.slice(0, colon), name.slice(colon + 1)];
+}
+
+function firstInstalled(settings: Settings, world: ChoiceWorld): ChosenAgent | Problem {
+  const name = PREFERRED.find(each => isExecutable(each, world));
+  if (name) return choose({ command: name }, settings, 'it is the first one installed here', world);
+  return {
+    where: 'agent',
+    what: `none is set, and none of ${PREFERRED.join(', ')} is on the PATH`,
+    fix: `install one (${ADAPTERS[0]?.install}) or name a command with --agent`,
+  };
+}
+
+/** A name of the user's own first, then what the settings call by this command, then the command itself. */
+function byName(
+  name: string,
+  settings: Settings,
+  fromFiles: Readonly<Record<string, unknown>>,
+  world: ChoiceWorld,
+): ChosenAgent | Problem {
+  const own = Object.hasOwn(settings.agents, name) ? settings.agents[name] : undefined;
+  if (own) {
+    const chosen = choose({ command: name, ...own }, settings, `it is ${name} of the settings`, world);
+    return isProblem(chosen) ? chosen : { ...chosen, name };
+  }
+  const configured = fromFiles.agent;
+  if (
+    typeof configured === 'object' &&
+    configured !== null &&
+    'command' in configured &&
+    configured.command === name
+  ) {
+    return choose(configured as AgentSettings, settings, 'it was asked for', world);
+  }
+  const chosen = choose({ command: name }, settings, 'it was asked for', world);
+  if (!isProblem(chosen)) return chosen;
+  const near = closest(name, [...Object.keys(settings.agents), ...ADAPTERS.map(adapter => adapter.name)]);
+  return near && near !== name ? { ...chosen, fix: `did you mean ${near}?` } : chosen;
+}
+
+function choose(
+  agent: AgentSettings,
+  settings: Settings,
+  why: string,
+  world: ChoiceWorld,
+): ChosenAgent | Problem {
+  const [command = '', ...prefix] = isExecutable(agent.command ?? '', world)
+    ? [agent.command ?? '']
+    : splitWords(agent.command ?? '');
+  const adapter = findAdapter(command, agent.adapter);
+  if (!isExecutable(command, world)) {
+    const fix =
+      adapter.name === 'generic'
+        ? 'give the name of a command or a path to one'
+        : `install it: ${adapter.install}`;
+    return { where: `agent ${command}`, what: 'there is no such command', fix };
+  }
+  const model = settings.model ?? agent.model;
+  return {
+    adapter,
+    name: adapter.name === 'generic' ? basename(command) : adapter.name,
+    command: command.includes('/') && !isAbsolute(command) ? resolve(world.cwd, command) : command,
+    prefix,
+    flags: (agent.flags ?? []).flatMap(splitFlag),
+    ...(model !== undefined && { model }),
+    prices: { ...settings.prices, ...agent.prices },
+    why,
+  };
+}
+
+export function isExecutable(command: string, { cwd, env }: ChoiceWorld): boolean {
+  if (command === '') return false;
+  if (command.includes('/')) return canRun(resolve(cwd, command));
+  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'] : [''];
+  return (env.PATH ?? '')
+    .split(delimiter)
+    .some(folder => endings.some(ending => canRun(resolve(cwd, folder, command + ending))));
+}
+
+function canRun(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,194 @@
+/** The plan of `ralph loop`: a task, a clean context each time, and checks that must all pass. */
+import { runChecks } from '../checks/run-checks.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { Check, CheckResult } from '../domain/check.ts';
+import type { CompletionRule } from '../domain/completion.ts';
+import { loopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
+import type { Feedback, Run } from '../domain/verdict.ts';
+import { createPausing, type Held, preparedWith } from '../engine/pausing.ts';
+import type { LoopPlan } from '../engine/plan.ts';
+import { writeAtomic } from '../platform/files.ts';
+import { createProgress } from '../store/progress.ts';
+import { accumulatedDiff } from '../workspace/diff.ts';
+import type { Protection } from '../workspace/protect.ts';
+import type { TreeStatus } from '../workspace/tree-status.ts';
+import { createTreeWatch } from '../workspace/tree-watch.ts';
+import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
+import type { PromptSource } from './prompt-source.ts';
+
+export interface LoopParts extends PlanParts {
+  /** The task, or the text of the spec file. */
+  readonly task: string;
+  /** The spec file, to be read anew when the user has had his hands on it. */
+  readonly spec?: PromptSource;
+  /** The commit from which changes are counted. */
+  readonly startRef: string;
+  readonly notices: readonly string[];
+  readonly protection?: Protection;
+  /** Lets go of what the run has held. */
+  close(): void;
+  readonly place?: { readonly worktreePath: string; readonly branch: string };
+}
+
+const DIFF_CHARS = 5_000;
+const ERROR_CHARS = 2_000;
+
+export function loopPlan(parts: LoopParts): LoopPlan {
+  const { settings, agent, cwd, env, protection } = parts;
+  const rule = loopRule(settings);
+  const limits = limitsOf(settings);
+  const checks = settings.checks.map(
+    command => ({ command, failAction: 'APPEND', timeout: settings.checkTimeout }) as const,
+  );
+  const progress = createProgress(parts.project, parts.paths);
+  const tree = createTreeWatch({ cwd, env, on: true });
+  const baseline = createBaseline(parts, checks);
+  const run = (iteration: number) => runRound(parts, checks, iteration, baseline.excuse);
+  const task = createTask(parts);
+  const pausing = createPausing(parts, tree, task);
+  return {
+    command: 'loop',
+    run: { ...loopTerms(settings), limits },
+    standstill: standstillLimits(settings),
+    agent,
+    checks,
+    notices: parts.notices,
+    ...(parts.place && { place: parts.place }),
+    async prepare() {
+      const prepared = preparedWith(await tree.start(), protection);
+      if (!settings.baseline) return prepared;
+      await baseline.take(run);
+      tree.touched();
+      return prepared;
+    },
+    async recall(prepared, results) {
+      tree.recall(prepared.tree);
+      baseline.recall(results);
+      return preparedWith(prepared.tree, protection);
+    },
+    prompt: (iteration, feedback) =>
+      promptFor(parts, {
+        task: task.text(),
+        iteration,
+        feedback,
+        rule,
+        checks: baseline.told(),
+        progress: progress.latest(),
+        status: tree.takeStatus(),
+      }),
+    turn: (iteration, prompt, account) =>
+      workTurn(parts, { iteration, prompt, userChars: task.text().length, account, rule, limits }),
+    guard: pausing.guard,
+    check: run,
+    tree: tree.look,
+    keep(iteration, before) {
+      if (settings.scm) tree.touched();
+      return keepWork(parts, iteration, rule, before);
+    },
+    note: result => progress.add(result),
+    close: parts.close,
+  };
+}
+
+interface HeldTask extends Held {
+  text(): string;
+}
+
+/** The task; of a spec file only what the user wrote into it, while the run was paused: an agent may not change its own task. */
+function createTask({ task, spec, emit, paths }: LoopParts): HeldTask {
+  let text = task;
+  let held: string | Problem | undefined;
+  return {
+    text: () => text,
+    hold() {
+      held = spec?.read();
+    },
+    release() {
+      const now = spec?.read();
+      if (now === undefined || now === held) return;
+      if (typeof now === 'string') {
+        text = now;
+        writeAtomic(paths.task, now);
+      } else
+        emit({ type: 'notice', level: 'warning', text: `${formatProblem(now)}. The task stays as it was.` });
+    },
+  };
+}
+
+/** What counts as done. */
+export function loopTerms(settings: Settings): Omit<Run, 'limits'> {
+  return { rule: loopRule(settings), success: 'all_checks_passed', minToolCalls: 1 };
+}
+
+export function loopRule(settings: Settings): CompletionRule {
+  return { kind: 'promise', text: settings.completionTag };
+}
+
+/** What is excused is so in the ledger too. */
+async function runRound(
+  parts: LoopParts,
+  checks: readonly Check[],
+  iteration: number,
+  excuse: (result: CheckResult) => CheckResult,
+): Promise<readonly CheckResult[]> {
+  const { settings, project, emit } = parts;
+  const results = await runChecks({
+    ...parts,
+    emit: event => emit(event.type === 'check-ended' ? { ...event, result: excuse(event.result) } : event),
+    checks,
+    paths: parts.paths.iteration(iteration),
+    root: project.root,
+    excerpt: { chars: ERROR_CHARS, from: 'tail' },
+    parallel: settings.checkParallel,
+    retries: settings.checkRetries,
+  });
+  return results.map(excuse);
+}
+
+/** The checks before the first iteration: what was red then is told, and excused where the user wants it. */
+function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[]) {
+  const red = new Set<number>();
+  const excused = settings.baselineUngated;
+  return {
+    async take(run: (iteration: number) => Promise<readonly CheckResult[]>): Promise<void> {
+      for (const check of await run(0)) {
+        if (check.passed) continue;
+        red.add(check.index);
+        const why =
+          check.exitCode === 127 ? 'there is no such command (exit code 127)' : `exit code ${check.exitCode}`;
+        emit({
+          type: 'notice',
+          level: 'warning',
+          text: `Baseline: \`${check.command}\` fails before the first iteration: ${why}.`,
+        });
+      }
+    },
+    recall(results: readonly CheckResult[]): void {
+      for (const check of results) if (!check.passed) red.add(check.index);
+    },
+    told: (): readonly PromptCheck[] =>
+      checks.map(({ command }, index) =>
+        red.has(index) ? { command, redBefore: excused ? 'excused' : 'gates' } : { command },
+      ),
+    excuse: (check: CheckResult): CheckResult =>
+      excused && red.has(check.index) && !check.passed ? { ...check, ungated: true } : check,
+  };
+}
+
+interface PromptInput {
+  readonly task: string;
+  readonly iteration: number;
+  readonly feedback: readonly Feedback[];
+  readonly rule: CompletionRule;
+  readonly checks: readonly PromptCheck[];
+  readonly progress: string;
+  readonly status: TreeStatus | undefined;
+}
+
+async function promptFor(parts: LoopParts, { status, ...input }: PromptInput): Promise<string | Problem> {
+  const { cwd, env, startRef, settings } = parts;
+  const diff = await accumulatedDiff({ cwd, env, startRef, maxChars: DIFF_CHARS, ...(status && { status }) });
+  if (isProblem(diff)) return diff;
+  return loopPrompt({ ...input, maxIterations: settings.maximumIterations, diff: diff.text });
+}

@@ -1,0 +1,156 @@
+/** What the plans of `run` and `loop` have in common: the agent's turn, source control, limits. */
+import type { Settings } from '../config/settings-shape.ts';
+import type { CompletionRule } from '../domain/completion.ts';
+import { budgetSpent, type Limits } from '../domain/limits.ts';
+import type { PastTask } from '../domain/past.ts';
+import type { Problem } from '../domain/problem.ts';
+import { COMMIT_PROMPT } from '../domain/prompt.ts';
+import type { StandstillLimits } from '../domain/standstill.ts';
+import { addUsage, type Usage } from '../domain/usage.ts';
+import type { Account } from '../engine/account.ts';
+import { secondsSince } from '../platform/clock.ts';
+import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
+import type { ProjectPaths, RunPaths } from '../store/paths.ts';
+import { createProtection, type Protection } from '../workspace/protect.ts';
+import { runScmTasks } from '../workspace/scm.ts';
+import { deadlines, oneTurn } from './agent-turn.ts';
+import { type AttemptWorld, takeAttempts, type WorkReport } from './attempts.ts';
+import { watchChanges } from './keep-changes.ts';
+import { agentAtWork } from './roster.ts';
+
+export interface PlanParts extends AttemptWorld {
+  readonly project: ProjectPaths;
+  readonly paths: RunPaths;
+}
+
+export function limitsOf(settings: Settings): Limits {
+  const { maximumIterations, maxCost, maxTokens, maxTime, maxFailures, stuckAfter } = settings;
+  return {
+    maxIterations: maximumIterations,
+    ...(maxCost !== undefined && { maxCost }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxTime !== undefined && { maxTime }),
+    maxFailures,
+    stuckAfter,
+  };
+}
+
+export function standstillLimits(settings: Settings): StandstillLimits {
+  const { unchangedAfter, thrashingAfter, costlyAfter } = settings;
+  return { 'no-change': unchangedAfter, thrashing: thrashingAfter, costly: costlyAfter };
+}
+
+/** undefined: nothing is protected. */
+export async function openProtection({
+  settings,
+  cwd,
+  env,
+  paths,
+  kept,
+}: PlanParts & { readonly kept?: string }): Promise<Protection | Problem | undefined> {
+  if (settings.protect.length === 0) return undefined;
+  return createProtection({
+    cwd,
+    env,
+    globs: settings.protect,
+    newFiles: settings.protectNew ? 'forbid' : 'allow',
+    aside: paths.aside,
+    keepIn: paths.kept,
+    ...(kept !== undefined && { recall: kept }),
+  });
+}
+
+export interface Work {
+  readonly iteration: number;
+  readonly prompt: string;
+  readonly userChars: number;
+  readonly account: Account;
+  readonly rule: CompletionRule;
+  readonly limits: Limits;
+}
+
+/** The turn in which the work is done, with its prompt on record and its limits kept from inside. */
+export async function workTurn(
+  parts: PlanParts,
+  { iteration, prompt, userChars, account, rule, limits }: Work,
+): Promise<WorkReport> {
+  const { settings, project } = parts;
+  const paths = parts.paths.iteration(iteration);
+  ensureFolder(paths.folder);
+  writePrivate(paths.prompt, prompt);
+  linkOver(paths.prompt, project.prompt(iteration));
+  const before = iteration === 1 ? undefined : account.spent().usage;
+  const keepChanges = watchChanges(parts);
+  const began = parts.clock.ticks();
+  const report = await takeAttempts(parts, { iteration, account }, ({ number, world, used }) => {
+    const files = number === 1 ? paths : paths.attempt(number);
+    return oneTurn(world, {
+      purpose: 'work',
+      iteration,
+      ...(number > 1 && { attempt: number }),
+      prompt,
+      userChars,
+      rule,
+      mode: settings.streamAgentOutput ? 'stream' : 'text',
+      rawFile: files.agent,
+      errorFile: files.agentErrors,
+      deadlines: deadlines(settings, account.spent().elapsed),
+      overBudget: usage => budgetSpent(limits, sumOf(before, used, usage)),
+    });
+  });
+  const { turn, countsTools } = report;
+  await keepChanges(paths.diff, {
+    toolCalls: countsTools ? turn.toolCalls : null,
+    duration: secondsSince(parts.clock, began),
+  });
+  return report;
+}
+
+function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): Usage {
+  const attempts = used ? addUsage(used, now) : now;
+  return before ? addUsage(before, attempts) : attempts;
+}
+
+/** Asks for a commit message and runs the tasks. Returns what the asking used up. */
+export async function keepWork(
+  parts: PlanParts,
+  iteration: number,
+  rule: CompletionRule,
+  before: readonly PastTask[],
+): Promise<Usage | undefined> {
+  const { scm } = parts.settings;
+  if (!scm?.command || !scm.tasks?.length) return undefined;
+  const paths = parts.paths.iteration(iteration);
+  let usage: Usage | undefined;
+  const askForMessage = async () => {
+    const { turn, outcome } = await oneTurn(
+      { ...parts, agent: agentAtWork(parts.roster) },
+      {
+        purpose: 'commit-message',
+        iteration,
+        prompt: COMMIT_PROMPT,
+        rule,
+        mode: 'text',
+        rawFile: `${paths.folder}/commit-message.txt`,
+        errorFile: paths.agentErrors,
+        deadlines: deadlines(parts.settings, 0),
+        overBudget: () => undefined,
+      },
+    );
+    usage = turn.usage;
+    return outcome.kind === 'completed' ? turn.lastWords : undefined;
+  };
+  const { cwd, env, abort, emit, sandbox } = parts;
+  await runScmTasks({
+    command: scm.command,
+    tasks: scm.tasks,
+    before,
+    cwd,
+    env,
+    abort,
+    emit,
+    askForMessage,
+    sandbox: sandbox?.words === undefined ? undefined : sandbox,
+  });
+  return usage;
+}

@@ -1,0 +1,111 @@
+/** The plan of `ralph run`: a prompt, guardrails, and source control when they pass. */
+import { runChecks } from '../checks/run-checks.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { Check } from '../domain/check.ts';
+import type { CompletionRule } from '../domain/completion.ts';
+import { runPrompt } from '../domain/prompt.ts';
+import type { Feedback, Run } from '../domain/verdict.ts';
+import type { LoopPlan } from '../engine/plan.ts';
+import { linkOver } from '../platform/files.ts';
+import { createTreeWatch } from '../workspace/tree-watch.ts';
+import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
+import type { PromptSource } from './prompt-source.ts';
+
+export interface RunParts extends PlanParts {
+  readonly source: PromptSource;
+  readonly notices: readonly string[];
+}
+
+export function runPlan(parts: RunParts): LoopPlan {
+  const { settings, agent, source, project, cwd, env } = parts;
+  const rule = completionRule(settings);
+  const limits = limitsOf(settings);
+  const checks = checksOf(settings);
+  let userChars = 0;
+  const tree = createTreeWatch({ cwd, env, on: looksAtFiles(settings) });
+  parts.steering.care({
+    begin: tree.hold,
+    async end() {
+      parts.emit({ type: 'prepared', tree: await tree.release() });
+    },
+  });
+  return {
+    command: 'run',
+    run: { ...runTerms(settings), limits },
+    standstill: standstillLimits(settings),
+    agent,
+    checks,
+    notices: parts.notices,
+    prepare: async () => ({ tree: await tree.start() }),
+    async recall(prepared) {
+      tree.recall(prepared.tree);
+      return prepared;
+    },
+    async prompt(iteration, feedback) {
+      const base = source.read();
+      if (typeof base !== 'string') return base;
+      userChars = base.length;
+      return promptOf(settings, base, iteration, feedback);
+    },
+    turn: (iteration, prompt, account) =>
+      workTurn(parts, { iteration, prompt, userChars, account, rule, limits }),
+    guard: async () => [],
+    check: iteration =>
+      runChecks({
+        ...parts,
+        checks,
+        paths: parts.paths.iteration(iteration),
+        root: project.root,
+        publish(log, slug) {
+          const published = project.guardrailLog(iteration, slug);
+          linkOver(log, published);
+          return published;
+        },
+        excerpt: { chars: settings.outputTruncateChars, from: 'head' },
+        parallel: false,
+        retries: 0,
+      }),
+    tree: tree.look,
+    keep: (iteration, before) => keepWork(parts, iteration, rule, before),
+    note() {},
+    close() {},
+  };
+}
+
+/** Looking at the files costs time; only what is asked for needs it. */
+function looksAtFiles({ stuckAfter, unchangedAfter, thrashingAfter }: Settings): boolean {
+  return stuckAfter + unchangedAfter + thrashingAfter > 0;
+}
+
+/** What counts as done. */
+export function runTerms(settings: Settings): Omit<Run, 'limits'> {
+  return { rule: completionRule(settings), success: 'promise_accepted', minToolCalls: 0 };
+}
+
+export function completionRule(settings: Settings): CompletionRule {
+  return { kind: 'response', text: settings.completionResponse };
+}
+
+export function promptOf(
+  settings: Settings,
+  base: string,
+  iteration: number,
+  feedback: readonly Feedback[],
+): string {
+  return runPrompt({
+    base,
+    feedback,
+    iteration,
+    maxIterations: settings.maximumIterations,
+    countIterations: settings.includeIterationCountInPrompt,
+  });
+}
+
+function checksOf({ guardrails, guardrailTimeout }: Settings): readonly Check[] {
+  return guardrails.map(({ command, failAction = 'APPEND', hint, timeout = guardrailTimeout }) => ({
+    command,
+    failAction,
+    timeout,
+    ...(hint && { hint }),
+  }));
+}
