@@ -4,7 +4,7 @@ import { BLOCKED_TAG, type Claim, type CompletionRule, createClaimScanner } from
 import { createTagScanner } from './tags.ts';
 import type { Trouble } from './trouble.ts';
 import type { PriceTable, Usage } from './usage.ts';
-import { createUsageFold } from './usage-fold.ts';
+import { addReport, NO_USAGE, usageOf } from './usage-fold.ts';
 
 export interface Turn {
   readonly claim: Claim;
@@ -45,7 +45,7 @@ export interface TurnFoldOptions {
 }
 
 export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions): TurnFold {
-  const usage = createUsageFold(prices);
+  let usage = NO_USAGE;
   const words = createWords(rule);
   const counts = { toolCalls: 0, toolErrors: 0, steps: 0, unknownRecords: 0 };
   let model = asked;
@@ -71,7 +71,7 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
         break;
       case 'usage':
         model = event.model ?? model;
-        usage.add(event);
+        usage = addReport(usage, event);
         break;
       case 'result':
         result = { ok: event.ok, ...(event.error !== undefined && { error: event.error }) };
@@ -99,14 +99,14 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
     ...counts,
     claim: words.claim(),
     lastWords: words.last(),
-    usage: usage.total(model),
+    usage: usageOf(usage, model, prices),
     ...(words.blocked() !== undefined && { blocked: words.blocked() ?? '' }),
     ...(result && { result }),
     ...(trouble && { trouble }),
     ...(sessionId !== undefined && { sessionId }),
     ...(model !== undefined && { model }),
   });
-  return { add, turn, usage: () => usage.total(model) };
+  return { add, turn, usage: () => usageOf(usage, model, prices) };
 }
 
 /** The agent's own words: searched for the claim, and the last message of them kept. */
