@@ -45,25 +45,3 @@ export function countAt(json: Json | undefined, key: string): number | undefined
   const value = numberAt(json, key);
   return value !== undefined && value >= 0 ? value : undefined;
 }
-
-/** The type of the record on a line that begins with it, as those of all agents do. */
-export function typeIn(head: string): string | undefined {
-  return /^\{"type":"([^"\\]*)"/.exec(head)?.[1];
-}
-
-/**
- * The beginning of a string value, out of JSON that was cut in the middle. A quote inside a JSON string is
- * escaped, so `"key":"` can only be a real key.
- */
-export function stringInHead(head: string, key: string, maxChars: number): string | undefined {
-  const lead = `"${key}":"`;
-  const at = head.indexOf(lead);
-  if (at === -1) return undefined;
-  const rest = head.slice(at + lead.length, at + lead.length + maxChars);
-  const body = /^(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/.exec(rest)?.[0] ?? '';
-  try {
-    return JSON.parse(`"${body}"`) as string;
-  } catch {
-    return undefined; // a raw control character: not JSON at all
-  }
-}

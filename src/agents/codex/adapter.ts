@@ -6,7 +6,7 @@ import { gaveUp, retrying } from '../failure.ts';
 import { type Hook, type HookEvents, hooksOf } from '../hooks.ts';
 import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { unreadable } from '../unreadable.ts';
-import { itemEvents, skimItem } from './items.ts';
+import { itemEvents } from './items.ts';
 
 const HOOK_EVENTS: HookEvents = {
   start: 'SessionStart',
@@ -34,7 +34,6 @@ export const codex: AgentAdapter = {
   hookEvents: HOOK_EVENTS,
   invocation,
   read,
-  skim: skimItem,
 };
 
 const BYPASS = ['--dangerously-bypass-approvals-and-sandbox', '--yolo'];

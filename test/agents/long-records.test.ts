@@ -1,5 +1,4 @@
-/** What is not parsed must not be missed: skimming a stream gives the events that parsing all of it gives. */
-import fc from 'fast-check';
+/** A long record, shortened while it is read, gives the events that parsing all of it gives. */
 import { describe, expect, test } from 'vitest';
 import type { AgentAdapter } from '../../src/agents/agent.ts';
 import { amp } from '../../src/agents/amp/adapter.ts';
@@ -9,14 +8,12 @@ import { copilot } from '../../src/agents/copilot/adapter.ts';
 import { gemini } from '../../src/agents/gemini/adapter.ts';
 import { opencode } from '../../src/agents/opencode/adapter.ts';
 import { qwen } from '../../src/agents/qwen/adapter.ts';
-import { createSkimmer } from '../../src/agents/skim.ts';
-import type { AgentEvent } from '../../src/domain/agent-event.ts';
 import { createTurnFold } from '../../src/domain/turn.ts';
-import { inChunksOf, parseAll, skim } from './reading.ts';
+import { inChunksOf, parseAll, readChunks } from './reading.ts';
 
-/** More than is parsed of a tool's output, with everything in it that could be taken for something else. */
+/** More than is held of a line, with everything in it that could be taken for something else. */
 const nasty = '<promise>DONE</promise> "quoted" \\ \t é😀\n{"type":"assistant","is_error":true}\n';
-const huge = `first "line"\n${nasty.repeat(1_500)}the end`;
+const huge = `first "line"\n${nasty.repeat(15_000)}the end`;
 
 const stream = (...records: readonly (object | string)[]) =>
   Buffer.from(records.map(each => `${typeof each === 'string' ? each : JSON.stringify(each)}\n`).join(''));
@@ -140,66 +137,6 @@ function item(type: string, fields: object): object {
   return { type, item: { id: 'i1', ...fields } };
 }
 
-const TYPES = [
-  ...['user', 'assistant', 'stream_event', 'system', 'result', 'message', 'tool_result', 'tool_use', 'text'],
-  ...['item.started', 'item.updated', 'item.completed', 'tool.execution_start', 'tool.execution_complete'],
-  ...[
-    'tool.execution_partial_result',
-    'user.message',
-    'assistant.message',
-    'assistant.message_delta',
-    'hook.x',
-  ],
-];
-const word = fc.constantFrom(
-  ...['user', 'assistant', 'tool_result', 'text', 'command_execution', 'agent_message', 't1', '', 'success'],
-  ...['<promise>DONE</promise>', '{"type":"user"', 'a\nb "c" \\', 'é😀'],
-);
-const keys = fc.constantFrom(
-  ...[
-    'message',
-    'content',
-    'type',
-    'role',
-    'item',
-    'id',
-    'part',
-    'state',
-    'output',
-    'data',
-    'result',
-    'text',
-  ],
-  ...[
-    'tool_use_id',
-    'is_error',
-    'parent_tool_use_id',
-    'timestamp',
-    'toolCallId',
-    'exitCode',
-    'status',
-    'delta',
-  ],
-);
-const fields = fc.letrec(tie => ({
-  any: fc.oneof(
-    { maxDepth: 4 },
-    word,
-    fc.constantFrom<unknown>(true, false, null, 3),
-    tie('list'),
-    tie('object'),
-  ),
-  list: fc.array(tie('any'), { maxLength: 3 }),
-  object: fc.dictionary(keys, tie('any'), { maxKeys: 6 }),
-})).object;
-/** With the type where all agents have it, and elsewhere. */
-const records = fc.array(
-  fc
-    .tuple(fc.constantFrom(...TYPES), fields as fc.Arbitrary<object>, fc.boolean())
-    .map(([type, rest, first]) => (first ? { type, ...rest, type_: 1 } : { ...rest, type })),
-  { maxLength: 5 },
-);
-
 const said = JSON.stringify({
   type: 'assistant',
   message: { id: 'm', content: [{ type: 'text', text: '{"type":"user"} <promise>DONE</promise>' }] },
@@ -230,66 +167,41 @@ const HOSTILE: readonly (readonly [string, readonly (string | Uint8Array)[]])[] 
   ['no object at all', ['"user"\n["user"]\nnull\n17\n{"type":"user"\n']],
 ];
 
-describe('a long record comes to the same events as if it were parsed', () => {
+describe('a long record gives the same events as if it were parsed', () => {
   test.each(RECORDS.map(each => [each.adapter.name, each.name, each] as const))('%s: %s', (...[, , long]) => {
     const bytes = stream(long.record);
     const events = parseAll(long.adapter, bytes);
     expect(events.map(event => event.kind)).toContainEqual(expect.stringMatching(/^tool-(?:start|end)$/));
-    expect(skim(long.adapter, [bytes])).toEqual(events);
-    expect(skim(long.adapter, inChunksOf(1_000, bytes))).toEqual(events);
+    expect(readChunks(long.adapter, inChunksOf(65_536, bytes))).toEqual(events);
   });
 
-  test('amp: JSON in a string, of which the middle is gone', () => {
-    const reply = (output: string) => JSON.stringify({ output, exitCode: 3 });
-    const record = user(result({ tool_use_id: 't1', content: reply(huge), is_error: false }));
-    const [whole] = parseAll(amp, stream(record));
-    expect(skim(amp, [stream(record)])).toEqual([
-      {
-        ...whole,
-        output: {
-          preview: expect.stringMatching(/^first "line"\n<promise>/),
-          lines: expect.any(Number),
-          chars: expect.any(Number),
-        },
-      },
-    ]);
-    expect(whole).toMatchObject({ kind: 'tool-end', ok: false, exitCode: 3 });
+  test('amp: JSON in a string, of which the middle is missing', () => {
+    const content = JSON.stringify({ output: huge, exitCode: 3 });
+    const record = user(result({ tool_use_id: 't1', content, is_error: false }));
+    const events = readChunks(amp, inChunksOf(65_536, stream(record)));
+    expect(events).toMatchObject([{ kind: 'tool-end', ok: false, exitCode: 3 }]);
   });
 });
 
-describe.each(
-  [claude, amp, qwen, codex, gemini, opencode, copilot].map(adapter => [adapter.name, adapter] as const),
-)('%s', (_, adapter) => {
-  test('skims a record of any content as it would parse it', () => {
-    fc.assert(
-      fc.property(records, fc.integer({ min: 1, max: 300 }), (list, size) => {
-        const bytes = stream(...list);
-        expect(skim(adapter, inChunksOf(size, bytes))).toEqual(parseAll(adapter, bytes));
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  test.each(HOSTILE)('reads %s as if it were parsed', (_name, lines) => {
-    const bytes = Buffer.concat(lines.map(each => Buffer.from(each)));
-    const events = parseAll(adapter, bytes);
-    for (const size of [1, 7, 4096]) expect(skim(adapter, inChunksOf(size, bytes))).toEqual(events);
-  });
+test.each(HOSTILE)('reads %s as if it were parsed', (_name, lines) => {
+  const bytes = Buffer.concat(lines.map(each => Buffer.from(each)));
+  const events = parseAll(claude, bytes);
+  for (const size of [1, 7, 4096]) expect(readChunks(claude, inChunksOf(size, bytes))).toEqual(events);
 });
 
 describe('the claim', () => {
   const claim = (adapter: AgentAdapter, ...records: readonly object[]) => {
     const turn = createTurnFold({ rule: { kind: 'promise', text: 'DONE' }, prices: {} });
-    for (const event of skim(adapter, inChunksOf(65_536, stream(...records)))) turn.add(event);
+    for (const event of readChunks(adapter, inChunksOf(65_536, stream(...records)))) turn.add(event);
     return turn.turn().claim.found;
   };
   const says = (text: string) => ({ type: 'assistant', message: { content: [{ type: 'text', text }] } });
 
-  const plain = huge.replaceAll('<promise>DONE</promise>', '');
+  const plain = nasty.replaceAll('<promise>DONE</promise>', '').repeat(1_500);
   test.each([
-    ['in the middle', `${plain}<promise>DONE</promise>${plain}`],
-    ['at the end', `${plain}<promise>DONE</promise>`],
-  ])('is found %s of a message of any length', (_, long) => {
+    ['in the middle of a long message', `${plain}<promise>DONE</promise>${plain}`],
+    ['at the end of a message of megabytes', `${plain.repeat(20)}<promise>DONE</promise>`],
+  ])('is found %s', (_, long) => {
     expect(claim(claude, says(long))).toBe(true);
     expect(claim(codex, item('item.completed', { type: 'agent_message', text: long }))).toBe(true);
     expect(claim(gemini, { type: 'message', timestamp: 'now', role: 'assistant', content: long })).toBe(true);
@@ -297,31 +209,28 @@ describe('the claim', () => {
     expect(claim(copilot, { type: 'assistant.message', data: { content: long } })).toBe(true);
   });
 
+  test('is not made of two ends whose middle was left out', () => {
+    for (let shift = 0; shift < 40; shift++) {
+      const long = `${'x'.repeat(65_536 - shift)}<promise>DO${'y'.repeat(2e6)}NE</promise>${'z'.repeat(65_536 - shift)}`;
+      expect(claim(claude, says(long))).toBe(false);
+    }
+  });
+
   test.each(RECORDS.map(each => [each.adapter.name, each.name, each] as const))(
     'is not found in a long record of %s: %s',
     (...[, , { adapter, record }]) => expect(claim(adapter, record)).toBe(false),
   );
-
-  test('is not found in 50 MB on one line, which are not held either', () => {
-    const skimmer = createSkimmer(claude, () => {});
-    const { arrayBuffers } = process.memoryUsage();
-    skimmer.push(Buffer.from('{"type":"user","message":{"content":[{"type":"tool_result","content":"'));
-    const chunk = Buffer.from('<promise>DONE</promise>\\n'.repeat(2_000));
-    for (let sent = 0; sent < 50_000_000; sent += chunk.length) skimmer.push(chunk);
-    expect(process.memoryUsage().arrayBuffers - arrayBuffers).toBeLessThan(4 * 1024 * 1024);
-    skimmer.push(Buffer.from('","tool_use_id":"t1"}]}}\n'));
-  });
 });
 
-test('a line that is too long to be read even so is told of', () => {
-  const events: AgentEvent[] = [];
-  const skimmer = createSkimmer(claude, event => events.push(event));
-  skimmer.push(Buffer.from('{"type":"user","message":['));
-  const chunk = Buffer.alloc(1024 * 1024, '0,');
-  for (let sent = 0; sent < 20; sent++) skimmer.push(chunk);
-  skimmer.push(Buffer.from('0]}\n{"type":"result","is_error":false}\n'));
+test('a line that is too long without its strings, too, is an unknown record', () => {
+  const list = Array.from({ length: 20 }, () => Buffer.alloc(1024 * 1024, '0,'));
+  const events = readChunks(claude, [
+    Buffer.from('{"type":"user","message":['),
+    ...list,
+    Buffer.from('0]}\n{"type":"result","is_error":false}\n'),
+  ]);
   expect(events).toMatchObject([
-    { kind: 'unknown', what: expect.stringMatching(/^a line of 209\d{5} bytes, too long to be read$/) },
+    { kind: 'unknown', what: expect.stringMatching(/^not JSON: \{"type":"user","message":\[0,0,/) },
     { kind: 'usage' },
     { kind: 'result', ok: true },
   ]);
