@@ -1,7 +1,7 @@
 /** The records that claude, amp and qwen share: messages made of content blocks, tool results in user records. */
 import type { AgentEvent } from '../domain/agent-event.ts';
+import { countAt, type Json, objectAt, objectsAt, stringAt, wordAt } from '../domain/json.ts';
 import type { Tokens } from '../domain/usage.ts';
-import { countAt, type Json, objectAt, objectsAt, stringAt, wordAt } from './json.ts';
 import { toolEnd, toolStart } from './tools.ts';
 
 /** The words, tools and tokens of an `assistant` record. `tokensOf` reads its usage as the agent means it. */

@@ -6,7 +6,7 @@ import {
   type ToolOutput,
   toolOutput,
 } from '../domain/agent-event.ts';
-import { asObject, type Json, objectsAt, stringAt, wordAt } from './json.ts';
+import { asObject, type Json, objectsAt, stringAt, wordAt } from '../domain/json.ts';
 import { leftOutOf } from './long-lines.ts';
 
 interface ToolStart {

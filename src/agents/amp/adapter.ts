@@ -1,9 +1,9 @@
 /** Amp, `amp -x --stream-json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, numberAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { assistantEvents, type ToolReply, toolResultEvents, uncachedTokens } from '../blocks.ts';
 import { gaveUp } from '../failure.ts';
-import { countAt, type Json, numberAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { unreadable } from '../unreadable.ts';
 
 export const amp: AgentAdapter = {

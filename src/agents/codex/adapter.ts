@@ -1,10 +1,10 @@
 /** Codex, `codex e --json`. */
 import { createHash } from 'node:crypto';
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { gaveUp, retrying } from '../failure.ts';
 import { type Hook, type HookEvents, hooksOf } from '../hooks.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { unreadable } from '../unreadable.ts';
 import { itemEvents } from './items.ts';
 

@@ -1,6 +1,6 @@
 /** The items of codex: what it says, thinks and does. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
-import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../json.ts';
+import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../../domain/json.ts';
 import { oneLine, toolEnd, toolStart } from '../tools.ts';
 
 type ItemRecord = 'item.started' | 'item.updated' | 'item.completed';

@@ -1,11 +1,20 @@
 /** GitHub Copilot CLI, `copilot --output-format json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import {
+  asObject,
+  countAt,
+  type Json,
+  numberAt,
+  objectAt,
+  parseObject,
+  stringAt,
+  wordAt,
+} from '../../domain/json.ts';
 import type { TroubleClass } from '../../domain/trouble.ts';
 import { addTokens, type Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { gaveUp, retrying } from '../failure.ts';
 import { type HookEvents, hookPlugin, hooksOf } from '../hooks.ts';
-import { asObject, countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { oneLine, toolEnd, toolStart } from '../tools.ts';
 import { unreadable } from '../unreadable.ts';
 

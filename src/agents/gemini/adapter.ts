@@ -1,9 +1,9 @@
 /** Gemini CLI, `gemini -o stream-json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import type { Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { gaveUp } from '../failure.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { oneLine, toolEnd, toolStart } from '../tools.ts';
 import { unreadable } from '../unreadable.ts';
 

@@ -1,9 +1,9 @@
 /** opencode, `opencode run --format json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import type { TroubleClass } from '../../domain/trouble.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { gaveUp } from '../failure.ts';
-import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { toolEnd, toolStart } from '../tools.ts';
 import { unreadable } from '../unreadable.ts';
 

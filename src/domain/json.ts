@@ -11,8 +11,12 @@ export function parseObject(line: string): Json | undefined {
   }
 }
 
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export function asObject(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 export function objectAt(json: Json | undefined, key: string): Json | undefined {
