@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import type { RunEvent } from '../domain/event.ts';
+import { parseObject } from '../domain/json.ts';
 import { createPrivate, errorWords, fileSize, readSlice } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { createLineSplitter } from '../platform/lines.ts';
@@ -271,12 +272,7 @@ export function openJournal(path: string, { withoutWords = false }: JournalReadi
 }
 
 function parseEntry(line: string): Entry | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    const isEntry =
-      typeof value === 'object' && value !== null && 'type' in value && 'seq' in value && 'prev' in value;
-    return isEntry ? (value as Entry) : undefined;
-  } catch {
-    return undefined;
-  }
+  const entry = parseObject(line);
+  const isEntry = entry && 'type' in entry && 'seq' in entry && 'prev' in entry;
+  return isEntry ? (entry as unknown as Entry) : undefined;
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LoopCommand } from '../domain/event.ts';
+import { parseObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
 import {
   ensureFolder,
@@ -221,12 +222,8 @@ export function liveRun(project: ProjectPaths, id: string): LiveRun | undefined 
 
 /** undefined when the file is missing or damaged: a run that died while it was being made. */
 export function readRunFile(paths: RunPaths): RunFile | undefined {
-  try {
-    const value: unknown = JSON.parse(readIfThere(paths.run) ?? '');
-    return typeof value === 'object' && value !== null && 'process' in value ? (value as RunFile) : undefined;
-  } catch {
-    return undefined;
-  }
+  const file = parseObject(readIfThere(paths.run) ?? '');
+  return file && 'process' in file ? (file as unknown as RunFile) : undefined;
 }
 
 export function isRunning(file: RunFile): boolean {
