@@ -1,11 +1,41 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Tests of functions leave nothing behind in their process, so that a worker can go through many files without starting anew. */
+const UNITS =
+  'test/{agents,dashboard,domain,engine,guard,opening,platform,plugins,report,sandbox,store,turns,workspace}/**/*.test.ts';
+
+/** The longest first: a long file that starts last keeps one core waiting for the other. */
+const LONG = [
+  ...['chaos/', 'scenarios/simulate', 'scenarios/004-loop', 'scenarios/standstill', 'scenarios/resume'],
+  ...['scenarios/hangs', 'scenarios/trouble', 'scenarios/002-prd', 'hooks/', 'workspace/tree-state'],
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = LONG.findIndex(part => moduleId.includes(`/test/${part}`));
+      return at === -1 ? LONG.length : at;
+    };
+    return files.toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
+const exclude = ['test/hosts/**', 'test/browser/**', 'node_modules/**'];
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/hosts/**', 'test/browser/**', 'node_modules/**'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    // One more than cores: many tests wait for a time to pass, or for a process to end.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      { extends: true, test: { name: 'units', include: [UNITS], exclude, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'programs', include: ['test/**/*.test.ts'], exclude: [...exclude, UNITS] },
+      },
+    ],
   },
 });

@@ -41,9 +41,10 @@ export function stream(folder, quick) {
   const line = runs({ agent: 'claude', kind: 'line' }, 5e7);
   const others = ['file', 'codex', 'opencode', 'code'].map(name => [FLOODS[name], runs(FLOODS[name], some)]);
   const shown = once(FLOODS.lines, some, { isShown: true });
-  const words = once(WORDS, some);
+  const words = once(WORDS, some, { isShown: true });
+  const echoed = once(WORDS, some, { isShown: true, prompt: 'Say <response>DONE</response> at the end.' });
   return [
-    speed(`${big / 1e6} MB of lines`, big, large, 1),
+    speed(`${big / 1e6} MB of lines`, big, large),
     memory(`${big / 1e6} MB of lines`, large, 100),
     {
       id: 'P3',
@@ -53,12 +54,16 @@ export function stream(folder, quick) {
       value: large.peak / small.peak,
       limit: 1.25,
     },
-    speed('a line of 50 MB', 5e7, line, 3),
+    speed('a line of 50 MB', 5e7, line),
     memory('a line of 50 MB', line, 120),
-    ...others.map(([{ what }, each]) => speed(`${some / 1e6} MB of ${what}`, some, each, 1)),
+    ...others.map(([{ what }, each]) => speed(`${some / 1e6} MB of ${what}`, some, each)),
     memory('any of these', { peak: Math.max(...others.map(([, each]) => each.peak)) }, 100),
+    shownSpeed('lines', some, shown),
     memory('lines, shown', shown, 100),
-    memory(`${some / 1e6} MB of plain words`, words, 100),
+    shownSpeed('plain words', some, words),
+    memory('plain words, shown', words, 100),
+    shownSpeed('plain words, echoes looked for', some, echoed),
+    memory('the same', echoed, 100),
     {
       id: 'P3',
       what: 'the claim is found, the false ones are not',
@@ -88,9 +93,20 @@ function prepare(folder) {
     env: { ...env, RALPH_BENCH_BYTES: String(bytes), RALPH_BENCH_KIND: kind },
   });
   return {
-    ours(flood, bytes, { isShown = false } = {}) {
+    ours(flood, bytes, { isShown = false, prompt = 'go' } = {}) {
       const quiet = isShown ? [] : ['--quiet'];
-      const argv = [node, bin, 'run', '-p', 'go', '--agent', join(agents, flood.agent), '-m', '1', ...quiet];
+      const argv = [
+        node,
+        bin,
+        'run',
+        '-p',
+        prompt,
+        '--agent',
+        join(agents, flood.agent),
+        '-m',
+        '1',
+        ...quiet,
+      ];
       const { wall, status } = measure(argv, options(flood, bytes));
       return { wall, isRight: status === 0, peak: Number(readFileSync(peak, 'utf8')) };
     },
@@ -101,17 +117,26 @@ function prepare(folder) {
   };
 }
 
-function speed(what, bytes, { wall, floor }, limit) {
-  const rate = seconds => `${(bytes / 1e6 / seconds).toFixed(0)} MB/s`;
+const megabytes = (bytes, seconds) => bytes / 1e6 / seconds;
+
+function speed(what, bytes, { wall, floor }) {
+  const rate = seconds => `${megabytes(bytes, seconds).toFixed(0)} MB/s`;
   return {
     id: 'P3',
     what: `${what}, speed`,
     floor: `parsing every line ${rate(floor)}`,
     ours: rate(wall),
     value: floor / wall,
-    limit,
+    limit: 0.5,
     atLeast: true,
   };
+}
+
+/** The fastest other program that shows a stream reached 62 MB/s. */
+function shownSpeed(what, bytes, { wall }) {
+  const value = megabytes(bytes, wall);
+  const row = { id: 'P3', what: `${what}, shown, speed`, floor: 'the fastest other 62 MB/s' };
+  return { ...row, ours: `${value.toFixed(0)} MB/s`, value, unit: 'MB/s', limit: 62, atLeast: true };
 }
 
 function memory(what, { peak }, limit) {

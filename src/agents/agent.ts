@@ -58,12 +58,6 @@ export interface AgentNeeds {
 /** An agent that nobody knows anything of. */
 export const NO_NEEDS: AgentNeeds = { hosts: [], addresses: [], state: [], settings: [], keys: [] };
 
-/**
- * `whole`: all of it. `abridged`: all but the middle of its long strings, since none of them is the agent's own word.
- * `nothing`: `read` would find no event in it.
- */
-export type Needed = 'whole' | 'abridged' | 'nothing';
-
 export interface Dialogue {
   /** The flag before the prompt; without one the prompt is an argument. */
   readonly promptFlag?: string;
@@ -96,9 +90,6 @@ export interface AgentAdapter {
 
   /** The events of one line of stream output. Must not throw: a line it cannot read is an `unknown` event. */
   read(line: string): readonly AgentEvent[];
-
-  /** What `read` needs of a line that begins like this. A beginning that it does not know is `whole`; so is all without it. */
-  skim?(head: string): Needed;
 }
 
 /** Adds `flags` unless the user's own hold one of `unless` (as `--flag`, or `--flag=value`). */

@@ -1,8 +1,7 @@
 /** The records that claude, amp and qwen share: messages made of content blocks, tool results in user records. */
 import type { AgentEvent } from '../domain/agent-event.ts';
+import { countAt, type Json, objectAt, objectsAt, stringAt, wordAt } from '../domain/json.ts';
 import type { Tokens } from '../domain/usage.ts';
-import type { Needed } from './agent.ts';
-import { countAt, type Json, objectAt, objectsAt, stringAt, wordAt } from './json.ts';
 import { toolEnd, toolStart } from './tools.ts';
 
 /** The words, tools and tokens of an `assistant` record. `tokensOf` reads its usage as the agent means it. */
@@ -91,14 +90,4 @@ export function uncachedTokens(usage: Json): Tokens {
   const cacheWrite = countAt(usage, 'cache_creation_input_tokens') ?? 0;
   const input = (countAt(usage, 'input_tokens') ?? 0) + cacheRead + cacheWrite;
   return { input, output: countAt(usage, 'output_tokens') ?? 0, cacheRead, cacheWrite };
-}
-
-/** A `user` record is never the agent's own words. */
-export function skimBlocks(head: string): Needed {
-  return head.startsWith('{"type":"user"') ? 'abridged' : 'whole';
-}
-
-/** Of agents that tell of a message in fragments before it comes whole. */
-export function skimFragments(head: string): Needed {
-  return head.startsWith('{"type":"stream_event"') ? 'nothing' : skimBlocks(head);
 }

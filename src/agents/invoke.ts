@@ -1,10 +1,8 @@
 /** One turn of an agent: start it, feed it the prompt, read its stream as it comes, end it when it must end. */
 import { appendFileSync, closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { StringDecoder } from 'node:string_decoder';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CompletionRule } from '../domain/completion.ts';
-import { createEchoFilter } from '../domain/echo.ts';
 import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
 import type { PriceTable, Usage } from '../domain/usage.ts';
@@ -17,12 +15,11 @@ import {
   readSlice,
   writePrivate,
 } from '../platform/files.ts';
-import { createLineSplitter } from '../platform/lines.ts';
-import { giveBack, wentBy } from '../platform/memory.ts';
+import { noteGarbage } from '../platform/memory.ts';
 import { type OwnedProcess, startConfined } from '../platform/process.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest } from './agent.ts';
 import { outcomeOf } from './outcome.ts';
-import { createSkimmer } from './skim.ts';
+import { createReader } from './reader.ts';
 
 export interface TurnRequest extends AgentRequest {
   readonly adapter: AgentAdapter;
@@ -88,8 +85,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
       raw?.write(chunk);
       reader.push(chunk);
       timers.active();
-      wentBy(chunk.length);
-      if (raw) giveBack(chunk); // what comes through a file is only lent
+      noteGarbage(chunk.length);
     },
     stderr: errors,
     stopSignal: adapter.stopSignal,
@@ -120,42 +116,6 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     turn,
     outcome: outcomeOf({ adapter, mode: request.mode, turn, end, stderr, ...(endedBy && { endedBy }) }),
   };
-}
-
-export interface Reading extends Pick<TurnRequest, 'adapter' | 'mode' | 'prompt' | 'rule'> {
-  /** stdout does not hold the reply. */
-  readonly hasReplyFile: boolean;
-}
-
-/** Turns raw output into events, as it comes or from what was kept of it. */
-export function createReader(reading: Reading, onEvent: (event: AgentEvent) => void): Reader {
-  const { mode, adapter } = reading;
-  const streams = mode === 'stream' && adapter.name !== 'generic';
-  return streams ? createSkimmer(adapter, onEvent) : textReader(reading, onEvent);
-}
-
-interface Reader {
-  /** The chunk is lent. */
-  push(chunk: Buffer): void;
-  end(): void;
-}
-
-/** Plain output: all of it is the agent's own words, but for an echo of the prompt. */
-function textReader({ prompt, rule, hasReplyFile }: Reading, onEvent: (event: AgentEvent) => void): Reader {
-  const speak = (text: string) => text !== '' && onEvent({ kind: 'text', text, delta: true });
-  if (hasReplyFile) return { push() {}, end() {} };
-  const isEcho = createEchoFilter(prompt, rule.kind);
-  if (!isEcho) {
-    const decoder = new StringDecoder('utf8');
-    return { push: chunk => void speak(decoder.write(chunk)), end: () => void speak(decoder.end()) };
-  }
-  return createLineSplitter({
-    line: line =>
-      void (isEcho(line)
-        ? onEvent({ kind: 'progress', text: `prompt echoed: ${line}` })
-        : speak(`${line}\n`)),
-    tooLong: head => void speak(`${head}\n`),
-  });
 }
 
 /** The raw output is kept as it came, unless the agent writes it into the file itself. */

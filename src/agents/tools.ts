@@ -6,8 +6,8 @@ import {
   type ToolOutput,
   toolOutput,
 } from '../domain/agent-event.ts';
-import { abridged } from './abridge.ts';
-import { asObject, type Json, objectsAt, stringAt, wordAt } from './json.ts';
+import { asObject, type Json, objectsAt, stringAt, wordAt } from '../domain/json.ts';
+import { leftOutOf } from './long-lines.ts';
 
 interface ToolStart {
   readonly id: string;
@@ -48,10 +48,10 @@ export function toolEnd({ id, ok, text, exitCode, subagent }: ToolEnd): AgentEve
   };
 }
 
-/** As it was before it was abridged. */
+/** The counts are of the whole, also where the line was shortened. */
 function outputOf(text: string): ToolOutput {
-  const { text: rest, chars, newlines } = abridged(text);
-  const output = toolOutput(rest);
+  const { kept, chars, newlines } = leftOutOf(text);
+  const output = toolOutput(kept);
   return { ...output, lines: output.lines + newlines, chars: output.chars + chars };
 }
 

@@ -1,6 +1,6 @@
 /** Lines that an adapter does not know: kept as events so that they can be counted, and none for an empty line. */
 import type { AgentEvent } from '../domain/agent-event.ts';
-import { type Json, stringAt } from './json.ts';
+import { type Json, stringAt } from '../domain/json.ts';
 import { oneLine } from './tools.ts';
 
 export function unreadable(line: string, record?: Json): readonly AgentEvent[] {

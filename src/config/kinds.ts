@@ -1,5 +1,7 @@
 /** What a setting can hold. One kind gives four views: checking a file, reading a flag, the JSON schema, the docs. */
+import { isObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
+import { text as anyText, filledText, type Shape, shown, trueOrFalse } from '../domain/shape.ts';
 
 export interface Kind {
   /** As the reference shows it. */
@@ -22,28 +24,21 @@ interface NumberOptions {
 export function integer({ min, max, unit }: NumberOptions): Kind {
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
   const words = `a whole number ${range}${unit ? ` (${unit})` : ''}`;
+  const fits = (value: unknown) =>
+    Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= (max ?? Number.MAX_SAFE_INTEGER);
   return {
-    words,
+    ...ofShape({ words, fits }),
     schema: { type: 'integer', minimum: min, ...(max !== undefined && { maximum: max }) },
-    check: (value, where) =>
-      Number.isSafeInteger(value) &&
-      (value as number) >= min &&
-      (value as number) <= (max ?? Number.MAX_SAFE_INTEGER)
-        ? []
-        : [expected(where, words, value)],
     parse: asNumber,
   };
 }
 
 export function amount({ min, unit }: NumberOptions): Kind {
   const words = `a number of at least ${min}${unit ? ` (${unit})` : ''}`;
+  const fits = (value: unknown) => Number.isFinite(value) && Number(value) >= min;
   return {
-    words,
+    ...ofShape({ words, fits }),
     schema: { type: 'number', minimum: min },
-    check: (value, where) =>
-      typeof value === 'number' && Number.isFinite(value) && value >= min
-        ? []
-        : [expected(where, words, value)],
     parse: asNumber,
   };
 }
@@ -52,30 +47,22 @@ function asNumber(text: string): unknown {
   return /^[+-]?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
-export const yesNo: Kind = {
-  words: 'true or false',
-  schema: { type: 'boolean' },
-  check: (value, where) => (typeof value === 'boolean' ? [] : [expected(where, 'true or false', value)]),
-};
+export const yesNo: Kind = { ...ofShape(trueOrFalse), schema: { type: 'boolean' } };
 
 export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind {
-  const words = empty ? 'text' : 'text that is not empty';
   return {
-    words,
+    ...ofShape(empty ? anyText : filledText),
     schema: { type: 'string', ...(!empty && { minLength: 1, pattern: '\\S' }) },
-    check: (value, where) =>
-      typeof value === 'string' && (empty || value.trim() !== '') ? [] : [expected(where, words, value)],
     parse: given => given,
   };
 }
 
 export const webAddress: Kind = {
-  words: 'an address that begins with http:// or https://',
+  ...ofShape({
+    words: 'an address that begins with http:// or https://',
+    fits: value => typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value),
+  }),
   schema: { type: 'string', pattern: '^https?://' },
-  check: (value, where) =>
-    typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value)
-      ? []
-      : [expected(where, webAddress.words, value)],
 };
 
 export function choice(options: readonly string[]): Kind {
@@ -183,15 +170,13 @@ export function either(short: Kind, long: Kind): Kind {
   };
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function ofShape(shape: Shape): Pick<Kind, 'words' | 'check'> {
+  return {
+    words: shape.words,
+    check: (value, where) => (shape.fits(value) ? [] : [expected(where, shape.words, value)]),
+  };
 }
 
 function expected(where: string, words: string, value: unknown): Problem {
   return { where, what: `must be ${words}, not ${shown(value)}` };
-}
-
-function shown(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'nothing';
-  return json.length > 60 ? `${json.slice(0, 60)}…` : json;
 }

@@ -1,4 +1,5 @@
 /** Keeps secrets out of what Ralph writes and shows. */
+import { matchesText } from './glob.ts';
 
 const SECRET_NAME = /key|token|secret|passw|credential|auth/i;
 const SECRET_FLAG = /^--?[\w-]*(key|token|secret|passw|credential)[\w-]*$/i;
@@ -45,10 +46,7 @@ export function visibleEnv<Env extends Readonly<Record<string, string | undefine
 }
 
 function matchesAny(name: string, patterns: readonly string[]): boolean {
-  return patterns.some(pattern => {
-    const parts = pattern.split('*').map(part => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-    return new RegExp(`^${parts.join('.*')}$`, 'i').test(name);
-  });
+  return patterns.some(pattern => matchesText(name, pattern, { ignoreCase: true }));
 }
 
 /** Arguments with the value behind a secret-looking flag taken out. */

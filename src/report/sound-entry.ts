@@ -4,12 +4,23 @@
  */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { RunEvent } from '../domain/event.ts';
+import { asObject } from '../domain/json.ts';
+import { listOf, number, object, text, trueOrFalse } from '../domain/shape.ts';
 
 export type SoundEntry = { readonly seq: number; readonly at: string } & RunEvent;
 
 export type Unsound = { readonly seq: number; readonly at: string; readonly type: string };
 
-type Kind = 'string' | 'number' | 'boolean' | 'object' | 'list' | 'strings';
+const KINDS = {
+  string: text,
+  number,
+  boolean: trueOrFalse,
+  object,
+  list: listOf(object),
+  strings: listOf(text),
+} as const;
+
+type Kind = keyof typeof KINDS;
 
 const HEAD: Readonly<Record<string, Kind>> = {
   runId: 'string',
@@ -124,7 +135,7 @@ const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, 
 /** null: not an event we know, or not of its shape. */
 export function soundEntry(entry: Unsound): SoundEntry | null {
   const shape = Object.hasOwn(SHAPES, entry.type) ? SHAPES[entry.type as RunEvent['type']] : undefined;
-  if (!shape || !isCount(entry.seq) || Number.isNaN(Date.parse(entry.at))) return null;
+  if (!shape || !number.fits(entry.seq) || Number.isNaN(Date.parse(entry.at))) return null;
   if (!hasShape(entry, shape)) return null;
   const sound = entry as SoundEntry;
   return sound.type === 'agent' && !isSoundAgent(sound) ? null : sound;
@@ -143,26 +154,6 @@ function fits(entry: unknown, path: string, kind: Kind): boolean {
   const value = path
     .replace('?', '')
     .split('.')
-    .reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), entry);
-  if (value === undefined || value === null) return path.endsWith('?');
-  switch (kind) {
-    case 'object':
-      return isObject(value);
-    case 'list':
-      return Array.isArray(value) && value.every(isObject);
-    case 'strings':
-      return Array.isArray(value) && value.every(each => typeof each === 'string');
-    case 'number':
-      return isCount(value);
-    default:
-      return typeof value === kind;
-  }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value);
+    .reduce<unknown>((at, name) => asObject(at)?.[name], entry);
+  return value === undefined || value === null ? path.endsWith('?') : KINDS[kind].fits(value);
 }

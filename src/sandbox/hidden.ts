@@ -1,6 +1,7 @@
 /** What nobody inside needs to read: the user's keys, logins and histories. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { pathPattern } from '../domain/glob.ts';
 
 /** In the home. */
 export const SECRET_PATHS: readonly string[] = [
@@ -41,7 +42,13 @@ export function placed(path: string, home: string, root: string): string {
 export function matching(patterns: readonly string[], home: string, root: string): readonly string[] {
   const plain = patterns.filter(pattern => !/[*?]/.test(pattern)).map(path => placed(path, home, root));
   const globs = patterns.filter(pattern => /[*?]/.test(pattern)).map(path => placed(path, home, root));
-  const found = globs.length === 0 ? [] : walk(root, globs.map(asRegExp));
+  const found =
+    globs.length === 0
+      ? []
+      : walk(
+          root,
+          globs.map(glob => pathPattern(glob)),
+        );
   return [...new Set([...plain.filter(path => existsSync(path)), ...found].map(path => realpathSync(path)))];
 }
 
@@ -54,17 +61,6 @@ function walk(folder: string, patterns: readonly RegExp[]): readonly string[] {
     if (patterns.some(pattern => pattern.test(path))) return [path];
     return entry.isDirectory() && !SKIPPED.has(entry.name) ? walk(path, patterns) : [];
   });
-}
-
-/** A double star is any folders, `*` anything in a name, `?` one character. */
-function asRegExp(glob: string): RegExp {
-  const source = glob.replace(/\*\*\/|\*\*|\*|\?|[.+^${}()|[\]\\]/g, token => {
-    if (token === '**/') return '(?:.*/)?';
-    if (token === '**') return '.*';
-    if (token === '*') return '[^/]*';
-    return token === '?' ? '[^/]' : `\\${token}`;
-  });
-  return new RegExp(`^${source}$`);
 }
 
 export function isBelow(path: string, folder: string): boolean {

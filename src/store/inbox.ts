@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseObject } from '../domain/json.ts';
 import { ensureFolder, errorCode, readSlice, writeAtomic } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
 
@@ -42,7 +43,7 @@ export function removeMessage({ inbox }: Pick<RunPaths, 'inbox'>, id: string): v
 
 /** undefined: it is none. Also for what comes in over the wire. */
 export function parseMessage(text: string): Message | undefined {
-  const { kind, gently, text: words } = fieldsOf(text);
+  const { kind, gently, text: words } = parseObject(text) ?? {};
   switch (kind) {
     case 'pause':
     case 'continue':
@@ -55,15 +56,6 @@ export function parseMessage(text: string): Message | undefined {
     }
     default:
       return undefined;
-  }
-}
-
-function fieldsOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
   }
 }
 

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import type { RecordedEvent, RunEvent } from '../domain/event.ts';
+import { parseObject } from '../domain/json.ts';
 import { createPrivate, errorWords } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
 import { GENESIS, hashOf, lastEntry, repairTorn } from './ledger-end.ts';
@@ -277,12 +278,7 @@ export function openJournal(
 }
 
 function parseEntry(line: string): Entry | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    const isEntry =
-      typeof value === 'object' && value !== null && 'type' in value && 'seq' in value && 'prev' in value;
-    return isEntry ? (value as Entry) : undefined;
-  } catch {
-    return undefined;
-  }
+  const entry = parseObject(line);
+  const isEntry = entry && 'type' in entry && 'seq' in entry && 'prev' in entry;
+  return isEntry ? (entry as unknown as Entry) : undefined;
 }

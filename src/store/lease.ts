@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, statSync, utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import { countAt, objectAt, parseObject, stringAt, wordAt } from '../domain/json.ts';
 import { ensureFolder, readIfThere, writeWhole } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
 import type { RunPaths } from './paths.ts';
@@ -89,14 +90,13 @@ export function removeLease(paths: Pick<RunPaths, 'live'>): void {
 
 /** undefined: there is none, or it was written by 0.1, which left the file empty. */
 export function readLease(paths: Pick<RunPaths, 'live'>): LeaseHolder | undefined {
-  try {
-    const value = JSON.parse(readIfThere(paths.live) ?? '') as Partial<LeaseHolder> | null;
-    const { process, host, token } = value ?? {};
-    const isWhole = typeof process?.pid === 'number' && typeof host === 'string' && typeof token === 'string';
-    return isWhole ? { process: { ...process, started: String(process.started) }, host, token } : undefined;
-  } catch {
+  const lease = parseObject(readIfThere(paths.live) ?? '');
+  const process = objectAt(lease, 'process');
+  const [pid, started] = [countAt(process, 'pid'), stringAt(process, 'started')];
+  const [host, token] = [stringAt(lease, 'host'), wordAt(lease, 'token')];
+  if (pid === undefined || started === undefined || host === undefined || token === undefined)
     return undefined;
-  }
+  return { process: { pid, started }, host, token };
 }
 
 export function isHeld(paths: Pick<RunPaths, 'live'>, holder: LeaseHolder): boolean {

@@ -1,5 +1,6 @@
 /** The end of a ledger: where its chain continues, and what a crash left of its last line. */
 import { appendFileSync, truncateSync } from 'node:fs';
+import { countAt, parseObject } from '../domain/json.ts';
 import { fileSize, readSlice } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 
@@ -33,7 +34,6 @@ export interface ChainEnd {
   readonly seq: number;
   /** The hash of the last line. */
   readonly prev: string;
-  readonly run?: string;
   readonly iteration: number;
 }
 
@@ -45,8 +45,8 @@ export function lastEntry(path: string): ChainEnd {
   if (!text.endsWith('\n')) appendFileSync(path, '\n');
   const whole = text.trimEnd();
   const line = whole.slice(whole.lastIndexOf('\n') + 1);
-  const { seq = 0, run, iteration = 0 } = parseLine(line);
-  return { seq, prev: hashOf(line), iteration, ...(run !== undefined && { run }) };
+  const entry = parseObject(line);
+  return { seq: countAt(entry, 'seq') ?? 0, prev: hashOf(line), iteration: countAt(entry, 'iteration') ?? 0 };
 }
 
 /** The line that ends at this place in the file; undefined: none does. */
@@ -60,18 +60,3 @@ export function lineEndingAt(path: string, offset: number): string | undefined {
 
 /** Bytes; the result of a run of very many iterations is one line. */
 const LONGEST_LINE = 16 * 1024 * 1024;
-
-interface LineFields {
-  readonly seq?: number;
-  readonly run?: string;
-  readonly iteration?: number;
-}
-
-function parseLine(line: string): LineFields {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? (value as LineFields) : {};
-  } catch {
-    return {};
-  }
-}

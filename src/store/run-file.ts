@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopCommand } from '../domain/event.ts';
+import { parseObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
 import { ensureFolder, errorCode, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
@@ -203,12 +204,8 @@ export function liveRun(project: ProjectPaths, id: string): LiveRun | undefined 
 
 /** undefined when the file is missing or damaged: a run that died while it was being created. */
 export function readRunFile(paths: RunPaths): RunFile | undefined {
-  try {
-    const value: unknown = JSON.parse(readIfThere(paths.run) ?? '');
-    return typeof value === 'object' && value !== null && 'command' in value ? (value as RunFile) : undefined;
-  } catch {
-    return undefined;
-  }
+  const file = parseObject(readIfThere(paths.run) ?? '');
+  return file && 'command' in file ? (file as unknown as RunFile) : undefined;
 }
 
 /** Somebody drives it. A run of 0.1 has no lease with somebody in it, and an in-session loop runs in its host. */

@@ -1,6 +1,7 @@
 /** Judges a recorded run again: its raw streams through today's adapters, its evidence through today's judge. */
-import { createReader } from '../agents/invoke.ts';
+
 import { outcomeOf } from '../agents/outcome.ts';
+import { createReader } from '../agents/reader.ts';
 import { findAdapter } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { EndedTurn } from '../domain/event.ts';

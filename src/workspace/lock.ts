@@ -1,6 +1,8 @@
 /** Locks between processes, and the marks of who works where. One that a dead process left behind does not count. */
+
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { parseObject } from '../domain/json.ts';
 import type { Problem } from '../domain/problem.ts';
 import { ensureFolder, errorCode, errorWords, readIfThere } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
@@ -107,11 +109,6 @@ export function letGo(path: string): void {
 }
 
 function readOwner(path: string): ProcessId | undefined {
-  try {
-    const value: unknown = JSON.parse(readIfThere(path) ?? '');
-    const isOwner = typeof value === 'object' && value !== null && 'pid' in value && 'started' in value;
-    return isOwner ? (value as ProcessId) : undefined;
-  } catch {
-    return undefined;
-  }
+  const owner = parseObject(readIfThere(path) ?? '');
+  return owner && 'pid' in owner && 'started' in owner ? (owner as unknown as ProcessId) : undefined;
 }

@@ -1,24 +1,24 @@
-/** What the tests of the adapters share. Streams are read as in a run: through the skimmer, in chunks. */
+/** What the tests of the adapters share. Streams are read as in a run: in chunks. */
 import type { AgentAdapter } from '../../src/agents/agent.ts';
-import { createSkimmer } from '../../src/agents/skim.ts';
+import { createStreamReader } from '../../src/agents/reader.ts';
 import type { AgentEvent } from '../../src/domain/agent-event.ts';
 import { createTurnFold, type Turn } from '../../src/domain/turn.ts';
 
 export const line = (record: object): string => JSON.stringify(record);
 
 export const read = (adapter: AgentAdapter, text: string): readonly AgentEvent[] =>
-  skim(adapter, [Buffer.from(text)]);
+  readChunks(adapter, [Buffer.from(text)]);
 
-/** The events of a stream that came in these chunks. What a chunk was in is used again at once, as in a run. */
-export function skim(adapter: AgentAdapter, chunks: readonly Buffer[]): readonly AgentEvent[] {
+/** The events of a stream that came in these chunks. The memory of a chunk is reused at once, as in a run. */
+export function readChunks(adapter: AgentAdapter, chunks: readonly Buffer[]): readonly AgentEvent[] {
   const events: AgentEvent[] = [];
-  const skimmer = createSkimmer(adapter, event => events.push(event));
+  const reader = createStreamReader(adapter, event => events.push(event));
   for (const chunk of chunks) {
-    const lent = Buffer.from(chunk);
-    skimmer.push(lent);
-    lent.fill('?');
+    const reused = Buffer.from(chunk);
+    reader.push(reused);
+    reused.fill('?');
   }
-  skimmer.end();
+  reader.end();
   return events;
 }
 
@@ -36,7 +36,7 @@ export function inChunksOf(size: number, stream: Buffer): readonly Buffer[] {
   return Array.from({ length: count }, (_, at) => stream.subarray(at * size, (at + 1) * size));
 }
 
-/** The turn that these lines come to, with `<promise>DONE</promise>` as the claim. */
+/** The turn that these lines make, with `<promise>DONE</promise>` as the claim. */
 export function fold(adapter: AgentAdapter, lines: readonly string[]): Turn {
   const turn = createTurnFold({ rule: { kind: 'promise', text: 'DONE' }, prices: {} });
   for (const event of read(adapter, lines.join('\n'))) turn.add(event);

@@ -4,7 +4,7 @@ import { disturbed } from './disturb.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
 /** All of them when a campaign is asked for; else enough that each step of each shape is cut off somewhere. */
-const EVERY = Number(process.env.RALPH_CHAOS_EVERY ?? 9);
+const EVERY = Number(process.env.RALPH_CHAOS_EVERY ?? 13);
 
 test.each(Object.keys(SHAPES) as ShapeName[])('%s, killed at its steps', { timeout: 600_000 }, async name => {
   const shape = SHAPES[name];

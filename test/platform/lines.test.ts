@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLineSplitter, type LineSink } from '../../src/platform/lines.ts';
+import { createLineSplitter, type LineSink, LONG_LINE } from '../../src/platform/lines.ts';
 
-function split(
-  chunks: readonly Buffer[],
-  sink: Partial<LineSink> = {},
-  limits?: Parameters<typeof createLineSplitter>[1],
-) {
+function split(chunks: readonly Buffer[], sink: Partial<LineSink> = {}) {
   const lines: string[] = [];
-  const splitter = createLineSplitter({ line: line => lines.push(line), ...sink }, limits);
-  for (const chunk of chunks) splitter.push(chunk);
+  const splitter = createLineSplitter({ line: line => lines.push(line), ...sink });
+  for (const chunk of chunks) {
+    const reused = Buffer.from(chunk);
+    splitter.push(reused);
+    reused.fill('?');
+  }
   splitter.end();
   return lines;
 }
@@ -51,74 +51,31 @@ describe('lines', () => {
     expect([long?.length, next]).toEqual([800 * 65_536, 'next']);
   });
 
-  test('longer than the most that may be held are told and left out', () => {
-    const long: [string, number][] = [];
-    const lines = split(
-      [Buffer.alloc(600, 'z'), Buffer.alloc(4400, 'z'), Buffer.from('\nok\n'), Buffer.from('half')],
-      { tooLong: (head, bytes) => long.push([head, bytes]) },
-      { maxBytes: 1000 },
-    );
-    expect({ lines, long }).toEqual({ lines: ['ok', 'half'], long: [['z'.repeat(600), 5000]] });
+  test('that are long are shortened while they come, and never much of them is held', () => {
+    const chunk = Buffer.alloc(65_536, 'x');
+    const held: number[] = [];
+    const shorten = (bytes: Buffer) => {
+      held.push(bytes.length);
+      return Buffer.concat([bytes.subarray(0, 3), Buffer.from('-'), bytes.subarray(-3)]);
+    };
+    const chunks = [
+      Buffer.from('abc'),
+      ...Array.from({ length: 800 }, () => chunk),
+      Buffer.from('xyz\nnext\n'),
+    ];
+    expect(split(chunks, { shorten })).toEqual([expect.stringMatching(/^abc-xxxx*yz$/), 'next']);
+    expect(held.length).toBeGreaterThan(40);
+    expect(Math.max(...held)).toBeLessThanOrEqual(LONG_LINE + chunk.length);
+  });
+
+  test('that cannot be shortened much are tried each time they have doubled', () => {
+    const chunk = Buffer.alloc(LONG_LINE, 'x');
+    let times = 0;
+    const shorten = (bytes: Buffer) => {
+      times++;
+      return bytes;
+    };
+    const [line] = split([...Array.from({ length: 16 }, () => chunk), Buffer.from('\n')], { shorten });
+    expect([line?.length, times]).toEqual([16 * LONG_LINE, 3]);
   });
 });
-
-describe('lines in passing', () => {
-  const line = fc.tuple(
-    fc.constantFrom('pass:', 'hold:', 'pa'),
-    fc.string({ unit: 'grapheme', maxLength: 600 }),
-  );
-
-  test('come to whom they were given, wherever the stream is cut', () => {
-    fc.assert(
-      fc.property(fc.array(line), fc.array(fc.nat()), (parts, places) => {
-        const lines = parts.map(([head, rest]) => head + rest.replace(/[\r\n]/g, ''));
-        const bytes = Buffer.from(lines.map(each => `${each}\n`).join(''));
-        const { seen, asked } = passed(cutAt(bytes, places));
-        expect(seen).toEqual(lines.map(each => [each.startsWith('pass:') ? 'passed' : 'held', each]));
-        // Told by the same bytes every time: the first 256, or all there are.
-        expect(asked).toEqual(lines.map(each => Buffer.from(each).toString('latin1').slice(0, 256)));
-      }),
-    );
-  });
-
-  test('may end without a line end', () => {
-    expect(passed([Buffer.from('pass:1\npass:2')]).seen).toEqual([
-      ['passed', 'pass:1'],
-      ['passed', 'pass:2'],
-    ]);
-  });
-
-  test('are read while the chunks that they came in are used for something else', () => {
-    const chunks = ['pas', 's:a', 'b\nho', 'ld:c', 'd\n'].map(text => Buffer.from(text));
-    expect(passed(chunks, chunk => chunk.fill(0)).seen).toEqual([
-      ['passed', 'pass:ab'],
-      ['held', 'hold:cd'],
-    ]);
-  });
-});
-
-function passed(chunks: readonly Buffer[], after: (chunk: Buffer) => void = () => {}) {
-  const seen: [string, string][] = [];
-  const asked: string[] = [];
-  let parts: Buffer[] = [];
-  const splitter = createLineSplitter({
-    line: text => seen.push(['held', text]),
-    passing(head) {
-      asked.push(head);
-      if (!head.startsWith('pass:')) return undefined;
-      return {
-        push: (bytes, from, to) => parts.push(Buffer.from(bytes.subarray(from, to))),
-        end() {
-          seen.push(['passed', Buffer.concat(parts).toString()]);
-          parts = [];
-        },
-      };
-    },
-  });
-  for (const chunk of chunks) {
-    splitter.push(chunk);
-    after(chunk);
-  }
-  splitter.end();
-  return { seen, asked };
-}

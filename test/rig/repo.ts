@@ -41,8 +41,7 @@ export function folder(name = 'ralph test '): Repo {
 /** The path of it has a space in it, on purpose. */
 export function repo(files: Readonly<Record<string, string>> = { 'README.md': '# test\n' }): Repo {
   const made = folder();
-  made.git('init', '--quiet');
-  made.git('symbolic-ref', 'HEAD', 'refs/heads/main');
+  made.git('init', '--quiet', '--initial-branch', 'main');
   for (const [name, content] of Object.entries(files)) made.write(name, content);
   made.git('add', '--all');
   made.git('commit', '--quiet', '--message', 'start');

@@ -1,9 +1,9 @@
 /** Amp, `amp -x --stream-json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, numberAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { assistantEvents, skimBlocks, type ToolReply, toolResultEvents, uncachedTokens } from '../blocks.ts';
+import { assistantEvents, type ToolReply, toolResultEvents, uncachedTokens } from '../blocks.ts';
 import { gaveUp } from '../failure.ts';
-import { countAt, type Json, numberAt, parseObject, stringAt, stringInHead, wordAt } from '../json.ts';
 import { unreadable } from '../unreadable.ts';
 
 export const amp: AgentAdapter = {
@@ -22,7 +22,6 @@ export const amp: AgentAdapter = {
   stopSignal: 'SIGTERM',
   invocation,
   read,
-  skim: skimBlocks,
 };
 
 function invocation({ command, flags, model, mode }: AgentRequest): AgentInvocation {
@@ -60,19 +59,16 @@ function read(line: string): readonly AgentEvent[] {
 function replyOf(text: string): ToolReply {
   if (!text.startsWith('{')) return { text };
   const reply = parseObject(text);
-  if (!reply) return abridgedReply(text);
+  if (!reply) return { text, exitCode: lastExitCode(text) };
   const exitCode = numberAt(reply, 'exitCode');
   return { text: stringAt(reply, 'output') ?? stringAt(reply, 'content') ?? text, exitCode };
 }
 
-/** A long one lacks its middle, so it may be JSON no more: what is looked for is at its beginning and its end. */
-function abridgedReply(text: string): ToolReply {
-  const exitCode = /"exitCode":(\d+)\}$/.exec(text)?.[1];
-  const shown = stringInHead(text, 'output', SHOWN) ?? stringInHead(text, 'content', SHOWN) ?? text;
-  return { text: shown, exitCode: exitCode === undefined ? undefined : Number(exitCode) };
+/** A very long result lacks its middle and may no longer be JSON. */
+function lastExitCode(text: string): number | undefined {
+  const found = /"exitCode":(\d+)\}$/.exec(text)?.[1];
+  return found === undefined ? undefined : Number(found);
 }
-
-const SHOWN = 2_000;
 
 function systemEvents(record: Json): readonly AgentEvent[] {
   if (record.subtype !== 'init') return [{ kind: 'unknown', what: 'system' }];

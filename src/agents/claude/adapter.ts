@@ -1,12 +1,21 @@
 /** Claude Code, `claude -p --output-format stream-json --verbose`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
 import type { HookPoint } from '../../domain/hook-orders.ts';
+import {
+  asObject,
+  countAt,
+  type Json,
+  numberAt,
+  objectAt,
+  parseObject,
+  stringAt,
+  wordAt,
+} from '../../domain/json.ts';
 import { addTokens, type Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { assistantEvents, messageText, skimFragments, toolResultEvents, uncachedTokens } from '../blocks.ts';
+import { assistantEvents, messageText, toolResultEvents, uncachedTokens } from '../blocks.ts';
 import { gaveUp, milliseconds, retrying } from '../failure.ts';
 import { type HookEvents, hookPlugin, hooksOf } from '../hooks.ts';
-import { asObject, countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { oneLine } from '../tools.ts';
 import { unreadable } from '../unreadable.ts';
 
@@ -49,7 +58,6 @@ export const claude: AgentAdapter = {
   stopSignal: 'SIGINT', // it then still tells what it has cost; after SIGTERM it says nothing
   invocation,
   read,
-  skim: skimFragments,
 };
 
 function invocation(request: AgentRequest): AgentInvocation {

@@ -1,12 +1,12 @@
 /** Codex, `codex e --json`. */
 import { createHash } from 'node:crypto';
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { gaveUp, retrying } from '../failure.ts';
 import { type Hook, type HookEvents, hooksOf } from '../hooks.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { unreadable } from '../unreadable.ts';
-import { itemEvents, skimItem } from './items.ts';
+import { itemEvents } from './items.ts';
 
 const HOOK_EVENTS: HookEvents = {
   start: 'SessionStart',
@@ -34,7 +34,6 @@ export const codex: AgentAdapter = {
   hookEvents: HOOK_EVENTS,
   invocation,
   read,
-  skim: skimItem,
 };
 
 const BYPASS = ['--dangerously-bypass-approvals-and-sandbox', '--yolo'];

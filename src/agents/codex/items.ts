@@ -1,7 +1,6 @@
 /** The items of codex: what it says, thinks and does. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
-import type { Needed } from '../agent.ts';
-import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../json.ts';
+import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../../domain/json.ts';
 import { oneLine, toolEnd, toolStart } from '../tools.ts';
 
 type ItemRecord = 'item.started' | 'item.updated' | 'item.completed';
@@ -106,12 +105,4 @@ function unquote(word: string): string {
     if (single !== undefined) return single;
     return double === undefined ? escaped : double.replace(/\\([$`"\\])/g, '$1');
   });
-}
-
-const TOOL_ITEM =
-  /^\{"type":"item\.[a-z]+","item":\{"id":"[^"\\]*","type":"(?:command_execution|mcp_tool_call|file_change|web_search|collab_tool_call)"/;
-
-/** A message is never abridged. */
-export function skimItem(head: string): Needed {
-  return TOOL_ITEM.test(head) ? 'abridged' : 'whole';
 }

@@ -1,16 +1,5 @@
 /** GitHub Copilot CLI, `copilot --output-format json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
-import type { TroubleClass } from '../../domain/trouble.ts';
-import { addTokens, type Tokens } from '../../domain/usage.ts';
-import {
-  type AgentAdapter,
-  type AgentInvocation,
-  type AgentRequest,
-  defaultFlags,
-  type Needed,
-} from '../agent.ts';
-import { gaveUp, retrying } from '../failure.ts';
-import { type HookEvents, hookPlugin, hooksOf } from '../hooks.ts';
 import {
   asObject,
   countAt,
@@ -19,9 +8,13 @@ import {
   objectAt,
   parseObject,
   stringAt,
-  typeIn,
   wordAt,
-} from '../json.ts';
+} from '../../domain/json.ts';
+import type { TroubleClass } from '../../domain/trouble.ts';
+import { addTokens, type Tokens } from '../../domain/usage.ts';
+import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
+import { gaveUp, retrying } from '../failure.ts';
+import { type HookEvents, hookPlugin, hooksOf } from '../hooks.ts';
 import { oneLine, toolEnd, toolStart } from '../tools.ts';
 import { unreadable } from '../unreadable.ts';
 
@@ -46,7 +39,6 @@ export const copilot: AgentAdapter = {
   hookEvents: HOOK_EVENTS,
   invocation,
   read,
-  skim,
 };
 
 function invocation(request: AgentRequest): AgentInvocation {
@@ -204,10 +196,4 @@ function tokensOf(usage: Json | undefined): Tokens {
     cacheRead: countAt(usage, 'cacheReadTokens') ?? 0,
     cacheWrite: countAt(usage, 'cacheWriteTokens') ?? 0,
   };
-}
-
-function skim(head: string): Needed {
-  const type = typeIn(head) ?? '';
-  if (SILENT.test(type)) return 'nothing';
-  return type.startsWith('tool.execution_') ? 'abridged' : 'whole';
 }

@@ -1,15 +1,9 @@
 /** Gemini CLI, `gemini -o stream-json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import type { Tokens } from '../../domain/usage.ts';
-import {
-  type AgentAdapter,
-  type AgentInvocation,
-  type AgentRequest,
-  defaultFlags,
-  type Needed,
-} from '../agent.ts';
+import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { gaveUp } from '../failure.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, typeIn, wordAt } from '../json.ts';
 import { oneLine, toolEnd, toolStart } from '../tools.ts';
 import { unreadable } from '../unreadable.ts';
 
@@ -41,7 +35,6 @@ export const gemini: AgentAdapter = {
   stopSignal: 'SIGTERM',
   invocation,
   read,
-  skim,
 };
 
 function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
@@ -145,12 +138,4 @@ function tokensOf(stats: Json): Tokens {
   const told = countAt(stats, 'output_tokens') ?? 0;
   const output = Math.max(told, (countAt(stats, 'total_tokens') ?? 0) - input);
   return { input, output, cacheRead: countAt(stats, 'cached') ?? 0, cacheWrite: 0 };
-}
-
-const PROMPT = /^\{"type":"message","timestamp":"[^"\\]*","role":"user"/;
-
-function skim(head: string): Needed {
-  if (PROMPT.test(head)) return 'nothing';
-  const type = typeIn(head);
-  return type === 'tool_result' || type === 'tool_use' ? 'abridged' : 'whole';
 }

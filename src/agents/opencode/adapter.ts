@@ -1,9 +1,9 @@
 /** opencode, `opencode run --format json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import type { TroubleClass } from '../../domain/trouble.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { gaveUp } from '../failure.ts';
-import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, typeIn, wordAt } from '../json.ts';
 import { toolEnd, toolStart } from '../tools.ts';
 import { unreadable } from '../unreadable.ts';
 
@@ -24,7 +24,6 @@ export const opencode: AgentAdapter = {
   stopSignal: 'SIGTERM',
   invocation,
   read,
-  skim: head => (typeIn(head) === 'tool_use' ? 'abridged' : 'whole'),
 };
 
 function invocation(request: AgentRequest): AgentInvocation {

@@ -1,11 +1,11 @@
 /** Qwen Code, `qwen -o stream-json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import type { Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { assistantEvents, messageText, skimFragments, type ToolReply, toolResultEvents } from '../blocks.ts';
+import { assistantEvents, messageText, type ToolReply, toolResultEvents } from '../blocks.ts';
 import { gaveUp, retrying } from '../failure.ts';
 import { type HookEvents, hooksOf, hookTable } from '../hooks.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../json.ts';
 import { oneLine } from '../tools.ts';
 import { unreadable } from '../unreadable.ts';
 
@@ -34,7 +34,6 @@ export const qwen: AgentAdapter = {
   hookEvents: HOOK_EVENTS,
   invocation,
   read,
-  skim: skimFragments,
 };
 
 function invocation(request: AgentRequest): AgentInvocation {
