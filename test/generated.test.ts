@@ -69,7 +69,7 @@ test('the command reference is what the help says', async () => {
     return `\`\`\`\n${stdout.trimEnd()}\n\`\`\`\n`;
   };
   const parts = [
-    `# Commands\n\nGenerated from \`ralph --help\`; \`npm run generate\` writes it anew.\n\n${await help()}`,
+    `# Commands\n\nGenerated from \`ralph --help\`; \`npm run generate\` writes it.\n\n${await help()}`,
   ];
   for (const { name, load } of COMMANDS) {
     parts.push(`\n## ralph ${name}\n\n${await help(name)}`);

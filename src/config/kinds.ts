@@ -154,7 +154,7 @@ export function checkField(
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (field) return field.kind.check(value, where);
   const near = closest(name, Object.keys(fields));
-  return [{ where, what: 'there is no such setting', ...(near && { fix: `did you mean ${near}?` }) }];
+  return [{ where, what: 'unknown setting', ...(near && { fix: `did you mean ${near}?` }) }];
 }
 
 /** An object whose keys are the user's own names. */

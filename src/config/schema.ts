@@ -43,7 +43,7 @@ export function settingsReference(): string {
   );
   return `# Settings
 
-Generated from \`src/config/rows/\`; \`npm run generate\` writes it anew.
+Generated from \`src/config/rows/\`; \`npm run generate\` writes it.
 
 \`.ralph/settings.json\` is shared with the project, \`.ralph/settings.local.json\` is yours. The second is laid over the first, and
 flags over both: scalars override, lists replace, objects merge. An unknown key is an error. For completion in an editor:

@@ -1,5 +1,5 @@
 /**
- * THE table of settings. Flags, settings files, defaults, help, the JSON schema and docs/reference are views of it.
+ * The table of settings. Flags, settings files, defaults, help, the JSON schema and docs/reference are views of it.
  * A new setting is one row in `rows/` and one field in `Settings`.
  */
 import { AGENTS } from './rows/agents.ts';

@@ -56,7 +56,7 @@ export type AgentEvent =
       readonly cost?: number;
       readonly model?: string;
     }
-  /** The agent says its turn has ended. It may go on afterwards and say so again; the last one counts. */
+  /** The agent says its turn has ended. It may continue afterwards and say so again; the last one counts. */
   | {
       readonly kind: 'result';
       readonly ok: boolean;

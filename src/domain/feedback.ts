@@ -1,4 +1,4 @@
-/** The sentences the agent is told, and how `ralph run` puts them round the user's prompt. */
+/** Feedback as sentences to the agent, and where `ralph run` puts them in the prompt. */
 import type { CheckResult } from './check.ts';
 import type { NearMiss } from './completion.ts';
 import type { EndedBy } from './evidence.ts';
@@ -45,9 +45,9 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'violation': {
       const { what, restored, refused, isSentence } = feedback.violation;
       if (refused) return `You were refused: ${what}`;
-      const undone = restored ? 'It has been undone.' : 'Undo it.';
-      if (isSentence) return `${what} ${undone}`;
-      return `You changed something that is not yours to change: ${what}. ${undone}`;
+      const next = restored ? 'It has been undone.' : 'Undo it.';
+      if (isSentence) return `${what} ${next}`;
+      return `You changed something that is not yours to change: ${what}. ${next}`;
     }
     case 'denied':
       return deniedSentence(feedback.what);
@@ -58,7 +58,7 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'near-miss':
       return `${NEAR_MISS_SENTENCES[feedback.nearMiss]}. Write it exactly so when you are done: ${marker}`;
     case 'claim-missing':
-      return `Every check passes, but you did not say that you are done. If the whole task is complete, say ${marker}; if not, go on.`;
+      return `Every check passes, but you did not say that you are done. If the whole task is complete, say ${marker}; if not, continue.`;
     case 'claim-unproven':
       return 'You said that you were done, but the checks below fail. That claim was not accepted.';
     case 'no-work':
@@ -68,7 +68,7 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'story-missing':
       return feedback.message;
     case 'uncommitted':
-      return `The last iteration left uncommitted changes: ${someOf(feedback.paths)}. Look at them, and commit them with your work if they belong to it.`;
+      return `The last iteration left uncommitted changes: ${listSome(feedback.paths)}. Look at them, and commit them with your work if they belong to it.`;
     case 'stuck':
       return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
     case 'standstill':
@@ -88,15 +88,15 @@ const LONGEST_DENIAL = 200;
 
 /** One line, however much there was and whatever is in a path. */
 function deniedSentence(what: readonly string[]): string {
-  const told = what.slice(0, MOST_DENIALS).map(each => each.replace(/\s+/g, ' ').slice(0, LONGEST_DENIAL));
-  const more = what.length > told.length ? `; and ${what.length - told.length} more` : '';
-  return `The sandbox stopped this in the last turn or its checks, and will stop it again: ${told.join('; ')}${more}.`;
+  const named = what.slice(0, MOST_DENIALS).map(each => each.replace(/\s+/g, ' ').slice(0, LONGEST_DENIAL));
+  const more = what.length > named.length ? `; and ${what.length - named.length} more` : '';
+  return `The sandbox stopped this in the last turn or its checks, and will stop it again: ${named.join('; ')}${more}.`;
 }
 
 /** Seed 002's Check 3, to an agent that wants to stop. */
 export function uncommittedReason(paths: readonly string[]): string {
   return [
-    `There are uncommitted changes: ${someOf(paths)}. Before you stop:`,
+    `There are uncommitted changes: ${listSome(paths)}. Before you stop:`,
     '  1. Update progress.txt with what was accomplished and what was learnt.',
     '  2. Consider whether any lasting pattern belongs in CLAUDE.md or .claude/rules/.',
     '  3. Commit ALL changes, progress.txt and tasks.json included.',
@@ -106,16 +106,16 @@ export function uncommittedReason(paths: readonly string[]): string {
 const SHOWN = 8;
 
 /** The first few of many names. */
-export function someOf(names: readonly string[]): string {
+export function listSome(names: readonly string[]): string {
   const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
   return `${names.slice(0, SHOWN).join(', ')}${more}`;
 }
 
 /**
- * The prompt of the next iteration: failures that ask for it before the base, behind it, or instead of it.
+ * The prompt of the next iteration: failures go before the user's prompt, after it, or replace it, as each check says.
  * Several of a kind keep their order, and none is lost.
  */
-export function withFeedback(base: string, feedback: readonly Feedback[]): string {
+export function addFeedback(base: string, feedback: readonly Feedback[]): string {
   const before: string[] = [];
   const instead: string[] = [];
   const behind: string[] = [];

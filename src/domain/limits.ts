@@ -4,7 +4,7 @@ import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } 
 import { standstillSentence } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
 import type { Trouble } from './trouble.ts';
-import { adviceFor, isFatal, isLimit } from './trouble-table.ts';
+import { adviseOn, isFatal, isLimit } from './trouble-table.ts';
 import { totalTokens, type Usage } from './usage.ts';
 
 export interface Limits {
@@ -65,7 +65,7 @@ function troubleOf(outcome: TurnOutcome): Trouble {
 
 function told(trouble: Trouble, why: string | undefined): string {
   const more = why === undefined ? '' : ` (${why})`;
-  return `${trouble.message.trim().replace(/\.$/, '')}${more}. To fix it: ${adviceFor(trouble)}.`;
+  return `${trouble.message.trim().replace(/\.$/, '')}${more}. To fix it: ${adviseOn(trouble)}.`;
 }
 
 /** Which budget is spent; asked while a turn goes on as well as after it. */

@@ -45,7 +45,7 @@ function rules({ checks, rule, iteration, maxIterations }: LoopPrompt): string {
     'These checks run after your turn, and all must pass:',
     ...checks.map(({ command, redBefore }) => `- \`${command}\`${redBefore ? before[redBefore] : ''}`),
     `When the whole task is complete, say exactly ${markerOf(rule)}, and never before.`,
-    'If you cannot go on, say why: <blocked>reason</blocked>',
+    'If you cannot continue, say why: <blocked>reason</blocked>',
     `This is iteration ${iteration} of ${maxIterations}. You remember nothing of earlier ones; their work is in the files.`,
   ].join('\n');
 }

@@ -1,5 +1,5 @@
 /** A story list, the content of `tasks.json`: its shape, and everything that is wrong with one. Fields we do not know are kept. */
-import { circlesIn, circleWords, type Needs } from './story-graph.ts';
+import { findCycles, formatCycle, type Needs } from './story-graph.ts';
 
 const REVIEW_STATUSES = ['needs_review', 'changes_requested', 'approved'] as const;
 
@@ -58,17 +58,17 @@ export function isRaw(value: unknown): value is Raw {
 
 /** A list in which nothing is wrong, or all that is. */
 export function readList(value: unknown): StoryList | readonly Flaw[] {
-  const flaws = listFlaws(value);
+  const flaws = findFlaws(value);
   return flaws.length > 0 ? flaws : (value as StoryList);
 }
 
-export function listFlaws(value: unknown): readonly Flaw[] {
+export function findFlaws(value: unknown): readonly Flaw[] {
   if (!isRaw(value)) return [{ field: '', message: 'it must hold a JSON object' }];
   const stories = value.userStories;
   return [
     ...fieldFlaws(value, LIST_FIELDS),
     ...(Array.isArray(stories) ? stories.flatMap(storyFlaws) : []),
-    ...(Array.isArray(stories) ? [...duplicateFlaws(stories), ...graphFlaws(stories)] : []),
+    ...(Array.isArray(stories) ? [...duplicateFlaws(stories), ...findGraphFlaws(stories)] : []),
   ];
 }
 
@@ -169,25 +169,31 @@ function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
   });
 }
 
-/** Ids that nobody has, and stories that wait for themselves. */
-export function graphFlaws(stories: readonly unknown[]): readonly Flaw[] {
+/** Unknown ids, and dependency cycles. */
+export function findGraphFlaws(stories: readonly unknown[]): readonly Flaw[] {
   const needs: Needs = new Map(
     stories.filter(isRaw).map(story => [String(story.id), idsOf(story.dependsOn)] as const),
   );
-  const circles = circlesIn(needs);
+  const cycles = findCycles(needs);
   return stories.flatMap((story, at) => {
     if (!isRaw(story)) return [];
     const id = String(story.id);
     const unknown = idsOf(story.dependsOn).filter(each => !needs.has(each));
-    const circle = circles.get(id);
+    const cycle = cycles.get(id);
     return [
       ...unknown.map(each => ({
         at,
         field: 'dependsOn',
         message: `story ${id} depends on ${each}, and there is no such story`,
       })),
-      ...(circle
-        ? [{ at, field: 'dependsOn', message: `story ${id} waits for itself: ${circleWords(circle, id)}` }]
+      ...(cycle
+        ? [
+            {
+              at,
+              field: 'dependsOn',
+              message: `story ${id} is in a dependency cycle: ${formatCycle(cycle, id)}`,
+            },
+          ]
         : []),
     ];
   });

@@ -1,7 +1,12 @@
 /** What each iteration of a run left behind, those before a resumption too, and whether it stands still. */
 import type { CheckResult } from '../domain/check.ts';
 import type { Past } from '../domain/past.ts';
-import { type Moment, type Standstill, type StandstillLimits, standstillIn } from '../domain/standstill.ts';
+import {
+  findStandstill,
+  type IterationTrace,
+  type Standstill,
+  type StandstillLimits,
+} from '../domain/standstill.ts';
 import type { Usage } from '../domain/usage.ts';
 
 export interface IterationEnding {
@@ -16,7 +21,7 @@ export function createHistory(
   limits: StandstillLimits | undefined,
   past?: Past,
 ): (ending: IterationEnding) => Standstill | undefined {
-  const history: Moment[] = [];
+  const history: IterationTrace[] = [];
   // Whoever resumes a run that was stuck has changed something that is not in the files.
   if (past?.result?.stopReason !== 'stuck') {
     for (const { turn, judged, checks } of past?.iterations ?? []) {
@@ -26,14 +31,14 @@ export function createHistory(
   return ending => {
     history.push(momentOf(ending));
     if (history.length > LONGEST) history.shift();
-    return limits && standstillIn(history, limits);
+    return limits && findStandstill(history, limits);
   };
 }
 
 /** More than anybody would wait for progress; a run of any length looks back no further. */
 const LONGEST = 500;
 
-function momentOf({ checks, tree, usage: { cost } }: IterationEnding): Moment {
+function momentOf({ checks, tree, usage: { cost } }: IterationEnding): IterationTrace {
   const green = checks.filter(check => check.passed).length;
   return { tree, green, ...(cost !== undefined && { cost }) };
 }

@@ -1,7 +1,7 @@
 /** How a user steers a run from another terminal: pause and continue, and words for the agent. All of it is files in the run's folder. */
 import { existsSync } from 'node:fs';
 import type { Emit } from '../domain/event.ts';
-import { withHints } from '../domain/prompt.ts';
+import { addHints } from '../domain/prompt.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import { markTold, settleHints, waitingHints } from '../store/hints.ts';
 import type { RunPaths } from '../store/paths.ts';
@@ -56,7 +56,7 @@ export function createSteering({ paths, emit, clock, stopping }: SteeringOptions
       const hints = waitingHints(paths);
       for (const { id, text } of hints) emit({ type: 'told', iteration, hint: id, text });
       carried = hints.map(hint => hint.id);
-      return withHints(prompt, [...new Set(hints.map(hint => hint.text.trim()))]);
+      return addHints(prompt, [...new Set(hints.map(hint => hint.text.trim()))]);
     },
     settle() {
       markTold(paths, carried);

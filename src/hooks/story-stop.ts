@@ -6,7 +6,7 @@ import { basename, join, relative, resolve } from 'node:path';
 import { uncommittedReason } from '../domain/feedback.ts';
 import type { HookOrders } from '../domain/hook-orders.ts';
 import { isProblem } from '../domain/problem.ts';
-import { invariantOffences, transitionOffences } from '../domain/transitions.ts';
+import { findForbiddenChanges, findInvalidStories } from '../domain/transitions.ts';
 import { readIfThere, writePrivate } from '../platform/files.ts';
 import { type Active, isLive, readActive } from '../store/active-file.ts';
 import { leaveNote } from '../store/hook-notes.ts';
@@ -61,8 +61,8 @@ function storyMessages(root: string, { ralphDir, terms, snapshot }: Active): rea
   if (!isList(list)) return list.map(({ where, what }) => `${where}: ${what}.`);
   const { userStories: stories } = list;
   return [
-    ...invariantOffences(stories, terms, snapshot),
-    ...(snapshot ? transitionOffences(snapshot, stories, terms).map(offence => offence.message) : []),
+    ...findInvalidStories(stories, terms, snapshot),
+    ...(snapshot ? findForbiddenChanges(snapshot, stories, terms).map(offence => offence.message) : []),
   ];
 }
 

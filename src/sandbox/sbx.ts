@@ -17,10 +17,10 @@ export const sbx: SandboxProvider = {
   cannot: ({ network, secrets, hidden, writable }) => [
     ...(network.mode === 'allowlist'
       ? [
-          'sbx keeps its own list of hosts; those of this run are added. `sbx policy init deny-all` begins with none.',
+          'sbx has its own list of hosts; those of this run are added. To start from an empty list: `sbx policy init deny-all`',
         ]
       : []),
-    ...(secrets.length > 0 ? ['Give keys to sbx itself: `sbx secret set`.'] : []),
+    ...(secrets.length > 0 ? ['sbx manages keys itself: `sbx secret set`.'] : []),
     ...(hidden.some(path => writable.some(root => path.startsWith(`${root}/`)))
       ? ['Secret files in the project can be read in sbx.']
       : []),

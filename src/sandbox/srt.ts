@@ -20,7 +20,7 @@ export const srt: SandboxProvider = {
   cannot: ({ limits }) =>
     Object.keys(limits).length === 0
       ? []
-      : ['Limits on memory, processors and processes are kept by the container sandbox only.'],
+      : ['Only the container sandbox limits memory, processors and processes.'],
   open,
 };
 
@@ -29,7 +29,7 @@ export const SRT_PACKAGE = '@anthropic-ai/sandbox-runtime@0.0.83';
 
 async function probe(world: ProbeWorld): Promise<Probe> {
   if (process.platform === 'win32')
-    return { ok: false, why: 'it does not work on Windows', fix: 'use WSL, or the container sandbox' };
+    return { ok: false, why: 'not supported on Windows', fix: 'use WSL, or the container sandbox' };
   const empty = { mode: 'none', domains: [] } as const;
   const spec: SandboxSpec = {
     cwd: tmpdir(),
@@ -58,7 +58,7 @@ const PROBE_TIME = 20_000;
 const WALL = process.platform === 'darwin' ? 'seatbelt' : 'bubblewrap';
 
 function broken(output: string): Probe {
-  const why = output.trim().split('\n').at(-1) || 'it does not start';
+  const why = output.trim().split('\n').at(-1) || 'does not start';
   return { ok: false, why, fix: fixOf(why) };
 }
 
@@ -139,7 +139,7 @@ async function wrap(
   const more = Object.entries({ ...spec.env, TMPDIR: scratch }).map(([name, value]) => `${name}=${value}`);
   const command = joinWords(['exec', 'env', inside, ...more, ...argv]);
   const answer = await ask(helper, { do: 'wrap', id, command, files: filesOf(spec, scratch) });
-  if ('error' in answer) return { code: `the sandbox is gone: ${answer.error}` };
+  if ('error' in answer) return { code: `the sandbox has ended: ${answer.error}` };
   return { argv: answer.ok as [string, ...string[]], cwd, env, inside };
 }
 
@@ -167,5 +167,5 @@ function fixOf(why: string): string {
   if (process.platform === 'darwin') return 'brew install ripgrep';
   if (/not (found|installed|available)|ENOENT|dependenc/i.test(why))
     return 'sudo apt-get install bubblewrap socat ripgrep (or the same from your package manager)';
-  return 'user namespaces may be switched off: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 kernel.unprivileged_userns_clone=1';
+  return 'user namespaces may be disabled: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 kernel.unprivileged_userns_clone=1';
 }

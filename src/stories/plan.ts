@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
 import type { Story, StoryList } from '../domain/story.ts';
-import { cappedStory, estimateWords, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
+import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
 import { storyPrompt } from '../domain/story-prompt.ts';
 import { storyReport } from '../domain/story-report.ts';
 import type { Run } from '../domain/verdict.ts';
@@ -120,7 +120,7 @@ function createSteps(
     async prepare() {
       const prepared = preparedWith(await watch.start(), protection);
       keeper.record(0);
-      const text = estimateWords(keeper.list(), policy, settings.maximumIterations);
+      const text = formatEstimate(keeper.list(), policy, settings.maximumIterations);
       emit({ type: 'notice', level: 'info', text });
       return prepared;
     },

@@ -7,7 +7,7 @@ const contextMonitor = object({
   enabled: { kind: onOffAuto, help: 'auto: in ralph prd run.' },
   window: {
     kind: integer({ min: 1_000 }),
-    help: 'Tokens that the context of the agent takes. Default: by the model.',
+    help: 'The size of the context of the agent, in tokens. Default: that of the model.',
   },
 });
 
