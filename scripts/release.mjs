@@ -59,10 +59,10 @@ function otherVersions(version) {
     .map(([file, other]) => `${file} has version ${other}, package.json has ${version}`);
 }
 
+/** The latest section is that of the version, with a date. */
 function changelog(version) {
-  const headings = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8').match(/^## .*$/gm) ?? [];
-  const heading = headings.find(line => line.split(' ')[1] === version);
-  if (heading === undefined) return [`CHANGELOG.md has no section "## ${version}"`];
+  const heading = /^## .*$/m.exec(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))?.[0] ?? '';
+  if (heading.split(' ')[1] !== version) return [`the first section of CHANGELOG.md is not "## ${version}"`];
   if (/unreleased/i.test(heading)) return [`CHANGELOG.md calls ${version} unreleased: put the date there`];
   return [];
 }

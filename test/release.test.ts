@@ -62,9 +62,9 @@ test('programs of another version are refused', () => {
   expect(repo.release()).toMatchObject({ code: 2, output: expect.stringContaining('npm run build') });
 });
 
-test('a version that the changelog does not have is refused', () => {
+test('a version that is not the latest of the changelog is refused', () => {
   const repo = releaseRepo();
   repo.write('CHANGELOG.md', '# Changelog\n');
   repo.git('commit', '--quiet', '--all', '--message', 'no changelog');
-  expect(repo.release().output).toContain(`CHANGELOG.md has no section "## ${repo.version}"`);
+  expect(repo.release().output).toContain(`the first section of CHANGELOG.md is not "## ${repo.version}"`);
 });

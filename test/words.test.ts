@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** What a person may read, on the screen or in the source. Bundles are generated from `src`. */
 const READ = [
-  ...['src', 'docs', 'templates', 'schema', 'plugins', 'examples', 'scripts'],
+  ...['src', 'docs', 'templates', 'schema', 'plugins', 'examples', 'scripts', 'bench'],
   ...[
     'README.md',
     'CONTEXT.md',
@@ -34,38 +34,22 @@ const FORBIDDEN = new RegExp(
 );
 
 /** Sentences that may use them, word by word; a seed that says one is a reason. */
-const EXEMPT: readonly string[] = [];
+const EXEMPT: readonly string[] = ['a problem has `fix` where it had `mend`'];
 
 /** Files whose words are still to be changed. Empty is the aim; a file that is clean must be taken off. */
 const TO_BE_CLEANED: readonly string[] = [
-  'AGENTS.md',
-  'CHANGELOG.md',
-  'CONTEXT.md',
-  'README.md',
+  'bench/hooks.mjs',
   'docs/adr/0013-one-story-hook-for-its-own-agent.md',
   'docs/adr/0014-hooks-ask-the-run.md',
-  'docs/adr/0023-no-sandbox-unless-asked.md',
-  'docs/adr/0025-attempts-waits-and-fallback.md',
   'docs/adr/0029-resume-is-a-fold.md',
-  'docs/adr/0031-a-disk-that-gives-out.md',
-  'docs/adr/0034-one-view-of-a-run.md',
   'docs/dashboard.md',
   'docs/guard.md',
   'docs/hooks.md',
   'docs/in-session-hosts.md',
   'docs/in-session.md',
-  'docs/loop.md',
   'docs/notify.md',
-  'docs/performance.md',
-  'docs/prd.md',
-  'docs/reference/agents.md',
   'docs/reference/commands.md',
   'docs/report.md',
-  'docs/resume.md',
-  'docs/sandbox.md',
-  'docs/simulate.md',
-  'docs/steering.md',
-  'docs/trouble.md',
   'plugins/opencode/ralph.js',
   'src/agents/abridge.ts',
   'src/agents/codex/adapter.ts',
