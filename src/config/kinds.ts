@@ -1,5 +1,6 @@
 /** What a setting can hold. One kind gives four views: checking a file, reading a flag, the JSON schema, the docs. */
 import { closest, type Problem } from '../domain/problem.ts';
+import { formatValue, isObject } from '../domain/value.ts';
 
 export interface Kind {
   /** As the reference shows it. */
@@ -183,15 +184,6 @@ export function either(short: Kind, long: Kind): Kind {
   };
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function expected(where: string, words: string, value: unknown): Problem {
-  return { where, what: `must be ${words}, not ${shown(value)}` };
-}
-
-function shown(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'nothing';
-  return json.length > 60 ? `${json.slice(0, 60)}…` : json;
+  return { where, what: `must be ${words}, not ${formatValue(value)}` };
 }

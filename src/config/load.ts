@@ -1,8 +1,9 @@
 /** Reads the settings files and lays the layers over each other: defaults, settings.json, settings.local.json, flags. */
 import { relative } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
+import { isObject } from '../domain/value.ts';
 import { errorWords, readIfThere } from '../platform/files.ts';
-import { checkField, isObject } from './kinds.ts';
+import { checkField } from './kinds.ts';
 import { mergeLayers } from './merge.ts';
 import type { SettingsCommand } from './setting.ts';
 import { defaultSettings, SETTINGS } from './settings.ts';

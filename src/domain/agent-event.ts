@@ -13,7 +13,7 @@ export interface TodoItem {
 }
 
 export type AgentEvent =
-  /** The session began, or told us its model; `version` is that of the agent itself. */
+  /** The session began, or reported its model; `version` is that of the agent itself. */
   | {
       readonly kind: 'session';
       readonly sessionId?: string;

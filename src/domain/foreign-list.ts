@@ -2,11 +2,12 @@
  * `prd.json` of other Ralph loops: userStories with id, title, description, acceptanceCriteria, priority, passes, notes. Nobody
  * has reviewed what they call passed, so it comes in as built and waiting for its review.
  */
-import { isRaw, type Raw, type StoryList, UNTOUCHED } from './story.ts';
+import { type StoryList, UNTOUCHED } from './story.ts';
+import { isObject, type JsonObject } from './value.ts';
 
 /** What it becomes here; `readList` checks whether it is valid. */
 export function convertForeignList(value: unknown): unknown {
-  if (!isRaw(value) || !Array.isArray(value.userStories)) return value;
+  if (!isObject(value) || !Array.isArray(value.userStories)) return value;
   const { project, name, branchName, description } = value;
   return {
     ...value,
@@ -14,11 +15,13 @@ export function convertForeignList(value: unknown): unknown {
     branchName: branchName ?? '',
     description: description ?? '',
     verifyCommands: value.verifyCommands ?? [],
-    userStories: value.userStories.map((story, at) => (isRaw(story) ? fromForeignStory(story, at) : story)),
+    userStories: value.userStories.map((story, at) =>
+      isObject(story) ? fromForeignStory(story, at) : story,
+    ),
   } satisfies Partial<Record<keyof StoryList, unknown>>;
 }
 
-function fromForeignStory(story: Raw, at: number): Raw {
+function fromForeignStory(story: JsonObject, at: number): JsonObject {
   const isBuilt = story.passes === true && story.reviewStatus === undefined;
   return {
     ...UNTOUCHED,

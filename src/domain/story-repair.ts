@@ -6,8 +6,6 @@ import {
   type Flaw,
   findFlaws,
   findGraphFlaws,
-  isRaw,
-  type Raw,
   STORY_FIELDS,
   type Story,
   type StoryList,
@@ -15,6 +13,7 @@ import {
   UNTOUCHED,
 } from './story.ts';
 import { type ForbiddenChange, findForbiddenChanges, type StoryRules } from './transitions.ts';
+import { isObject, type JsonObject } from './value.ts';
 
 export interface RepairedList {
   readonly list: StoryList;
@@ -34,7 +33,7 @@ export const CAP_PREFIX = '[AUTO-APPROVED AT CAP]';
 /** `left` is the JSON that the agent left; undefined when there is none that can be read. The trusted list itself: it changed nothing. */
 export function repairList(trusted: StoryList, left: unknown, rules: StoryRules): RepairedList {
   if (left === trusted) return repairUntouched(trusted, rules);
-  if (!isRaw(left) || !Array.isArray(left.userStories)) {
+  if (!isObject(left) || !Array.isArray(left.userStories)) {
     const what = left === undefined ? 'cannot be read any more' : 'is no story list any more';
     return { list: trusted, forbidden: [`tasks.json ${what}.`], missing: [], repaired: true };
   }
@@ -68,7 +67,7 @@ interface Readable {
 }
 
 /** Check 1: an invalid field becomes what it was. */
-function readStories(trusted: StoryList, left: Raw, entries: readonly unknown[]): Readable {
+function readStories(trusted: StoryList, left: JsonObject, entries: readonly unknown[]): Readable {
   const flaws = findFlaws(left).filter(flaw => !flaw.isAboutNotes);
   const messages = flaws.map(flaw => `tasks.json: ${flaw.message}.`);
   const top = flaws.filter(flaw => flaw.at === undefined);
@@ -96,14 +95,14 @@ function readStories(trusted: StoryList, left: Raw, entries: readonly unknown[])
 }
 
 /** The named fields as they were; one that was not there is removed. */
-function fieldsOf(from: object, flaws: readonly Flaw[]): Raw {
-  const known = from as Raw;
+function fieldsOf(from: object, flaws: readonly Flaw[]): JsonObject {
+  const known = from as JsonObject;
   return Object.fromEntries(flaws.map(({ field }) => [field, known[field]]));
 }
 
 const NO_NOTES = '(no notes were left)';
 /** What a new story may leave out. */
-const REST: Raw = { ...UNTOUCHED, notes: '', dependsOn: [], description: '' };
+const REST: JsonObject = { ...UNTOUCHED, notes: '', dependsOn: [], description: '' };
 
 /** Nothing was changed: only omissions can be wrong, and only in the stories that this iteration was for. */
 function repairUntouched(list: StoryList, rules: StoryRules): RepairedList {
@@ -120,7 +119,7 @@ type Known = ReadonlyMap<string, Story>;
 
 /** undefined: there is no story in it. */
 function repairStory(known: Known, entry: unknown, flaws: readonly Flaw[]): Story | undefined {
-  if (!isRaw(entry) || flaws.some(flaw => flaw.field === 'id')) return undefined;
+  if (!isObject(entry) || flaws.some(flaw => flaw.field === 'id')) return undefined;
   const was = known.get(entry.id as string);
   if (!was && flaws.some(({ field }) => !Object.hasOwn(REST, field))) return undefined;
   return { ...entry, ...fieldsOf(was ?? REST, flaws) } as unknown as Story;

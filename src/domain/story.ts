@@ -1,5 +1,6 @@
 /** A story list, the content of `tasks.json`: its shape, and everything that is wrong with one. Fields we do not know are kept. */
 import { findCycles, formatCycle, type Needs } from './story-graph.ts';
+import { formatValue, isObject, type JsonObject } from './value.ts';
 
 const REVIEW_STATUSES = ['needs_review', 'changes_requested', 'approved'] as const;
 
@@ -42,8 +43,6 @@ export interface Flaw {
   readonly isAboutNotes?: true;
 }
 
-export type Raw = Readonly<Record<string, unknown>>;
-
 /** What a story is before anything has been done for it. */
 export const UNTOUCHED = {
   passes: false,
@@ -52,10 +51,6 @@ export const UNTOUCHED = {
   reviewFeedback: '',
 } as const satisfies Partial<Story>;
 
-export function isRaw(value: unknown): value is Raw {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** A list in which nothing is wrong, or all that is. */
 export function readList(value: unknown): StoryList | readonly Flaw[] {
   const flaws = findFlaws(value);
@@ -63,7 +58,7 @@ export function readList(value: unknown): StoryList | readonly Flaw[] {
 }
 
 export function findFlaws(value: unknown): readonly Flaw[] {
-  if (!isRaw(value)) return [{ field: '', message: 'it must hold a JSON object' }];
+  if (!isObject(value)) return [{ field: '', message: 'it must hold a JSON object' }];
   const stories = value.userStories;
   return [
     ...fieldFlaws(value, LIST_FIELDS),
@@ -73,7 +68,7 @@ export function findFlaws(value: unknown): readonly Flaw[] {
 }
 
 function storyFlaws(story: unknown, at: number): readonly Flaw[] {
-  if (!isRaw(story)) return [{ at, field: '', message: `story ${at + 1} must be an object` }];
+  if (!isObject(story)) return [{ at, field: '', message: `story ${at + 1} must be an object` }];
   const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
   if (story.passes !== true || !isBlank(story.notes)) return flaws.map(flaw => ({ ...flaw, at }));
   const silent: Flaw = { field: 'notes', message: silentStory(nameOf(story, at)), isAboutNotes: true };
@@ -89,7 +84,7 @@ function isBlank(value: unknown): boolean {
 }
 
 /** How a story is called in a sentence. */
-function nameOf(story: Raw, at: number): string {
+function nameOf(story: JsonObject, at: number): string {
   return typeof story.id === 'string' && story.id.trim() !== '' ? story.id : `number ${at + 1}`;
 }
 
@@ -140,27 +135,25 @@ export const STORY_FIELDS: Readonly<Record<string, FieldRule>> = {
   dependsOn: { ...texts, words: 'a list of story ids', optional: true },
 };
 
-function fieldFlaws(value: Raw, rules: Readonly<Record<string, FieldRule>>, story?: string): readonly Flaw[] {
+function fieldFlaws(
+  value: JsonObject,
+  rules: Readonly<Record<string, FieldRule>>,
+  story?: string,
+): readonly Flaw[] {
   return Object.entries(rules).flatMap(([field, { test, words, optional }]) => {
     const given = Object.hasOwn(value, field) ? value[field] : undefined;
     if (given === undefined ? optional : test(given)) return [];
     const where = story === undefined ? field : `story ${story}: ${field}`;
     const what =
-      given === undefined ? `is missing; it must be ${words}` : `must be ${words}, not ${shown(given)}`;
+      given === undefined ? `is missing; it must be ${words}` : `must be ${words}, not ${formatValue(given)}`;
     return [{ field, message: `${where} ${what}` }];
   });
-}
-
-/** A value as it stands in a message. */
-export function shown(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'nothing';
-  return json.length > 60 ? `${json.slice(0, 60)}…` : json;
 }
 
 function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
   const seen = new Set<unknown>();
   return stories.flatMap((story, at) => {
-    const id = isRaw(story) ? story.id : undefined;
+    const id = isObject(story) ? story.id : undefined;
     if (typeof id !== 'string' || !seen.has(id)) {
       seen.add(id);
       return [];
@@ -172,11 +165,11 @@ function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
 /** Unknown ids, and dependency cycles. */
 export function findGraphFlaws(stories: readonly unknown[]): readonly Flaw[] {
   const needs: Needs = new Map(
-    stories.filter(isRaw).map(story => [String(story.id), idsOf(story.dependsOn)] as const),
+    stories.filter(isObject).map(story => [String(story.id), idsOf(story.dependsOn)] as const),
   );
   const cycles = findCycles(needs);
   return stories.flatMap((story, at) => {
-    if (!isRaw(story)) return [];
+    if (!isObject(story)) return [];
     const id = String(story.id);
     const unknown = idsOf(story.dependsOn).filter(each => !needs.has(each));
     const cycle = cycles.get(id);

@@ -4,8 +4,9 @@
  * it; the loop undoes it, whichever agent it is.
  */
 
-import { type Story, shown, UNTOUCHED } from './story.ts';
+import { type Story, UNTOUCHED } from './story.ts';
 import type { ReviewPolicy, StoryMode } from './story-mode.ts';
+import { formatValue } from './value.ts';
 
 /** What is known of a story from before the iteration; `.ralph-active` may hold no more than seed 002's three fields. */
 export type Before = Pick<Story, 'passes' | 'reviewStatus' | 'reviewCount'> & Partial<Story>;
@@ -139,7 +140,7 @@ function checkWork(changes: readonly Change[], rule: WorkRule): readonly Forbidd
       // The feedback of a story that goes back to its review is answered: it may be cleared, and nothing else.
       if (isThis && field === 'reviewFeedback' && after.reviewFeedback.trim() === '') return [];
       const value = isThis && field === 'reviewFeedback' ? '' : old;
-      const words = `${field} ${shown(old)} → ${shown(after[field])}`;
+      const words = `${field} ${formatValue(old)} → ${formatValue(after[field])}`;
       const message =
         isHandedIn(change) && !isThis
           ? `One story per iteration: ${handedIn?.after.id} was handed in for review already. Story ${after.id} had illegal transition: ${words}.`
@@ -189,13 +190,13 @@ function findVerdictFault({ was, after }: Change): string | undefined {
   const { passes, reviewStatus, reviewCount, reviewFeedback } = after;
   if (was.reviewStatus !== 'needs_review') {
     const field = REVIEW_FIELDS.find(each => isChanged(was, after, each)) ?? 'reviewStatus';
-    return `it was not waiting for a review (reviewStatus ${shown(was.reviewStatus)}), and ${field} went ${shown(was[field])} → ${shown(after[field])}`;
+    return `it was not waiting for a review (reviewStatus ${formatValue(was.reviewStatus)}), and ${field} went ${formatValue(was[field])} → ${formatValue(after[field])}`;
   }
   if (reviewCount !== was.reviewCount + 1)
     return `review must increment reviewCount by 1, and it went ${was.reviewCount} → ${reviewCount}`;
   if (reviewStatus === 'approved') return passes ? undefined : 'approved without passes=true';
   if (reviewStatus !== 'changes_requested')
-    return `reviewStatus must become "approved" or "changes_requested", not ${shown(reviewStatus)}`;
+    return `reviewStatus must become "approved" or "changes_requested", not ${formatValue(reviewStatus)}`;
   if (passes) return 'changes requested with passes=true';
   return reviewFeedback.trim() === '' ? 'changes requested without feedback' : undefined;
 }
@@ -237,7 +238,7 @@ function checkContract(
   if (missing.length === 0 && !(added && old.length > 0)) return reworded;
   const message =
     missing.length > 0
-      ? `Story ${after.id} lost an acceptance criterion: ${missing.map(shown).join(', ')}. Criteria may be added, or moved to a new story when an untouched story is split; they are never weakened.`
+      ? `Story ${after.id} lost an acceptance criterion: ${missing.map(formatValue).join(', ')}. Criteria may be added, or moved to a new story when an untouched story is split; they are never weakened.`
       : `Story ${after.id} is done: its acceptance criteria may not be changed any more.`;
   return [
     ...reworded,

@@ -5,7 +5,7 @@ import type { Probe, ProbeWorld, ProviderName, SandboxProvider } from './provide
 import { sbx } from './sbx.ts';
 import { srt } from './srt.ts';
 
-/** The strongest wall first. */
+/** The strongest first. */
 export const PROVIDERS: readonly SandboxProvider[] = [sbx, srt, container];
 
 /** `auto`: one if there is one. `any`: one, or it is a problem. A name: that one, or it is a problem. */

@@ -1,4 +1,4 @@
-/** The provider that is made of docker or podman: one container for each command, with nothing in it but what is mounted. */
+/** The provider on top of docker or podman: one container for each command, with nothing in it but what is mounted. */
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -157,7 +157,7 @@ function engineEnv(env: ProbeWorld['env']): readonly string[] {
   );
 }
 
-/** Files that are made inside belong to the user. */
+/** Files that are created inside belong to the user. */
 function userFlags(engine: readonly string[]): readonly string[] {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   if (uid === undefined) return [];

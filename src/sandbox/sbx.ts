@@ -1,4 +1,4 @@
-/** The provider that is made of Docker's `sbx`: a small virtual machine for each run, with its own network policy and keys. */
+/** The provider on top of Docker's `sbx`: a small virtual machine for each run, with its own network policy and keys. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

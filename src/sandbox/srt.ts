@@ -1,4 +1,4 @@
-/** The provider that is made of @anthropic-ai/sandbox-runtime: bubblewrap and a proxy on Linux, seatbelt on a Mac. */
+/** The provider on top of @anthropic-ai/sandbox-runtime: bubblewrap and a proxy on Linux, seatbelt on a Mac. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,14 +48,14 @@ async function probe(world: ProbeWorld): Promise<Probe> {
     const command = await opened.wrap({ argv: ['true'], cwd: opened.scratch, env: world.env });
     if ('code' in command) return broken(command.code);
     const { code, output } = await capture(command.argv, { ...command, timeout: PROBE_TIME });
-    return code === 0 ? { ok: true, what: WALL } : broken(output);
+    return code === 0 ? { ok: true, what: MADE_OF } : broken(output);
   } finally {
     await opened.close();
   }
 }
 
 const PROBE_TIME = 20_000;
-const WALL = process.platform === 'darwin' ? 'seatbelt' : 'bubblewrap';
+const MADE_OF = process.platform === 'darwin' ? 'seatbelt' : 'bubblewrap';
 
 function broken(output: string): Probe {
   const why = output.trim().split('\n').at(-1) || 'does not start';

@@ -16,6 +16,6 @@ export const MONITOR: readonly Setting[] = [
     key: 'contextMonitor',
     kind: contextMonitor,
     default: { enabled: 'auto' },
-    help: 'Tells the agent when its context is 50, 60, 70, 80 and 90 percent full: docs/hooks.md.',
+    help: 'Warns the agent when its context is 50, 60, 70, 80 and 90 percent full: docs/hooks.md.',
   },
 ];
