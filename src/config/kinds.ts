@@ -2,7 +2,9 @@
 import { closest, type Problem } from '../domain/problem.ts';
 import { formatValue, isObject } from '../domain/value.ts';
 
-export interface Kind {
+export interface Kind<Value = unknown> {
+  /** Never there: it holds the type of the value, from which the type of the settings is made. */
+  readonly value?: Value;
   /** As the reference shows it. */
   readonly words: string;
   readonly schema: Readonly<Record<string, unknown>>;
@@ -20,7 +22,7 @@ interface NumberOptions {
   readonly unit?: string;
 }
 
-export function integer({ min, max, unit }: NumberOptions): Kind {
+export function integer({ min, max, unit }: NumberOptions): Kind<number> {
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
   const words = `a whole number ${range}${unit ? ` (${unit})` : ''}`;
   return {
@@ -36,7 +38,7 @@ export function integer({ min, max, unit }: NumberOptions): Kind {
   };
 }
 
-export function amount({ min, unit }: NumberOptions): Kind {
+export function amount({ min, unit }: NumberOptions): Kind<number> {
   const words = `a number of at least ${min}${unit ? ` (${unit})` : ''}`;
   return {
     words,
@@ -53,13 +55,13 @@ function asNumber(text: string): unknown {
   return /^[+-]?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
-export const yesNo: Kind = {
+export const yesNo: Kind<boolean> = {
   words: 'true or false',
   schema: { type: 'boolean' },
   check: (value, where) => (typeof value === 'boolean' ? [] : [expected(where, 'true or false', value)]),
 };
 
-export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind {
+export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind<string> {
   const words = empty ? 'text' : 'text that is not empty';
   return {
     words,
@@ -70,7 +72,7 @@ export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind
   };
 }
 
-export const webAddress: Kind = {
+export const webAddress: Kind<string> = {
   words: 'an address that begins with http:// or https://',
   schema: { type: 'string', pattern: '^https?://' },
   check: (value, where) =>
@@ -79,13 +81,13 @@ export const webAddress: Kind = {
       : [expected(where, webAddress.words, value)],
 };
 
-export function choice(options: readonly string[]): Kind {
+export function choice<const Option extends string>(options: readonly Option[]): Kind<Option> {
   const words = `one of ${options.join(', ')}`;
   return {
     words,
     schema: { enum: options },
     check: (value, where) => {
-      if (typeof value === 'string' && options.includes(value)) return [];
+      if (options.some(option => option === value)) return [];
       const near = typeof value === 'string' ? closest(value, options) : undefined;
       return [{ ...expected(where, words, value), ...(near && { fix: `did you mean ${near}?` }) }];
     },
@@ -93,7 +95,7 @@ export function choice(options: readonly string[]): Kind {
   };
 }
 
-export function list(item: Kind): Kind {
+export function list<Value>(item: Kind<Value>): Kind<readonly Value[]> {
   const words = `a list, each ${item.words}`;
   return {
     words,
@@ -106,7 +108,7 @@ export function list(item: Kind): Kind {
 }
 
 /** A list that a flag gives as one word with commas. */
-export function words(item: Kind): Kind {
+export function words<Value>(item: Kind<Value>): Kind<readonly Value[]> {
   return { ...list(item), parse: given => given.split(',').map(word => word.trim()) };
 }
 
@@ -116,7 +118,18 @@ export interface Field {
   readonly help?: string;
 }
 
-export function object(fields: Readonly<Record<string, Field>>): Kind {
+export type Fields = Readonly<Record<string, Field>>;
+export type ValueOf<K extends Kind> = NonNullable<K['value']>;
+type RequiredName<F extends Fields> = {
+  [Name in keyof F]: F[Name] extends { readonly required: true } ? Name : never;
+}[keyof F];
+type ObjectOf<F extends Fields> = {
+  readonly [Name in RequiredName<F>]: ValueOf<F[Name]['kind']>;
+} & {
+  readonly [Name in Exclude<keyof F, RequiredName<F>>]?: ValueOf<F[Name]['kind']>;
+};
+
+export function object<const F extends Fields>(fields: F): Kind<ObjectOf<F>> {
   const names = Object.keys(fields);
   const required = names.filter(name => fields[name]?.required);
   const words = `an object with ${names.map(name => (required.includes(name) ? name : `${name}?`)).join(', ')}`;
@@ -146,12 +159,7 @@ export function object(fields: Readonly<Record<string, Field>>): Kind {
   };
 }
 
-export function checkField(
-  fields: Readonly<Record<string, Field>>,
-  name: string,
-  value: unknown,
-  where: string,
-): readonly Problem[] {
+export function checkField(fields: Fields, name: string, value: unknown, where: string): readonly Problem[] {
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (field) return field.kind.check(value, where);
   const near = closest(name, Object.keys(fields));
@@ -159,7 +167,7 @@ export function checkField(
 }
 
 /** An object whose keys are the user's own names. */
-export function named(item: Kind): Kind {
+export function named<Value>(item: Kind<Value>): Kind<Readonly<Record<string, Value>>> {
   const words = `an object of names, each ${item.words}`;
   return {
     words,
@@ -171,7 +179,7 @@ export function named(item: Kind): Kind {
   };
 }
 
-export function either(short: Kind, long: Kind): Kind {
+export function either<Short, Long>(short: Kind<Short>, long: Kind<Long>): Kind<Short | Long> {
   const words = `${short.words}, or ${long.words}`;
   return {
     words,

@@ -28,7 +28,7 @@ const agent = object({
   prices: { kind: named(price), help: 'Prices by model, for an agent that reports tokens only.' },
 });
 
-export const AGENTS: readonly Setting[] = [
+export const AGENTS = [
   {
     key: 'agent',
     kind: either(text(), agent),
@@ -62,4 +62,4 @@ export const AGENTS: readonly Setting[] = [
     default: {},
     help: 'Prices by model name (or its beginning, or *), for agents that report tokens only.',
   },
-];
+] as const satisfies readonly Setting[];

@@ -10,7 +10,7 @@ const guardrail = object({
   timeout: { kind: amount(SECONDS), help: 'Overrides guardrailTimeout.' },
 });
 
-export const CHECKS: readonly Setting[] = [
+export const CHECKS = [
   {
     key: 'guardrails',
     kind: list(guardrail),
@@ -80,4 +80,4 @@ export const CHECKS: readonly Setting[] = [
     flag: { loop: '--protect-new', prd: '--protect-new' },
     help: 'New files under a protected path count as changes too; they are moved aside.',
   },
-];
+] as const satisfies readonly Setting[];

@@ -7,7 +7,7 @@ const scm = object({
   tasks: { kind: list(text()), help: 'What to run, in order. commit becomes commit -am MESSAGE.' },
 });
 
-export const COMPLETION: readonly Setting[] = [
+export const COMPLETION = [
   {
     key: 'completionResponse',
     kind: text(),
@@ -42,4 +42,4 @@ export const COMPLETION: readonly Setting[] = [
     help: 'Begin each prompt with "Iteration X of Y, Z remaining."',
   },
   { key: 'scm', kind: scm, help: 'Source control tasks after every iteration whose guardrails pass.' },
-];
+] as const satisfies readonly Setting[];

@@ -3,7 +3,7 @@ import { type Kind, list, object, text } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
 const words = 'true, false or "auto"';
-export const onOffAuto: Kind = {
+export const onOffAuto: Kind<boolean | 'auto'> = {
   words,
   schema: { enum: [true, false, 'auto'] },
   check: (value, where) =>
@@ -21,11 +21,11 @@ const guard = object({
   deny: { kind: list(text()), help: 'Commands, with * as a wildcard, that the guard refuses.' },
 });
 
-export const GUARD: readonly Setting[] = [
+export const GUARD = [
   {
     key: 'guard',
     kind: guard,
     default: { enabled: 'auto', allow: [], deny: [] },
     help: 'Checks every tool call of the agent before it runs and refuses dangerous ones, where the agent has hooks for that: docs/guard.md.',
   },
-];
+] as const satisfies readonly Setting[];

@@ -2,7 +2,7 @@
 import { amount, integer } from '../kinds.ts';
 import { both, SECONDS, type Setting } from '../setting.ts';
 
-export const LIMITS: readonly Setting[] = [
+export const LIMITS = [
   {
     key: 'maximumIterations',
     kind: integer({ min: 1 }),
@@ -100,4 +100,4 @@ export const LIMITS: readonly Setting[] = [
     offWith: 'stuckAfter',
     help: 'Warn the agent after so many iterations without a further green check, if the second half of them cost at least 50 % more than the first; stop as stuck after five more. 0: never.',
   },
-];
+] as const satisfies readonly Setting[];

@@ -11,11 +11,11 @@ const contextMonitor = object({
   },
 });
 
-export const MONITOR: readonly Setting[] = [
+export const MONITOR = [
   {
     key: 'contextMonitor',
     kind: contextMonitor,
     default: { enabled: 'auto' },
     help: 'Warns the agent when its context is 50, 60, 70, 80 and 90 percent full: docs/hooks.md.',
   },
-];
+] as const satisfies readonly Setting[];

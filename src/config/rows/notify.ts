@@ -16,11 +16,11 @@ const notify = object({
   on: { kind: list(choice(OCCASIONS)), help: 'Only on these occasions. Default: all.' },
 });
 
-export const NOTIFY: readonly Setting[] = [
+export const NOTIFY = [
   {
     key: 'notify',
     kind: either(text(), notify),
     flag: both('--notify <cmd>'),
     help: 'A command to run when the run stops, waits for a limit or gets stuck; or an object with more kinds of notification.',
   },
-];
+] as const satisfies readonly Setting[];

@@ -1,9 +1,8 @@
 /** The sandbox of agent and checks, and which environment variables they see. */
-import { amount, choice, type Field, integer, type Kind, list, object, text } from '../kinds.ts';
+import { amount, choice, integer, list, object, text } from '../kinds.ts';
 import { both, type Setting } from '../setting.ts';
-import type { SandboxSettings } from '../settings-shape.ts';
 
-const PROVIDERS = ['auto', 'any', 'none', 'srt', 'container', 'sbx'];
+const PROVIDERS = ['auto', 'any', 'none', 'srt', 'container', 'sbx'] as const;
 
 const limits = object({
   memory: { kind: text(), help: 'In the format of the engine: 2g. Container only.' },
@@ -16,7 +15,7 @@ const secret = object({
   hosts: { kind: list(text()), required: true, help: 'Requests to these hosts carry the real value.' },
 });
 
-const FIELDS: Readonly<Record<keyof SandboxSettings, Field>> = {
+const fields = object({
   provider: {
     kind: choice(PROVIDERS),
     help: 'auto: the strongest that works here, or none with a warning. any: the strongest that works here, or an error.',
@@ -39,16 +38,16 @@ const FIELDS: Readonly<Record<keyof SandboxSettings, Field>> = {
     help: 'docker, podman, or a command line that begins with one. Default: the first that works.',
   },
   engineArgs: { kind: list(text()), help: 'Further flags for its run command.' },
-};
+});
 
 /** `--sandbox srt` is the provider; `--sandbox` alone means that there must be one. */
-const sandbox: Kind = {
-  ...object(FIELDS),
+const sandbox: typeof fields = {
+  ...fields,
   parse: given => ({ provider: given }),
   switched: on => ({ provider: on ? 'any' : 'none' }),
 };
 
-const DEFAULT: SandboxSettings = {
+const DEFAULT = {
   provider: 'none',
   network: 'allowlist',
   allowDomains: [],
@@ -56,9 +55,9 @@ const DEFAULT: SandboxSettings = {
   denyRead: [],
   secrets: [],
   limits: {},
-};
+} as const;
 
-export const SANDBOX: readonly Setting[] = [
+export const SANDBOX = [
   {
     key: 'sandbox',
     kind: sandbox,
@@ -79,4 +78,4 @@ export const SANDBOX: readonly Setting[] = [
     default: [],
     help: 'Environment variables to keep in a sandbox although they look like secrets.',
   },
-];
+] as const satisfies readonly Setting[];

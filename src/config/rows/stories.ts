@@ -2,7 +2,7 @@
 import { choice, integer, yesNo } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
-export const STORIES: readonly Setting[] = [
+export const STORIES = [
   {
     key: 'skipReview',
     kind: yesNo,
@@ -24,4 +24,4 @@ export const STORIES: readonly Setting[] = [
     flag: { prd: '--at-cap <approve|stop>' },
     help: 'After the last allowed review: approve the story with the remaining work in its feedback, or stop the run.',
   },
-];
+] as const satisfies readonly Setting[];
