@@ -2,12 +2,12 @@
 import type { CheckResult } from './check.ts';
 import type { NearMiss } from './completion.ts';
 import type { EndedBy } from './evidence.ts';
-import { standstillAdvice } from './standstill.ts';
+import { adviseOnStandstill } from './standstill.ts';
 import type { Trouble } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
 /** A failed guardrail in the words of seed 001: the head of its output, the hint whole. */
-export function guardrailFailure(check: CheckResult): string {
+export function formatGuardrailFailure(check: CheckResult): string {
   const timeout = check.timedOut ? ` (Timeout after ${check.duration.toFixed(1)} s)` : '';
   return [
     `Guardrail "${check.command}" failed with exit code ${check.exitCode}${timeout}.`,
@@ -38,7 +38,7 @@ const NEAR_MISS_SENTENCES: Record<NearMiss, string> = {
 };
 
 /** One item of feedback as a sentence to the agent; a red check has its own section and none here. */
-export function feedbackSentence(feedback: Feedback, marker: string): string | undefined {
+export function formatFeedback(feedback: Feedback, marker: string): string | undefined {
   switch (feedback.kind) {
     case 'check-failed':
       return undefined;
@@ -72,7 +72,7 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'stuck':
       return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
     case 'standstill':
-      return standstillAdvice(feedback.standstill);
+      return adviseOnStandstill(feedback.standstill);
     default:
       return feedback satisfies never;
   }
@@ -94,7 +94,7 @@ function deniedSentence(what: readonly string[]): string {
 }
 
 /** Seed 002's Check 3, to an agent that wants to stop. */
-export function uncommittedReason(paths: readonly string[]): string {
+export function formatUncommitted(paths: readonly string[]): string {
   return [
     `There are uncommitted changes: ${listSome(paths)}. Before you stop:`,
     '  1. Update progress.txt with what was accomplished and what was learnt.',
@@ -122,12 +122,12 @@ export function addFeedback(base: string, feedback: readonly Feedback[]): string
   for (const item of feedback) {
     if (item.kind === 'turn-ended') behind.push(ENDED_SENTENCES[item.by]);
     if (item.kind === 'turn-failed' && smallerSteps(item.trouble) !== '')
-      behind.push(feedbackSentence(item, '') ?? '');
+      behind.push(formatFeedback(item, '') ?? '');
     if (item.kind === 'denied') behind.push(deniedSentence(item.what));
-    if (item.kind === 'stuck' || item.kind === 'standstill') behind.push(feedbackSentence(item, '') ?? '');
+    if (item.kind === 'stuck' || item.kind === 'standstill') behind.push(formatFeedback(item, '') ?? '');
     if (item.kind !== 'check-failed') continue;
     const target = { PREPEND: before, REPLACE: instead, APPEND: behind }[item.check.failAction];
-    target.push(guardrailFailure(item.check));
+    target.push(formatGuardrailFailure(item.check));
   }
   return [...before, ...(instead.length > 0 ? instead : [base]), ...behind].join('\n\n');
 }

@@ -1,7 +1,7 @@
 /** The limits of a run and which of them is spent. */
 import { redChecks } from './check.ts';
 import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
-import { standstillSentence } from './standstill.ts';
+import { formatStandstill } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
 import type { Trouble } from './trouble.ts';
 import { adviseOn, isFatal, isLimit } from './trouble-table.ts';
@@ -120,7 +120,7 @@ function stuckLimit({ stuckAfter }: Limits, { repeats, standstill, checks }: Evi
   const why =
     isSame || !standstill
       ? `${repeats} iterations in a row failed in the same way and changed nothing.`
-      : standstillSentence(standstill);
+      : formatStandstill(standstill);
   const red = redChecks(checks).map(check => `\`${check.command}\``);
   return { reason: 'stuck', detail: red.length === 0 ? why : `${why} Still red: ${red.join(', ')}.` };
 }

@@ -11,7 +11,13 @@ export interface RunPrompt {
 }
 
 /** The prompt of one iteration of `ralph run`: the user's words, what failed, and the count if it is asked for. */
-export function runPrompt({ base, feedback, iteration, maxIterations, countIterations }: RunPrompt): string {
+export function buildRunPrompt({
+  base,
+  feedback,
+  iteration,
+  maxIterations,
+  countIterations,
+}: RunPrompt): string {
   const prompt = addFeedback(base, feedback);
   if (!countIterations) return prompt;
   return `Iteration ${iteration} of ${maxIterations}, ${maxIterations - iteration} remaining.\n\n${prompt}`;

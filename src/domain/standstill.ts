@@ -108,7 +108,7 @@ function mean(values: readonly number[]): number {
 }
 
 /** The evidence, in a sentence for people. */
-export function standstillSentence({ kind, iterations, costs }: Standstill): string {
+export function formatStandstill({ kind, iterations, costs }: Standstill): string {
   switch (kind) {
     case 'no-change':
       return `${iterations} iterations in a row changed no file.`;
@@ -124,7 +124,7 @@ export function standstillSentence({ kind, iterations, costs }: Standstill): str
 }
 
 /** The warning to the agent, so that it tries something else. */
-export function standstillAdvice({ kind, iterations }: Standstill): string {
+export function adviseOnStandstill({ kind, iterations }: Standstill): string {
   switch (kind) {
     case 'no-change':
       return `Your last ${iterations} turns changed no file, and whatever you found out in them is lost. Change the code, or write down what you know, or say <blocked>why</blocked>.`;

@@ -3,13 +3,13 @@
  * undone field by field, the rest of the edit is kept, and the result is the next trusted list.
  */
 import {
+  describeSilentStory,
   type Flaw,
   findFlaws,
   findGraphFlaws,
   STORY_FIELDS,
   type Story,
   type StoryList,
-  silentStory,
   UNTOUCHED,
 } from './story.ts';
 import { type ForbiddenChange, findForbiddenChanges, type StoryRules } from './transitions.ts';
@@ -133,7 +133,7 @@ function addNotes(all: readonly Story[]): {
   const isSilent = ({ passes, notes = '' }: Story) => passes && notes.trim() === '';
   return {
     stories: all.map(story => (isSilent(story) ? { ...story, notes: NO_NOTES } : story)),
-    messages: all.filter(isSilent).map(story => `tasks.json: ${silentStory(story.id)}.`),
+    messages: all.filter(isSilent).map(story => `tasks.json: ${describeSilentStory(story.id)}.`),
   };
 }
 

@@ -71,11 +71,15 @@ function storyFlaws(story: unknown, at: number): readonly Flaw[] {
   if (!isObject(story)) return [{ at, field: '', message: `story ${at + 1} must be an object` }];
   const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
   if (story.passes !== true || !isBlank(story.notes)) return flaws.map(flaw => ({ ...flaw, at }));
-  const silent: Flaw = { field: 'notes', message: silentStory(nameOf(story, at)), isAboutNotes: true };
+  const silent: Flaw = {
+    field: 'notes',
+    message: describeSilentStory(nameOf(story, at)),
+    isAboutNotes: true,
+  };
   return [...flaws, silent].map(flaw => ({ ...flaw, at }));
 }
 
-export function silentStory(name: string): string {
+export function describeSilentStory(name: string): string {
   return `story ${name} has passes=true and empty notes: say there what was done`;
 }
 

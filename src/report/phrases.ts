@@ -3,7 +3,7 @@ import type { NearMiss } from '../domain/completion.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import { listSome } from '../domain/feedback.ts';
-import { standstillSentence } from '../domain/standstill.ts';
+import { formatStandstill } from '../domain/standstill.ts';
 import type { StoryOutcome } from '../domain/story-report.ts';
 import type { Trouble, TroubleClass } from '../domain/trouble.ts';
 import type { Tokens, Usage } from '../domain/usage.ts';
@@ -83,7 +83,7 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
     case 'stuck':
       return `the same failure ${feedback.repeats} times without a change`;
     case 'standstill':
-      return standstillSentence(feedback.standstill).replace(/\.$/, '');
+      return formatStandstill(feedback.standstill).replace(/\.$/, '');
     case 'turn-ended':
       return `the turn was ended by ${endedBy(feedback.by)}`;
     case 'turn-failed':

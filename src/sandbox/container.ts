@@ -9,7 +9,7 @@ import type { Command, Confined } from '../platform/confinement.ts';
 import { programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import { type Door, startProxy } from './proxy.ts';
-import { bindsNow } from './trusted.ts';
+import { computeBinds } from './trusted.ts';
 
 export const container: SandboxProvider = {
   name: 'container',
@@ -175,7 +175,7 @@ function limitFlags({ limits: { memory, cpus, pids } }: SandboxSpec): readonly s
 
 /** Everything at the path it has outside. */
 function mountFlags({ spec, folder }: Box): readonly string[] {
-  const { writable, readOnly } = bindsNow(spec);
+  const { writable, readOnly } = computeBinds(spec);
   const hidden = spec.hidden.filter(path => writable.some(root => path.startsWith(`${root}/`)));
   // As in CSV: a path may hold commas and quotes.
   const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;

@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { visibleEnv } from '../domain/secrets.ts';
+import { filterEnv } from '../domain/secrets.ts';
 import { type Captured, capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
-import { bindsNow } from './trusted.ts';
+import { computeBinds } from './trusted.ts';
 
 export const sbx: SandboxProvider = {
   name: 'sbx',
@@ -49,7 +49,7 @@ async function open(spec: SandboxSpec, world: ProbeWorld): Promise<OpenSandbox |
     await ask('rm', '--force', name);
     rmSync(folder, { recursive: true, force: true });
   };
-  const { writable, readOnly } = bindsNow(spec);
+  const { writable, readOnly } = computeBinds(spec);
   const paths = [...writable, scratch, ...readOnly.map(path => `${path}:ro`)];
   const steps = [['create', '--name', name, 'shell', ...paths], ...policySteps(spec, name)];
   for (const step of steps) {
@@ -77,7 +77,7 @@ function problemOf(step: readonly string[], { code, output }: Captured): Problem
 
 /** Keys are sbx's own affair: they would stand on a command line here. */
 function wrap(name: string, spec: SandboxSpec, scratch: string, { argv, cwd, env }: Command): Confined {
-  const given = { ...visibleEnv(env, { hide: OF_THIS_MACHINE, keep: [] }), ...spec.env, TMPDIR: scratch };
+  const given = { ...filterEnv(env, { hide: OF_THIS_MACHINE, keep: [] }), ...spec.env, TMPDIR: scratch };
   const flags = Object.entries(given).flatMap(([key, value]) =>
     value === undefined ? [] : ['-e', `${key}=${value}`],
   );

@@ -11,7 +11,7 @@ import { joinWords } from '../platform/shell.ts';
 import { programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import type { Question, SrtConfig } from './srt-host.ts';
-import { bindsNow } from './trusted.ts';
+import { computeBinds } from './trusted.ts';
 
 export const srt: SandboxProvider = {
   name: 'srt',
@@ -95,7 +95,7 @@ function ask(helper: Helper, question: Question) {
 
 function filesOf(spec: SandboxSpec, scratch: string): SrtConfig['filesystem'] {
   const literal = (path: string) => ({ path, literal: true as const });
-  const { writable, readOnly } = bindsNow(spec);
+  const { writable, readOnly } = computeBinds(spec);
   return {
     denyRead: spec.hidden.map(literal),
     allowWrite: [...writable, scratch].map(literal),

@@ -10,7 +10,7 @@ export interface Binds {
 }
 
 /** The folders on the way to a trusted path are bound too: a mount cannot be renamed and created again. */
-export function bindsNow({ writable, trusted }: Pick<SandboxSpec, 'writable' | 'trusted'>): Binds {
+export function computeBinds({ writable, trusted }: Pick<SandboxSpec, 'writable' | 'trusted'>): Binds {
   const readOnly = unique(trusted.filter(path => existsSync(path)).map(path => realpathSync(path)));
   return { writable: unique([...writable, ...readOnly.flatMap(path => between(path, writable))]), readOnly };
 }

@@ -4,8 +4,8 @@ import type { CompletionRule } from '../domain/completion.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
 import type { Story, StoryList } from '../domain/story.ts';
 import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
-import { storyPrompt } from '../domain/story-prompt.ts';
-import { storyReport } from '../domain/story-report.ts';
+import { buildStoryPrompt } from '../domain/story-prompt.ts';
+import { buildStoryReport } from '../domain/story-report.ts';
 import type { Run } from '../domain/verdict.ts';
 import { createPausing, preparedWith } from '../engine/pausing.ts';
 import type { LoopPlan } from '../engine/plan.ts';
@@ -66,7 +66,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
     notices: parts.notices,
     async prompt(iteration, feedback) {
       const assignment = keeper.begin();
-      return storyPrompt({
+      return buildStoryPrompt({
         template,
         iteration,
         maxIterations,
@@ -83,7 +83,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
       const { mode, story } = keeper.assignment();
       return { mode, ...(story && { story: story.id }) };
     },
-    findings: iterations => ({ stories: storyReport(keeper.list(), iterations, policy) }),
+    findings: iterations => ({ stories: buildStoryReport(keeper.list(), iterations, policy) }),
     keep: (iteration, before) => keepWork(parts, iteration, rule, before),
     note() {},
     close() {

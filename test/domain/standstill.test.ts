@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   findStandstill,
+  formatStandstill,
   type IterationTrace,
   type StandstillLimits,
-  standstillSentence,
 } from '../../src/domain/standstill.ts';
 
 const LIMITS: StandstillLimits = { 'no-change': 5, thrashing: 6, costly: 10 };
@@ -92,7 +92,7 @@ test('work that changes the files each time at a steady price is never stopped, 
 });
 
 test('the evidence is in the sentence', () => {
-  expect(standstillSentence({ kind: 'costly', iterations: 15, stop: true, costs: [0.1, 0.314] })).toBe(
+  expect(formatStandstill({ kind: 'costly', iterations: 15, stop: true, costs: [0.1, 0.314] })).toBe(
     '15 iterations made no further check pass, and the cost rose: $0.10 each at first, $0.31 now.',
   );
 });

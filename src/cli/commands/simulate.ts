@@ -9,9 +9,9 @@ import type { ExitCode } from '../../domain/stop-reason.ts';
 import { checkNoun } from '../../report/phrases.ts';
 import { type Simulated, simulatedLines, storyOf } from '../../report/simulate.ts';
 import {
-  honest,
+  createHonestScenario,
+  createScenario,
   type SimulatedProject,
-  scenarioOf,
   TITLES,
   TROUBLES,
   type TroubleName,
@@ -114,7 +114,7 @@ async function play(simulation: Simulation, wanted: readonly TroubleName[]): Pro
   const project = await targets(simulation, claim);
   const all: Simulated[] = [];
   output.human(`Simulating \`ralph ${isLoop ? 'loop' : 'run'}\` with your settings, in a copy.\n\n`);
-  const calm = await runOne(simulation, honest(project));
+  const calm = await runOne(simulation, createHonestScenario(project));
   if (calm.result?.success === false)
     output.human(
       `Even without failures the run does not succeed here (${calm.result.stopReason}): ${lastVerdict(calm)}\n\n`,
@@ -139,7 +139,7 @@ async function playOne(
   const missing = nothingToHarm(trouble, project);
   if (missing !== undefined) return { trouble, title, story: [missing] };
   await simulation.copy.reset();
-  const played = await runOne(simulation, scenarioOf(trouble, project));
+  const played = await runOne(simulation, createScenario(trouble, project));
   if (played.result?.stopReason === 'interrupted') return 'interrupted';
   const weakness = weaknessOf(trouble, played, project, simulation);
   const story = storyOf(played.events, checkNoun(simulation.command === loop ? 'loop' : 'run'));

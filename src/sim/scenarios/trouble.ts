@@ -24,7 +24,7 @@ export const TITLES: Readonly<Record<TroubleName, string>> = {
 };
 
 /** An agent that makes no trouble at all. */
-export function honest({ claim }: SimulatedProject): Scenario {
+export function createHonestScenario({ claim }: SimulatedProject): Scenario {
   return {
     commitMessage: 'Simulated work',
     inOrder: true,
@@ -32,7 +32,7 @@ export function honest({ claim }: SimulatedProject): Scenario {
   };
 }
 
-export function scenarioOf(trouble: TroubleName, project: SimulatedProject): Scenario {
+export function createScenario(trouble: TroubleName, project: SimulatedProject): Scenario {
   const { claim } = project;
   const good: readonly Step[] = [...fixes(trouble, project), { shell: 'true' }, { say: `Done. ${claim}` }];
   return {
@@ -66,7 +66,7 @@ function troubleSteps(trouble: TroubleName, { claim, victim, guarded }: Simulate
   }
 }
 
-/** What an honest agent does when it hears that a check is red. */
+/** What an honest agent does when a check is red. */
 function fixes(trouble: TroubleName, { victim }: SimulatedProject): readonly Step[] {
   if (trouble !== 'lie' || victim === undefined) return [];
   return [{ shell: `git checkout HEAD -- ${quoted(victim)}` }];

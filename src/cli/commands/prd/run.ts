@@ -3,8 +3,8 @@ import type { Settings } from '../../../config/settings-shape.ts';
 import { isProblem } from '../../../domain/problem.ts';
 import type { StoryList } from '../../../domain/story.ts';
 import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
-import { storyPrompt } from '../../../domain/story-prompt.ts';
-import { storyReport } from '../../../domain/story-report.ts';
+import { buildStoryPrompt } from '../../../domain/story-prompt.ts';
+import { buildStoryReport } from '../../../domain/story-report.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { ignoreActive } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
@@ -80,7 +80,7 @@ function prepare(call: Call, paths: PrdPaths) {
 }
 
 function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
-  const stories = storyReport(list, [], policyOf(settings));
+  const stories = buildStoryReport(list, [], policyOf(settings));
   if (output.json)
     output.answer(
       `${JSON.stringify({ success: true, stopReason: 'all_stories_approved', iterations: [], stories })}\n`,
@@ -94,7 +94,7 @@ function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
 
 function firstPrompt(settings: Settings, list: StoryList, template: string, paths: PrdPaths): string {
   const policy = policyOf(settings);
-  return storyPrompt({
+  return buildStoryPrompt({
     template,
     iteration: 1,
     maxIterations: settings.maximumIterations,
