@@ -20,7 +20,7 @@ export function growth(folder, quick) {
       node,
       bin,
       'loop',
-      'Go on.',
+      'Continue.',
       '--check',
       'false',
       '--agent',

@@ -20,7 +20,7 @@ export function parallel(folder, quick) {
      const agent = defineAgent('still', async ({ say }) => { say?.('working'); return 'working'; });
      const count = Number(process.argv[2]);
      await Promise.all(Array.from({ length: count }, (_, at) =>
-       createLoop({ task: 'Go on.', checks: ['true'], maximumIterations: ${iterations}, stuckAfter: 0 }, { agent, cwd: process.argv[3] + '/p' + at }).run()));
+       createLoop({ task: 'Continue.', checks: ['true'], maximumIterations: ${iterations}, stuckAfter: 0 }, { agent, cwd: process.argv[3] + '/p' + at }).run()));
      writeFileSync(process.argv[4], /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]);`,
   );
   const at = count => {

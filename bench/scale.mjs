@@ -75,7 +75,7 @@ function listOf(count) {
 function ledger(agent, options, quick) {
   const events = quick ? 100_000 : 1_000_000;
   const loop = more => measure([node, bin, ...more, '--quiet'], options);
-  loop(['loop', 'Go on.', '--check', 'false', '--agent', agent, '--max-iterations', '2']);
+  loop(['loop', 'Continue.', '--check', 'false', '--agent', agent, '--max-iterations', '2']);
   const resume = n => loop(['resume', '--max-iterations', String(n)]).wall;
   const short = resume(3);
   const [run] = readdirSync(join(options.cwd, '.ralph/runs'));
@@ -85,7 +85,7 @@ function ledger(agent, options, quick) {
   const long = resume(5);
   return {
     id: 'P7',
-    what: `to resume after ${events} events`,
+    what: `resume after ${events} events`,
     floor: `after a few ${ms(short)}`,
     ours: ms(long),
     value: (long - short) * 1000,

@@ -1,4 +1,4 @@
-// What action.yml runs: turns its inputs into arguments, runs `ralph loop`, and hands the result to the job.
+// What action.yml runs: turns its inputs into arguments, runs `ralph loop`, and passes the result to the job.
 import { spawnSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

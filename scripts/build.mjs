@@ -1,6 +1,6 @@
 // Builds the library (tsc: modules and types) and the bin (CommonJS bundles, so that it starts fast).
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -41,6 +41,7 @@ await bundle({
 });
 await bundlePage();
 await bundlePlugin();
+writeMarketplace();
 chmodSync(join(root, 'dist/bin/ralph.cjs'), 0o755);
 writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), bundled.map(license).join('\n\n'));
 
@@ -69,6 +70,17 @@ async function bundlePlugin() {
   const programs = { 'ralph-hook': hookProgram, 'ralph-hook-main': hookMain, 'ralph-guard': guardProgram };
   for (const [name, program] of Object.entries(programs))
     writeFileSync(join(root, `plugins/claude/bin/${name}.cjs`), await program());
+}
+
+/** Only where the programs are: a marketplace in the source would install a plugin without them. */
+function writeMarketplace() {
+  const { name, description, version } = JSON.parse(
+    read(join(root, 'plugins/claude/.claude-plugin/plugin.json')),
+  );
+  const plugins = [{ name, source: './plugins/claude', description, version }];
+  const marketplace = { name, description, owner: { name: 'the Ralph authors' }, plugins };
+  mkdirSync(join(root, '.claude-plugin'), { recursive: true });
+  writeFileSync(join(root, '.claude-plugin/marketplace.json'), `${JSON.stringify(marketplace, null, 2)}\n`);
 }
 
 /** The main bundle finds it beside itself. */

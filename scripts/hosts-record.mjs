@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Makes the recordings in test/streams anew, from the installed agent CLIs and a scripted model on loopback.
+// Writes the recordings in test/streams, from the installed agent CLIs and a scripted model on loopback.
 //   node scripts/hosts-record.mjs [-t "codex: tool"]
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -18,7 +18,7 @@ export const lazyBuiltins = {
 const HELPER =
   'function __lazily(id) {\n\tlet module;\n\treturn new Proxy({}, { get: (_, name) => (module ??= require(id))[name] });\n}\n';
 
-/** Behind the line that tells the system what runs it, if there is one. */
+/** After the #! line, if there is one. */
 function withHelper(code) {
   const [, first = '', rest] = /^(#!.*\n)?([\s\S]*)$/.exec(code);
   return first + HELPER + rest;

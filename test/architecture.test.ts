@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -143,4 +144,31 @@ test('only the command line prints, and only the platform starts processes', () 
 test('no file is longer than 300 lines', () => {
   const long = files.filter(file => readFileSync(join(SRC, file), 'utf8').split('\n').length > 301);
   expect(long).toEqual([]);
+});
+
+/** Functions that are still to be split, by their file and name. Empty is the aim; a short one must be taken off. */
+const TO_BE_SPLIT: readonly string[] = [
+  'agents/invoke.ts takeTurn',
+  'cli/start.ts startLoop',
+  'engine/account.ts createAccount',
+  'engine/drive.ts rounds',
+  'opening/create-loop.ts start',
+  'page/controls.tsx Controls',
+  'page/head.tsx Head',
+  'report/format.ts createRunFormat',
+  'report/verbose.ts createVerbose',
+  'store/journal.ts openJournal',
+  'stories/keeper.ts createStoryKeeper',
+  'stories/keeper.ts keptFiles',
+  'stories/plan.ts createSteps',
+  'stories/plan.ts prdPlan',
+];
+
+test('no function is longer than 60 lines', () => {
+  const script = join(SRC, '../scripts/figures.mjs');
+  const figures = JSON.parse(execFileSync(process.execPath, [script, '--json'], { encoding: 'utf8' }));
+  const functions = figures.functions as readonly { readonly name: string; readonly lines: number }[];
+  const long = functions.filter(({ lines }) => lines > 60).map(({ name }) => name.replace(/:\d+/, ''));
+  expect(functions.length).toBeGreaterThan(1000);
+  expect(long.sort()).toEqual([...TO_BE_SPLIT].sort());
 });

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../src/cli/command-list.ts';
 import { VERSION } from '../src/cli/version.ts';
-import { settingsReference, settingsSchema } from '../src/config/schema.ts';
+import { buildReference, buildSchema } from '../src/config/schema.ts';
 import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
 import { TROUBLES } from '../src/domain/trouble-table.ts';
 import { readTemplate } from '../src/store/templates.ts';
@@ -23,7 +23,7 @@ function expectGenerated(name: string, content: string): void {
 }
 
 test('the settings reference is what the table says', () => {
-  expectGenerated('docs/reference/settings.md', settingsReference());
+  expectGenerated('docs/reference/settings.md', buildReference());
 });
 
 test('the table of trouble in the docs is the one that the loop goes by', () => {
@@ -39,7 +39,7 @@ test('the table of trouble in the docs is the one that the loop goes by', () => 
 });
 
 test('the JSON schema is what the table says', () => {
-  expectGenerated('schema/settings.schema.json', `${JSON.stringify(settingsSchema(), null, 2)}\n`);
+  expectGenerated('schema/settings.schema.json', `${JSON.stringify(buildSchema(), null, 2)}\n`);
 });
 
 test('the skill of the plugin is the text of ralph prd plan', () => {
@@ -69,7 +69,7 @@ test('the command reference is what the help says', async () => {
     return `\`\`\`\n${stdout.trimEnd()}\n\`\`\`\n`;
   };
   const parts = [
-    `# Commands\n\nGenerated from \`ralph --help\`; \`npm run generate\` writes it anew.\n\n${await help()}`,
+    `# Commands\n\nGenerated from \`ralph --help\`; \`npm run generate\` writes it.\n\n${await help()}`,
   ];
   for (const { name, load } of COMMANDS) {
     parts.push(`\n## ralph ${name}\n\n${await help(name)}`);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -28,4 +29,25 @@ test('every dependency is pinned', () => {
     ([, version]) => !/^\d+\.\d+\.\d+$/.test(String(version)),
   );
   expect(loose).toEqual([]);
+});
+
+test('the package has what every host’s plugin is installed from', () => {
+  const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const files: readonly string[] = JSON.parse(packed)[0].files.map((file: { path: string }) => file.path);
+  expect(files).toEqual(
+    expect.arrayContaining([
+      '.claude-plugin/marketplace.json',
+      'plugins/claude/.claude-plugin/plugin.json',
+      'plugins/claude/bin/gate.sh',
+      'plugins/claude/bin/ralph-guard.cjs',
+      'plugins/claude/bin/ralph-hook-main.cjs',
+      'plugins/claude/bin/ralph-hook.cjs',
+      'plugins/gemini/gemini-extension.json',
+      'plugins/opencode/ralph.js',
+    ]),
+  );
 });

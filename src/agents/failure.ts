@@ -1,6 +1,6 @@
 /** What went wrong, from what an agent says of it: its HTTP status first, the text of its error last. */
 import type { AgentEvent } from '../domain/agent-event.ts';
-import { type Trouble, type TroubleClass, troubleOfStatus, troubleOfText } from '../domain/trouble.ts';
+import { classifyError, classifyStatus, type Trouble, type TroubleClass } from '../domain/trouble.ts';
 
 interface Failure {
   readonly message: string;
@@ -22,7 +22,7 @@ export function retrying(failure: Failure): AgentEvent {
 }
 
 function troubleOf({ message, status, class: named, resetAt }: Failure): Trouble {
-  const byText = troubleOfText(message);
+  const byText = classifyError(message);
   const known = status ?? byText.status;
   return {
     class: named ?? (status === undefined ? byText.class : classOf(status, byText.class)),
@@ -35,7 +35,7 @@ function troubleOf({ message, status, class: named, resetAt }: Failure): Trouble
 /** Providers answer 400 and 429 for things that are neither a wrong call nor a matter of waiting a little. */
 function classOf(status: number, byText: TroubleClass): TroubleClass {
   const vague = status === 400 || status === 429;
-  return vague && (byText === 'quota' || byText === 'context-overflow') ? byText : troubleOfStatus(status);
+  return vague && (byText === 'quota' || byText === 'context-overflow') ? byText : classifyStatus(status);
 }
 
 /** A time that some agents give in seconds and some in milliseconds. */

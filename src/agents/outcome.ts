@@ -1,6 +1,6 @@
 /** How a turn ended: from the agent's stream first, from its exit code only where the stream cannot tell. */
 import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
-import { type Trouble, troubleOfText } from '../domain/trouble.ts';
+import { classifyError, type Trouble } from '../domain/trouble.ts';
 import type { Turn } from '../domain/turn.ts';
 import type { ProcessEnd } from '../platform/process.ts';
 import type { AgentAdapter, OutputMode } from './agent.ts';
@@ -54,7 +54,7 @@ function troubleOf({ adapter, turn, end, stderr }: EndedTurn, said: string | und
   const message = [said, exit, lastLine].filter(Boolean).join('; ');
   // A plain command's stderr may hold anything; only an agent's error channel is worth reading for its meaning.
   if (adapter.name === 'generic') return { class: 'crash', message };
-  return { ...troubleOfText([said, lastLine].filter(Boolean).join('; ')), message };
+  return { ...classifyError([said, lastLine].filter(Boolean).join('; ')), message };
 }
 
 function notStarted(code: string): Trouble {

@@ -20,77 +20,77 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'session',
-    summary: 'the in-session loop of a host: start, status, cancel',
+    summary: 'manage the loop inside an agent session: start, status, cancel',
     load: async () => (await import('./commands/session.ts')).session,
   },
   {
     name: 'hook',
-    summary: "what a host's hooks call: JSON on stdin, JSON on stdout",
+    summary: "called by an agent's hooks: JSON on stdin, JSON on stdout",
     load: async () => (await import('./commands/hook.ts')).hook,
   },
   {
     name: 'init',
-    summary: 'write .ralph/settings.json in a short dialogue',
+    summary: 'ask a few questions and write .ralph/settings.json',
     load: async () => (await import('./commands/init.ts')).init,
   },
   {
     name: 'resume',
-    summary: 'go on with a run that was cut off or has stopped',
+    summary: 'continue a run that was interrupted or has stopped',
     load: async () => (await import('./commands/resume.ts')).resume,
   },
   {
     name: 'status',
-    summary: 'the runs of this project at a glance',
+    summary: 'list the runs of this project',
     load: async () => (await import('./commands/status.ts')).status,
   },
   {
     name: 'explain',
-    summary: 'why a run stopped, and what to do next, in plain words',
+    summary: 'explain why a run stopped, and what to do next',
     load: async () => (await import('./commands/explain.ts')).explain,
   },
   {
     name: 'log',
-    summary: 'what happened in a run, event by event',
+    summary: 'show what happened in a run, event by event',
     load: async () => (await import('./commands/log.ts')).log,
   },
   {
     name: 'pause',
-    summary: 'hold a run from another terminal, to change things by hand',
+    summary: 'pause a run from another terminal, to change things by hand',
     load: async () => (await import('./commands/pause.ts')).pause,
   },
   {
     name: 'continue',
-    summary: 'let a paused run go on',
+    summary: 'continue a paused run',
     load: async () => (await import('./commands/continue.ts')).goOn,
   },
   {
     name: 'tell',
-    summary: 'say something to the agent of a run, in its next iteration',
+    summary: 'send a hint to the agent of a run, for its next iteration',
     load: async () => (await import('./commands/tell.ts')).tell,
   },
   {
     name: 'report',
-    summary: 'a run, or all of them, as HTML, Markdown, JSON, JUnit or SARIF',
+    summary: 'report on one run, or all of them, as HTML, Markdown, JSON, JUnit or SARIF',
     load: async () => (await import('./commands/report.ts')).report,
   },
   {
     name: 'dashboard',
-    summary: 'the runs in a browser, live, with pause, continue, tell and cancel',
+    summary: 'show the runs in a browser, live, with pause, continue, tell and cancel',
     load: async () => (await import('./commands/dashboard.ts')).dashboard,
   },
   {
     name: 'cancel',
-    summary: 'end a run from another terminal, or remove a worktree',
+    summary: 'stop a run from another terminal, or remove a worktree',
     load: async () => (await import('./commands/cancel.ts')).cancel,
   },
   {
     name: 'doctor',
-    summary: 'which agents can be used here, and how to fix what cannot',
+    summary: 'check which agents and sandboxes work here, and how to fix those that do not',
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
     name: 'plugin',
-    summary: 'put the in-session loop into a host: install, remove, path, check',
+    summary: 'manage the plugin for loops inside an agent session: install, remove, path, check',
     load: async () => (await import('./commands/plugin.ts')).plugin,
   },
   {
@@ -100,17 +100,17 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'simulate',
-    summary: 'your settings against scripted trouble, in a copy, in seconds',
+    summary: 'test your settings against scripted failures, in a copy, in seconds',
     load: async () => (await import('./commands/simulate.ts')).simulate,
   },
   {
     name: 'replay',
-    summary: 'judge a recorded run again, with the adapters and the judge of today',
+    summary: 'judge a recorded run again, with the current adapters and rules',
     load: async () => (await import('./commands/replay.ts')).replay,
   },
   {
     name: 'prune',
-    summary: 'remove old runs, or what their agents printed; never one that is alive',
+    summary: 'remove old runs, or only the raw output of their agents; never a running one',
     load: async () => (await import('./commands/prune.ts')).prune,
   },
   {
@@ -132,7 +132,7 @@ ${COMMANDS.map(row => `  ${row.name.padEnd(width)}${row.summary}`).join('\n')}
 Flags of every command:
 ${GLOBAL_FLAGS.map(flag => `  ${flag.declaration.padEnd(20)}${flag.help}`).join('\n')}
   -v, --version       the version
-  -h, --help          this help; ralph COMMAND --help for a command's own
+  -h, --help          this help; ralph COMMAND --help for the flags of a command
 
 Examples:
   ralph demo

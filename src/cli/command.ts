@@ -38,7 +38,7 @@ export interface Call {
   readonly output: Output;
 }
 
-/** The value, or the problem as one that the user is told. */
+/** The value; a problem is thrown, for main to print. */
 export function orThrow<Value>(value: Value | Problem): Value {
   if (isProblem(value)) throw new Problems([value]);
   return value;

@@ -6,10 +6,10 @@ export interface GlobalFlag {
 
 export const GLOBAL_FLAGS: readonly GlobalFlag[] = [
   { declaration: '-C, --cwd <dir>', help: 'work in this folder' },
-  { declaration: '-V, --verbose', help: 'say more, on stderr' },
-  { declaration: '--quiet', help: 'only the final result' },
+  { declaration: '-V, --verbose', help: 'print details, on stderr' },
+  { declaration: '--quiet', help: 'print only the final result' },
   { declaration: '--json', help: 'one JSON result on stdout, everything else on stderr' },
-  { declaration: '--events <file>', help: 'one JSON event a line, to a file or - for stdout' },
+  { declaration: '--events <file>', help: 'write one JSON event per line to a file, or - for stdout' },
   { declaration: '--no-color', help: 'no colour (also NO_COLOR)' },
   { declaration: '--no-emoji', help: 'text markers instead of emoji' },
 ];

@@ -41,11 +41,11 @@ async function runCommand(
     const cwd = workingFolder(parsed.options);
     return await command.run({ ...parsed, cwd, env, output });
   } catch (error) {
-    return endedBadly(error, output);
+    return reportError(error, output);
   }
 }
 
-/** Without an action its help is what somebody wants to see. */
+/** Without an action, prints the help. */
 function unknownAction(
   { name, summary }: CommandRow,
   { actions, examples }: CommandGroup,
@@ -151,13 +151,13 @@ function workingFolder(options: Readonly<Record<string, unknown>>): string {
   throw new Problems([{ where: `--cwd ${options.cwd}`, what: 'there is no such folder' }]);
 }
 
-function endedBadly(error: unknown, output: Output): ExitCode {
-  if (error instanceof Problems) return tell(error.problems, output);
+function reportError(error: unknown, output: Output): ExitCode {
+  if (error instanceof Problems) return reportProblems(error.problems, output);
   const disk = diskTrouble(error);
-  if (disk !== undefined) return tell([{ where: 'the disk', what: disk }], output);
-  // The file system said no: the user can fix that.
+  if (disk !== undefined) return reportProblems([{ where: 'the disk', what: disk }], output);
+  // The file system refused: the user can fix that.
   if (errorCode(error) !== undefined && error instanceof Error && 'path' in error) {
-    return tell([{ where: String(error.path), what: errorWords(error) }], output);
+    return reportProblems([{ where: String(error.path), what: errorWords(error) }], output);
   }
   output.error(
     `ralph: a bug in Ralph: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
@@ -165,7 +165,7 @@ function endedBadly(error: unknown, output: Output): ExitCode {
   return 1;
 }
 
-function tell(problems: readonly Problem[], output: Output): ExitCode {
+function reportProblems(problems: readonly Problem[], output: Output): ExitCode {
   const count = problems.length === 1 ? '' : `${problems.length} problems:\n`;
   output.error(
     `ralph: ${count}${problems.map(problem => `${problems.length === 1 ? '' : '  - '}${formatProblem(problem)}`).join('\n')}\n`,

@@ -41,7 +41,7 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
   };
 }
 
-/** Writes all of it, in order, now. A reader that has gone away is no reason to end a run. */
+/** Writes all of it, in order, now. A closed pipe does not end a run. */
 function write(fd: number, text: string): void {
   let rest = Buffer.from(text);
   while (rest.length > 0) {

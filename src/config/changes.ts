@@ -4,7 +4,7 @@ import { SETTINGS } from './settings.ts';
 type Values = Readonly<Record<string, unknown>>;
 
 /** In the order of the table; what is in neither is no change. */
-export function settingChanges(before: Values, now: Values): readonly string[] {
+export function listSettingChanges(before: Values, now: Values): readonly string[] {
   return SETTINGS.flatMap(({ key }) => {
     const [was, is] = [shown(before[key]), shown(now[key])];
     return was === is ? [] : [`${key}: was ${was}, is ${is}`];

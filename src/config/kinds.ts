@@ -1,9 +1,11 @@
 /** What a setting can hold. One kind gives four views: checking a file, reading a flag, the JSON schema, the docs. */
 import { isObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import { text as anyText, filledText, type Shape, shown, trueOrFalse } from '../domain/shape.ts';
+import { text as anyText, filledText, formatValue, type Shape, trueOrFalse } from '../domain/shape.ts';
 
-export interface Kind {
+export interface Kind<Value = unknown> {
+  /** Never there: it holds the type of the value, from which the type of the settings is made. */
+  readonly value?: Value;
   /** As the reference shows it. */
   readonly words: string;
   readonly schema: Readonly<Record<string, unknown>>;
@@ -21,7 +23,7 @@ interface NumberOptions {
   readonly unit?: string;
 }
 
-export function integer({ min, max, unit }: NumberOptions): Kind {
+export function integer({ min, max, unit }: NumberOptions): Kind<number> {
   const range = max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
   const words = `a whole number ${range}${unit ? ` (${unit})` : ''}`;
   const fits = (value: unknown) =>
@@ -33,7 +35,7 @@ export function integer({ min, max, unit }: NumberOptions): Kind {
   };
 }
 
-export function amount({ min, unit }: NumberOptions): Kind {
+export function amount({ min, unit }: NumberOptions): Kind<number> {
   const words = `a number of at least ${min}${unit ? ` (${unit})` : ''}`;
   const fits = (value: unknown) => Number.isFinite(value) && Number(value) >= min;
   return {
@@ -47,9 +49,9 @@ function asNumber(text: string): unknown {
   return /^[+-]?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
-export const yesNo: Kind = { ...ofShape(trueOrFalse), schema: { type: 'boolean' } };
+export const yesNo: Kind<boolean> = { ...ofShape(trueOrFalse), schema: { type: 'boolean' } };
 
-export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind {
+export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind<string> {
   return {
     ...ofShape(empty ? anyText : filledText),
     schema: { type: 'string', ...(!empty && { minLength: 1, pattern: '\\S' }) },
@@ -57,7 +59,7 @@ export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind
   };
 }
 
-export const webAddress: Kind = {
+export const webAddress: Kind<string> = {
   ...ofShape({
     words: 'an address that begins with http:// or https://',
     fits: value => typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value),
@@ -65,13 +67,13 @@ export const webAddress: Kind = {
   schema: { type: 'string', pattern: '^https?://' },
 };
 
-export function choice(options: readonly string[]): Kind {
+export function choice<const Option extends string>(options: readonly Option[]): Kind<Option> {
   const words = `one of ${options.join(', ')}`;
   return {
     words,
     schema: { enum: options },
     check: (value, where) => {
-      if (typeof value === 'string' && options.includes(value)) return [];
+      if (options.some(option => option === value)) return [];
       const near = typeof value === 'string' ? closest(value, options) : undefined;
       return [{ ...expected(where, words, value), ...(near && { fix: `did you mean ${near}?` }) }];
     },
@@ -79,7 +81,7 @@ export function choice(options: readonly string[]): Kind {
   };
 }
 
-export function list(item: Kind): Kind {
+export function list<Value>(item: Kind<Value>): Kind<readonly Value[]> {
   const words = `a list, each ${item.words}`;
   return {
     words,
@@ -92,7 +94,7 @@ export function list(item: Kind): Kind {
 }
 
 /** A list that a flag gives as one word with commas. */
-export function words(item: Kind): Kind {
+export function words<Value>(item: Kind<Value>): Kind<readonly Value[]> {
   return { ...list(item), parse: given => given.split(',').map(word => word.trim()) };
 }
 
@@ -102,7 +104,18 @@ export interface Field {
   readonly help?: string;
 }
 
-export function object(fields: Readonly<Record<string, Field>>): Kind {
+export type Fields = Readonly<Record<string, Field>>;
+export type ValueOf<K extends Kind> = NonNullable<K['value']>;
+type RequiredName<F extends Fields> = {
+  [Name in keyof F]: F[Name] extends { readonly required: true } ? Name : never;
+}[keyof F];
+type ObjectOf<F extends Fields> = {
+  readonly [Name in RequiredName<F>]: ValueOf<F[Name]['kind']>;
+} & {
+  readonly [Name in Exclude<keyof F, RequiredName<F>>]?: ValueOf<F[Name]['kind']>;
+};
+
+export function object<const F extends Fields>(fields: F): Kind<ObjectOf<F>> {
   const names = Object.keys(fields);
   const required = names.filter(name => fields[name]?.required);
   const words = `an object with ${names.map(name => (required.includes(name) ? name : `${name}?`)).join(', ')}`;
@@ -132,20 +145,15 @@ export function object(fields: Readonly<Record<string, Field>>): Kind {
   };
 }
 
-export function checkField(
-  fields: Readonly<Record<string, Field>>,
-  name: string,
-  value: unknown,
-  where: string,
-): readonly Problem[] {
+export function checkField(fields: Fields, name: string, value: unknown, where: string): readonly Problem[] {
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (field) return field.kind.check(value, where);
   const near = closest(name, Object.keys(fields));
-  return [{ where, what: 'there is no such setting', ...(near && { fix: `did you mean ${near}?` }) }];
+  return [{ where, what: 'unknown setting', ...(near && { fix: `did you mean ${near}?` }) }];
 }
 
 /** An object whose keys are the user's own names. */
-export function named(item: Kind): Kind {
+export function named<Value>(item: Kind<Value>): Kind<Readonly<Record<string, Value>>> {
   const words = `an object of names, each ${item.words}`;
   return {
     words,
@@ -157,7 +165,7 @@ export function named(item: Kind): Kind {
   };
 }
 
-export function either(short: Kind, long: Kind): Kind {
+export function either<Short, Long>(short: Kind<Short>, long: Kind<Long>): Kind<Short | Long> {
   const words = `${short.words}, or ${long.words}`;
   return {
     words,
@@ -178,5 +186,5 @@ function ofShape(shape: Shape): Pick<Kind, 'words' | 'check'> {
 }
 
 function expected(where: string, words: string, value: unknown): Problem {
-  return { where, what: `must be ${words}, not ${shown(value)}` };
+  return { where, what: `must be ${words}, not ${formatValue(value)}` };
 }

@@ -2,7 +2,7 @@
 import type { Setting } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
-export function settingsSchema(): Readonly<Record<string, unknown>> {
+export function buildSchema(): Readonly<Record<string, unknown>> {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Ralph settings',
@@ -36,14 +36,14 @@ function flagCell(flag: Setting['flag']): string {
   return flags.map(([command, text]) => `${command}: \`${cell(text)}\``).join(', ');
 }
 
-export function settingsReference(): string {
+export function buildReference(): string {
   const rows = SETTINGS.map(
     row =>
       `| \`${row.key}\` | ${cell(row.kind.words)} | ${byCommand(row.default, row.defaults)} | ${flagCell(row.flag)} | ${cell(row.help)} |`,
   );
   return `# Settings
 
-Generated from \`src/config/rows/\`; \`npm run generate\` writes it anew.
+Generated from \`src/config/rows/\`; \`npm run generate\` writes it.
 
 \`.ralph/settings.json\` is shared with the project, \`.ralph/settings.local.json\` is yours. The second is laid over the first, and
 flags over both: scalars override, lists replace, objects merge. An unknown key is an error. For completion in an editor:

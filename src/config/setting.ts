@@ -1,17 +1,16 @@
 /** What a row of the table of settings holds. */
 import type { LoopCommand } from '../domain/event.ts';
 import type { Kind } from './kinds.ts';
-import type { Settings } from './settings-shape.ts';
 
 export interface Setting {
   /** Its name in settings.json. */
-  readonly key: keyof Settings;
+  readonly key: string;
   readonly kind: Kind;
   /** One for all commands, or one for each. */
   readonly default?: unknown;
   readonly defaults?: ByCommand<unknown>;
   /** Where this other setting is given as 0, this one is 0 too unless it is given. */
-  readonly offWith?: keyof Settings;
+  readonly offWith?: string;
   /** Its flag, `-s, --long <value>`, `--[no-]long` for yes or no; `…` behind it means that it may be given again. */
   readonly flag?: ByCommand<string>;
   /** Its name in a YAML file, where that is not the key in snake case, and the range there. */

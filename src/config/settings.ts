@@ -1,6 +1,6 @@
 /**
- * THE table of settings. Flags, settings files, defaults, help, the JSON schema and docs/reference are views of it.
- * A new setting is one row in `rows/` and one field in `Settings`.
+ * The table of settings. Flags, settings files, defaults, help, the JSON schema and docs/reference are views of it.
+ * A new setting is one row in `rows/`; its type comes from the row.
  */
 import { AGENTS } from './rows/agents.ts';
 import { CHECKS } from './rows/checks.ts';
@@ -14,7 +14,7 @@ import { STORIES } from './rows/stories.ts';
 import type { Setting, SettingsCommand } from './setting.ts';
 import type { Settings } from './settings-shape.ts';
 
-export const SETTINGS: readonly Setting[] = [
+const ROWS = [
   ...AGENTS,
   ...COMPLETION,
   ...CHECKS,
@@ -24,7 +24,11 @@ export const SETTINGS: readonly Setting[] = [
   ...MONITOR,
   ...NOTIFY,
   ...SANDBOX,
-];
+] as const;
+
+export type Rows = (typeof ROWS)[number];
+
+export const SETTINGS: readonly Setting[] = ROWS;
 
 export function defaultOf(row: Setting, command: SettingsCommand): unknown {
   return row.defaults?.[command] ?? row.default;
@@ -37,5 +41,5 @@ export function defaultSettings(
 ): Settings {
   const isOff = ({ offWith }: Setting) => offWith !== undefined && given[offWith] === 0;
   const rows = SETTINGS.map(row => [row.key, isOff(row) ? 0 : defaultOf(row, command)]);
-  return Object.fromEntries(rows.filter(([, value]) => value !== undefined)) as Settings;
+  return Object.fromEntries(rows.filter(([, value]) => value !== undefined)) as unknown as Settings;
 }

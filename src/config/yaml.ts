@@ -18,7 +18,7 @@ export function loadYaml(path: string, name: string): YamlLayer {
   try {
     source = readFileSync(path, 'utf8');
   } catch (error) {
-    return { layer: {}, problems: [{ where: name, what: `it cannot be read: ${errorWords(error)}` }] };
+    return { layer: {}, problems: [{ where: name, what: `cannot be read: ${errorWords(error)}` }] };
   }
   const lines = new LineCounter();
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
@@ -93,5 +93,5 @@ function toPlain(node: unknown): unknown {
 
 function unknownKey(where: string, key: string, known: Iterable<string>): Problem {
   const near = closest(key, known);
-  return { where, what: `there is no setting ${key}`, ...(near && { fix: `did you mean ${near}?` }) };
+  return { where, what: `unknown setting ${key}`, ...(near && { fix: `did you mean ${near}?` }) };
 }

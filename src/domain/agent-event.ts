@@ -13,7 +13,7 @@ export interface TodoItem {
 }
 
 export type AgentEvent =
-  /** The session began, or told us its model; `version` is that of the agent itself. */
+  /** The session began, or reported its model; `version` is that of the agent itself. */
   | {
       readonly kind: 'session';
       readonly sessionId?: string;
@@ -56,7 +56,7 @@ export type AgentEvent =
       readonly cost?: number;
       readonly model?: string;
     }
-  /** The agent says its turn has ended. It may go on afterwards and say so again; the last one counts. */
+  /** The agent says its turn has ended. It may continue afterwards and say so again; the last one counts. */
   | {
       readonly kind: 'result';
       readonly ok: boolean;

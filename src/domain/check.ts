@@ -15,13 +15,13 @@ export interface Check {
 }
 
 export interface CheckResult {
-  /** Position in the configuration: results are told in this order, whatever order they came in. */
+  /** Position in the configuration: results are reported in this order, whichever finished first. */
   readonly index: number;
   readonly command: string;
   readonly failAction: FailAction;
   readonly hint?: string;
   readonly passed: boolean;
-  /** Red before the first iteration and excused for it: told, but it does not gate. */
+  /** Red before the first iteration and excused for it: reported, but it does not gate. */
   readonly ungated?: true;
   /** It failed first and passed when it was run again: how often it failed. */
   readonly flaked?: number;

@@ -41,7 +41,7 @@ export function firstTag(kind: CompletionRule['kind'], text: string): string | u
   return found?.[1]?.trim();
 }
 
-/** The agent's honest way out: why it cannot go on. */
+/** The agent's honest way out: why it cannot continue. */
 export const BLOCKED_TAG = 'blocked';
 
 export function createClaimScanner(rule: CompletionRule): ClaimScanner {

@@ -1,13 +1,13 @@
-/** The sentences the agent is told, and how `ralph run` puts them round the user's prompt. */
+/** Feedback as sentences to the agent, and where `ralph run` puts them in the prompt. */
 import type { CheckResult } from './check.ts';
 import type { NearMiss } from './completion.ts';
 import type { EndedBy } from './evidence.ts';
-import { standstillAdvice } from './standstill.ts';
+import { adviseOnStandstill } from './standstill.ts';
 import type { Trouble } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
 /** A failed guardrail in the words of seed 001: the head of its output, the hint whole. */
-export function guardrailFailure(check: CheckResult): string {
+export function formatGuardrailFailure(check: CheckResult): string {
   const timeout = check.timedOut ? ` (Timeout after ${check.duration.toFixed(1)} s)` : '';
   return [
     `Guardrail "${check.command}" failed with exit code ${check.exitCode}${timeout}.`,
@@ -38,16 +38,16 @@ const NEAR_MISS_SENTENCES: Record<NearMiss, string> = {
 };
 
 /** One item of feedback as a sentence to the agent; a red check has its own section and none here. */
-export function feedbackSentence(feedback: Feedback, marker: string): string | undefined {
+export function formatFeedback(feedback: Feedback, marker: string): string | undefined {
   switch (feedback.kind) {
     case 'check-failed':
       return undefined;
     case 'violation': {
       const { what, restored, refused, isSentence } = feedback.violation;
       if (refused) return `You were refused: ${what}`;
-      const undone = restored ? 'It has been undone.' : 'Undo it.';
-      if (isSentence) return `${what} ${undone}`;
-      return `You changed something that is not yours to change: ${what}. ${undone}`;
+      const next = restored ? 'It has been undone.' : 'Undo it.';
+      if (isSentence) return `${what} ${next}`;
+      return `You changed something that is not yours to change: ${what}. ${next}`;
     }
     case 'denied':
       return deniedSentence(feedback.what);
@@ -58,7 +58,7 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'near-miss':
       return `${NEAR_MISS_SENTENCES[feedback.nearMiss]}. Write it exactly so when you are done: ${marker}`;
     case 'claim-missing':
-      return `Every check passes, but you did not say that you are done. If the whole task is complete, say ${marker}; if not, go on.`;
+      return `Every check passes, but you did not say that you are done. If the whole task is complete, say ${marker}; if not, continue.`;
     case 'claim-unproven':
       return 'You said that you were done, but the checks below fail. That claim was not accepted.';
     case 'no-work':
@@ -68,11 +68,11 @@ export function feedbackSentence(feedback: Feedback, marker: string): string | u
     case 'story-missing':
       return feedback.message;
     case 'uncommitted':
-      return `The last iteration left uncommitted changes: ${someOf(feedback.paths)}. Look at them, and commit them with your work if they belong to it.`;
+      return `The last iteration left uncommitted changes: ${listSome(feedback.paths)}. Look at them, and commit them with your work if they belong to it.`;
     case 'stuck':
       return `The same failure has now come back ${feedback.repeats} times and no file changed. What you are doing does not work: find the cause and try something else, or say <blocked>why</blocked>.`;
     case 'standstill':
-      return standstillAdvice(feedback.standstill);
+      return adviseOnStandstill(feedback.standstill);
     default:
       return feedback satisfies never;
   }
@@ -88,15 +88,15 @@ const LONGEST_DENIAL = 200;
 
 /** One line, however much there was and whatever is in a path. */
 function deniedSentence(what: readonly string[]): string {
-  const told = what.slice(0, MOST_DENIALS).map(each => each.replace(/\s+/g, ' ').slice(0, LONGEST_DENIAL));
-  const more = what.length > told.length ? `; and ${what.length - told.length} more` : '';
-  return `The sandbox stopped this in the last turn or its checks, and will stop it again: ${told.join('; ')}${more}.`;
+  const named = what.slice(0, MOST_DENIALS).map(each => each.replace(/\s+/g, ' ').slice(0, LONGEST_DENIAL));
+  const more = what.length > named.length ? `; and ${what.length - named.length} more` : '';
+  return `The sandbox stopped this in the last turn or its checks, and will stop it again: ${named.join('; ')}${more}.`;
 }
 
 /** Seed 002's Check 3, to an agent that wants to stop. */
-export function uncommittedReason(paths: readonly string[]): string {
+export function formatUncommitted(paths: readonly string[]): string {
   return [
-    `There are uncommitted changes: ${someOf(paths)}. Before you stop:`,
+    `There are uncommitted changes: ${listSome(paths)}. Before you stop:`,
     '  1. Update progress.txt with what was accomplished and what was learnt.',
     '  2. Consider whether any lasting pattern belongs in CLAUDE.md or .claude/rules/.',
     '  3. Commit ALL changes, progress.txt and tasks.json included.',
@@ -106,28 +106,28 @@ export function uncommittedReason(paths: readonly string[]): string {
 const SHOWN = 8;
 
 /** The first few of many names. */
-export function someOf(names: readonly string[]): string {
+export function listSome(names: readonly string[]): string {
   const more = names.length > SHOWN ? ` and ${names.length - SHOWN} more` : '';
   return `${names.slice(0, SHOWN).join(', ')}${more}`;
 }
 
 /**
- * The prompt of the next iteration: failures that ask for it before the base, behind it, or instead of it.
+ * The prompt of the next iteration: failures go before the user's prompt, after it, or replace it, as each check says.
  * Several of a kind keep their order, and none is lost.
  */
-export function withFeedback(base: string, feedback: readonly Feedback[]): string {
+export function addFeedback(base: string, feedback: readonly Feedback[]): string {
   const before: string[] = [];
   const instead: string[] = [];
   const behind: string[] = [];
   for (const item of feedback) {
     if (item.kind === 'turn-ended') behind.push(ENDED_SENTENCES[item.by]);
     if (item.kind === 'turn-failed' && smallerSteps(item.trouble) !== '')
-      behind.push(feedbackSentence(item, '') ?? '');
+      behind.push(formatFeedback(item, '') ?? '');
     if (item.kind === 'denied') behind.push(deniedSentence(item.what));
-    if (item.kind === 'stuck' || item.kind === 'standstill') behind.push(feedbackSentence(item, '') ?? '');
+    if (item.kind === 'stuck' || item.kind === 'standstill') behind.push(formatFeedback(item, '') ?? '');
     if (item.kind !== 'check-failed') continue;
     const target = { PREPEND: before, REPLACE: instead, APPEND: behind }[item.check.failAction];
-    target.push(guardrailFailure(item.check));
+    target.push(formatGuardrailFailure(item.check));
   }
   return [...before, ...(instead.length > 0 ? instead : [base]), ...behind].join('\n\n');
 }

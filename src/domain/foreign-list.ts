@@ -5,8 +5,8 @@
 import { isObject, type Json } from './json.ts';
 import { type StoryList, UNTOUCHED } from './story.ts';
 
-/** What it becomes here; whether that is in order is for `readList` to say. */
-export function fromForeign(value: unknown): unknown {
+/** What it becomes here; `readList` checks whether it is valid. */
+export function convertForeignList(value: unknown): unknown {
   if (!isObject(value) || !Array.isArray(value.userStories)) return value;
   const { project, name, branchName, description } = value;
   return {

@@ -1,10 +1,10 @@
 /** The limits of a run and which of them is spent. */
 import { redChecks } from './check.ts';
 import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
-import { standstillSentence } from './standstill.ts';
+import { formatStandstill } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
 import type { Trouble } from './trouble.ts';
-import { adviceFor, isFatal, isLimit } from './trouble-table.ts';
+import { adviseOn, isFatal, isLimit } from './trouble-table.ts';
 import { totalTokens, type Usage } from './usage.ts';
 
 export interface Limits {
@@ -65,7 +65,7 @@ function troubleOf(outcome: TurnOutcome): Trouble {
 
 function told(trouble: Trouble, why: string | undefined): string {
   const more = why === undefined ? '' : ` (${why})`;
-  return `${trouble.message.trim().replace(/\.$/, '')}${more}. To fix it: ${adviceFor(trouble)}.`;
+  return `${trouble.message.trim().replace(/\.$/, '')}${more}. To fix it: ${adviseOn(trouble)}.`;
 }
 
 /** Which budget is spent; asked while a turn goes on as well as after it. */
@@ -120,7 +120,7 @@ function stuckLimit({ stuckAfter }: Limits, { repeats, standstill, checks }: Evi
   const why =
     isSame || !standstill
       ? `${repeats} iterations in a row failed in the same way and changed nothing.`
-      : standstillSentence(standstill);
+      : formatStandstill(standstill);
   const red = redChecks(checks).map(check => `\`${check.command}\``);
   return { reason: 'stuck', detail: red.length === 0 ? why : `${why} Still red: ${red.join(', ')}.` };
 }

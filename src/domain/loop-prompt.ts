@@ -1,7 +1,7 @@
 /** What the agent sees in `ralph loop`: five parts and nothing else. What changes least stands first. */
 import type { CheckResult } from './check.ts';
 import { type CompletionRule, markerOf } from './completion.ts';
-import { feedbackSentence } from './feedback.ts';
+import { formatFeedback } from './feedback.ts';
 import type { Feedback } from './verdict.ts';
 
 export interface LoopPrompt {
@@ -24,7 +24,7 @@ export interface PromptCheck {
   readonly redBefore?: 'gates' | 'excused';
 }
 
-export function loopPrompt(prompt: LoopPrompt): string {
+export function buildLoopPrompt(prompt: LoopPrompt): string {
   const parts = [
     prompt.task.trimEnd(),
     rules(prompt),
@@ -45,7 +45,7 @@ function rules({ checks, rule, iteration, maxIterations }: LoopPrompt): string {
     'These checks run after your turn, and all must pass:',
     ...checks.map(({ command, redBefore }) => `- \`${command}\`${redBefore ? before[redBefore] : ''}`),
     `When the whole task is complete, say exactly ${markerOf(rule)}, and never before.`,
-    'If you cannot go on, say why: <blocked>reason</blocked>',
+    'If you cannot continue, say why: <blocked>reason</blocked>',
     `This is iteration ${iteration} of ${maxIterations}. You remember nothing of earlier ones; their work is in the files.`,
   ].join('\n');
 }
@@ -55,14 +55,14 @@ function changes(diff: string): string {
 }
 
 function lastTurn({ feedback, rule }: LoopPrompt): string {
-  const sentences = feedback.flatMap(item => feedbackSentence(item, markerOf(rule)) ?? []);
-  const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [failureSection(item.check)] : []));
+  const sentences = feedback.flatMap(item => formatFeedback(item, markerOf(rule)) ?? []);
+  const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [formatFailure(item.check)] : []));
   if (sentences.length + failed.length === 0) return '';
   return ['## What went wrong in the last iteration', ...sentences, ...failed].join('\n\n');
 }
 
 /** A red check with the end of its output. */
-export function failureSection(check: CheckResult): string {
+export function formatFailure(check: CheckResult): string {
   const how = check.timedOut
     ? `Timeout after ${check.duration.toFixed(1)} s`
     : check.exitCode === 127

@@ -1,6 +1,6 @@
 /** What is worth calling somebody for: the run has stopped, it waits for a limit, or it is about to stop for want of progress. */
 import type { LoopCommand, RunEvent } from './event.ts';
-import { standstillSentence } from './standstill.ts';
+import { formatStandstill } from './standstill.ts';
 import { type StopReason, sentenceOf } from './stop-reason.ts';
 import { isLimit } from './trouble-table.ts';
 import type { Feedback } from './verdict.ts';
@@ -81,7 +81,7 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
 
 function nowhere(feedback: Feedback): string | undefined {
   if (feedback.kind === 'stuck') return `the same failure ${feedback.repeats} times without a change.`;
-  return feedback.kind === 'standstill' ? standstillSentence(feedback.standstill) : undefined;
+  return feedback.kind === 'standstill' ? formatStandstill(feedback.standstill) : undefined;
 }
 
 const GOING_ON = {

@@ -5,9 +5,9 @@
 import type { CheckResult } from './check.ts';
 import type { Judged, Prepared, RunEvent, RunHead } from './event.ts';
 import { type Changes, changesOf, needsAgent, type PastIteration, withCheck } from './past-iteration.ts';
-import { type Ending, momentOf, type Repeated, signatureOf, timesRepeated } from './repeats.ts';
+import { type Ending, type Repeated, signatureOf, timesRepeated, traceOf } from './repeats.ts';
 import { type IterationResult, iterationResult } from './result.ts';
-import type { Moment } from './standstill.ts';
+import type { IterationTrace } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
 import { addExtra, countTurn, NOTHING_SPENT, type Totals } from './totals.ts';
 import { isLimit } from './trouble-table.ts';
@@ -31,7 +31,7 @@ export interface Past {
   readonly totals: Totals;
   readonly repeated?: Repeated;
   /** What the latest iterations left behind, to see a standstill. */
-  readonly moments: readonly Moment[];
+  readonly traces: readonly IterationTrace[];
   /** How the run ended; undefined: it is running, or was cut off. */
   readonly ended?: StopReason;
   /** The run has ended by the verdict of its last iteration, and the user resumed it: that verdict no longer counts. */
@@ -59,7 +59,7 @@ export const NOTHING_YET: Past = {
   baseline: [],
   results: [],
   totals: NOTHING_SPENT,
-  moments: [],
+  traces: [],
   time: { elapsed: 0, waited: 0, latest: 0, isWaiting: false, isPaused: false },
   limits: {},
   resumptions: 0,
@@ -115,7 +115,7 @@ function afterResumption({ ended, isOverruled: _, ...past }: Past, event: Of<'ru
   const isOverruled = ended !== undefined && verdict?.kind === 'stop' && verdict.reason === ended;
   // Whoever resumes a run that was stuck has changed something that is not in the files.
   const { repeated: __, ...rest } = past;
-  const fresh = ended === 'stuck' ? { ...rest, moments: [] } : past;
+  const fresh = ended === 'stuck' ? { ...rest, traces: [] } : past;
   const resumed: Past = {
     ...fresh,
     head: headOf(event),
@@ -159,16 +159,16 @@ function afterVerdict(past: Past, event: Of<'judged'>): Past {
   const { open } = past;
   if (!open?.turn) return past;
   const ending: Ending = { ...open.turn, checks: open.checks, tree: event.tree };
-  const moments = [...past.moments, momentOf(ending, open.turn.usage)].slice(-MOST_MOMENTS);
+  const traces = [...past.traces, traceOf(ending, open.turn.usage)].slice(-MOST_TRACES);
   const repeated = event.tree !== null && {
     repeated: { signature: signatureOf(ending), times: timesRepeated(past.repeated, ending) },
   };
   const judged = withOpen(past, { judged: judgedOf(event) });
-  return { ...judged, totals: countTurn(past.totals, open.turn), moments, ...repeated };
+  return { ...judged, totals: countTurn(past.totals, open.turn), traces, ...repeated };
 }
 
 /** More than anybody would wait for progress; a run of any length looks back no further. */
-const MOST_MOMENTS = 500;
+const MOST_TRACES = 500;
 
 /** Without a verdict it was broken off by a signal, and is not over. */
 function afterIteration(past: Past, { time, duration, story }: Of<'iteration-ended'>): Past {

@@ -1,7 +1,7 @@
 /** The progress file of `ralph loop`, in the form of seed 004. */
 import type { CheckSummary, IterationResult } from './result.ts';
 
-export function progressEntry(result: IterationResult): string {
+export function formatProgress(result: IterationResult): string {
   const { iteration, allChecksPassed, completionTagFound, stepsTaken, cost, duration, checkResults, error } =
     result;
   return [

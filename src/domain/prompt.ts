@@ -1,5 +1,5 @@
 /** What the agent sees. */
-import { withFeedback } from './feedback.ts';
+import { addFeedback } from './feedback.ts';
 import type { Feedback } from './verdict.ts';
 
 export interface RunPrompt {
@@ -11,14 +11,20 @@ export interface RunPrompt {
 }
 
 /** The prompt of one iteration of `ralph run`: the user's words, what failed, and the count if it is asked for. */
-export function runPrompt({ base, feedback, iteration, maxIterations, countIterations }: RunPrompt): string {
-  const prompt = withFeedback(base, feedback);
+export function buildRunPrompt({
+  base,
+  feedback,
+  iteration,
+  maxIterations,
+  countIterations,
+}: RunPrompt): string {
+  const prompt = addFeedback(base, feedback);
   if (!countIterations) return prompt;
   return `Iteration ${iteration} of ${maxIterations}, ${maxIterations - iteration} remaining.\n\n${prompt}`;
 }
 
-/** What the user says while the run goes on stands last, where it is fresh in mind. */
-export function withHints(prompt: string, hints: readonly string[]): string {
+/** Hints from the user come last, where the agent gives them most weight. */
+export function addHints(prompt: string, hints: readonly string[]): string {
   if (hints.length === 0) return prompt;
   return `${prompt.trimEnd()}\n\n## The user says\n${hints.join('\n\n')}\n`;
 }

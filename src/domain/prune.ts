@@ -1,4 +1,4 @@
-/** Which runs may go. */
+/** Which runs may be removed. */
 export interface PruneRule {
   /** So many of the latest stay. */
   readonly keep?: number;
@@ -17,13 +17,13 @@ export interface Prunable {
 
 export interface Choice<Run> {
   readonly go: readonly Run[];
-  /** They would go, but for what they are. */
+  /** They match the rule, but must not be removed. */
   readonly spared: readonly { readonly run: Run; readonly why: string }[];
 }
 
 const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting', 'paused']);
 
-/** `runs` are oldest first. A run goes when every rule that is given lets it go. */
+/** `runs` are oldest first. A run is removed when every rule that is given allows it. */
 export function choosePruned<Run extends Prunable>(runs: readonly Run[], rule: PruneRule): Choice<Run> {
   const { keep = 0, before = Number.POSITIVE_INFINITY, force } = rule;
   const beyond = runs.slice(0, Math.max(0, runs.length - keep));

@@ -2,7 +2,7 @@
 import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
 import type { TurnOutcome } from './evidence.ts';
-import type { Moment } from './standstill.ts';
+import type { IterationTrace } from './standstill.ts';
 import type { Usage } from './usage.ts';
 
 export interface Ending {
@@ -32,7 +32,7 @@ export function signatureOf({ outcome, claim, checks, tree }: Ending): string {
 }
 
 /** What an iteration left behind, to see a standstill. */
-export function momentOf({ checks, tree }: Ending, { cost }: Usage): Moment {
+export function traceOf({ checks, tree }: Ending, { cost }: Usage): IterationTrace {
   const green = checks.filter(check => check.passed).length;
   return { tree, green, ...(cost !== undefined && { cost }) };
 }

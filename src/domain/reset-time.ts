@@ -12,8 +12,8 @@ export interface Here {
   readonly zone: string;
 }
 
-/** Milliseconds since 1970; undefined when the text names no time. A time that has just passed is told as it is. */
-export function resetTimeIn(text: string, here: Here): number | undefined {
+/** Milliseconds since 1970; undefined when the text names no time. A time that has just passed is returned as it is. */
+export function findResetTime(text: string, here: Here): number | undefined {
   const plain = text.slice(0, LONGEST).replace(/[*`]/g, '');
   for (const lead of plain.matchAll(LEAD)) {
     const rest = plain.slice(lead.index + lead[0].length);
@@ -30,7 +30,7 @@ const LEAD =
   /\b(?:try(?:ing)? again|retry(?:ing)?(?:[-_ ]after)?|resets?|reset(?:ting|s?_?at)|available|wait|come back|until|renews?)\b(?:\s+(?:will|be|again|it|at|in|on|after|until|till|for|by|time|is|about|approximately))*[\s:="'(~]*/gi;
 const BARE_SECONDS = /retry[-_ ]after|wait/i;
 
-/** What an agent tells of its limits lies within a year; anything else was no time. */
+/** What an agent says of its limits lies within a year; anything else was not a time. */
 function isLikely(at: number, { now }: Here): boolean {
   return at > now - DAY && at < now + 366 * DAY;
 }
@@ -106,7 +106,7 @@ const DATE =
 const TIME = /^(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(?:([ap])\.?m\b\.?)?/i;
 const ZONE = /^\s*\(?\s*([a-z]+\/[\w+/-]+|(?:utc|gmt)?[+-]\d{1,2}(?::?\d\d)?|[a-z]{1,5})\b/i;
 
-/** A time of day, with its date and its zone where they are told. Without a date it is the next such time. */
+/** A time of day, with its date and its zone where they are given. Without a date it is the next such time. */
 function clockTime(text: string, here: Here): number | undefined {
   const date = DATE.exec(text);
   const behindDate = text.slice(date?.[0].length ?? 0);
@@ -124,7 +124,7 @@ function clockTime(text: string, here: Here): number | undefined {
 }
 
 const MIDNIGHT = { hour: 0, minute: 0, second: 0 };
-/** A limit told to the minute may have ended while the agent was still talking; that is not tomorrow's. */
+/** A limit given to the minute may have ended while the agent was still talking; that is not tomorrow's. */
 const JUST_PASSED = 10 * 60_000;
 
 function clockOf(time: RegExpExecArray): Pick<WallTime, 'hour' | 'minute' | 'second'> | undefined {
@@ -150,10 +150,10 @@ function dayNamed(date: RegExpExecArray, today: WallTime): WallTime | undefined 
   }
   const named = monthNamed(month ?? monthSecond ?? '');
   if (named === undefined) return undefined;
-  const told = year ?? yearSecond;
+  const given = year ?? yearSecond;
   return {
     ...today,
-    year: told === undefined ? today.year : Number(told),
+    year: given === undefined ? today.year : Number(given),
     month: named,
     day: Number(day ?? dayFirst),
   };

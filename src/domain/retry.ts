@@ -2,7 +2,7 @@
  * The policy of attempts: an agent's attempt at an iteration has ended in trouble. Does it stand, is it tried again and
  * when, or does another agent go on? Pure; `loop/attempts.ts` does what it says.
  */
-import { type Here, resetTimeIn } from './reset-time.ts';
+import { findResetTime, type Here } from './reset-time.ts';
 import type { Trouble } from './trouble.ts';
 import { TROUBLES } from './trouble-table.ts';
 
@@ -50,8 +50,8 @@ export type NextStep =
     };
 
 export function nextStep(trouble: Trouble, situation: Situation): NextStep {
-  const { answer } = TROUBLES[trouble.class];
-  switch (answer) {
+  const { response } = TROUBLES[trouble.class];
+  switch (response) {
     case 'stop':
     case 'count':
       return { kind: 'stand' };
@@ -62,7 +62,7 @@ export function nextStep(trouble: Trouble, situation: Situation): NextStep {
     case 'wait':
       return limited(trouble, situation);
     default:
-      return answer satisfies never;
+      return response satisfies never;
   }
 }
 
@@ -89,7 +89,7 @@ const LEAST_WAIT = 1_000;
 
 function limited(trouble: Trouble, situation: Situation): NextStep {
   const { now, current, limitedUntil } = situation;
-  const stated = trouble.resetAt ?? resetTimeIn(trouble.message, situation);
+  const stated = trouble.resetAt ?? findResetTime(trouble.message, situation);
   const end = stated ?? guessed(trouble, situation);
   const limit = Math.max(end, now + leastWait(end, situation));
   const limits = limitedUntil.map((until, index) => (index === current ? limit : until));

@@ -35,7 +35,7 @@ export interface Visible {
 }
 
 /** What of an environment others may see. */
-export function visibleEnv<Env extends Readonly<Record<string, string | undefined>>>(
+export function filterEnv<Env extends Readonly<Record<string, string | undefined>>>(
   env: Env,
   { hide, keep }: Visible,
 ): Env {

@@ -26,11 +26,11 @@ export function listOf(item: Shape, words = `a list, each ${item.words}`): Shape
 
 /** What is wrong with a value, as a sentence without its subject. */
 export function misfit(value: unknown, { words }: Shape): string {
-  return `must be ${words}, not ${shown(value)}`;
+  return `must be ${words}, not ${formatValue(value)}`;
 }
 
 /** A value as it stands in a message. */
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   const json = JSON.stringify(value) ?? 'nothing';
   return json.length > 60 ? `${json.slice(0, 60)}…` : json;
 }

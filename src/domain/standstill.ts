@@ -1,10 +1,10 @@
 /**
- * Three more ways of getting nowhere, beside the same failure again and again: nothing changes, the files go back and forth, or it
- * costs more and more and no further check turns green. Each is told to the agent first, and it then has some turns to fix it.
+ * Three more ways to make no progress, beside the same failure again and again: no file changes, the files alternate between two
+ * states, or the cost rises while no further check passes. The agent is warned first, and then has some turns to change that.
  */
 
 /** What one iteration left behind. */
-export interface Moment {
+export interface IterationTrace {
   /** A name for what the files are; null: not looked at. */
   readonly tree: string | null;
   /** How many checks are green. */
@@ -15,57 +15,60 @@ export interface Moment {
 
 export type StandstillKind = 'no-change' | 'thrashing' | 'costly';
 
-/** After how many iterations the agent is told. 0: never. */
+/** After how many iterations the agent is warned. 0: never. */
 export type StandstillLimits = Readonly<Record<StandstillKind, number>>;
 
 export interface Standstill {
   readonly kind: StandstillKind;
   /** How many iterations it has lasted. */
   readonly iterations: number;
-  /** The run stops now; else the agent is told. */
+  /** The run stops now; else the agent is warned. */
   readonly stop: boolean;
   /** What an iteration cost in the first half of them and in the second, in dollars. */
   readonly costs?: readonly [number, number];
 }
 
-/** How many more iterations the agent has once it has been told. Honest slow work must have the time to show. */
+/** How many more iterations the agent has after the warning. Slow but real progress needs the time to show. */
 const PATIENCE: StandstillLimits = { 'no-change': 3, thrashing: 2, costly: 5 };
 
 /** Looks at a run from its beginning; undefined where it sees nothing. */
-type Detector = (history: readonly Moment[]) => Pick<Standstill, 'iterations' | 'costs'> | undefined;
+type Detector = (history: readonly IterationTrace[]) => Pick<Standstill, 'iterations' | 'costs'> | undefined;
 
-/** The plainest one first. */
+/** The simplest one first. */
 const DETECTORS: readonly (readonly [StandstillKind, Detector])[] = [
   ['no-change', unchanged],
   ['thrashing', backAndForth],
-  ['costly', dearer],
+  ['costly', risingCost],
 ];
 
 /** The first that holds. `history` is the run, oldest first, as far back as it matters. */
-export function standstillIn(history: readonly Moment[], limits: StandstillLimits): Standstill | undefined {
+export function findStandstill(
+  history: readonly IterationTrace[],
+  limits: StandstillLimits,
+): Standstill | undefined {
   for (const [kind, detect] of DETECTORS) {
     if (limits[kind] === 0) continue;
-    const seen = (upTo: readonly Moment[]) => {
+    const seen = (upTo: readonly IterationTrace[]) => {
       const found = detect(upTo);
       return found && found.iterations >= limits[kind] ? found : undefined;
     };
     const found = seen(history);
     if (!found) continue;
-    // Told in each of the last so many iterations, and it did not help.
-    const isTold = (ago: number) => seen(history.slice(0, history.length - ago)) !== undefined;
-    const stop = Array.from({ length: PATIENCE[kind] }, (_, at) => at + 1).every(isTold);
+    // Warned in each of the last so many iterations, and it did not help.
+    const isWarned = (ago: number) => seen(history.slice(0, history.length - ago)) !== undefined;
+    const stop = Array.from({ length: PATIENCE[kind] }, (_, at) => at + 1).every(isWarned);
     return { kind, ...found, stop };
   }
   return undefined;
 }
 
 /** Iterations in a row, this one included, that left the files as the one before had left them. */
-function unchanged(history: readonly Moment[]) {
+function unchanged(history: readonly IterationTrace[]) {
   return { iterations: lastRun(history, (moment, before) => moment.tree === before.tree) };
 }
 
 /** Iterations in a row, this one included, in which the files went from one state to another and back. */
-function backAndForth(history: readonly Moment[]) {
+function backAndForth(history: readonly IterationTrace[]) {
   const run = lastRun(
     history,
     (moment, before, beforeThat) => moment.tree === beforeThat?.tree && moment.tree !== before.tree,
@@ -75,8 +78,8 @@ function backAndForth(history: readonly Moment[]) {
 
 /** How many moments at the end hold in comparison with the two before them. */
 function lastRun(
-  history: readonly Moment[],
-  holds: (moment: Moment, before: Moment, beforeThat: Moment | undefined) => boolean,
+  history: readonly IterationTrace[],
+  holds: (moment: IterationTrace, before: IterationTrace, beforeThat: IterationTrace | undefined) => boolean,
 ): number {
   for (let count = 0; ; count++) {
     const at = history.length - 1 - count;
@@ -86,17 +89,17 @@ function lastRun(
   }
 }
 
-/** So much dearer must an iteration be in the second half: prices go up and down by themselves. */
-const DEARER = 1.5;
+/** How much more an iteration must cost in the second half: costs vary by themselves. */
+const COST_FACTOR = 1.5;
 
-function dearer(history: readonly Moment[]) {
+function risingCost(history: readonly IterationTrace[]) {
   const best = Math.max(0, ...history.map(moment => moment.green));
   const since = history.slice(history.findIndex(moment => moment.green === best) + 1);
   const costs = since.flatMap(moment => moment.cost ?? []);
   if (costs.length < since.length || since.length === 0) return undefined;
   const half = Math.floor(costs.length / 2);
   const [first, second] = [mean(costs.slice(0, half)), mean(costs.slice(half))];
-  if (!(second > 0) || second < first * DEARER) return undefined;
+  if (!(second > 0) || second < first * COST_FACTOR) return undefined;
   return { iterations: since.length, costs: [first, second] as const };
 }
 
@@ -105,7 +108,7 @@ function mean(values: readonly number[]): number {
 }
 
 /** The evidence, in a sentence for people. */
-export function standstillSentence({ kind, iterations, costs }: Standstill): string {
+export function formatStandstill({ kind, iterations, costs }: Standstill): string {
   switch (kind) {
     case 'no-change':
       return `${iterations} iterations in a row changed no file.`;
@@ -113,22 +116,22 @@ export function standstillSentence({ kind, iterations, costs }: Standstill): str
       return `${iterations} iterations in a row brought the files back and forth between the same two states.`;
     case 'costly': {
       const [first = 0, second = 0] = costs ?? [];
-      return `${iterations} iterations brought no further check to green and cost more and more: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`;
+      return `${iterations} iterations made no further check pass, and the cost rose: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`;
     }
     default:
       return kind satisfies never;
   }
 }
 
-/** What the agent is told, so that it does something else. */
-export function standstillAdvice({ kind, iterations }: Standstill): string {
+/** The warning to the agent, so that it tries something else. */
+export function adviseOnStandstill({ kind, iterations }: Standstill): string {
   switch (kind) {
     case 'no-change':
       return `Your last ${iterations} turns changed no file, and whatever you found out in them is lost. Change the code, or write down what you know, or say <blocked>why</blocked>.`;
     case 'thrashing':
-      return `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what both get wrong and go a third way, or say <blocked>why</blocked>.`;
+      return `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what is wrong with both and try a third way, or say <blocked>why</blocked>.`;
     case 'costly':
-      return `Your last ${iterations} turns brought no further check to green, and they cost more and more. Take the smallest failure, fix only that, and leave everything else alone, or say <blocked>why</blocked>.`;
+      return `Your last ${iterations} turns made no further check pass, and their cost rose. Take the smallest failure, fix only that, and leave everything else alone, or say <blocked>why</blocked>.`;
     default:
       return kind satisfies never;
   }

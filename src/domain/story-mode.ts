@@ -3,7 +3,7 @@ import type { Story, StoryList } from './story.ts';
 
 export type StoryMode = 'implement' | 'review' | 'review-fix';
 
-/** What becomes of a story that has been reviewed so often as the cap allows and is still not approved. */
+/** What happens to a story that is still not approved after its last allowed review. */
 export type AtCap = 'approve' | 'stop';
 
 export interface ReviewPolicy {
@@ -71,15 +71,15 @@ export function cappedStory(
 const USUAL = 3;
 
 /** How many iterations the rest of a list is likely to need. */
-export function estimate(list: StoryList, policy: Pick<ReviewPolicy, 'skipReview'>): number {
+export function estimateIterations(list: StoryList, policy: Pick<ReviewPolicy, 'skipReview'>): number {
   return openStories(list, policy)
     .map(story => (policy.skipReview ? 1 : story.reviewStatus === null ? USUAL : USUAL - 1))
     .reduce((sum, iterations) => sum + iterations, 0);
 }
 
-export function estimateWords(list: StoryList, policy: ReviewPolicy, maxIterations: number): string {
+export function formatEstimate(list: StoryList, policy: ReviewPolicy, maxIterations: number): string {
   const open = openStories(list, policy).length;
-  const needed = estimate(list, policy);
+  const needed = estimateIterations(list, policy);
   const each = policy.skipReview ? 'one iteration' : `about ${USUAL} iterations`;
   const stories = open === 1 ? '1 story' : `${open} stories`;
   const enough =

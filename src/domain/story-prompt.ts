@@ -1,6 +1,6 @@
 /** What the agent sees in `ralph prd`: the project's own prompt, then what this iteration is for, then what went wrong in the last one. */
 import { type CompletionRule, markerOf } from './completion.ts';
-import { feedbackSentence } from './feedback.ts';
+import { formatFeedback } from './feedback.ts';
 import type { Assignment, ReviewPolicy } from './story-mode.ts';
 import { CAP_PREFIX } from './story-repair.ts';
 import type { Feedback } from './verdict.ts';
@@ -18,7 +18,7 @@ export interface StoryPrompt {
   readonly feedback: readonly Feedback[];
 }
 
-export function storyPrompt(prompt: StoryPrompt): string {
+export function buildStoryPrompt(prompt: StoryPrompt): string {
   const parts = [filledIn(prompt), thisIteration(prompt), lastIteration(prompt)];
   return `${parts.filter(part => part !== '').join('\n\n')}\n`;
 }
@@ -64,7 +64,7 @@ function skipLine(rule: CompletionRule): string {
 }
 
 function lastIteration({ feedback, rule }: StoryPrompt): string {
-  const sentences = feedback.flatMap(item => feedbackSentence(item, markerOf(rule)) ?? []);
+  const sentences = feedback.flatMap(item => formatFeedback(item, markerOf(rule)) ?? []);
   return sentences.length === 0
     ? ''
     : ['## What went wrong in the last iteration', ...sentences].join('\n\n');

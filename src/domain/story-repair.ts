@@ -1,63 +1,63 @@
 /**
- * An iteration is over: what the agent left in `tasks.json` is held against the trusted list. What is not allowed is
- * undone field by field, the rest of its edit is kept, and the result is the next trusted list.
+ * After an iteration: compares what the agent left in `tasks.json` with the trusted list. What is not allowed is
+ * undone field by field, the rest of the edit is kept, and the result is the next trusted list.
  */
 import { isObject, type Json } from './json.ts';
 import {
+  describeSilentStory,
   type Flaw,
-  graphFlaws,
-  listFlaws,
+  findFlaws,
+  findGraphFlaws,
   STORY_FIELDS,
   type Story,
   type StoryList,
-  silentStory,
   UNTOUCHED,
 } from './story.ts';
-import { type Offence, type Terms, transitionOffences } from './transitions.ts';
+import { type ForbiddenChange, findForbiddenChanges, type StoryRules } from './transitions.ts';
 
-export interface Settled {
+export interface RepairedList {
   readonly list: StoryList;
   /** What was changed and may not be, a sentence each; it is undone in `list`. */
-  readonly offences: readonly string[];
+  readonly forbidden: readonly string[];
   /** What should have been done and was not. */
   readonly missing: readonly string[];
   /** Whether the list differs from what the agent left. */
   readonly repaired: boolean;
-  /** Approved because its reviews are used up. */
+  /** Approved because it has had all the reviews it may have. */
   readonly autoApproved?: Story;
 }
 
-/** Before the feedback of a story that was approved because its reviews are used up. */
+/** Before the feedback of a story that was approved because it has had all the reviews it may have. */
 export const CAP_PREFIX = '[AUTO-APPROVED AT CAP]';
 
 /** `left` is the JSON that the agent left; undefined when there is none that can be read. The trusted list itself: it changed nothing. */
-export function settle(trusted: StoryList, left: unknown, terms: Terms): Settled {
-  if (left === trusted) return untouched(trusted, terms);
+export function repairList(trusted: StoryList, left: unknown, rules: StoryRules): RepairedList {
+  if (left === trusted) return repairUntouched(trusted, rules);
   if (!isObject(left) || !Array.isArray(left.userStories)) {
     const what = left === undefined ? 'cannot be read any more' : 'is no story list any more';
-    return { list: trusted, offences: [`tasks.json ${what}.`], missing: [], repaired: true };
+    return { list: trusted, forbidden: [`tasks.json ${what}.`], missing: [], repaired: true };
   }
-  const read = readable(trusted, left, left.userStories);
-  const offences = transitionOffences(snapshotOf(trusted), read.list.userStories, terms);
-  const told = (isOmission: boolean) =>
-    offences.filter(({ fix }) => (fix.kind === 'none') === isOmission).map(offence => offence.message);
-  const noted = withNotes(undone(trusted, read.list.userStories, offences));
+  const read = readStories(trusted, left, left.userStories);
+  const changes = findForbiddenChanges(storiesById(trusted), read.list.userStories, rules);
+  const messagesOf = (isOmission: boolean) =>
+    changes.filter(({ undo }) => (undo.kind === 'none') === isOmission).map(({ message }) => message);
+  const noted = addNotes(undoChanges(trusted, read.list.userStories, changes));
   const lawful = { ...read.list, userStories: noted.stories };
-  const { list, ...atCap } = applyCap(trusted, lawful, terms);
-  const messages = [...read.messages, ...told(false), ...noted.messages];
+  const { list, ...atCap } = applyCap(trusted, lawful, rules);
+  const messages = [...read.messages, ...messagesOf(false), ...noted.messages];
   // Nothing may be left that the next iteration could not start from.
-  if (listFlaws(list).length > 0)
+  if (findFlaws(list).length > 0)
     return {
       list: trusted,
-      offences: [...messages, 'tasks.json was put back whole.'],
+      forbidden: [...messages, 'The whole of tasks.json was restored.'],
       missing: [],
       repaired: true,
     };
   const repaired = JSON.stringify(list) !== JSON.stringify(left);
-  return { list, offences: messages, missing: told(true), repaired, ...atCap };
+  return { list, forbidden: messages, missing: messagesOf(true), repaired, ...atCap };
 }
 
-export function snapshotOf({ userStories }: StoryList): ReadonlyMap<string, Story> {
+export function storiesById({ userStories }: StoryList): ReadonlyMap<string, Story> {
   return new Map(userStories.map(story => [story.id, story]));
 }
 
@@ -66,17 +66,17 @@ interface Readable {
   readonly messages: readonly string[];
 }
 
-/** Check 1, fixed: a field that cannot be what it is becomes what it was. */
-function readable(trusted: StoryList, left: Json, entries: readonly unknown[]): Readable {
-  const flaws = listFlaws(left).filter(flaw => !flaw.isAboutNotes);
+/** Check 1: an invalid field becomes what it was. */
+function readStories(trusted: StoryList, left: Json, entries: readonly unknown[]): Readable {
+  const flaws = findFlaws(left).filter(flaw => !flaw.isAboutNotes);
   const messages = flaws.map(flaw => `tasks.json: ${flaw.message}.`);
   const top = flaws.filter(flaw => flaw.at === undefined);
-  const known = snapshotOf(trusted);
+  const known = storiesById(trusted);
   const flawsAt = new Map<number | undefined, Flaw[]>();
   for (const flaw of flaws) flawsAt.set(flaw.at, [...(flawsAt.get(flaw.at) ?? []), flaw]);
   const stories = entries.flatMap((entry, at) => {
     const own = (flawsAt.get(at) ?? []).filter(flaw => flaw.field !== 'dependsOn');
-    return mendedStory(known, entry, own) ?? [];
+    return repairStory(known, entry, own) ?? [];
   });
   const lost = (trusted.verifyCommands ?? []).filter(
     command => !(Array.isArray(left.verifyCommands) ? left.verifyCommands : []).includes(command),
@@ -85,7 +85,7 @@ function readable(trusted: StoryList, left: Json, entries: readonly unknown[]): 
     ...left,
     ...fieldsOf(trusted, top),
     ...(lost.length > 0 && { verifyCommands: trusted.verifyCommands }),
-    userStories: mendedGraph(known, stories),
+    userStories: repairGraph(known, stories),
   } as StoryList;
   const weaker = lost.map(
     command =>
@@ -94,7 +94,7 @@ function readable(trusted: StoryList, left: Json, entries: readonly unknown[]): 
   return { list, messages: [...messages, ...weaker] };
 }
 
-/** The named fields as they were; one that was not there goes. */
+/** The named fields as they were; one that was not there is removed. */
 function fieldsOf(from: object, flaws: readonly Flaw[]): Json {
   const known = from as Json;
   return Object.fromEntries(flaws.map(({ field }) => [field, known[field]]));
@@ -104,21 +104,21 @@ const NO_NOTES = '(no notes were left)';
 /** What a new story may leave out. */
 const REST: Json = { ...UNTOUCHED, notes: '', dependsOn: [], description: '' };
 
-/** Nothing was changed: only what should have been done can be wrong, and only in those that it could have been done to. */
-function untouched(list: StoryList, terms: Terms): Settled {
+/** Nothing was changed: only omissions can be wrong, and only in the stories that this iteration was for. */
+function repairUntouched(list: StoryList, rules: StoryRules): RepairedList {
   const concerned = list.userStories.filter(
-    ({ id, reviewStatus }) => id === terms.story || reviewStatus === 'needs_review',
+    ({ id, reviewStatus }) => id === rules.story || reviewStatus === 'needs_review',
   );
   const stories = { ...list, userStories: concerned };
-  const offences = transitionOffences(snapshotOf(stories), concerned, terms);
-  return { list, offences: [], missing: offences.map(({ message }) => message), repaired: false };
+  const omissions = findForbiddenChanges(storiesById(stories), concerned, rules);
+  return { list, forbidden: [], missing: omissions.map(({ message }) => message), repaired: false };
 }
 
 /** The trusted stories by their ids. */
 type Known = ReadonlyMap<string, Story>;
 
 /** undefined: there is no story in it. */
-function mendedStory(known: Known, entry: unknown, flaws: readonly Flaw[]): Story | undefined {
+function repairStory(known: Known, entry: unknown, flaws: readonly Flaw[]): Story | undefined {
   if (!isObject(entry) || flaws.some(flaw => flaw.field === 'id')) return undefined;
   const was = known.get(entry.id as string);
   if (!was && flaws.some(({ field }) => !Object.hasOwn(REST, field))) return undefined;
@@ -126,24 +126,24 @@ function mendedStory(known: Known, entry: unknown, flaws: readonly Flaw[]): Stor
 }
 
 /** A story that is done must say what was done. Only now: what may not pass needs no notes. */
-function withNotes(all: readonly Story[]): {
+function addNotes(all: readonly Story[]): {
   readonly stories: readonly Story[];
   readonly messages: readonly string[];
 } {
   const isSilent = ({ passes, notes = '' }: Story) => passes && notes.trim() === '';
   return {
     stories: all.map(story => (isSilent(story) ? { ...story, notes: NO_NOTES } : story)),
-    messages: all.filter(isSilent).map(story => `tasks.json: ${silentStory(story.id)}.`),
+    messages: all.filter(isSilent).map(story => `tasks.json: ${describeSilentStory(story.id)}.`),
   };
 }
 
-/** Dependencies that lead nowhere or in a circle become what they were; as the trusted ones are, no list has any. */
-function mendedGraph(known: Known, stories: readonly Story[]): readonly Story[] {
+/** Unknown or circular dependencies become what they were; the trusted list has none. */
+function repairGraph(known: Known, stories: readonly Story[]): readonly Story[] {
   const there = new Set(stories.map(story => story.id));
   const removed = [...known.values()].filter(was => !there.has(was.id));
   const asBefore = (story: Story): Story => ({ ...story, dependsOn: known.get(story.id)?.dependsOn ?? [] });
   const flawed = (list: readonly Story[]) =>
-    new Set(graphFlaws([...list, ...removed]).flatMap(({ at = 0 }) => list[at]?.id ?? []));
+    new Set(findGraphFlaws([...list, ...removed]).flatMap(({ at = 0 }) => list[at]?.id ?? []));
   const bad = flawed(stories);
   const fixed = stories.map(story =>
     bad.has(story.id) || !STORY_FIELDS.dependsOn?.fits(story.dependsOn ?? []) ? asBefore(story) : story,
@@ -151,17 +151,17 @@ function mendedGraph(known: Known, stories: readonly Story[]): readonly Story[] 
   return flawed(fixed).size === 0 ? fixed : fixed.map(asBefore);
 }
 
-function undone(
+function undoChanges(
   trusted: StoryList,
   stories: readonly Story[],
-  offences: readonly Offence[],
+  changes: readonly ForbiddenChange[],
 ): readonly Story[] {
   const fixed = new Map(stories.map(story => [story.id, story]));
   const missing = new Set<string>();
-  for (const { fix } of offences) {
-    if (fix.kind === 'put-back') missing.add(fix.story);
-    const story = fix.kind === 'fields' ? fixed.get(fix.story) : undefined;
-    if (fix.kind === 'fields' && story) fixed.set(fix.story, { ...story, ...fix.fields });
+  for (const { undo } of changes) {
+    if (undo.kind === 'restore') missing.add(undo.story);
+    const story = undo.kind === 'fields' ? fixed.get(undo.story) : undefined;
+    if (undo.kind === 'fields' && story) fixed.set(undo.story, { ...story, ...undo.fields });
   }
   const list = [...fixed.values()];
   trusted.userStories.forEach((story, at) => {
@@ -170,16 +170,16 @@ function undone(
   return list;
 }
 
-type AfterCap = Pick<Settled, 'list' | 'autoApproved'>;
+type AfterCap = Pick<RepairedList, 'list' | 'autoApproved'>;
 
-/** A review that asks for changes once more than the cap allows: the story is let through with what was said, or the run stops. */
+/** A review that requests changes after the last allowed review: the story is approved with that feedback, or the run stops. */
 function applyCap(
   trusted: StoryList,
   list: StoryList,
-  { mode, reviewCap, atCap, skipReview }: Terms,
+  { mode, reviewCap, atCap, skipReview }: StoryRules,
 ): AfterCap {
   if (skipReview || mode !== 'review') return { list };
-  const before = snapshotOf(trusted);
+  const before = storiesById(trusted);
   const at = list.userStories.findIndex(
     ({ id, reviewCount }) =>
       reviewCount >= reviewCap && reviewCount > (before.get(id)?.reviewCount ?? reviewCount),

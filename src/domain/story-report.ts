@@ -30,7 +30,7 @@ export interface StoryReport {
   readonly stories: readonly StoryOutcome[];
 }
 
-export function storyReport(
+export function buildStoryReport(
   list: StoryList,
   iterations: readonly Pick<IterationResult, 'story' | 'cost'>[],
   policy: ReviewPolicy,

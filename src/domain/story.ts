@@ -1,7 +1,7 @@
 /** A story list, the content of `tasks.json`: its shape, and everything that is wrong with one. Fields we do not know are kept. */
 import { isObject, type Json } from './json.ts';
 import { filledText, listOf, misfit, number, type Shape, text, trueOrFalse } from './shape.ts';
-import { circlesIn, circleWords, type Needs } from './story-graph.ts';
+import { findCycles, formatCycle, type Needs } from './story-graph.ts';
 
 const REVIEW_STATUSES = ['needs_review', 'changes_requested', 'approved'] as const;
 
@@ -54,17 +54,17 @@ export const UNTOUCHED = {
 
 /** A list in which nothing is wrong, or all that is. */
 export function readList(value: unknown): StoryList | readonly Flaw[] {
-  const flaws = listFlaws(value);
+  const flaws = findFlaws(value);
   return flaws.length > 0 ? flaws : (value as StoryList);
 }
 
-export function listFlaws(value: unknown): readonly Flaw[] {
+export function findFlaws(value: unknown): readonly Flaw[] {
   if (!isObject(value)) return [{ field: '', message: 'it must hold a JSON object' }];
   const stories = value.userStories;
   return [
     ...fieldFlaws(value, LIST_FIELDS),
     ...(Array.isArray(stories) ? stories.flatMap(storyFlaws) : []),
-    ...(Array.isArray(stories) ? [...duplicateFlaws(stories), ...graphFlaws(stories)] : []),
+    ...(Array.isArray(stories) ? [...duplicateFlaws(stories), ...findGraphFlaws(stories)] : []),
   ];
 }
 
@@ -72,11 +72,15 @@ function storyFlaws(story: unknown, at: number): readonly Flaw[] {
   if (!isObject(story)) return [{ at, field: '', message: `story ${at + 1} must be an object` }];
   const flaws = fieldFlaws(story, STORY_FIELDS, nameOf(story, at));
   if (story.passes !== true || !isBlank(story.notes)) return flaws.map(flaw => ({ ...flaw, at }));
-  const silent: Flaw = { field: 'notes', message: silentStory(nameOf(story, at)), isAboutNotes: true };
+  const silent: Flaw = {
+    field: 'notes',
+    message: describeSilentStory(nameOf(story, at)),
+    isAboutNotes: true,
+  };
   return [...flaws, silent].map(flaw => ({ ...flaw, at }));
 }
 
-export function silentStory(name: string): string {
+export function describeSilentStory(name: string): string {
   return `story ${name} has passes=true and empty notes: say there what was done`;
 }
 
@@ -152,25 +156,31 @@ function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
   });
 }
 
-/** Ids that nobody has, and stories that wait for themselves. */
-export function graphFlaws(stories: readonly unknown[]): readonly Flaw[] {
+/** Unknown ids, and dependency cycles. */
+export function findGraphFlaws(stories: readonly unknown[]): readonly Flaw[] {
   const needs: Needs = new Map(
     stories.filter(isObject).map(story => [String(story.id), idsOf(story.dependsOn)] as const),
   );
-  const circles = circlesIn(needs);
+  const cycles = findCycles(needs);
   return stories.flatMap((story, at) => {
     if (!isObject(story)) return [];
     const id = String(story.id);
     const unknown = idsOf(story.dependsOn).filter(each => !needs.has(each));
-    const circle = circles.get(id);
+    const cycle = cycles.get(id);
     return [
       ...unknown.map(each => ({
         at,
         field: 'dependsOn',
         message: `story ${id} depends on ${each}, and there is no such story`,
       })),
-      ...(circle
-        ? [{ at, field: 'dependsOn', message: `story ${id} waits for itself: ${circleWords(circle, id)}` }]
+      ...(cycle
+        ? [
+            {
+              at,
+              field: 'dependsOn',
+              message: `story ${id} is in a dependency cycle: ${formatCycle(cycle, id)}`,
+            },
+          ]
         : []),
     ];
   });

@@ -11,7 +11,7 @@ export interface Tag {
 export interface TagScanner {
   /** More words, continuing where the last piece ended. */
   feed(text: string): void;
-  /** A message has ended: a tag does not go on in the next one. */
+  /** A message has ended: a tag does not continue in the next one. */
   boundary(): void;
 }
 

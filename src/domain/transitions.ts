@@ -1,42 +1,42 @@
 /**
  * What an iteration may change in a story list, seed 002's Checks 2 and 2.5. Pure: a list before, a list after, and
- * everything that is not allowed, each with the way to undo it. The hook tells it to the agent while it can still fix
- * it; the loop undoes it, whatever the agent is.
+ * everything that is not allowed, each with the way to undo it. The hook reports it to the agent while it can still fix
+ * it; the loop undoes it, whichever agent it is.
  */
 
-import { shown } from './shape.ts';
+import { formatValue } from './shape.ts';
 import { type Story, UNTOUCHED } from './story.ts';
 import type { ReviewPolicy, StoryMode } from './story-mode.ts';
 
 /** What is known of a story from before the iteration; `.ralph-active` may hold no more than seed 002's three fields. */
 export type Before = Pick<Story, 'passes' | 'reviewStatus' | 'reviewCount'> & Partial<Story>;
 
-export type Snapshot = ReadonlyMap<string, Before>;
+export type StoriesBefore = ReadonlyMap<string, Before>;
 
-export interface Terms extends ReviewPolicy {
+export interface StoryRules extends ReviewPolicy {
   readonly mode: StoryMode;
   /** The story that the iteration is for. */
   readonly story?: string;
 }
 
-export interface Offence {
+export interface ForbiddenChange {
   /** To the agent, in the words of the seed where it has any. */
   readonly message: string;
-  readonly fix: Mend;
+  readonly undo: Undo;
 }
 
-type Mend =
+type Undo =
   | { readonly kind: 'fields'; readonly story: string; readonly fields: Partial<Story> }
-  /** A story that was taken out comes back. */
-  | { readonly kind: 'put-back'; readonly story: string }
+  /** A story that was removed is restored. */
+  | { readonly kind: 'restore'; readonly story: string }
   /** Something that should have been done was not: there is nothing to undo. */
   | { readonly kind: 'none' };
 
 /** Check 2: what must be true of a list at any time. */
-export function invariantOffences(
+export function findInvalidStories(
   stories: readonly Story[],
   { skipReview, reviewCap }: ReviewPolicy,
-  before: Snapshot = new Map(),
+  before: StoriesBefore = new Map(),
 ): readonly string[] {
   if (skipReview) return [];
   return stories.flatMap(({ id, passes, reviewStatus, reviewCount, reviewFeedback }) => {
@@ -63,11 +63,11 @@ export function invariantOffences(
 }
 
 /** Check 2.5, and what no iteration may do: lose a story, or change what was asked for. */
-export function transitionOffences(
-  before: Snapshot,
+export function findForbiddenChanges(
+  before: StoriesBefore,
   stories: readonly Story[],
-  terms: Terms,
-): readonly Offence[] {
+  rules: StoryRules,
+): readonly ForbiddenChange[] {
   const known = stories.flatMap(after => {
     const was = before.get(after.id);
     return was ? [{ was, after }] : [];
@@ -75,8 +75,8 @@ export function transitionOffences(
   const fresh = stories.filter(story => !before.has(story.id));
   const there = new Set(stories.map(story => story.id));
   return [
-    ...(terms.skipReview ? [] : [...REVIEW_RULES[terms.mode](known, terms), ...freshOffences(fresh)]),
-    ...known.flatMap(change => contractOffences(change, fresh, terms.mode)),
+    ...(rules.skipReview ? [] : [...REVIEW_RULES[rules.mode](known, rules), ...checkNewStories(fresh)]),
+    ...known.flatMap(change => checkContract(change, fresh, rules.mode)),
     ...[...before.keys()].filter(id => !there.has(id)).map(removed),
   ];
 }
@@ -91,9 +91,12 @@ type Field = 'passes' | 'reviewStatus' | 'reviewCount' | 'reviewFeedback';
 /** Before a verdict of a review the fields are one thing. */
 const REVIEW_FIELDS: readonly Field[] = ['passes', 'reviewStatus', 'reviewCount', 'reviewFeedback'];
 
-const REVIEW_RULES: Record<StoryMode, (changes: readonly Change[], terms: Terms) => readonly Offence[]> = {
+const REVIEW_RULES: Record<
+  StoryMode,
+  (changes: readonly Change[], rules: StoryRules) => readonly ForbiddenChange[]
+> = {
   implement: changes =>
-    workOffences(changes, {
+    checkWork(changes, {
       from: null,
       what: field =>
         field === 'reviewCount'
@@ -103,7 +106,7 @@ const REVIEW_RULES: Record<StoryMode, (changes: readonly Change[], terms: Terms)
         `${field === 'reviewCount' ? 'Only review iterations may count.' : 'Only review iterations may approve.'} Story ${id} had illegal transition: ${words}.`,
     }),
   'review-fix': changes =>
-    workOffences(changes, {
+    checkWork(changes, {
       from: 'changes_requested',
       what: field =>
         field === 'reviewCount'
@@ -112,7 +115,7 @@ const REVIEW_RULES: Record<StoryMode, (changes: readonly Change[], terms: Terms)
       tail: (id, _field, words) =>
         `Story ${id} must go back to needs_review for re-review. Illegal transition: ${words}.`,
     }),
-  review: reviewOffences,
+  review: checkReview,
 };
 
 interface WorkRule {
@@ -123,55 +126,55 @@ interface WorkRule {
 }
 
 /** Implement and review-fix: one story may be handed in for review, and nothing else of a review may change. */
-function workOffences(changes: readonly Change[], rule: WorkRule): readonly Offence[] {
+function checkWork(changes: readonly Change[], rule: WorkRule): readonly ForbiddenChange[] {
   const isHandedIn = ({ was, after }: Change) =>
     was.reviewStatus === rule.from && !was.passes && after.reviewStatus === 'needs_review';
   const handedIn = changes.find(isHandedIn);
   return changes.flatMap(change => {
     const { was, after } = change;
     const isThis = change === handedIn;
-    return REVIEW_FIELDS.flatMap((field): readonly Offence[] => {
+    return REVIEW_FIELDS.flatMap((field): readonly ForbiddenChange[] => {
       const old = was[field];
       if (old === undefined || old === after[field]) return [];
       if (isThis && field === 'reviewStatus') return [];
       // The feedback of a story that goes back to its review is answered: it may be cleared, and nothing else.
       if (isThis && field === 'reviewFeedback' && after.reviewFeedback.trim() === '') return [];
       const value = isThis && field === 'reviewFeedback' ? '' : old;
-      const words = `${field} ${shown(old)} → ${shown(after[field])}`;
+      const words = `${field} ${formatValue(old)} → ${formatValue(after[field])}`;
       const message =
         isHandedIn(change) && !isThis
           ? `One story per iteration: ${handedIn?.after.id} was handed in for review already. Story ${after.id} had illegal transition: ${words}.`
           : `${rule.what(field)}. ${rule.tail(after.id, field, words)}`;
-      return [{ message, fix: { kind: 'fields', story: after.id, fields: { [field]: value } } }];
+      return [{ message, undo: { kind: 'fields', story: after.id, fields: { [field]: value } } }];
     });
   });
 }
 
-function reviewOffences(changes: readonly Change[], { story: wanted }: Terms): readonly Offence[] {
+function checkReview(changes: readonly Change[], { story: wanted }: StoryRules): readonly ForbiddenChange[] {
   const touched = changes.filter(({ was, after }) =>
     REVIEW_FIELDS.some(field => isChanged(was, after, field)),
   );
-  const fair = touched.filter(change => verdictTrouble(change) === undefined);
+  const fair = touched.filter(change => findVerdictFault(change) === undefined);
   const judged = fair.find(({ after }) => after.id === wanted) ?? fair[0];
-  const offences = touched
+  const forbidden = touched
     .filter(change => change !== judged)
     .map(change => {
       const { was, after } = change;
       const details =
-        verdictTrouble(change) ?? `a review may only modify one story, and ${judged?.after.id} was judged`;
+        findVerdictFault(change) ?? `a review may only modify one story, and ${judged?.after.id} was judged`;
       const fields = Object.fromEntries(
         REVIEW_FIELDS.filter(field => was[field] !== undefined).map(field => [field, was[field]]),
       );
       const message = illegalReview(after.id, details);
-      return { message, fix: { kind: 'fields', story: after.id, fields } } as const;
+      return { message, undo: { kind: 'fields', story: after.id, fields } } as const;
     });
   const waiting = changes.find(({ after, was }) =>
     wanted === undefined ? was.reviewStatus === 'needs_review' : after.id === wanted,
   );
-  if (touched.length > 0 || waiting?.was.reviewStatus !== 'needs_review') return offences;
+  if (touched.length > 0 || waiting?.was.reviewStatus !== 'needs_review') return forbidden;
   const missing =
     'review must increment reviewCount by 1 and set reviewStatus to "approved" (with passes=true) or "changes_requested" (with reviewFeedback); nothing was changed';
-  return [{ message: illegalReview(waiting.after.id, missing), fix: { kind: 'none' } }];
+  return [{ message: illegalReview(waiting.after.id, missing), undo: { kind: 'none' } }];
 }
 
 function illegalReview(id: string, details: string): string {
@@ -183,28 +186,28 @@ function isChanged(was: Before, after: Story, field: Field): boolean {
 }
 
 /** Why a change is no verdict of a review; undefined when it is one. */
-function verdictTrouble({ was, after }: Change): string | undefined {
+function findVerdictFault({ was, after }: Change): string | undefined {
   const { passes, reviewStatus, reviewCount, reviewFeedback } = after;
   if (was.reviewStatus !== 'needs_review') {
     const field = REVIEW_FIELDS.find(each => isChanged(was, after, each)) ?? 'reviewStatus';
-    return `it was not waiting for a review (reviewStatus ${shown(was.reviewStatus)}), and ${field} went ${shown(was[field])} → ${shown(after[field])}`;
+    return `it was not waiting for a review (reviewStatus ${formatValue(was.reviewStatus)}), and ${field} went ${formatValue(was[field])} → ${formatValue(after[field])}`;
   }
   if (reviewCount !== was.reviewCount + 1)
     return `review must increment reviewCount by 1, and it went ${was.reviewCount} → ${reviewCount}`;
   if (reviewStatus === 'approved') return passes ? undefined : 'approved without passes=true';
   if (reviewStatus !== 'changes_requested')
-    return `reviewStatus must become "approved" or "changes_requested", not ${shown(reviewStatus)}`;
+    return `reviewStatus must become "approved" or "changes_requested", not ${formatValue(reviewStatus)}`;
   if (passes) return 'changes requested with passes=true';
   return reviewFeedback.trim() === '' ? 'changes requested without feedback' : undefined;
 }
 
-function freshOffences(fresh: readonly Story[]): readonly Offence[] {
+function checkNewStories(fresh: readonly Story[]): readonly ForbiddenChange[] {
   return fresh.flatMap(({ id, passes, reviewStatus, reviewCount }) =>
     passes || reviewStatus !== null || reviewCount !== 0
       ? [
           {
             message: `New story ${id} must start at passes=false, reviewStatus=null, reviewCount=0.`,
-            fix: { kind: 'fields', story: id, fields: UNTOUCHED } as const,
+            undo: { kind: 'fields', story: id, fields: UNTOUCHED } as const,
           },
         ]
       : [],
@@ -212,18 +215,18 @@ function freshOffences(fresh: readonly Story[]): readonly Offence[] {
 }
 
 /** What was asked for. It may be sharpened until the story is done, and never weakened. */
-function contractOffences(
+function checkContract(
   { was, after }: Change,
   fresh: readonly Story[],
   mode: StoryMode,
-): readonly Offence[] {
+): readonly ForbiddenChange[] {
   const isBegun = was.passes || was.reviewStatus !== null;
   const frozen = isBegun ? (['title', 'description'] as const) : [];
-  const reworded = frozen.flatMap((field): readonly Offence[] => {
+  const reworded = frozen.flatMap((field): readonly ForbiddenChange[] => {
     const old = was[field];
     if (old === undefined || old === after[field]) return [];
     const message = `Story ${after.id} is under way: its ${field} may not be changed any more.`;
-    return [{ message, fix: { kind: 'fields', story: after.id, fields: { [field]: old } } }];
+    return [{ message, undo: { kind: 'fields', story: after.id, fields: { [field]: old } } }];
   });
   const { acceptanceCriteria: old = [] } = was;
   const lost = old.filter(criterion => !after.acceptanceCriteria.includes(criterion));
@@ -235,17 +238,17 @@ function contractOffences(
   if (missing.length === 0 && !(added && old.length > 0)) return reworded;
   const message =
     missing.length > 0
-      ? `Story ${after.id} lost an acceptance criterion: ${missing.map(shown).join(', ')}. Criteria may be added, or moved to a new story when an untouched story is split; they are never weakened.`
+      ? `Story ${after.id} lost an acceptance criterion: ${missing.map(formatValue).join(', ')}. Criteria may be added, or moved to a new story when an untouched story is split; they are never weakened.`
       : `Story ${after.id} is done: its acceptance criteria may not be changed any more.`;
   return [
     ...reworded,
-    { message, fix: { kind: 'fields', story: after.id, fields: { acceptanceCriteria: old } } },
+    { message, undo: { kind: 'fields', story: after.id, fields: { acceptanceCriteria: old } } },
   ];
 }
 
-function removed(id: string): Offence {
+function removed(id: string): ForbiddenChange {
   return {
     message: `Story ${id} was removed. Stories are never removed: to split one, keep its id for the first part and add new stories for the rest.`,
-    fix: { kind: 'put-back', story: id },
+    undo: { kind: 'restore', story: id },
   };
 }

@@ -6,7 +6,7 @@ export type TroubleClass =
   /** The call itself is wrong: unknown model, unknown flag, bad request. */
   | 'config'
   | 'rate-limit'
-  /** The money or the plan is used up. */
+  /** The money or the plan is exhausted. */
   | 'quota'
   /** Overload, 5xx, a cut stream: the same call may work the next time. */
   | 'transient'
@@ -20,14 +20,14 @@ export type TroubleClass =
 export interface Trouble {
   readonly class: TroubleClass;
   readonly message: string;
-  /** The HTTP status behind it, where the agent tells it. */
+  /** The HTTP status behind it, where the agent reports it. */
   readonly status?: number;
-  /** When a limit ends, in milliseconds since 1970, where the agent tells it. */
+  /** When a limit ends, in milliseconds since 1970, where the agent reports it. */
   readonly resetAt?: number;
 }
 
 /** The class behind an HTTP status that an agent reports. */
-export function troubleOfStatus(status: number): TroubleClass {
+export function classifyStatus(status: number): TroubleClass {
   if (status === 401 || status === 403) return 'auth';
   if (status === 402) return 'quota';
   if (status === 413) return 'context-overflow';
@@ -65,11 +65,11 @@ const CONNECTION_WORDS =
  * Classifies the text of an agent's OWN error channel: an error record or stderr of a failed call.
  * Never give it the agent's words, a tool's output or a file.
  */
-export function troubleOfText(message: string): Trouble {
+export function classifyError(message: string): Trouble {
   const found = STATUS_IN_TEXT.exec(message)?.[1];
   const status = found === undefined ? undefined : Number(found);
   const byWords = WORDS.find(([words]) => words.test(message))?.[1];
-  const cls = byWords ?? (status === undefined ? classWithoutStatus(message) : troubleOfStatus(status));
+  const cls = byWords ?? (status === undefined ? classWithoutStatus(message) : classifyStatus(status));
   return { class: cls, message, ...(status !== undefined && { status }) };
 }
 

@@ -1,14 +1,14 @@
-/** Folds an agent's events into what one turn came to. Bounded memory, whatever the stream does. */
+/** Folds an agent's events into the result of one turn. Bounded memory, whatever the stream does. */
 import type { AgentEvent } from './agent-event.ts';
 import { BLOCKED_TAG, type Claim, type CompletionRule, createClaimScanner } from './completion.ts';
 import { createTagScanner } from './tags.ts';
 import type { Trouble } from './trouble.ts';
 import type { PriceTable, Usage } from './usage.ts';
-import { addReport, NO_USAGE, usageOf } from './usage-fold.ts';
+import { addReport, NO_USAGE, type UsageSoFar, usageOf } from './usage-fold.ts';
 
 export interface Turn {
   readonly claim: Claim;
-  /** Why the agent says that it cannot go on. */
+  /** Why the agent says that it cannot continue. */
   readonly blocked?: string;
   /** The last message in the agent's own words, its end if it is long. */
   readonly lastWords: string;
@@ -28,9 +28,9 @@ export interface Turn {
 
 export interface TurnFold {
   add(event: AgentEvent): void;
-  /** What has been used up so far, while the turn goes on. */
+  /** Usage so far, while the turn is running. */
   usage(): Usage;
-  /** What the turn came to, when it is over. */
+  /** The result of the turn, when it is over. */
   turn(): Turn;
 }
 
@@ -45,69 +45,94 @@ export interface TurnFoldOptions {
 }
 
 export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions): TurnFold {
-  let usage = NO_USAGE;
   const words = createWords(rule);
-  const counts = { toolCalls: 0, toolErrors: 0, steps: 0, unknownRecords: 0 };
-  let model = asked;
-  let sessionId: string | undefined;
-  let result: Turn['result'];
-  let trouble: Trouble | undefined;
-
-  const add = (event: AgentEvent): void => {
-    switch (event.kind) {
-      case 'text':
-        if (words.add(event)) counts.steps++;
-        break;
-      case 'session':
-        sessionId = event.sessionId ?? sessionId;
-        model = event.model ?? model;
-        break;
-      case 'tool-start':
-        counts.toolCalls++;
-        words.endMessage();
-        break;
-      case 'tool-end':
-        counts.toolErrors += event.ok ? 0 : 1;
-        break;
-      case 'usage':
-        model = event.model ?? model;
-        usage = addReport(usage, event);
-        break;
-      case 'result':
-        result = { ok: event.ok, ...(event.error !== undefined && { error: event.error }) };
-        counts.toolCalls = Math.max(counts.toolCalls, event.toolCalls ?? 0);
-        counts.steps = Math.max(counts.steps, event.modelTurns ?? 0);
-        if (event.ok) trouble = undefined;
-        if (event.finalText !== undefined && !words.any()) words.add({ kind: 'text', text: event.finalText });
-        words.endMessage();
-        break;
-      case 'trouble':
-        if (!event.retrying) trouble = withReset(event.trouble, trouble);
-        break;
-      case 'unknown':
-        counts.unknownRecords++;
-        break;
-      case 'aside':
-      case 'todo':
-      case 'progress':
-        break;
-      default:
-        event satisfies never;
-    }
+  const facts: Facts = {
+    toolCalls: 0,
+    toolErrors: 0,
+    steps: 0,
+    unknownRecords: 0,
+    model: asked,
+    usage: NO_USAGE,
   };
-  const turn = (): Turn => ({
-    ...counts,
-    claim: words.claim(),
-    lastWords: words.last(),
-    usage: usageOf(usage, model, prices),
-    ...(words.blocked() !== undefined && { blocked: words.blocked() ?? '' }),
-    ...(result && { result }),
-    ...(trouble && { trouble }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(model !== undefined && { model }),
-  });
-  return { add, turn, usage: () => usageOf(usage, model, prices) };
+  const turn = (): Turn => {
+    const { result, trouble, sessionId, model, usage, ...counts } = facts;
+    const blocked = words.blocked();
+    return {
+      ...counts,
+      claim: words.claim(),
+      lastWords: words.last(),
+      usage: usageOf(usage, model, prices),
+      ...(blocked !== undefined && { blocked }),
+      ...(result && { result }),
+      ...(trouble && { trouble }),
+      ...(sessionId !== undefined && { sessionId }),
+      ...(model !== undefined && { model }),
+    };
+  };
+  return {
+    add: event => add(event, facts, words),
+    turn,
+    usage: () => usageOf(facts.usage, facts.model, prices),
+  };
 }
+
+/** What is known so far; it grows with every event. */
+interface Facts {
+  toolCalls: number;
+  toolErrors: number;
+  steps: number;
+  unknownRecords: number;
+  usage: UsageSoFar;
+  model: string | undefined;
+  sessionId?: string | undefined;
+  result?: Turn['result'];
+  trouble?: Trouble | undefined;
+}
+
+function add(event: AgentEvent, facts: Facts, words: Words): void {
+  switch (event.kind) {
+    case 'text':
+      if (words.add(event)) facts.steps++;
+      break;
+    case 'session':
+      facts.sessionId = event.sessionId ?? facts.sessionId;
+      facts.model = event.model ?? facts.model;
+      break;
+    case 'tool-start':
+      facts.toolCalls++;
+      words.endMessage();
+      break;
+    case 'tool-end':
+      facts.toolErrors += event.ok ? 0 : 1;
+      break;
+    case 'usage':
+      facts.model = event.model ?? facts.model;
+      facts.usage = addReport(facts.usage, event);
+      break;
+    case 'result':
+      facts.result = { ok: event.ok, ...(event.error !== undefined && { error: event.error }) };
+      facts.toolCalls = Math.max(facts.toolCalls, event.toolCalls ?? 0);
+      facts.steps = Math.max(facts.steps, event.modelTurns ?? 0);
+      if (event.ok) facts.trouble = undefined;
+      if (event.finalText !== undefined && !words.any()) words.add({ kind: 'text', text: event.finalText });
+      words.endMessage();
+      break;
+    case 'trouble':
+      if (!event.retrying) facts.trouble = addReset(event.trouble, facts.trouble);
+      break;
+    case 'unknown':
+      facts.unknownRecords++;
+      break;
+    case 'aside':
+    case 'todo':
+    case 'progress':
+      break;
+    default:
+      event satisfies never;
+  }
+}
+
+type Words = ReturnType<typeof createWords>;
 
 /** The agent's own words: searched for the claim, and the last message of them kept. */
 function createWords(rule: CompletionRule) {
@@ -158,8 +183,8 @@ function createWords(rule: CompletionRule) {
   };
 }
 
-/** An agent may tell the end of a limit in one record and fail in the next. */
-function withReset(trouble: Trouble, before: Trouble | undefined): Trouble {
+/** An agent may report the end of a limit in one record and fail in the next. */
+function addReset(trouble: Trouble, before: Trouble | undefined): Trouble {
   const limited = trouble.class === 'rate-limit' || trouble.class === 'quota';
   if (!limited || trouble.resetAt !== undefined || before?.resetAt === undefined) return trouble;
   return { ...trouble, resetAt: before.resetAt };

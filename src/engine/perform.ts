@@ -4,8 +4,8 @@ import type { Evidence } from '../domain/evidence.ts';
 import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import { formatProblem } from '../domain/problem.ts';
-import { momentOf, timesRepeated } from '../domain/repeats.ts';
-import { standstillIn } from '../domain/standstill.ts';
+import { timesRepeated, traceOf } from '../domain/repeats.ts';
+import { findStandstill } from '../domain/standstill.ts';
 import { countTurn, spentSoFar } from '../domain/totals.ts';
 import { judge } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
@@ -79,8 +79,8 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
   const { turn, violations } = openIteration(world);
   if (!turn) return undefined;
   const ending = { ...turn, checks, tree: state };
-  const moments = [...past().moments, momentOf(ending, turn.usage)];
-  const standstill = plan.standstill && standstillIn(moments, plan.standstill);
+  const traces = [...past().traces, traceOf(ending, turn.usage)];
+  const standstill = plan.standstill && findStandstill(traces, plan.standstill);
   const seen = {
     treeChanged: changed,
     repeats: timesRepeated(past().repeated, ending),

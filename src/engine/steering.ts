@@ -1,7 +1,7 @@
 /** How a run acts on the messages in its inbox: cancel at once, pause between two turns, words for the agent in the next prompt. */
 import type { Emit } from '../domain/event.ts';
 import type { Past } from '../domain/past.ts';
-import { withHints } from '../domain/prompt.ts';
+import { addHints } from '../domain/prompt.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { RunStore } from '../store/run-store.ts';
 import type { StopRequest } from './stop.ts';
@@ -74,7 +74,7 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
       const hints = [...owed, ...fresh.filter(({ id }) => !owed.some(each => each.id === id))];
       for (const { id, text } of hints) emit({ type: 'told', iteration, hint: id, text });
       for (const { id } of fresh) store.removeMessage(id);
-      return withHints(prompt, [...new Set(hints.map(hint => hint.text.trim()))]);
+      return addHints(prompt, [...new Set(hints.map(hint => hint.text.trim()))]);
     },
     care: care => void cares.push(care),
     close: () => clearInterval(timer),

@@ -1,7 +1,7 @@
 /** The agent wants to stop. Seed 003's algorithm: gather, judge, let go or send back. */
 import { type Claim, createClaimScanner, NO_CLAIM } from '../domain/completion.ts';
-import { feedbackSentence } from '../domain/feedback.ts';
-import { failureSection } from '../domain/loop-prompt.ts';
+import { formatFeedback } from '../domain/feedback.ts';
+import { formatFailure } from '../domain/loop-prompt.ts';
 import {
   continuation,
   contract,
@@ -180,8 +180,8 @@ function sentences(state: SessionState, feedback: readonly Feedback[]): readonly
   const told = feedback.flatMap(item => {
     if (item.kind === 'claim-missing') return [missingPromise(rule)];
     if (item.kind === 'no-work') return [NO_WORK_DONE];
-    if (item.kind === 'check-failed') return [failureSection(item.check)];
-    return feedbackSentence(item, marker) ?? [];
+    if (item.kind === 'check-failed') return [formatFailure(item.check)];
+    return formatFeedback(item, marker) ?? [];
   });
   return told.length > 0 ? told : [missingPromise(rule)];
 }

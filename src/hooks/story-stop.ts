@@ -3,10 +3,10 @@
  * learns here it learns early; the loop holds everything against its own copy afterwards, whatever becomes of this.
  */
 import { basename, join, relative, resolve } from 'node:path';
-import { uncommittedReason } from '../domain/feedback.ts';
+import { formatUncommitted } from '../domain/feedback.ts';
 import type { HookOrders } from '../domain/hook-orders.ts';
 import { isProblem } from '../domain/problem.ts';
-import { invariantOffences, transitionOffences } from '../domain/transitions.ts';
+import { findForbiddenChanges, findInvalidStories } from '../domain/transitions.ts';
 import { readIfThere, writePrivate } from '../platform/files.ts';
 import { type Active, isLive, readActive } from '../store/active-file.ts';
 import { leaveNote } from '../store/hook-notes.ts';
@@ -61,8 +61,8 @@ function storyMessages(root: string, { ralphDir, terms, snapshot }: Active): rea
   if (!isList(list)) return list.map(({ where, what }) => `${where}: ${what}.`);
   const { userStories: stories } = list;
   return [
-    ...invariantOffences(stories, terms, snapshot),
-    ...(snapshot ? transitionOffences(snapshot, stories, terms).map(offence => offence.message) : []),
+    ...findInvalidStories(stories, terms, snapshot),
+    ...(snapshot ? findForbiddenChanges(snapshot, stories, terms).map(offence => offence.message) : []),
   ];
 }
 
@@ -71,7 +71,7 @@ async function uncommittedMessages(root: string): Promise<readonly string[]> {
   const status = await readStatus({ cwd: root, env: process.env });
   if (isProblem(status)) return [];
   const paths = status.entries.map(entry => entry.path).filter(path => basename(path) !== ACTIVE_FILE);
-  return paths.length === 0 ? [] : [uncommittedReason(paths)];
+  return paths.length === 0 ? [] : [formatUncommitted(paths)];
 }
 
 /** How often this iteration has been sent back now; the mark of the loop is written anew for each one. */

@@ -8,7 +8,7 @@ import type { SandboxSettings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { ensureFolder, writePrivate } from '../platform/files.ts';
 import { splitWords } from '../platform/shell.ts';
-import { isBelow, matching, placed, SECRET_PATHS } from '../sandbox/hidden.ts';
+import { findHidden, isBelow, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
 import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider.ts';
 import { isInside } from '../sandbox/trusted.ts';
 import type { ProjectPaths } from '../store/paths.ts';
@@ -37,7 +37,7 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
   const home = env.HOME || homedir();
   const found = await findRepository({ cwd, env });
   const repo = isProblem(found) ? undefined : found;
-  const at = (path: string) => placed(path, home, project.root);
+  const at = (path: string) => resolvePath(path, home, project.root);
   const settled = agents.map(needs => settle(needs, env, at));
   const state = settled.flatMap(agent => agent.state);
   const missing = settings.writable.filter(path => !existsSync(at(path)));
@@ -51,7 +51,7 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
     roots.some(root => isInside(path, root)),
   );
   const own = real([...state, ...settings.writable.map(at)]);
-  const secret = matching(
+  const secret = findHidden(
     [...SECRET_PATHS, ...othersState(agents), ...settings.denyRead],
     home,
     project.root,

@@ -6,7 +6,7 @@ import { ADAPTERS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Violation } from '../domain/evidence.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import { type Visible, visibleEnv } from '../domain/secrets.ts';
+import { filterEnv, type Visible } from '../domain/secrets.ts';
 import type { Command, Confinement } from '../platform/confinement.ts';
 import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
@@ -92,7 +92,7 @@ export async function openSandbox(
 
 /** An agent that cannot log in any more should not be a riddle. */
 function withheld(env: SandboxWorld['env'], visible: Visible): readonly string[] {
-  const seen = visibleEnv(env, visible);
+  const seen = filterEnv(env, visible);
   const names = Object.keys(env).filter(name => env[name] && !Object.hasOwn(seen, name));
   return names.length === 0 ? [] : [`Kept from the agent: ${names.join(', ')} (keepEnv gives back).`];
 }
@@ -100,7 +100,7 @@ function withheld(env: SandboxWorld['env'], visible: Visible): readonly string[]
 function within(inside: OpenSandbox, visible: Visible): Confinement {
   return {
     scratch: inside.scratch,
-    wrap: ({ argv, cwd, env }) => inside.wrap({ argv, cwd, env: visibleEnv(env, visible) }),
+    wrap: ({ argv, cwd, env }) => inside.wrap({ argv, cwd, env: filterEnv(env, visible) }),
   };
 }
 
@@ -108,7 +108,7 @@ function noSandbox({ settings }: SandboxWorld, refused: readonly string[]): Sand
   const bare: Confinement = {
     wrap: async (command: Command) => ({
       ...command,
-      env: visibleEnv(command.env, { hide: settings.hideEnv }),
+      env: filterEnv(command.env, { hide: settings.hideEnv }),
     }),
   };
   return {

@@ -2,8 +2,8 @@
 import type { NearMiss } from '../domain/completion.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
-import { someOf } from '../domain/feedback.ts';
-import { standstillSentence } from '../domain/standstill.ts';
+import { listSome } from '../domain/feedback.ts';
+import { formatStandstill } from '../domain/standstill.ts';
 import type { StoryOutcome } from '../domain/story-report.ts';
 import type { Trouble, TroubleClass } from '../domain/trouble.ts';
 import type { Tokens, Usage } from '../domain/usage.ts';
@@ -75,15 +75,15 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
     case 'no-work':
       return 'the agent says that it is done and has done nothing';
     case 'stories-open':
-      return `the agent says that everything is complete, and it is not: ${phrase(someOf(feedback.ids))}`;
+      return `the agent says that everything is complete, and it is not: ${phrase(listSome(feedback.ids))}`;
     case 'story-missing':
       return phrase(feedback.message);
     case 'uncommitted':
-      return `not committed: ${phrase(someOf(feedback.paths))}`;
+      return `not committed: ${phrase(listSome(feedback.paths))}`;
     case 'stuck':
       return `the same failure ${feedback.repeats} times without a change`;
     case 'standstill':
-      return standstillSentence(feedback.standstill).replace(/\.$/, '');
+      return formatStandstill(feedback.standstill).replace(/\.$/, '');
     case 'turn-ended':
       return `the turn was ended by ${endedBy(feedback.by)}`;
     case 'turn-failed':

@@ -1,11 +1,11 @@
-/** Which sandbox works here. Found out by running something in each, the strongest first. */
+/** Chooses a sandbox: runs a command in each, the strongest first, and takes the first that works. */
 import type { Problem } from '../domain/problem.ts';
 import { container } from './container.ts';
 import type { Probe, ProbeWorld, ProviderName, SandboxProvider } from './provider.ts';
 import { sbx } from './sbx.ts';
 import { srt } from './srt.ts';
 
-/** The strongest wall first. */
+/** The strongest first. */
 export const PROVIDERS: readonly SandboxProvider[] = [sbx, srt, container];
 
 /** `auto`: one if there is one. `any`: one, or it is a problem. A name: that one, or it is a problem. */
@@ -33,7 +33,7 @@ export async function chooseProvider(wanted: Wanted, world: ProbeWorld): Promise
   return {
     where: named.length > 0 ? `--sandbox ${wanted}` : '--sandbox',
     what: `no sandbox works here. ${refused.join('. ')}`,
-    fix: 'install one of them (`ralph doctor` looks again), or give --no-sandbox',
+    fix: 'install one of them and check with `ralph doctor`, or use --no-sandbox',
   };
 }
 

@@ -1,4 +1,4 @@
-/** The provider that is made of docker or podman: one container for each command, with nothing in it but what is mounted. */
+/** The provider on top of docker or podman: one container for each command, with nothing in it but what is mounted. */
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import type { Command, Confined } from '../platform/confinement.ts';
 import { programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import { type Door, startProxy } from './proxy.ts';
-import { bindsNow } from './trusted.ts';
+import { computeBinds } from './trusted.ts';
 
 export const container: SandboxProvider = {
   name: 'container',
@@ -19,7 +19,7 @@ export const container: SandboxProvider = {
     return Array.isArray(found) ? { ok: true, what: found[0] ?? '' } : (found as Probe);
   },
   cannot: ({ secrets }) =>
-    secrets.length === 0 ? [] : ['Keys are kept from the inside by the srt sandbox only: here it sees them.'],
+    secrets.length === 0 ? [] : ['Only the srt sandbox hides keys: in the container they are visible.'],
   open,
 };
 
@@ -33,7 +33,7 @@ async function findEngine(world: ProbeWorld): Promise<readonly string[] | Probe>
     return {
       ok: false,
       why: 'no image is set',
-      fix: 'name one with the agent in it: sandbox.image in the settings',
+      fix: 'set sandbox.image in the settings to an image that has the agent',
     };
   }
   let why = '';
@@ -45,7 +45,7 @@ async function findEngine(world: ProbeWorld): Promise<readonly string[] | Probe>
   return {
     ok: false,
     why,
-    fix: 'install docker or podman and start it; the image must be there and have sh',
+    fix: 'install and start docker or podman; the image must exist and have sh',
   };
 }
 
@@ -68,7 +68,7 @@ async function open(
   const image = spec.container.image ?? '';
   const isFiltered = spec.network.mode === 'allowlist';
   if (isFiltered && (await tried(engine, world, image, ['node', '-e', '0'])).code !== 0) {
-    const what = `there is no node in ${image}, and the list of hosts needs it`;
+    const what = `${image} has no node, which the list of hosts needs`;
     return { where, what, fix: 'use an image with node, or set sandbox.network to none or open' };
   }
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'ralph-box-'));
@@ -157,7 +157,7 @@ function engineEnv(env: ProbeWorld['env']): readonly string[] {
   );
 }
 
-/** Files that are made inside belong to the user. */
+/** Files that are created inside belong to the user. */
 function userFlags(engine: readonly string[]): readonly string[] {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   if (uid === undefined) return [];
@@ -175,7 +175,7 @@ function limitFlags({ limits: { memory, cpus, pids } }: SandboxSpec): readonly s
 
 /** Everything at the path it has outside. */
 function mountFlags({ spec, folder }: Box): readonly string[] {
-  const { writable, readOnly } = bindsNow(spec);
+  const { writable, readOnly } = computeBinds(spec);
   const hidden = spec.hidden.filter(path => writable.some(root => path.startsWith(`${root}/`)));
   // As in CSV: a path may hold commas and quotes.
   const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;

@@ -34,14 +34,14 @@ export const SECRET_PATHS: readonly string[] = [
 ];
 
 /** `~` is the home, everything else is below `root` unless it is absolute. */
-export function placed(path: string, home: string, root: string): string {
+export function resolvePath(path: string, home: string, root: string): string {
   return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : resolve(root, path);
 }
 
 /** What the patterns stand for on this machine, now. A path that is not there hides nothing. */
-export function matching(patterns: readonly string[], home: string, root: string): readonly string[] {
-  const plain = patterns.filter(pattern => !/[*?]/.test(pattern)).map(path => placed(path, home, root));
-  const globs = patterns.filter(pattern => /[*?]/.test(pattern)).map(path => placed(path, home, root));
+export function findHidden(patterns: readonly string[], home: string, root: string): readonly string[] {
+  const plain = patterns.filter(pattern => !/[*?]/.test(pattern)).map(path => resolvePath(path, home, root));
+  const globs = patterns.filter(pattern => /[*?]/.test(pattern)).map(path => resolvePath(path, home, root));
   const found =
     globs.length === 0
       ? []

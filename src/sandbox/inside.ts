@@ -1,6 +1,6 @@
 /**
  * The first program in a container that may only reach the hosts on a list: `node inside.cjs SOCKET COMMAND…`. It offers the
- * proxy behind the socket on loopback, starts the command, hands on signals, and ends with the command's exit code.
+ * proxy behind the socket on loopback, starts the command, passes signals on, and ends with the command's exit code.
  */
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';

@@ -1,4 +1,4 @@
-/** What a sandbox is to Ralph: something that can say whether it works here, and that puts a wall round commands. */
+/** A sandbox: can say whether it works here, and wraps commands so that they run confined. */
 import type { Problem } from '../domain/problem.ts';
 import type { Command, Confined, NotConfined } from '../platform/confinement.ts';
 
@@ -68,7 +68,7 @@ export interface SandboxProvider {
   probe(world: ProbeWorld): Promise<Probe>;
   /** What of the spec it cannot keep, a sentence each. */
   cannot(spec: SandboxSpec): readonly string[];
-  /** `deny` is told what the wall has stopped, as it happens. */
+  /** `deny` is called with what the sandbox has stopped, as it happens. */
   open(spec: SandboxSpec, world: ProbeWorld, deny: (what: string) => void): Promise<OpenSandbox | Problem>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The door of a sandbox that has no network of its own: an HTTP proxy on a unix socket that lets through to the hosts on a
- * list, and tells of every other that was asked for.
+ * list, and reports every other that was requested.
  */
 import { lookup } from 'node:dns/promises';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';

@@ -1,14 +1,14 @@
-/** The provider that is made of Docker's `sbx`: a small virtual machine for each run, with its own network policy and keys. */
+/** The provider on top of Docker's `sbx`: a small virtual machine for each run, with its own network policy and keys. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { visibleEnv } from '../domain/secrets.ts';
+import { filterEnv } from '../domain/secrets.ts';
 import { type Captured, capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
-import { bindsNow } from './trusted.ts';
+import { computeBinds } from './trusted.ts';
 
 export const sbx: SandboxProvider = {
   name: 'sbx',
@@ -17,10 +17,10 @@ export const sbx: SandboxProvider = {
   cannot: ({ network, secrets, hidden, writable }) => [
     ...(network.mode === 'allowlist'
       ? [
-          'sbx keeps its own list of hosts; those of this run are added. `sbx policy init deny-all` begins with none.',
+          'sbx has its own list of hosts; those of this run are added. To start from an empty list: `sbx policy init deny-all`',
         ]
       : []),
-    ...(secrets.length > 0 ? ['Give keys to sbx itself: `sbx secret set`.'] : []),
+    ...(secrets.length > 0 ? ['sbx manages keys itself: `sbx secret set`.'] : []),
     ...(hidden.some(path => writable.some(root => path.startsWith(`${root}/`)))
       ? ['Secret files in the project can be read in sbx.']
       : []),
@@ -49,7 +49,7 @@ async function open(spec: SandboxSpec, world: ProbeWorld): Promise<OpenSandbox |
     await ask('rm', '--force', name);
     rmSync(folder, { recursive: true, force: true });
   };
-  const { writable, readOnly } = bindsNow(spec);
+  const { writable, readOnly } = computeBinds(spec);
   const paths = [...writable, scratch, ...readOnly.map(path => `${path}:ro`)];
   const steps = [['create', '--name', name, 'shell', ...paths], ...policySteps(spec, name)];
   for (const step of steps) {
@@ -77,7 +77,7 @@ function problemOf(step: readonly string[], { code, output }: Captured): Problem
 
 /** Keys are sbx's own affair: they would stand on a command line here. */
 function wrap(name: string, spec: SandboxSpec, scratch: string, { argv, cwd, env }: Command): Confined {
-  const given = { ...visibleEnv(env, { hide: OF_THIS_MACHINE, keep: [] }), ...spec.env, TMPDIR: scratch };
+  const given = { ...filterEnv(env, { hide: OF_THIS_MACHINE, keep: [] }), ...spec.env, TMPDIR: scratch };
   const flags = Object.entries(given).flatMap(([key, value]) =>
     value === undefined ? [] : ['-e', `${key}=${value}`],
   );

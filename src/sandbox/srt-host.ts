@@ -15,7 +15,7 @@ export type Question =
       readonly files: SrtConfig['filesystem'];
     };
 
-/** Without `allowedDomains` there is no wall round the network; the types of the package do not know that. */
+/** Without `allowedDomains` the network is not confined; the types of the package do not know that. */
 export type SrtConfig = Omit<SandboxRuntimeConfig, 'network'> & {
   readonly network: Partial<SandboxRuntimeConfig['network']>;
 };
@@ -44,11 +44,11 @@ async function open(config: SrtConfig): Promise<void> {
   const { errors } = manager.checkDependencies();
   if (errors.length > 0) throw new Error(errors.join('; '));
   await manager.initialize(config as SandboxRuntimeConfig, undefined, true);
-  let told = 0;
+  let reported = 0;
   const store = manager.getSandboxViolationStore();
   store.subscribe(kept => {
-    const fresh = store.getTotalCount() - told;
-    told += fresh;
+    const fresh = store.getTotalCount() - reported;
+    reported += fresh;
     if (fresh > 0) for (const { line } of kept.slice(-fresh)) say({ message: line });
   });
 }

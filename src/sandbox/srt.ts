@@ -1,4 +1,4 @@
-/** The provider that is made of @anthropic-ai/sandbox-runtime: bubblewrap and a proxy on Linux, seatbelt on a Mac. */
+/** The provider on top of @anthropic-ai/sandbox-runtime: bubblewrap and a proxy on Linux, seatbelt on a Mac. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { joinWords } from '../platform/shell.ts';
 import { programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import type { Question, SrtConfig } from './srt-host.ts';
-import { bindsNow } from './trusted.ts';
+import { computeBinds } from './trusted.ts';
 
 export const srt: SandboxProvider = {
   name: 'srt',
@@ -20,7 +20,7 @@ export const srt: SandboxProvider = {
   cannot: ({ limits }) =>
     Object.keys(limits).length === 0
       ? []
-      : ['Limits on memory, processors and processes are kept by the container sandbox only.'],
+      : ['Only the container sandbox limits memory, processors and processes.'],
   open,
 };
 
@@ -29,7 +29,7 @@ export const SRT_PACKAGE = '@anthropic-ai/sandbox-runtime@0.0.83';
 
 async function probe(world: ProbeWorld): Promise<Probe> {
   if (process.platform === 'win32')
-    return { ok: false, why: 'it does not work on Windows', fix: 'use WSL, or the container sandbox' };
+    return { ok: false, why: 'not supported on Windows', fix: 'use WSL, or the container sandbox' };
   const empty = { mode: 'none', domains: [] } as const;
   const spec: SandboxSpec = {
     cwd: tmpdir(),
@@ -48,17 +48,17 @@ async function probe(world: ProbeWorld): Promise<Probe> {
     const command = await opened.wrap({ argv: ['true'], cwd: opened.scratch, env: world.env });
     if ('code' in command) return broken(command.code);
     const { code, output } = await capture(command.argv, { ...command, timeout: PROBE_TIME });
-    return code === 0 ? { ok: true, what: WALL } : broken(output);
+    return code === 0 ? { ok: true, what: MADE_OF } : broken(output);
   } finally {
     await opened.close();
   }
 }
 
 const PROBE_TIME = 20_000;
-const WALL = process.platform === 'darwin' ? 'seatbelt' : 'bubblewrap';
+const MADE_OF = process.platform === 'darwin' ? 'seatbelt' : 'bubblewrap';
 
 function broken(output: string): Probe {
-  const why = output.trim().split('\n').at(-1) || 'it does not start';
+  const why = output.trim().split('\n').at(-1) || 'does not start';
   return { ok: false, why, fix: fixOf(why) };
 }
 
@@ -95,7 +95,7 @@ function ask(helper: Helper, question: Question) {
 
 function filesOf(spec: SandboxSpec, scratch: string): SrtConfig['filesystem'] {
   const literal = (path: string) => ({ path, literal: true as const });
-  const { writable, readOnly } = bindsNow(spec);
+  const { writable, readOnly } = computeBinds(spec);
   return {
     denyRead: spec.hidden.map(literal),
     allowWrite: [...writable, scratch].map(literal),
@@ -139,7 +139,7 @@ async function wrap(
   const more = Object.entries({ ...spec.env, TMPDIR: scratch }).map(([name, value]) => `${name}=${value}`);
   const command = joinWords(['exec', 'env', inside, ...more, ...argv]);
   const answer = await ask(helper, { do: 'wrap', id, command, files: filesOf(spec, scratch) });
-  if ('error' in answer) return { code: `the sandbox is gone: ${answer.error}` };
+  if ('error' in answer) return { code: `the sandbox has ended: ${answer.error}` };
   return { argv: answer.ok as [string, ...string[]], cwd, env, inside };
 }
 
@@ -167,5 +167,5 @@ function fixOf(why: string): string {
   if (process.platform === 'darwin') return 'brew install ripgrep';
   if (/not (found|installed|available)|ENOENT|dependenc/i.test(why))
     return 'sudo apt-get install bubblewrap socat ripgrep (or the same from your package manager)';
-  return 'user namespaces may be switched off: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 kernel.unprivileged_userns_clone=1';
+  return 'user namespaces may be disabled: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 kernel.unprivileged_userns_clone=1';
 }

@@ -9,8 +9,8 @@ export interface Binds {
   readonly readOnly: readonly string[];
 }
 
-/** The folders on the way to a trusted path are bound too: a mount cannot be renamed and made anew. */
-export function bindsNow({ writable, trusted }: Pick<SandboxSpec, 'writable' | 'trusted'>): Binds {
+/** The folders on the way to a trusted path are bound too: a mount cannot be renamed and created again. */
+export function computeBinds({ writable, trusted }: Pick<SandboxSpec, 'writable' | 'trusted'>): Binds {
   const readOnly = unique(trusted.filter(path => existsSync(path)).map(path => realpathSync(path)));
   return { writable: unique([...writable, ...readOnly.flatMap(path => between(path, writable))]), readOnly };
 }

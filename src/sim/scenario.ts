@@ -27,7 +27,7 @@ export type Step =
   | { readonly replace: string; readonly old: string; readonly new: string }
   | { readonly shell: string }
   | { readonly write: string; readonly content: string }
-  /** Ends the turn as a client does whose plan is used up; it is free again after so many seconds. */
+  /** Ends the turn as a client does at its rate limit, which resets after so many seconds. */
   | { readonly limit: number }
   /** Never says another word. */
   | { readonly hang: true }

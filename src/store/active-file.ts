@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Story } from '../domain/story.ts';
 import type { StoryMode } from '../domain/story-mode.ts';
-import type { Before, Snapshot, Terms } from '../domain/transitions.ts';
+import type { Before, StoriesBefore, StoryRules } from '../domain/transitions.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
 import { projectPaths } from './paths.ts';
@@ -17,9 +17,9 @@ export interface Active {
   readonly runId: string | undefined;
   readonly timestamp: string;
   readonly ralphDir: string;
-  readonly terms: Terms;
+  readonly terms: StoryRules;
   /** undefined: it is not in the file. */
-  readonly snapshot: Snapshot | undefined;
+  readonly snapshot: StoriesBefore | undefined;
 }
 
 export interface NewActive {
@@ -29,7 +29,7 @@ export interface NewActive {
   readonly maxIterations: number;
   /** Whether the agent works in a sandbox. */
   readonly isolation: 'sandbox' | 'direct';
-  readonly terms: Terms;
+  readonly terms: StoryRules;
   readonly stories: readonly Story[];
 }
 
@@ -136,7 +136,7 @@ function parsed(source: string): Raw {
   }
 }
 
-function snapshotIn(value: unknown): Snapshot | undefined {
+function snapshotIn(value: unknown): StoriesBefore | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const entries = Object.entries(value).filter(([, story]) => typeof story === 'object' && story !== null);
   return new Map(entries as [string, Before][]);

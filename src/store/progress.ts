@@ -1,6 +1,6 @@
 /** `.ralph/ralph-progress.md`: what each iteration came to. The run keeps its own; the well-known name shows the latest. */
 import { appendFileSync } from 'node:fs';
-import { progressEntry } from '../domain/progress.ts';
+import { formatProgress } from '../domain/progress.ts';
 import type { IterationResult } from '../domain/result.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
@@ -19,7 +19,7 @@ export function createProgress(project: ProjectPaths, run: RunPaths): Progress {
   writePrivate(run.progress, '');
   return {
     add(result) {
-      const entry = progressEntry(result);
+      const entry = formatProgress(result);
       ensureFolder(run.folder); // an agent or a check may have swept it away
       appendFileSync(run.progress, entry);
       linkOver(run.progress, project.progress);

@@ -15,8 +15,8 @@ import {
   type ReviewPolicy,
   type StoryMode,
 } from '../domain/story-mode.ts';
-import { settle, snapshotOf } from '../domain/story-repair.ts';
-import type { Terms } from '../domain/transitions.ts';
+import { repairList, storiesById } from '../domain/story-repair.ts';
+import type { StoryRules } from '../domain/transitions.ts';
 import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { formatActive, type NewActive, removeActive, writeActive } from '../store/active-file.ts';
@@ -88,10 +88,10 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
     settle(iteration, isWhole) {
       if (options.begun?.isSettled && options.begun.iteration === iteration) return NOTHING_LEFT;
       const left = files.left();
-      const settled = settle(list, left, termsOf(assignment, policy));
+      const settled = repairList(list, left, termsOf(assignment, policy));
       const restored = !settled.repaired || files.write(settled.list, iteration);
       if (!settled.repaired) files.believe(settled.list);
-      const rules = settled.offences.map(what => ({ what, restored, isSentence: true }) as const);
+      const rules = settled.forbidden.map(what => ({ what, restored, isSentence: true }) as const);
       moved = movedStory(list, settled.list);
       assignment = { ...assignment, ...(moved && { story: moved }) };
       list = settled.list;
@@ -161,14 +161,14 @@ export function storiesHash(text: string): string {
   return sha256(text).slice(0, 32);
 }
 
-function termsOf({ mode, story }: Assignment, policy: ReviewPolicy): Terms {
+function termsOf({ mode, story }: Assignment, policy: ReviewPolicy): StoryRules {
   return { ...policy, mode, ...(story && { story: story.id }) };
 }
 
 /** The story whose review went on in this iteration. */
 function movedStory(before: StoryList, after: StoryList): Story | undefined {
   if (before === after) return undefined;
-  const known = snapshotOf(before);
+  const known = storiesById(before);
   return after.userStories.find(now => {
     const was = known.get(now.id);
     return was && (was.reviewStatus !== now.reviewStatus || was.passes !== now.passes);
@@ -237,7 +237,7 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
   };
 
   return {
-    mark(terms: Terms, stories: readonly Story[]): void {
+    mark(terms: StoryRules, stories: readonly Story[]): void {
       active = formatActive({ ...options, now: options.now(), ralphDir: paths.name, terms, stories });
       const stat = lstatSync(paths.active, { throwIfNoEntry: false });
       if (stat && !stat.isFile()) makeRoom(paths.root, ACTIVE_FILE, aside);

@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import type { StoryList } from '../domain/story.ts';
 import type { ReviewPolicy } from '../domain/story-mode.ts';
-import { invariantOffences } from '../domain/transitions.ts';
+import { findInvalidStories } from '../domain/transitions.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
 import { isList, loadTasks } from '../store/tasks-file.ts';
 
@@ -20,7 +20,7 @@ export function loadStories(
     ? []
     : [{ where: relative(paths.root, paths.prd), what: 'there is none', fix: '`ralph prd init` makes one' }];
   if (!isList(list)) return [...missing, ...list];
-  const broken = invariantOffences(list.userStories, { ...policy, reviewCap: Number.MAX_SAFE_INTEGER });
+  const broken = findInvalidStories(list.userStories, { ...policy, reviewCap: Number.MAX_SAFE_INTEGER });
   const problems = [
     ...missing,
     ...broken.map(what => ({ where: tasks, what })),

@@ -3,9 +3,9 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
 import type { Story, StoryList } from '../domain/story.ts';
-import { cappedStory, estimateWords, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
-import { storyPrompt } from '../domain/story-prompt.ts';
-import { storyReport } from '../domain/story-report.ts';
+import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
+import { buildStoryPrompt } from '../domain/story-prompt.ts';
+import { buildStoryReport } from '../domain/story-report.ts';
 import type { Run } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
@@ -66,7 +66,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
     notices: parts.notices,
     async prompt(iteration, feedback) {
       const assignment = keeper.begin();
-      return storyPrompt({
+      return buildStoryPrompt({
         template,
         iteration,
         maxIterations,
@@ -83,7 +83,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
       const { mode, story } = keeper.assignment();
       return { mode, ...(story && { story: story.id }) };
     },
-    findings: iterations => ({ stories: storyReport(keeper.list(), iterations, policy) }),
+    findings: iterations => ({ stories: buildStoryReport(keeper.list(), iterations, policy) }),
     commit: (iteration, before) => commitWork(parts, iteration, rule, before),
     note() {},
     close() {
@@ -120,7 +120,7 @@ function createSteps(
     async prepare() {
       const prepared = preparedWith(await watch.start(), protection);
       keeper.record(0);
-      const text = estimateWords(keeper.list(), policy, settings.maximumIterations);
+      const text = formatEstimate(keeper.list(), policy, settings.maximumIterations);
       emit({ type: 'notice', level: 'info', text });
       return prepared;
     },

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { readList, type StoryList } from '../domain/story.ts';
 import type { ReviewPolicy, StoryMode } from '../domain/story-mode.ts';
-import { settle } from '../domain/story-repair.ts';
+import { repairList } from '../domain/story-repair.ts';
 import { readIfThere, writeAtomic } from '../platform/files.ts';
 import { type Loaded, readPast } from '../store/checkpoint.ts';
 import { overviewOf } from '../store/overview.ts';
@@ -34,12 +34,12 @@ export function recoverStories(paths: PrdPaths, project: ProjectPaths): Recovery
   if (stand === 'unknown') return unknown(paths, run.id);
   const { trusted, begun } = stand;
   if (!begun || begun.isSettled) return undefined;
-  const { list, offences } = settle(trusted, readLeft(paths.tasks), { ...run.policy, ...begun });
-  if (offences.length === 0) return undefined;
+  const { list, forbidden } = repairList(trusted, readLeft(paths.tasks), { ...run.policy, ...begun });
+  if (forbidden.length === 0) return undefined;
   const aside = join(run.paths.aside, 'cut-off');
   return {
     list,
-    notice: `Run ${run.id} was killed in an iteration (${begun.mode}), and ${paths.name}/tasks.json held changes that it may not make; they are undone, and what was there is in ${aside}. --trust-tasks takes the file as it is. ${offences.join(' ')}`,
+    notice: `Run ${run.id} was killed in an iteration (${begun.mode}), and ${paths.name}/tasks.json held changes that it may not make; they are undone, and what was there is in ${aside}. --trust-tasks takes the file as it is. ${forbidden.join(' ')}`,
     write() {
       makeRoom(dirname(paths.folder), `${basename(paths.folder)}/${basename(paths.tasks)}`, aside);
       writeAtomic(paths.tasks, formatTasks(list), 0o644);

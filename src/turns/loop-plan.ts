@@ -3,7 +3,7 @@ import { runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
-import { loopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
+import { buildLoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
@@ -191,5 +191,5 @@ async function promptFor(parts: LoopParts, { status, ...input }: PromptInput): P
   const { cwd, env, startRef, settings } = parts;
   const diff = await accumulatedDiff({ cwd, env, startRef, maxChars: DIFF_CHARS, ...(status && { status }) });
   if (isProblem(diff)) return diff;
-  return loopPrompt({ ...input, maxIterations: settings.maximumIterations, diff: diff.text });
+  return buildLoopPrompt({ ...input, maxIterations: settings.maximumIterations, diff: diff.text });
 }

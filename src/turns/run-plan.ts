@@ -3,7 +3,7 @@ import { runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Check } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
-import { runPrompt } from '../domain/prompt.ts';
+import { buildRunPrompt } from '../domain/prompt.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { linkOver } from '../platform/files.ts';
@@ -91,7 +91,7 @@ export function promptOf(
   iteration: number,
   feedback: readonly Feedback[],
 ): string {
-  return runPrompt({
+  return buildRunPrompt({
     base,
     feedback,
     iteration,

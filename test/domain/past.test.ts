@@ -186,8 +186,8 @@ describe('what is next', () => {
     const stuck: Verdict = { kind: 'stop', reason: 'stuck' };
     const before = pastOf(...BEGUN, ...iteration(1), ...iteration(2, stuck), over('stuck'));
     const after = fold(before, { ...resumed, time: 99_000 } as Timed);
-    expect([before.repeated?.times, before.moments.length]).toEqual([2, 2]);
-    expect([after.repeated, after.moments.length]).toEqual([undefined, 0]);
+    expect([before.repeated?.times, before.traces.length]).toEqual([2, 2]);
+    expect([after.repeated, after.traces.length]).toEqual([undefined, 0]);
   });
 
   test('words to the agent are owed again by an iteration that was cut off, and not by one that was judged', () => {

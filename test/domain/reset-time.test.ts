@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Here, resetTimeIn } from '../../src/domain/reset-time.ts';
+import { findResetTime, type Here } from '../../src/domain/reset-time.ts';
 import { wallTimeAt, zonedTime } from '../../src/domain/time-zone.ts';
 
 /** Sunday, 2026-11-15, 14:30 in Greenwich; 06:30 in Los Angeles, where this machine is. */
@@ -8,7 +8,7 @@ const now = Date.UTC(2026, 10, 15, 14, 30);
 const here: Here = { now, zone: 'America/Los_Angeles' };
 const utc = (...parts: Parameters<typeof Date.UTC>) => new Date(Date.UTC(...parts)).toISOString();
 const told = (text: string, at: Here = here) => {
-  const found = resetTimeIn(text, at);
+  const found = findResetTime(text, at);
   return found === undefined ? undefined : new Date(found).toISOString();
 };
 
@@ -81,7 +81,7 @@ describe('a while', () => {
     ['rate limited; retry after 30', 30],
     ['available again in about 1 hour', 3600],
   ])('%j', (text, seconds) => {
-    expect(resetTimeIn(text, here)).toBe(Math.round(now + seconds * 1000));
+    expect(findResetTime(text, here)).toBe(Math.round(now + seconds * 1000));
   });
 });
 
@@ -126,7 +126,7 @@ test('a time of day is always the next one, within a day and an hour, in every z
     fc.property(moments, zones, zones, fc.nat(23), fc.nat(59), (when, zone, local, hour, minute) => {
       fc.pre(zone.includes('/'));
       const text = `resets ${hour}:${String(minute).padStart(2, '0')} (${zone})`;
-      const at = resetTimeIn(text, { now: when, zone: local });
+      const at = findResetTime(text, { now: when, zone: local });
       expect(at).toBeGreaterThan(when - 11 * 60_000);
       expect(at).toBeLessThan(when + 25 * 3_600_000);
     }),
@@ -139,7 +139,7 @@ test('whatever the text, the answer is a time near now or none', () => {
       fc.string({ maxLength: 200 }),
       fc.constantFrom('resets ', 'try again at ', 'retry in '),
       (noise, lead) => {
-        const at = resetTimeIn(`${lead}${noise}`, here);
+        const at = findResetTime(`${lead}${noise}`, here);
         if (at !== undefined) expect(Number.isFinite(at)).toBe(true);
       },
     ),

@@ -169,7 +169,7 @@ test('no wait is longer than allowed, none outlasts the run, and nobody waits wh
       }
       expect(step.ms).toBeGreaterThanOrEqual(0);
       expect(step.ms).toBeLessThanOrEqual(situation.timeLeft);
-      if (TROUBLES[what.class].answer !== 'wait') return;
+      if (TROUBLES[what.class].response !== 'wait') return;
       expect(step.ms + situation.waited).toBeLessThanOrEqual(situation.rules.maxWait * 1000);
       const others = situation.limitedUntil.filter((_, index) => index !== situation.current);
       expect(others.every(until => until > now)).toBe(true);

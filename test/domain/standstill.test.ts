@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  type Moment,
+  findStandstill,
+  formatStandstill,
+  type IterationTrace,
   type StandstillLimits,
-  standstillIn,
-  standstillSentence,
 } from '../../src/domain/standstill.ts';
 
 const LIMITS: StandstillLimits = { 'no-change': 5, thrashing: 6, costly: 10 };
 const NEVER: StandstillLimits = { 'no-change': 0, thrashing: 0, costly: 0 };
 /** One letter an iteration: what the files were. */
-const trees = (letters: string, over: Partial<Moment> = {}): Moment[] =>
+const trees = (letters: string, over: Partial<IterationTrace> = {}): IterationTrace[] =>
   [...letters].map(letter => ({ tree: letter === '-' ? null : letter, green: 0, ...over }));
 /** Every iteration changes the files; these are its costs. */
-const spending = (costs: readonly number[], green: readonly number[] = []): Moment[] =>
+const spending = (costs: readonly number[], green: readonly number[] = []): IterationTrace[] =>
   costs.map((cost, at) => ({ tree: String(at), green: green[at] ?? 0, cost }));
 
 describe('files', () => {
@@ -33,7 +33,7 @@ describe('files', () => {
     ['ABABABC', undefined],
     ['ABCABCABC', undefined],
   ])('%s', (letters, expected) => {
-    expect(standstillIn(trees(letters), LIMITS)).toEqual(expected);
+    expect(findStandstill(trees(letters), LIMITS)).toEqual(expected);
   });
 });
 
@@ -54,13 +54,13 @@ describe('money', () => {
     ['is unknown for one of them', [...spending([0, ...dear.slice(1)]), { tree: 'x', green: 0 }], undefined],
     ['was never spent', spending(Array(20).fill(0)), undefined],
   ])('that %s', (_, history, expected) => {
-    const found = standstillIn(history, LIMITS);
+    const found = findStandstill(history, LIMITS);
     if (expected === undefined) expect(found).toBeUndefined();
     else expect(found).toMatchObject({ kind: 'costly', ...expected });
   });
 });
 
-const moment: fc.Arbitrary<Moment> = fc.record(
+const moment: fc.Arbitrary<IterationTrace> = fc.record(
   {
     tree: fc.constantFrom('A', 'B', null),
     green: fc.nat(3),
@@ -72,9 +72,9 @@ const moment: fc.Arbitrary<Moment> = fc.record(
 test('each detector can be switched off, and nobody is stopped who was not told before', () => {
   fc.assert(
     fc.property(fc.array(moment, { maxLength: 30 }), fc.nat(6), (history, after) => {
-      expect(standstillIn(history, NEVER)).toBeUndefined();
+      expect(findStandstill(history, NEVER)).toBeUndefined();
       const limits = { 'no-change': after, thrashing: after, costly: after };
-      const told = history.map((_, at) => standstillIn(history.slice(0, at + 1), limits));
+      const told = history.map((_, at) => findStandstill(history.slice(0, at + 1), limits));
       for (const [at, found] of told.entries()) {
         if (!found?.stop) continue;
         expect(told.slice(0, at).some(before => before?.kind === found.kind && !before.stop)).toBe(true);
@@ -86,13 +86,13 @@ test('each detector can be switched off, and nobody is stopped who was not told 
 test('work that changes the files each time at a steady price is never stopped, however long it takes', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 1, max: 1.4, noNaN: true }), { maxLength: 60 }), costs => {
-      expect(standstillIn(spending(costs), LIMITS)).toBeUndefined();
+      expect(findStandstill(spending(costs), LIMITS)).toBeUndefined();
     }),
   );
 });
 
 test('the evidence is in the sentence', () => {
-  expect(standstillSentence({ kind: 'costly', iterations: 15, stop: true, costs: [0.1, 0.314] })).toBe(
-    '15 iterations brought no further check to green and cost more and more: $0.10 each at first, $0.31 now.',
+  expect(formatStandstill({ kind: 'costly', iterations: 15, stop: true, costs: [0.1, 0.314] })).toBe(
+    '15 iterations made no further check pass, and the cost rose: $0.10 each at first, $0.31 now.',
   );
 });

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { listFlaws, readList } from '../../src/domain/story.ts';
-import { estimateWords, nextAssignment, openStories } from '../../src/domain/story-mode.ts';
+import { findFlaws, readList } from '../../src/domain/story.ts';
+import { formatEstimate, nextAssignment, openStories } from '../../src/domain/story-mode.ts';
 import { STATES, story, storyList } from './stories.ts';
 
 const POLICY = { skipReview: false, reviewCap: 5, atCap: 'approve' } as const;
-const told = (value: unknown) => listFlaws(value).map(flaw => flaw.message);
+const told = (value: unknown) => findFlaws(value).map(flaw => flaw.message);
 
 describe('schema (Check 1)', () => {
   test('a list that is right is what was read', () => {
@@ -57,8 +57,8 @@ describe('schema (Check 1)', () => {
       storyList(story('A', { dependsOn: ['B', 'X'] }), story('B', { dependsOn: ['A'] })),
       [
         'story A depends on X, and there is no such story',
-        'story A waits for itself: A → B → A',
-        'story B waits for itself: B → A → B',
+        'story A is in a dependency cycle: A → B → A',
+        'story B is in a dependency cycle: B → A → B',
       ],
     ],
   ])('%s', (_, value, messages) => {
@@ -82,7 +82,7 @@ describe('who waits for whom', () => {
     const messages = told(chain(10_000, ['S0']));
     expect(messages).toHaveLength(10_000);
     expect(messages[9_998]).toBe(
-      'story S9998 waits for itself: S9998 → S9999 → S0 → S1 → S2 → S3 → S4 → S5 → 9992 more → S9998',
+      'story S9998 is in a dependency cycle: S9998 → S9999 → S0 → S1 → S2 → S3 → S4 → S5 → 9992 more → S9998',
     );
   });
 
@@ -159,6 +159,6 @@ describe('estimate', () => {
     [15, true, '2 stories to go, one iteration for a whole one: about 2 needed.'],
   ])('of at most %d, skip-review %s', (most, skipReview, words) => {
     const list = storyList(story('A'), story('B', STATES.waiting), story('C', STATES.approved));
-    expect(estimateWords(list, { ...POLICY, skipReview }, most)).toBe(words);
+    expect(formatEstimate(list, { ...POLICY, skipReview }, most)).toBe(words);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Story } from '../../src/domain/story.ts';
-import { invariantOffences, type Terms, transitionOffences } from '../../src/domain/transitions.ts';
+import { findForbiddenChanges, findInvalidStories, type StoryRules } from '../../src/domain/transitions.ts';
 import { STATES, story } from './stories.ts';
 
 const POLICY = { skipReview: false, reviewCap: 5, atCap: 'approve' } as const;
@@ -17,12 +17,12 @@ describe('invariants (Check 2)', () => {
     ['more reviews than the cap and one', { ...waiting, reviewCount: 7 }, 'the review cap is 5'],
     ['one review more than the cap', { ...waiting, reviewCount: 6 }, undefined],
   ])('%s', (_, fields, message) => {
-    const told = invariantOffences([story('US-001', fields)], POLICY);
+    const told = findInvalidStories([story('US-001', fields)], POLICY);
     expect(told).toEqual(message === undefined ? [] : [expect.stringContaining(message)]);
   });
 
   test('are not looked at without reviews', () => {
-    expect(invariantOffences([story('US-001', { passes: true })], { ...POLICY, skipReview: true })).toEqual(
+    expect(findInvalidStories([story('US-001', { passes: true })], { ...POLICY, skipReview: true })).toEqual(
       [],
     );
   });
@@ -30,12 +30,12 @@ describe('invariants (Check 2)', () => {
   test('a cap that was lowered since does not make a list impossible', () => {
     const before = new Map([['US-001', story('US-001', { ...waiting, reviewCount: 4 })]]);
     const after = [story('US-001', { ...approved, reviewCount: 5 })];
-    expect(invariantOffences(after, { ...POLICY, reviewCap: 1 }, before)).toEqual([]);
+    expect(findInvalidStories(after, { ...POLICY, reviewCap: 1 }, before)).toEqual([]);
   });
 });
 
 type Case = [
-  mode: Terms['mode'],
+  mode: StoryRules['mode'],
   what: string,
   before: Partial<Story>,
   after: Partial<Story>,
@@ -107,7 +107,7 @@ describe('transitions (Check 2.5)', () => {
     ['review-fix', 'hands in something new', open, waiting, 'null → "needs_review"'],
   ])('%s %s', (mode, _, before, after, message) => {
     const snapshot = new Map([['US-001', story('US-001', before)]]);
-    const offences = transitionOffences(snapshot, [story('US-001', { ...before, ...after })], {
+    const offences = findForbiddenChanges(snapshot, [story('US-001', { ...before, ...after })], {
       ...POLICY,
       mode,
     });
@@ -116,8 +116,13 @@ describe('transitions (Check 2.5)', () => {
     );
   });
 
-  const two = (mode: Terms['mode'], before: readonly Story[], after: readonly Story[], wanted?: string) =>
-    transitionOffences(new Map(before.map(each => [each.id, each])), after, {
+  const two = (
+    mode: StoryRules['mode'],
+    before: readonly Story[],
+    after: readonly Story[],
+    wanted?: string,
+  ) =>
+    findForbiddenChanges(new Map(before.map(each => [each.id, each])), after, {
       ...POLICY,
       mode,
       ...(wanted !== undefined && { story: wanted }),
@@ -127,9 +132,9 @@ describe('transitions (Check 2.5)', () => {
     const before = [story('A', waiting), story('B', waiting)];
     const after = [story('A', approved), story('B', approved)];
     expect(two('review', before, after)).toMatchObject([
-      { message: expect.stringContaining('may only modify one story'), fix: { story: 'B' } },
+      { message: expect.stringContaining('may only modify one story'), undo: { story: 'B' } },
     ]);
-    expect(two('review', before, after, 'B')).toMatchObject([{ fix: { story: 'A' } }]);
+    expect(two('review', before, after, 'B')).toMatchObject([{ undo: { story: 'A' } }]);
   });
 
   test('a review may not approve what nobody has handed in', () => {
@@ -145,10 +150,10 @@ describe('transitions (Check 2.5)', () => {
     const before = [story('A', waiting), story('B', rejected)];
     const touched = story('B', { ...rejected, reviewFeedback: 'all is well' });
     expect(two('review', before, [story('A', approved), touched])).toMatchObject([
-      { fix: { story: 'B', fields: { reviewFeedback: 'fix it' } } },
+      { undo: { story: 'B', fields: { reviewFeedback: 'fix it' } } },
     ]);
     expect(two('implement', before, [story('A', waiting), touched])).toMatchObject([
-      { fix: { story: 'B', fields: { reviewFeedback: 'fix it' } } },
+      { undo: { story: 'B', fields: { reviewFeedback: 'fix it' } } },
     ]);
   });
 
@@ -174,14 +179,19 @@ describe('transitions (Check 2.5)', () => {
   test('without reviews only what was asked for is looked after', () => {
     const terms = { ...POLICY, skipReview: true, mode: 'implement' } as const;
     const snapshot = new Map([['A', story('A')]]);
-    expect(transitionOffences(snapshot, [story('A', { passes: true })], terms)).toEqual([]);
-    expect(transitionOffences(snapshot, [], terms)).toHaveLength(1);
+    expect(findForbiddenChanges(snapshot, [story('A', { passes: true })], terms)).toEqual([]);
+    expect(findForbiddenChanges(snapshot, [], terms)).toHaveLength(1);
   });
 });
 
 describe('what was asked for', () => {
-  const change = (mode: Terms['mode'], before: Partial<Story>, after: Partial<Story>, ...more: Story[]) =>
-    transitionOffences(
+  const change = (
+    mode: StoryRules['mode'],
+    before: Partial<Story>,
+    after: Partial<Story>,
+    ...more: Story[]
+  ) =>
+    findForbiddenChanges(
       new Map([['A', story('A', { acceptanceCriteria: ['one', 'two'], ...before })]]),
       [story('A', { acceptanceCriteria: ['one', 'two'], ...before, ...after }), ...more],
       { ...POLICY, mode },
@@ -213,7 +223,7 @@ describe('what was asked for', () => {
   });
 
   test('a story is never removed', () => {
-    const offences = transitionOffences(new Map([['A', story('A')]]), [], { ...POLICY, mode: 'implement' });
+    const offences = findForbiddenChanges(new Map([['A', story('A')]]), [], { ...POLICY, mode: 'implement' });
     expect(offences).toMatchObject([{ message: expect.stringContaining('Stories are never removed') }]);
   });
 });

@@ -52,7 +52,7 @@ describe('Check 1: the schema', () => {
     ['a negative count', storyList(story('US-001', { reviewCount: -1 })), 'not negative, not -1'],
     ['an id twice', storyList(story('A'), story('A')), 'more than one story of this id'],
     ['done without notes', storyList(story('A', { ...approved, notes: '' })), 'passes=true and empty notes'],
-    ['a circle', storyList(story('A', { dependsOn: ['A'] })), 'story A waits for itself: A → A'],
+    ['a circle', storyList(story('A', { dependsOn: ['A'] })), 'story A is in a dependency cycle: A → A'],
   ])('%s', async (_, tasks, words) => {
     const { decision, reason } = await stop(project(tasks, active()));
     expect([decision, reason]).toEqual(['block', expect.stringContaining(words)]);

@@ -49,9 +49,9 @@ ${table(
   KEYS.map(key => [CASES[key][0], ...cells(key)]),
 )}
 
-- *never done*: the tag was in the agent's stream and Ralph did not take it for the agent's word. *not shown*, *not echoed*: it never came so far.
-- *auth*, *rate-limit*, *transient*, *crash*: the class of trouble in the run's ledger. Ralph stops at once for *auth*, advises, and tries again for the others.
-- *from the price table*: the agent tells its tokens and \`prices\` in the settings make dollars of them.
+- *never done*: the tag was in the agent's stream and Ralph did not accept it as a claim. *not shown*, *not echoed*: the tag was not in the stream.
+- *auth*, *rate-limit*, *transient*, *crash*: the class of trouble in the run's ledger. Ralph stops at once for *auth*, with advice, and retries after the others.
+- *from the price table*: the agent reports tokens, and \`prices\` in the settings turn them into dollars.
 
 ## Traps
 

@@ -7,7 +7,7 @@ import { defaultSettings } from '../../src/config/settings.ts';
 import type { SandboxSettings } from '../../src/config/settings-shape.ts';
 import { isProblem } from '../../src/domain/problem.ts';
 import { planSpec } from '../../src/opening/sandbox-spec.ts';
-import { bindsNow } from '../../src/sandbox/trusted.ts';
+import { computeBinds } from '../../src/sandbox/trusted.ts';
 import { projectPaths } from '../../src/store/paths.ts';
 import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
 
@@ -52,7 +52,7 @@ describe('writable', () => {
     const { spec: made, home } = await spec({ project, cwd: project.path('tree') });
     const places = ['tree', '.git', '.git/worktrees/tree'].map(name => project.path(name));
     expect(made.writable).toEqual([...places, home.path('.claude')].map(real));
-    expect(bindsNow(made).readOnly).toContain(real(project.path('tree/.git')));
+    expect(computeBinds(made).readOnly).toContain(real(project.path('tree/.git')));
   });
 
   test('of every agent that may stand in', async () => {
@@ -71,7 +71,7 @@ describe('writable', () => {
     expect(made.writable).toContain(real(home.path('elsewhere')));
     expect(made.writable).not.toContain(real(home.dir));
     expect(existsSync(home.path('.claude'))).toBe(false);
-    expect(bindsNow(made).readOnly).toContain(real(home.path('elsewhere/settings.json')));
+    expect(computeBinds(made).readOnly).toContain(real(home.path('elsewhere/settings.json')));
     expect(made.env.CLAUDE_CONFIG_DIR).toBe(home.path('elsewhere'));
   });
 
@@ -95,13 +95,13 @@ describe('trusted', () => {
     const project = repo({ '.claude/settings.json': '{}', 'README.md': '' });
     const { spec: made, absent } = await spec({ project });
     const names = ['.ralph', '.git/hooks', '.git/config', '.claude/settings.json'];
-    const before = bindsNow(made);
+    const before = computeBinds(made);
     expect(before.readOnly).toEqual(expect.arrayContaining(names.map(name => real(project.path(name)))));
     expect(before.writable).toContain(real(project.path('.claude')));
     expect(absent).toContain(project.path('.mcp.json'));
     expect(absent).not.toContain(project.path('.ralph-active'));
     project.write('.ralph-active', '');
-    expect(bindsNow(made).readOnly).toContain(real(project.path('.ralph-active')));
+    expect(computeBinds(made).readOnly).toContain(real(project.path('.ralph-active')));
   });
 });
 

@@ -91,11 +91,11 @@ describe('bad input is one clear sentence and exit code 2, and nothing is writte
     const said = stderr.split('\n').filter(line => line.startsWith('  - '));
     expect(said).toEqual([
       '  - --maximum-iterations: must be a whole number of at least 1, not "x"',
-      '  - .ralph/settings.json: maximumIteration: there is no such setting (did you mean maximumIterations?)',
+      '  - .ralph/settings.json: maximumIteration: unknown setting (did you mean maximumIterations?)',
       '  - .ralph/settings.json: completionResponse: must be text that is not empty, not ""',
-      '  - .ralph/settings.json: agent.flag: there is no such setting (did you mean flags?)',
+      '  - .ralph/settings.json: agent.flag: unknown setting (did you mean flags?)',
       '  - .ralph/settings.json: guardrails[0].command: is missing',
-      '  - .ralph/settings.json: guardrails[0].comand: there is no such setting (did you mean command?)',
+      '  - .ralph/settings.json: guardrails[0].comand: unknown setting (did you mean command?)',
       '  - .ralph/settings.json: guardrails[1].failAction: must be one of APPEND, PREPEND, REPLACE, not "append" (did you mean APPEND?)',
       '  - .ralph/settings.json: guardrails[2]: must be an object with command, failAction?, hint?, timeout?, not "z"',
       '  - .ralph/settings.json: scm.tasks: must be a list, each text that is not empty, not "commit"',
@@ -108,7 +108,7 @@ describe('bad input is one clear sentence and exit code 2, and nothing is writte
     ['{ "a": 1,, }', /\.ralph\/settings\.json: is not valid JSON/],
     ['[]', /\.ralph\/settings\.json: must hold a JSON object/],
     ['', /is not valid JSON/],
-    ['{"__proto__": {"command": "x"}}', /__proto__: there is no such setting/],
+    ['{"__proto__": {"command": "x"}}', /__proto__: unknown setting/],
   ])('settings that hold %j', async (content, message) => {
     const project = folder();
     project.write('.ralph/settings.json', content);

@@ -87,7 +87,7 @@ describe('status', () => {
            open, waits for US-002
 
 Next: review-fix US-002; \`ralph prd run\`
-Loop: none at work
+Loop: not running
 `);
   });
 
@@ -267,7 +267,7 @@ describe('plan', () => {
     });
     expect(code).toBe(0);
     expect(screen).toContain('I read from /dev/pts/');
-    expect(screen).toContain('ralph/tasks.json is in order: 1 story. Next: ralph prd run');
+    expect(screen).toContain('ralph/tasks.json is valid: 1 story. Next: ralph prd run');
     const [model, name, prompt = ''] = agent.calls[0]?.argv ?? [];
     expect([model, name]).toEqual(['--model', 'opus']);
     expect(prompt).toContain('# Plan a feature for Ralph');
@@ -287,7 +287,7 @@ describe('plan', () => {
   test('without a folder or a terminal nothing is begun, and both are said', async () => {
     const { code, stderr } = await prd(repo(), 'plan', '--agent', 'true');
     expect(code).toBe(2);
-    expect(stderr).toContain('ralph/: there is no such folder (`ralph prd init` makes it)');
+    expect(stderr).toContain('ralph/: there is no such folder (`ralph prd init` creates it)');
     expect(stderr).toContain('needs a terminal');
   });
 });

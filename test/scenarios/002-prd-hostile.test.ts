@@ -198,7 +198,7 @@ describe('the list', () => {
       ),
     );
     expect(tasks(project).userStories.map(each => each.dependsOn)).toEqual([[], []]);
-    expect(told).toContain('waits for itself');
+    expect(told).toContain('is in a dependency cycle');
   });
 
   test('a review that leaves no verdict is told so, and nothing is undone', async () => {

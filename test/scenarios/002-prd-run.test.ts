@@ -304,7 +304,7 @@ describe('bad input', () => {
       '--review-cap: must be a whole number of at least 1',
       'did you mean approve?',
       'story US-001 depends on X, and there is no such story',
-      'story US-001 waits for itself: US-001 → US-002 → US-001',
+      'story US-001 is in a dependency cycle: US-001 → US-002 → US-001',
       'story US-002: title must be text that is not empty',
     ])
       expect(stderr).toContain(words);

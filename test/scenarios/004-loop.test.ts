@@ -124,7 +124,7 @@ describe('clean context', () => {
         'These checks run after your turn, and all must pass:',
         '- `printf "line 1\\nboom" && false`',
         `When the whole task is complete, say exactly ${COMPLETE}, and never before.`,
-        'If you cannot go on, say why: <blocked>reason</blocked>',
+        'If you cannot continue, say why: <blocked>reason</blocked>',
         `This is iteration ${n} of 3. You remember nothing of earlier ones; their work is in the files.`,
         '',
       ].join('\n');
@@ -461,9 +461,9 @@ describe('YAML', () => {
     const said = stderr.split('\n').filter(line => line.startsWith('  - '));
     expect(said).toEqual([
       '  - ralph.yaml:2: max_iterations: must be a whole number from 1 to 100, not 101',
-      '  - ralph.yaml:3: there is no setting max_iteration (did you mean max_iterations?)',
+      '  - ralph.yaml:3: unknown setting max_iteration (did you mean max_iterations?)',
       '  - ralph.yaml:4: completion_tag: must be text that is not empty, not 7',
-      '  - ralph.yaml:5: there is no setting other',
+      '  - ralph.yaml:5: unknown setting other',
     ]);
   });
 

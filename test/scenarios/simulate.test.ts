@@ -46,7 +46,7 @@ test('what is not caught is named, and the exit code says so', async () => {
   const { code, simulated } = await simulate(project, 'lie', 'tamper');
   expect(code).toBe(1);
   expect(simulated.lie?.weakness).toBe('The lie was believed: src/sum.sh is empty, and no check noticed.');
-  expect(simulated.tamper?.weakness).toContain('test/sum.test.sh was emptied and nothing put it back');
+  expect(simulated.tamper?.weakness).toContain('test/sum.test.sh was emptied and not restored');
   const protectedToo = await simulate(
     project,
     'tamper',
@@ -64,7 +64,7 @@ test('a turn that nothing would end is ended here, and that is a weakness', { ti
   const { code, simulated } = await simulate(project, 'hang');
   expect([code, simulated.hang?.weakness]).toEqual([
     1,
-    'Nothing would end it: set --idle-timeout or --iteration-timeout.',
+    'Nothing would end the turn: set --idle-timeout or --iteration-timeout.',
   ]);
 });
 
@@ -97,15 +97,15 @@ test('where the checks are red anyhow, that is said first; the copy is removed',
   const copies = () => readdirSync(tmpdir()).filter(name => name.startsWith('ralph-simulate-')).length;
   const before = copies();
   const { stdout } = await ralph(['simulate', 'crash'], { cwd: project.dir });
-  expect(stdout).toContain('Even without trouble it does not get done here (stuck)');
+  expect(stdout).toContain('Even without failures the run does not succeed here (stuck)');
   expect(copies()).toBe(before);
 });
 
 test('where there is nothing to harm, that is said', async () => {
   const { code, simulated } = await simulate(repo(), 'lie', 'tamper');
   expect(code).toBe(0);
-  expect(simulated.lie?.story).toEqual(['not tried: there is no code here to be emptied']);
-  expect(simulated.tamper?.story).toEqual(['not tried: nothing is protected, and nothing looks like a test']);
+  expect(simulated.lie?.story).toEqual(['skipped: there is no code here to empty']);
+  expect(simulated.tamper?.story).toEqual(['skipped: nothing is protected, and nothing looks like a test']);
 });
 
 test('an unknown trouble gets a did-you-mean', async () => {

@@ -1,4 +1,4 @@
-/** `ralph demo`: the whole machine on a small broken project, with an agent that needs no model. */
+/** `ralph demo`: a real loop on a small broken project, with an agent that needs no model. */
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { run } from './run.ts';
 export const demo: CliCommand = {
   declare(command) {
     command
-      .option('--pace <ms>', 'how long the agent takes for a step', '150')
+      .option('--pace <ms>', 'milliseconds that the agent takes for a step', '150')
       .addHelpText('after', '\nExamples:\n  ralph demo\n  ralph demo --pace 0 --json\n');
   },
   async run(call) {
@@ -50,7 +50,7 @@ function writeProject(folder: string, pace: number): void {
     agents: {
       scripted: { command: joinWords([process.execPath, agent, scenario, String(pace)]), adapter: 'claude' },
     },
-    guardrails: [{ command: DEMO.guardrail, failAction: 'APPEND', hint: 'Mend cart.js, not the tests.' }],
+    guardrails: [{ command: DEMO.guardrail, failAction: 'APPEND', hint: 'Fix cart.js, not the tests.' }],
     scm: { command: 'git', tasks: ['commit'] },
   };
   writeFileSync(paths.settings, `${JSON.stringify(settings, null, 2)}\n`);

@@ -16,7 +16,7 @@ export const init: CliCommand = {
       throw new Problems([
         {
           where: 'ralph init',
-          what: 'it asks questions and needs a terminal',
+          what: 'this command asks questions and needs a terminal',
           fix: 'write .ralph/settings.json by hand; docs/reference/settings.md lists the keys',
         },
       ]);

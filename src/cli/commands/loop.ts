@@ -1,7 +1,7 @@
 /** `ralph loop`: seed 004's loop. A clean context each time, until every check passes. */
 import { resolve } from 'node:path';
 import type { Settings } from '../../config/settings-shape.ts';
-import { loopPrompt } from '../../domain/loop-prompt.ts';
+import { buildLoopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { taskKind } from '../../opening/kind.ts';
 import { loopRule } from '../../turns/loop-plan.ts';
@@ -109,7 +109,7 @@ export async function yamlSettings({
 }
 
 function firstPrompt(settings: Settings, task: string): string {
-  return loopPrompt({
+  return buildLoopPrompt({
     task,
     checks: settings.checks.map(command => ({ command })),
     rule: loopRule(settings),

@@ -1,6 +1,6 @@
 /** `ralph resume`: continues a run where its ledger ends. */
 import type { Command } from 'commander';
-import { settingChanges } from '../../config/changes.ts';
+import { listSettingChanges } from '../../config/changes.ts';
 import { flagsOf } from '../../config/flags.ts';
 import { loadSettings } from '../../config/load.ts';
 import { mergeLayers } from '../../config/merge.ts';
@@ -131,7 +131,7 @@ async function settingsAgain(
   };
   const ready = setUp(name, { ...call, options }, () => [], { layer, problems: yaml.problems });
   const { settings } = loadSettings(ready.project, name, layer);
-  const changes = settingChanges(config as Record<string, unknown>, { ...withoutSecrets(settings) });
+  const changes = listSettingChanges(config as Record<string, unknown>, { ...withoutSecrets(settings) });
   return { ready, changes };
 }
 

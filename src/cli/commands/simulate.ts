@@ -1,4 +1,4 @@
-/** `ralph simulate`: the user's own settings against scripted trouble, in a copy that is thrown away. */
+/** `ralph simulate`: the user's own settings against scripted failures, in a temporary copy. */
 
 import { settingsFromFlags } from '../../config/flags.ts';
 import { loadSettings } from '../../config/load.ts';
@@ -9,9 +9,9 @@ import type { ExitCode } from '../../domain/stop-reason.ts';
 import { checkNoun } from '../../report/phrases.ts';
 import { type Simulated, simulatedLines, storyOf } from '../../report/simulate.ts';
 import {
-  honest,
+  createHonestScenario,
+  createScenario,
   type SimulatedProject,
-  scenarioOf,
   TITLES,
   TROUBLES,
   type TroubleName,
@@ -35,10 +35,10 @@ import { run } from './run.ts';
 export const simulate: CliCommand = {
   declare(command) {
     command
-      .argument('[trouble...]', `which of ${TROUBLES.join(', ')}; without it all`)
+      .argument('[trouble...]', `one or more of ${TROUBLES.join(', ')}; default: all`)
       .option('--check <command>', 'a check, beside those of the settings', collect)
       .option('--protect <glob>', 'a protected path, beside those of the settings', collect)
-      .option('--keep', 'do not remove the copy')
+      .option('--keep', 'keep the copy')
       .addHelpText('after', HELP);
   },
   async run(call) {
@@ -64,9 +64,9 @@ Examples:
   ralph simulate --json | jq '.simulated[] | select(.weakness)'
 
 Your settings, checks, limits and protected paths, with an agent that needs no
-model and makes trouble first. Everything happens in a copy; your files, your
+model and fails first. Everything happens in a copy; your files, your
 remote and your agents are not touched. Timeouts are shortened to seconds.
-Exit code 1: something is not caught.
+Exit code 1: a failure was not caught.
 `;
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
@@ -80,7 +80,7 @@ function troublesOf(args: readonly string[]): readonly TroubleName[] {
       const near = closest(name, TROUBLES);
       return {
         where: name,
-        what: `there is no such trouble: one of ${TROUBLES.join(', ')}`,
+        what: `unknown failure; use one of ${TROUBLES.join(', ')}`,
         ...(near && { fix: `did you mean ${near}?` }),
       };
     });
@@ -114,10 +114,10 @@ async function play(simulation: Simulation, wanted: readonly TroubleName[]): Pro
   const project = await targets(simulation, claim);
   const all: Simulated[] = [];
   output.human(`Simulating \`ralph ${isLoop ? 'loop' : 'run'}\` with your settings, in a copy.\n\n`);
-  const calm = await runOne(simulation, honest(project));
+  const calm = await runOne(simulation, createHonestScenario(project));
   if (calm.result?.success === false)
     output.human(
-      `Even without trouble it does not get done here (${calm.result.stopReason}): ${lastVerdict(calm)}\n\n`,
+      `Even without failures the run does not succeed here (${calm.result.stopReason}): ${lastVerdict(calm)}\n\n`,
     );
   for (const trouble of wanted) {
     const simulated = await playOne(simulation, trouble, project);
@@ -139,7 +139,7 @@ async function playOne(
   const missing = nothingToHarm(trouble, project);
   if (missing !== undefined) return { trouble, title, story: [missing] };
   await simulation.copy.reset();
-  const played = await runOne(simulation, scenarioOf(trouble, project));
+  const played = await runOne(simulation, createScenario(trouble, project));
   if (played.result?.stopReason === 'interrupted') return 'interrupted';
   const weakness = weaknessOf(trouble, played, project, simulation);
   const story = storyOf(played.events, checkNoun(simulation.command === loop ? 'loop' : 'run'));
@@ -147,9 +147,9 @@ async function playOne(
 }
 
 function nothingToHarm(trouble: TroubleName, { victim, guarded }: SimulatedProject): string | undefined {
-  if (trouble === 'lie' && victim === undefined) return 'not tried: there is no code here to be emptied';
+  if (trouble === 'lie' && victim === undefined) return 'skipped: there is no code here to empty';
   if (trouble === 'tamper' && guarded === undefined)
-    return 'not tried: nothing is protected, and nothing looks like a test';
+    return 'skipped: nothing is protected, and nothing looks like a test';
   return undefined;
 }
 
@@ -159,7 +159,7 @@ function lastVerdict({ events }: SimulatedRun): string {
 
 function closing(all: readonly Simulated[]): string {
   const weak = all.filter(each => each.weakness !== undefined);
-  if (weak.length === 0) return 'Everything was caught.';
+  if (weak.length === 0) return 'Every failure was caught.';
   return `Not caught: ${weak.map(each => each.trouble).join(', ')}.`;
 }
 
@@ -179,16 +179,16 @@ function weaknessOf(
     case 'tamper':
       return restored
         ? undefined
-        : `${guarded} was emptied and nothing put it back: ${isLoop ? 'protect it, with --protect or "protect" in the settings' : 'only `ralph loop` protects paths'}.`;
+        : `${guarded} was emptied and not restored: ${isLoop ? 'protect it, with --protect or "protect" in the settings' : 'only `ralph loop` protects paths'}.`;
     case 'limit':
       return result?.stopReason === 'rate_limited'
         ? 'A limit ends the run: see --max-wait and --fallback.'
         : undefined;
     case 'echo':
-      return believed ? 'The echo was taken for a claim.' : undefined;
+      return believed ? 'The echo was accepted as a claim.' : undefined;
     case 'hang':
       return hangsForever(settings)
-        ? 'Nothing would end it: set --idle-timeout or --iteration-timeout.'
+        ? 'Nothing would end the turn: set --idle-timeout or --iteration-timeout.'
         : undefined;
     case 'crash':
     case 'flood':

@@ -1,4 +1,4 @@
-/** Who works, with which model, and what it may do. */
+/** Which agent runs, with which model and permissions. */
 import { amount, choice, either, list, named, object, text, words } from '../kinds.ts';
 import { both, type Setting } from '../setting.ts';
 
@@ -21,11 +21,14 @@ const agent = object({
   command: { kind: text(), help: 'The executable: a name on the PATH or a path.' },
   flags: { kind: list(text()), help: 'Its flags. One string with spaces is split as a shell would.' },
   model: { kind: text(), help: 'The model, given to the agent in its own way.' },
-  adapter: { kind: choice(ADAPTER_NAMES), help: 'Whose stream it speaks, for a wrapper with another name.' },
+  adapter: {
+    kind: choice(ADAPTER_NAMES),
+    help: 'Which agent it behaves like, for a wrapper with another name.',
+  },
   prices: { kind: named(price), help: 'Prices by model, for an agent that reports tokens only.' },
 });
 
-export const AGENTS: readonly Setting[] = [
+export const AGENTS = [
   {
     key: 'agent',
     kind: either(text(), agent),
@@ -44,7 +47,7 @@ export const AGENTS: readonly Setting[] = [
     kind: words(text()),
     default: [],
     flag: both('--fallback <agents>'),
-    help: 'Who goes on while the agent is limited: agent or agent:model, several with commas, in this order. The agent itself comes back when its limit has passed.',
+    help: 'Agents to use while this one is rate-limited: agent or agent:model, separated by commas, in this order. Ralph returns to the agent itself when its limit has passed.',
   },
   {
     key: 'permissions',
@@ -59,4 +62,4 @@ export const AGENTS: readonly Setting[] = [
     default: {},
     help: 'Prices by model name (or its beginning, or *), for agents that report tokens only.',
   },
-];
+] as const satisfies readonly Setting[];

@@ -10,7 +10,7 @@ const guardrail = object({
   timeout: { kind: amount(SECONDS), help: 'Overrides guardrailTimeout.' },
 });
 
-export const CHECKS: readonly Setting[] = [
+export const CHECKS = [
   {
     key: 'guardrails',
     kind: list(guardrail),
@@ -50,28 +50,28 @@ export const CHECKS: readonly Setting[] = [
     kind: integer({ min: 0, max: 10 }),
     default: 0,
     flag: { loop: '--check-retries <n>' },
-    help: 'Run a failed check again up to so many times; one that then passes counts, and the flake is told.',
+    help: 'Run a failed check again up to so many times; one that then passes counts as green and is reported as flaky.',
   },
   {
     key: 'baseline',
     kind: yesNo,
     default: false,
     flag: { loop: '--baseline' },
-    help: 'Run the checks before the first iteration and tell the agent which were red already.',
+    help: 'Run the checks before the first iteration, and list in the prompt which of them failed.',
   },
   {
     key: 'baselineUngated',
     kind: yesNo,
     default: false,
     flag: { loop: '--baseline-ungated' },
-    help: 'With --baseline: a check that was red before need not pass.',
+    help: 'With --baseline: a check that failed before the first iteration need not pass.',
   },
   {
     key: 'protect',
     kind: list(text()),
     default: [],
     flag: { loop: '--protect <glob>…', prd: '--protect <glob>…' },
-    help: 'Files the agent must not change, such as test/**; what it changes there is undone before the checks run.',
+    help: 'Files the agent must not change, such as test/**; its changes there are undone before the checks run.',
   },
   {
     key: 'protectNew',
@@ -80,4 +80,4 @@ export const CHECKS: readonly Setting[] = [
     flag: { loop: '--protect-new', prd: '--protect-new' },
     help: 'New files under a protected path count as changes too; they are moved aside.',
   },
-];
+] as const satisfies readonly Setting[];

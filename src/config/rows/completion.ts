@@ -1,4 +1,4 @@
-/** What the agent is told, what it must say, and what becomes of its work. */
+/** What the agent must say when it is done, what is shown and committed. */
 import { integer, list, object, text, yesNo } from '../kinds.ts';
 import { both, type Setting } from '../setting.ts';
 
@@ -7,7 +7,7 @@ const scm = object({
   tasks: { kind: list(text()), help: 'What to run, in order. commit becomes commit -am MESSAGE.' },
 });
 
-export const COMPLETION: readonly Setting[] = [
+export const COMPLETION = [
   {
     key: 'completionResponse',
     kind: text(),
@@ -26,14 +26,14 @@ export const COMPLETION: readonly Setting[] = [
     key: 'outputTruncateChars',
     kind: integer({ min: 1 }),
     default: 5000,
-    help: 'How much of a failed guardrail goes into the next prompt.',
+    help: 'How many characters of the output of a failed guardrail go into the next prompt.',
   },
   {
     key: 'streamAgentOutput',
     kind: yesNo,
     default: true,
     flag: both('--[no-]stream-agent-output'),
-    help: 'Show what the agent does as it does it.',
+    help: 'Show what the agent does while it works.',
   },
   {
     key: 'includeIterationCountInPrompt',
@@ -42,4 +42,4 @@ export const COMPLETION: readonly Setting[] = [
     help: 'Begin each prompt with "Iteration X of Y, Z remaining."',
   },
   { key: 'scm', kind: scm, help: 'Source control tasks after every iteration whose guardrails pass.' },
-];
+] as const satisfies readonly Setting[];

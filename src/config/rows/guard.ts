@@ -3,7 +3,7 @@ import { type Kind, list, object, text } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
 const words = 'true, false or "auto"';
-export const onOffAuto: Kind = {
+export const onOffAuto: Kind<boolean | 'auto'> = {
   words,
   schema: { enum: [true, false, 'auto'] },
   check: (value, where) =>
@@ -16,16 +16,16 @@ const guard = object({
   enabled: { kind: onOffAuto, help: 'auto: while a loop runs without a sandbox.' },
   allow: {
     kind: list(text()),
-    help: 'Names of rules, or commands with * in them, about which the guard says nothing.',
+    help: 'Names of rules, or commands with * as a wildcard, that the guard allows.',
   },
-  deny: { kind: list(text()), help: 'Commands with * in them that the guard refuses.' },
+  deny: { kind: list(text()), help: 'Commands, with * as a wildcard, that the guard refuses.' },
 });
 
-export const GUARD: readonly Setting[] = [
+export const GUARD = [
   {
     key: 'guard',
     kind: guard,
     default: { enabled: 'auto', allow: [], deny: [] },
-    help: 'Judges every tool call of the agent before it runs, where its hooks can refuse one: docs/guard.md.',
+    help: 'Checks every tool call of the agent before it runs and refuses dangerous ones, where the agent has hooks for that: docs/guard.md.',
   },
-];
+] as const satisfies readonly Setting[];

@@ -2,7 +2,7 @@
 import { amount, integer } from '../kinds.ts';
 import { both, SECONDS, type Setting } from '../setting.ts';
 
-export const LIMITS: readonly Setting[] = [
+export const LIMITS = [
   {
     key: 'maximumIterations',
     kind: integer({ min: 1 }),
@@ -45,26 +45,26 @@ export const LIMITS: readonly Setting[] = [
     kind: amount(SECONDS),
     default: 1800,
     flag: both('--idle-timeout <seconds>'),
-    help: 'End an agent turn that prints nothing for so long.',
+    help: 'End an agent turn that prints nothing for this long.',
   },
   {
     key: 'lingerTimeout',
     kind: amount(SECONDS),
     default: 30,
-    help: 'How long an agent may stay silent after it said that its turn is over.',
+    help: 'How long an agent may keep running without output after it reported the end of its turn.',
   },
   {
     key: 'maxWait',
     kind: amount({ min: 0, unit: 'seconds; 0: never' }),
     default: 21_600,
     flag: both('--max-wait <seconds>'),
-    help: 'The longest wait for a rate limit to pass. --max-time counts on meanwhile.',
+    help: 'The longest wait for a rate limit to pass. The wait counts towards --max-time.',
   },
   {
     key: 'maxRetries',
     kind: integer({ min: 0 }),
     default: 5,
-    help: 'How often an iteration is tried again after passing trouble or an empty reply. Limits do not count here.',
+    help: 'How often an iteration is retried after a transient error or an empty reply. Rate limits do not count here.',
   },
   {
     key: 'maxFailures',
@@ -77,27 +77,27 @@ export const LIMITS: readonly Setting[] = [
     kind: integer({ min: 0 }),
     defaults: { run: 0, loop: 3, prd: 3 },
     flag: both('--stuck-after <n>'),
-    help: 'After the same failure so many times without a change the agent is told; once more, and the run stops. 0: never, and neither for the three reasons below unless they are given.',
+    help: 'Warn the agent after the same failure so many times without a change to the files; stop after one more. 0: never; then the next three settings are 0 too, unless they are set.',
   },
   {
     key: 'unchangedAfter',
     kind: integer({ min: 0 }),
     defaults: { run: 0, loop: 5, prd: 5 },
     offWith: 'stuckAfter',
-    help: 'After so many iterations in a row that changed no file the agent is told; three more, and the run stops as stuck. 0: never.',
+    help: 'Warn the agent after so many iterations in a row that changed no file; stop as stuck after three more. 0: never.',
   },
   {
     key: 'thrashingAfter',
     kind: integer({ min: 0 }),
     defaults: { run: 0, loop: 6, prd: 6 },
     offWith: 'stuckAfter',
-    help: 'After so many iterations in a row that brought the files back and forth between two states the agent is told; two more, and the run stops as stuck. 0: never.',
+    help: 'Warn the agent after so many iterations in a row that changed the files back and forth between two states; stop as stuck after two more. 0: never.',
   },
   {
     key: 'costlyAfter',
     kind: integer({ min: 0 }),
     defaults: { run: 0, loop: 10, prd: 0 },
     offWith: 'stuckAfter',
-    help: 'After so many iterations without a further green check, the later half of them at half as much again as the first, the agent is told; five more, and the run stops as stuck. 0: never.',
+    help: 'Warn the agent after so many iterations without a further green check, if the second half of them cost at least 50 % more than the first; stop as stuck after five more. 0: never.',
   },
-];
+] as const satisfies readonly Setting[];

@@ -2,13 +2,13 @@
 import { choice, integer, yesNo } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
-export const STORIES: readonly Setting[] = [
+export const STORIES = [
   {
     key: 'skipReview',
     kind: yesNo,
     default: false,
     flag: { prd: '--skip-review' },
-    help: 'No reviews: an implement iteration says itself that its story is done. For work where speed counts more.',
+    help: 'No reviews: an implement iteration marks its own story as done. For work where speed matters more.',
   },
   {
     key: 'reviewCap',
@@ -22,6 +22,6 @@ export const STORIES: readonly Setting[] = [
     kind: choice(['approve', 'stop']),
     default: 'approve',
     flag: { prd: '--at-cap <approve|stop>' },
-    help: 'After the last review: approve the story with what is left to do in its feedback, or stop the run.',
+    help: 'After the last allowed review: approve the story with the remaining work in its feedback, or stop the run.',
   },
-];
+] as const satisfies readonly Setting[];

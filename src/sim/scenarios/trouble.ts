@@ -14,17 +14,17 @@ export interface SimulatedProject {
 }
 
 export const TITLES: Readonly<Record<TroubleName, string>> = {
-  limit: "the agent's plan is used up, and free again in two seconds",
-  hang: 'the agent stops in the middle of its turn and never says another word',
+  limit: 'the agent is rate-limited for two seconds',
+  hang: 'the agent hangs in the middle of its turn',
   lie: 'the agent empties a file and says that it is done',
-  echo: 'the agent reads its prompt aloud, the tag included',
-  crash: 'the agent dies in the middle of its turn',
+  echo: 'the agent repeats its prompt, the completion tag included',
+  crash: 'the agent crashes in the middle of its turn',
   flood: 'the agent prints twenty megabytes',
-  tamper: 'the agent changes what it should not, and says that it is done',
+  tamper: 'the agent changes a file that it should not, and says that it is done',
 };
 
 /** An agent that makes no trouble at all. */
-export function honest({ claim }: SimulatedProject): Scenario {
+export function createHonestScenario({ claim }: SimulatedProject): Scenario {
   return {
     commitMessage: 'Simulated work',
     inOrder: true,
@@ -32,7 +32,7 @@ export function honest({ claim }: SimulatedProject): Scenario {
   };
 }
 
-export function scenarioOf(trouble: TroubleName, project: SimulatedProject): Scenario {
+export function createScenario(trouble: TroubleName, project: SimulatedProject): Scenario {
   const { claim } = project;
   const good: readonly Step[] = [...fixes(trouble, project), { shell: 'true' }, { say: `Done. ${claim}` }];
   return {
@@ -66,7 +66,7 @@ function troubleSteps(trouble: TroubleName, { claim, victim, guarded }: Simulate
   }
 }
 
-/** What an honest agent does when it hears that a check is red. */
+/** What an honest agent does when a check is red. */
 function fixes(trouble: TroubleName, { victim }: SimulatedProject): readonly Step[] {
   if (trouble !== 'lie' || victim === undefined) return [];
   return [{ shell: `git checkout HEAD -- ${quoted(victim)}` }];

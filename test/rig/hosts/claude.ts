@@ -8,8 +8,8 @@ export const claude: Host = {
   name: 'claude',
   traps: [
     'As root it refuses to skip permissions unless IS_SANDBOX=1 is set.',
-    'Tells its cost at the end of a turn only: --max-cost bites inside a turn where prices are set, --max-tokens always.',
-    'Tells when a limit resets with a subscription; with an API key it does not.',
+    'Reports its cost at the end of a turn only: --max-cost is enforced during a turn only where prices are set, --max-tokens always.',
+    'Reports when a limit resets with a subscription, but not with an API key.',
     'A prompt whose first character is "/" is taken as a command and may never reach the model.',
   ],
   setUp: async (_place, url) => ({

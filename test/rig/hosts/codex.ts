@@ -9,10 +9,10 @@ const HOUR = 3600;
 export const codex: Host = {
   name: 'codex',
   traps: [
-    'Tells its tokens at the end of a turn only.',
-    'A used-up plan is told with the time of day at which it resets, in words; a plain 429 without any.',
+    'Reports its tokens at the end of a turn only.',
+    'At the limit of a plan it prints the time of day of the reset; for a plain 429 it prints none.',
     'Calls of unknown tools, failed patches and commands that its sandbox refuses are not in its stream: the count of tools is a lower bound.',
-    'Exec may only read unless it is told otherwise: with permissions "host" Ralph passes -s workspace-write.',
+    'Exec is read-only by default: with permissions "host" Ralph passes -s workspace-write.',
   ],
   setUp: async (_place, url) => ({ env: { LAB_API_KEY: 'dummy' }, flags: codexFlags(url, MODEL) }),
   argv: (_place, flags) => [

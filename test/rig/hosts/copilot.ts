@@ -7,8 +7,8 @@ import { type Host, hostCommand, hostFolder } from './host.ts';
 export const copilot: Host = {
   name: 'copilot',
   traps: [
-    'Tells its tokens at the end of a turn only, in the file of --usage-output-file.',
-    'Tries five more times after an error; no setting changes that.',
+    'Reports its tokens at the end of a turn only, in the file of --usage-output-file.',
+    'Retries five times after an error; no setting changes that.',
     'Reads hooks from .claude/settings.json, too.',
   ],
   setUp: async (_place, url) => ({

@@ -5,7 +5,7 @@ import { type Host, hostCommand } from './host.ts';
 export const gemini: Host = {
   name: 'gemini',
   traps: [
-    'Tells its tokens at the end of a turn only.',
+    'Reports its tokens at the end of a turn only.',
     'Ten attempts at a failing request unless general.maxAttempts is set in its settings.',
     'Exits without waiting for its reader, so that Ralph reads its stream from a file.',
     'Rewrites "@": a file\'s name behind it is followed by the file, and a blank is put before it inside a word.',

@@ -5,9 +5,9 @@ import { type Host, hostCommand } from './host.ts';
 export const opencode: Host = {
   name: 'opencode',
   traps: [
-    'Tries five more times after an error, with growing pauses after a cut stream; no setting changes that.',
-    'Waits as long as the retry-after of a 429 says, without a word: --idle-timeout ends it.',
-    'Tells of a tool when it has ended, not when it starts, and has no record that ends its stream.',
+    'Retries five times after an error, with growing pauses after a cut stream; no setting changes that.',
+    'Waits silently as long as the retry-after of a 429 says: --idle-timeout ends it.',
+    'Reports a tool when it has ended, not when it starts, and has no record that ends its stream.',
   ],
   async setUp(place, url) {
     await place.writeHome('.config/opencode/opencode.json', {

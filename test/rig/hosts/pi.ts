@@ -5,7 +5,7 @@ import { type Host, hostCommand } from './host.ts';
 export const pi: Host = {
   name: 'pi',
   traps: [
-    'Ralph has no adapter for it: it runs as a plain command, whose words are all that is known of it.',
+    'Ralph has no adapter for it: it runs as a plain command, and Ralph sees only what it prints.',
     'Asks for no permission for anything.',
     'Needs Node 22.19 or later.',
   ],

@@ -6,7 +6,7 @@ export const qwen: Host = {
   name: 'qwen',
   traps: [
     'Seven attempts at an error, with pauses of up to 30 seconds after a 500; no setting shortens them.',
-    'Waits as long as the retry-after of a 429 says, without a word: --idle-timeout ends it.',
+    'Waits silently as long as the retry-after of a 429 says: --idle-timeout ends it.',
     'Makes one more model call a run unless memory.enableManagedAutoMemory is false; it counts among its tokens.',
     'Rewrites "@": a file\'s name behind it is followed by the file, and a blank is put before it inside a word.',
     'A prompt whose first character is "/" is taken as a command and may never reach the model.',

@@ -1,4 +1,4 @@
-/** `ralph prd archive`: puts a list away and begins anew. */
+/** `ralph prd archive`: moves a list to the archive and starts a new one. */
 import { relative } from 'node:path';
 import type { Problem } from '../../../domain/problem.ts';
 import type { StoryList } from '../../../domain/story.ts';
@@ -17,8 +17,8 @@ import { declarePlace, placeOf } from './place.ts';
 export const archive: CliCommand = {
   declare(command) {
     declarePlace(command)
-      .option('--label <label>', 'the name of the archive; without it that of the branch')
-      .option('--force', 'also a list that is not finished, or not in order')
+      .option('--label <label>', 'the name of the archive; default: that of the branch')
+      .option('--force', 'archive also an unfinished or invalid list')
       .addHelpText(
         'after',
         '\nExamples:\n  ralph prd archive\n  ralph prd archive --label "first try" --force\n',
@@ -48,7 +48,7 @@ export const archive: CliCommand = {
   },
 };
 
-/** Throws when something may be lost, or there is nothing to put away. */
+/** Throws when something may be lost, or there is nothing to archive. */
 function listOf(paths: PrdPaths, force: boolean): StoryList {
   const busy = liveLoop(paths, projectPaths(paths.root));
   if (busy) throw new Problems([busy]);

@@ -5,7 +5,7 @@ export const prd: CommandGroup = {
   actions: [
     {
       name: 'init',
-      summary: 'make ralph/ with prd.md, tasks.json, progress.txt and prompt.md',
+      summary: 'create ralph/ with prd.md, tasks.json, progress.txt and prompt.md',
       load: async () => (await import('./init.ts')).init,
     },
     {
@@ -15,7 +15,7 @@ export const prd: CommandGroup = {
     },
     {
       name: 'import',
-      summary: 'take the stories of a prd.json, the format of other loops',
+      summary: 'import the stories of a prd.json, the format of other loops',
       load: async () => (await import('./import.ts')).importList,
     },
     {
@@ -25,12 +25,12 @@ export const prd: CommandGroup = {
     },
     {
       name: 'status',
-      summary: 'the stories and where they stand',
+      summary: 'list the stories and their state',
       load: async () => (await import('./status.ts')).status,
     },
     {
       name: 'archive',
-      summary: 'move a finished list to ralph-archive/ and begin anew',
+      summary: 'move a finished list to ralph-archive/ and start a new one',
       load: async () => (await import('./archive.ts')).archive,
     },
   ],

@@ -1,7 +1,7 @@
 /** `ralph prd import FILE`: the stories of another loop's prd.json. */
 import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { fromForeign } from '../../../domain/foreign-list.ts';
+import { convertForeignList } from '../../../domain/foreign-list.ts';
 import type { Problem } from '../../../domain/problem.ts';
 import { readList, type StoryList } from '../../../domain/story.ts';
 import { systemClock } from '../../../platform/clock.ts';
@@ -19,7 +19,7 @@ export const importList: CliCommand = {
       .argument('<file>', 'a prd.json with userStories')
       .addHelpText(
         'after',
-        '\nExamples:\n  ralph prd import prd.json\n\nStories that pass there come in as built, and wait for a review.\n',
+        '\nExamples:\n  ralph prd import prd.json\n\nStories that pass there are imported as built, and wait for a review.\n',
       );
   },
   async run(given) {
@@ -50,7 +50,7 @@ function readForeign(path: string, name: string): StoryList | readonly Problem[]
   } catch (error) {
     return [{ where: name, what: `cannot be read: ${errorWords(error)}` }];
   }
-  const list = readList(fromForeign(value));
+  const list = readList(convertForeignList(value));
   return isList(list) ? list : list.map(flaw => ({ where: name, what: flaw.message }));
 }
 
@@ -58,7 +58,7 @@ function readForeign(path: string, name: string): StoryList | readonly Problem[]
 function inTheWay(paths: PrdPaths): readonly Problem[] {
   const tasks = readIfThere(paths.tasks);
   if (tasks === undefined || isUntouchedTemplate(tasks)) return [];
-  const fix = '`ralph prd archive --force` moves it away';
+  const fix = 'ralph prd archive --force';
   return [
     { where: relative(paths.root, paths.tasks), what: 'is there already, and nothing is overwritten', fix },
   ];

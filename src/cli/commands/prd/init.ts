@@ -8,14 +8,14 @@ import { declarePlace, placeOf } from './place.ts';
 export const init: CliCommand = {
   declare(command) {
     declarePlace(command)
-      .option('--name <feature>', 'what is to be built; the branch is named after it')
+      .option('--name <feature>', 'the feature to build; the branch is named after it')
       .addHelpText('after', '\nExamples:\n  ralph prd init\n  ralph prd init --name "Saved searches"\n');
   },
   async run(given) {
     const { call, paths } = placeOf(given);
     const { name } = call.options;
     if (typeof name === 'string' && name.trim() === '')
-      throw new Problems([{ where: '--name', what: 'it is empty' }]);
+      throw new Problems([{ where: '--name', what: 'must not be empty' }]);
     const problems = initFolder(paths, {
       name: typeof name === 'string' ? name.trim() : undefined,
       now: systemClock.now(),
@@ -27,11 +27,11 @@ export const init: CliCommand = {
       return 0;
     }
     const folder = relative(paths.root, paths.folder) || '.';
-    call.output.answer(`${folder}/ is made: prd.md, tasks.json, progress.txt, prompt.md.
+    call.output.answer(`Created ${folder}/: prd.md, tasks.json, progress.txt, prompt.md.
 ${ignored ? '.ralph-active was added to .gitignore.\n' : ''}
 Next:
   1. ralph prd plan     plan it with an agent, or write prd.md and tasks.json
-  2. ralph prd status   see whether the list is in order
+  2. ralph prd status   check the list
   3. ralph prd run      build it, story by story
 `);
     return 0;

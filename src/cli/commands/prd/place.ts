@@ -7,8 +7,11 @@ import { type Call, Problems } from '../../command.ts';
 
 export function declarePlace(command: Command): Command {
   return command
-    .option('-d, --project-dir <path>', 'the project; without it this folder')
-    .option('--ralph-dir <path>', 'the folder of prd.md and tasks.json, from the project (default: ralph)');
+    .option('-d, --project-dir <path>', 'the project; default: this folder')
+    .option(
+      '--ralph-dir <path>',
+      'the folder of prd.md and tasks.json, relative to the project; default: ralph',
+    );
 }
 
 /** The call as if it had been made in the project, and the files there. */

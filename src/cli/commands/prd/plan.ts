@@ -1,4 +1,4 @@
-/** `ralph prd plan`: the planning dialogue with an agent, in the user's own terminal. It ends with a list that is in order, or says what is missing. */
+/** `ralph prd plan`: the planning dialogue with an agent, in the user's own terminal. It ends with a valid list, or says what is missing. */
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Problem } from '../../../domain/problem.ts';
@@ -30,7 +30,7 @@ export const plan: CliCommand = {
       throw new Problems([
         {
           where: `agent ${agent.name}`,
-          what: 'Ralph does not know how to talk with it in a terminal',
+          what: 'Ralph cannot start a dialogue with this agent',
           fix: 'use another --agent, or write the files yourself',
         },
       ]);
@@ -41,7 +41,7 @@ export const plan: CliCommand = {
     if (!isList(list)) throw new Problems(list);
     const { length } = list.userStories;
     call.output.human(
-      `\n${paths.name}/tasks.json is in order: ${length === 1 ? '1 story' : `${length} stories`}. Next: ralph prd run\n`,
+      `\n${paths.name}/tasks.json is valid: ${length === 1 ? '1 story' : `${length} stories`}. Next: ralph prd run\n`,
     );
     return 0;
   },
@@ -61,13 +61,13 @@ function ownProblems(paths: PrdPaths): readonly Problem[] {
   return [
     ...(existsSync(paths.folder)
       ? []
-      : [{ where: `${folder}/`, what: 'there is no such folder', fix: '`ralph prd init` makes it' }]),
+      : [{ where: `${folder}/`, what: 'there is no such folder', fix: '`ralph prd init` creates it' }]),
     ...(process.stdin.isTTY && process.stdout.isTTY
       ? []
       : [
           {
             where: 'ralph prd plan',
-            what: 'it is a dialogue and needs a terminal',
+            what: 'this command is a dialogue and needs a terminal',
             fix: `write ${folder}/prd.md and ${folder}/tasks.json by hand, or ralph prd import`,
           },
         ]),

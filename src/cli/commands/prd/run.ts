@@ -3,8 +3,8 @@ import type { Settings } from '../../../config/settings-shape.ts';
 import { isProblem } from '../../../domain/problem.ts';
 import type { StoryList } from '../../../domain/story.ts';
 import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
-import { storyPrompt } from '../../../domain/story-prompt.ts';
-import { storyReport } from '../../../domain/story-report.ts';
+import { buildStoryPrompt } from '../../../domain/story-prompt.ts';
+import { buildStoryReport } from '../../../domain/story-report.ts';
 import { storiesKind } from '../../../opening/stories-kind.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
@@ -68,7 +68,7 @@ function prepare(call: Call, paths: PrdPaths) {
 }
 
 function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
-  const stories = storyReport(list, [], policyOf(settings));
+  const stories = buildStoryReport(list, [], policyOf(settings));
   if (output.json)
     output.answer(
       `${JSON.stringify({ success: true, stopReason: 'all_stories_approved', iterations: [], stories })}\n`,
@@ -83,7 +83,7 @@ function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
 function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): string {
   const template = promptTemplate(paths, () => readTemplate('prompt.md'));
   const policy = policyOf(settings);
-  return storyPrompt({
+  return buildStoryPrompt({
     template,
     iteration: 1,
     maxIterations: settings.maximumIterations,

@@ -1,8 +1,8 @@
-/** `ralph prd status`: the stories and where they stand. */
+/** `ralph prd status`: the stories and their state. */
 
 import type { StoryList } from '../../../domain/story.ts';
 import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
-import { invariantOffences } from '../../../domain/transitions.ts';
+import { findInvalidStories } from '../../../domain/transitions.ts';
 import { storiesLines } from '../../../report/stories.ts';
 import { isLive, readActive } from '../../../store/active-file.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
@@ -25,7 +25,7 @@ export const status: CliCommand = {
     const list = loadTasks(paths.tasks, `${paths.name}/tasks.json`);
     if (!isList(list)) throw new Problems(list);
     const loop = loopOf(paths);
-    const problems = invariantOffences(list.userStories, POLICY);
+    const problems = findInvalidStories(list.userStories, POLICY);
     const { output } = call;
     if (output.json) {
       const { mode, story } = nextAssignment(list, POLICY);
@@ -35,7 +35,7 @@ export const status: CliCommand = {
     }
     const running = loop
       ? `process ${loop.pid}${loop.runId ? `, run ${loop.runId}` : ''}, ${loop.mode}${loop.story ? ` ${loop.story}` : ''}`
-      : 'none at work';
+      : 'not running';
     output.answer(
       `${storiesLines({ list, next: nextWords(list), loop: running }, styleOf(output)).join('\n')}\n`,
     );
@@ -52,8 +52,7 @@ function loopOf(paths: PrdPaths) {
 }
 
 function nextWords(list: StoryList): string {
-  if (openStories(list, { skipReview: true }).length === 0)
-    return 'all done; `ralph prd archive` puts it away';
+  if (openStories(list, { skipReview: true }).length === 0) return 'all done; `ralph prd archive`';
   const { mode, story } = nextAssignment(list, POLICY);
   return story ? `${mode} ${story.id}; \`ralph prd run\`` : 'nothing';
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { visibleEnv } from '../../src/domain/secrets.ts';
+import { filterEnv } from '../../src/domain/secrets.ts';
 
 const names = (env: Readonly<Record<string, string>>, hide: readonly string[], keep?: readonly string[]) =>
-  Object.keys(visibleEnv(env, { hide, ...(keep && { keep }) }));
+  Object.keys(filterEnv(env, { hide, ...(keep && { keep }) }));
 
 test.each([
   'NPM_TOKEN',
@@ -55,7 +55,7 @@ test('nothing is added and nothing is changed', () => {
       fc.array(fc.string()),
       fc.option(fc.array(fc.string()), { nil: undefined }),
       (all, hide, keep) => {
-        const seen = visibleEnv(all, { hide, ...(keep && { keep }) });
+        const seen = filterEnv(all, { hide, ...(keep && { keep }) });
         for (const [name, value] of Object.entries(seen)) expect(all[name]).toBe(value);
       },
     ),

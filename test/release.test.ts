@@ -1,0 +1,70 @@
+/** `scripts/release.mjs`: what it commits to the branch `release`, and when it refuses. */
+import { expect, test } from 'vitest';
+import { releaseRepo } from './rig/release.ts';
+
+test('a release holds the built plugin, and the work tree and main are as before', () => {
+  const repo = releaseRepo();
+  const main = repo.git('rev-parse', 'main');
+  expect(repo.release()).toMatchObject({ code: 0 });
+  const released = repo.git('ls-tree', '-r', '--name-only', 'release').split('\n');
+  expect(released).toEqual(
+    expect.arrayContaining([
+      '.claude-plugin/marketplace.json',
+      'plugins/claude/bin/gate.sh',
+      'plugins/claude/bin/ralph-guard.cjs',
+      'plugins/claude/bin/ralph-hook-main.cjs',
+      'plugins/claude/bin/ralph-hook.cjs',
+    ]),
+  );
+  expect(released.filter(name => /^(src|test|scripts|package)/.test(name))).toEqual([]);
+  expect(repo.git('rev-parse', 'main')).toBe(main);
+  expect(repo.git('status', '--porcelain')).toBe('');
+  // The hooks start it as a program.
+  expect(repo.git('ls-tree', 'release', 'plugins/claude/bin/gate.sh')).toMatch(/^100755/);
+});
+
+test('the next release follows the one before, and names the source it was built from', () => {
+  const repo = releaseRepo();
+  repo.release();
+  const first = repo.git('rev-parse', 'release');
+  repo.raiseVersion('9.9.9');
+  const { output } = repo.release();
+  expect(output).toContain('Committed Ralph 9.9.9');
+  expect(output).toContain('git tag v9.9.9 && git push origin release v9.9.9');
+  expect(repo.git('rev-parse', 'release^1')).toBe(first);
+  expect(repo.git('rev-parse', 'release^2')).toBe(repo.git('rev-parse', 'main'));
+});
+
+test('a version that was released is not released again', () => {
+  const repo = releaseRepo();
+  repo.release();
+  expect(repo.release()).toMatchObject({ code: 2, output: expect.stringContaining('has version') });
+});
+
+test('all that is wrong is listed at once, and nothing is released', () => {
+  const repo = releaseRepo();
+  const manifest = 'plugins/claude/.claude-plugin/plugin.json';
+  repo.write(manifest, repo.read(manifest).replace(repo.version, '0.0.1'));
+  repo.write('CHANGELOG.md', `# Changelog\n\n## ${repo.version} (unreleased)\n`);
+  const { code, output } = repo.release();
+  expect(code).toBe(2);
+  expect(output).toContain('Nothing was released. 3 problems:');
+  expect(output).toContain('there are uncommitted changes');
+  expect(output).toContain(`${manifest} has version 0.0.1, package.json has ${repo.version}`);
+  expect(output).toContain(`calls ${repo.version} unreleased`);
+  expect(() => repo.git('rev-parse', '--verify', '--quiet', 'release')).toThrow();
+});
+
+test('programs of another version are refused', () => {
+  const repo = releaseRepo();
+  const built = '.claude-plugin/marketplace.json';
+  repo.write(built, repo.read(built).replace(repo.version, '0.0.1'));
+  expect(repo.release()).toMatchObject({ code: 2, output: expect.stringContaining('npm run build') });
+});
+
+test('a version that is not the latest of the changelog is refused', () => {
+  const repo = releaseRepo();
+  repo.write('CHANGELOG.md', '# Changelog\n');
+  repo.git('commit', '--quiet', '--all', '--message', 'no changelog');
+  expect(repo.release().output).toContain(`the first section of CHANGELOG.md is not "## ${repo.version}"`);
+});
