@@ -14,6 +14,11 @@ const WORLD = {
   protect: ['test/**'],
   allow: [],
   deny: [],
+  agents: {
+    settings: ['.claude/settings.json'],
+    secrets: ['.claude/.credentials.json'],
+    commands: ['claude'],
+  },
   readScript: () => undefined,
 };
 

@@ -49,12 +49,6 @@ export function contextAlert({ used, window }: ContextUse, { told }: AlertState)
   };
 }
 
-/** How many tokens more it takes until there is something to tell; 0 once something has been told, for then it may fall, too. */
-export function tokensUntilAlert({ used, window }: ContextUse, { told }: AlertState): number {
-  const [lowest] = THRESHOLDS;
-  return told > 0 || !lowest ? 0 : Math.max(0, (lowest.percent / 100) * window - used);
-}
-
 function thousands(tokens: number): string {
   return tokens < 1_000 ? String(tokens) : `${Math.round(tokens / 1_000)}k`;
 }

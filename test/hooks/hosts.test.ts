@@ -1,4 +1,4 @@
-/** The accents of the hosts: what each tells a hook, and how it wants to be answered. */
+/** The accents of the hosts: what each says to a hook, and how it wants to be answered. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -41,6 +41,16 @@ test('no host is given a hook whose input a shell would read: commands are whole
       /\b(sh|node) \\"\$\{CLAUDE_PLUGIN_ROOT\}\/bin\/(gate\.sh|ralph-hook\.cjs)\\" \w+ \w+$/,
     );
   }
+});
+
+test('the hook program holds every dialect and no adapter: it must start fast', () => {
+  const bin = join(import.meta.dirname, '../../plugins/claude/bin');
+  const program = readFileSync(join(bin, 'ralph-hook-main.cjs'), 'utf8');
+  expect(program.match(/\/agents\/\w+\/(\w+)\.ts/g)?.filter(name => name.includes('dialect'))).toHaveLength(
+    6,
+  );
+  expect(program).not.toContain('/adapter.ts');
+  expect(program).not.toContain('/plugin.ts');
 });
 
 describe('the same plugin in four hosts', () => {
@@ -160,7 +170,7 @@ describe('Gemini', () => {
 });
 
 describe('OpenCode', () => {
-  test('a peek says what a stop would come to, and changes nothing', async () => {
+  test('a peek says what the answer to a stop would be, and changes nothing', async () => {
     const project = repo();
     const prompt = '/ralph-loop x --completion-promise DONE --min-tool-calls 0';
     await hook(project, ['opencode', 'chat.message'], { session_id: 's', prompt });
