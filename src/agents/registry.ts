@@ -27,10 +27,16 @@ import { qwen } from './qwen/adapter.ts';
 import { qwenDialect } from './qwen/dialect.ts';
 import { qwenPlugin } from './qwen/plugin.ts';
 
-/** Looked for when no agent is named, in this order; the first one installed is used. */
-const LOOKED_FOR: readonly AgentAdapter[] = [claude, codex, opencode, gemini, amp];
-
-export const ADAPTERS: readonly AgentAdapter[] = [...LOOKED_FOR, copilot, qwen, generic];
+export const ADAPTERS: readonly AgentAdapter[] = [
+  claude,
+  codex,
+  opencode,
+  gemini,
+  amp,
+  copilot,
+  qwen,
+  generic,
+];
 
 /** How the hosts speak to hooks. */
 export const DIALECTS: readonly Dialect[] = [
@@ -52,7 +58,10 @@ export const PLUGINS: readonly HostPlugin[] = [
   opencodePlugin,
 ];
 
-export const PREFERRED: readonly string[] = /* @__PURE__ */ LOOKED_FOR.map(adapter => adapter.name);
+/** The commands that are looked for when none is named, in this order; the first one installed is used. */
+export const PREFERRED: readonly string[] = /* @__PURE__ */ [claude, codex, opencode, gemini, amp].map(
+  adapter => adapter.name,
+);
 
 /** By the adapter's name if one is given, else by the command's; a command nobody knows is `generic`. */
 export function findAdapter(command: string, adapterName?: string): AgentAdapter {
