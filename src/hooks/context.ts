@@ -21,7 +21,7 @@ export function watchContext(
   if (!use) return NOTHING;
   const before = readState(stateFile);
   const { state, alert } = contextAlert(use, before);
-  if (state.told !== before.told) {
+  if (state.reported !== before.reported) {
     ensureFolder(dirname(stateFile));
     writeAtomic(stateFile, JSON.stringify(state));
   }
@@ -38,8 +38,8 @@ export function rearm(stateFile: string): void {
 }
 
 function readState(path: string): AlertState {
-  const told = numberAt(parseObject(readIfThere(path) ?? ''), 'told');
-  return told === undefined ? FRESH : { told };
+  const reported = numberAt(parseObject(readIfThere(path) ?? ''), 'reported');
+  return reported === undefined ? FRESH : { reported };
 }
 
 /** Records are big: prompts and requests are among them. */
