@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { loadSource } from './hook-server.mjs';
 import { env, here, interleaved, many, median, ms, node } from './measure.mjs';
 
 const bin = join(here, '../plugins/claude/bin');
@@ -17,10 +18,11 @@ const WORLD = {
   readScript: () => undefined,
 };
 
-export function guard(folder, quick) {
+export async function guard(folder, quick) {
+  const { GUARDED: agents } = await loadSource(folder, 'src/agents/registry.ts');
   const { judgeCommand } = createRequire(import.meta.url)(join(bin, 'ralph-guard.cjs'));
   const corpus = readCorpus();
-  const judge = ({ command }) => judgeCommand(command, WORLD)[0]?.tier ?? 'ok';
+  const judge = ({ command }) => judgeCommand(command, { ...WORLD, agents })[0]?.tier ?? 'ok';
   const bad = corpus.filter(({ expected }) => expected !== 'ok');
   const innocent = corpus.filter(({ expected }) => expected === 'ok');
   const caught = bad.filter(sample => judge(sample) === sample.expected);

@@ -2,13 +2,15 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { env, here, median } from './measure.mjs';
 
 /** The median of a call in seconds, for each body. */
 export async function servedCalls(folder, bodies, calls) {
-  const { serveHooks } = await load(folder);
+  const { serveHooks } = await loadSource(folder, 'src/hooks/server.ts');
+  // The rules of the guard are beside it, as in the plugin.
+  copyFileSync(join(here, '../plugins/claude/bin/ralph-guard.cjs'), join(folder, 'ralph-guard.cjs'));
   const run = join(folder, 'run');
   mkdirSync(run, { recursive: true });
   const guard = { allow: [], deny: [], protect: [] };
@@ -27,16 +29,15 @@ export async function servedCalls(folder, bodies, calls) {
   return Object.fromEntries(Object.entries(times).map(([name, list]) => [name, median(list)]));
 }
 
-/** From the source: the library has no part in it. The rules of the guard are beside it, as in the plugin. */
-async function load(folder) {
+/** A module that neither the library nor the bin exports. */
+export async function loadSource(folder, source) {
   mkdirSync(folder, { recursive: true });
-  copyFileSync(join(here, '../plugins/claude/bin/ralph-guard.cjs'), join(folder, 'ralph-guard.cjs'));
   const build = await rolldown({
-    input: join(here, '../src/hooks/server.ts'),
+    input: join(here, '..', source),
     platform: 'node',
     logLevel: 'warn',
   });
-  const file = join(folder, 'server.cjs');
+  const file = join(folder, `${basename(source, '.ts')}.cjs`);
   await build.write({ file, format: 'cjs', codeSplitting: false });
   await build.close();
   return createRequire(import.meta.url)(file);

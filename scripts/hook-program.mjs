@@ -25,6 +25,8 @@ async function bundled(source, options = {}) {
     platform: 'node',
     cwd: root,
     logLevel: 'warn',
+    // The registry of agents leads to adapters, which no hook uses: what they do when they are loaded is not wanted either.
+    treeshake: { moduleSideEffects: false },
     plugins: [lazyBuiltins],
   });
   const { output } = await build.generate({

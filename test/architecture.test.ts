@@ -10,7 +10,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   domain: [],
   platform: ['domain'],
   store: ['domain', 'platform'],
-  config: ['domain', 'platform'],
+  config: ['domain', 'platform', 'agents'],
   agents: ['domain', 'platform'],
   checks: ['domain', 'platform', 'store'],
   workspace: ['domain', 'platform', 'store'],
@@ -35,8 +35,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'turns',
     'stories',
   ],
-  hooks: ['domain', 'platform', 'store', 'checks', 'workspace', 'guard'],
-  plugins: ['domain', 'platform', 'store'],
+  hooks: ['domain', 'platform', 'store', 'agents', 'checks', 'workspace', 'guard'],
+  plugins: ['domain', 'platform', 'agents'],
   sim: ['domain', 'platform'],
   cli: [
     'domain',
@@ -111,10 +111,43 @@ test('the domain is pure: no node module, no package, no clock, no chance', () =
   expect(offences).toEqual([]);
 });
 
+/** The folders of `agents/`: one for each. */
+const AGENTS = readdirSync(join(SRC, 'agents'), { withFileTypes: true })
+  .filter(entry => entry.isDirectory())
+  .map(entry => entry.name);
+
+/** Who may name agents outside of their folders, and why a new agent need not change it. */
+const MAY_NAME_AGENTS: Record<string, string> = {
+  'cli/commands/demo.ts': 'the scripted agent speaks the stream of one of them',
+  'cli/simulation.ts': 'the same',
+  'cli/commands/init.ts': "seed 001's question, in its own words",
+  'cli/commands/prd/plan.ts': 'a sentence of help on the plugin that is a skill, too',
+  'domain/context-alert.ts': 'names of models, which many agents use',
+  'domain/feedback.ts': "seed 002's advice to the agent, in its own words",
+  'domain/trouble-table.ts': 'the words of a reference page',
+  'platform/package.ts': "the folders of Ralph's own package",
+  'store/session-file.ts': "seed 000's place for the state of a loop",
+  'guard/place.ts': 'the same place, which the guard protects',
+};
+
+test('no file outside of agents/ names an agent, but in examples: all lists come from the registry', () => {
+  const names = AGENTS.filter(name => name !== 'generic');
+  const word = new RegExp(`(?<![\\w-])(?:${names.join('|')})(?![\\w-])`, 'gi');
+  const naming = files
+    .filter(file => roomOf(file) !== 'agents')
+    .filter(file => {
+      const source = readFileSync(join(SRC, file), 'utf8');
+      const code = source
+        .replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, '')
+        .replace(/&amp;/g, '')
+        .replace(/^ {2}ralph .*$|ralph hook \S+ Stop/gm, ''); // examples in help
+      return code.match(word) !== null;
+    });
+  expect(naming.sort()).toEqual(Object.keys(MAY_NAME_AGENTS).sort());
+});
+
 test('adapters never import each other', () => {
-  const adapters = ['claude', 'codex', 'amp', 'opencode', 'gemini', 'copilot', 'qwen', 'generic'].map(
-    name => `agents/${name}/adapter.ts`,
-  );
+  const adapters = AGENTS.map(name => `agents/${name}/adapter.ts`);
   const offences = adapters.flatMap(file =>
     importsOf(file)
       .map(target => relative(SRC, resolve(SRC, dirname(file), target)))

@@ -18,14 +18,16 @@ export const RalphPlugin = async ({ client, directory }) => {
   /** What the agent has said, and what is to be done about it, by message. */
   const texts = new Map();
   const verdicts = new Map();
-  /** What Ralph has put in itself, and the sessions that have not gone on with it. */
+  /** What Ralph has put in itself, and the sessions that have not continued with it yet. */
   const own = new Set();
   const waiting = new Set();
   /** Which agent and model a session was last asked with. */
   const settings = new Map();
+  /** Tool calls since a session's last stop: its messages are in a database, so nothing else could count them. */
+  const calls = new Map();
   let last = Promise.resolve();
 
-  /** One after the other: a tool must not be counted before the stop that came first is written down. */
+  /** One after the other: an answer must be written down before the next question is asked. */
   function ask(event, fields) {
     const answer = last.then(() => callProgram(event, { cwd: directory, ...fields }));
     last = answer;
@@ -43,13 +45,16 @@ export const RalphPlugin = async ({ client, directory }) => {
     const verdict = verdicts.get(messageID);
     texts.delete(messageID);
     verdicts.delete(messageID);
+    const counted_calls = calls.get(sessionID) ?? 0;
+    calls.delete(sessionID);
     if (!hasLoop(directory)) return;
     if (verdict?.reason) {
       waiting.add(sessionID);
       await put(sessionID, verdict.reason, true);
     }
-    const answer = await ask('step-finish', { session_id: sessionID, last_assistant_message: said });
-    tell(client, answer.message);
+    const fields = { session_id: sessionID, last_assistant_message: said, counted_calls };
+    const answer = await ask('step-finish', fields);
+    show(client, answer.message);
     if (answer.reason && !verdict) await put(sessionID, answer.reason, false);
   }
 
@@ -62,18 +67,22 @@ export const RalphPlugin = async ({ client, directory }) => {
       if (!hasLoop(directory) && !COMMAND.test(part.text)) return;
       const answer = await ask('chat.message', { session_id: sessionID, prompt: part.text });
       if (answer.reason) throw new Error(answer.reason);
-      if (answer.context) part.text = answer.context;
-      tell(client, answer.message);
+      if (answer.context) {
+        part.text = answer.context;
+        calls.delete(sessionID); // what was called before the loop is not for it
+      }
+      show(client, answer.message);
     },
     'tool.execute.before': ({ sessionID, tool }, { args }) => guard(directory, sessionID, tool, args),
     'tool.execute.after': async ({ sessionID }) => {
-      if (hasLoop(directory)) await ask('tool.execute.after', { session_id: sessionID });
+      calls.set(sessionID, (calls.get(sessionID) ?? 0) + 1);
     },
     'experimental.text.complete': async ({ sessionID, messageID }, { text }) => {
       if (!hasLoop(directory)) return;
       const said = [...(texts.get(messageID) ?? []), text];
       texts.set(messageID, said);
-      const fields = { session_id: sessionID, last_assistant_message: said.join('\n\n') };
+      const counted_calls = calls.get(sessionID) ?? 0;
+      const fields = { session_id: sessionID, last_assistant_message: said.join('\n\n'), counted_calls };
       verdicts.set(messageID, await ask('text.complete', fields));
     },
     event: async ({ event: { type, properties } }) => {
@@ -84,7 +93,7 @@ export const RalphPlugin = async ({ client, directory }) => {
       }
       // The session had stopped before the continuation was there.
       if (type === 'session.idle' && waiting.delete(properties.sessionID)) {
-        await put(properties.sessionID, 'Go on with the task.', false);
+        await put(properties.sessionID, 'Continue with the task.', false);
       }
     },
   };
@@ -145,6 +154,6 @@ function parsed(answer) {
 }
 
 /** Only a terminal shows it. */
-function tell(client, message) {
+function show(client, message) {
   if (message) client.tui.showToast({ body: { title: 'Ralph', message, variant: 'info' } }).catch(() => {});
 }

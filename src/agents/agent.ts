@@ -68,6 +68,10 @@ export interface AgentAdapter {
   readonly name: string;
   /** How to install it, one line. */
   readonly install: string;
+  /** The version that the host tests run with; docs/reference/agents.md says what was seen with it. */
+  readonly tested?: string;
+  /** Variables that keep it from looking for a newer version of itself. */
+  readonly noUpdates?: Readonly<Record<string, string>>;
   /** What the stream can tell; a limit on what it cannot tell is refused. */
   readonly reports: { readonly cost: boolean; readonly tokens: boolean; readonly toolCalls: boolean };
   /** A stream that ends without a `result` event was cut short. False where the agent has no such record. */

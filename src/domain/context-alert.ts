@@ -1,4 +1,4 @@
-/** Seed 002's context monitor: what an agent is told as its context fills, at five thresholds, once each. */
+/** Seed 002's context monitor: what an agent reads as its context fills, at five thresholds, once each. */
 
 export type AlertLevel = 'NOTICE' | 'WARNING' | 'CRITICAL';
 
@@ -25,41 +25,35 @@ export interface ContextUse {
 }
 
 export interface AlertState {
-  /** The highest threshold that was told of; 0: none. */
-  readonly told: number;
+  /** The highest threshold that was reported; 0: none. */
+  readonly reported: number;
 }
 
-export const FRESH: AlertState = { told: 0 };
+export const FRESH: AlertState = { reported: 0 };
 
 export interface AlertDecision {
   readonly state: AlertState;
   readonly alert?: string;
 }
 
-/** A jump over several thresholds is told of once, at the highest. Below the lowest one they are armed again: the context was compacted. */
-export function contextAlert({ used, window }: ContextUse, { told }: AlertState): AlertDecision {
+/** A jump over several thresholds is reported once, at the highest. Below the lowest one they are reset: the context was compacted. */
+export function contextAlert({ used, window }: ContextUse, { reported }: AlertState): AlertDecision {
   const percent = window > 0 ? (used / window) * 100 : 0;
   const reached = THRESHOLDS.findLast(threshold => percent >= threshold.percent);
   if (!reached) return { state: FRESH };
-  if (reached.percent <= told) return { state: { told } };
+  if (reached.percent <= reported) return { state: { reported } };
   const full = `${Math.floor(percent)}% full (${thousands(used)} of ${thousands(window)} tokens)`;
   return {
-    state: { told: reached.percent },
+    state: { reported: reached.percent },
     alert: `[${reached.level}] Your context is about ${full}. ${reached.text}`,
   };
-}
-
-/** How many tokens more it takes until there is something to tell; 0 once something has been told, for then it may fall, too. */
-export function tokensUntilAlert({ used, window }: ContextUse, { told }: AlertState): number {
-  const [lowest] = THRESHOLDS;
-  return told > 0 || !lowest ? 0 : Math.max(0, (lowest.percent / 100) * window - used);
 }
 
 function thousands(tokens: number): string {
   return tokens < 1_000 ? String(tokens) : `${Math.round(tokens / 1_000)}k`;
 }
 
-/** What the seed assumed; what nobody has told us better of. */
+/** What the seed assumed, for models that are not known. */
 const USUAL_WINDOW = 200_000;
 
 const WINDOWS: readonly (readonly [RegExp, number])[] = [

@@ -17,7 +17,7 @@ export interface HookOrders {
   readonly given: boolean;
   /** Tool calls are judged before they run. */
   readonly guard?: GuardOrders;
-  /** The agent is told as its context fills. */
+  /** The agent gets alerts as its context fills. */
   readonly monitor?: MonitorOrders;
 }
 

@@ -1,4 +1,4 @@
-/** What `judge` is told of an in-session loop. */
+/** What `judge` needs of an in-session loop. */
 import type { Claim } from './completion.ts';
 import type { Evidence } from './evidence.ts';
 import { ruleOf, type SessionState } from './session.ts';
@@ -36,13 +36,9 @@ export function elapsedOf({ startedAt }: SessionState, now: number): number {
   return Math.max(0, (now - Date.parse(startedAt)) / 1000) || 0;
 }
 
-/**
- * Tools have run. Beyond what a promise asks for, a batch of them counts as one, however many it holds: then nobody need
- * read what they answered, which can be megabytes.
- */
-export function afterTools(state: SessionState, calls: number): SessionState {
-  const counted = state.toolCalls < state.minToolCalls ? calls : 1;
-  return { ...state, toolCalls: state.toolCalls + counted, blocksInARow: 0 };
+/** Tools have been called since the last stop. */
+export function afterCalls(state: SessionState, calls: number): SessionState {
+  return calls === 0 ? state : { ...state, toolCalls: state.toolCalls + calls, blocksInARow: 0 };
 }
 
 /** The agent was sent back. */

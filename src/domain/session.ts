@@ -27,12 +27,13 @@ export interface SessionState extends SessionRequest {
   readonly sessionId: string;
   /** The prompt that the loop belongs to; null where the host does not number its prompts. */
   readonly promptId: string | null;
+  /** Since the loop started, as counted at the last stop. */
   readonly toolCalls: number;
   /** Stops that were refused since the last tool call. */
   readonly blocksInARow: number;
   readonly runId: string;
-  /** The name of the tally that goes with this state; empty: there is none. */
-  readonly tally: string;
+  /** Bytes of the host's transcript in which tool calls have been counted. */
+  readonly transcriptRead: number;
 }
 
 export function ruleOf({ completionPromise }: SessionRequest): CompletionRule | undefined {
@@ -42,7 +43,7 @@ export function ruleOf({ completionPromise }: SessionRequest): CompletionRule | 
 const ULTRAWORK =
   'ULTRAWORK MODE: use everything you have. Plan first, work on independent parts in parallel, verify each result yourself, and do not settle for a partial one.';
 
-/** What the agent is told when the loop begins: task, stopping rule, strictness, safety valve. */
+/** What the agent reads when the loop begins: task, stopping rule, strictness, safety valve. */
 export function contract(request: SessionRequest): string {
   const rule = ruleOf(request);
   const stopping = rule
@@ -71,7 +72,7 @@ export function missingPromise(rule: CompletionRule): string {
   return `You attempted to end the loop, but you did not output the completion promise ${markerOf(rule)}. Continue working on the original task below. Only output the promise when the task is fully complete.`;
 }
 
-export const NO_PROMISE_SET = 'The loop goes on. Continue working on the original task below.';
+export const NO_PROMISE_SET = 'The loop continues. Continue working on the original task below.';
 
 export const NO_WORK_DONE =
   'Promise detected, but no tool calls/work were performed; you must actually complete the task before emitting the promise.';

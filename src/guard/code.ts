@@ -27,7 +27,7 @@ export function codeOf(call: Call): string | undefined {
   return operands(call).every(word => word === '-') ? input : undefined;
 }
 
-/** A call that hands text to a shell or starts a program. */
+/** A call that passes text to a shell or starts a program. */
 const STARTS =
   /\b(?:os\.(?:system|popen|exec\w*|spawn\w*)|subprocess|popen|system|exec(?:Sync|File|FileSync|v|vp|l|lp)?|spawn(?:Sync)?|child_process|shell_exec|passthru|proc_open|Kernel\.|IO\.popen|%x|qx|do shell script|Bun\.\$|os\.execute)\b|`/;
 const LITERAL =

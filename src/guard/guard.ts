@@ -97,7 +97,7 @@ function judgeCall(call: Call, world: GuardWorld): Finding[] {
   return denied === undefined ? findings : [...findings, settingsFinding(call, denied)];
 }
 
-/** The files of a container are its own; of another machine only paths from the root can be told apart. */
+/** The files of a container are its own; of another machine only paths from the root can be distinguished. */
 function whereOf(path: string, call: Call, world: GuardWorld): Where {
   if (call.place === 'container') return 'unknown';
   if (call.place === 'here') return whereIs(path, call.cwd, world);

@@ -11,6 +11,17 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Globs, from the root. */
   readonly protect: readonly string[];
+  readonly agents: AgentFiles;
+}
+
+/** What of the agents themselves an agent must not touch. Files and folders, in the project and in the home alike. */
+export interface AgentFiles {
+  /** What decides what an agent does when it is next started. */
+  readonly settings: readonly string[];
+  /** Logins. */
+  readonly secrets: readonly string[];
+  /** The commands by which they are started. */
+  readonly commands: readonly string[];
 }
 
 export type Where =
@@ -47,13 +58,14 @@ const SYSTEM =
 const TEMP = /^(?:\/private)?(?:\/tmp|\/var\/tmp|\/var\/folders|\/dev\/shm)(?:\/|$)/;
 const QUIET_DEVICES = /^\/dev\/(?:null|zero|u?random|full|tty|stdin|stdout|stderr|fd\/\d+|ptmx|pts\/\d+)$/;
 const SECRET =
-  /^(?:\.ssh(?:\/(?!config$|known_hosts)(?!.*\.pub$).*)?|\.aws(?:\/credentials.*)?|\.gnupg(?:\/.*)?|\.netrc|\.git-credentials|\.pypirc|\.npmrc|\.docker\/config\.json|\.kube\/config|\.config\/gh(?:\/.*)?|\.config\/gcloud(?:\/.*)?|\.azure(?:\/.*)?|\.password-store(?:\/.*)?|\.config\/op(?:\/.*)?|\.vault-token|\.pgpass|\.my\.cnf|\.claude\/\.credentials\.json|\.codex\/auth\.json|\.(?:bash|zsh|python|psql|mysql|node_repl)_history|Library\/Keychains(?:\/.*)?|\.local\/share\/keyrings(?:\/.*)?|\.mozilla\/.*|\.config\/google-chrome(?:\/.*)?)$/;
+  /^(?:\.ssh(?:\/(?!config$|known_hosts)(?!.*\.pub$).*)?|\.aws(?:\/credentials.*)?|\.gnupg(?:\/.*)?|\.netrc|\.git-credentials|\.pypirc|\.npmrc|\.docker\/config\.json|\.kube\/config|\.config\/gh(?:\/.*)?|\.config\/gcloud(?:\/.*)?|\.azure(?:\/.*)?|\.password-store(?:\/.*)?|\.config\/op(?:\/.*)?|\.vault-token|\.pgpass|\.my\.cnf|\.(?:bash|zsh|python|psql|mysql|node_repl)_history|Library\/Keychains(?:\/.*)?|\.local\/share\/keyrings(?:\/.*)?|\.mozilla\/.*|\.config\/google-chrome(?:\/.*)?)$/;
 const SYSTEM_SECRET =
   /^\/(?:etc\/(?:shadow|gshadow|sudoers|sudoers\.d\/.*|ssh\/ssh_host_.*_key)|proc\/(?:\d+|self|\*)\/(?:environ|mem)|root\/\.ssh(?:\/.*)?|var\/run\/secrets\/.*)-?$/;
 const START_UP =
   /^(?:\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|cshrc|tcshrc|login|inputrc|xinitrc|xsession|xprofile|gitconfig|vimrc|tmux\.conf)|\.ssh\/(?:authorized_keys2?|config|rc|environment)|\.config\/(?:fish|autostart|systemd|git|nvim)(?:\/.*)?|Library\/LaunchAgents(?:\/.*)?|\.oh-my-zsh(?:\/.*)?|\.vim(?:\/.*)?|\.local\/share\/systemd(?:\/.*)?)$/;
-const AGENT_SETTINGS =
-  /(?:^|\/)(?:\.claude\/(?:settings(?:\.local)?\.json|hooks(?:\/.*)?|plugins(?:\/.*)?|ralph-loop.*\.local\.md)|\.claude\.json|\.codex\/(?:config\.toml|hooks\.json|hooks(?:\/.*)?)|\.gemini\/(?:settings\.json|extensions(?:\/.*)?|trustedFolders\.json)|\.qwen\/(?:settings\.json|extensions(?:\/.*)?)|\.copilot\/(?:config\.json|settings\.json|hooks(?:\/.*)?)|\.github\/hooks(?:\/.*)?|\.opencode\/plugins?(?:\/.*)?|\.config\/opencode(?:\/.*)?|\.mcp\.json|\.cursor\/(?:hooks\.json|mcp\.json)|ralph-(?:hook|hook-main|guard)\.cjs|@ralph-loop\/ralph(?:\/.*)?)$/;
+/** Ralph's own program and the loops of sessions; files that several agents obey. */
+const RALPH_FILES =
+  /(?:^|\/)(?:ralph-(?:hook|hook-main|guard)\.cjs|@ralph-loop\/ralph(?:\/.*)?|\.claude\/ralph-loop.*\.local\.md|\.mcp\.json|\.cursor\/(?:hooks\.json|mcp\.json))$/;
 const CACHE =
   /^(?:\.cache(?:\/.+)?|\.npm(?:\/.*)?|\.yarn\/.*|\.pnpm-store(?:\/.*)?|\.gradle\/caches(?:\/.*)?|\.m2\/repository(?:\/.*)?|\.cargo\/registry(?:\/.*)?|\.bun\/install\/cache(?:\/.*)?|\.local\/share\/pnpm\/store(?:\/.*)?|Library\/Caches(?:\/.+)?|go\/pkg(?:\/.*)?|\.ccache(?:\/.*)?|\.Trash(?:\/.*)?|\.local\/share\/Trash(?:\/.*)?)$/;
 const STATE = /^(?:\.ralph(?:\/.*)?|\.ralph-active)$/;
@@ -102,32 +114,41 @@ function located(path: string, around: Surroundings): Where {
   if (inside !== undefined) return inside === '' ? 'project-root' : inProject(inside, around);
   if (SYSTEM_SECRET.test(path)) return 'secret';
   const own = below(path, home);
-  if (own !== undefined) return own === '' ? 'home' : inHome(own, path, root);
+  if (own !== undefined) return own === '' ? 'home' : inHome(own, path, around);
   if (path !== '/' && below(root, path) !== undefined) return 'home'; // a folder that holds the project and more
   if (TEMP.test(path))
     return /^(?:\/private)?(?:\/tmp|\/var\/tmp|\/dev\/shm)$/.test(path) ? 'temp-root' : 'temp';
   if (below(home, path) !== undefined || /^\/(?:home|Users)(?:\/[^/]*)?$/.test(path))
     return path === '/' ? 'system' : 'home';
   if (SYSTEM.test(path)) return 'system';
-  return AGENT_SETTINGS.test(path) ? 'agent-settings' : 'outside';
+  return isAgentFile(path, around) ? 'agent-settings' : 'outside';
 }
 
-function inHome(own: string, path: string, root: string): Where {
+function inHome(own: string, path: string, around: Surroundings): Where {
   if (START_UP.test(own)) return 'start-up';
-  if (SECRET.test(own)) return 'secret';
-  if (AGENT_SETTINGS.test(own)) return 'agent-settings';
+  if (SECRET.test(own) || isIn(own, around.agents.secrets)) return 'secret';
+  if (isAgentFile(own, around)) return 'agent-settings';
   if (/^\.cache\/ralph(?:\/|$)/.test(own)) return 'state'; // code that Ralph has compiled
   if (CACHE.test(own)) return 'cache';
-  if (below(root, path) !== undefined) return 'home';
+  if (below(around.root, path) !== undefined) return 'home';
   return 'outside';
 }
 
-function inProject(path: string, { protect }: Surroundings): Where {
+function inProject(path: string, around: Surroundings): Where {
   if (STATE.test(path)) return 'state';
   if (GIT_HARMLESS.test(path)) return 'project';
   if (/(?:^|\/)\.git(?:\/|$)/.test(path)) return 'git';
-  if (AGENT_SETTINGS.test(path)) return 'agent-settings';
-  return protect.some(glob => fits(path, glob) || holds(path, glob)) ? 'protected' : 'project';
+  if (isAgentFile(path, around)) return 'agent-settings';
+  return around.protect.some(glob => fits(path, glob) || holds(path, glob)) ? 'protected' : 'project';
+}
+
+function isAgentFile(path: string, { agents }: Surroundings): boolean {
+  return RALPH_FILES.test(path) || isIn(path, agents.settings);
+}
+
+/** Whether it is one of these files, or in one of these folders, wherever they are. */
+function isIn(path: string, files: readonly string[]): boolean {
+  return files.some(file => `/${path}/`.includes(`/${file}/`));
 }
 
 /** The folder in which what is protected is. */
@@ -140,7 +161,7 @@ function holds(path: string, glob: string): boolean {
   return start !== '' && (start === path || start.startsWith(`${path}/`));
 }
 
-/** Nothing is known of its beginning; its end may tell enough. */
+/** Nothing is known of its beginning; its end may say enough. */
 function tailIs(path: string): Where {
   const tail = path.replace(/^[\uFFFB\uFFFC]+\/?/, '');
   if (/^\.ssh\/|^\.aws\/credentials|^\.gnupg/.test(tail)) return 'secret';

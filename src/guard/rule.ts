@@ -26,7 +26,7 @@ export const CATEGORIES = {
 
 export type Category = keyof typeof CATEGORIES;
 
-/** `block`: the call is refused. `warn`: it passes, and the agent and the ledger are told. */
+/** `block`: the call is refused. `warn`: it passes, with a warning to the agent and in the ledger. */
 export type Tier = 'block' | 'warn';
 
 export interface Scene {
@@ -50,7 +50,7 @@ export interface Rule {
   matches(scene: Scene): boolean;
 }
 
-type Told = readonly [why: string, instead: string];
+type Explanation = readonly [why: string, instead: string];
 
 /** One row of the table: a name, a category and tier, the commands it is about, the test, what to say. */
 export function rule(
@@ -58,7 +58,7 @@ export function rule(
   [category, tier]: readonly [Category, Tier],
   of: string,
   matches: (call: Call, scene: Scene) => boolean,
-  [why, instead]: Told,
+  [why, instead]: Explanation,
 ): Rule {
   return {
     id,

@@ -3,7 +3,7 @@ import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadWithCache } from '../platform/code-cache.ts';
 
-const [host = 'claude', event = '', by] = process.argv.slice(2);
+const [host = 'auto', event = '', by] = process.argv.slice(2);
 const name = /^[A-Za-z.-]{1,30}$/.exec(event)?.[0] ?? 'other';
 const bundle = join(import.meta.dirname, 'ralph-hook-main.cjs');
 const { runHook } = loadWithCache(bundle, `hook-${name}`, process.env) as typeof import('./main.ts');

@@ -1,10 +1,10 @@
 /** The slash commands: set up, cancel and explain the loop, from what the user typed. No shell ever sees it. */
+import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
+import { transcriptSize } from '../agents/transcript.ts';
 import { contract, type SessionRequest, type SessionState } from '../domain/session.ts';
 import { parseArguments } from '../domain/session-arguments.ts';
 import { findSession, newSessionPath, removeSession, writeSession } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
-import { dropTally, takeTally } from '../store/tally.ts';
-import { type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
 import { openRun } from './ledger.ts';
 
 export function onCommand(root: string, { host, prefix }: Dialect, input: HookInput): HookAnswer {
@@ -40,11 +40,15 @@ function start(root: string, host: string, input: HookInput, ultrawork: boolean)
   return { kind: 'context', context: contract(state), message: started(state) };
 }
 
-/** The same from a terminal, for a session that runs; its run begins there. The words were split by the user's own shell. */
+/** The same from a terminal, for a running session; its run begins there. The words were split by the user's own shell. */
 export function startSession(root: string, sessionId: string, words: readonly string[]) {
   const { request, problems } = parseArguments(words.map(quotedWord).join(' '));
   if (problems.length > 0) return { problems, message: '' };
-  const state = newState({ sessionId, promptId: null }, { ...request, ultrawork: false }, '');
+  const state = newState(
+    { sessionId, promptId: null, transcript: null },
+    { ...request, ultrawork: false },
+    '',
+  );
   writeSession(newSessionPath(root, sessionId), state);
   return { problems, message: started(state) };
 }
@@ -55,7 +59,7 @@ function quotedWord(word: string): string {
 }
 
 function newState(
-  input: Pick<HookInput, 'sessionId' | 'promptId'>,
+  input: Pick<HookInput, 'sessionId' | 'promptId' | 'transcript'>,
   request: SessionRequest,
   runId: string,
 ): SessionState {
@@ -69,18 +73,24 @@ function newState(
     toolCalls: 0,
     blocksInARow: 0,
     runId,
-    tally: '',
+    transcriptRead: transcriptSize(input.transcript),
   };
 }
 
-/** The command without a task goes on with the loop that was left. */
+/** The command without a task resumes the loop that was left. What was called meanwhile was not for the loop. */
 function wake(path: string, state: SessionState, input: HookInput): HookAnswer {
-  const awake: SessionState = { ...state, active: true, promptId: input.promptId, blocksInARow: 0 };
+  const awake: SessionState = {
+    ...state,
+    active: true,
+    promptId: input.promptId,
+    blocksInARow: 0,
+    transcriptRead: transcriptSize(input.transcript) || state.transcriptRead,
+  };
   writeSession(path, awake);
   return {
     kind: 'context',
     context: contract(awake),
-    message: `🔄 Ralph loop goes on at iteration ${awake.iteration}.`,
+    message: `🔄 Ralph loop resumed at iteration ${awake.iteration}.`,
   };
 }
 
@@ -95,12 +105,10 @@ function started(state: SessionState): string {
 }
 
 export function cancelSession(root: string, sessionId: string): string {
-  takeTally(root, sessionId);
   const file = findSession(root, sessionId);
   if (!file) return 'No active Ralph loop found in this session.';
   const { path, state } = file;
   removeSession(path);
-  dropTally(root, sessionId);
   record(root, state.runId, {
     type: 'notice',
     level: 'info',
@@ -113,8 +121,8 @@ const HELP = `Ralph loop: keeps this session working until the task is provably 
 
 /ralph:ralph-loop TASK [--max-iterations N] [--completion-promise TEXT] [--check CMD …] [--min-tool-calls 1] [--on-promise-no-work reject|warn|accept]
 /ralph:ulw-loop TASK …      the same, with the ultrawork instruction before every continuation
-/ralph:ralph-loop           goes on with a loop that you interrupted
+/ralph:ralph-loop           resumes a loop that you interrupted
 /ralph:cancel-ralph         ends the loop; the work is kept
 
-The agent may go when it outputs <promise>TEXT</promise> to the letter, has called a tool, and every --check passes.
+The agent may stop when it outputs <promise>TEXT</promise> to the letter, has called a tool, and every --check passes.
 Example: /ralph:ralph-loop Make the tests pass --completion-promise DONE --check "npm test" --max-iterations 20`;

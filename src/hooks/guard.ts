@@ -5,12 +5,12 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
+import { GUARDED } from '../agents/registry.ts';
 import type { GuardOrders } from '../domain/hook-orders.ts';
 import type { Finding, GuardWorld } from '../guard/guard.ts';
 import { loadWithCache } from '../platform/code-cache.ts';
 import { hookProgram } from '../platform/package.ts';
-import type { HookAnswer, HookInput } from './host.ts';
-import { NOTHING } from './host.ts';
 import { toolUses } from './tool-call.ts';
 
 export interface GuardVerdict {
@@ -22,7 +22,7 @@ export interface GuardVerdict {
 
 export function guard(orders: GuardOrders, root: string, input: HookInput): GuardVerdict {
   try {
-    return judged(orders, root, input);
+    return judge(orders, root, input);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return refusal([`this call could not be judged (${why}). Try it in another way.`]);
@@ -37,7 +37,7 @@ export function refusal(refused: readonly string[]): GuardVerdict {
   };
 }
 
-function judged(orders: GuardOrders, root: string, { tool, cwd }: HookInput): GuardVerdict {
+function judge(orders: GuardOrders, root: string, { tool, cwd }: HookInput): GuardVerdict {
   const uses = toolUses(tool);
   if (uses.length === 0) return { answer: NOTHING, refused: [], warned: [] };
   const { judgeCommand, judgeRead, judgeWrite, sentenceOf } = loadGuard();
@@ -48,13 +48,13 @@ function judged(orders: GuardOrders, root: string, { tool, cwd }: HookInput): Gu
   });
   const refused = findings.filter(({ tier }) => tier === 'block').map(sentenceOf);
   const warned = findings.filter(({ tier }) => tier === 'warn').map(sentenceOf);
-  if (refused.length > 0) return { ...refusal(refused.slice(0, MOST_TOLD)), warned };
+  if (refused.length > 0) return { ...refusal(refused.slice(0, MOST_NAMED)), warned };
   if (warned.length === 0) return { answer: NOTHING, refused, warned };
-  const context = `Ralph's guard let this pass, with a warning: ${warned.slice(0, MOST_TOLD).join(' ')}`;
+  const context = `Ralph's guard let this pass, with a warning: ${warned.slice(0, MOST_NAMED).join(' ')}`;
   return { answer: { kind: 'context', context }, refused, warned };
 }
 
-const MOST_TOLD = 2;
+const MOST_NAMED = 2;
 
 type Guard = typeof import('../guard/guard.ts');
 let loaded: Guard | undefined;
@@ -72,10 +72,11 @@ function loadGuard(): Guard {
 function worldOf({ allow, deny, protect }: GuardOrders, given: string, cwd: string): GuardWorld {
   const root = rootOf(given, cwd);
   const { env } = process;
-  return { root, cwd: cwd || root, home: env.HOME || homedir(), env, protect, allow, deny, readScript };
+  const home = env.HOME || homedir();
+  return { root, cwd: cwd || root, home, env, protect, allow, deny, agents: GUARDED, readScript };
 }
 
-/** The host may tell where it is by the folder's real name, the run by another. */
+/** The host may name its folder by its real name, the run by another. */
 function rootOf(root: string, cwd: string): string {
   const names = [root, realName(root)];
   return names.find(name => cwd === name || cwd.startsWith(`${name}/`)) ?? root;

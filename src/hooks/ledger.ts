@@ -27,6 +27,6 @@ export function openRun(root: string, request: SessionRequest, host: string): st
 
 /** The host's own process: the loop lives as long as the session does. */
 function clientPid(): number {
-  const told = Number(process.env.CLAUDE_PID);
-  return Number.isSafeInteger(told) && told > 0 ? told : process.ppid;
+  const named = Number(process.env.CLAUDE_PID);
+  return Number.isSafeInteger(named) && named > 0 ? named : process.ppid;
 }

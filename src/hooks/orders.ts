@@ -1,22 +1,23 @@
 /** What the hooks of a run's agent do: what the run has ordered, and nothing else. */
+import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } from '../agents/dialect.ts';
 import type { HookOrders } from '../domain/hook-orders.ts';
 import { leaveNote } from '../store/hook-notes.ts';
 import { runPathsIn } from '../store/paths.ts';
 import { rearm, watchContext } from './context.ts';
 import { guard, refusal } from './guard.ts';
-import { type HookAnswer, type HookInput, type Moment, NOTHING } from './host.ts';
 import { onStoryStop } from './story-stop.ts';
 
 export async function carryOut(
   orders: HookOrders,
+  dialect: Dialect,
   moment: Moment | undefined,
   input: HookInput,
 ): Promise<HookAnswer> {
   switch (moment) {
     case 'before-tool':
-      return guarded(orders, input);
+      return guardCall(orders, input);
     case 'tools':
-      return orders.monitor ? watchContext(orders.monitor, alertsOf(orders, input), input) : NOTHING;
+      return orders.monitor ? watchContext(orders.monitor, dialect, alertsOf(orders, input), input) : NOTHING;
     case 'start':
       if (orders.monitor) rearm(alertsOf(orders, input));
       return NOTHING;
@@ -38,7 +39,7 @@ function alertsOf({ run }: HookOrders, { sessionId }: HookInput): string {
 }
 
 /** Orders that cannot be read guard all the same: nothing is known of what should be let through. */
-function guarded(orders: HookOrders, input: HookInput): HookAnswer {
+function guardCall(orders: HookOrders, input: HookInput): HookAnswer {
   if (orders.run === '') return refusal(['its orders cannot be read, so nothing can be judged.']).answer;
   if (!orders.guard) return NOTHING;
   const { answer, refused, warned } = guard(orders.guard, orders.root, input);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { HOOK_ORDERS, type HookOrders } from '../domain/hook-orders.ts';
 import { runHook } from './main.ts';
 
-/** More than a tool call ever tells. */
+/** More than a tool call ever holds. */
 const MOST = 64 * 1024 * 1024;
 
 /** On loopback, for whoever knows the secret in the address. */
@@ -33,15 +33,15 @@ export async function serveHooks(orders: HookOrders, env: NodeJS.ProcessEnv) {
   };
 }
 
-/** What is not an answer of a hook is an error to the agent: before a tool it refuses then, elsewhere it goes on. */
+/** What is not an answer of a hook is an error to the agent: before a tool it refuses then, elsewhere it continues. */
 async function answer(
   secret: string,
   env: NodeJS.ProcessEnv,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const [, told, host = '', event = '', ...rest] = (request.url ?? '').split('/');
-  if (request.method !== 'POST' || told !== secret || rest.length > 0) return end(response, 404);
+  const [, given, host = '', event = '', ...rest] = (request.url ?? '').split('/');
+  if (request.method !== 'POST' || given !== secret || rest.length > 0) return end(response, 404);
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {

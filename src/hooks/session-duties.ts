@@ -1,18 +1,23 @@
 /** The guard and the context monitor in a session of the user's own: on when the settings say so; the guard also while a loop runs in it. */
+import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import type { RunEvent } from '../domain/event.ts';
 import type { GuardOrders, MonitorOrders } from '../domain/hook-orders.ts';
+import { type Json, parseObject } from '../domain/json.ts';
+import { afterCalls } from '../domain/session-verdict.ts';
 import { readIfThere } from '../platform/files.ts';
 import { projectPaths } from '../store/paths.ts';
-import { findSession } from '../store/session-file.ts';
+import { findSession, writeSession } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
-import { takeTally } from '../store/tally.ts';
-import { quietUntil, rearm, watchContext } from './context.ts';
+import { rearm, watchContext } from './context.ts';
 import { guard } from './guard.ts';
-import { type HookAnswer, type HookInput, type Json, NOTHING, parseObject } from './host.ts';
+import { isUncounted } from './tool-calls.ts';
 
-export function onTool(root: string, input: HookInput): HookAnswer {
+export function onTool(root: string, dialect: Dialect, input: HookInput): HookAnswer {
   const settings = hookSettings(root).guard;
-  const state = findSession(root, input.sessionId)?.state;
+  const file = findSession(root, input.sessionId);
+  const state = file?.state;
+  if (file?.state.active && !input.inSubagent && isUncounted(dialect, input))
+    writeSession(file.path, afterCalls(file.state, 1));
   const isOn = settings.enabled === 'auto' ? state?.active === true : settings.enabled;
   if (!isOn) return NOTHING;
   const { answer, refused, warned } = guard(settings, root, input);
@@ -22,27 +27,15 @@ export function onTool(root: string, input: HookInput): HookAnswer {
     ),
     ...warned.map(text => ({ type: 'notice', level: 'warning', text: `Guard: ${text}` }) as const),
   ];
-  if (events.length > 0) {
-    // What was before it stands before it.
-    takeTally(root, input.sessionId);
-    record(root, state?.runId ?? '', ...events);
-  }
+  if (events.length > 0) record(root, state?.runId ?? '', ...events);
   return answer;
 }
 
 /** Tools have run: how full is the context? */
-export function watchSession(root: string, input: HookInput): HookAnswer {
+export function watchSession(root: string, dialect: Dialect, input: HookInput): HookAnswer {
   const { monitor } = hookSettings(root);
   if (monitor.enabled !== true) return NOTHING;
-  return watchContext(monitor, projectPaths(root).contextAlerts(input.sessionId), input);
-}
-
-/** Up to which size of its transcript the session's monitor has nothing to say: 0, if it must look; without an end, if it is off. */
-export function monitorIsQuietUntil(root: string, { sessionId, transcript }: HookInput): number {
-  const { monitor } = hookSettings(root);
-  if (!monitor.enabled) return Number.POSITIVE_INFINITY;
-  if (transcript === null) return 0;
-  return quietUntil(monitor, projectPaths(root).contextAlerts(sessionId), transcript) ?? 0;
+  return watchContext(monitor, dialect, projectPaths(root).contextAlerts(input.sessionId), input);
 }
 
 export function rearmSession(root: string, { sessionId }: HookInput): void {
@@ -55,7 +48,7 @@ interface HookSettings {
 }
 
 /** The table of settings is too much for a hook; a file that is damaged says nothing, and the defaults hold. */
-export function hookSettings(root: string): HookSettings {
+function hookSettings(root: string): HookSettings {
   const { settings, localSettings } = projectPaths(root);
   const layers = [settings, localSettings].map(path => parseObject(readable(path)) ?? {});
   const guard: Json = Object.assign({}, ...layers.map(layer => layer.guard));

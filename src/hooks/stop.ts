@@ -1,4 +1,5 @@
-/** The agent wants to stop. Seed 003's algorithm: gather, judge, let go or send back. */
+/** The agent wants to stop. Seed 003's algorithm: gather, judge, let it stop or send it back. */
+import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { type Claim, createClaimScanner, NO_CLAIM } from '../domain/completion.ts';
 import { formatFeedback } from '../domain/feedback.ts';
 import { formatFailure } from '../domain/loop-prompt.ts';
@@ -23,12 +24,12 @@ import {
   writeSession,
 } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
-import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from './host.ts';
 import { openRun } from './ledger.ts';
+import { withToolCalls } from './tool-calls.ts';
 import { verify } from './verify.ts';
 
 /** What a decision changes. */
-interface Deeds {
+interface Effects {
   readonly open: typeof openRun;
   readonly record: typeof record;
   readonly write: typeof writeSession;
@@ -37,10 +38,10 @@ interface Deeds {
   readonly setAside: typeof setAside;
 }
 
-const DEEDS: Deeds = { open: openRun, record, write: writeSession, remove: removeSession, setAside };
+const EFFECTS: Effects = { open: openRun, record, write: writeSession, remove: removeSession, setAside };
 
-/** For a host that must know what a stop would come to before it has happened. */
-export const NO_DEEDS: Deeds = {
+/** For a host that must know the answer to a stop before it happens. */
+export const NO_EFFECTS: Effects = {
   open: () => '',
   record() {},
   write() {},
@@ -52,55 +53,55 @@ export async function onStop(
   root: string,
   dialect: Dialect,
   input: HookInput,
-  deeds: Deeds = DEEDS,
+  effects: Effects = EFFECTS,
 ): Promise<HookAnswer> {
   const files = listSessions(root);
   const found = files.find(
     (file): file is SessionFile => 'state' in file && file.state.sessionId === input.sessionId,
   );
-  if (!found) return damaged(files, deeds);
+  if (!found) return reportDamaged(files, effects);
   // Esc, or another prompt: the loop sleeps. A sub-agent will bring its own turn.
   const { active } = found.state;
   if (!active || isElsewhere(found.state, input) || input.inSubagent || input.pending > 0) return NOTHING;
-  const mine = inLedger(root, dialect.host, found, deeds);
-  const { state } = mine;
-  const claim = await claimOf(state, dialect, input);
-  const run = sessionRun(state);
+  const opened = withRun(root, dialect.host, found.state, effects);
+  const claim = await claimOf(opened, dialect, input);
+  const run = sessionRun(opened);
+  const state = await withToolCalls(opened, dialect, input, claim.found ? opened.minToolCalls : 0);
   const before = sessionEvidence(state, claim, Date.now());
   // Checks cost time: they run when there is a claim that they could prove.
   const evidence =
     claim.found && state.toolCalls >= run.minToolCalls
-      ? { ...before, checks: await verify(root, state, event => deeds.record(root, state.runId, event)) }
+      ? { ...before, checks: await verify(root, state, event => effects.record(root, state.runId, event)) }
       : before;
   const verdict = judge(run, evidence);
-  deeds.record(root, state.runId, {
+  effects.record(root, state.runId, {
     type: 'iteration-ended',
     iteration: state.iteration,
     claim,
     verdict,
     usage: evidence.spent.usage,
   });
-  if (verdict.kind === 'stop') return letGo(root, mine, verdict.reason, deeds);
-  return sendBack(mine, verdict.feedback, dialect.capOf(process.env), deeds);
+  if (verdict.kind === 'stop') return endLoop(root, { ...found, state }, verdict.reason, effects);
+  return sendBack({ ...found, state }, verdict.feedback, dialect.capOf(process.env), effects);
 }
 
 /** A loop that was begun in a terminal, or by hand, has its run from the session that carries it out. */
-function inLedger(root: string, host: string, { path, state }: SessionFile, { open }: Deeds): SessionFile {
-  return { path, state: state.runId === '' ? { ...state, runId: open(root, state, host) } : state };
+function withRun(root: string, host: string, state: SessionState, { open }: Effects): SessionState {
+  return state.runId === '' ? { ...state, runId: open(root, state, host) } : state;
 }
 
 function isElsewhere(state: SessionState, input: HookInput): boolean {
   return state.promptId !== null && input.promptId !== null && state.promptId !== input.promptId;
 }
 
-/** A file that cannot be read may have been anybody's: it is set aside, and the stop goes through. */
-function damaged(files: readonly (SessionFile | DamagedFile)[], deeds: Deeds): HookAnswer {
+/** A file that cannot be read may belong to any session: it is set aside, and the agent may stop. */
+function reportDamaged(files: readonly (SessionFile | DamagedFile)[], effects: Effects): HookAnswer {
   const broken = files.find((file): file is DamagedFile => 'problem' in file);
   if (!broken) return NOTHING;
-  const aside = deeds.setAside(broken.path, Date.now());
+  const aside = effects.setAside(broken.path, Date.now());
   return {
     kind: 'say',
-    message: `⚠️ Ralph loop: State file corrupted\n  File: ${broken.path}\n  Problem: ${broken.problem}\n  It is kept as ${aside}. The loop has stopped; run /ralph-loop again to start afresh.`,
+    message: `⚠️ Ralph loop: State file corrupted\n  File: ${broken.path}\n  Problem: ${broken.problem}\n  It was moved to ${aside}. The loop has ended; start it again with /ralph-loop TASK.`,
   };
 }
 
@@ -115,19 +116,19 @@ async function claimOf(state: SessionState, dialect: Dialect, input: HookInput):
   return scanner.claim();
 }
 
-function letGo(
+function endLoop(
   root: string,
   { path, state }: SessionFile,
   reason: 'promise_accepted' | string,
-  deeds: Deeds,
+  effects: Effects,
 ): HookAnswer {
   const done = reason === 'promise_accepted';
   const lazy = done && state.toolCalls < state.minToolCalls && state.onPromiseNoWork === 'warn';
   const message = done
     ? `✅ Ralph loop: Detected <promise>${state.completionPromise}</promise> after ${state.iteration} iteration(s). PROMISE_ACCEPTED${lazy ? ' (warning: no tool was called)' : ''}`
     : `🛑 Ralph loop: Max iterations (${state.maxIterations}) reached. MAX_ITERATIONS_REACHED`;
-  deeds.remove(path);
-  deeds.record(root, state.runId, {
+  effects.remove(path);
+  effects.record(root, state.runId, {
     type: 'run-ended',
     result: {
       runId: state.runId,
@@ -150,43 +151,34 @@ function sendBack(
   { path, state }: SessionFile,
   feedback: readonly Feedback[],
   cap: Cap | undefined,
-  deeds: Deeds,
+  effects: Effects,
 ): HookAnswer {
   const next = afterBlock(state);
-  deeds.write(path, next);
-  return { ...blockAnswer(state, feedback, next), ...capWarning(next, cap) };
-}
-
-function blockAnswer(state: SessionState, feedback: readonly Feedback[], next: SessionState): HookAnswer {
+  effects.write(path, next);
   const why = sentences(state, feedback);
   return {
     kind: 'block',
     reason: continuation(state, why),
     message: iterationMessage(next),
     afresh: [contract(state), ...why].join('\n\n'),
+    ...capWarning(next, cap),
   };
-}
-
-/** What an agent is told that makes no claim: the same at every stop, but for the number of the iteration. */
-export function plainAnswer(state: SessionState, iteration: number): HookAnswer {
-  const verdict = judge(sessionRun(state), sessionEvidence(state, NO_CLAIM, Date.now()));
-  return blockAnswer(state, verdict.kind === 'continue' ? verdict.feedback : [], { ...state, iteration });
 }
 
 function sentences(state: SessionState, feedback: readonly Feedback[]): readonly string[] {
   const rule = ruleOf(state);
   if (!rule) return [NO_PROMISE_SET];
   const marker = `<promise>${rule.text}</promise>`;
-  const told = feedback.flatMap(item => {
+  const found = feedback.flatMap(item => {
     if (item.kind === 'claim-missing') return [missingPromise(rule)];
     if (item.kind === 'no-work') return [NO_WORK_DONE];
     if (item.kind === 'check-failed') return [formatFailure(item.check)];
     return formatFeedback(item, marker) ?? [];
   });
-  return told.length > 0 ? told : [missingPromise(rule)];
+  return found.length > 0 ? found : [missingPromise(rule)];
 }
 
-/** The host overrules a hook that blocks too often; better said before than found out after. */
+/** The host overrules a hook that blocks too often: the user should know before it happens. */
 function capWarning(state: SessionState, cap: Cap | undefined): { readonly warning?: string } {
   if (!cap) return {};
   const used = cap.toolsReset ? state.blocksInARow : state.iteration - 1;

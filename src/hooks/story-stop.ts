@@ -1,8 +1,9 @@
 /**
  * An agent of `ralph prd run` wants to stop: seed 002's Checks 1, 2, 2.5 and 3, while it can still fix what is wrong. What it
- * learns here it learns early; the loop holds everything against its own copy afterwards, whatever becomes of this.
+ * learns here it learns early; the loop holds everything against its own copy afterwards, whatever happens here.
  */
 import { basename, join, relative, resolve } from 'node:path';
+import { type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { formatUncommitted } from '../domain/feedback.ts';
 import type { HookOrders } from '../domain/hook-orders.ts';
 import { isProblem } from '../domain/problem.ts';
@@ -14,9 +15,8 @@ import { runPathsIn } from '../store/paths.ts';
 import { ACTIVE_FILE } from '../store/prd-paths.ts';
 import { isList, loadTasks } from '../store/tasks-file.ts';
 import { readStatus } from '../workspace/tree-status.ts';
-import { type HookAnswer, type HookInput, NOTHING } from './host.ts';
 
-/** How often an iteration is sent back; then the loop settles it. A commit that cannot succeed must not go on for ever. */
+/** How often an iteration is sent back; then the loop deals with it. A commit that cannot succeed must not be asked for without end. */
 const MOST_BLOCKS = 8;
 
 export async function onStoryStop(root: string, input: HookInput, orders?: HookOrders): Promise<HookAnswer> {
@@ -28,11 +28,11 @@ export async function onStoryStop(root: string, input: HookInput, orders?: HookO
   const warning =
     active.snapshot || active.terms.skipReview
       ? undefined
-      : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so what this iteration changed was not looked at.`;
+      : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so the changes of this iteration were not checked.`;
   if (wrong.length === 0) return warning === undefined ? NOTHING : { kind: 'say', message: warning };
   const count = orders ? countBlock(orders, active) : 1;
   if (count > MOST_BLOCKS) {
-    const message = `🛑 Ralph: sent back ${MOST_BLOCKS} times; the loop settles what is left.`;
+    const message = `🛑 Ralph: sent back ${MOST_BLOCKS} times; the run deals with what is left.`;
     return { kind: 'say', message };
   }
   const message = `🔄 Ralph: this iteration is not finished (${wrong.length}).`;
@@ -44,7 +44,7 @@ export async function onStoryStop(root: string, input: HookInput, orders?: HookO
   return { kind: 'block', reason, message, ...(warning !== undefined && { warning }) };
 }
 
-const REASON = 'This Ralph iteration is not finished. Mend this, then stop again:';
+const REASON = 'This Ralph iteration is not finished. Fix this, then stop again:';
 
 /**
  * A session that is not the loop's is none of its business, even if it is in the same folder. The agent of a run need not look

@@ -1,10 +1,6 @@
-/** What a tool call comes to, whatever the host calls the tool and its fields: a command, a file written, a file read. */
-import type { Json } from './host.ts';
-
-export interface ToolCall {
-  readonly name: string;
-  readonly input: Json;
-}
+/** What a tool call does, whatever the host calls the tool and its fields: a command, a file written, a file read. */
+import type { ToolCall } from '../agents/dialect.ts';
+import type { Json } from '../domain/json.ts';
 
 export type ToolUse =
   | { readonly kind: 'shell'; readonly command: string }
@@ -38,7 +34,7 @@ function textAt(input: Json, ...keys: readonly string[]): string | undefined {
   return typeof found === 'string' ? found : undefined;
 }
 
-/** Codex gives some commands as words: `["bash", "-lc", "…"]`. */
+/** Some hosts give commands as words: `["bash", "-lc", "…"]`. */
 function commandText(command: unknown): string {
   if (typeof command === 'string') return command;
   if (Array.isArray(command) && command.every(word => typeof word === 'string')) {

@@ -1,4 +1,4 @@
-/** Runs the checks of a session before the agent may go; not again while the files have not changed. */
+/** Runs the checks of a session before the agent may stop; not again while the files have not changed. */
 import { runChecks } from '../checks/run-checks.ts';
 import type { CheckResult } from '../domain/check.ts';
 import type { RunEvent } from '../domain/event.ts';
@@ -7,6 +7,7 @@ import type { SessionState } from '../domain/session.ts';
 import { systemClock } from '../platform/clock.ts';
 import { readIfThere, writePrivate } from '../platform/files.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
+import { SESSION_FILES } from '../store/session-file.ts';
 import { treeState } from '../workspace/tree-state.ts';
 import { readStatus } from '../workspace/tree-status.ts';
 
@@ -52,7 +53,7 @@ export async function verify(
 /** A name for what the files are. The loop's own state changes with every turn and is not one of them. */
 async function filesNow(root: string) {
   const place = { cwd: root, env: process.env };
-  const status = await readStatus({ ...place, exclude: ['.claude/ralph-loop*.local.md'] });
+  const status = await readStatus({ ...place, exclude: [SESSION_FILES] });
   return isProblem(status) ? status : treeState({ ...place, status });
 }
 

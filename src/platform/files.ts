@@ -171,12 +171,16 @@ export function readSlice(
   bytes: number,
   encoding: 'utf8' | 'latin1' = 'utf8',
 ): string {
-  if (fileSize(path) === 0) return '';
+  return readBytes(path, position, bytes).toString(encoding);
+}
+
+/** The same, as it is. */
+export function readBytes(path: string, position: number, bytes: number): Buffer {
+  if (fileSize(path) === 0) return Buffer.alloc(0);
   const fd = openSync(path, 'r');
   try {
     const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, fileSize(path) - position)));
-    const read = readSync(fd, buffer, 0, buffer.length, position);
-    return buffer.toString(encoding, 0, read);
+    return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, position));
   } finally {
     closeSync(fd);
   }

@@ -1,20 +1,9 @@
 /** `ralph plugin`: what has to change, and changing it. */
 import { readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type HostPlugin, ownVersion, type Place, type Step } from '../agents/plugin.ts';
 import { capture } from '../platform/capture.ts';
 import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
-import { gemini, opencode } from './copied-hosts.ts';
-import type { HostName, HostPlugin, Place, Step } from './host-plugin.ts';
-import { claude, codex, copilot, manifest, qwen } from './marketplace-hosts.ts';
-
-export const HOST_PLUGINS: Readonly<Record<HostName, HostPlugin>> = {
-  claude,
-  codex,
-  copilot,
-  qwen,
-  gemini,
-  opencode,
-};
 
 export function placeOf(root: string, home: string, env: Place['env']): Place {
   return {
@@ -33,16 +22,16 @@ function filesIn(folder: string): readonly string[] {
     .sort();
 }
 
-/** Empty when there is nothing to do. Another version is taken out first. */
+/** Empty when there is nothing to do. Another version is removed first. */
 export function stepsTo(action: 'install' | 'remove', host: HostPlugin, place: Place): readonly Step[] {
   const there = host.installed(place);
   if (action === 'remove') return there === undefined ? [] : host.remove(place);
   if (there === undefined) return host.install(place);
-  if (there === manifest(place).version) return host.install(place).filter(step => step.kind === 'write');
+  if (there === ownVersion(place)) return host.install(place).filter(step => step.kind === 'write');
   return [...host.remove(place), ...host.install(place)];
 }
 
-export function described(step: Step): string {
+export function describeStep(step: Step): string {
   switch (step.kind) {
     case 'run':
       return `run     ${step.argv.map(word => (/^[\w@:./=-]+$/.test(word) ? word : JSON.stringify(word))).join(' ')}`;
@@ -58,7 +47,7 @@ export function described(step: Step): string {
 const PATIENCE = 120_000;
 
 /** What went wrong, or undefined. */
-export async function perform(step: Step, { home, env }: Place): Promise<string | undefined> {
+export async function performStep(step: Step, { home, env }: Place): Promise<string | undefined> {
   try {
     if (step.kind === 'run') {
       const { code, output } = await capture(step.argv, { cwd: home, env, timeout: PATIENCE });

@@ -1,5 +1,5 @@
 /**
- * `.ralph-active`: the mark of a `ralph prd run` at work, in seed 002's form. The stop hook reads from it what the loop
+ * `.ralph-active`: the mark of a running `ralph prd run`, in seed 002's form. The stop hook reads from it what the loop
  * knew before the iteration. It is in the agent's reach, so the loop believes nothing that is in it.
  */
 import { rmSync } from 'node:fs';

@@ -18,8 +18,6 @@ export interface ProjectPaths {
   worktreeOwner(name: string): string;
   /** The same as in a run's folder, for a session of the user's own. */
   contextAlerts(session: string): string;
-  /** What the gate has done for a session on its own, and what it may answer. */
-  tally(session: string): string;
   /** Seed 004's progress file, of the latest run. */
   readonly progress: string;
   /** Seed 001's places for what an iteration leaves behind. */
@@ -42,7 +40,6 @@ export function projectPaths(root: string): ProjectPaths {
     worktree: name => join(worktrees, name),
     worktreeOwner: name => join(worktrees, '.owners', `${name}.json`),
     contextAlerts: session => join(folder, 'context', `${fileName(session)}.json`),
-    tally: session => join(folder, 'tally', fileName(session)),
     progress: join(folder, 'ralph-progress.md'),
     prompt: iteration => join(folder, `prompt_${String(iteration).padStart(3, '0')}.txt`),
     guardrailLog: (iteration, slug) => join(folder, `guardrail_${iteration}_${slug}.log`),

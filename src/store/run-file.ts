@@ -9,7 +9,6 @@ import { ensureFolder, errorCode, readIfThere, syncFolder, writeAtomic } from '.
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
 import { isHeld, readLease, removeLease, writeLease } from './lease.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
-import { takeTallies } from './tally.ts';
 
 export interface RunFile {
   readonly id: string;
@@ -131,9 +130,8 @@ function claimId(project: ProjectPaths, now: number): { readonly id: string; rea
   }
 }
 
-/** The ids of all runs of a project, oldest first. What is not in their ledgers yet is put there: whoever asks will read them. */
+/** The ids of all runs of a project, oldest first. */
 export function listRuns(project: ProjectPaths): readonly string[] {
-  takeTallies(project.root);
   try {
     return readdirSync(project.runs, { withFileTypes: true })
       .filter(entry => entry.isDirectory())

@@ -18,11 +18,15 @@ export interface DamagedFile {
   readonly problem: string;
 }
 
+const FOLDER = '.claude';
 const NAME = /^ralph-loop(\..+)?\.local\.md$/;
+
+/** The files of all loops, from the project's root: seed 000's place, whichever host runs the loop. */
+export const SESSION_FILES = `${FOLDER}/ralph-loop*.local.md`;
 
 /** Every loop of a project, whole or damaged. */
 export function listSessions(root: string): readonly (SessionFile | DamagedFile)[] {
-  const folder = join(root, '.claude');
+  const folder = join(root, FOLDER);
   let names: readonly string[];
   try {
     names = readdirSync(folder)
@@ -47,24 +51,18 @@ export function findSession(root: string, sessionId: string): SessionFile | unde
 
 /** The short name while no other session has it, else one with the session in it. */
 export function newSessionPath(root: string, sessionId: string): string {
-  const short = join(root, '.claude', 'ralph-loop.local.md');
+  const short = join(root, FOLDER, 'ralph-loop.local.md');
   const taken = listSessions(root).some(
     file => file.path === short && !('state' in file && file.state.sessionId === sessionId),
   );
-  return taken ? join(root, '.claude', `ralph-loop.${sessionId.replace(/[^\w-]/g, '_')}.local.md`) : short;
+  return taken ? join(root, FOLDER, `ralph-loop.${sessionId.replace(/[^\w-]/g, '_')}.local.md`) : short;
 }
 
-/**
- * Every state has a tally of its own: what was counted for one is never counted for another. The loop lives in its session,
- * and no session outlives a power cut: there is no waiting for the disk.
- */
+/** The loop lives in its session, and no session outlives a power cut: there is no waiting for the disk. */
 export function writeSession(path: string, state: SessionState): void {
   ensureFolder(join(path, '..'));
-  const tally = `${Date.now().toString(36)}-${process.pid}-${written++}`;
-  writeWhole(path, formatState({ ...state, tally }));
+  writeWhole(path, formatState(state));
 }
-
-let written = 0;
 
 export function removeSession(path: string): void {
   rmSync(path, { force: true });
@@ -94,7 +92,7 @@ export function formatState(state: SessionState): string {
     ['checks', state.checks],
     ['blocks_in_a_row', state.blocksInARow],
     ['run_id', state.runId],
-    ['tally', state.tally],
+    ['transcript_read', state.transcriptRead],
   ];
   return `---\n${fields.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join('\n')}\n---\n${state.task}`;
 }
@@ -134,7 +132,7 @@ export function parseState(source: string): SessionState | { readonly problem: s
     checks: Array.isArray(checks) ? checks.filter(check => typeof check === 'string') : [],
     blocksInARow: number('blocks_in_a_row', 0) ?? 0,
     runId: String(fields.get('run_id') ?? ''),
-    tally: String(fields.get('tally') ?? ''),
+    transcriptRead: number('transcript_read', 0) ?? 0,
     task,
   };
 }

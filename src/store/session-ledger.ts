@@ -4,40 +4,20 @@ import { createRedactor } from '../domain/secrets.ts';
 import { createJournal } from './journal.ts';
 import { projectPaths, runPaths } from './paths.ts';
 
-/** An event that has been for a while. */
-export interface Happened {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly event: RunEvent;
-}
-
-export function record(root: string, runId: string, ...events: readonly RunEvent[]): void {
-  const at = Date.now();
-  recordLate(
-    root,
-    runId,
-    events.map(event => ({ at, event })),
-  );
-}
-
 /** Never the reason that a hook fails. */
-export function recordLate(root: string, runId: string, happened: readonly Happened[]): void {
+export function record(root: string, runId: string, ...events: readonly RunEvent[]): void {
   if (runId === '') return;
   try {
-    let now = 0;
     const path = runPaths(projectPaths(root).runs, runId).events;
     const journal = createJournal(path, {
       run: runId,
-      now: () => now,
+      now: Date.now,
       redact: createRedactor(process.env),
       durable: false,
     });
-    for (const { at, event } of happened) {
-      now = at;
-      journal.append(event);
-    }
+    for (const event of events) journal.append(event);
     journal.close();
   } catch {
-    // a full disk, a folder swept away: the loop goes on without its ledger
+    // a full disk, a folder that was deleted: the loop continues without its ledger
   }
 }

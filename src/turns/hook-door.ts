@@ -4,7 +4,7 @@
  * turn opens nothing. Refused requests keep the agent from its tools; so at the first sign of them there are programs again.
  */
 import type { AgentAdapter } from '../agents/agent.ts';
-import { compareVersions } from '../agents/tested.ts';
+import { compareVersions } from '../agents/version.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
 

@@ -1,6 +1,7 @@
 /** What a run gives its agent in the way of hooks, and how it hears of what they did. */
 import type { AgentAdapter } from '../agents/agent.ts';
 import type { HookWish } from '../agents/hooks.ts';
+import { PLUGINS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Emit, LoopCommand } from '../domain/event.ts';
 import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/hook-orders.ts';
@@ -58,13 +59,11 @@ export function guardNotice(
   if (hookEvents?.['before-tool'] && hookProgram()) {
     return 'The guard is on: it refuses dangerous tool calls. It is a seat belt, not a wall.';
   }
-  return HAS_PLUGIN.includes(name)
+  // Some take no hooks for one process, but those of a plugin can refuse.
+  return PLUGINS.some(plugin => plugin.name === name)
     ? `There is no guard either, unless Ralph's plugin is installed in ${name}: ralph plugin install ${name}.`
     : `There is no guard either: ${name} takes no hook that could refuse a tool call.`;
 }
-
-/** They take no hooks for one process, but those of a plugin can refuse. */
-const HAS_PLUGIN = ['gemini', 'opencode'];
 
 interface GivenHooks {
   readonly wish?: HookWish;

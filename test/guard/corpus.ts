@@ -1,6 +1,7 @@
 /** The corpus of commands, and the world that it is meant for. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { GUARDED } from '../../src/agents/registry.ts';
 import type { GuardWorld } from '../../src/guard/guard.ts';
 
 export type Expected = 'block' | 'warn' | 'ok';
@@ -19,6 +20,7 @@ export const WORLD: GuardWorld = {
   protect: ['test/**'],
   allow: [],
   deny: [],
+  agents: GUARDED,
   readScript: () => undefined,
 };
 

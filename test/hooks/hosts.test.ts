@@ -1,4 +1,5 @@
-/** The accents of the hosts: what each tells a hook, and how it wants to be answered. */
+/** The accents of the hosts: what each says to a hook, and how it wants to be answered. */
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -41,6 +42,16 @@ test('no host is given a hook whose input a shell would read: commands are whole
       /\b(sh|node) \\"\$\{CLAUDE_PLUGIN_ROOT\}\/bin\/(gate\.sh|ralph-hook\.cjs)\\" \w+ \w+$/,
     );
   }
+});
+
+test('the hook program holds every dialect and no adapter, and loads nothing slow of Node: it must start fast', () => {
+  const main = join(import.meta.dirname, '../../plugins/claude/bin/ralph-hook-main.cjs');
+  const program = readFileSync(main, 'utf8');
+  expect(program.match(/src\/agents\/\w+\/dialect\.ts/g)).toHaveLength(6);
+  expect(program).not.toMatch(/src\/agents\/\w+\/(adapter|plugin)\.ts|src\/agents\/tools\.ts/);
+  const list = `require(${JSON.stringify(main)}); console.log(process.moduleLoadList.join())`;
+  const loaded = execFileSync(process.execPath, ['-e', list], { encoding: 'utf8' });
+  expect(loaded).not.toMatch(/NativeModule (crypto|child_process|http)\b/);
 });
 
 describe('the same plugin in four hosts', () => {
@@ -160,7 +171,7 @@ describe('Gemini', () => {
 });
 
 describe('OpenCode', () => {
-  test('a peek says what a stop would come to, and changes nothing', async () => {
+  test('a peek says what the answer to a stop would be, and changes nothing', async () => {
     const project = repo();
     const prompt = '/ralph-loop x --completion-promise DONE --min-tool-calls 0';
     await hook(project, ['opencode', 'chat.message'], { session_id: 's', prompt });

@@ -28,8 +28,11 @@ const start = (project: Repo, args: string, more = {}) =>
   });
 const stop = (project: Repo, more: Record<string, unknown> = {}, env: Record<string, string> = {}) =>
   hook(project, 'Stop', { ...session, ...more }, env);
-const tools = (project: Repo, count = 1) =>
-  hook(project, 'PostToolBatch', { ...session, tool_calls: Array(count).fill({}) });
+/** As in a session without a transcript: the hook before a tool counts. With one: `tool-calls.test.ts`. */
+const tools = async (project: Repo, count = 1) => {
+  for (let made = 0; made < count; made++)
+    await hook(project, 'PreToolUse', { ...session, tool_name: 'Glob', tool_input: { pattern: '*' } });
+};
 
 /** One line of a transcript. */
 const line = (id: string, block: Record<string, unknown>, extra: Record<string, unknown> = {}) =>
@@ -197,7 +200,7 @@ describe('nobody is trapped', () => {
     expect(await stop(project, { prompt_id: 'p2', last_assistant_message: 'an answer' })).toBeUndefined();
     expect(existsSync(project.path(STATE))).toBe(true);
     const woken = await start(project, '', { prompt_id: 'p3' });
-    expect(woken.systemMessage).toContain('goes on at iteration 1');
+    expect(woken.systemMessage).toContain('resumed at iteration 1');
     expect(await stop(project, { prompt_id: 'p3', last_assistant_message: 'x' })).toMatchObject({
       decision: 'block',
     });
@@ -398,7 +401,7 @@ describe('what only happens sometimes', () => {
     expect(await stop(project, { last_assistant_message: 'again' })).toBeUndefined();
   });
 
-  test('the host’s cap is told before it bites, and a tool call moves it away', async () => {
+  test('the user learns of the host’s cap before it ends the loop, and a tool call begins its count anew', async () => {
     const project = repo();
     const cap = { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '3' };
     await start(project, 'x --completion-promise DONE');
@@ -413,9 +416,9 @@ describe('what only happens sometimes', () => {
 
   test('after a compaction the agent is reminded of its task, and at no other start', async () => {
     const project = repo();
-    await start(project, 'Mend the parser --completion-promise DONE');
+    await start(project, 'Fix the parser --completion-promise DONE');
     const began = (source: string) => hook(project, 'SessionStart', { ...session, source });
-    expect(JSON.stringify(await began('compact'))).toContain('Mend the parser');
+    expect(JSON.stringify(await began('compact'))).toContain('Fix the parser');
     for (const source of ['startup', 'resume', 'clear']) expect(await began(source)).toBeUndefined();
   });
 

@@ -1,4 +1,4 @@
-/** Codex: a hook that nobody has trusted is skipped without a word. */
+/** Codex: a hook that nobody has trusted is skipped without a message. */
 import { expect, test } from 'vitest';
 import { describeLoop, loopIn, ralphIn } from './in-session.ts';
 

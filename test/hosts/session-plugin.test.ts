@@ -54,7 +54,7 @@ describe.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'] as co
       expect(installed.output).toContain(dry.output.split('\n').slice(1).join('\n'));
       expect(traces(home)).not.toEqual([]);
       expect(ownFiles()).toEqual(own);
-      expect((await plugin('install', name)).output).toContain('installed already');
+      expect((await plugin('install', name)).output).toContain('already installed');
       expect((await plugin('check', name)).output).toContain('0.1.0 is installed');
       expect(await plugin('remove', name)).toMatchObject({ code: 0 });
       expect(traces(home)).toEqual([]);

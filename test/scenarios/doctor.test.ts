@@ -2,11 +2,13 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { TESTED } from '../../src/agents/tested.ts';
+import { ADAPTERS } from '../../src/agents/registry.ts';
 import { examine } from '../../src/cli/commands/doctor.ts';
 import type { Finding } from '../../src/report/doctor.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
+
+const TESTED = Object.fromEntries(ADAPTERS.map(({ name, tested }) => [name, tested]));
 
 /** A PATH that holds git and these programs, a shell script each, and nothing else. */
 function pathWith(programs: Readonly<Record<string, string>>): string {
@@ -50,23 +52,23 @@ test('versions are compared with the tested ones, number by number', async () =>
       fix: 'npm install -g @openai/codex',
     },
     { topic: 'gemini', level: 'ok', what: `100.0.0, newer than the tested ${TESTED.gemini}` },
-    { topic: 'qwen', level: 'warning', what: `it does not tell its version; ${TESTED.qwen} is tested` },
+    { topic: 'qwen', level: 'warning', what: `it prints no version; ${TESTED.qwen} is tested` },
     {
       topic: 'copilot',
       level: 'warning',
       what: 'installed, but it does not start: cannot find its parts',
-      fix: 'install it anew: npm install -g @github/copilot',
+      fix: 'reinstall it: npm install -g @github/copilot',
     },
     { topic: 'amp', level: 'fact', what: 'not installed', fix: 'npm install -g @ampcode/cli' },
   ]);
 });
 
-test('an agent that never answers is ended and told of', async () => {
+test('an agent that never answers is ended and reported', async () => {
   const hangs = `exec '${process.execPath}' -e 'setInterval(() => {}, 1e6)'`;
   const env = { PATH: pathWith({ claude: hangs, codex: hangs }) };
   const findings = await examine({ cwd: folder().dir, env, probeTime: 100 });
   const told = findings.filter(({ topic }) => topic === 'claude' || topic === 'codex');
-  const what = 'installed, but it does not start: it did not tell its version in time';
+  const what = 'installed, but it does not start: it did not print its version in time';
   // The first one is the agent that a loop would take.
   expect(told.map(finding => [finding.level, finding.what])).toEqual([
     ['problem', what],
@@ -101,7 +103,10 @@ describe('exit code 2 when something must be fixed', () => {
   test('.ralph is not a folder', async () => {
     const project = repo({ '.ralph': 'a file' });
     const { code, of } = await doctor(project, { claude: says(TESTED.claude) });
-    expect([code, of('folder')]).toMatchObject([2, [{ level: 'problem', fix: 'move it away' }]]);
+    expect([code, of('folder')]).toMatchObject([
+      2,
+      [{ level: 'problem', fix: `mv ${project.path('.ralph')} ${project.path('.ralph')}.old` }],
+    ]);
   });
 });
 
@@ -118,21 +123,27 @@ test.runIf(process.getuid?.() === 0)('Claude Code as root needs to be told that 
   expect(await level()).toEqual([2, 'problem']);
 });
 
-test('the loop inside a session is told for each host that is here, with how to get it', async () => {
+test('the loop inside a session is reported for each host that is here, with how to install it', async () => {
   const { of } = await doctor(repo(), { codex: says('0.166.0'), qwen: says('0.24.4') });
   expect([of('loop in codex'), of('loop in qwen'), of('loop in claude')]).toMatchObject([
-    [{ level: 'fact', what: 'the plugin is not installed', fix: 'ralph plugin install codex' }],
-    [{ level: 'fact', what: 'the plugin is not installed', fix: 'ralph plugin install qwen' }],
+    [{ level: 'fact', what: 'The plugin is not installed.', fix: 'ralph plugin install codex' }],
+    [
+      {
+        level: 'fact',
+        what: expect.stringContaining('The plugin is not installed.'),
+        fix: 'ralph plugin install qwen',
+      },
+    ],
     [],
   ]);
 });
 
-test('the cap on stop hooks is told as it is set', async () => {
+test('the limit of a host on stop hooks is reported as it is set', async () => {
   const programs = { claude: says(TESTED.claude) };
-  const said = async (env = {}) => (await doctor(repo(), programs, env)).of('claude stop hook')[0]?.what;
-  expect(await said()).toContain('may block 8 times in a row');
-  expect(await said({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '50' })).toContain('may block 50 times in a row');
-  expect(await said({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' })).toBe('may block as often as it likes');
+  const said = async (env = {}) => (await doctor(repo(), programs, env)).of('loop in claude')[0]?.what;
+  expect(await said()).toContain('ends a loop after 8 stops in a row');
+  expect(await said({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '50' })).toContain('after 50 stops in a row');
+  expect(await said({ CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '0' })).toBe('The plugin is not installed.');
 });
 
 test('a folder outside of git, and git without a name, are warnings', async () => {

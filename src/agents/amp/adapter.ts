@@ -9,6 +9,8 @@ import { unreadable } from '../unreadable.ts';
 export const amp: AgentAdapter = {
   name: 'amp',
   install: 'npm install -g @ampcode/cli',
+  tested: '0.0.1777897475-g2324e1',
+  noUpdates: { AMP_SKIP_UPDATE_CHECK: '1' },
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,

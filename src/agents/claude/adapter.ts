@@ -32,6 +32,8 @@ const HOST_FILES = ['settings.json', 'settings.local.json', 'hooks', 'agents', '
 export const claude: AgentAdapter = {
   name: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
+  tested: '2.1.325',
+  noUpdates: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
   reports: { cost: true, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: false,

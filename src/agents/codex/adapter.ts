@@ -18,6 +18,7 @@ const HOOK_EVENTS: HookEvents = {
 export const codex: AgentAdapter = {
   name: 'codex',
   install: 'npm install -g @openai/codex',
+  tested: '0.166.0',
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: false,

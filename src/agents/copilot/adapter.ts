@@ -23,6 +23,8 @@ const HOOK_EVENTS: HookEvents = { 'before-tool': 'PreToolUse', tools: 'PostToolU
 export const copilot: AgentAdapter = {
   name: 'copilot',
   install: 'npm install -g @github/copilot',
+  tested: '1.0.102',
+  noUpdates: { COPILOT_AUTO_UPDATE: 'false' },
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,

@@ -10,6 +10,7 @@ import { unreadable } from '../unreadable.ts';
 export const gemini: AgentAdapter = {
   name: 'gemini',
   install: 'npm install -g @google/gemini-cli',
+  tested: '0.61.0',
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,

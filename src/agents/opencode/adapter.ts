@@ -10,6 +10,8 @@ import { unreadable } from '../unreadable.ts';
 export const opencode: AgentAdapter = {
   name: 'opencode',
   install: 'npm install -g opencode-ai',
+  tested: '1.18.18',
+  noUpdates: { OPENCODE_DISABLE_AUTOUPDATE: '1' },
   reports: { cost: true, tokens: true, toolCalls: true },
   endsWithResult: false,
   needsFile: false,

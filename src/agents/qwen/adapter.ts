@@ -19,6 +19,7 @@ const HOOK_EVENTS: HookEvents = {
 export const qwen: AgentAdapter = {
   name: 'qwen',
   install: 'npm install -g @qwen-code/qwen-code',
+  tested: '0.24.4',
   reports: { cost: false, tokens: true, toolCalls: true },
   endsWithResult: true,
   needsFile: true,

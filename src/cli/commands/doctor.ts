@@ -2,8 +2,8 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import type { AgentAdapter } from '../../agents/agent.ts';
-import { ADAPTERS } from '../../agents/registry.ts';
-import { compareVersions, TESTED, versionIn } from '../../agents/tested.ts';
+import { ADAPTERS, PLUGINS } from '../../agents/registry.ts';
+import { compareVersions, versionIn } from '../../agents/version.ts';
 import { loadSettings } from '../../config/load.ts';
 import { defaultSettings } from '../../config/settings.ts';
 import type { SandboxSettings } from '../../config/settings-shape.ts';
@@ -12,11 +12,11 @@ import { containerOf } from '../../opening/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
 import { errorWords } from '../../platform/files.ts';
 import { rootAbove } from '../../platform/package.ts';
-import { HOST_PLUGINS, placeOf } from '../../plugins/install.ts';
+import { placeOf } from '../../plugins/install.ts';
 import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
 import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
-import { type ChosenAgent, chooseAgent, isExecutable } from '../../turns/choose-agent.ts';
+import { chooseAgent, isExecutable } from '../../turns/choose-agent.ts';
 import type { Call, CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
@@ -34,7 +34,7 @@ export const doctor: CliCommand = {
 };
 
 interface World extends Pick<Call, 'cwd' | 'env'> {
-  /** Milliseconds that a program may take to tell its version. */
+  /** Milliseconds that a program may take to print its version. */
   readonly probeTime?: number;
 }
 
@@ -43,7 +43,7 @@ export async function examine(world: World): Promise<readonly Finding[]> {
   const project = projectPaths(world.cwd);
   const { settings, fromFiles, files, problems } = loadSettings(project, 'run');
   const chosen = problems.length === 0 ? chooseAgent(settings, fromFiles, world) : undefined;
-  const agents = ADAPTERS.filter(({ name }) => Object.hasOwn(TESTED, name));
+  const agents = ADAPTERS.filter(({ tested }) => tested !== undefined);
   const [seen, git, sandboxes] = await Promise.all([
     Promise.all(agents.map(adapter => agentFinding(adapter, chosen, world))),
     gitFindings(world),
@@ -55,7 +55,7 @@ export async function examine(world: World): Promise<readonly Finding[]> {
     folderFinding(project),
     ...(chosen ? [chosenFinding(chosen)] : []),
     ...seen,
-    ...claudeFindings(chosen, settings.permissions, world),
+    ...rootFindings(agents, chosen, settings.permissions, world),
     ...sessionFindings(world),
     ...git,
     ...sandboxes,
@@ -75,7 +75,9 @@ function settingsFindings(
   problems: ReturnType<typeof loadSettings>['problems'],
 ): readonly Finding[] {
   if (problems.length === 0)
-    return [{ topic: 'settings', level: 'ok', what: files.join(', ') || 'none, so the defaults' }];
+    return [
+      { topic: 'settings', level: 'ok', what: files.join(', ') || 'no settings files: the defaults apply' },
+    ];
   return problems.map(({ where, what, fix }) => ({
     topic: 'settings',
     level: 'problem',
@@ -89,7 +91,7 @@ function folderFinding({ folder, root }: ProjectPaths): Finding {
   const topic = 'folder';
   const there = statSync(folder, { throwIfNoEntry: false });
   if (there && !there.isDirectory())
-    return { topic, level: 'problem', what: `${folder} is not a folder`, fix: 'move it away' };
+    return { topic, level: 'problem', what: `${folder} is not a folder`, fix: `mv ${folder} ${folder}.old` };
   try {
     accessSync(there ? folder : root, constants.W_OK);
     return { topic, level: 'ok', what: '.ralph can be written' };
@@ -115,13 +117,7 @@ function chosenFinding(chosen: NonNullable<Chosen>): Finding {
 const PROBE_TIME = 10_000;
 
 /** Asked for its version, an agent must not look for a newer one. */
-const NO_UPDATES = {
-  AMP_SKIP_UPDATE_CHECK: '1',
-  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  COPILOT_AUTO_UPDATE: 'false',
-  NO_UPDATE_NOTIFIER: '1',
-  OPENCODE_DISABLE_AUTOUPDATE: '1',
-};
+const NO_UPDATES = Object.assign({ NO_UPDATE_NOTIFIER: '1' }, ...ADAPTERS.map(({ noUpdates }) => noUpdates));
 
 async function agentFinding(adapter: AgentAdapter, chosen: Chosen, world: World): Promise<Finding> {
   const { name: topic, install } = adapter;
@@ -129,15 +125,17 @@ async function agentFinding(adapter: AgentAdapter, chosen: Chosen, world: World)
   const { code, output } = await probe([topic, '--version'], world);
   if (code === 0) return versionFinding(adapter, versionIn(output));
   const isChosen = chosen !== undefined && !isProblem(chosen) && chosen.command === topic;
-  const why = code === 124 ? 'it did not tell its version in time' : lastLine(output);
+  const why = code === 124 ? 'it did not print its version in time' : lastLine(output);
   const what = `installed, but it does not start: ${why || `exit code ${code}`}`;
-  return { topic, level: isChosen ? 'problem' : 'warning', what, fix: `install it anew: ${install}` };
+  return { topic, level: isChosen ? 'problem' : 'warning', what, fix: `reinstall it: ${install}` };
 }
 
-function versionFinding({ name: topic, install }: AgentAdapter, version: string | undefined): Finding {
-  const tested = TESTED[topic] ?? '';
+function versionFinding(
+  { name: topic, install, tested = '' }: AgentAdapter,
+  version: string | undefined,
+): Finding {
   if (version === undefined)
-    return { topic, level: 'warning', what: `it does not tell its version; ${tested} is tested` };
+    return { topic, level: 'warning', what: `it prints no version; ${tested} is tested` };
   const order = compareVersions(version, tested);
   if (order < 0)
     return { topic, level: 'warning', what: `${version} is older than the tested ${tested}`, fix: install };
@@ -145,60 +143,47 @@ function versionFinding({ name: topic, install }: AgentAdapter, version: string 
   return { topic, level: 'ok', what };
 }
 
-/** What Claude Code does only under conditions, told before a loop runs into it. */
-function claudeFindings(chosen: Chosen, permissions: string, world: World): readonly Finding[] {
-  if (!isExecutable('claude', world)) return [];
-  const cap = world.env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
-  const hook: Finding = {
-    topic: 'claude stop hook',
-    level: 'fact',
-    what:
-      cap === '0'
-        ? 'may block as often as it likes'
-        : `may block ${cap || '8'} times in a row without a tool call, then a loop in a session ends`,
-    ...(cap !== '0' && { fix: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 lifts that' }),
-  };
-  return [...rootFindings(chosen, permissions, world), hook];
-}
-
-function rootFindings(chosen: Chosen, permissions: string, { env }: World): readonly Finding[] {
+/** Some agents, run by root, refuse to skip their permissions: better known before a loop is started. */
+function rootFindings(
+  agents: readonly AgentAdapter[],
+  chosen: Chosen,
+  permissions: string,
+  world: World,
+): readonly Finding[] {
   if (process.getuid?.() !== 0) return [];
-  const topic = 'claude as root';
-  if (env.IS_SANDBOX === '1')
-    return [{ topic, level: 'ok', what: 'it may skip permissions, because IS_SANDBOX=1 is set' }];
-  return [
-    {
-      topic,
-      level: permissions === 'skip' && isClaude(chosen) ? 'problem' : 'warning',
-      what: 'it refuses to skip permissions (permissions: skip)',
-      fix: 'run as another user, or set IS_SANDBOX=1 if this machine is a sandbox',
-    },
-  ];
+  return agents.flatMap(({ name, rootNeeds = [] }): readonly Finding[] => {
+    const [first] = rootNeeds;
+    if (first === undefined || !isExecutable(name, world)) return [];
+    const topic = `${name} as root`;
+    const set = rootNeeds.find(variable => world.env[variable] === '1');
+    if (set) return [{ topic, level: 'ok', what: `it may skip permissions, because ${set}=1 is set` }];
+    const isChosen = chosen !== undefined && !isProblem(chosen) && chosen.adapter.name === name;
+    return [
+      {
+        topic,
+        level: permissions === 'skip' && isChosen ? 'problem' : 'warning',
+        what: 'it refuses to skip permissions (permissions: skip)',
+        fix: `run as another user, or set ${first}=1 if this machine is a sandbox`,
+      },
+    ];
+  });
 }
 
-function isClaude(chosen: Chosen): chosen is ChosenAgent {
-  return chosen !== undefined && !isProblem(chosen) && chosen.adapter.name === 'claude';
-}
-
-/** The loop inside a session, in each host that is here: whether it is in, and what that host cannot do. */
+/** The loop inside a session, in each host that is here: whether the plugin is installed, and that host's own limits. */
 function sessionFindings(world: World): readonly Finding[] {
   const root = rootAbove(realpathSync(process.argv[1] ?? '.'));
   if (root === undefined) return [];
   const place = placeOf(root, world.env.HOME || homedir(), world.env);
-  const here = Object.entries(HOST_PLUGINS).filter(([, { command }]) => isExecutable(command, world));
-  return here.map(([name, host]): Finding => {
+  return PLUGINS.filter(({ name }) => isExecutable(name, world)).map((host): Finding => {
     const version = host.installed(place);
-    const topic = `loop in ${name}`;
-    if (version === undefined) {
-      return {
-        topic,
-        level: 'fact',
-        what: 'the plugin is not installed',
-        fix: `ralph plugin install ${name}`,
-      };
-    }
+    const topic = `loop in ${host.name}`;
     const cautions = host.cautions(place);
-    const what = [`the plugin is installed (${version})`, ...cautions.map(({ text }) => text)].join('. ');
+    if (version === undefined) {
+      const limits = cautions.filter(({ stops }) => !stops).map(({ text }) => text);
+      const what = ['The plugin is not installed.', ...limits].join(' ');
+      return { topic, level: 'fact', what, fix: `ralph plugin install ${host.name}` };
+    }
+    const what = [`The plugin is installed (${version}).`, ...cautions.map(({ text }) => text)].join(' ');
     return { topic, level: cautions.some(({ stops }) => stops) ? 'warning' : 'ok', what };
   });
 }
@@ -219,14 +204,19 @@ async function gitFindings(world: World): Promise<readonly Finding[]> {
     found,
     top.code === 0
       ? { topic: 'repository', level: 'ok', what: top.stdout.trim() }
-      : { topic: 'repository', level: 'warning', what: 'this folder is in none', fix: 'git init' },
+      : {
+          topic: 'repository',
+          level: 'warning',
+          what: 'this folder is not in a git repository',
+          fix: 'git init',
+        },
     identity.code === 0
       ? { topic: 'git identity', level: 'ok', what: identity.stdout.replace(/ \d+ [+-]\d+\s*$/, '') }
       : {
           topic: 'git identity',
           level: 'warning',
-          what: 'none, so nothing can be committed',
-          fix: 'git config --global user.name "…" and user.email "…"',
+          what: 'none is set, so nothing can be committed',
+          fix: 'git config --global user.name "NAME" && git config --global user.email "EMAIL"',
         },
   ];
 }

@@ -1,15 +1,16 @@
-/** `ralph plugin`: the in-session loop in a host: install, remove, look. */
+/** `ralph plugin`: installs the in-session loop in a host, removes it, checks it. */
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { HostPlugin, Place } from '../../agents/plugin.ts';
+import { PLUGINS } from '../../agents/registry.ts';
 import { capture } from '../../platform/capture.ts';
 import { rootAbove } from '../../platform/package.ts';
-import type { HostPlugin, Place } from '../../plugins/host-plugin.ts';
-import { described, HOST_PLUGINS, perform, placeOf, stepsTo } from '../../plugins/install.ts';
+import { describeStep, performStep, placeOf, stepsTo } from '../../plugins/install.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 
 const ACTIONS = ['install', 'remove', 'path', 'check'] as const;
-const HOSTS = Object.keys(HOST_PLUGINS);
+const HOSTS = PLUGINS.map(host => host.name);
 
 export const plugin: CliCommand = {
   declare(command) {
@@ -22,7 +23,7 @@ export const plugin: CliCommand = {
   async run(call) {
     const [action = '', name = ''] = call.args;
     const known = ACTIONS.find(each => each === action);
-    const host = Object.entries(HOST_PLUGINS).find(([each]) => each === name)?.[1];
+    const host = PLUGINS.find(each => each.name === name);
     const root = rootAbove(realpathSync(process.argv[1] ?? '.'));
     if (!known || !host || root === undefined) throw new Problems(problems(action, name, root));
     const place = placeOf(root, call.env.HOME || homedir(), call.env);
@@ -46,12 +47,18 @@ function problems(action: string, host: string, root: string | undefined) {
   return [
     ...(ACTIONS.some(each => each === action)
       ? []
-      : [{ where: action, what: 'there is no such action', fix: ACTIONS.join(', ') }]),
+      : [{ where: action, what: 'unknown action', fix: `use one of ${ACTIONS.join(', ')}` }]),
     ...(HOSTS.includes(host)
       ? []
-      : [{ where: host, what: 'Ralph has no in-session loop for this host', fix: HOSTS.join(', ') }]),
+      : [{ where: host, what: 'Ralph has no plugin for this host', fix: `use one of ${HOSTS.join(', ')}` }]),
     ...(root === undefined
-      ? [{ where: 'ralph plugin', what: "Ralph's own plugins folder is not here" }]
+      ? [
+          {
+            where: 'ralph plugin',
+            what: "Ralph's folder of plugins was not found",
+            fix: 'npm install -g @ralph-loop/ralph',
+          },
+        ]
       : []),
   ];
 }
@@ -64,38 +71,40 @@ async function change(
 ): Promise<0 | 1> {
   const steps = stepsTo(action, host, place);
   if (steps.length === 0) {
-    const state = action === 'install' ? 'is installed already' : 'is not installed';
+    const state = action === 'install' ? 'is already installed' : 'is not installed';
     output.answer(`Ralph's plugin ${state} in ${host.title}. Nothing to do.\n`);
     return 0;
   }
   output.answer(`${options.dryRun ? 'This would change' : 'This changes'}:\n`);
-  for (const step of steps) output.answer(`  ${described(step)}\n`);
+  for (const step of steps) output.answer(`  ${describeStep(step)}\n`);
   if (options.dryRun) return 0;
   for (const step of steps) {
-    const wrong = await perform(step, place);
+    const wrong = await performStep(step, place);
     if (wrong !== undefined) {
-      output.error(`${described(step).replace(/ +/, ' ')} failed:\n${wrong}\n`);
+      output.error(`${describeStep(step).replace(/ +/, ' ')} failed:\n${wrong}\n`);
       return 1;
     }
   }
-  output.answer(`Ralph's plugin is ${action === 'install' ? 'in' : 'out of'} ${host.title} now.\n`);
+  output.answer(
+    `${action === 'install' ? 'Installed' : 'Removed'} Ralph's plugin ${action === 'install' ? 'in' : 'from'} ${host.title}.\n`,
+  );
   if (action === 'install') for (const { text } of host.cautions(place)) output.answer(`${text}\n`);
   return 0;
 }
 
 /** 0 when a loop would run. */
 async function check({ cwd, env, output }: Call, host: HostPlugin, place: Place): Promise<0 | 1> {
-  const asked = await capture([host.command, '--version'], { cwd, env, timeout: 30_000 });
+  const asked = await capture([host.name, '--version'], { cwd, env, timeout: 30_000 });
   const isThere = asked.code === 0;
   const version = host.installed(place);
   const cautions = version === undefined ? [] : host.cautions(place);
   const found = isThere
-    ? `${host.command}: ${asked.stdout.trim().split('\n')[0]}`
-    : `${host.command} cannot be started`;
+    ? `${host.name}: ${asked.stdout.trim().split('\n')[0]}`
+    : `${host.name} cannot be started: install it, or add it to the PATH`;
   output.answer(`${isThere ? '✓' : '✗'} ${found}\n`);
   output.answer(
     version === undefined
-      ? `✗ Ralph's plugin is not installed in ${host.title}: ralph plugin install ${host.command}\n`
+      ? `✗ Ralph's plugin is not installed in ${host.title}: ralph plugin install ${host.name}\n`
       : `✓ Ralph's plugin ${version} is installed in ${host.title}\n`,
   );
   for (const { text, stops } of cautions) output.answer(`${stops ? '✗' : '·'} ${text}\n`);

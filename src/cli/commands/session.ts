@@ -1,8 +1,7 @@
-/** `ralph session`: the in-session loop from a terminal: what there is, start one for a session, end one. */
+/** `ralph session`: the in-session loop from a terminal: shows loops, starts one for a session, ends one. */
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
-import { takeTallies } from '../../store/tally.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 
 export const session: CliCommand = {
@@ -23,7 +22,7 @@ export const session: CliCommand = {
     if (action === 'status') return status(call);
     if (action === 'cancel') return cancel(call);
     if (action === 'start') return start(call, rest);
-    throw new Problems([{ where: action, what: 'there is no such action', fix: 'start, status or cancel' }]);
+    throw new Problems([{ where: action, what: 'unknown action', fix: 'use start, status or cancel' }]);
   },
 };
 
@@ -37,10 +36,12 @@ The loop itself runs in the session's own stop hook: the ralph plugin must be in
 `;
 
 function status({ cwd, output }: Call): 0 {
-  takeTallies(cwd);
   const files = listSessions(cwd);
   if (output.json) output.answer(`${JSON.stringify({ sessions: files })}\n`);
-  else if (files.length === 0) output.answer('There is no in-session loop here.\n');
+  else if (files.length === 0)
+    output.answer(
+      'No in-session loop here. Start one with /ralph-loop in a session, or with `ralph session start`.\n',
+    );
   else
     for (const file of files)
       output.answer(`${'state' in file ? line(file) : `${file.path}: damaged, ${file.problem}`}\n`);
@@ -52,7 +53,7 @@ function line({ state }: SessionFile): string {
   const promise =
     state.completionPromise === null ? 'no promise' : `<promise>${state.completionPromise}</promise>`;
   const task = state.task.split('\n')[0]?.slice(0, 60) ?? '';
-  return `${state.sessionId}  ${state.active ? 'active' : 'dormant'}  iteration ${state.iteration}${of}  ${state.toolCalls} tool calls  ${promise}  ${task}`;
+  return `${state.sessionId}  ${state.active ? 'active' : 'dormant'}  iteration ${state.iteration}${of}  ${state.toolCalls} tool call${state.toolCalls === 1 ? '' : 's'}  ${promise}  ${task}`;
 }
 
 function cancel(call: Call): 0 {
@@ -67,10 +68,12 @@ function sessionOf({ options, cwd }: Call): string | Problem {
   const all = listSessions(cwd).filter((file): file is SessionFile => 'state' in file);
   const [only] = all;
   if (only && all.length === 1) return only.state.sessionId;
-  if (!only) return { where: 'session', what: 'there is no in-session loop here' };
+  if (!only)
+    return { where: 'session', what: 'there is no in-session loop here', fix: 'ralph session status' };
   return {
     where: '--session',
     what: `there are ${all.length} loops: ${all.map(file => file.state.sessionId).join(', ')}`,
+    fix: `ralph session cancel --session ${only.state.sessionId}`,
   };
 }
 
@@ -80,8 +83,8 @@ function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
     throw new Problems([
       {
         where: '--session',
-        what: 'which session should loop?',
-        fix: 'its id, or --session next for the one that sends the next prompt',
+        what: 'no session is named',
+        fix: 'give its id, or --session next for the session that sends the next prompt',
       },
     ]);
   }

@@ -1,8 +1,7 @@
 /** Which agent runs, with which model and permissions. */
+import { ADAPTERS, PREFERRED } from '../../agents/registry.ts';
 import { amount, choice, either, list, named, object, text, words } from '../kinds.ts';
 import { both, type Setting } from '../setting.ts';
-
-const ADAPTER_NAMES = ['claude', 'codex', 'amp', 'opencode', 'gemini', 'copilot', 'qwen', 'generic'];
 
 const price = object({
   input: { kind: amount({ min: 0 }), required: true, help: 'Dollars for a million input tokens.' },
@@ -22,7 +21,7 @@ const agent = object({
   flags: { kind: list(text()), help: 'Its flags. One string with spaces is split as a shell would.' },
   model: { kind: text(), help: 'The model, given to the agent in its own way.' },
   adapter: {
-    kind: choice(ADAPTER_NAMES),
+    kind: choice(ADAPTERS.map(adapter => adapter.name)),
     help: 'Which agent it behaves like, for a wrapper with another name.',
   },
   prices: { kind: named(price), help: 'Prices by model, for an agent that reports tokens only.' },
@@ -33,7 +32,7 @@ export const AGENTS = [
     key: 'agent',
     kind: either(text(), agent),
     flag: both('--agent <name>'),
-    help: 'The agent: an adapter, a command, or a name from agents. Default: the first installed of claude, codex, opencode, gemini, amp.',
+    help: `The agent: an adapter, a command, or a name from agents. Default: the first installed of ${PREFERRED.join(', ')}.`,
   },
   { key: 'agents', kind: named(agent), default: {}, help: 'Agents by a name of your own.' },
   {

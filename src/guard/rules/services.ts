@@ -4,7 +4,7 @@ import { type Rule, rule } from '../rule.ts';
 
 const SQL =
   'psql mysql mariadb sqlite3 sqlcmd mssql-cli clickhouse-client cockroach cqlsh duckdb snowsql bq mycli pgcli usql oracle sqlplus isql trino presto';
-/** What a client of a database is told to do, on its command line or on its stdin. */
+/** What a client of a database is asked to do, on its command line or on its stdin. */
 const sqlOf = (call: Call) =>
   [
     ...values(call, 'c', 'command', 'e', 'execute', 'q', 'query', 'Q', 'cmd'),

@@ -1,17 +1,20 @@
 /** OpenCode: it has plugins instead of hooks, and this is what Ralph's own plugin says and hears. */
-import { claude, readInput } from './claude.ts';
-import { commandIn, type Dialect, type HookAnswer } from './host.ts';
+import { claudeDialect, readInput } from '../claude/dialect.ts';
+import { commandIn, type Dialect, type HookAnswer } from '../dialect.ts';
 
-export const opencode: Dialect = {
-  ...claude,
+export const opencodeDialect: Dialect = {
+  ...claudeDialect,
   host: 'opencode',
   prefix: '/',
   moments: {
     'chat.message': 'prompt',
     'tool.execute.before': 'before-tool',
-    'tool.execute.after': 'tools',
     'text.complete': 'peek',
     'step-finish': 'stop',
+  },
+  ownFiles: {
+    settings: ['.opencode/plugin', '.opencode/plugins', '.config/opencode'],
+    secrets: [],
   },
   readInput(text) {
     const input = readInput(text);
@@ -20,8 +23,10 @@ export const opencode: Dialect = {
   writeAnswer,
   rootOf: input => input.cwd,
   finalWords: async ({ lastWords }) => (lastWords === null ? [] : [lastWords]),
+  // Its sessions are in a database; the plugin sees every call.
+  calls: null,
+  contextUse: () => undefined,
   capOf: () => undefined,
-  told: 'not',
 };
 
 function writeAnswer(_event: string, answer: HookAnswer): string {

@@ -1,6 +1,7 @@
-/** What a host tells a hook, and what a hook may answer, whichever host it is. */
+/** What a host says to a hook, and what a hook may answer, whichever host it is. */
+import type { ContextUse } from '../domain/context-alert.ts';
 import type { HookPoint } from '../domain/hook-orders.ts';
-import type { ToolCall } from './tool-call.ts';
+import { countAt, type Json } from '../domain/json.ts';
 
 /** The input of a hook, read with care: every field may be missing or of another kind. */
 export interface HookInput {
@@ -10,32 +11,37 @@ export interface HookInput {
   readonly promptId: string | null;
   readonly cwd: string;
   readonly transcript: string | null;
-  /** The last words of the agent, as far as the host tells them. */
+  /** The agent's last words, as far as the input holds them. */
   readonly lastWords: string | null;
   /** Sub-agents that run in the background and will come back with another turn. */
   readonly pending: number;
   /** Set when the hook runs inside a sub-agent. */
   readonly inSubagent: boolean;
   readonly prompt: string;
-  /** Why a session starts: afresh, resumed, after a compaction. */
+  /** Why a session starts: new, resumed, after a compaction. */
   readonly source: string;
   readonly commandName: string;
   readonly commandArguments: string;
-  /** How many tools were called. */
-  readonly toolCalls: number;
+  /** Tool calls since the last stop, where the host's plugin counts them itself; else 0. */
+  readonly countedCalls: number;
   /** The tool that is about to run. */
   readonly tool: ToolCall;
   /** When the host says that it called, in milliseconds. */
   readonly calledAt: number | null;
 }
 
+export interface ToolCall {
+  readonly name: string;
+  readonly input: Json;
+}
+
 export type HookAnswer =
   | { readonly kind: 'nothing' }
-  /** Lets it pass and tells the user. */
+  /** Lets it pass and shows the user a message. */
   | { readonly kind: 'say'; readonly message: string }
   /** Keeps a tool from running. */
   | { readonly kind: 'deny'; readonly reason: string }
-  /** Sends the agent back to work. */
+  /** Sends the agent back to its task. */
   | {
       readonly kind: 'block';
       readonly reason: string;
@@ -44,7 +50,7 @@ export type HookAnswer =
       /** The reason for an agent that remembers nothing: with the rules of the loop. */
       readonly afresh?: string;
     }
-  /** Tells the agent something and lets it go on. */
+  /** Gives the agent information and lets it continue. */
   | { readonly kind: 'context'; readonly context: string; readonly message?: string };
 
 export const NOTHING: HookAnswer = { kind: 'nothing' };
@@ -54,7 +60,7 @@ export type Moment =
   | HookPoint
   | 'command'
   | 'prompt'
-  /** Asks what a stop would come to, and changes nothing. */
+  /** Asks what the answer to a stop would be, and changes nothing. */
   | 'peek';
 
 /** How often a host lets a hook refuse a stop before it overrules it. */
@@ -67,6 +73,14 @@ export interface Cap {
   readonly lift: string;
 }
 
+/** How a host's transcript, a file of JSON lines, shows the tool calls of the agent itself. */
+export interface TranscriptCalls {
+  /** Text that every line with a call holds: other lines are not parsed. */
+  readonly clue: string;
+  /** The ids of the calls in a record; the same call may be in several records. Sub-agents' calls are not among them. */
+  idsIn(record: Json): readonly string[];
+}
+
 /** All that differs from host to host. None of it throws. */
 export interface Dialect {
   readonly host: string;
@@ -74,30 +88,29 @@ export interface Dialect {
   readonly prefix: string;
   /** What the host's own events are to Ralph; an event that is not here is nothing. */
   readonly moments: Readonly<Record<string, Moment>>;
+  /** Files of the host that the guard keeps its agent from: what decides what it does next, and its login. */
+  readonly ownFiles: { readonly settings: readonly string[]; readonly secrets: readonly string[] };
+  /** Whether a call of the plugin that several hosts share comes from this one. None: if it comes from no other. */
+  isCaller?(input: Json, env: NodeJS.ProcessEnv): boolean;
   readInput(text: string): HookInput | undefined;
-  /** What goes to stdout, and nothing else may. */
+  /** What is printed on stdout, and nothing else may be. */
   writeAnswer(event: string, answer: HookAnswer): string;
   /** The folder in which the session began. */
   rootOf(input: HookInput, env: NodeJS.ProcessEnv): string;
   /** Every text of the agent's final message. */
   finalWords(input: HookInput): Promise<readonly string[]>;
+  /** null: there is no transcript to read, and the host's plugin counts the calls. */
+  readonly calls: TranscriptCalls | null;
+  /** Whether hooks before a tool know where the transcript is. */
+  readonly toolHookKnowsTranscript: boolean;
+  /** What a record of the transcript says of the context; undefined when it says nothing. */
+  contextUse(record: Json): ContextUse | undefined;
   capOf(env: NodeJS.ProcessEnv): Cap | undefined;
-  /** How much of the agent's final message a stop's input holds: all of it, its last text, nothing to rely on. */
-  readonly told: 'whole' | 'last' | 'not';
-  /** What its input calls the number of a prompt. */
-  readonly promptField: string;
 }
 
-export type Json = Readonly<Record<string, unknown>>;
-
-/** undefined unless it is an object. */
-export function parseObject(text: string): Json | undefined {
-  try {
-    const json: unknown = JSON.parse(text);
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? (json as Json) : undefined;
-  } catch {
-    return undefined;
-  }
+/** The sum of those of these numbers that are there. */
+export function sumAt(counts: Json | undefined, ...keys: readonly string[]): number {
+  return keys.reduce((total, key) => total + (countAt(counts, key) ?? 0), 0);
 }
 
 /**

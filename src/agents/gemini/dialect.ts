@@ -1,19 +1,25 @@
 /**
- * Gemini CLI: events and answers of its own. What it tells of the agent's words holds all answers since the prompt, in
+ * Gemini CLI: events and answers of its own. What its input holds of the agent's words are all answers since the prompt, in
  * pieces: an old promise would be found again. So only the last record of the transcript counts. It is the one host
  * that can clear the context at a continuation.
  */
-import { claude, readInput } from './claude.ts';
-import { commandIn, type Dialect, type HookAnswer, type Json, unescapedNote } from './host.ts';
-import { lastRecords, patiently } from './transcript.ts';
+import { windowOf } from '../../domain/context-alert.ts';
+import { type Json, objectAt, objectsAt, stringAt, wordAt } from '../../domain/json.ts';
+import { claudeDialect, readInput, writeAnswer as writeLikeClaude } from '../claude/dialect.ts';
+import { commandIn, type Dialect, type HookAnswer, sumAt, unescapedNote } from '../dialect.ts';
+import { lastRecords, waitFor } from '../transcript.ts';
 
 const PATIENCE = 2_000;
 
-export const gemini: Dialect = {
-  ...claude,
+export const geminiDialect: Dialect = {
+  ...claudeDialect,
   host: 'gemini',
   prefix: '/',
   moments: { BeforeAgent: 'prompt', BeforeTool: 'before-tool', AfterTool: 'tools', AfterAgent: 'stop' },
+  ownFiles: {
+    settings: ['settings.json', 'extensions', 'trustedFolders.json'].map(name => `.gemini/${name}`),
+    secrets: [],
+  },
   readInput(text) {
     const input = readInput(text);
     return input && { ...input, ...commandIn(input.prompt) };
@@ -22,18 +28,30 @@ export const gemini: Dialect = {
   rootOf: (input, env) => env.GEMINI_PROJECT_DIR || input.cwd,
   async finalWords({ transcript }) {
     if (transcript === null) return [];
-    return (await patiently(PATIENCE, () => lastMessage(lastRecords(transcript)))) ?? [];
+    return (await waitFor(PATIENCE, () => lastMessage(lastRecords(transcript)))) ?? [];
+  },
+  calls: {
+    clue: '"toolCalls"',
+    // A message is written once without its calls, and again with them.
+    idsIn(record) {
+      const calls = record.type === 'gemini' ? objectsAt(record, 'toolCalls') : [];
+      return calls.map(call => stringAt(call, 'id') ?? '');
+    },
+  },
+  contextUse(record) {
+    if (record.type !== 'gemini') return undefined;
+    const used = sumAt(objectAt(record, 'tokens'), 'input', 'output', 'thoughts');
+    return used > 0 ? { used, window: windowOf(wordAt(record, 'model') ?? 'gemini') } : undefined;
   },
   capOf: () => undefined,
-  told: 'not',
 };
 
 function writeAnswer(event: string, answer: HookAnswer): string {
   if (answer.kind === 'context') {
-    return claude.writeAnswer(event, { ...answer, context: unescapedNote(answer.context) });
+    return writeLikeClaude(event, { ...answer, context: unescapedNote(answer.context) });
   }
   if (answer.kind === 'deny') return JSON.stringify({ decision: 'deny', reason: answer.reason });
-  if (answer.kind !== 'block') return claude.writeAnswer(event, answer);
+  if (answer.kind !== 'block') return writeLikeClaude(event, answer);
   const { reason, message, afresh } = answer;
   const isFresh = afresh !== undefined && process.env.RALPH_CLEAR_CONTEXT === '1';
   return JSON.stringify({

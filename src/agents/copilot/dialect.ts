@@ -2,34 +2,52 @@
  * Copilot CLI: Claude Code's event names, answers of its own. A stop comes without a word of the agent, and before its
  * transcript is written. What a hook says to the user is not shown, so a warning goes with the reason.
  */
-import { claude, readInput } from './claude.ts';
-import { commandIn, type Dialect, type HookAnswer, type Json } from './host.ts';
-import { lastRecords, patiently } from './transcript.ts';
+
+import { type Json, objectAt, stringAt } from '../../domain/json.ts';
+import { claudeDialect, readInput, writeAnswer as writeLikeClaude } from '../claude/dialect.ts';
+import { commandIn, type Dialect, type HookAnswer } from '../dialect.ts';
+import { lastRecords, waitFor } from '../transcript.ts';
 
 const PATIENCE = 5_000;
 const CAP = 8;
 
-export const copilot: Dialect = {
-  ...claude,
+export const copilotDialect: Dialect = {
+  ...claudeDialect,
   host: 'copilot',
   prefix: '/ralph:',
-  moments: { UserPromptSubmit: 'prompt', PreToolUse: 'before-tool', PostToolUse: 'tools', Stop: 'stop' },
+  moments: { UserPromptSubmit: 'prompt', PreToolUse: 'before-tool', Stop: 'stop' },
+  ownFiles: {
+    settings: ['.copilot/config.json', '.copilot/settings.json', '.copilot/hooks', '.github/hooks'],
+    secrets: [],
+  },
+  isCaller(_, { CLAUDE_PLUGIN_ROOT: root, COPILOT_PLUGIN_ROOT }) {
+    return root !== undefined && root !== '' && root === COPILOT_PLUGIN_ROOT;
+  },
   readInput(text) {
     const input = readInput(text);
     return input && { ...input, ...commandIn(asTyped(input.prompt)) };
   },
   writeAnswer,
-  told: 'not',
   async finalWords({ transcript, lastWords, calledAt }) {
-    const told = lastWords === null ? [] : [lastWords];
-    if (transcript === null) return told;
-    return (await patiently(PATIENCE, () => lastMessage(lastRecords(transcript), calledAt))) ?? told;
+    const known = lastWords === null ? [] : [lastWords];
+    if (transcript === null) return known;
+    return (await waitFor(PATIENCE, () => lastMessage(lastRecords(transcript), calledAt))) ?? known;
   },
+  calls: {
+    clue: '"tool.execution_start"',
+    idsIn(record) {
+      const data = record.type === 'tool.execution_start' ? objectAt(record, 'data') : undefined;
+      return data && !data.parentToolCallId ? [stringAt(data, 'toolCallId') ?? ''] : [];
+    },
+  },
+  // Only a stop's input names it.
+  toolHookKnowsTranscript: false,
+  contextUse: () => undefined,
   capOf: () => ({
     host: 'Copilot CLI',
     blocks: CAP,
     toolsReset: true,
-    lift: 'Nothing lifts that; /ralph:ralph-loop goes on with a loop that it ended.',
+    lift: 'This limit cannot be changed; resume a loop that it ended with /ralph:ralph-loop.',
   }),
 };
 
@@ -48,7 +66,7 @@ function writeAnswer(event: string, answer: HookAnswer): string {
     case 'say':
       return '';
     case 'deny':
-      return claude.writeAnswer(event, answer);
+      return writeLikeClaude(event, answer);
     case 'block': {
       const { reason, warning } = answer;
       return JSON.stringify({
@@ -57,7 +75,7 @@ function writeAnswer(event: string, answer: HookAnswer): string {
       });
     }
     case 'context':
-      if (event === 'PreToolUse') return claude.writeAnswer(event, answer);
+      if (event === 'PreToolUse') return writeLikeClaude(event, answer);
       return JSON.stringify({ modifiedPrompt: answer.context });
     default:
       return answer satisfies never;
@@ -69,21 +87,17 @@ function lastMessage(records: readonly Json[], calledAt: number | null): readonl
   const call = records.findLastIndex(record => isStop(record, calledAt));
   if (call < 0) return undefined;
   const message = records.slice(0, call).findLast(isOwnMessage);
-  const content = message && data(message).content;
-  return typeof content === 'string' ? [content] : [];
+  const content = stringAt(objectAt(message, 'data'), 'content');
+  return content === undefined ? [] : [content];
 }
 
 function isStop(record: Json, calledAt: number | null): boolean {
-  const { hookType, input } = data(record);
-  if (record.type !== 'hook.start' || hookType !== 'agentStop') return false;
-  return calledAt === null || (input as Json | undefined)?.timestamp === calledAt;
+  const data = objectAt(record, 'data');
+  if (record.type !== 'hook.start' || data?.hookType !== 'agentStop') return false;
+  return calledAt === null || objectAt(data, 'input')?.timestamp === calledAt;
 }
 
 /** A sub-agent's message names the call that started it. */
 function isOwnMessage(record: Json): boolean {
-  return record.type === 'assistant.message' && data(record).parentToolCallId === undefined;
-}
-
-function data(record: Json): Json {
-  return typeof record.data === 'object' && record.data !== null ? (record.data as Json) : {};
+  return record.type === 'assistant.message' && objectAt(record, 'data')?.parentToolCallId === undefined;
 }

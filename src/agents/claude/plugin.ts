@@ -1,0 +1,35 @@
+/** Ralph's plugin in Claude Code: installed by its own marketplace commands. */
+import { join } from 'node:path';
+import { objectAt, objectsAt, parseObject, wordAt } from '../../domain/json.ts';
+import { type HostPlugin, isSwitchedOn, PLUGIN_ID, type Place, runStep, SHARED_FOLDER } from '../plugin.ts';
+
+export const claudePlugin: HostPlugin = {
+  name: 'claude',
+  title: 'Claude Code',
+  folder: SHARED_FOLDER,
+  installed(place) {
+    const home = claudeHome(place);
+    if (!isSwitchedOn(place, join(home, 'settings.json'))) return undefined;
+    const known = parseObject(place.read(join(home, 'plugins', 'installed_plugins.json')) ?? '');
+    const [entry] = objectsAt(objectAt(known, 'plugins'), PLUGIN_ID);
+    return wordAt(entry, 'version') ?? 'unknown';
+  },
+  install: place => [
+    runStep('claude', 'plugin', 'marketplace', 'add', place.root),
+    runStep('claude', 'plugin', 'install', PLUGIN_ID),
+  ],
+  remove: () => [
+    runStep('claude', 'plugin', 'uninstall', PLUGIN_ID),
+    runStep('claude', 'plugin', 'marketplace', 'remove', 'ralph'),
+  ],
+  cautions({ env }) {
+    const cap = env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
+    if (cap === '0') return [];
+    const text = `Claude Code ends a loop after ${cap || '8'} stops in a row without a tool call. Set CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=0 in the environment to remove this limit.`;
+    return [{ text }];
+  },
+};
+
+function claudeHome({ env, home }: Place): string {
+  return env.CLAUDE_CONFIG_DIR || join(home, '.claude');
+}

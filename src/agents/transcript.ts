@@ -1,0 +1,105 @@
+/** Reading a host's transcript: its end, and the tool calls since the last look. The cost does not grow with its length. */
+
+import { type Json, parseObject, stringAt } from '../domain/json.ts';
+import { fileSize, readBytes, readSlice } from '../platform/files.ts';
+import type { TranscriptCalls } from './dialect.ts';
+
+const LOOK_EVERY = 10;
+const WINDOW = 256 * 1024;
+
+/** Looks again and again until there is something, or the patience (milliseconds) is over. */
+export async function waitFor<Found>(
+  patience: number,
+  look: () => Found | undefined,
+): Promise<Found | undefined> {
+  for (let waited = 0; ; waited += LOOK_EVERY) {
+    const found = look();
+    if (found !== undefined || waited >= patience) return found;
+    await new Promise(resolve => setTimeout(resolve, LOOK_EVERY));
+  }
+}
+
+/** The records at the end of a file of JSON lines; what the window or the host has cut is left out. */
+export function lastRecords(path: string, window = WINDOW): readonly Json[] {
+  return lastText(path, window)
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(parseObject)
+    .filter(record => record !== undefined);
+}
+
+export function lastText(path: string, window = WINDOW): string {
+  try {
+    return readSlice(path, Math.max(0, fileSize(path) - window), window);
+  } catch {
+    return ''; // a folder, a path that is none, a file that is not ours to read
+  }
+}
+
+/** 0 when there is none, or none that can be read. */
+export function transcriptSize(path: string | null): number {
+  try {
+    return path === null ? 0 : fileSize(path);
+  } catch {
+    return 0;
+  }
+}
+
+export interface CountedCalls {
+  readonly calls: number;
+  /** Where the next count begins: behind the last whole line. */
+  readonly end: number;
+}
+
+/**
+ * The tool calls in a transcript from a position on, made at `since` (milliseconds) or later. Only what is new is read,
+ * since every count begins where the last one ended. A file that is shorter than that, or has no line beginning there, is
+ * another one: it is read from its start, and `since` keeps out what was before the loop.
+ */
+export function countCalls(
+  path: string,
+  from: number,
+  since: number,
+  { clue, idsIn }: TranscriptCalls,
+): CountedCalls {
+  const found = new Set<string>();
+  const end = eachLine(path, startIn(path, from), clue, line => {
+    const record = parseObject(line);
+    // A record without a time is new: the position says so.
+    if (!record || Date.parse(stringAt(record, 'timestamp') ?? '') < since) return;
+    for (const id of idsIn(record)) found.add(id || `${found.size}`);
+  });
+  return { calls: found.size, end };
+}
+
+function startIn(path: string, from: number): number {
+  if (from === 0) return 0;
+  return fileSize(path) >= from && readBytes(path, from - 1, 1)[0] === LINE_FEED ? from : 0;
+}
+
+const LINE_FEED = 10;
+const PAGE = 1024 * 1024;
+const LONGEST_LINE = 64 * PAGE;
+
+/** Gives every whole line that holds the clue; returns where the last whole line ends. */
+function eachLine(path: string, start: number, clue: string, onLine: (line: string) => void): number {
+  let position = start;
+  for (let size = PAGE; ; ) {
+    const page = readBytes(path, position, size);
+    const end = page.lastIndexOf(LINE_FEED) + 1;
+    if (end === 0 && page.length === size && size < LONGEST_LINE) {
+      size *= 2; // a line that is longer than the page
+      continue;
+    }
+    const whole = page.subarray(0, end);
+    for (let at = whole.indexOf(clue); at >= 0; ) {
+      const lineEnd = whole.indexOf(LINE_FEED, at);
+      onLine(whole.toString('utf8', whole.lastIndexOf(LINE_FEED, at) + 1, lineEnd));
+      at = whole.indexOf(clue, lineEnd);
+    }
+    // Behind a line that is too long for any call, the next page begins in its middle.
+    position += end === 0 && page.length === size ? size : end;
+    if (page.length < size) return position;
+    size = PAGE;
+  }
+}
