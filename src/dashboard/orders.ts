@@ -1,7 +1,7 @@
-/** Orders as they come in over the wire: checked here, carried out as the commands of the terminal do. */
+/** Orders from the page: checked here, executed like the commands of the terminal. */
 import { LONGEST_HINT, type Order } from '../store/steering.ts';
 
-/** undefined: it is none. */
+/** undefined: not a valid order. */
 export function readOrder(body: string): Order | undefined {
   const value = parse(body);
   if (typeof value !== 'object' || value === null || !('kind' in value)) return undefined;

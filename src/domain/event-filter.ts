@@ -1,4 +1,4 @@
-/** Which events of a ledger somebody wants to see: by kind, by iteration. */
+/** Which events of a ledger to show: by kind, by iteration. */
 import type { RunEvent } from './event.ts';
 
 export const EVENT_KINDS = [
@@ -23,7 +23,7 @@ export interface EventFilter {
   readonly iterations?: readonly [number, number];
 }
 
-/** Reads a ledger in order, since most events belong to the iteration that was begun last. */
+/** Reads a ledger in order, since most events belong to the iteration that was started last. */
 export function createEventFilter({ kinds, iterations }: EventFilter): (event: RunEvent) => boolean {
   let iteration = 0;
   return event => {

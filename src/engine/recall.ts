@@ -1,9 +1,9 @@
 /** Where a run goes on, from what its ledger tells of it. */
 import type { ResumedStep } from '../domain/event.ts';
 import type { Evidence } from '../domain/evidence.ts';
-import { type Limits, type Spending, usedUp } from '../domain/limits.ts';
+import { type Limits, reachedLimit, type Spending } from '../domain/limits.ts';
 import { needsAgent, type Past, type PastIteration } from '../domain/past.ts';
-import { isSuccess } from '../domain/stop-reason.ts';
+import { isSuccess, endingOf as traitsOf } from '../domain/stop-reason.ts';
 import { type Feedback, feedbackOn, type Run, type Verdict } from '../domain/verdict.ts';
 
 export interface GoOn {
@@ -36,14 +36,13 @@ export function goOn(past: Past, run: Run): GoOn {
 function endingOf({ judged }: PastIteration, past: Past, run: Run): GoOn['ending'] {
   const verdict = judged?.verdict;
   if (past.result || verdict?.kind !== 'stop') return undefined;
-  const isLimit = ['max_iterations', 'budget_exhausted', 'timeout'].includes(verdict.reason);
-  return isLimit && !stillSpent(past, run.limits) ? undefined : verdict;
+  return traitsOf(verdict.reason).isLimit && !stillSpent(past, run.limits) ? undefined : verdict;
 }
 
 /** The limit that would stop the run at once. */
 export function stillSpent(past: Past, limits: Limits): Spending | undefined {
   const judged = past.iterations.findLast(iteration => iteration.judged)?.judged;
-  return judged && usedUp(limits, { ...judged.spent, elapsed: past.elapsed });
+  return judged && reachedLimit(limits, { ...judged.spent, elapsed: past.elapsed });
 }
 
 export function isDone(past: Past): boolean {

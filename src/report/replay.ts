@@ -1,5 +1,5 @@
-/** A replay in lines: each verdict, and whether it is the same today. */
-import { sentenceOf } from '../domain/stop-reason.ts';
+/** A replay in lines: each verdict, and whether today's judge agrees. */
+import { endingOf } from '../domain/stop-reason.ts';
 import type { Verdict } from '../domain/verdict.ts';
 import { counted } from './numbers.ts';
 import { phrase, whyContinue } from './phrases.ts';
@@ -32,6 +32,6 @@ export function replayLines(rows: readonly ReplayRow[], noun: string, style: Sty
 
 function words(verdict: Verdict, noun: string): string {
   return verdict.kind === 'stop'
-    ? `${verdict.reason}: ${sentenceOf(verdict.reason)}`
-    : `go on: ${whyContinue(verdict, noun)}`;
+    ? `${phrase(verdict.reason)}: ${phrase(endingOf(verdict.reason).sentence)}`
+    : `continue: ${whyContinue(verdict, noun)}`;
 }

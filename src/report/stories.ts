@@ -10,7 +10,7 @@ export interface StoriesView {
   readonly list: StoryList;
   /** What the next iteration would be for. */
   readonly next: string;
-  /** A loop at work, or that there is none. */
+  /** Which loop is running, or that none is. */
   readonly loop: string;
 }
 
@@ -43,7 +43,7 @@ function storyLines(story: Story, passed: ReadonlySet<string>, ids: number, styl
   const facts = [
     storyState({ done: story.passes, reviewStatus: story.reviewStatus }),
     ...(story.reviewCount > 0 ? [counted(story.reviewCount, 'review')] : []),
-    ...(waiting.length > 0 ? [`waits for ${waiting.map(phrase).join(', ')}`] : []),
+    ...(waiting.length > 0 ? [`depends on ${waiting.map(phrase).join(', ')}`] : []),
   ].join(', ');
   const more = [
     ...(story.reviewFeedback.trim() === '' ? [] : [`Feedback: ${story.reviewFeedback}`]),

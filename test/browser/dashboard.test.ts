@@ -57,7 +57,7 @@ describe('a run that goes on', () => {
     await first.print('I begin with <b>the cart</b>.\n');
     const { url } = await dashboard(project.dir);
     const { page, errors, picture } = await open(url);
-    await page.getByRole('heading', { level: 1, name: 'Running: the agent is at work.' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Running: the agent is working.' }).waitFor();
     await page.getByText('I begin with <b>the cart</b>.').waitFor();
 
     await first.print('And now the receipt.\n');
@@ -127,9 +127,11 @@ describe('a run that goes on', () => {
     await next();
     const { url } = await dashboard(project.dir);
     const { page } = await open(url);
-    await page.getByRole('heading', { level: 1, name: 'Running: the agent is at work.' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Running: the agent is working.' }).waitFor();
     loop.process.kill('SIGKILL');
-    await page.getByRole('heading', { level: 1, name: 'Cut off: the run ended without a word.' }).waitFor();
+    await page
+      .getByRole('heading', { level: 1, name: 'Cut off: the process ended without a result.' })
+      .waitFor();
   });
 });
 
@@ -167,7 +169,7 @@ describe('the runs of several projects', () => {
     const project = folder();
     const { url } = await dashboard(project.dir);
     const { page, picture } = await open(url);
-    await page.getByText('There are no runs here yet.').waitFor();
+    await page.getByText('No runs here yet.').waitFor();
     await picture('dashboard-empty', false);
     writeRun(project.dir, { iterations: 1, ends: 'all_checks_passed' });
     await page.getByRole('heading', { level: 1, name: /^Done/ }).waitFor();
@@ -203,7 +205,7 @@ test('Ctrl-C ends it at once, also with pages open', async () => {
   const project = folder();
   const { url, running } = await dashboard(project.dir);
   const { page } = await open(url);
-  await page.getByText('There are no runs here yet.').waitFor();
+  await page.getByText('No runs here yet.').waitFor();
   running.process.kill('SIGINT');
   expect((await running.finished).code).toBe(0);
 });

@@ -171,14 +171,14 @@ describe('choices', () => {
     expect(writes[0]).toMatch(/^Done: /);
   });
 
-  test('without the stream of the agent the loop and its trouble are still told', () => {
+  test('without the stream of the agent the loop and its trouble are still shown', () => {
     const { reporter, writes } = desk({ isTTY: false, streamAgentOutput: false });
     for (const event of RUN) reporter.emit(event);
     reporter.emit(
       agent({ kind: 'trouble', retrying: true, trouble: { class: 'transient', message: 'overloaded' } }),
     );
     expect(writes.join('')).toContain('── Iteration 1 of 10');
-    expect(writes.join('')).toContain('🔁 Passing trouble: overloaded');
+    expect(writes.join('')).toContain('🔁 Temporary error: overloaded');
     expect(writes.join('')).not.toContain('Read');
   });
 

@@ -287,7 +287,7 @@ describe('who may resume', () => {
     ],
     [
       'out of iterations',
-      '1 of 1 iterations used. (give it more with --max-iterations)',
+      '--max-iterations 2`)',
       [says('no\n')],
       ['run', '-p', `x ${DONE}`, '--agent', 'worker', '-m', '1'],
     ],
@@ -342,7 +342,7 @@ describe('a run that has stopped', () => {
     run.process.kill('SIGINT');
     const { code: stopped, stdout } = await run.finished;
     expect(stopped).toBe(130);
-    expect(flat(stdout)).toContain(`\`ralph resume ${runId(project)}\` goes on`);
+    expect(flat(stdout)).toContain(`Resume: \`ralph resume ${runId(project)}\``);
     const { code, result: told } = await resume(project, agent.bin);
     expect([code, told.iterations.length, told.iterations[0].error]).toEqual([0, 1, null]);
   });
@@ -426,7 +426,7 @@ test('ralph status marks what can be resumed and says how', async () => {
   await killedAt('half way', [...LOOP, '--check', 'test -e a'], project, agent.bin);
   const { stdout } = await ralph(['status'], { cwd: project.dir });
   expect(stdout).toContain(`${runId(project)}  > crashed`);
-  expect(stdout).toContain(`can be resumed, this one with \`ralph resume ${runId(project)}\``);
+  expect(stdout).toContain(`Resume: \`ralph resume ${runId(project)}`);
   const json = JSON.parse((await ralph(['status', '--json'], { cwd: project.dir })).stdout);
   expect(json.runs[0]).toMatchObject({ state: 'crashed', resumable: true });
 });

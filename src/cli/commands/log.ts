@@ -1,4 +1,4 @@
-/** `ralph log`: a run's ledger, told again as it was shown, or followed while it grows. */
+/** `ralph log`: a run's ledger, shown as the run was, or followed while it grows. */
 import type { RunEvent } from '../../domain/event.ts';
 import {
   createEventFilter,
@@ -7,11 +7,12 @@ import {
   type EventKind,
   parseIterations,
 } from '../../domain/event-filter.ts';
+import { type KnownEntry, knownEntry, unknownEntryWords } from '../../domain/ledger-entry.ts';
 import { closest, isProblem, type Problem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { watchFile } from '../../platform/follow.ts';
 import { createFormatter } from '../../report/format.ts';
-import { summaryLines } from '../../report/summary.ts';
+import { labelled, NO_LABEL, summaryLines } from '../../report/summary.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
 import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, isRunning, readRunFile } from '../../store/run-file.ts';
@@ -23,7 +24,7 @@ export const log: CliCommand = {
   declare(command) {
     command
       .argument('[run]', 'a run, or part of its id; without it the latest')
-      .option('--follow', 'go on until the run ends')
+      .option('--follow', 'continue until the run ends')
       .option('--only <kinds>', `only events of these kinds: ${EVENT_KINDS.join(', ')}`)
       .option('--iteration <n>', 'only these iterations: 3, 2-5 or 4-')
       .addHelpText(
@@ -65,7 +66,7 @@ function filterOf({ only, iteration }: Call['options']): EventFilter {
     .map(word => {
       const near = closest(word, EVENT_KINDS);
       const fix = near ? `did you mean ${near}?` : `one of ${EVENT_KINDS.join(', ')}`;
-      return { where: `--only ${word}`, what: 'there is no such kind of event', fix };
+      return { where: `--only ${word}`, what: 'unknown kind of event', fix };
     });
   if (iteration !== undefined && iterations === undefined)
     problems.push({ where: `--iteration ${iteration}`, what: 'must be 3, 2-5 or 4-' });
@@ -82,17 +83,39 @@ function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): S
     };
   }
   const formatter = createFormatter({ ...styleOf(output), timestamps: true });
-  let label = { command: 'run' as const, agent: '' } as Parameters<typeof summaryLines>[1];
+  let label = NO_LABEL;
+  const linesOf = (entry: KnownEntry): readonly string[] => {
+    label = labelled(label, entry);
+    if (!isWanted(entry)) return [];
+    const lines = formatter.lines(entry, Date.parse(entry.at));
+    return entry.type === 'run-ended' ? [...lines, '', ...summaryLines(entry.result, label)] : lines;
+  };
   return entries => {
     for (const entry of entries) {
-      if (entry.type === 'run-started' || entry.type === 'run-resumed') label = entry;
-      if (!isWanted(entry)) continue;
-      const lines = formatter.lines(entry, Date.parse(entry.at));
-      const summary = entry.type === 'run-ended' ? ['', ...summaryLines(entry.result, label)] : [];
-      for (const line of [...lines, ...summary]) output.answer(`${line}\n`);
+      const lines =
+        attempt(entry, linesOf) ??
+        (isWanted(entry) ? formatter.lines(unknown(entry), Date.parse(entry.at) || 0) : []);
+      for (const line of lines) output.answer(`${line}\n`);
     }
     for (const line of formatter.rest(systemClock.now())) output.answer(`${line}\n`);
   };
+}
+
+/** undefined: of another version, or damaged; how deep the damage goes only shows when it is formatted. */
+function attempt(
+  entry: Entry,
+  linesOf: (entry: KnownEntry) => readonly string[],
+): readonly string[] | undefined {
+  const known = knownEntry(entry);
+  try {
+    return known ? linesOf(known) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unknown(entry: Entry): RunEvent {
+  return { type: 'notice', level: 'warning', text: unknownEntryWords(entry) };
 }
 
 /** Ends with the run, with its process, or with Ctrl-C. */

@@ -1,4 +1,4 @@
-/** `ralph replay`: judges a recorded run again, with the adapters and the judge of today. */
+/** `ralph replay`: judges a recorded run again, with the adapters and the judge of this version. */
 import type { Settings } from '../../config/settings-shape.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { replayIteration } from '../../engine/replay.ts';
@@ -58,7 +58,7 @@ Exit code 0: all the same; 1: at least one is not.
 function notJudged(id: string, command: string | undefined): Problem {
   return {
     where: id,
-    what: `a run of ralph ${command ?? 'unknown'} cannot be judged again from its folder`,
-    fix: 'ralph run, ralph loop and ralph prd run can',
+    what: `a run of \`ralph ${command ?? 'unknown'}\` cannot be judged again from its folder`,
+    fix: 'replay works for ralph run, ralph loop and ralph prd run',
   };
 }

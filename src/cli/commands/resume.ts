@@ -7,6 +7,7 @@ import { mergeLayers } from '../../config/merge.ts';
 import type { SettingsCommand } from '../../config/setting.ts';
 import type { Past } from '../../domain/past.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
+import { raiseOf, resumeCommand, usedBy } from '../../domain/resume-command.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
 import { isDone, stillSpent } from '../../engine/recall.ts';
 import { openWorkplace, planLoop, type Workplace } from '../../opening/open-loop.ts';
@@ -131,15 +132,12 @@ function whyNot(id: string, past: Past, { settings }: SetUp): readonly Problem[]
   if (isDone(past))
     return [{ where: id, what: `it is done: ${past.result?.stopReason}`, fix: 'start a new run' }];
   if (!past.result) return [];
-  const spent = stillSpent(past, limitsOf(settings));
-  return spent ? [{ where: id, what: spent.detail, fix: RAISE[spent.reason] ?? 'raise the limit' }] : [];
+  const limits = limitsOf(settings);
+  const spent = stillSpent(past, limits);
+  if (!spent) return [];
+  const raise = raiseOf(spent.reason, limits, usedBy(past.result, past.iterations.length));
+  return [{ where: id, what: spent.detail, fix: `\`${resumeCommand(id, spent.reason, raise)}\`` }];
 }
-
-const RAISE: Readonly<Record<string, string>> = {
-  max_iterations: 'give it more with --max-iterations',
-  budget_exhausted: 'give it more with --max-cost or --max-tokens',
-  timeout: 'give it more with --max-time',
-};
 
 function doubt(id: string, what: string): Problem {
   return {

@@ -1,13 +1,13 @@
 /**
- * A line of a ledger may have been written by another version, or by somebody who wants to do harm. What does not have
- * the shape of its type is not that event: it is shown as a line and believed nothing.
+ * A line of a ledger may have been written by another version, or by an attacker. What does not have the shape of its
+ * type is not that event: readers show it as an unknown line, and nothing is derived from it.
  */
-import type { AgentEvent } from '../domain/agent-event.ts';
-import type { RunEvent } from '../domain/event.ts';
+import type { AgentEvent } from './agent-event.ts';
+import type { RunEvent } from './event.ts';
 
-export type SoundEntry = { readonly seq: number; readonly at: string } & RunEvent;
+export type KnownEntry = { readonly seq: number; readonly at: string } & RunEvent;
 
-export type Unsound = { readonly seq: number; readonly at: string; readonly type: string };
+export type RawEntry = { readonly seq: number; readonly at: string; readonly type: string };
 
 type Kind = 'string' | 'number' | 'boolean' | 'object' | 'list' | 'strings';
 
@@ -22,14 +22,14 @@ const HEAD: Readonly<Record<string, Kind>> = {
   'sandbox?': 'string',
 };
 
-/** What is read of each event without a question. A name that ends with `?` may be missing. */
+/** What readers rely on in each event; other keys do not matter. A name that ends with `?` may be missing. */
 const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>> = {
   'run-started': HEAD,
   'run-resumed': { ...HEAD, iteration: 'number', step: 'string', repaired: 'strings', changes: 'strings' },
   prepared: {},
   'turn-ended': { outcome: 'object', 'claim.found': 'boolean', usage: 'object' },
   tampered: { what: 'strings' },
-  judged: { iteration: 'number', 'verdict.kind': 'string' },
+  judged: { iteration: 'number', 'verdict.kind': 'string', 'limits?': 'object' },
   'stories-settled': {
     iteration: 'number',
     hash: 'string',
@@ -121,16 +121,16 @@ const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, 
   unknown: { 'event.what': 'string' },
 };
 
-/** null: not an event we know, or not of its shape. */
-export function soundEntry(entry: Unsound): SoundEntry | null {
+/** null: not an event of this version, or damaged. */
+export function knownEntry(entry: RawEntry): KnownEntry | null {
   const shape = Object.hasOwn(SHAPES, entry.type) ? SHAPES[entry.type as RunEvent['type']] : undefined;
   if (!shape || !isCount(entry.seq) || Number.isNaN(Date.parse(entry.at))) return null;
   if (!hasShape(entry, shape)) return null;
-  const sound = entry as SoundEntry;
-  return sound.type === 'agent' && !isSoundAgent(sound) ? null : sound;
+  const known = entry as KnownEntry;
+  return known.type === 'agent' && !isKnownAgentEvent(known) ? null : known;
 }
 
-function isSoundAgent(entry: SoundEntry & { type: 'agent' }): boolean {
+function isKnownAgentEvent(entry: KnownEntry & { type: 'agent' }): boolean {
   const { kind } = entry.event;
   return Object.hasOwn(AGENT_SHAPES, kind) && hasShape(entry, AGENT_SHAPES[kind]);
 }
@@ -165,4 +165,18 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function isCount(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value);
+}
+
+/** A line that this version cannot read, with all that it holds: better than to hide it. */
+export function unknownEntryWords(entry: RawEntry): string {
+  const {
+    seq: _seq,
+    at: _at,
+    type,
+    prev: _prev,
+    run: _run,
+    iteration: _iteration,
+    ...rest
+  } = entry as RawEntry & Record<string, unknown>;
+  return `Unknown event "${String(type)}": ${JSON.stringify(rest)}`;
 }
