@@ -45,9 +45,11 @@ function kindOf(event: RunEvent): EventKind {
       return 'run';
     case 'agent-started':
       return 'prompt';
-    case 'agent':
-      if (event.event.kind === 'text') return 'words';
-      return event.event.kind === 'tool-start' || event.event.kind === 'tool-end' ? 'tools' : 'agent';
+    case 'agent': {
+      const kind: unknown = event.event?.kind; // a damaged ledger may have none
+      if (kind === 'text') return 'words';
+      return kind === 'tool-start' || kind === 'tool-end' ? 'tools' : 'agent';
+    }
     case 'agent-ended':
     case 'turn-ended':
       return 'agent';

@@ -9,7 +9,7 @@ export type KnownEntry = { readonly seq: number; readonly at: string } & RunEven
 
 export type RawEntry = { readonly seq: number; readonly at: string; readonly type: string };
 
-type Kind = 'string' | 'number' | 'boolean' | 'object' | 'list' | 'strings';
+type Kind = 'string' | 'number' | 'iteration' | 'boolean' | 'object' | 'list' | 'strings';
 
 const HEAD: Readonly<Record<string, Kind>> = {
   runId: 'string',
@@ -22,16 +22,36 @@ const HEAD: Readonly<Record<string, Kind>> = {
   'sandbox?': 'string',
 };
 
-/** What readers rely on in each event; other keys do not matter. A name that ends with `?` may be missing. */
+/** What readers rely on in each event; other keys do not matter. `*`: each of a list. `?`: may be missing. `??`: may be null, too. */
 const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>> = {
   'run-started': HEAD,
-  'run-resumed': { ...HEAD, iteration: 'number', step: 'string', repaired: 'strings', changes: 'strings' },
+  'run-resumed': { ...HEAD, iteration: 'iteration', step: 'string', repaired: 'strings', changes: 'strings' },
   prepared: {},
-  'turn-ended': { outcome: 'object', 'claim.found': 'boolean', usage: 'object' },
+  'turn-ended': {
+    'outcome.kind': 'string',
+    'claim.found': 'boolean',
+    steps: 'number',
+    usage: 'object',
+  },
   tampered: { what: 'strings' },
-  judged: { iteration: 'number', 'verdict.kind': 'string', 'limits?': 'object' },
+  judged: {
+    iteration: 'iteration',
+    'verdict.kind': 'string',
+    'verdict.reason?': 'string',
+    'verdict.feedback?': 'list',
+    repeats: 'number',
+    'spent.iterations': 'number',
+    'spent.failures': 'number',
+    'spent.elapsed': 'number',
+    'spent.usage': 'object',
+    'limits?': 'object',
+    'limits.maxIterations??': 'number',
+    'limits.maxCost?': 'number',
+    'limits.maxTokens?': 'number',
+    'limits.maxTime?': 'number',
+  },
   'stories-settled': {
-    iteration: 'number',
+    iteration: 'iteration',
     hash: 'string',
     done: 'number',
     total: 'number',
@@ -40,7 +60,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'moved.reviewFeedback?': 'string',
   },
   'scm-started': { task: 'string' },
-  'iteration-started': { iteration: 'number', 'mode?': 'string', 'story?': 'string' },
+  'iteration-started': { iteration: 'iteration', 'mode?': 'string', 'story?': 'string' },
   'agent-started': { purpose: 'string', 'promptChars?': 'number', 'userChars?': 'number' },
   agent: { event: 'object', 'event.kind': 'string' },
   'agent-ended': {
@@ -78,11 +98,13 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
   violation: { 'violation.what': 'string', 'violation.restored': 'boolean' },
   scm: { task: 'string', outcome: 'string', detail: 'string' },
   'iteration-ended': {
-    iteration: 'number',
+    iteration: 'iteration',
     'claim.found': 'boolean',
     'claim.nearMiss?': 'string',
     'claim.said?': 'string',
     'verdict.kind': 'string',
+    'verdict.reason?': 'string',
+    'verdict.feedback?': 'list',
     usage: 'object',
     'usage.cost?': 'number',
     'usage.tokens?': 'object',
@@ -92,12 +114,30 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.runId': 'string',
     'result.success': 'boolean',
     'result.stopReason': 'string',
-    'result.detail?': 'string',
-    'result.branch?': 'string',
-    'result.totalCost?': 'number',
-    'result.totalTokens?': 'object',
-    'result.iterations': 'list',
+    'result.detail??': 'string',
+    'result.branch??': 'string',
+    'result.totalCost??': 'number',
+    'result.totalTokens??': 'object',
+    'result.totalTokens.input?': 'number',
+    'result.totalTokens.output?': 'number',
+    'result.totalTokens.cacheRead?': 'number',
     'result.totalDuration': 'number',
+    'result.waited?': 'number',
+    'result.unreportedCalls?': 'number',
+    'result.worktreePath??': 'string',
+    'result.stories?': 'object',
+    'result.stories.stories.*.id?': 'string',
+    'result.stories.stories.*.title?': 'string',
+    'result.iterations': 'list',
+    'result.iterations.*.cost??': 'number',
+    'result.iterations.*.error??': 'string',
+    'result.iterations.*.violations': 'strings',
+    'result.iterations.*.checkResults': 'list',
+    'result.iterations.*.checkResults.*.name': 'string',
+    'result.iterations.*.checkResults.*.passed': 'boolean',
+    'result.iterations.*.checkResults.*.exitCode': 'number',
+    'result.iterations.*.checkResults.*.duration': 'number',
+    'result.iterations.*.checkResults.*.flaked?': 'number',
   },
 };
 
@@ -121,30 +161,58 @@ const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, 
   unknown: { 'event.what': 'string' },
 };
 
+/** A damaged number must not make a reader build a list of a billion. */
+const MOST_ITERATIONS = 10_000_000;
+
+type Shape = readonly {
+  readonly path: readonly string[];
+  /** What it may be beside its kind. */
+  readonly or: readonly unknown[];
+  readonly kind: Kind;
+}[];
+
+/** Split once: a ledger may have a million lines. */
+function shapesOf(
+  rows: Readonly<Record<string, Readonly<Record<string, Kind>>>>,
+): ReadonlyMap<string, Shape> {
+  const shapeOf = (row: Readonly<Record<string, Kind>>): Shape =>
+    Object.entries(row).map(([name, kind]) => ({
+      path: name.replaceAll('?', '').split('.'),
+      or: name.endsWith('??') ? [undefined, null] : name.endsWith('?') ? [undefined] : [],
+      kind,
+    }));
+  return new Map(Object.entries(rows).map(([type, row]) => [type, shapeOf(row)]));
+}
+
+const EVENTS = shapesOf(SHAPES);
+const AGENT_EVENTS = shapesOf(AGENT_SHAPES);
+
 /** null: not an event of this version, or damaged. */
 export function knownEntry(entry: RawEntry): KnownEntry | null {
-  const shape = Object.hasOwn(SHAPES, entry.type) ? SHAPES[entry.type as RunEvent['type']] : undefined;
-  if (!shape || !isCount(entry.seq) || Number.isNaN(Date.parse(entry.at))) return null;
-  if (!hasShape(entry, shape)) return null;
+  if (!isCount(entry.seq) || Number.isNaN(Date.parse(entry.at)) || !hasShape(entry, EVENTS.get(entry.type)))
+    return null;
   const known = entry as KnownEntry;
-  return known.type === 'agent' && !isKnownAgentEvent(known) ? null : known;
+  return known.type === 'agent' && !hasShape(known, AGENT_EVENTS.get(known.event.kind)) ? null : known;
 }
 
-function isKnownAgentEvent(entry: KnownEntry & { type: 'agent' }): boolean {
-  const { kind } = entry.event;
-  return Object.hasOwn(AGENT_SHAPES, kind) && hasShape(entry, AGENT_SHAPES[kind]);
+function hasShape(entry: unknown, shape: Shape | undefined): boolean {
+  if (!shape) return false;
+  return shape.every(({ path, or, kind }) =>
+    valuesAt(entry, path).every(value => or.includes(value) || isA(kind, value)),
+  );
 }
 
-function hasShape(entry: unknown, shape: Readonly<Record<string, Kind>>): boolean {
-  return Object.entries(shape).every(([path, kind]) => fits(entry, path, kind));
+function valuesAt(entry: unknown, path: readonly string[]): readonly unknown[] {
+  let found: readonly unknown[] = [entry];
+  for (const name of path)
+    found =
+      name === '*'
+        ? found.flatMap(value => (Array.isArray(value) ? value : []))
+        : found.map(value => (isObject(value) ? value[name] : undefined));
+  return found;
 }
 
-function fits(entry: unknown, path: string, kind: Kind): boolean {
-  const value = path
-    .replace('?', '')
-    .split('.')
-    .reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), entry);
-  if (value === undefined || value === null) return path.endsWith('?');
+function isA(kind: Kind, value: unknown): boolean {
   switch (kind) {
     case 'object':
       return isObject(value);
@@ -154,6 +222,8 @@ function fits(entry: unknown, path: string, kind: Kind): boolean {
       return Array.isArray(value) && value.every(each => typeof each === 'string');
     case 'number':
       return isCount(value);
+    case 'iteration':
+      return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOST_ITERATIONS;
     default:
       return typeof value === kind;
   }

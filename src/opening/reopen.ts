@@ -1,5 +1,6 @@
 /** Makes a run that was cut off or had stopped this process's own, and puts right what its end has left behind. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
+import { knownEntry } from '../domain/ledger-entry.ts';
 import { foldPast, needsAgent, type Past, type Timed } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { ensureFolder, readSlice, writePrivate } from '../platform/files.ts';
@@ -87,7 +88,10 @@ export function readPast(paths: RunPaths): Omit<Recovered, 'repaired'> {
 }
 
 function* timed(entries: ReturnType<ReturnType<typeof openJournal>['each']>): Iterable<Timed> {
-  for (const entry of entries) yield { ...entry, time: Date.parse(entry.at) };
+  for (const entry of entries) {
+    const known = knownEntry(entry); // what another version wrote, or what is damaged, is no evidence
+    if (known) yield { ...known, time: Date.parse(known.at) };
+  }
 }
 
 export interface Broken {

@@ -72,12 +72,12 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
   };
 }
 
-/** The width is read at each use, so that the lines follow a terminal that changes its size. */
+/** The width is read at each use, so that the lines follow a terminal that changes its size. Some have no size: 0 columns. */
 function following(columns: () => number, style: Style): Style {
   return {
     ...style,
     get width() {
-      return columns();
+      return columns() || style.width;
     },
   };
 }

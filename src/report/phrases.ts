@@ -177,7 +177,8 @@ const NEAR_MISS: Record<NearMiss, string> = {
 };
 
 export function nearMissPhrase(nearMiss: NearMiss, said?: string): string {
-  return said === undefined ? NEAR_MISS[nearMiss] : `${NEAR_MISS[nearMiss]}: "${phrase(said)}"`;
+  const words = NEAR_MISS[nearMiss] ?? phrase(nearMiss);
+  return said === undefined ? words : `${words}: "${phrase(said)}"`;
 }
 
 const STORY_STATES = {
@@ -209,7 +210,7 @@ const TROUBLE: Record<TroubleClass, string> = {
 };
 
 export function troubleName(trouble: Trouble): string {
-  return TROUBLE[trouble.class];
+  return TROUBLE[trouble.class] ?? phrase(trouble.class);
 }
 
 export function troublePhrase(trouble: Trouble): string {

@@ -2,8 +2,8 @@
 import type { CheckResult } from '../domain/check.ts';
 import type { RunEvent, RunHead } from '../domain/event.ts';
 import { type KnownEntry, knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
-import { addUsage, type Usage } from '../domain/usage.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
+import { spentWith } from './live-usage.ts';
 import { phrase } from './phrases.ts';
 import { remarkOn, unknownWords, type Words } from './remarks.ts';
 import {
@@ -219,27 +219,21 @@ function promptSize({ promptChars: chars, userChars }: Of<'agent-started'>): Ite
 }
 
 /** The agent's own clock is the better one: a wall clock may jump. */
-function endTurn(
-  state: State,
-  { purpose, outcome, duration, usage, toolCalls, toolErrors }: Of<'agent-ended'>,
-) {
+function endTurn(state: State, entry: Of<'agent-ended'>) {
+  const { purpose, outcome, duration, toolCalls, toolErrors } = entry;
   if (state.phase === 'agent') {
     state.phase = 'between';
     state.open = null;
   }
   spend(state, 'agent', Math.max(0, duration));
-  change(state, iteration => ({ usage: sum(iteration.usage, usage) }));
-  state.usage = sum(state.usage, usage);
+  change(state, ({ usage }) => ({ usage: spentWith(usage ?? undefined, entry) ?? null }));
+  state.usage = spentWith(state.usage ?? undefined, entry) ?? null;
   if (purpose !== 'work') return;
   change(state, iteration => ({
     outcome,
     toolCalls: count(iteration.toolCalls, toolCalls),
     toolErrors: count(iteration.toolErrors, toolErrors),
   }));
-}
-
-function sum(before: Usage | null, more: Usage): Usage {
-  return before ? addUsage(before, more) : more;
 }
 
 function count(before: number | null, more: number | null): number | null {

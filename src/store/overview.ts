@@ -115,8 +115,9 @@ function find<Type extends RunEvent['type']>(
 }
 
 function lastChecks({ result }: Ended): RunOverview['checks'] {
-  const checks = result.iterations.at(-1)?.checkResults ?? [];
-  const passed = checks.filter(check => check.passed).length;
+  const found: unknown = result.iterations.at(-1)?.checkResults;
+  const checks = Array.isArray(found) ? found : []; // a damaged ledger may hold anything
+  const passed = checks.filter(check => check?.passed === true).length;
   return { passed, failed: checks.length - passed };
 }
 

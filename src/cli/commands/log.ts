@@ -1,4 +1,5 @@
 /** `ralph log`: a run's ledger, shown as the run was, or followed while it grows. */
+import { existsSync } from 'node:fs';
 import type { RunEvent } from '../../domain/event.ts';
 import {
   createEventFilter,
@@ -7,12 +8,10 @@ import {
   type EventKind,
   parseIterations,
 } from '../../domain/event-filter.ts';
-import { type KnownEntry, knownEntry, unknownEntryWords } from '../../domain/ledger-entry.ts';
 import { closest, isProblem, type Problem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { watchFile } from '../../platform/follow.ts';
-import { createFormatter } from '../../report/format.ts';
-import { labelled, NO_LABEL, summaryLines } from '../../report/summary.ts';
+import { createLedgerLines } from '../../report/ledger-lines.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
 import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, isRunning, readRunFile } from '../../store/run-file.ts';
@@ -38,6 +37,7 @@ export const log: CliCommand = {
     const id = findRun(project, call.args[0]);
     if (isProblem(id)) throw new Problems([id]);
     const paths = runPaths(project.runs, id);
+    if (!existsSync(paths.events)) throw new Problems([noLedger(id)]);
     const journal = openJournal(paths.events);
     const show = createShow(call, createEventFilter(wanted));
     try {
@@ -55,6 +55,14 @@ export const log: CliCommand = {
     return 0;
   },
 };
+
+function noLedger(id: string): Problem {
+  return {
+    where: id,
+    what: 'it has no ledger: it ended before it began',
+    fix: '`ralph status` lists the runs',
+  };
+}
 
 /** Throws everything that is wrong with the flags at once. */
 function filterOf({ only, iteration }: Call['options']): EventFilter {
@@ -82,40 +90,11 @@ function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): S
       for (const entry of entries) if (isWanted(entry)) output.answer(`${JSON.stringify(entry)}\n`);
     };
   }
-  const formatter = createFormatter({ ...styleOf(output), timestamps: true });
-  let label = NO_LABEL;
-  const linesOf = (entry: KnownEntry): readonly string[] => {
-    label = labelled(label, entry);
-    if (!isWanted(entry)) return [];
-    const lines = formatter.lines(entry, Date.parse(entry.at));
-    return entry.type === 'run-ended' ? [...lines, '', ...summaryLines(entry.result, label)] : lines;
-  };
+  const ledger = createLedgerLines({ ...styleOf(output), timestamps: true }, isWanted);
   return entries => {
-    for (const entry of entries) {
-      const lines =
-        attempt(entry, linesOf) ??
-        (isWanted(entry) ? formatter.lines(unknown(entry), Date.parse(entry.at) || 0) : []);
-      for (const line of lines) output.answer(`${line}\n`);
-    }
-    for (const line of formatter.rest(systemClock.now())) output.answer(`${line}\n`);
+    for (const line of [...entries.flatMap(ledger.lines), ...ledger.rest(systemClock.now())])
+      output.answer(`${line}\n`);
   };
-}
-
-/** undefined: of another version, or damaged; how deep the damage goes only shows when it is formatted. */
-function attempt(
-  entry: Entry,
-  linesOf: (entry: KnownEntry) => readonly string[],
-): readonly string[] | undefined {
-  const known = knownEntry(entry);
-  try {
-    return known ? linesOf(known) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function unknown(entry: Entry): RunEvent {
-  return { type: 'notice', level: 'warning', text: unknownEntryWords(entry) };
 }
 
 /** Ends with the run, with its process, or with Ctrl-C. */
