@@ -1,4 +1,5 @@
 /** The verdict, its evidence, the next step, and the run in figures. */
+import type { ComponentChildren } from 'preact';
 import type { Tokens } from '../domain/usage.ts';
 import { endedView, nextStep, standingSentence } from '../report/ending-words.ts';
 import { compact, duration, wholeSeconds } from '../report/numbers.ts';
@@ -34,13 +35,7 @@ export function Head({ run }: { readonly run: RunReading }) {
           {ending.detail}
         </p>
       )}
-      {ended && (
-        <p class="detail">
-          {nextStep(ended)
-            .split('`')
-            .map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}
-        </p>
-      )}
+      {ended && <p class="detail">{withCode(nextStep(ended))}</p>}
       <div class="head-body">
         <ul class="proofs" aria-label="Evidence">
           {proofs(view, integrity).map(({ holds, text }) => (
@@ -48,7 +43,7 @@ export function Head({ run }: { readonly run: RunReading }) {
               <span class="sign" role="img" aria-label={HOLDS[holds][1]}>
                 {HOLDS[holds][0]}
               </span>
-              <bdi dir="ltr">{text}</bdi>
+              <bdi dir="ltr">{withCode(text)}</bdi>
             </li>
           ))}
         </ul>
@@ -79,6 +74,11 @@ export function Head({ run }: { readonly run: RunReading }) {
       </p>
     </header>
   );
+}
+
+/** What is in backticks is code. */
+function withCode(text: string): ComponentChildren {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }
 
 interface FigureProps {

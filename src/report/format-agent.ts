@@ -124,7 +124,7 @@ function endLine(style: Style, event: ToolEnd, tool: Tool | undefined, follows: 
   return `${marker} ${clip(`${lead}${follows || !readable ? name : label} ${size}`, room)}`;
 }
 
-/** Columns of a summary that still tell something. */
+/** Columns of a summary that are still readable. */
 const READABLE = 12;
 const WIDE = 30;
 

@@ -4,7 +4,7 @@ import { harmless, wrap } from '../platform/text.ts';
 export interface TextStream {
   /** More words. Gives the rows that are full; the rest waits. */
   add(text: string): readonly string[];
-  /** What waited: the words have come to a stop. */
+  /** What waited, when no more words follow. */
   end(): readonly string[];
 }
 

@@ -65,7 +65,7 @@ describe('a run that goes on', () => {
     expect(await accessibility(page)).toEqual([]);
     await picture('dashboard-live');
 
-    await page.getByRole('textbox', { name: 'Say to the agent' }).fill('Look at src/cart.js');
+    await page.getByRole('textbox', { name: 'Hint for the agent' }).fill('Look at src/cart.js');
     await page.keyboard.press('Enter');
     await page.getByText('tells it to the agent in its next iteration').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -152,11 +152,11 @@ describe('the runs of several projects', () => {
     });
     const { url } = await dashboard(one.dir, one.dir, two.dir);
     const { page, errors, requests, picture } = await open(url, options);
-    await page.getByText(other.id).waitFor();
+    await page.getByText(other.id).first().waitFor();
     await page.getByRole('link', { name: /stuck/ }).click();
     await page.getByRole('heading', { level: 1, name: /^Stopped: the same failure/ }).waitFor();
     await page.locator('.row').last().click();
-    await page.getByText('What it said and did').waitFor();
+    await page.getByText('What the agent said and did').waitFor();
     expect(await accessibility(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     await picture(`dashboard-${name}`);
