@@ -2,7 +2,6 @@
 import type { CheckSummary, LoopResult } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
 import { escapeMarkup } from './markup.ts';
-import { checkOutcome } from './phrases.ts';
 import { lastChecks, type RunView } from './run-view.ts';
 
 /** The checks as they stood at the end; a run that never got to a check has none. */
@@ -51,7 +50,7 @@ function testCase(check: CheckSummary): readonly string[] {
   const output = escaped(check.output);
   return [
     `${head}>`,
-    `      <failure message="${escaped(checkOutcome(check))}">${output}</failure>`,
+    `      <failure message="exit code ${check.exitCode}">${output}</failure>`,
     '    </testcase>',
   ];
 }

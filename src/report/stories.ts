@@ -43,7 +43,7 @@ function storyLines(story: Story, passed: ReadonlySet<string>, ids: number, styl
   const facts = [
     storyState({ done: story.passes, reviewStatus: story.reviewStatus }),
     ...(story.reviewCount > 0 ? [counted(story.reviewCount, 'review')] : []),
-    ...(waiting.length > 0 ? [`depends on ${waiting.map(phrase).join(', ')}`] : []),
+    ...(waiting.length > 0 ? [`waits for ${waiting.map(phrase).join(', ')}`] : []),
   ].join(', ');
   const more = [
     ...(story.reviewFeedback.trim() === '' ? [] : [`Feedback: ${story.reviewFeedback}`]),
