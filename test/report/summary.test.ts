@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { STOP_REASONS, sentenceOf } from '../../src/domain/stop-reason.ts';
+import { endingOf, STOP_REASONS, sentenceOf } from '../../src/domain/stop-reason.ts';
 import { summaryLines } from '../../src/report/summary.ts';
 import { iterationResult, loopResult } from './events.ts';
 
@@ -76,6 +76,9 @@ test.each(STOP_REASONS)(
     expect(lines[0]).toBe(sentenceOf(stopReason));
     expect(lines.at(-2)).toMatch(/^- Next: [A-Z].*`ralph log .+`\.$/);
     expect(lines.at(-1)).toContain(`- Stop reason: ${stopReason} (`);
+    const { isLimit, raise } = endingOf(stopReason);
+    expect(isLimit).toBe(raise.length > 0);
+    expect(lines.at(-2)?.includes('<more>')).toBe(isLimit);
   },
 );
 
