@@ -1,4 +1,4 @@
-/** `ralph dashboard`: the page of the report, live. Listens on loopback, knows what it serves, and trusts nobody. */
+/** `ralph dashboard`: the page of the report, live. Listens on loopback, serves only what it lists, and trusts no request. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../platform/clock.ts';
@@ -6,8 +6,8 @@ import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
 import { cleanJson } from '../report/read-run.ts';
 import { parseMessage } from '../store/inbox.ts';
 import { steerRun } from '../store/steering.ts';
-import { refusal } from './door.ts';
-import { type FoundRun, type Household, openHousehold } from './house.ts';
+import { refusal } from './access.ts';
+import { type FoundRun, openProjects, type Projects } from './projects.ts';
 import { openStream, streamLedger, streamList } from './stream.ts';
 
 export interface DashboardOptions {
@@ -24,15 +24,15 @@ export interface DashboardOptions {
 }
 
 export interface Dashboard {
-  /** With the token: whoever has it is in. */
+  /** With the token: whoever has it has access. */
   readonly url: string;
   /** Ends every connection. */
   close(): Promise<void>;
 }
 
-/** Rejects when the port is taken. */
+/** Rejects when the port is in use. */
 export async function openDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const household = openHousehold(options.projects);
+  const projects = openProjects(options.projects);
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -43,9 +43,9 @@ export async function openDashboard(options: DashboardOptions): Promise<Dashboar
   const hosts = [...new Set([name, ...(isLoopback(options.host) ? ['localhost'] : [])])].map(
     each => `${each.toLowerCase()}:${port}`,
   );
-  const answer = createAnswer(household, hosts, options);
+  const answer = createAnswer(projects, hosts, options);
   server.on('request', (request, response) => {
-    answer(request, response).catch(() => fail(response, 500, 'a bug in the dashboard'));
+    answer(request, response).catch(() => fail(response, 500, 'internal error of the dashboard'));
   });
   return {
     url: `http://${name}:${port}/?token=${options.token}`,
@@ -66,7 +66,7 @@ function closeServer(server: Server): Promise<void> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-function createAnswer(household: Household, hosts: readonly string[], options: DashboardOptions): Answer {
+function createAnswer(projects: Projects, hosts: readonly string[], options: DashboardOptions): Answer {
   const { assets, version, redact, token } = options;
   const page = htmlOfDashboard(version, assets);
   const policy = `${policyOf(assets)}; frame-ancestors 'none'`;
@@ -76,15 +76,15 @@ function createAnswer(household: Household, hosts: readonly string[], options: D
     const query = new URLSearchParams(search);
     for (const [header, value] of Object.entries(HEADERS)) response.setHeader(header, value);
     response.setHeader('content-security-policy', policy);
-    const refused = refusal(knockOf(request, query), { token, hosts });
+    const refused = refusal(credentialsOf(request, query), { token, hosts });
     if (refused) return fail(response, refused.status, refused.why);
     const [first, second, ...rest] = path.slice(1).split('/').map(decode);
     if (path === '/') return send(response, 'text/html; charset=utf-8', page);
-    if (first !== 'api' || second === undefined) return fail(response, 404, 'there is no such page');
+    if (first !== 'api' || second === undefined) return fail(response, 404, 'no such page');
     if (second === 'runs' && rest.length === 0)
-      return streamList(openStream(response), () => cleanJson(household.list(), redact));
-    const run = household.find(second, rest[0] ?? '');
-    if (!run) return fail(response, 404, 'there is no such run');
+      return streamList(openStream(response), () => cleanJson(projects.list(), redact));
+    const run = projects.find(second, rest[0] ?? '');
+    if (!run) return fail(response, 404, 'no such run');
     return answerRun({ request, response, query, run, redact }, rest.slice(1));
   };
 }
@@ -97,14 +97,14 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-function knockOf({ method = '', headers }: IncomingMessage, query: URLSearchParams) {
-  const told = headers['x-ralph-token'];
+function credentialsOf({ method = '', headers }: IncomingMessage, query: URLSearchParams) {
+  const header = headers['x-ralph-token'];
   return {
     method,
     host: headers.host,
     origin: headers.origin,
     contentType: headers['content-type'],
-    token: (typeof told === 'string' ? told : undefined) ?? query.get('token') ?? undefined,
+    token: (typeof header === 'string' ? header : undefined) ?? query.get('token') ?? undefined,
   };
 }
 
@@ -136,27 +136,26 @@ async function answerRun(asked: RunRequest, [what, which]: readonly string[]): P
       return streamLedger(openStream(response), run.paths.events, after(asked), redact);
     case 'iterations': {
       const detail = /^\d{1,9}$/.test(which ?? '') ? run.detail(Number(which)) : undefined;
-      return detail ? json(detail) : fail(response, 404, 'there is no such iteration');
+      return detail ? json(detail) : fail(response, 404, 'no such iteration');
     }
     default:
-      return fail(response, 404, 'there is no such page');
+      return fail(response, 404, 'no such page');
   }
 }
 
-/** Where a reader that was cut off goes on; the browser says it by itself. */
+/** Where a reader that was cut off continues; the browser sends it by itself. */
 function after({ request, query }: RunRequest): number {
-  const told = request.headers['last-event-id'] ?? query.get('after');
-  const seq = Number(told);
+  const seq = Number(request.headers['last-event-id'] ?? query.get('after'));
   return Number.isSafeInteger(seq) && seq > 0 ? seq : 0;
 }
 
 async function order({ request, response, run }: RunRequest, json: (value: unknown) => void): Promise<void> {
   const body = await readBody(request);
   const wanted = body === undefined ? undefined : parseMessage(body);
-  if (!wanted) return fail(response, 400, 'that is no order');
+  if (!wanted) return fail(response, 400, 'unknown order');
   const live = run.live();
   return json(
-    live ? steerRun(live, wanted, systemClock.now()) : { message: 'It is not running.', done: false },
+    live ? steerRun(live, wanted, systemClock.now()) : { message: 'This run is not running.', done: false },
   );
 }
 

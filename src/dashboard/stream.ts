@@ -35,7 +35,7 @@ export function openStream(response: ServerResponse): Stream {
 const PIECE = 1024 * 1024;
 const LOOK_EVERY = 500;
 
-/** Every entry after `after`, in order, once; then those that come, until the reader goes away. */
+/** Every entry after `after`, in order, once; then new ones, until the reader disconnects. */
 export function streamLedger(
   stream: Stream,
   path: string,
@@ -67,7 +67,7 @@ export function streamLedger(
       if (closed) close(ledger);
     });
   };
-  // The ledger of a run that is being made may not be there yet.
+  // The ledger of a run that is being created may not exist yet.
   const timer = setInterval(look, LOOK_EVERY);
   stream.onClose(() => {
     closed = true;
@@ -83,7 +83,7 @@ interface Ledger {
   readonly inode: number;
 }
 
-/** A run puts its ledger back when an agent has deleted it: then it is another file, and is read from its beginning. */
+/** A run restores its ledger when an agent has deleted it: then it is another file, and is read from its beginning. */
 function sameLedger(ledger: Ledger | undefined, path: string, look: () => void): Ledger | undefined {
   const inode = statSync(path, { throwIfNoEntry: false })?.ino;
   if (inode === undefined || inode === ledger?.inode) return ledger;
@@ -98,7 +98,7 @@ function close(ledger: Ledger | undefined): void {
 
 const LIST_EVERY = 1_000;
 
-/** What `list` says, whenever it says something else. */
+/** What `list` returns, whenever that changes. */
 export function streamList(stream: Stream, list: () => string): void {
   let last = '';
   const look = () => {

@@ -1,4 +1,4 @@
-/** Which events of a ledger somebody wants to see: by kind, by iteration. */
+/** Which events of a ledger to show: by kind, by iteration. */
 import type { RunEvent } from './event.ts';
 
 export const EVENT_KINDS = [
@@ -23,7 +23,7 @@ export interface EventFilter {
   readonly iterations?: readonly [number, number];
 }
 
-/** Reads a ledger in order, since most events belong to the iteration that was begun last. */
+/** Reads a ledger in order, since most events belong to the iteration that was started last. */
 export function createEventFilter({ kinds, iterations }: EventFilter): (event: RunEvent) => boolean {
   let iteration = 0;
   return event => {
@@ -45,9 +45,11 @@ function kindOf(event: RunEvent): EventKind {
       return 'run';
     case 'agent-started':
       return 'prompt';
-    case 'agent':
-      if (event.event.kind === 'text') return 'words';
-      return event.event.kind === 'tool-start' || event.event.kind === 'tool-end' ? 'tools' : 'agent';
+    case 'agent': {
+      const kind: unknown = event.event?.kind; // a damaged ledger may have none
+      if (kind === 'text') return 'words';
+      return kind === 'tool-start' || kind === 'tool-end' ? 'tools' : 'agent';
+    }
     case 'agent-ended':
     case 'turn-ended':
       return 'agent';

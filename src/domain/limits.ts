@@ -1,4 +1,4 @@
-/** The limits of a run and which of them is spent. */
+/** The limits of a run, and which of them is reached. */
 import { redChecks } from './check.ts';
 import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
 import { formatStandstill } from './standstill.ts';
@@ -17,7 +17,7 @@ export interface Limits {
   readonly maxTime?: number;
   /** Failed turns in a row before the run gives up. */
   readonly maxFailures: number;
-  /** The same failure so many times without a change: the agent is told; once more, and the run stops. 0: never. */
+  /** After so many times the same failure without a change the agent gets a warning; once more, and the run stops. 0: never. */
   readonly stuckAfter: number;
 }
 
@@ -26,7 +26,7 @@ export interface Spending {
   readonly detail: string;
 }
 
-/** The first spent limit, the most telling one first; undefined while none is. */
+/** The first limit that is reached, the most informative one first; undefined while none is. */
 export function spentLimit(limits: Limits, evidence: Evidence): Spending | undefined {
   return (
     failureLimit(limits, evidence) ??
@@ -37,8 +37,8 @@ export function spentLimit(limits: Limits, evidence: Evidence): Spending | undef
   );
 }
 
-/** The limit that is spent whatever the last turn was like: resuming makes no sense until it is raised. */
-export function usedUp(limits: Limits, spent: Spent): Spending | undefined {
+/** The limit that is reached whatever the last turn was like: resuming makes no sense until it is raised. */
+export function reachedLimit(limits: Limits, spent: Spent): Spending | undefined {
   const { maxTime } = limits;
   return budgetLimit(limits, spent) ?? timeIsUp(maxTime, spent) ?? iterationLimit(limits, spent);
 }
@@ -46,7 +46,7 @@ export function usedUp(limits: Limits, spent: Spent): Spending | undefined {
 function failureLimit(limits: Limits, { outcome, spent }: Evidence): Spending | undefined {
   if (!isFailure(outcome)) return undefined;
   const trouble = troubleOf(outcome);
-  const detail = told(trouble, outcome.kind === 'failed' ? outcome.why : undefined);
+  const detail = describeTrouble(trouble, outcome.kind === 'failed' ? outcome.why : undefined);
   if (isFatal(trouble)) return { reason: 'agent_failed', detail };
   // Whoever gathered this has waited as long as it may.
   if (isLimit(trouble)) return { reason: 'rate_limited', detail };
@@ -63,12 +63,12 @@ function troubleOf(outcome: TurnOutcome): Trouble {
     : { class: 'hang', message: 'the agent showed no sign of life' };
 }
 
-function told(trouble: Trouble, why: string | undefined): string {
+function describeTrouble(trouble: Trouble, why: string | undefined): string {
   const more = why === undefined ? '' : ` (${why})`;
   return `${trouble.message.trim().replace(/\.$/, '')}${more}. To fix it: ${adviseOn(trouble)}.`;
 }
 
-/** Which budget is spent; asked while a turn goes on as well as after it. */
+/** Which budget is spent; asked during a turn as well as after it. */
 export function budgetSpent(
   { maxCost, maxTokens }: Pick<Limits, 'maxCost' | 'maxTokens'>,
   { cost, tokens }: Usage,

@@ -5,10 +5,10 @@
 
 import type { ResumedStep } from './event.ts';
 import type { Evidence } from './evidence.ts';
-import { type Limits, type Spending, usedUp } from './limits.ts';
+import { type Limits, reachedLimit, type Spending } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
-import type { StopReason } from './stop-reason.ts';
+import { endingOf, type StopReason } from './stop-reason.ts';
 import { spentSoFar } from './totals.ts';
 import { type Feedback, feedbackOn, type Run } from './verdict.ts';
 
@@ -63,16 +63,14 @@ export function resumedStep(
   }
 }
 
-const LIMITS: readonly StopReason[] = ['max_iterations', 'budget_exhausted', 'timeout'];
-
 /** It was a limit that stopped the run, and there is more of it now. */
 function isRaised(reason: StopReason, past: Past, limits: Limits): boolean {
-  return LIMITS.includes(reason) && !stillSpent(past, limits);
+  return endingOf(reason).isLimit && !stillSpent(past, limits);
 }
 
 /** The limit that would stop the run at once. */
 export function stillSpent({ totals, time }: Past, limits: Limits): Spending | undefined {
-  return totals.iterations === 0 ? undefined : usedUp(limits, spentSoFar(totals, time.elapsed));
+  return totals.iterations === 0 ? undefined : reachedLimit(limits, spentSoFar(totals, time.elapsed));
 }
 
 /** As after any iteration; what stopped the run then does not count any more. */

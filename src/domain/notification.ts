@@ -1,14 +1,15 @@
-/** What is worth calling somebody for: the run has stopped, it waits for a limit, or it is about to stop for want of progress. */
+/** What is worth a notification: the run has stopped, it waits for a limit, or it is about to stop for lack of progress. */
 import type { LoopCommand, RunEvent } from './event.ts';
+import type { LoopResult } from './result.ts';
 import { formatStandstill } from './standstill.ts';
-import { type StopReason, sentenceOf } from './stop-reason.ts';
+import { endingSentence, type StopReason } from './stop-reason.ts';
 import { isLimit } from './trouble-table.ts';
 import type { Feedback } from './verdict.ts';
 
 export const OCCASIONS = ['stopped', 'waiting', 'stuck'] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 
-/** What a notify command gets on stdin and a webhook as its body. A field is never taken away, only added. */
+/** What a notify command gets on stdin and a webhook as its body. Fields are only ever added. */
 export interface Notification {
   readonly version: 1;
   readonly occasion: Occasion;
@@ -20,9 +21,9 @@ export interface Notification {
   /** One sentence for people. */
   readonly message: string;
   readonly iteration: number;
-  /** When a wait ends, in milliseconds since 1970; null: it is no wait. */
+  /** When a wait ends, in milliseconds since 1970; null: it does not wait. */
   readonly until: number | null;
-  /** null while the run goes on. */
+  /** null while the run has not ended. */
   readonly success: boolean | null;
   readonly stopReason: StopReason | null;
   /** Dollars; null: unknown. */
@@ -32,7 +33,7 @@ export interface Notification {
   readonly branch: string | null;
 }
 
-/** Reads a run's events in order; undefined for those that nobody needs to be called for. */
+/** Reads a run's events in order; undefined for those that need no notification. */
 export function createNotifications(): (event: RunEvent) => Notification | undefined {
   let iteration = 0;
   let head = { runId: '', command: 'run' as LoopCommand, agent: '', project: '' };
@@ -47,24 +48,26 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
       case 'waiting': {
         const { trouble, until } = event;
         if (!isLimit(trouble)) return undefined;
-        const message = `Waiting for a limit to end: ${trouble.message}`;
-        return { ...GOING_ON, ...head, occasion: 'waiting', message, iteration, until };
+        const message = `Waiting for a limit to reset: ${trouble.message}`;
+        return { ...NOT_ENDED, ...head, occasion: 'waiting', message, iteration, until };
       }
       case 'iteration-ended': {
         const { verdict, usage } = event;
         const why =
-          verdict.kind === 'continue' ? verdict.feedback.flatMap(item => nowhere(item) ?? [])[0] : undefined;
+          verdict.kind === 'continue'
+            ? verdict.feedback.flatMap(item => noProgress(item) ?? [])[0]
+            : undefined;
         if (why === undefined) return undefined;
-        const message = `Getting nowhere: ${why} Ralph stops soon.`;
-        return { ...GOING_ON, ...head, occasion: 'stuck', message, iteration, cost: usage.cost ?? null };
+        const message = `No progress: ${why} The run stops soon.`;
+        return { ...NOT_ENDED, ...head, occasion: 'stuck', message, iteration, cost: usage.cost ?? null };
       }
       case 'run-ended': {
         const { result } = event;
         return {
-          ...GOING_ON,
+          ...NOT_ENDED,
           ...head,
           occasion: 'stopped',
-          message: [sentenceOf(result.stopReason), result.detail].filter(Boolean).join(' '),
+          message: endingSentence(result.stopReason, result.detail, checksOf(result)),
           iteration: result.iterations.length,
           success: result.success,
           stopReason: result.stopReason,
@@ -79,12 +82,16 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
   };
 }
 
-function nowhere(feedback: Feedback): string | undefined {
+function checksOf({ iterations }: LoopResult): number {
+  return iterations.reduce((sum, { checkResults }) => sum + checkResults.length, 0);
+}
+
+function noProgress(feedback: Feedback): string | undefined {
   if (feedback.kind === 'stuck') return `the same failure ${feedback.repeats} times without a change.`;
   return feedback.kind === 'standstill' ? formatStandstill(feedback.standstill) : undefined;
 }
 
-const GOING_ON = {
+const NOT_ENDED = {
   version: 1,
   success: null,
   stopReason: null,

@@ -1,4 +1,4 @@
-/** Something the user can fix. Problems are collected and told all at once; the exit code is 2. */
+/** Something the user can fix. Problems are collected and printed all at once; the exit code is 2. */
 export interface Problem {
   /** What it is about: a file, a flag, a setting. */
   readonly where: string;

@@ -1,4 +1,4 @@
-/** Every way a run can end. Each has one sentence and one exit code; add one here and the compiler lists the rest. */
+/** Every way a run can end, with all its traits in one row: a new stop reason is a name in the type and a row here. */
 
 export type SuccessReason = 'promise_accepted' | 'all_checks_passed' | 'all_stories_approved';
 
@@ -19,39 +19,123 @@ export type StopReason =
 
 export type ExitCode = 0 | 1 | 2 | 130;
 
-interface Ending {
+/** A flag of `ralph resume` that raises a limit, without its dashes. */
+export type LimitFlag = 'max-iterations' | 'max-cost' | 'max-tokens' | 'max-time';
+
+export interface Ending {
   readonly exitCode: ExitCode;
   readonly sentence: string;
+  /** Instead of it, where there was no check. */
+  readonly unchecked?: string;
+  /** A limit of the user's was reached: with more of it the run can continue. */
+  readonly isLimit: boolean;
+  /** Raises the limit; the first one that was set and reached counts. */
+  readonly raise: readonly LimitFlag[];
+  /** What to do before the run is resumed, or after it is done; '': nothing. */
+  readonly todo: string;
+  readonly canResume: boolean;
 }
 
-const ENDINGS: Record<StopReason, Ending> = {
-  promise_accepted: { exitCode: 0, sentence: 'Done: the agent said so and every check agrees.' },
-  all_checks_passed: { exitCode: 0, sentence: 'Done: every check passes and the agent says it is complete.' },
-  all_stories_approved: { exitCode: 0, sentence: 'Done: every story is implemented and approved.' },
-  max_iterations: { exitCode: 1, sentence: 'Stopped: the maximum number of iterations was reached.' },
-  budget_exhausted: { exitCode: 1, sentence: 'Stopped: the budget is spent.' },
-  timeout: { exitCode: 1, sentence: 'Stopped: the time limit was reached.' },
-  stuck: { exitCode: 1, sentence: 'Stopped: the same failure came back with no change to the files.' },
-  blocked: { exitCode: 1, sentence: 'Stopped: the agent says that it is blocked.' },
-  rate_limited: { exitCode: 1, sentence: "Stopped: the agent's rate limit or quota is used up." },
-  review_cap: { exitCode: 1, sentence: 'Stopped: a story reached its review cap.' },
-  agent_failed: { exitCode: 1, sentence: 'Stopped: the agent failed.' },
-  disk_failed: { exitCode: 1, sentence: 'Stopped: Ralph cannot write its files.' },
-  cancelled: { exitCode: 1, sentence: 'Stopped: the run was cancelled.' },
-  invalid_config: { exitCode: 2, sentence: 'Stopped: the configuration is invalid.' },
-  interrupted: { exitCode: 130, sentence: 'Interrupted.' },
+const UNCHECKED = 'Done: the agent says so. Nothing was checked: add `--check` or a guardrail.';
+const DONE = {
+  exitCode: 0,
+  isLimit: false,
+  raise: [],
+  todo: 'Review the changes',
+  canResume: false,
+} as const;
+const STOPPED = { exitCode: 1, isLimit: false, raise: [], canResume: true } as const;
+const LIMIT = { exitCode: 1, isLimit: true, todo: '', canResume: true } as const;
+
+const ENDINGS: Readonly<Record<StopReason, Ending>> = {
+  promise_accepted: {
+    ...DONE,
+    sentence: 'Done: the agent says so and every check passes.',
+    unchecked: UNCHECKED,
+  },
+  all_checks_passed: {
+    ...DONE,
+    sentence: 'Done: every check passes and the agent says it is complete.',
+    unchecked: UNCHECKED,
+  },
+  all_stories_approved: {
+    ...DONE,
+    sentence: 'Done: every story is implemented and approved.',
+    todo: 'Review the changes, then `ralph prd archive`',
+  },
+  max_iterations: {
+    ...LIMIT,
+    sentence: 'Stopped: the maximum number of iterations was reached.',
+    raise: ['max-iterations'],
+  },
+  budget_exhausted: {
+    ...LIMIT,
+    sentence: 'Stopped: the budget is spent.',
+    raise: ['max-cost', 'max-tokens'],
+  },
+  timeout: { ...LIMIT, sentence: 'Stopped: the time limit was reached.', raise: ['max-time'] },
+  stuck: {
+    ...STOPPED,
+    sentence: 'Stopped: the same failure came back with no change to the files.',
+    todo: 'Read the failure, and fix its cause or put a hint into the files',
+  },
+  blocked: {
+    ...STOPPED,
+    sentence: 'Stopped: the agent says that it is blocked.',
+    todo: 'Provide what the agent needs',
+  },
+  rate_limited: {
+    ...STOPPED,
+    sentence: "Stopped: the agent's rate limit or quota is exhausted.",
+    todo: 'Wait for the limit to reset, or name another agent with `--fallback` when you start a run',
+  },
+  review_cap: {
+    ...STOPPED,
+    sentence: 'Stopped: a story reached its review cap.',
+    todo: 'Read the review, and settle the story by hand or raise `--review-cap`',
+  },
+  agent_failed: {
+    ...STOPPED,
+    sentence: 'Stopped: the agent failed.',
+    todo: 'Read the error, and run the agent by hand once',
+  },
+  disk_failed: {
+    ...STOPPED,
+    sentence: 'Stopped: Ralph cannot write its files.',
+    todo: 'Free some disk space, or make the folder writable',
+  },
+  cancelled: { ...STOPPED, sentence: 'Stopped: the run was cancelled.', todo: '' },
+  invalid_config: {
+    ...STOPPED,
+    exitCode: 2,
+    sentence: 'Stopped: the configuration is invalid.',
+    todo: 'Fix the configuration',
+  },
+  interrupted: { ...STOPPED, exitCode: 130, sentence: 'Interrupted.', todo: '' },
 };
 
 export const STOP_REASONS = Object.keys(ENDINGS) as readonly StopReason[];
 
+/** A ledger may hold a reason of a later version: that is an ending too, of which nothing more is known. */
+export function endingOf(reason: string): Ending {
+  if (Object.hasOwn(ENDINGS, reason)) return ENDINGS[reason as StopReason];
+  return { ...STOPPED, sentence: `Stopped: ${reason} (this version does not know this reason).`, todo: '' };
+}
+
 export function exitCodeOf(reason: StopReason): ExitCode {
-  return ENDINGS[reason].exitCode;
+  return endingOf(reason).exitCode;
 }
 
 export function sentenceOf(reason: StopReason): string {
-  return ENDINGS[reason].sentence;
+  return endingOf(reason).sentence;
 }
 
 export function isSuccess(reason: StopReason): boolean {
-  return ENDINGS[reason].exitCode === 0;
+  return endingOf(reason).exitCode === 0;
+}
+
+/** Why a run ended, for people. `checks`: how many there were; a run without one has proven nothing. */
+export function endingSentence(reason: string, detail: string | null, checks: number): string {
+  const { sentence, unchecked = sentence } = endingOf(reason);
+  return [checks === 0 ? unchecked : sentence, detail].filter(Boolean).join(' ');
 }

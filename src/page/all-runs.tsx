@@ -1,8 +1,8 @@
-/** Many runs: how often they come to something, what that costs, where the time goes. */
+/** Many runs: how often they succeed, what that costs, where the time goes. */
 import { compact, dollars, duration } from '../report/numbers.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
 import { Figure } from './head.tsx';
-import { Section } from './run.tsx';
+import { Section } from './section.tsx';
 import { timeOfDay } from './time.ts';
 
 const SHOWN = 1_000;
@@ -49,6 +49,17 @@ export function AllRuns({ figures }: { readonly figures: RunsFigures }) {
   );
 }
 
+const COLUMNS = [
+  ['run'],
+  ['result'],
+  ['agent'],
+  ['iterations', 'number'],
+  ['cost', 'number'],
+  ['tokens', 'number'],
+  ['time', 'number'],
+  ['started'],
+] as const;
+
 function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
   const shown = runs.slice(-SHOWN).toReversed();
   return (
@@ -57,22 +68,11 @@ function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
       <table>
         <thead>
           <tr>
-            <th scope="col">run</th>
-            <th scope="col">came to</th>
-            <th scope="col">agent</th>
-            <th scope="col" class="number">
-              iterations
-            </th>
-            <th scope="col" class="number">
-              cost
-            </th>
-            <th scope="col" class="number">
-              tokens
-            </th>
-            <th scope="col" class="number">
-              time
-            </th>
-            <th scope="col">begun</th>
+            {COLUMNS.map(([name, kind]) => (
+              <th key={name} scope="col" class={kind}>
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -94,7 +94,7 @@ function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
           ))}
         </tbody>
       </table>
-      {runs.length > SHOWN && <p class="left">{runs.length - SHOWN} earlier runs are not shown</p>}
+      {runs.length > SHOWN && <p class="left">{runs.length - SHOWN} earlier runs not shown</p>}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-/** What a user can do to a run that goes on: the same four things as in a terminal. */
+/** What a user can do to a running run: the same four things as in a terminal. */
 import { useState } from 'preact/hooks';
 import { giveOrder, type Order, type Place } from './server.ts';
 
@@ -38,7 +38,7 @@ export function Controls({ place, isPaused }: ControlsProps) {
         )}
         {isSure ? (
           <fieldset class="sure">
-            <legend>End this run?</legend>
+            <legend>Cancel this run?</legend>
             <button
               type="button"
               class="action is-bad"
@@ -61,18 +61,18 @@ export function Controls({ place, isPaused }: ControlsProps) {
       </div>
       <form class="tell" onSubmit={tell}>
         <label class="hidden" for="hint">
-          Say to the agent
+          Hint for the agent
         </label>
         <input
           id="hint"
           dir="auto"
           value={hint}
-          placeholder="Say something to the agent, for its next iteration"
+          placeholder="A hint for the agent, added to the prompt of its next iteration"
           maxLength={100_000}
           onInput={event => setHint(event.currentTarget.value)}
         />
         <button type="submit" class="action">
-          Tell
+          Send
         </button>
       </form>
       <p class="said" role="status">

@@ -1,17 +1,17 @@
-/** What the run has used up, iteration by iteration. */
+/** What the run has used, iteration by iteration. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { totalTokens } from '../domain/usage.ts';
 import { compact, dollars } from '../report/numbers.ts';
 import type { IterationView } from '../report/run-view.ts';
-import { Section } from './run.tsx';
+import { Section } from './section.tsx';
 
 export function Curves({ iterations }: { readonly iterations: readonly IterationView[] }) {
   const cost = useMemo(() => curve(iterations, ({ total }) => total?.cost), [iterations]);
   const tokens = useMemo(() => curve(iterations, ({ total }) => totalTokens(total?.tokens)), [iterations]);
   if (!cost && !tokens) return null;
   return (
-    <Section title="Used up">
+    <Section title="Usage">
       <div class="curves">
         {cost && <Curve name="Cost" data={cost} say={dollars} ink="--agent" />}
         {tokens && <Curve name="Tokens" data={tokens} say={compact} ink="--checks" />}
@@ -22,14 +22,14 @@ export function Curves({ iterations }: { readonly iterations: readonly Iteration
 
 type Points = readonly [xs: readonly number[], ys: readonly (number | null)[]];
 
-/** undefined: one point is no curve, and what nobody told us is not drawn as zero. */
+/** undefined: one point is no curve, and what is unknown is not drawn as zero. */
 function curve(
   iterations: readonly IterationView[],
   figure: (iteration: IterationView) => number | undefined,
 ): Points | undefined {
-  const told = iterations.filter(iteration => figure(iteration) !== undefined);
-  if (told.length < 2) return undefined;
-  return [told.map(({ number }) => number), told.map(iteration => figure(iteration) ?? null)];
+  const known = iterations.filter(iteration => figure(iteration) !== undefined);
+  if (known.length < 2) return undefined;
+  return [known.map(({ number }) => number), known.map(iteration => figure(iteration) ?? null)];
 }
 
 interface CurveProps {

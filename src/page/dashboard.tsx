@@ -1,4 +1,4 @@
-/** The runs of the machine, and one of them as it goes on. */
+/** The runs of the machine, and one of them live. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { dollars } from '../report/numbers.ts';
 import { Controls } from './controls.tsx';
@@ -34,9 +34,7 @@ export function Dashboard() {
       {place ? (
         <LiveRun key={`${place.project} ${place.id}`} place={place} listed={listed} />
       ) : (
-        <p class="empty">
-          {projects ? 'There are no runs here yet. Start one, and it appears.' : 'Reading…'}
-        </p>
+        <p class="empty">{projects ? 'No runs here yet. Start one, and it appears here.' : 'Reading…'}</p>
       )}
     </div>
   );
@@ -108,7 +106,7 @@ function LiveRun({ place, listed }: { readonly place: Place; readonly listed: Li
   );
 }
 
-/** The address says which run is shown: it can be reloaded, kept and sent. */
+/** The address says which run is shown, so it can be reloaded, bookmarked and sent. */
 function usePlace(): Place | undefined {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What the page is given: a finished run, many of them, or a server to ask. */
+/** The page's data: one run, many of them, or a server to ask. */
 import type { IterationDetail, RunReading } from '../report/run-view.ts';
 import type { RunsFigures } from '../report/runs-figures.ts';
 

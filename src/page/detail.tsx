@@ -1,8 +1,8 @@
-/** All there is to see of one iteration: what the agent was told, what it said and did, what came of it. */
+/** All details of one iteration: the prompt, what the agent said and did, the changes, the checks. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { compact, counted, duration } from '../report/numbers.ts';
-import { endedBy, promptPhrase, troublePhrase, usagePhrases } from '../report/phrases.ts';
+import { checkPhrase, promptPhrase, turnPhrase, usagePhrases } from '../report/phrases.ts';
 import type { CheckOutput, CheckView, IterationDetail, IterationView, Part } from '../report/run-view.ts';
 import type { FindDetail } from './data.ts';
 import { Diff } from './diff.tsx';
@@ -50,18 +50,22 @@ function Parts({
   return (
     <>
       {prompt && (
-        <Fold title="What the agent was told" note={sizeOf(prompt)}>
+        <Fold title="Prompt" note={sizeOf(prompt)}>
           <Text part={prompt} />
         </Fold>
       )}
       {passages.length > 0 && (
-        <Fold title="What it said and did" note={counted(passages.length + passagesLeft, 'passage')} open>
+        <Fold
+          title="What the agent said and did"
+          note={counted(passages.length + passagesLeft, 'passage')}
+          open
+        >
           <Passages passages={passages} />
           {passagesLeft > 0 && <p class="left">{counted(passagesLeft, 'passage')} more in the ledger</p>}
         </Fold>
       )}
       {diff && (
-        <Fold title="What had changed since the run began" note={sizeOf(diff)}>
+        <Fold title="Changes since the start of the run" note={sizeOf(diff)}>
           <Diff text={diff.text} />
           <Left part={diff} />
         </Fold>
@@ -70,7 +74,7 @@ function Parts({
         <Output key={check.index} check={check} view={checks.find(({ index }) => index === check.index)} />
       ))}
       {errors && (
-        <Fold title="What it printed on stderr" note={sizeOf(errors)}>
+        <Fold title="stderr of the agent" note={sizeOf(errors)}>
           <Text part={errors} />
         </Fold>
       )}
@@ -105,9 +109,8 @@ function Output({ check, view }: { readonly check: CheckOutput; readonly view: C
       <i class={`dot is-${isRed ? 'red' : 'green'}`} /> <bdi class="mono">{check.command}</bdi>
     </>
   );
-  const how = view?.timedOut ? 'timed out' : isRed ? `exit code ${view.exitCode}` : 'green';
   return (
-    <Fold title={title} note={`${how}, ${duration(view?.seconds ?? 0)}`} open={isRed}>
+    <Fold title={title} note={view ? checkPhrase(view, view.seconds) : ''} open={isRed}>
       <Text part={check.output} />
     </Fold>
   );
@@ -148,10 +151,10 @@ function factsOf({
   seconds,
   agent,
 }: IterationView): readonly string[] {
+  const turn = outcome ? turnPhrase(outcome) : undefined;
   return [
     ...(agent === '' ? [] : [agent]),
-    ...(outcome?.kind === 'failed' ? [`failed: ${troublePhrase(outcome.trouble)}`] : []),
-    ...(outcome?.kind === 'ended' ? [`ended by ${endedBy(outcome.by)}`] : []),
+    ...(turn === undefined ? [] : [turn]),
     ...(attempts > 1 ? [counted(attempts, 'attempt')] : []),
     ...(toolCalls === null ? [] : [counted(toolCalls, 'tool call')]),
     ...(toolErrors ? [counted(toolErrors, 'error')] : []),

@@ -1,17 +1,19 @@
-/** The verdict, what it rests on, and the run in figures. */
+/** The verdict, its evidence, the next step, and the run in figures. */
+import type { ComponentChildren } from 'preact';
 import type { Tokens } from '../domain/usage.ts';
-
-import { compact, dollars, duration, wholeSeconds } from '../report/numbers.ts';
-import { iterationOf, promptPhrase, tokensPhrase } from '../report/phrases.ts';
+import { endedView, nextStep, standingSentence } from '../report/ending-words.ts';
+import { compact, duration, wholeSeconds } from '../report/numbers.ts';
+import { costPhrase, iterationOf, promptPhrase, tokensPhrase } from '../report/phrases.ts';
+import { proofs } from '../report/proofs.ts';
 import { averagePrompt, elapsed, type PromptSize, type RunReading } from '../report/run-view.ts';
-import { proofs, verdictWords } from '../report/verdict-words.ts';
 import { timeOfDay, useClock } from './time.ts';
 
-const HOLDS = { yes: ['✓', 'holds'], no: ['✗', 'does not hold'], unknown: ['–', 'open'] } as const;
+const HOLDS = { yes: ['✓', 'holds'], no: ['✗', 'does not hold'], unknown: ['–', 'unknown'] } as const;
 
 export function Head({ run }: { readonly run: RunReading }) {
   const { view, state, integrity } = run;
   const { ending } = view;
+  const ended = endedView(view);
   const tokens = tokensOf(run);
   const isRunning = state === 'running';
   const clock = useClock(isRunning);
@@ -26,13 +28,14 @@ export function Head({ run }: { readonly run: RunReading }) {
       </p>
       <h1>
         <span class="lamp" aria-hidden="true" />
-        <bdi>{verdictWords(view, state)}</bdi>
+        <bdi>{standingSentence(view, state)}</bdi>
       </h1>
       {ending?.detail && (
         <p class="detail" dir="auto">
           {ending.detail}
         </p>
       )}
+      {ended && <p class="detail">{withCode(nextStep(ended))}</p>}
       <div class="head-body">
         <ul class="proofs" aria-label="Evidence">
           {proofs(view, integrity).map(({ holds, text }) => (
@@ -40,13 +43,13 @@ export function Head({ run }: { readonly run: RunReading }) {
               <span class="sign" role="img" aria-label={HOLDS[holds][1]}>
                 {HOLDS[holds][0]}
               </span>
-              <bdi dir="ltr">{text}</bdi>
+              <bdi dir="ltr">{withCode(text)}</bdi>
             </li>
           ))}
         </ul>
         <dl class="figures">
           <Figure name="Iterations" value={iterationOf(view.iterations.length, view.maxIterations, ' of ')} />
-          <Figure name="Cost" value={costWords(run)} />
+          <Figure name="Cost" value={costPhrase(ending ? ending.totalCost : view.usage?.cost)} />
           <Figure
             name="Time"
             value={isRunning ? wholeSeconds(ran) : duration(elapsed(view))}
@@ -73,6 +76,11 @@ export function Head({ run }: { readonly run: RunReading }) {
   );
 }
 
+/** What is in backticks is code. */
+function withCode(text: string): ComponentChildren {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
+}
+
 interface FigureProps {
   readonly name: string;
   readonly value: string;
@@ -91,11 +99,6 @@ export function Figure({ name, value, note }: FigureProps) {
   );
 }
 
-function costWords({ view: { ending, usage } }: RunReading): string {
-  const cost = ending ? ending.totalCost : usage?.cost;
-  return cost === undefined || cost === null ? 'unknown' : dollars(cost);
-}
-
 function tokensOf({ view: { ending, usage } }: RunReading): Tokens | null {
   return (ending ? ending.totalTokens : usage?.tokens) ?? null;
 }
@@ -103,7 +106,7 @@ function tokensOf({ view: { ending, usage } }: RunReading): Tokens | null {
 function tokensNote(tokens: Tokens | null, prompt: PromptSize | null): string {
   return [
     ...(tokens ? [tokensPhrase(tokens)] : []),
-    ...(prompt ? [`a prompt: ${promptPhrase(prompt)}`] : []),
+    ...(prompt ? [`prompt: ${promptPhrase(prompt)}`] : []),
   ].join('; ');
 }
 

@@ -5,7 +5,7 @@ import type { IterationView, RunView } from '../report/run-view.ts';
 import { cellOf } from './columns.ts';
 import type { FindDetail } from './data.ts';
 import { Detail } from './detail.tsx';
-import { Section } from './run.tsx';
+import { Section } from './section.tsx';
 import { Windowed } from './windowed.tsx';
 
 interface IterationsProps {
@@ -143,11 +143,11 @@ function timeOf({ seconds }: IterationView): number {
 
 function checksLabel({ checks }: IterationView): string {
   if (checks.length === 0) return 'no checks';
-  return `${checks.filter(check => check.passed).length} of ${counted(checks.length, 'check')} green`;
+  return `${checks.filter(check => check.passed).length} of ${counted(checks.length, 'check')} passed`;
 }
 
 function wordsOf({ stopReason, why, endedAt }: IterationView): string {
   if (stopReason !== null) return stopReason.replaceAll('_', ' ');
   if (why !== null) return why;
-  return endedAt === null ? 'going on' : 'ended';
+  return endedAt === null ? 'running' : 'ended';
 }

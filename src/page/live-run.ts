@@ -1,14 +1,14 @@
-/** A run as it goes on: what the server has folded, and every event since. */
+/** A live run: what the server has folded, and every event since. */
 import { useEffect, useState } from 'preact/hooks';
+import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
 import { createRunFold } from '../report/run-fold.ts';
 import type { RunReading } from '../report/run-view.ts';
-import { soundEntry, type Unsound } from '../report/sound-entry.ts';
 import { createTranscript, type Passage } from '../report/transcript.ts';
 import { askRun, followRun, type Place } from './server.ts';
 
 export interface LiveRun {
   readonly reading: RunReading;
-  /** What the agent has said and done in the iteration that goes on. */
+  /** What the agent has said and done in the current iteration. */
   readonly passages: readonly Passage[];
   readonly connected: boolean;
 }
@@ -16,7 +16,7 @@ export interface LiveRun {
 /** An agent may print hundreds of lines a second; people read fewer. */
 const DRAW_EVERY = 150;
 
-/** undefined: it is on its way; a string: why it cannot be shown. */
+/** undefined: still loading; a string: why it cannot be shown. */
 export function useLiveRun({ project, id }: Place): LiveRun | string | undefined {
   const [run, setRun] = useState<LiveRun | string>();
   useEffect(() => {
@@ -65,21 +65,21 @@ function follow(
   };
   const following = followRun(place, () => seen, {
     message(data) {
-      const entry = JSON.parse(data) as Unsound;
+      const entry = JSON.parse(data) as RawEntry;
       if (entry.seq <= seen) return;
       seen = entry.seq;
       // From the beginning of the iteration on, for the words; the view may be further already.
       if (entry.type === 'iteration-started') transcript = createTranscript();
-      const sound = soundEntry(entry);
-      if (sound?.type === 'agent') transcript.add(sound.event);
+      const known = knownEntry(entry);
+      if (known?.type === 'agent') transcript.add(known.event);
       if (entry.seq > fold.view().seq) fold.add(entry);
-      if (sound?.type === 'stories-settled')
+      if (known?.type === 'stories-settled')
         askRun(place).then(
           now => {
             stories = now.stories;
             soon();
           },
-          () => {}, // the next one will tell
+          () => {}, // the next one brings them
         );
       soon();
     },

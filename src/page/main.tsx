@@ -1,4 +1,4 @@
-/** The way in of the page: which of the three it is stands in the file itself. */
+/** The entry of the page: the file itself says which of the three pages it is. */
 import { render } from 'preact';
 import type { IterationDetail } from '../report/run-view.ts';
 import { AllRuns } from './all-runs.tsx';

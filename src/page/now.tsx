@@ -1,9 +1,10 @@
-/** What goes on at this moment: the step, for how long, and the latest words and deeds of the agent. */
+/** What happens now: the step, for how long, and the agent's latest words and tool calls. */
 import { wholeSeconds } from '../report/numbers.ts';
-import type { Phase, RunView } from '../report/run-view.ts';
+import { phasePhrase } from '../report/phrases.ts';
+import type { RunView } from '../report/run-view.ts';
 import type { Passage } from '../report/transcript.ts';
 import { Passages } from './passages.tsx';
-import { Section } from './run.tsx';
+import { Section } from './section.tsx';
 import { useClock } from './time.ts';
 
 interface NowProps {
@@ -14,15 +15,6 @@ interface NowProps {
 
 const SHOWN = 12;
 
-const DOING: Record<Phase, string> = {
-  agent: 'the agent is at work',
-  checks: 'the checks are running',
-  waiting: 'waiting for a limit to end',
-  paused: 'paused',
-  between: 'between two steps',
-  ended: 'ended',
-};
-
 export function Now({ view, passages, connected }: NowProps) {
   const clock = useClock(true);
   const iteration = view.iterations.at(-1)?.number ?? 0;
@@ -31,7 +23,7 @@ export function Now({ view, passages, connected }: NowProps) {
   return (
     <Section
       title={iteration > 0 ? `Iteration ${iteration}` : 'Now'}
-      note={<small>{connected ? `${DOING[view.phase]}${since}` : 'reconnecting…'}</small>}
+      note={<small>{connected ? `${phasePhrase(view.phase)}${since}` : 'reconnecting…'}</small>}
     >
       {shown.length === 0 ? <p class="empty">Nothing yet.</p> : <Passages passages={shown} />}
     </Section>

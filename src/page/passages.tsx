@@ -1,4 +1,4 @@
-/** The agent's words and deeds, in order. Everything in it is text from a stranger and is only ever shown as text. */
+/** What the agent said and did, in order. All of it comes from outside and is only ever shown as text. */
 import type { TodoStatus } from '../domain/agent-event.ts';
 import { counted } from '../report/numbers.ts';
 import type { Passage } from '../report/transcript.ts';

@@ -1,8 +1,9 @@
-/** What happened beside the steps: notices, commits, waits, and events that this version does not know. */
+/** What happened beside the steps: notices, commits, waits, unknown events, and changes to protected files. */
 import { useState } from 'preact/hooks';
 import { counted } from '../report/numbers.ts';
+import { violationPhrase } from '../report/phrases.ts';
 import type { Remark, ViolationView } from '../report/run-view.ts';
-import { Section } from './run.tsx';
+import { Section } from './section.tsx';
 import { clockTime } from './time.ts';
 
 const SHOWN = 30;
@@ -35,16 +36,12 @@ export function Remarks({ remarks }: { readonly remarks: readonly Remark[] }) {
 export function Violations({ violations }: { readonly violations: readonly ViolationView[] }) {
   if (violations.length === 0) return null;
   return (
-    <Section
-      title="Not the agent's to change"
-      note={<small>{counted(violations.length, 'violation')}</small>}
-    >
+    <Section title="Violations" note={<small>{counted(violations.length, 'violation')}</small>}>
       <ul class="remarks">
-        {violations.slice(-200).map(({ iteration, what, restored }, at) => (
-          <li key={at} class={`remark is-${restored ? 'warning' : 'error'}`}>
-            <span class="tag">iteration {iteration}</span>
-            <bdi dir="ltr">{what}</bdi>
-            <small>{restored ? 'put back' : 'NOT put back'}</small>
+        {violations.slice(-200).map((violation, at) => (
+          <li key={at} class={`remark is-${violation.restored ? 'warning' : 'error'}`}>
+            <span class="tag">iteration {violation.iteration}</span>
+            <bdi dir="ltr">{violationPhrase(violation)}</bdi>
           </li>
         ))}
       </ul>

@@ -1,4 +1,4 @@
-/** One run, from its verdict down to the words of the agent. */
+/** One run, from its verdict down to the agent's own words. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RunReading } from '../report/run-view.ts';
@@ -13,7 +13,7 @@ import { Timeline } from './timeline.tsx';
 interface RunProps {
   readonly run: RunReading;
   readonly find: FindDetail;
-  /** What stands under the head: the controls of a dashboard. */
+  /** What is shown below the head: the controls of a dashboard. */
   readonly children?: ComponentChildren;
 }
 
@@ -32,23 +32,4 @@ export function Run({ run, find, children }: RunProps) {
       <Remarks remarks={view.remarks} />
     </article>
   );
-}
-
-export function Section({ title, note, children }: SectionProps) {
-  const id = `section-${title.toLowerCase().replace(/\W+/g, '-')}`;
-  return (
-    <section class="card" aria-labelledby={id}>
-      <header class="card-head">
-        <h2 id={id}>{title}</h2>
-        {note}
-      </header>
-      {children}
-    </section>
-  );
-}
-
-interface SectionProps {
-  readonly title: string;
-  readonly note?: ComponentChildren;
-  readonly children?: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** What the page asks of its dashboard. The token stands in the page's own address. */
+/** What the page asks of its dashboard. The token is in the page's own address. */
 import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
 
 /** A run in the list. */
@@ -27,7 +27,7 @@ export interface Place {
   readonly id: string;
 }
 
-/** With the number of the event from which the page wants to be told what goes on. */
+/** With the number of the event from which the page wants to follow the run. */
 export type Snapshot = RunReading & { readonly since: number };
 
 export type Order =
@@ -64,7 +64,7 @@ export function giveOrder(place: Place, order: Order): Promise<{ readonly messag
   });
 }
 
-/** A stream that comes back by itself, and goes on where it was cut off. */
+/** A stream that reconnects by itself, and continues where it was cut off. */
 export interface Following {
   close(): void;
 }
@@ -81,13 +81,13 @@ export function followList(listeners: Listeners): Following {
   return follow(() => `/api/runs?token=${encodeURIComponent(token)}`, 'runs', listeners);
 }
 
-/** `after` is asked whenever the stream begins anew. */
+/** `after` is called whenever the stream reconnects. */
 export function followRun(place: Place, after: () => number, listeners: Listeners): Following {
   const url = () => `${address(place, 'events')}?after=${after()}&token=${encodeURIComponent(token)}`;
   return follow(url, 'message', listeners);
 }
 
-/** Not left to EventSource alone: it gives up for good when the server is there again and at first answers with an error. */
+/** Not left to EventSource alone: it gives up for good when the server is back and at first answers with an error. */
 function follow(url: () => string, name: string, { message, live }: Listeners): Following {
   let source: EventSource;
   let timer: ReturnType<typeof setTimeout> | undefined;

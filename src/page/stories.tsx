@@ -1,7 +1,7 @@
-/** The board: what is open, in review, sent back, approved, and how each story came there. */
+/** The board: what is open, in review, sent back, approved, and how each story got there. */
 import { counted } from '../report/numbers.ts';
 import type { RunView, StoryMove, StoryStatus, StoryView } from '../report/run-view.ts';
-import { Section } from './run.tsx';
+import { Section } from './section.tsx';
 
 interface StoriesProps {
   readonly stories: readonly StoryView[];

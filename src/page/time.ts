@@ -12,13 +12,13 @@ export function clockTime(at: number): string {
   return CLOCK.format(at);
 }
 
-/** Milliseconds since 1970, every second while it goes. */
-export function useClock(goes: boolean): number {
+/** Milliseconds since 1970, every second while it runs. */
+export function useClock(isRunning: boolean): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
-    if (!goes) return;
+    if (!isRunning) return;
     const timer = setInterval(() => setNow(Date.now()), 1_000);
     return () => clearInterval(timer);
-  }, [goes]);
+  }, [isRunning]);
   return now;
 }

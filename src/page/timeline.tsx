@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { duration } from '../report/numbers.ts';
 import type { IterationView, RunView } from '../report/run-view.ts';
 import { type Cell, type CellState, type Column, checkNames, columnsOf } from './columns.ts';
-import { Section } from './run.tsx';
+import { Section } from './section.tsx';
 
 interface TimelineProps {
   readonly view: RunView;

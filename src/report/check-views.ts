@@ -1,8 +1,11 @@
-/** The checks of an iteration as the run view has them. */
+/** The checks and the verdict of an iteration as the run view has them. */
 import type { CheckResult } from '../domain/check.ts';
+import type { LoopCommand } from '../domain/event.ts';
+import { knownEntry } from '../domain/ledger-entry.ts';
 import type { Verdict } from '../domain/verdict.ts';
+import { oneLine } from '../platform/text.ts';
+import { checkNoun, whyContinue } from './phrases.ts';
 import type { CheckView } from './run-view.ts';
-import { soundEntry } from './sound-entry.ts';
 
 export function checkView(result: CheckResult): CheckView {
   const { index, command, passed, exitCode, duration, logFile } = result;
@@ -24,7 +27,7 @@ export function place(checks: readonly CheckView[], check: CheckView): readonly 
   return [...checks.filter(({ index }) => index !== check.index), check].sort((a, b) => a.index - b.index);
 }
 
-/** All that a verdict tells of the checks. */
+/** All that a verdict says of the checks. */
 export function redOnes(verdict: Verdict): readonly CheckView[] {
   if (verdict.kind !== 'continue' || !Array.isArray(verdict.feedback)) return [];
   return verdict.feedback.flatMap(item => {
@@ -34,6 +37,16 @@ export function redOnes(verdict: Verdict): readonly CheckView[] {
       at: '1970-01-01',
       result: item.check,
     };
-    return red && soundEntry(red) ? [checkView(item.check)] : [];
+    return red && knownEntry(red) ? [checkView(item.check)] : [];
   });
+}
+
+/** A ledger may be damaged: its feedback is read here for the first time. */
+export function whyNotDone(verdict: Verdict & { kind: 'continue' }, command: LoopCommand): string {
+  try {
+    if (command === 'prd' && verdict.feedback.length === 0) return 'there are stories left';
+    return oneLine(whyContinue(verdict, checkNoun(command)), 600);
+  } catch {
+    return 'the reason cannot be read';
+  }
 }

@@ -1,9 +1,9 @@
 /** Gathers what an iteration consists of from the ledger and the files beside it. */
 import { type CheckResult, slugsOf } from '../domain/check.ts';
+import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
 import { readPart } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
 import type { IterationDetail, Part } from './run-view.ts';
-import { soundEntry, type Unsound } from './sound-entry.ts';
 import { createTranscript, type Transcript } from './transcript.ts';
 
 const PROMPT = 100_000;
@@ -12,12 +12,12 @@ const OUTPUT = 50_000;
 const ERRORS = 10_000;
 
 export interface DetailFold {
-  add(entry: Unsound): void;
-  /** The iteration that is going on, or that was the last. */
+  add(entry: RawEntry): void;
+  /** Passes on the iteration that is still running, or that was the last. */
   end(): void;
 }
 
-/** Hands over each iteration when it is over; `only` saves the work for the others. */
+/** Calls `done` with each iteration when it is over; `only` saves the work for the others. */
 export function createDetailFold(
   paths: RunPaths,
   done: (detail: IterationDetail) => void,
@@ -38,14 +38,14 @@ export function createDetailFold(
   return {
     end,
     add(entry) {
-      const sound = soundEntry(entry);
-      if (!sound) return;
-      if (sound.type === 'run-started') commands = sound.checks;
-      if (sound.type === 'iteration-started' || sound.type === 'iteration-ended') begin(sound.iteration);
+      const known = knownEntry(entry);
+      if (!known) return;
+      if (known.type === 'run-started') commands = known.checks;
+      if (known.type === 'iteration-started' || known.type === 'iteration-ended') begin(known.iteration);
       if (!current) return;
-      if (sound.type === 'agent-started') current.isWork = sound.purpose === 'work';
-      if (sound.type === 'agent' && current.isWork) current.transcript.add(sound.event);
-      if (sound.type === 'check-ended') current.checks.push(sound.result);
+      if (known.type === 'agent-started') current.isWork = known.purpose === 'work';
+      if (known.type === 'agent' && current.isWork) current.transcript.add(known.event);
+      if (known.type === 'check-ended') current.checks.push(known.result);
     },
   };
 }
@@ -54,7 +54,7 @@ interface Current {
   readonly number: number;
   readonly transcript: Transcript;
   readonly checks: CheckResult[];
-  /** Whether it is the agent at work, and not one that writes a commit message. */
+  /** Whether the agent works on the task, and does not write a commit message. */
   isWork: boolean;
 }
 

@@ -1,4 +1,5 @@
-/** `ralph doctor`: what was found here, a line each, and what to do about it. */
+/** `ralph doctor`: what was found here, a line each, and how to fix it. */
+import { counted } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { hanging, type Mark, type Style, sign } from './style.ts';
 
@@ -33,5 +34,5 @@ export function canRun(findings: readonly Finding[]): boolean {
 function verdict(findings: readonly Finding[]): string {
   const count = findings.filter(({ level }) => level === 'problem').length;
   if (count === 0) return 'A loop can run here.';
-  return `No loop can run here before ${count === 1 ? 'this is' : `these ${count} are`} fixed.`;
+  return `No loop can run here. Fix ${counted(count, 'problem')} first.`;
 }

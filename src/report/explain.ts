@@ -1,13 +1,14 @@
 /** `ralph explain`: in plain words why a run stopped, what was missing, what happened on the way, and what to do next. */
-import { exitCodeOf, isSuccess, sentenceOf } from '../domain/stop-reason.ts';
+import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
 import { wrap } from '../platform/text.ts';
+import { endedView, nextStep, standingSentence } from './ending-words.ts';
 import { counted, dollars, duration, wholeSeconds } from './numbers.ts';
-import { checkNoun, phrase, tokensPhrase, troublePhrase } from './phrases.ts';
+import { checkNoun, phasePhrase, phrase, tokensPhrase, turnPhrase, violationPhrase } from './phrases.ts';
+import { checkProof } from './proofs.ts';
 import { type CheckView, elapsed, type IterationView, lastChecks, type RunView } from './run-view.ts';
 import { type Paint, paint, type Style } from './style.ts';
-import { nextStep } from './summary.ts';
 
-/** What the ledger cannot tell. */
+/** What the ledger does not say. */
 export interface Now {
   readonly isAlive: boolean;
   /** Milliseconds since 1970. */
@@ -18,9 +19,9 @@ export interface Explanation {
   readonly runId: string;
   /** One sentence: how it stands. */
   readonly outcome: string;
-  /** What speaks for that. */
+  /** What supports that. */
   readonly evidence: readonly string[];
-  /** What happened that one should know of before one believes the result. */
+  /** What one should know before one trusts the result. */
   readonly onTheWay: readonly string[];
   /** Where time and money went. */
   readonly spent: readonly string[];
@@ -31,7 +32,7 @@ export function explain(view: RunView, now: Now): Explanation {
   return {
     runId: view.runId,
     outcome: outcomeOf(view, now),
-    evidence: evidenceOf(view),
+    evidence: isDone(view) ? proofsOf(view) : missing(view),
     onTheWay: onTheWay(view),
     spent: spentOn(view),
     next: nextSteps(view, now),
@@ -40,16 +41,15 @@ export function explain(view: RunView, now: Now): Explanation {
 
 export function explainLines(view: RunView, now: Now, style: Style): readonly string[] {
   const { outcome, evidence, onTheWay: way, spent, next } = explain(view, now);
-  const done = view.ending !== null && isSuccess(view.ending.stopReason);
-  const color: Paint = done ? 'green' : view.ending ? 'yellow' : now.isAlive ? 'cyan' : 'red';
+  const color: Paint = isDone(view) ? 'green' : view.ending ? 'yellow' : now.isAlive ? 'cyan' : 'red';
   const [first = '', ...rest] = wrap(outcome, style.width);
   return [
-    `${phrase(view.runId)}  ralph ${view.command}${view.agent === '' ? '' : ` with ${phrase(view.agent)}`}`,
+    `${phrase(view.runId)}  ralph ${phrase(view.command)}${view.agent === '' ? '' : ` with ${phrase(view.agent)}`}`,
     paint(style, 'bold', paint(style, color, first)),
     ...rest,
-    ...section(done ? 'What proves it' : 'What was missing', evidence, style),
+    ...section(isDone(view) ? 'What proves it' : 'What was missing', evidence, style),
     ...section('On the way', way, style),
-    ...section('Where it went', spent, style),
+    ...section('Time and cost', spent, style),
     ...section('Next', next, style),
   ];
 }
@@ -59,56 +59,53 @@ function section(title: string, items: readonly string[], style: Style): readonl
   return ['', paint(style, 'bold', title), ...items.flatMap(item => wrap(`- ${item}`, style.width))];
 }
 
+function isDone({ ending }: RunView): boolean {
+  return ending !== null && isSuccess(ending.stopReason);
+}
+
 function outcomeOf(view: RunView, { isAlive, now }: Now): string {
-  const { ending } = view;
-  if (ending) {
-    const detail = ending.detail === null ? '' : ` ${phrase(ending.detail)}`;
-    return `${sentenceOf(ending.stopReason)}${detail} (${ending.stopReason}, exit code ${exitCodeOf(ending.stopReason)})`;
-  }
-  const of = view.maxIterations > 0 ? ` of ${view.maxIterations}` : '';
+  const { ending, open, phase, iterations, maxIterations } = view;
+  if (ending)
+    return `${standingSentence(view, 'stopped')}${ending.detail ? ` ${phrase(ending.detail)}` : ''} (${phrase(ending.stopReason)}, exit code ${exitCodeOf(ending.stopReason)})`;
+  const of = maxIterations > 0 ? ` of ${maxIterations}` : '';
   const where =
-    view.iterations.length === 0
-      ? 'before its first iteration'
-      : `in iteration ${view.iterations.length}${of}`;
-  const since = view.open ? ` for ${wholeSeconds(Math.max(0, now - view.open.since) / 1000)}` : '';
-  if (isAlive) return `It is still running ${where}: ${PHASES[view.phase]}${since}.`;
-  return `Its process is gone and never said how it ended: it was killed, or the machine went down, ${where}, while ${PHASES[view.phase]}.`;
+    iterations.length === 0 ? 'before its first iteration' : `in iteration ${iterations.length}${of}`;
+  const since = open ? ` (${wholeSeconds(Math.max(0, now - open.since) / 1000)})` : '';
+  if (isAlive) return `Still running, ${where}: ${phasePhrase(phase)}${since}.`;
+  return `Cut off ${where}: the process ended without a result (it was killed, or the machine stopped). Last state: ${phasePhrase(phase)}.`;
 }
 
-const PHASES: Record<RunView['phase'], string> = {
-  between: 'between two steps',
-  agent: 'the agent was at work',
-  checks: 'the checks ran',
-  waiting: 'it waited for a limit to end',
-  paused: 'it was paused',
-  ended: 'it ended',
-};
-
-function evidenceOf(view: RunView): readonly string[] {
+function proofsOf(view: RunView): readonly string[] {
   const last = view.iterations.at(-1);
-  const noun = checkNoun(view.command).toLowerCase();
+  const claimed = last?.claim?.found
+    ? [`The agent said that it is done in iteration ${last.number}, in its own words.`]
+    : [];
+  if (view.command === 'prd') return [...approvals(view), ...claimed];
+  const noun = checkNoun(view.command);
   const checks = lastChecks(view);
-  if (view.ending && isSuccess(view.ending.stopReason)) {
-    const claimed = last?.claim?.found
-      ? [`The agent said so in iteration ${last.number}, in its own words.`]
-      : [];
-    if (view.command === 'prd') return [...approvals(view), ...claimed];
-    const nothing = `No ${noun} ran: nothing but the agent's word speaks for it.`;
-    return [
-      ...(checks.length === 0 ? [nothing] : checks.map(check => checkWords(view, check, noun))),
-      ...claimed,
-    ];
-  }
-  const red = checks.filter(({ passed }) => !passed).map(check => checkWords(view, check, noun));
-  const green = checks.length - red.length;
-  const others = green > 0 ? [`${counted(green, noun)} ${green === 1 ? 'passes' : 'pass'}.`] : [];
-  const why = last?.why ? [`Iteration ${last.number} was not enough because ${phrase(last.why)}.`] : [];
-  const failed =
-    last?.outcome?.kind === 'failed' ? [`The last turn failed: ${troublePhrase(last.outcome.trouble)}.`] : [];
-  return [...red, ...others, ...early(view.iterations), ...why, ...failed];
+  const unchecked = `No ${noun.toLowerCase()} ran: only the agent's own words support this result.`;
+  return [
+    ...(checks.length === 0 ? [unchecked] : checks.map(check => checkSentence(view, check))),
+    ...claimed,
+  ];
 }
 
-/** Who says so of each story: a review in an iteration of its own. */
+function missing(view: RunView): readonly string[] {
+  const last = view.iterations.at(-1);
+  const checks = lastChecks(view);
+  const red = checks.filter(({ passed }) => !passed);
+  const green = checks.length - red.length;
+  const turn = last?.outcome ? turnPhrase(last.outcome) : undefined;
+  return [
+    ...red.map(check => checkSentence(view, check)),
+    ...(green > 0 ? [`${counted(green, checkNoun(view.command).toLowerCase())} passed.`] : []),
+    ...early(view.iterations),
+    ...(last?.why ? [`Iteration ${last.number} was not enough: ${phrase(last.why)}.`] : []),
+    ...(last && turn !== undefined ? [`Iteration ${last.number}: ${turn}.`] : []),
+  ];
+}
+
+/** Which review approved each story: an iteration of its own. */
 function approvals({ moves }: RunView): readonly string[] {
   const last = new Map(moves.map(move => [move.story, move]));
   return [...last.values()]
@@ -119,66 +116,52 @@ function approvals({ moves }: RunView): readonly string[] {
     });
 }
 
-function checkWords({ iterations }: RunView, check: CheckView, noun: string): string {
-  const name = `The ${noun} \`${phrase(check.command)}\``;
-  if (check.passed) return `${name} passes (${duration(check.seconds)}).`;
-  const reds = iterations.filter(each =>
-    each.checks.some(({ index, passed }) => index === check.index && !passed),
-  );
-  const since = iterations.findLast(each =>
-    each.checks.some(({ index, passed }) => index === check.index && passed),
-  );
-  const history =
-    reds.length < 2
-      ? ''
-      : since
-        ? `, red since iteration ${since.number + 1}`
-        : `, red in all of its ${reds.length} runs`;
-  const how = check.timedOut ? 'ran out of time' : `fails with exit code ${check.exitCode}`;
-  const log = check.logFile === '' ? '' : `; its output is in ${phrase(check.logFile)}`;
-  return `${name} ${how}${history}${log}.`;
+function checkSentence({ iterations, command }: RunView, check: CheckView): string {
+  const { text } = checkProof(check, checkNoun(command));
+  if (check.passed) return `${text}.`;
+  const isIt = (wanted: boolean) => (each: IterationView) =>
+    each.checks.some(({ index, passed }) => index === check.index && passed === wanted);
+  const reds = iterations.filter(isIt(false)).length;
+  const green = iterations.findLast(isIt(true));
+  const since = green
+    ? `, failing since iteration ${green.number + 1}`
+    : `, failed in all of its ${reds} runs`;
+  const log = check.logFile === '' ? '' : `. Output: ${phrase(check.logFile)}`;
+  return `${text}${reds < 2 ? '' : since}${log}`;
 }
 
-/** Claims that the checks did not bear out. */
+/** Claims that the checks contradict. */
 function early(iterations: readonly IterationView[]): readonly string[] {
   const wrong = iterations.filter(
     ({ claim, checks }) => claim?.found && checks.some(({ passed, ungated }) => !passed && !ungated),
   );
   if (wrong.length === 0) return [];
-  const where = numbers(wrong);
-  return [`The agent said that it was done while a check was red, in ${where}.`];
+  return [`The agent said that it was done while a check failed, in ${numbers(wrong)}.`];
 }
 
 const MOST = 5;
 
 function onTheWay(view: RunView): readonly string[] {
-  const undone = view.violations
-    .slice(0, MOST)
-    .map(
-      ({ what, restored, iteration }) =>
-        `Iteration ${iteration}: ${phrase(what)}${restored ? ' (undone)' : ''}.`,
-    );
-  const more = view.violations.length > MOST ? [`${view.violations.length - MOST} more violations.`] : [];
-  const failed = view.iterations.filter(({ outcome }) => outcome?.kind === 'failed');
-  const flaky = view.iterations.filter(({ checks }) => checks.some(({ flaked }) => flaked > 0));
-  const red = view.baseline.filter(({ passed }) => !passed);
-  const retried = view.iterations.filter(({ attempts }) => attempts > 1);
-  const told = view.remarks.filter(({ level }) => level !== 'info');
+  const { violations, iterations, baseline, remarks } = view;
+  const red = baseline.filter(({ passed }) => !passed).length;
+  const where = (test: (iteration: IterationView) => boolean, sentence: string) => {
+    const found = iterations.filter(test);
+    return found.length > 0 ? [`${sentence} ${numbers(found)}.`] : [];
+  };
   return [
-    ...(red.length > 0
-      ? [
-          `${counted(red.length, 'check')} was red before the first iteration.`.replace(
-            'checks was',
-            'checks were',
-          ),
-        ]
-      : []),
-    ...undone,
-    ...more,
-    ...(failed.length > 0 ? [`The turn failed in ${numbers(failed)}.`] : []),
-    ...(retried.length > 0 ? [`The agent had to be started again in ${numbers(retried)}.`] : []),
-    ...(flaky.length > 0 ? [`A check failed and passed when it was run again, in ${numbers(flaky)}.`] : []),
-    ...told
+    ...(red > 0 ? [`Failing before the first iteration: ${counted(red, 'check')}.`] : []),
+    ...violations
+      .slice(0, MOST)
+      .map(violation => `Iteration ${violation.iteration}: ${violationPhrase(violation)}.`),
+    ...(violations.length > MOST ? [`${violations.length - MOST} more violations.`] : []),
+    ...where(({ outcome }) => outcome?.kind === 'failed', 'The turn failed in'),
+    ...where(({ attempts }) => attempts > 1, 'The agent had to be started again in'),
+    ...where(
+      ({ checks }) => checks.some(({ flaked }) => flaked > 0),
+      'A flaky check failed and then passed in',
+    ),
+    ...remarks
+      .filter(({ level }) => level !== 'info')
       .slice(-MOST)
       .map(({ text, iteration }) => (iteration > 0 ? `Iteration ${iteration}: ${text}` : text)),
   ];
@@ -204,31 +187,28 @@ function spentOn(view: RunView): readonly string[] {
   ];
   const cost = view.usage?.cost;
   const tokens = view.usage?.tokens;
-  const dearest = view.iterations.reduce<IterationView | undefined>(
+  const costliest = view.iterations.reduce<IterationView | undefined>(
     (most, each) => ((each.usage?.cost ?? 0) > (most?.usage?.cost ?? 0) ? each : most),
     undefined,
   );
   const most =
-    dearest?.usage?.cost && view.iterations.length > 1
-      ? `, most of it in iteration ${dearest.number} (${dollars(dearest.usage.cost)})`
+    costliest?.usage?.cost && view.iterations.length > 1
+      ? `, the most in iteration ${costliest.number} (${dollars(costliest.usage.cost)})`
       : '';
   return [
-    `${duration(total)} in ${counted(view.iterations.length, 'iteration')}: ${parts.join(', ')}.`,
-    ...(cost === undefined ? [] : [`${dollars(cost)}${most}.`]),
+    `Time: ${duration(total)} in ${counted(view.iterations.length, 'iteration')}: ${parts.join(', ')}.`,
+    ...(cost === undefined ? [] : [`Cost: ${dollars(cost)}${most}.`]),
     ...(tokens ? [`Tokens: ${tokensPhrase(tokens)}.`] : []),
   ];
 }
 
 function nextSteps(view: RunView, { isAlive }: Now): readonly string[] {
   const id = phrase(view.runId);
-  if (view.ending) return [`${capital(nextStep({ ...view.ending, iterations: [] }, view.command))}.`];
-  if (isAlive) return [`\`ralph log ${id} --follow\` shows it at work; \`ralph cancel ${id}\` ends it.`];
+  const ended = endedView(view);
+  if (ended) return [nextStep(ended)];
+  if (isAlive) return [`Follow it: \`ralph log ${id} --follow\`. Stop it: \`ralph cancel ${id}\`.`];
   return [
-    `\`ralph resume ${id}\` goes on where it was cut off.`,
-    `\`ralph log ${id}\` shows how far it came; the work is in your files.`,
+    `Resume where it was cut off: \`ralph resume ${id}\`.`,
+    `Log: \`ralph log ${id}\`. The changes so far are in your files.`,
   ];
-}
-
-function capital(sentence: string): string {
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

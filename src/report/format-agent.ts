@@ -2,7 +2,7 @@
 import type { AgentEvent, TodoItem, TodoStatus } from '../domain/agent-event.ts';
 import { beginning, clip, displayWidth, harmless, oneLine, wrap } from '../platform/text.ts';
 import { counted } from './numbers.ts';
-import { phrase, type Tool, toolLabel, troublePhrase } from './phrases.ts';
+import { capital, phrase, type Tool, toolLabel, troublePhrase } from './phrases.ts';
 import { hanging, type Mark, mark, paint, type Style, sign, textWidth } from './style.ts';
 
 /** Lines that belong together. A blank line comes between two blocks of different groups. */
@@ -14,19 +14,19 @@ export interface Block {
 export const NOTHING: Block = { group: '', lines: [] };
 
 /** Everything but `text`, which streams. */
-export type AgentDeed = Exclude<AgentEvent, { kind: 'text' }>;
+export type AgentAction = Exclude<AgentEvent, { kind: 'text' }>;
 
-/** Its list is shown as a list; the call itself says nothing more. */
+/** Its list is shown as a list; the call itself adds nothing. */
 const TODO_TOOL = 'TodoWrite';
 
-type ToolEnd = AgentDeed & { kind: 'tool-end' };
+type ToolEnd = AgentAction & { kind: 'tool-end' };
 
-export function createAgentFormat(style: Style): (event: AgentDeed) => Block {
+export function createAgentFormat(style: Style): (event: AgentAction) => Block {
   const open = new Map<string, Tool>();
   let latest: string | undefined;
   let session = '';
 
-  const start = (event: AgentDeed & { kind: 'tool-start' }): Block => {
+  const start = (event: AgentAction & { kind: 'tool-start' }): Block => {
     const tool: Tool = { name: event.name, summary: event.summary };
     remember(open, event.id, tool);
     latest = event.id;
@@ -43,7 +43,7 @@ export function createAgentFormat(style: Style): (event: AgentDeed) => Block {
       lines: indented(event.subagent, [head, ...outputLines(style, event.output.preview)]),
     };
   };
-  const greet = (event: AgentDeed & { kind: 'session' }): Block => {
+  const greet = (event: AgentAction & { kind: 'session' }): Block => {
     const words = [event.sessionId && `Session ${event.sessionId}`, event.model].filter(Boolean).join(', ');
     if (words === session) return NOTHING;
     session = words;
@@ -66,7 +66,7 @@ export function createAgentFormat(style: Style): (event: AgentDeed) => Block {
         return { group: 'todo', lines: todoLines(style, event.items) };
       case 'trouble': {
         const marker = sign(style, event.retrying ? 'retry' : 'error');
-        const words = `${capital(troublePhrase(event.trouble))}${event.retrying ? ' (the agent tries again)' : ''}`;
+        const words = `${capital(troublePhrase(event.trouble))}${event.retrying ? ' (the agent retries)' : ''}`;
         return { group: 'note', lines: hanging(style, marker, words) };
       }
       case 'progress':
@@ -79,10 +79,6 @@ export function createAgentFormat(style: Style): (event: AgentDeed) => Block {
         return event satisfies never;
     }
   };
-}
-
-function capital(sentence: string): string {
-  return sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
 }
 
 /** Some agents never end what they start. */
@@ -128,7 +124,7 @@ function endLine(style: Style, event: ToolEnd, tool: Tool | undefined, follows: 
   return `${marker} ${clip(`${lead}${follows || !readable ? name : label} ${size}`, room)}`;
 }
 
-/** Columns of a summary that still tell something. */
+/** Columns of a summary that are still readable. */
 const READABLE = 12;
 const WIDE = 30;
 

@@ -8,13 +8,17 @@ import { type Block, createAgentFormat, NOTHING, outputLines } from './format-ag
 import { compact, counted, duration } from './numbers.ts';
 import {
   checkNoun,
+  checkPhrase,
+  deniedPhrase,
   endedBy,
   isLimit,
   iterationOf,
   phrase,
+  scmPhrase,
   storyState,
   troublePhrase,
   usagePhrases,
+  violationPhrase,
   whyContinue,
 } from './phrases.ts';
 import { resumptionLines } from './resumption.ts';
@@ -36,7 +40,7 @@ export function createFormatter(style: Style): Formatter {
   let group: string | undefined;
   let message: string | undefined;
   let purpose: 'work' | 'commit-message' = 'work';
-  let told: string | undefined;
+  let shownTrouble: string | undefined;
 
   const place = (block: Block, now: number): string[] => {
     if (block.lines.length === 0) return [];
@@ -62,18 +66,18 @@ export function createFormatter(style: Style): Formatter {
     rest,
     lines(event, now) {
       if (event.type === 'agent') {
-        // The commit message is told by the scm line; only trouble is news here.
+        // The scm line shows the commit message; only trouble is news here.
         if (purpose === 'commit-message' && event.event.kind !== 'trouble') return [];
         if (event.event.kind === 'trouble' && !event.event.retrying) {
           const { message } = event.event.trouble;
-          if (message === told) return []; // some agents say it in two records
-          told = message;
+          if (message === shownTrouble) return []; // some agents say it in two records
+          shownTrouble = message;
         }
         return event.event.kind === 'text' ? speak(event.event, now) : act(agent(event.event), now);
       }
-      if (event.type === 'agent-started') [purpose, told] = [event.purpose, undefined];
+      if (event.type === 'agent-started') [purpose, shownTrouble] = [event.purpose, undefined];
       if (event.type === 'agent-ended') purpose = 'work';
-      return [...rest(now), ...place(run(event, now, told), now)];
+      return [...rest(now), ...place(run(event, now, shownTrouble), now)];
     },
   };
 }
@@ -95,15 +99,15 @@ function trimmed(lines: readonly string[], group: string | undefined): readonly 
 
 type OwnEvent = Exclude<RunEvent, { type: 'agent' }>;
 
-/** `told` is the trouble of this turn that the reader has already seen. */
-type RunFormat = (event: OwnEvent, now: number, told?: string) => Block;
+/** `shownTrouble` is the trouble of this turn that the reader has already seen. */
+type RunFormat = (event: OwnEvent, now: number, shownTrouble?: string) => Block;
 
 function createRunFormat(style: Style): RunFormat {
   let command: LoopCommand = 'run';
   let maxIterations = 0;
   let iteration = 0;
 
-  return (event, now, told) => {
+  return (event, now, shownTrouble) => {
     if (isLedgerOnly(event)) return NOTHING;
     switch (event.type) {
       case 'run-started':
@@ -124,7 +128,7 @@ function createRunFormat(style: Style): RunFormat {
           lines: hanging(style, sign(style, 'note'), 'Asking for a commit message', 'dim'),
         };
       case 'agent-ended':
-        return endedBlock(style, event, told);
+        return endedBlock(style, event, shownTrouble);
       case 'waiting':
       case 'agent-switched':
       case 'paused':
@@ -139,11 +143,14 @@ function createRunFormat(style: Style): RunFormat {
       case 'check-ended':
         return { group: 'check', lines: checkLines(style, event.result, command) };
       case 'violation':
-        return { group: 'check', lines: hanging(style, sign(style, 'error'), violationWords(event)) };
+        return {
+          group: 'check',
+          lines: hanging(style, sign(style, 'error'), violationPhrase(event.violation)),
+        };
       case 'denied':
         return {
           group: 'denied',
-          lines: hanging(style, sign(style, 'warning'), `Stopped by the sandbox: ${phrase(event.what)}`),
+          lines: hanging(style, sign(style, 'warning'), deniedPhrase(event.what)),
         };
       case 'stories-settled':
         return { group: 'stories', lines: hanging(style, sign(style, 'progress'), settledWords(event)) };
@@ -161,12 +168,6 @@ function createRunFormat(style: Style): RunFormat {
         return event satisfies never;
     }
   };
-}
-
-function violationWords({ violation }: OwnEvent & { type: 'violation' }): string {
-  const { what, restored, isSentence } = violation;
-  const beginning = isSentence ? '' : "Not the agent's to change: ";
-  return `${beginning}${phrase(what)} (${restored ? 'put back' : 'NOT put back'})`;
 }
 
 function settledWords({ moved, done, total }: OwnEvent & { type: 'stories-settled' }): string {
@@ -213,11 +214,11 @@ function attemptBlock(style: Style, attempt: number | undefined): Block {
   if (attempt === undefined) return NOTHING;
   return {
     group: 'between',
-    lines: hanging(style, sign(style, 'retry'), `Trying again (attempt ${attempt})`),
+    lines: hanging(style, sign(style, 'retry'), `Retrying (attempt ${attempt})`),
   };
 }
 
-function endedBlock(style: Style, event: OwnEvent & { type: 'agent-ended' }, told?: string): Block {
+function endedBlock(style: Style, event: OwnEvent & { type: 'agent-ended' }, shownTrouble?: string): Block {
   const { outcome, purpose } = event;
   if (purpose === 'commit-message' && outcome.kind === 'completed') return NOTHING;
   const facts = [
@@ -231,7 +232,7 @@ function endedBlock(style: Style, event: OwnEvent & { type: 'agent-ended' }, tol
     case 'completed':
       return { group, lines: hanging(style, sign(style, 'ok'), `Complete ${spent}`) };
     case 'failed': {
-      const why = outcome.trouble.message === told ? '' : `: ${troublePhrase(outcome.trouble)}`;
+      const why = outcome.trouble.message === shownTrouble ? '' : `: ${troublePhrase(outcome.trouble)}`;
       return { group, lines: hanging(style, sign(style, 'error'), `Failed${why} ${spent}`) };
     }
     case 'ended':
@@ -245,40 +246,22 @@ function endedBlock(style: Style, event: OwnEvent & { type: 'agent-ended' }, tol
 }
 
 function checkLines(style: Style, result: CheckResult, command: LoopCommand): readonly string[] {
-  const name = `${checkNoun(command)} "${phrase(result.command)}"`;
-  const took = `(${duration(result.duration)})`;
-  if (result.passed) {
-    const words = `${name} passed with exit code ${result.exitCode} ${took}`;
-    if (result.flaked === undefined) return hanging(style, sign(style, 'ok'), words);
-    return hanging(
-      style,
-      sign(style, 'warning'),
-      `${words}, flaky: it failed ${counted(result.flaked, 'time')} first`,
-    );
-  }
-  const how = result.timedOut ? 'timed out, exit code' : 'failed with exit code';
+  const words = `${checkNoun(command)} "${phrase(result.command)}" ${checkPhrase(result, result.duration)}`;
+  if (result.passed) return hanging(style, sign(style, result.flaked ? 'warning' : 'ok'), words);
   const action = command === 'run' ? `, ${result.failAction}` : '';
   const log = result.logFile === '' ? [] : hanging(style, '    ', `Log: ${phrase(result.logFile)}`, 'dim');
   return [
-    ...hanging(style, sign(style, 'error'), `${name} ${how} ${result.exitCode} ${took}${action}`),
+    ...hanging(style, sign(style, 'error'), `${words}${action}`),
     ...outputLines(style, result.output, 'end'),
     ...log,
   ];
 }
 
-function scmLines(style: Style, { task, outcome, detail }: OwnEvent & { type: 'scm' }): readonly string[] {
-  const name = phrase(task);
-  const more = detail.trim() === '' ? '' : `: ${phrase(detail)}`;
-  switch (outcome) {
-    case 'done':
-      return hanging(style, sign(style, 'ok'), `${name}${more}`);
-    case 'nothing-to-do':
-      return hanging(style, sign(style, 'note'), `${name}: nothing to do`, 'dim');
-    case 'failed':
-      return hanging(style, sign(style, 'error'), `${name} failed${more}`);
-    default:
-      return outcome satisfies never;
-  }
+const SCM_MARKS = { done: 'ok', 'nothing-to-do': 'note', failed: 'error' } as const;
+
+function scmLines(style: Style, event: OwnEvent & { type: 'scm' }): readonly string[] {
+  const color = event.outcome === 'nothing-to-do' ? 'dim' : undefined;
+  return hanging(style, sign(style, SCM_MARKS[event.outcome]), scmPhrase(event), color);
 }
 
 function noticeLines(style: Style, level: 'info' | 'warning', text: string): readonly string[] {

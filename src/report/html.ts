@@ -1,16 +1,18 @@
 /**
- * One file that opens from disk and asks nobody for anything. What strangers wrote is in it only as text and as JSON in
- * which no tag can begin; the one script and the one style are allowed by their hashes and nothing else is.
+ * One file that opens from disk and makes no request. Text from outside is in it only as text and as JSON in which no tag
+ * can begin; the one script and the one style are allowed by their hashes and nothing else is.
  */
 import { createHash } from 'node:crypto';
+import { standingSentence } from './ending-words.ts';
+import { escapeMarkup } from './markup.ts';
 import { counted, dollars, duration } from './numbers.ts';
 import { phrase } from './phrases.ts';
+import { proofs } from './proofs.ts';
 import { cleanJson, type ReadRun } from './read-run.ts';
 import { elapsed, type IterationView } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
-import { proofs, verdictWords } from './verdict-words.ts';
 
-/** The page's program and its looks, as the build has made them. */
+/** The page's script and style, as the build has written them. */
 export interface PageAssets {
   readonly script: string;
   readonly style: string;
@@ -51,7 +53,7 @@ export function htmlOfDashboard(version: string, assets: PageAssets): string {
 
 interface Content {
   readonly title: string;
-  /** What is there without JavaScript. */
+  /** What is shown without JavaScript. */
   readonly body: string;
   readonly data: string;
   readonly more?: string;
@@ -66,7 +68,7 @@ function page({ title, body, data, more = '' }: Content, assets: PageAssets): st
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <meta http-equiv="Content-Security-Policy" content="${policyOf(assets)}">
-<title>${escaped(title)}</title>
+<title>${escapeMarkup(title)}</title>
 <link rel="icon" href="data:,">
 <style>${assets.style}</style>
 </head>
@@ -96,7 +98,7 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** In JSON a `<` may be written as a number; then nothing in it can end the element. */
+/** In JSON a `<` may be written as an escape; then nothing in it can end the element. */
 function dataElement(id: string, json: string): string {
   const inert = json.replace(
     /[<>&\u2028\u2029]/g,
@@ -109,16 +111,16 @@ const PLAIN_ROWS = 500;
 
 function runBody(run: ReadRun, redact: (line: string) => string): string {
   const { view, state, integrity } = run;
-  const say = (text: string) => escaped(redact(phrase(text)));
+  const say = (text: string) => escapeMarkup(redact(phrase(text)));
   const rows = view.iterations.slice(-PLAIN_ROWS).map(iteration => plainRow(iteration, say));
   const left = view.iterations.length - rows.length;
-  return `<h1>${say(verdictWords(view, state))}</h1>
+  return `<h1>${say(standingSentence(view, state))}</h1>
 <p>ralph ${say(view.command)}, ${say(view.agent)}, ${say(run.id)}: ${counted(view.iterations.length, 'iteration')} in ${duration(elapsed(view))}</p>
 <ul>${proofs(view, integrity)
     .map(({ holds, text }) => `<li>${holds === 'yes' ? '✓' : holds === 'no' ? '✗' : '–'} ${say(text)}</li>`)
     .join('')}</ul>
-<noscript><table><thead><tr><th>iteration</th><th>agent</th><th>checks</th><th>cost</th><th>came to</th></tr></thead><tbody>
-${left > 0 ? `<tr><td colspan="5">${left} earlier ones are not in this table</td></tr>` : ''}${rows.join('\n')}
+<noscript><table><thead><tr><th>iteration</th><th>agent</th><th>checks</th><th>cost</th><th>result</th></tr></thead><tbody>
+${left > 0 ? `<tr><td colspan="5">${counted(left, 'earlier iteration')} not shown</td></tr>` : ''}${rows.join('\n')}
 </tbody></table></noscript>`;
 }
 
@@ -132,16 +134,4 @@ function plainRow(iteration: IterationView, say: (text: string) => string): stri
     stopReason ?? why ?? '',
   ];
   return `<tr>${cells.map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, sign => ENTITIES[sign] ?? sign);
 }

@@ -1,11 +1,11 @@
-/** Shows a run to a person: lines that stay, a live line below them on a terminal, the summary at the end. */
+/** Shows a run on a terminal: lines that stay, a live line below them, the summary at the end. */
 import type { RunEvent } from '../domain/event.ts';
 import { wrap } from '../platform/text.ts';
 import { createFormatter } from './format.ts';
 import { live, liveLine, NO_RUN } from './live-line.ts';
 import { createLiveScreen, createPlainScreen, type LiveScreenOptions } from './screen.ts';
 import { paint, type Style } from './style.ts';
-import { type RunLabel, summaryLines } from './summary.ts';
+import { labelled, NO_LABEL, summaryLines } from './summary.ts';
 
 export interface HumanReporterOptions {
   readonly write: (text: string) => void;
@@ -25,7 +25,7 @@ export interface HumanReporterOptions {
 
 export interface Reporter {
   emit(event: RunEvent): void;
-  /** Leaves the terminal as it was found. May be called twice. */
+  /** Leaves the terminal as it was. May be called twice. */
   close(): void;
 }
 
@@ -43,12 +43,12 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
   const style = isTTY ? following(columns, options.style) : options.style;
   const formatter = createFormatter(style);
   let state = NO_RUN;
-  let label: RunLabel = { command: 'run', agent: '' };
+  let label = NO_LABEL;
   const line = () => liveLine(state, style, clock());
   const isLive = isTTY && !quiet;
   const screen = isLive ? createLiveScreen({ write, columns, clock, line, later }) : createPlainScreen(write);
 
-  const told = (event: RunEvent, now: number): readonly string[] => {
+  const linesOf = (event: RunEvent, now: number): readonly string[] => {
     const extra = verbose?.(event).map(text => paint(style, 'dim', text)) ?? [];
     const before = extra.length > 0 ? formatter.rest(now) : [];
     const lines = isShown(event, streamAgentOutput) ? formatter.lines(event, now) : [];
@@ -59,8 +59,8 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
     emit(event) {
       const now = clock();
       if (isLive) state = live(state, event, now);
-      if (event.type === 'run-started' || event.type === 'run-resumed') label = event;
-      const lines = quiet ? [] : told(event, now);
+      label = labelled(label, event);
+      const lines = quiet ? [] : linesOf(event, now);
       if (event.type !== 'run-ended') return screen.update(lines);
       screen.close();
       screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, label)]);
@@ -72,12 +72,12 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
   };
 }
 
-/** The width is read at each use, so that the lines follow a terminal that changes its size. */
+/** The width is read at each use, so that the lines follow a terminal that changes its size. Some have no size: 0 columns. */
 function following(columns: () => number, style: Style): Style {
   return {
     ...style,
     get width() {
-      return columns();
+      return columns() || style.width;
     },
   };
 }
@@ -87,7 +87,7 @@ function unreferenced(ms: number, run: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Trouble is news even to those who do not want to see the agent at work. */
+/** Trouble is news even to those who do not want to see what the agent does. */
 function isShown(event: RunEvent, streamAgentOutput: boolean): boolean {
   return streamAgentOutput || event.type !== 'agent' || event.event.kind === 'trouble';
 }
@@ -95,7 +95,7 @@ function isShown(event: RunEvent, streamAgentOutput: boolean): boolean {
 function painted(
   style: Style,
   { result }: RunEvent & { type: 'run-ended' },
-  label: RunLabel,
+  label: typeof NO_LABEL,
 ): readonly string[] {
   const [outcome = '', ...rest] = summaryLines(result, label).flatMap(line => wrap(line, style.width));
   return [paint(style, 'bold', paint(style, result.success ? 'green' : 'red', outcome)), ...rest];

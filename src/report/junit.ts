@@ -1,6 +1,7 @@
 /** The checks of a run as JUnit XML, which every CI can show. */
 import type { CheckSummary, LoopResult } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
+import { escapeMarkup } from './markup.ts';
 import { lastChecks, type RunView } from './run-view.ts';
 
 /** The checks as they stood at the end; a run that never got to a check has none. */
@@ -54,17 +55,11 @@ function testCase(check: CheckSummary): readonly string[] {
   ];
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
 /** XML has no place for control characters or halves of pairs, not even escaped. */
 function escaped(text: string): string {
-  return harmless(text)
-    .replace(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\uFFFD')
-    .replace(/[&<>"']/g, character => ENTITIES[character] ?? character);
+  const allowed = harmless(text).replace(
+    /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu,
+    '\uFFFD',
+  );
+  return escapeMarkup(allowed);
 }

@@ -115,7 +115,7 @@ export function live(state: LiveState, event: RunEvent, now: number): LiveState 
 const LABEL = 200;
 const MAX_RUNNING = 16;
 
-/** The age of what goes on counts from its beginning, not from each further sign of it. */
+/** The age of an activity counts from its beginning, not from each further sign of it. */
 function doing(state: LiveState, next: Doing, now: number): LiveState {
   return { ...state, doing: next, since: state.doing.kind === next.kind ? state.since : now };
 }
@@ -183,7 +183,7 @@ export function liveLine(state: LiveState, style: Style, now: number): string {
 }
 
 const ROOMY = 60;
-/** Columns in which a reader can still tell what goes on. */
+/** Columns in which a reader can still recognise what happens. */
 const ENOUGH = 16;
 
 function headOf({ iteration, maxIterations }: LiveState, roomy: boolean): string {
@@ -202,7 +202,7 @@ function activityOf(state: LiveState, style: Style, now: number): string {
     case 'committing':
       return 'writing the commit message';
     case 'retrying':
-      return `${state.doing.what}, trying again`;
+      return `${state.doing.what}, retrying`;
     case 'limited':
       return waitingPhrase(state.doing.event, now);
     case 'preparing':
@@ -253,9 +253,9 @@ const SLOW = 10_000;
 function checksSoFar({ checks }: LiveState, style: Style): string {
   const passed = Object.values(checks).filter(Boolean).length;
   const failed = Object.values(checks).length - passed;
-  const told = [
+  const counts = [
     passed > 0 && `${passed}${mark(style, 'passed')}`,
     failed > 0 && `${failed}${mark(style, 'failed')}`,
   ];
-  return told.filter(Boolean).join(' ');
+  return counts.filter(Boolean).join(' ');
 }

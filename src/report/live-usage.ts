@@ -1,4 +1,4 @@
-/** What a run has used up while a turn still goes on, for the live line. */
+/** What a run has used while a turn is still running, for the live line. */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { RunEvent } from '../domain/event.ts';
 import { addTokens, addUsage, type Tokens, type Usage } from '../domain/usage.ts';
@@ -17,7 +17,7 @@ interface Amount {
 
 export const NO_TURN: TurnUsage = { settled: {}, last: {} };
 
-/** A commit message that does not tell its cost is left out, as in the result, and so is an attempt that never got to work. */
+/** A commit message that reports no cost is left out, as in the result, and so is an attempt that never started to work. */
 export function spentWith(
   spent: Usage | undefined,
   { purpose, outcome, usage }: RunEvent & { type: 'agent-ended' },

@@ -1,12 +1,12 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
-
+import { standingSentence } from './ending-words.ts';
 import { compact, counted, dollars, duration } from './numbers.ts';
 import { phrase, promptPhrase } from './phrases.ts';
+import { ledgerProof } from './proofs.ts';
 import type { ReadRun } from './read-run.ts';
 import { averagePrompt, elapsed, type IterationView } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
 import { summaryLines } from './summary.ts';
-import { type Proof, proofs, verdictWords } from './verdict-words.ts';
 
 /** Nobody reads a longer table in a pull request. */
 const ROWS = 50;
@@ -16,13 +16,13 @@ export function markdownOf(reading: ReadRun): string {
   const lines = result
     ? summaryLines(result, view)
     : [
-        verdictWords(view, state),
+        standingSentence(view, state),
         '',
         `- Run: ${phrase(reading.id)} (ralph ${view.command} with ${phrase(view.agent)})`,
         `- Iterations: ${view.iterations.length}`,
         `- Time: ${duration(elapsed(view))}`,
       ];
-  const trust = integrity.problems.length > 0 || integrity.torn > 0 ? proofs(view, integrity).slice(-1) : [];
+  const doubts = ledgerProof(integrity).filter(({ holds }) => holds !== 'yes');
   const prompt = averagePrompt(view);
   const left = Math.max(0, view.iterations.length - ROWS);
   return [
@@ -30,9 +30,9 @@ export function markdownOf(reading: ReadRun): string {
     '',
     ...lines.map(plain),
     ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
-    ...trust.map(proofLine),
+    ...doubts.map(({ text }) => `- ${plain(text)}`),
     '',
-    '| iteration | agent | checks | waiting | cost | green | came to |',
+    '| iteration | agent | checks | waiting | cost | passed | result |',
     '|--:|--:|--:|--:|--:|:-:|---|',
     ...(left > 0 ? [`| … | | | | | | ${counted(left, 'earlier iteration')} |`] : []),
     ...view.iterations.slice(-ROWS).map(iterationRow),
@@ -40,13 +40,9 @@ export function markdownOf(reading: ReadRun): string {
   ].join('\n');
 }
 
-/** The final block has its own Markdown; what strangers wrote must not become a tag. */
+/** The final block has its own Markdown; text from outside must not become a tag. */
 function plain(line: string): string {
   return line.replaceAll('<', '&lt;');
-}
-
-function proofLine({ text }: Proof): string {
-  return `- ${plain(text)}`;
 }
 
 function iterationRow(iteration: IterationView): string {
@@ -80,7 +76,7 @@ export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
     `- Stories verified: ${figures.storiesVerified}, cost of each: ${known(figures.costPerStory, dollars)}, reviews of each: ${known(figures.reviewsPerStory, one)}`,
     `- Time: agent ${duration(seconds.agent)}, checks ${duration(seconds.checks)}, waiting ${duration(seconds.waiting)}`,
     '',
-    '| run | came to | iterations | cost | tokens | time |',
+    '| run | result | iterations | cost | tokens | time |',
     '|---|---|--:|--:|--:|--:|',
     ...runs.map(run =>
       row([

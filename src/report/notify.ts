@@ -1,4 +1,4 @@
-/** Calls people who have turned to something else: by their terminal, by a command of theirs, by a webhook. */
+/** Sends notifications: by the terminal, by a command of the user's, by a webhook. */
 import type { Emit } from '../domain/event.ts';
 import { createNotifications, type Notification, type Occasion } from '../domain/notification.ts';
 import { errorWords } from '../platform/files.ts';
@@ -16,14 +16,14 @@ export interface NotifyOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly redact: (text: string) => string;
-  /** Somebody could not be reached: one sentence. */
+  /** A notification failed: one sentence. */
   readonly failed: (text: string) => void;
   readonly pause?: (ms: number) => Promise<void>;
 }
 
 export interface Notify {
   readonly emit: Emit;
-  /** Everybody was told, or could not be reached. Takes half a minute at most; never rejects. */
+  /** Every notification was sent, or failed. Takes half a minute at most; never rejects. */
   settled(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function createNotify(options: NotifyOptions): Notify {
   };
 }
 
-/** Nobody has turned away from a run of seconds. */
+/** Nobody looks away from a run of seconds. */
 const LONG = 30;
 
 function isLongAgo({ duration }: Notification): boolean {
@@ -59,7 +59,7 @@ function desktopWords({ project, message }: Notification): string {
 }
 
 const PATIENCE = 10_000;
-/** So much of what the command complains of. */
+/** How much of the command's stderr is shown. */
 const KEPT = 500;
 
 async function runCommand(
@@ -102,15 +102,15 @@ async function post(url: string, body: string, { failed, pause = sleep }: Notify
   for (const before of TRIES) {
     await pause(before);
     const answer = await attempt(url, body);
-    if (answer === 'taken') return;
+    if (answer === 'accepted') return;
     why = answer.why;
     if (!answer.again) break;
   }
   // The rest of the address may hold a secret.
-  failed(`the webhook at ${hostOf(url)} was not reached: ${why}`);
+  failed(`the webhook at ${hostOf(url)} could not be reached: ${why}`);
 }
 
-type Answer = 'taken' | { readonly why: string; readonly again: boolean };
+type Answer = 'accepted' | { readonly why: string; readonly again: boolean };
 
 async function attempt(url: string, body: string): Promise<Answer> {
   try {
@@ -121,7 +121,7 @@ async function attempt(url: string, body: string): Promise<Answer> {
       redirect: 'error',
       signal: AbortSignal.timeout(PATIENCE / 2),
     });
-    if (ok) return 'taken';
+    if (ok) return 'accepted';
     return { why: `it answered ${status}`, again: status >= 500 || status === 408 || status === 429 };
   } catch (error) {
     const cause = error instanceof Error && error.cause ? error.cause : error;

@@ -1,7 +1,7 @@
-/** Domain values in words for people. What the agent is told is written elsewhere. */
+/** Domain values in words for people: the one place for each. The words for the agent are in `domain/feedback.ts`. */
 import type { NearMiss } from '../domain/completion.ts';
-import type { LoopCommand } from '../domain/event.ts';
-import type { EndedBy } from '../domain/evidence.ts';
+import type { LoopCommand, RunEvent } from '../domain/event.ts';
+import type { EndedBy, TurnOutcome, Violation } from '../domain/evidence.ts';
 import { listSome } from '../domain/feedback.ts';
 import { formatStandstill } from '../domain/standstill.ts';
 import type { StoryOutcome } from '../domain/story-report.ts';
@@ -9,8 +9,8 @@ import type { Trouble, TroubleClass } from '../domain/trouble.ts';
 import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
-import { compact, counted, dollars } from './numbers.ts';
-import type { PromptSize } from './run-view.ts';
+import { compact, counted, dollars, duration } from './numbers.ts';
+import type { Phase, PromptSize } from './run-view.ts';
 
 /** Longer than any sentence should be, short enough for a terminal. */
 const SENTENCE = 300;
@@ -37,6 +37,86 @@ export function checkNoun(command: LoopCommand): 'Guardrail' | 'Check' {
   return command === 'run' ? 'Guardrail' : 'Check';
 }
 
+export interface CheckFacts {
+  readonly passed: boolean;
+  readonly exitCode: number;
+  readonly timedOut?: boolean;
+  readonly flaked?: number | undefined;
+  readonly ungated?: boolean;
+}
+
+/** How a check ended: `passed`, `timed out`, `failed with exit code 1`. */
+export function checkOutcome({ passed, timedOut, exitCode }: CheckFacts): string {
+  if (passed) return 'passed';
+  return timedOut ? 'timed out' : `failed with exit code ${exitCode}`;
+}
+
+/** The same with its time and what one should know of it. */
+export function checkPhrase(check: CheckFacts, seconds: number): string {
+  const { flaked = 0, ungated } = check;
+  const facts = [
+    duration(seconds),
+    ...(flaked > 0 ? [`flaky: failed ${counted(flaked, 'time')} first`] : []),
+    ...(ungated ? ['failed before the run too, so it is not required'] : []),
+  ];
+  return `${checkOutcome(check)} (${facts.join(', ')})`;
+}
+
+/** `test/a.test is protected: the agent's change was undone`. */
+export function violationPhrase({ what, restored, refused, isSentence }: Violation): string {
+  if (refused) return `refused before it ran: ${phrase(what)}`;
+  const undone = restored ? 'was undone' : 'could NOT be undone';
+  if (isSentence) return `${phrase(what)} This ${undone}`;
+  const [, path, verb] = CHANGED.exec(what) ?? [];
+  if (path === undefined) return `${phrase(what)}: it is protected, and the agent's change ${undone}`;
+  return `${phrase(path)} is protected: the agent's ${verb === 'deleted' ? 'deletion' : 'change'} ${undone}`;
+}
+
+const CHANGED = /^(\S+$|.+?(?= was (changed|deleted)\b))/;
+
+/** The file that a violation is about; '': none. */
+export function violatedPath(what: string): string {
+  return /^(.+?) (?:was|is) /.exec(what)?.[1] ?? '';
+}
+
+/** `commit: Count quantities`, `push failed: no remote`. */
+export function scmPhrase({ task, outcome, detail }: Pick<ScmEvent, 'task' | 'outcome' | 'detail'>): string {
+  if (outcome === 'nothing-to-do') return `${phrase(task)}: nothing to do`;
+  const more = detail.trim() === '' ? '' : `: ${phrase(detail)}`;
+  return `${phrase(task)}${outcome === 'failed' ? ' failed' : ''}${more}`;
+}
+
+type ScmEvent = RunEvent & { readonly type: 'scm' };
+
+export function deniedPhrase(what: string): string {
+  return `Blocked by the sandbox: ${phrase(what)}`;
+}
+
+const PHASES: Readonly<Record<Phase, string>> = {
+  between: 'between two steps',
+  agent: 'the agent is working',
+  checks: 'checks are running',
+  waiting: 'waiting for a limit to reset',
+  paused: 'paused',
+  ended: 'ended',
+};
+
+/** What a run is doing. */
+export function phasePhrase(phase: Phase): string {
+  return PHASES[phase];
+}
+
+/** How a turn ended that did not simply complete; undefined: it did. */
+export function turnPhrase(outcome: TurnOutcome): string | undefined {
+  if (outcome.kind === 'failed') return `the turn failed (${troublePhrase(outcome.trouble)})`;
+  return outcome.kind === 'ended' ? `the turn was ended by ${endedBy(outcome.by)}` : undefined;
+}
+
+/** A sentence begins with a capital. */
+export function capital(sentence: string): string {
+  return sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
+}
+
 /** `2/10`; `2` where there is no limit. */
 export function iterationOf(iteration: number, maxIterations: number, between = '/'): string {
   return isLimit(maxIterations) ? `${iteration}${between}${maxIterations}` : String(iteration);
@@ -46,7 +126,7 @@ export function isLimit(maxIterations: number): boolean {
   return maxIterations > 0 && Number.isFinite(maxIterations);
 }
 
-/** Why the loop goes on, most telling first. */
+/** Why the loop continues, the most important first. */
 export function whyContinue(verdict: Verdict & { kind: 'continue' }, noun: string): string {
   if (verdict.feedback.length === 0) return 'the agent has not said that it is done';
   const phrases = verdict.feedback.map(feedback => feedbackPhrase(feedback, noun).replace(/\.$/, ''));
@@ -55,17 +135,12 @@ export function whyContinue(verdict: Verdict & { kind: 'continue' }, noun: strin
 
 function feedbackPhrase(feedback: Feedback, noun: string): string {
   switch (feedback.kind) {
-    case 'check-failed': {
-      const { command, timedOut, exitCode } = feedback.check;
-      return `${noun.toLowerCase()} "${phrase(command)}" ${timedOut ? 'timed out' : `failed with exit code ${exitCode}`}`;
-    }
-    case 'violation': {
-      const { what, restored, isSentence } = feedback.violation;
-      if (isSentence) return 'what is not allowed was undone';
-      return `${phrase(what)} must not be changed (${restored ? 'put back' : 'not put back'})`;
-    }
+    case 'check-failed':
+      return `${noun.toLowerCase()} "${phrase(feedback.check.command)}" ${checkOutcome(feedback.check)}`;
+    case 'violation':
+      return violationPhrase(feedback.violation);
     case 'denied':
-      return `the sandbox stopped ${counted(feedback.what.length, 'thing')} it tried`;
+      return `the sandbox blocked ${counted(feedback.what.length, 'action')} of the agent`;
     case 'near-miss':
       return nearMissPhrase(feedback.nearMiss, feedback.said);
     case 'claim-missing':
@@ -73,9 +148,9 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
     case 'claim-unproven':
       return 'the agent says that it is done';
     case 'no-work':
-      return 'the agent says that it is done and has done nothing';
+      return 'the agent says that it is done, but it did nothing';
     case 'stories-open':
-      return `the agent says that everything is complete, and it is not: ${phrase(listSome(feedback.ids))}`;
+      return `the agent says that everything is complete, but these stories are not: ${phrase(listSome(feedback.ids))}`;
     case 'story-missing':
       return phrase(feedback.message);
     case 'uncommitted':
@@ -94,7 +169,7 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
 }
 
 const NEAR_MISS: Record<NearMiss, string> = {
-  'other-text': 'the completion tag holds something else',
+  'other-text': 'the completion tag contains other text',
   case: 'the completion tag is in the wrong case',
   spaces: 'the completion tag has the wrong spaces',
   unclosed: 'the completion tag is not closed',
@@ -102,11 +177,12 @@ const NEAR_MISS: Record<NearMiss, string> = {
 };
 
 export function nearMissPhrase(nearMiss: NearMiss, said?: string): string {
-  return said === undefined ? NEAR_MISS[nearMiss] : `${NEAR_MISS[nearMiss]}: "${phrase(said)}"`;
+  const words = NEAR_MISS[nearMiss] ?? phrase(nearMiss);
+  return said === undefined ? words : `${words}: "${phrase(said)}"`;
 }
 
 const STORY_STATES = {
-  needs_review: 'waits for its review',
+  needs_review: 'waiting for its review',
   changes_requested: 'changes requested',
   approved: 'approved',
 } as const;
@@ -123,18 +199,18 @@ export function endedBy(by: EndedBy): string {
 
 const TROUBLE: Record<TroubleClass, string> = {
   auth: 'not logged in',
-  config: 'wrong call',
+  config: 'wrong arguments',
   'rate-limit': 'rate limit',
-  quota: 'quota used up',
-  transient: 'passing trouble',
+  quota: 'quota exhausted',
+  transient: 'temporary error',
   'context-overflow': 'context is full',
   'empty-reply': 'empty reply',
-  hang: 'no sign of life',
+  hang: 'no output',
   crash: 'crash',
 };
 
 export function troubleName(trouble: Trouble): string {
-  return TROUBLE[trouble.class];
+  return TROUBLE[trouble.class] ?? phrase(trouble.class);
 }
 
 export function troublePhrase(trouble: Trouble): string {
@@ -146,15 +222,22 @@ export function troublePhrase(trouble: Trouble): string {
   return message === '' ? `${troubleName(trouble)}${status}` : `${troubleName(trouble)}${status}: ${message}`;
 }
 
-/** `cost: $5.76` and `tokens: …`; what nobody told us is not told as zero. */
-export function usagePhrases({ cost, costSource, tokens }: Usage): readonly string[] {
-  const price = cost === undefined ? 'unknown' : `${costSource === 'prices' ? '~' : ''}${dollars(cost)}`;
-  return [`cost: ${price}`, ...(tokens ? [`tokens: ${tokensPhrase(tokens)}`] : [])];
+/** Unknown is not zero. */
+export function costPhrase(cost: number | null | undefined): string {
+  return cost === undefined || cost === null ? 'unknown' : dollars(cost);
 }
 
-/** What the agent was given to read, and how much of it was not the user's own. Four characters are about one token. */
+/** `cost: $5.76` and `tokens: …`. */
+export function usagePhrases({ cost, costSource, tokens }: Usage): readonly string[] {
+  return [
+    `cost: ${cost !== undefined && costSource === 'prices' ? '~' : ''}${costPhrase(cost)}`,
+    ...(tokens ? [`tokens: ${tokensPhrase(tokens)}`] : []),
+  ];
+}
+
+/** How long the prompt was, and how much of it was not the user's own. Four characters are about one token. */
 export function promptPhrase({ chars, added }: PromptSize): string {
-  return `~${compact(chars / 4)} tokens, ~${compact(added / 4)} of them Ralph's`;
+  return `~${compact(chars / 4)} tokens, ~${compact(added / 4)} of them added by Ralph`;
 }
 
 /** `1.2M in (850K cached) / 45K out`. */

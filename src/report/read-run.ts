@@ -1,4 +1,5 @@
-/** Reads a run from its folder, in bounded pieces: what it came to, and how far its ledger can be trusted. */
+/** Reads a run from its folder, in bounded pieces: its view, its result, and how far its ledger can be trusted. */
+import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
 import { type JournalReader, openJournal } from '../store/journal.ts';
@@ -6,21 +7,20 @@ import type { RunPaths } from '../store/paths.ts';
 import { isRunning } from '../store/run-file.ts';
 import { createRunFold } from './run-fold.ts';
 import type { Integrity, RunReading, RunView, Standing } from './run-view.ts';
-import { soundEntry, type Unsound } from './sound-entry.ts';
 import { storyViews } from './story-views.ts';
 
-/** With the result as it was told; null: the run has not ended, or was cut off. */
+/** With the result; null: the run has not ended, or was cut off. */
 export type ReadRun = RunReading & { readonly result: LoopResult | null };
 
 /** `look` sees every entry as it comes by. */
-export function readRun(id: string, paths: RunPaths, look: (entry: Unsound) => void = () => {}): ReadRun {
+export function readRun(id: string, paths: RunPaths, look: (entry: RawEntry) => void = () => {}): ReadRun {
   const fold = createRunFold();
   let result: LoopResult | null = null;
   const integrity = readLedger(paths, entry => {
     fold.add(entry);
-    const sound = soundEntry(entry);
-    if (sound?.type === 'run-ended') result = sound.result;
-    else if (sound?.type === 'run-resumed') result = null;
+    const known = knownEntry(entry);
+    if (known?.type === 'run-ended') result = known.result;
+    else if (known?.type === 'run-resumed') result = null;
     look(entry);
   });
   const view = fold.view();
@@ -29,8 +29,8 @@ export function readRun(id: string, paths: RunPaths, look: (entry: Unsound) => v
 
 const PIECE = 4 * 1024 * 1024;
 
-/** A run that died while it was being made has no ledger at all. */
-function readLedger(paths: RunPaths, add: (entry: Unsound) => void): Integrity {
+/** A run that died while it was being created has no ledger at all. */
+function readLedger(paths: RunPaths, add: (entry: RawEntry) => void): Integrity {
   let journal: JournalReader;
   try {
     journal = openJournal(paths.events);

@@ -1,8 +1,10 @@
-/** A replay in lines: each verdict, and whether it is the same today. */
-import { sentenceOf } from '../domain/stop-reason.ts';
+/** A replay in lines: each verdict, and whether today's judge agrees. */
+import type { LoopCommand } from '../domain/event.ts';
+import { endingOf } from '../domain/stop-reason.ts';
 import type { Verdict } from '../domain/verdict.ts';
+import { whyNotDone } from './check-views.ts';
 import { counted } from './numbers.ts';
-import { phrase, whyContinue } from './phrases.ts';
+import { phrase } from './phrases.ts';
 import { hanging, type Style, sign } from './style.ts';
 
 export interface ReplayRow {
@@ -14,15 +16,19 @@ export interface ReplayRow {
   readonly unread?: string;
 }
 
-export function replayLines(rows: readonly ReplayRow[], noun: string, style: Style): readonly string[] {
+export function replayLines(
+  rows: readonly ReplayRow[],
+  command: LoopCommand,
+  style: Style,
+): readonly string[] {
   const different = rows.filter(row => !row.same).length;
   const lines = rows.flatMap(row => [
     ...hanging(
       style,
       sign(style, row.same ? 'ok' : 'error'),
-      `Iteration ${row.iteration}: ${row.same ? 'the same' : 'DIFFERENT'}: ${words(row.recorded, noun)}`,
+      `Iteration ${row.iteration}: ${row.same ? 'the same' : 'DIFFERENT'}: ${words(row.recorded, command)}`,
     ),
-    ...(row.same ? [] : hanging(style, '   ', `today: ${words(row.today, noun)}`)),
+    ...(row.same ? [] : hanging(style, '   ', `today: ${words(row.today, command)}`)),
     ...row.differences.flatMap(text => hanging(style, '   ', phrase(text), 'dim')),
     ...(row.unread === undefined ? [] : hanging(style, '   ', `from the ledger alone: ${row.unread}`, 'dim')),
   ]);
@@ -30,8 +36,8 @@ export function replayLines(rows: readonly ReplayRow[], noun: string, style: Sty
   return [...lines, '', different === 0 ? `${all}: all the same.` : `${all}: ${different} different.`];
 }
 
-function words(verdict: Verdict, noun: string): string {
+function words(verdict: Verdict, command: LoopCommand): string {
   return verdict.kind === 'stop'
-    ? `${verdict.reason}: ${sentenceOf(verdict.reason)}`
-    : `go on: ${whyContinue(verdict, noun)}`;
+    ? `${phrase(String(verdict.reason))}: ${phrase(endingOf(verdict.reason).sentence)}`
+    : `continue: ${whyNotDone(verdict, command)}`;
 }

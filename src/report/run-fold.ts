@@ -1,11 +1,10 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
 import type { CheckResult } from '../domain/check.ts';
 import type { RunEvent, RunHead } from '../domain/event.ts';
-import { addUsage, type Usage } from '../domain/usage.ts';
-import type { Verdict } from '../domain/verdict.ts';
-import { oneLine } from '../platform/text.ts';
-import { checkView, place, redOnes } from './check-views.ts';
-import { checkNoun, phrase, whyContinue } from './phrases.ts';
+import { type KnownEntry, knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
+import { spentWith } from './live-usage.ts';
+import { phrase } from './phrases.ts';
 import { remarkOn, unknownWords, type Words } from './remarks.ts';
 import {
   EMPTY_ITERATION,
@@ -14,12 +13,11 @@ import {
   type Phase,
   type RunView,
   type Seconds,
+  storyStatus,
 } from './run-view.ts';
-import { type SoundEntry, soundEntry, type Unsound } from './sound-entry.ts';
-import { storyStatus } from './story-status.ts';
 
 export interface RunFold {
-  add(entry: Unsound): void;
+  add(entry: RawEntry): void;
   /** The same object until something is added. */
   view(): RunView;
 }
@@ -28,9 +26,9 @@ type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
 type Lists = 'iterations' | 'violations' | 'remarks' | 'moves';
 /** Lists grow in place: ten thousand iterations are not copied ten thousand times. */
 type State = Draft<Omit<RunView, Lists>> & { [Key in Lists]: RunView[Key][number][] };
-type Of<Type extends RunEvent['type']> = Extract<SoundEntry, { readonly type: Type }>;
+type Of<Type extends RunEvent['type']> = Extract<KnownEntry, { readonly type: Type }>;
 
-/** Goes on from a view that was made before, here or elsewhere. */
+/** Continues from a view that was folded before, here or elsewhere. */
 export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
   const state: State = {
     ...from,
@@ -43,9 +41,9 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
   return {
     add(entry) {
       view = undefined;
-      const sound = soundEntry(entry);
-      if (sound) step(state, sound);
-      const words = sound ? remarkOn(sound) : unknownWords(entry);
+      const known = knownEntry(entry);
+      if (known) step(state, known);
+      const words = known ? remarkOn(known) : unknownWords(entry);
       if (words) remark(state, entry, words);
       state.seq = Number.isFinite(entry.seq) ? entry.seq : state.seq;
       state.lastAt = timeOf(entry) ?? state.lastAt;
@@ -63,7 +61,7 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
   };
 }
 
-function step(state: State, entry: SoundEntry): void {
+function step(state: State, entry: KnownEntry): void {
   const at = Date.parse(entry.at);
   switch (entry.type) {
     case 'run-started':
@@ -103,7 +101,7 @@ type OfRun =
   | 'stories-settled'
   | 'run-ended';
 
-function stepOfIteration(state: State, entry: Exclude<SoundEntry, { type: OfRun }>, at: number): void {
+function stepOfIteration(state: State, entry: Exclude<KnownEntry, { type: OfRun }>, at: number): void {
   switch (entry.type) {
     case 'iteration-started':
       enter(state, 'between', at);
@@ -135,13 +133,15 @@ function stepOfIteration(state: State, entry: Exclude<SoundEntry, { type: OfRun 
     case 'iteration-ended':
       endIteration(state, entry, at);
       break;
+    case 'judged':
+      state.limits = entry.limits ?? state.limits;
+      break;
     case 'prepared':
     case 'agent':
     case 'turn-ended':
     case 'told':
     case 'tampered':
     case 'denied':
-    case 'judged':
     case 'scm-started':
     case 'scm':
     case 'notice':
@@ -157,7 +157,7 @@ function begin(state: State, entry: RunHead, at: number): void {
   state.startedAt ??= at;
 }
 
-/** What was open ended when the run was cut off, and not when it goes on. */
+/** What was open ended when the run was cut off, and not when it was resumed. */
 function resume(state: State, entry: RunHead, at: number): void {
   enter(state, 'between', state.lastAt ?? at);
   begin(state, entry, at);
@@ -219,27 +219,21 @@ function promptSize({ promptChars: chars, userChars }: Of<'agent-started'>): Ite
 }
 
 /** The agent's own clock is the better one: a wall clock may jump. */
-function endTurn(
-  state: State,
-  { purpose, outcome, duration, usage, toolCalls, toolErrors }: Of<'agent-ended'>,
-) {
+function endTurn(state: State, entry: Of<'agent-ended'>) {
+  const { purpose, outcome, duration, toolCalls, toolErrors } = entry;
   if (state.phase === 'agent') {
     state.phase = 'between';
     state.open = null;
   }
   spend(state, 'agent', Math.max(0, duration));
-  change(state, iteration => ({ usage: sum(iteration.usage, usage) }));
-  state.usage = sum(state.usage, usage);
+  change(state, ({ usage }) => ({ usage: spentWith(usage ?? undefined, entry) ?? null }));
+  state.usage = spentWith(state.usage ?? undefined, entry) ?? null;
   if (purpose !== 'work') return;
   change(state, iteration => ({
     outcome,
     toolCalls: count(iteration.toolCalls, toolCalls),
     toolErrors: count(iteration.toolErrors, toolErrors),
   }));
-}
-
-function sum(before: Usage | null, more: Usage): Usage {
-  return before ? addUsage(before, more) : more;
 }
 
 function count(before: number | null, more: number | null): number | null {
@@ -264,7 +258,7 @@ function endCheck(state: State, result: CheckResult, at: number): void {
 function endIteration(state: State, entry: Of<'iteration-ended'>, at: number): void {
   const { verdict, claim, usage } = entry;
   enter(state, 'between', at);
-  // A session's hook only tells the end of one.
+  // A session's hook only writes the end of one.
   if (numberOf(state) !== entry.iteration) startIteration(state, entry.iteration, state.lastAt ?? at);
   state.usage = usage;
   change(state, iteration => ({
@@ -272,22 +266,13 @@ function endIteration(state: State, entry: Of<'iteration-ended'>, at: number): v
     claim,
     total: usage,
     stopReason: verdict.kind === 'stop' ? verdict.reason : null,
-    why: verdict.kind === 'continue' ? whyWords(verdict, state) : null,
+    why: verdict.kind === 'continue' ? whyNotDone(verdict, state.command) : null,
     // The stop hook runs its checks in a process of its own; what was red is in its verdict.
     ...(iteration.checks.length === 0 && { checks: redOnes(verdict) }),
   }));
 }
 
-function whyWords(verdict: Verdict & { kind: 'continue' }, { command }: State): string {
-  try {
-    if (command === 'prd' && verdict.feedback.length === 0) return 'there are stories left';
-    return oneLine(whyContinue(verdict, checkNoun(command)), 600);
-  } catch {
-    return 'for a reason that cannot be read';
-  }
-}
-
-function remark(state: State, { seq, at, type }: Unsound, { level, text }: Words): void {
+function remark(state: State, { seq, at, type }: RawEntry, { level, text }: Words): void {
   const time = timeOf({ at }) ?? state.lastAt ?? 0;
   const iteration = numberOf(state);
   state.remarks.push({ seq, at: time, iteration, type: phrase(String(type)), level, text: phrase(text) });

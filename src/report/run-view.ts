@@ -1,16 +1,18 @@
 /**
- * A run as its readers see it: what the ledger comes to. Plain data, so that a page can be handed one and go on from
- * there. `run-fold.ts` makes it; the report, the dashboard and the terminal show it.
+ * A run as its readers see it, folded from its ledger. Plain data, so that a page can get one from the server and fold
+ * on from there. `run-fold.ts` creates it; the report, the dashboard and the terminal show it.
  */
 import type { Claim } from '../domain/completion.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import type { TurnOutcome, Violation } from '../domain/evidence.ts';
+import type { Limits } from '../domain/limits.ts';
 import type { LoopResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
+import type { Story } from '../domain/story.ts';
 import type { Usage } from '../domain/usage.ts';
 import type { Passage } from './transcript.ts';
 
-/** What the run is at, as far as its ledger tells. */
+/** What the run is doing, as far as its ledger says. */
 export type Phase = 'between' | 'agent' | 'checks' | 'waiting' | 'paused' | 'ended';
 
 /** Where the time went. */
@@ -56,7 +58,7 @@ export interface IterationView {
   readonly prompt: PromptSize | null;
   /** null: the turn has not ended, or nobody wrote down how. */
   readonly outcome: TurnOutcome | null;
-  /** null: this agent does not tell. */
+  /** null: this agent does not report it. */
   readonly toolCalls: number | null;
   readonly toolErrors: number | null;
   /** Of this iteration. */
@@ -66,7 +68,7 @@ export interface IterationView {
   readonly checks: readonly CheckView[];
   readonly violations: number;
   readonly claim: Claim | null;
-  /** null: it goes on, or it has not ended. */
+  /** null: the run continued, or the iteration has not ended. */
   readonly stopReason: StopReason | null;
   /** Why it was not done, in words; null: it was, or it has not ended. */
   readonly why: string | null;
@@ -89,7 +91,7 @@ export interface Remark {
 
 export type StoryStatus = 'open' | 'needs_review' | 'changes_requested' | 'approved';
 
-/** A story as it stands; the iterations that were for it say how it came there. */
+/** A story as it is now; the iterations that were for it show how it got there. */
 export interface StoryView {
   readonly id: string;
   readonly title: string;
@@ -99,7 +101,7 @@ export interface StoryView {
   readonly feedback: string;
 }
 
-/** A story went on: it was implemented, or a review has judged it. */
+/** A story moved: it was implemented, or a review has judged it. */
 export interface StoryMove {
   readonly story: string;
   readonly iteration: number;
@@ -123,6 +125,8 @@ export interface RunView {
   readonly sandbox: string | null;
   /** 0: no limit. */
   readonly maxIterations: number;
+  /** As they were at the last verdict; null: nobody wrote them down. */
+  readonly limits: Limits | null;
   readonly checks: readonly string[];
   readonly startedAt: number | null;
   readonly lastAt: number | null;
@@ -224,6 +228,7 @@ export const EMPTY_VIEW: RunView = {
   cwd: '',
   sandbox: null,
   maxIterations: 0,
+  limits: null,
   checks: [],
   startedAt: null,
   lastAt: null,
@@ -253,10 +258,16 @@ export function elapsed(view: RunView): number {
     : Math.max(0, view.lastAt - view.startedAt) / 1000;
 }
 
-/** Of all iterations that tell; null: none does. */
+/** Of all iterations that report it; null: none does. */
 export function averagePrompt({ iterations }: RunView): PromptSize | null {
-  const told = iterations.flatMap(({ prompt }) => prompt ?? []);
+  const sizes = iterations.flatMap(({ prompt }) => prompt ?? []);
   const mean = (of: (size: PromptSize) => number) =>
-    told.reduce((sum, size) => sum + of(size), 0) / told.length;
-  return told.length === 0 ? null : { chars: mean(size => size.chars), added: mean(size => size.added) };
+    sizes.reduce((sum, size) => sum + of(size), 0) / sizes.length;
+  return sizes.length === 0 ? null : { chars: mean(size => size.chars), added: mean(size => size.added) };
+}
+
+/** Where a story stands, in one word. */
+export function storyStatus({ passes, reviewStatus }: Pick<Story, 'passes' | 'reviewStatus'>): StoryStatus {
+  if (passes) return 'approved';
+  return reviewStatus === 'needs_review' || reviewStatus === 'changes_requested' ? reviewStatus : 'open';
 }

@@ -1,4 +1,4 @@
-/** Many runs in a few figures: how often they come to something, what that costs, where the time goes. */
+/** Many runs in a few figures: how often they succeed, what that costs, where the time goes. */
 import { totalTokens } from '../domain/usage.ts';
 import { elapsed, NO_SECONDS, type RunReading, type Seconds, type Standing } from './run-view.ts';
 
@@ -22,7 +22,7 @@ export interface RunFigures {
 
 export interface RunsFigures {
   readonly runs: readonly RunFigures[];
-  /** Runs that have come to an end, a crash included. */
+  /** Runs that have ended, a crash included. */
   readonly ended: number;
   readonly done: number;
   /** Of those that ended; null: none has. */

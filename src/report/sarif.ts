@@ -1,18 +1,17 @@
 /** Violations and red checks as SARIF 2.1.0, which code hosts show beside the code. */
 import { harmless } from '../platform/text.ts';
-import { counted } from './numbers.ts';
-import { phrase } from './phrases.ts';
+import { checkOutcome, phrase, violatedPath, violationPhrase } from './phrases.ts';
 import { type CheckView, lastChecks, type RunView, type ViolationView } from './run-view.ts';
 
 const RULES = [
   {
     id: 'protected-path',
-    shortDescription: { text: 'The agent changed something that is not its to change.' },
+    shortDescription: { text: 'The agent changed a protected file.' },
     defaultConfiguration: { level: 'error' },
   },
   {
     id: 'check-failed',
-    shortDescription: { text: 'A check was red when the run ended.' },
+    shortDescription: { text: 'A check failed when the run ended.' },
     defaultConfiguration: { level: 'error' },
   },
 ] as const;
@@ -38,37 +37,30 @@ export function sarifOf(view: RunView, version: string): string {
   return `${JSON.stringify(log, null, 2)}\n`;
 }
 
-/** What was put back is on record, but is no longer wrong. */
-function violationResult({ what, restored, iteration }: ViolationView) {
-  const undone = restored ? 'It was put back.' : 'It was NOT put back.';
+/** What was undone is on record, but is no longer wrong. */
+function violationResult(violation: ViolationView) {
+  const { what, restored, iteration } = violation;
   return {
     ruleId: 'protected-path',
     level: restored ? 'note' : 'error',
-    message: { text: `Iteration ${iteration}: ${phrase(what)}. ${undone}` },
-    locations: [location(pathIn(what))],
+    message: { text: `Iteration ${iteration}: ${violationPhrase(violation)}.` },
+    locations: [location(violatedPath(what))],
   };
 }
 
-function checkResult({ command, exitCode, timedOut, ungated, flaked, logFile }: CheckView) {
-  const how = timedOut ? 'timed out' : `failed with exit code ${exitCode}`;
-  const again = flaked > 0 ? ` after ${counted(flaked, 'failure')} before` : '';
+function checkResult(check: CheckView) {
+  const { command, ungated, logFile } = check;
+  const before = ungated ? ' It failed before the run too.' : '';
   return {
     ruleId: 'check-failed',
     level: ungated ? 'note' : 'error',
-    message: {
-      text: `\`${phrase(command)}\` ${how}${again}.${ungated ? ' It was red before the run.' : ''}`,
-    },
+    message: { text: `\`${phrase(command)}\` ${checkOutcome(check)}.${before}` },
     locations: [location(logFile)],
   };
 }
 
-/** A code host wants a place for everything; where there is none it is the project itself. */
+/** A code host needs a location for everything; where there is none it is the project itself. */
 function location(path: string) {
   const uri = path === '' ? '.' : harmless(path).split('/').map(encodeURIComponent).join('/');
   return { physicalLocation: { artifactLocation: { uri, uriBaseId: '%SRCROOT%' } } };
-}
-
-/** `test/sum.test.js was deleted`: the words begin with the path. */
-function pathIn(what: string): string {
-  return /^(.+?) (?:was|is) /.exec(what)?.[1] ?? '';
 }

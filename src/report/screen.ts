@@ -15,7 +15,7 @@ export interface LiveScreenOptions {
   readonly clock: () => number;
   /** What the live line should say now; empty for none. */
   readonly line: () => string;
-  /** Calls back once, later. Gives the way to call it off. */
+  /** Calls back once, later. Returns a function that cancels it. */
   readonly later: (ms: number, run: () => void) => () => void;
 }
 

@@ -1,8 +1,9 @@
-/** What Ralph did in a simulated run, told from its ledger. */
+/** What Ralph did in a simulated run, from its ledger. */
 import type { RunEvent } from '../domain/event.ts';
-import { sentenceOf } from '../domain/stop-reason.ts';
-import { type checkNoun, endedBy, phrase, troublePhrase, whyContinue } from './phrases.ts';
+import { resultSentence } from './ending-words.ts';
+import { type checkNoun, turnPhrase, violationPhrase, whyContinue } from './phrases.ts';
 import { hanging, type Style, sign } from './style.ts';
+import { betweenWords } from './waits.ts';
 
 export interface Simulated {
   readonly trouble: string;
@@ -28,22 +29,18 @@ export function storyOf(events: Iterable<RunEvent>, noun: ReturnType<typeof chec
 
 function sentence(event: RunEvent, noun: string): string | undefined {
   switch (event.type) {
-    case 'agent-ended': {
-      const { outcome, purpose } = event;
-      if (purpose !== 'work' || outcome.kind === 'completed') return undefined;
-      if (outcome.kind === 'failed') return `the turn failed (${troublePhrase(outcome.trouble)})`;
-      return `the turn was ended by ${endedBy(outcome.by)}`;
-    }
+    case 'agent-ended':
+      return event.purpose === 'work' ? turnPhrase(event.outcome) : undefined;
     case 'waiting':
-      return 'waited, and tried again';
+      return 'waited, then retried';
     case 'agent-switched':
-      return `${phrase(event.from)} is limited: ${phrase(event.to)} went on`;
+      return betweenWords({ ...event, why: 'limited' }, 0)[1];
     case 'violation':
-      return `${phrase(event.violation.what)}: ${event.violation.restored ? 'put back' : 'NOT put back'}`;
+      return violationPhrase(event.violation);
     case 'judged':
       return event.verdict.kind === 'stop' ? undefined : `not done: ${whyContinue(event.verdict, noun)}`;
     case 'run-ended':
-      return sentenceOf(event.result.stopReason);
+      return resultSentence(event.result);
     default:
       return undefined;
   }

@@ -1,6 +1,8 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
+import type { LoopCommand } from '../domain/event.ts';
 import { clip, displayWidth } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
+import { resumePhrase } from './ending-words.ts';
 import { counted, dollars, timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { hanging, type Paint, paint, type Style } from './style.ts';
@@ -16,14 +18,14 @@ const COLORS: Record<RunOverview['state'], Paint> = {
 
 export function statusLines(runs: readonly RunOverview[], style: Style, now: number): readonly string[] {
   if (runs.length === 0)
-    return ['There are no runs here yet. Start one with `ralph run -p "…"`, or watch `ralph demo`.'];
+    return ['No runs here yet. Start one: `ralph run -p "…"`. Or watch one: `ralph demo`.'];
   const rows = runs.map(run => cells(run, now));
   const widths =
     rows[0]?.map((_, column) => Math.max(...rows.map(row => displayWidth(row[column] ?? '')))) ?? [];
   const lines = rows.map((row, index) => {
     const padded = row
       .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)))
-      .filter(cell => cell !== ''); // a column in which nobody has anything to say
+      .filter(cell => cell !== ''); // a column that is empty in every row
     const line = clip(padded.join('  ').trimEnd(), style.width);
     const run = runs[index];
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
@@ -31,12 +33,18 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
   return [...lines, ...resumeLines(runs, style)];
 }
 
-/** How to go on with the latest run that has not come to its end. */
+/** How to resume the latest run that can be resumed. */
 function resumeLines(runs: readonly RunOverview[], style: Style): readonly string[] {
   const latest = runs.findLast(run => run.resumable);
   if (!latest) return [];
-  const sign = resumeSign(latest);
-  return ['', ...hanging(style, sign.trim(), `can be resumed, this one with \`ralph resume ${latest.id}\``)];
+  const { id: runId, command, stopReason, raise } = latest;
+  const run = {
+    runId,
+    command: command as LoopCommand,
+    stopReason: stopReason ?? '',
+    raise: raise ?? undefined,
+  };
+  return ['', ...hanging(style, resumeSign(latest).trim(), resumePhrase(run))];
 }
 
 /** Plain letters: the table must line up in every font. */
@@ -44,7 +52,7 @@ function resumeSign({ resumable }: RunOverview): string {
   return resumable ? '> ' : '';
 }
 
-/** What there is to say of a worktree. */
+/** A worktree and its state. */
 export interface WorktreeRow {
   readonly name: string;
   /** null: it is on none. */

@@ -10,7 +10,7 @@ export interface StoriesView {
   readonly list: StoryList;
   /** What the next iteration would be for. */
   readonly next: string;
-  /** A loop at work, or that there is none. */
+  /** Which loop is running, or that none is. */
   readonly loop: string;
 }
 

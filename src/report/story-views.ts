@@ -2,8 +2,7 @@
 import { readList, type Story } from '../domain/story.ts';
 import { readPart } from '../platform/files.ts';
 import type { RunPaths } from '../store/paths.ts';
-import type { RunView, StoryView } from './run-view.ts';
-import { storyStatus } from './story-status.ts';
+import { type RunView, type StoryView, storyStatus } from './run-view.ts';
 
 const LONGEST = 8 * 1024 * 1024;
 /** Nothing else becomes a part of a path: a ledger can be changed to say anything. */

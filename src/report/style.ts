@@ -1,4 +1,4 @@
-/** How output looks: colour, markers, width. Every escape that a report line may hold is made here. */
+/** How output looks: colour, markers, width. Every escape sequence in a report line is written here. */
 import { clip, displayWidth, wrap } from '../platform/text.ts';
 
 export interface Style {

@@ -1,24 +1,34 @@
-/** The final block: what a run came to, in lines that can be pasted into a pull request. */
-import type { LoopCommand } from '../domain/event.ts';
+/** The final block: the result of a run, in lines that can be pasted into a pull request. */
+import type { LoopCommand, RunEvent } from '../domain/event.ts';
+import type { Limits } from '../domain/limits.ts';
 import type { CheckSummary, IterationResult, LoopResult } from '../domain/result.ts';
-import { exitCodeOf, type StopReason, sentenceOf } from '../domain/stop-reason.ts';
+import { exitCodeOf } from '../domain/stop-reason.ts';
 import type { StoryOutcome } from '../domain/story-report.ts';
+import { endedRun, nextStep, resultSentence } from './ending-words.ts';
 import { counted, dollars, duration } from './numbers.ts';
-import { checkNoun, phrase, storyState, tokensPhrase } from './phrases.ts';
+import { checkNoun, checkPhrase, costPhrase, phrase, storyState, tokensPhrase } from './phrases.ts';
 
 /** What the result itself does not know. */
 export interface RunLabel {
   readonly command: LoopCommand;
   readonly agent: string;
   readonly sandbox?: string | null | undefined;
+  readonly limits?: Limits | null | undefined;
+}
+
+export const NO_LABEL: RunLabel = { command: 'run', agent: '' };
+
+/** Learns from the events of a run what its summary needs. */
+export function labelled(label: RunLabel, event: RunEvent): RunLabel {
+  if (event.type === 'run-started' || event.type === 'run-resumed') return { ...event, limits: label.limits };
+  return event.type === 'judged' ? { ...label, limits: event.limits ?? label.limits } : label;
 }
 
 /** The outcome first, the stop reason last: the two lines that people look for. */
 export function summaryLines(result: LoopResult, label: RunLabel): readonly string[] {
   const agent = label.agent === '' ? '' : ` with ${phrase(label.agent)}`;
-  const detail = result.detail === null ? '' : ` ${phrase(result.detail)}`;
   return [
-    `${sentenceOf(result.stopReason)}${detail}`,
+    resultSentence(result),
     '',
     `- Run: ${phrase(result.runId)} (ralph ${label.command}${agent})`,
     ...(label.sandbox ? [`- Sandbox: ${phrase(label.sandbox)}`] : []),
@@ -31,8 +41,8 @@ export function summaryLines(result: LoopResult, label: RunLabel): readonly stri
     `- Tokens: ${result.totalTokens ? tokensPhrase(result.totalTokens) : 'unknown'}`,
     `- Time: ${duration(result.totalDuration)}${waitWords(result)}`,
     ...branchLines(result),
-    `- Next: ${nextStep(result, label.command)}`,
-    `- Stop reason: ${result.stopReason} (exit code ${exitCodeOf(result.stopReason)})`,
+    `- Next: ${nextStep(endedRun(result, label.command, label.limits ?? undefined))}`,
+    `- Stop reason: ${phrase(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
 }
 
@@ -50,7 +60,7 @@ function storyWords(story: StoryOutcome): string {
   const facts = [
     storyState(story),
     ...(reviews > 0 ? [`${counted(reviews, 'review')}${reachedCap ? ' (cap reached)' : ''}`] : []),
-    ...(autoApproved ? ['let through at the cap: read its feedback'] : []),
+    ...(autoApproved ? ['approved only because of the cap: read its feedback'] : []),
     ...(iterations > 0 ? [counted(iterations, 'iteration'), ...(cost === null ? [] : [dollars(cost)])] : []),
   ];
   return `${phrase(id)} ${phrase(title)}: ${facts.join(', ')}`;
@@ -68,14 +78,10 @@ function checkLines(iterations: readonly IterationResult[], noun: string): reado
     }
   }
   if (last.size === 0) return [];
-  return [`- ${noun}s:`, ...[...last.values()].map(check => `  - ${checkWords(check)}`)];
-}
-
-function checkWords({ name, passed, exitCode, duration: seconds, flaked, ungated }: CheckSummary): string {
-  const exit = passed ? '' : `exit code ${exitCode}, `;
-  const flaky = flaked === undefined ? '' : ', flaky';
-  const excused = ungated ? ', was red before and does not gate' : '';
-  return `${passed ? 'passed' : 'FAILED'}: \`${phrase(name)}\` (${exit}${duration(seconds)}${flaky}${excused})`;
+  const lines = [...last.values()].map(
+    check => `  - \`${phrase(check.name)}\` ${checkPhrase(check, check.duration)}`,
+  );
+  return [`- ${noun}s:`, ...lines];
 }
 
 const MAX_VIOLATIONS = 10;
@@ -87,7 +93,7 @@ function violationLines(iterations: readonly IterationResult[]): readonly string
   return ['- Violations:', ...all.slice(0, MAX_VIOLATIONS).map(what => `  - ${phrase(what)}`), ...more];
 }
 
-/** The detail has the error of a run that failed; a run that got over its errors says how many there were. */
+/** The detail has the error of a run that failed; a run that recovered from its errors says how many there were. */
 function errorLines({ iterations }: LoopResult): readonly string[] {
   const failed = iterations.filter(iteration => iteration.error !== null);
   const last = failed.at(-1)?.error;
@@ -95,16 +101,13 @@ function errorLines({ iterations }: LoopResult): readonly string[] {
 }
 
 function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): string {
-  if (totalCost !== null) {
-    const source = iterations.some(iteration => iteration.costSource === 'prices')
-      ? 'from the price table'
-      : 'as the agent reports it';
-    const without =
-      unreportedCalls > 0 ? `, without ${counted(unreportedCalls, 'call')} that did not tell` : '';
-    return `${dollars(totalCost)} (${source}${without})`;
-  }
   const known = iterations.reduce((sum, iteration) => sum + (iteration.cost ?? 0), 0);
-  return known > 0 ? `unknown, at least ${dollars(known)}` : 'unknown';
+  if (totalCost === null) return known > 0 ? `unknown, at least ${dollars(known)}` : 'unknown';
+  const source = iterations.some(iteration => iteration.costSource === 'prices')
+    ? 'from the price table'
+    : 'as the agent reports it';
+  const without = unreportedCalls > 0 ? `; ${counted(unreportedCalls, 'call')} reported no cost` : '';
+  return `${costPhrase(totalCost)} (${source}${without})`;
 }
 
 function waitWords({ waited }: LoopResult): string {
@@ -115,35 +118,4 @@ function branchLines({ branch, worktreePath }: LoopResult): readonly string[] {
   if (branch === null && worktreePath === null) return [];
   const where = worktreePath === null ? '' : ` in ${phrase(worktreePath)}`;
   return [`- Branch: ${branch === null ? 'none' : phrase(branch)}${where}`];
-}
-
-/** The one thing to do after each ending. */
-export function nextStep(result: LoopResult, command: LoopCommand): string {
-  const run = phrase(result.runId);
-  const log = `\`ralph log ${run}\``;
-  const resume = (flag = '') => resumeWords(run, command, flag);
-  const steps: Record<StopReason, string> = {
-    promise_accepted: `review the changes; ${log} shows how they came about`,
-    all_checks_passed: `review the changes; ${log} shows how they came about`,
-    all_stories_approved: `review the changes, then \`ralph prd archive\`; ${log} shows how they came about`,
-    max_iterations: `see what was missing with ${log}, then ${resume('--max-iterations')}`,
-    budget_exhausted: `see what it was spent on with ${log}, then ${resume('--max-cost or --max-tokens')}`,
-    timeout: `see where the time went with ${log}, then ${resume('--max-time')}`,
-    stuck: `read the failure with ${log}, give it a hint in the files, then ${resume()}`,
-    blocked: `read what the agent needs with ${log}, provide it, then ${resume()}`,
-    rate_limited: `wait for the limit to reset, then ${resume()}, or name another agent with --fallback`,
-    review_cap: `read the review with ${log}, settle the story by hand or raise --review-cap, then ${resume()}`,
-    agent_failed: `read the error with ${log}, run the agent by hand once, then ${resume()}`,
-    disk_failed: `make room or make it writable, then ${resume()}`,
-    cancelled: `the work so far is kept; ${resume()} goes on`,
-    invalid_config: `fix the configuration, then ${resume()}`,
-    interrupted: `the work so far is kept; ${resume()} goes on`,
-  };
-  return steps[result.stopReason];
-}
-
-/** A loop inside a session is begun anew; any other goes on. `flag`: what it needs more of. */
-function resumeWords(run: string, command: LoopCommand, flag: string): string {
-  if (command === 'session') return flag === '' ? 'start again' : `start again with more ${flag}`;
-  return `\`ralph resume ${run}\`${flag === '' ? '' : ` with more ${flag}`}`;
 }

@@ -4,11 +4,11 @@ import { harmless, wrap } from '../platform/text.ts';
 export interface TextStream {
   /** More words. Gives the rows that are full; the rest waits. */
   add(text: string): readonly string[];
-  /** What waited: the words have come to a stop. */
+  /** What waited, when no more words follow. */
   end(): readonly string[];
 }
 
-/** Invisible characters fill no row; past this many for a column they are let go anyway. */
+/** Invisible characters fill no row; past this many for a column they are passed on anyway. */
 const UNITS_PER_COLUMN = 16;
 
 export function createTextStream(width: () => number): TextStream {
@@ -21,9 +21,9 @@ export function createTextStream(width: () => number): TextStream {
       // Cleaned as a whole, so that an escape sequence which came in two pieces is still seen as one.
       const rows = wrap(harmless(waiting), width());
       const rest = rows.at(-1) ?? '';
-      const letGo = rest.length > width() * UNITS_PER_COLUMN;
-      waiting = letGo ? '' : rest;
-      return (letGo ? rows : rows.slice(0, -1)).map(row => row.trimEnd());
+      const isOverlong = rest.length > width() * UNITS_PER_COLUMN;
+      waiting = isOverlong ? '' : rest;
+      return (isOverlong ? rows : rows.slice(0, -1)).map(row => row.trimEnd());
     },
     end() {
       const rows = waiting.trim() === '' ? [] : wrap(harmless(waiting).trimEnd(), width());

@@ -1,4 +1,4 @@
-/** What an agent said and did in one iteration, in order: words put together, each tool with its outcome. */
+/** What an agent said and did in one iteration, in order: its words joined, each tool with its outcome. */
 import type { AgentEvent, TodoItem } from '../domain/agent-event.ts';
 import { phrase, troublePhrase } from './phrases.ts';
 
@@ -80,13 +80,13 @@ function passageOf(event: AgentEvent): Passage | undefined {
     case 'todo':
       return { kind: 'todo', items: event.items.map(({ text, status }) => ({ text: String(text), status })) };
     case 'trouble': {
-      const again = event.retrying ? ' (it tries again)' : '';
+      const again = event.retrying ? ' (it retries)' : '';
       return { kind: 'trouble', text: troublePhrase(event.trouble) + again };
     }
     case 'progress':
       return { kind: 'note', text: phrase(event.text) };
     case 'unknown':
-      return { kind: 'note', text: `A record that Ralph does not know: ${phrase(event.what)}` };
+      return { kind: 'note', text: `Unknown record: ${phrase(event.what)}` };
     case 'text':
     case 'tool-end':
     case 'session':

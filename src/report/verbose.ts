@@ -13,7 +13,7 @@ export function createVerbose(clock: () => number): Verbose {
   let noun: string = checkNoun('run');
   let begun = clock();
 
-  const told = (event: RunEvent): readonly string[] => {
+  const linesOf = (event: RunEvent): readonly string[] => {
     switch (event.type) {
       case 'run-started':
       case 'run-resumed':
@@ -72,7 +72,7 @@ export function createVerbose(clock: () => number): Verbose {
     }
   };
 
-  return event => told(event).map(line => `[ralph] ${oneLine(line, LONGEST)}`);
+  return event => linesOf(event).map(line => `[ralph] ${oneLine(line, LONGEST)}`);
 }
 
 const LONGEST = 2_000;
@@ -106,6 +106,6 @@ function completionLine({ claim, verdict }: RunEvent & { type: 'iteration-ended'
   if (claim.found) return `Completion: the tag is there${failed}${stops}`;
   const miss = claim.nearMiss
     ? nearMissPhrase(claim.nearMiss, claim.said)
-    : 'no tag in the words of the agent';
+    : "no tag in the agent's own words";
   return `Completion: ${miss}${stops}`;
 }

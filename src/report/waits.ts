@@ -1,5 +1,5 @@
-/** Waiting, changing the agent, pausing, hints: what happens between the steps, in words. */
-import type { RunEvent } from '../domain/event.ts';
+/** Resuming, waiting, changing the agent, pausing, hints: what happens between the steps, in words. */
+import type { ResumedStep, Resumption, RunEvent } from '../domain/event.ts';
 import { timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase, troubleName } from './phrases.ts';
 import { hanging, type Mark, type Style, sign } from './style.ts';
@@ -18,32 +18,47 @@ export function betweenWords(event: BetweenSteps, now: number): readonly [Mark, 
   switch (event.type) {
     case 'waiting': {
       const { agent, trouble, until } = event;
-      return ['retry', `${phrase(agent)}: ${troubleName(trouble)}. Trying again ${countdown(until, now)}`];
+      return ['retry', `${phrase(agent)}: ${troubleName(trouble)}. Retrying ${countdown(until, now)}`];
     }
     case 'agent-switched': {
       const to = phrase(event.to);
-      if (event.why === 'free-again') return ['next', `${to} is free again and goes on`];
+      if (event.why === 'free-again') return ['next', `${to} is available again: using it`];
       const until = event.until === undefined ? '' : ` until ${timeOfDay(event.until, now)}`;
-      return ['next', `${phrase(event.from)} is limited${until}: ${to} goes on`];
+      return ['next', `${phrase(event.from)} is rate-limited${until}: using ${to}`];
     }
     case 'paused':
-      return ['warning', 'Paused. `ralph continue` goes on'];
+      return ['warning', 'Paused. Continue: `ralph continue`'];
     case 'continued':
       return ['next', 'Continued'];
     case 'told':
-      return ['note', `The user says: ${phrase(event.text)}`];
+      return ['note', `Hint from the user: ${phrase(event.text)}`];
     default:
       return event satisfies never;
   }
 }
 
-/** For the live line: `rate limit: on in 1h45m (16:15)`. */
+/** For the live line: `rate limit: retrying in 1h45m (16:15)`. */
 export function waitingPhrase({ trouble, until }: RunEvent & { type: 'waiting' }, now: number): string {
-  return `${troubleName(trouble)}: on ${countdown(until, now)}`;
+  return `${troubleName(trouble)}: retrying ${countdown(until, now)}`;
 }
 
 function countdown(until: number, now: number): string {
   const seconds = Math.max(0, (until - now) / 1000);
   const at = seconds < 60 ? '' : ` (${timeOfDay(until, now)})`;
   return `in ${wholeSeconds(seconds)}${at}`;
+}
+
+/** A ledger of a later version may name a step that is not here. */
+const STEPS: Readonly<Record<ResumedStep, (iteration: number) => string>> = {
+  prepare: () => 'the first iteration had not started',
+  agent: n =>
+    `iteration ${n} was cut off during the agent's turn: the turn is repeated, its changes are kept`,
+  check: n => `iteration ${n} was cut off after the agent's turn: the agent is not called again`,
+  scm: n => `iteration ${n} was cut off during its source control tasks: only those are finished`,
+  next: n => `iteration ${n} is next`,
+  end: n => `iteration ${n} was the last one: only the end was missing`,
+};
+
+export function resumedPhrase({ step, iteration }: Pick<Resumption, 'step' | 'iteration'>): string {
+  return `Resumed: ${Object.hasOwn(STEPS, step) ? STEPS[step](iteration) : `in iteration ${iteration}`}`;
 }

@@ -4,12 +4,13 @@
  */
 import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { knownEntry } from '../domain/ledger-entry.ts';
 import { fold, NOTHING_YET, type Past } from '../domain/past.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import type { CheckSummary } from '../domain/result.ts';
 import { ensureFolder, fileSize, readIfThere, writeWhole } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
-import { type Entry, type Journal, openJournal } from './journal.ts';
+import { type Journal, openJournal } from './journal.ts';
 import { hashOf, lineEndingAt } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 
@@ -58,17 +59,15 @@ export function readPast(
   try {
     let past = start;
     for (const entry of journal.each()) {
-      past = fold(past, timed(entry));
+      const known = knownEntry(entry); // what another version wrote, or what is damaged, is no evidence
+      if (!known) continue;
+      past = fold(past, { ...known, time: Date.parse(known.at) });
       each(past);
     }
     return { past, problems: journal.problems() };
   } finally {
     journal.close();
   }
-}
-
-function timed(entry: Entry) {
-  return { ...entry, time: Date.parse(entry.at) };
 }
 
 /** Never the reason that a run fails: without it the ledger is read. */

@@ -1,6 +1,8 @@
 /** A run at a glance, from its ledger, without reading all of it. */
 import type { RunEvent } from '../domain/event.ts';
-import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
+import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import { type Raise, raiseOf, usedBy } from '../domain/resume-command.ts';
+import type { StopReason } from '../domain/stop-reason.ts';
 import { fileSize, readSlice } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
 import { isRunning, readRunFile } from './run-file.ts';
@@ -24,8 +26,10 @@ export interface RunOverview {
   readonly maxIterations: number | null;
   readonly cost: number | null;
   readonly checks: { readonly passed: number; readonly failed: number };
-  /** `ralph resume` can go on with it; with a raised limit, where that is what stopped it. */
+  /** `ralph resume` can continue it; with a raised limit, where that is what stopped it. */
   readonly resumable: boolean;
+  /** How to raise the limit that stopped it; null: no limit did, or it is not known. */
+  readonly raise: Raise | null;
 }
 
 const WINDOW = 64 * 1024;
@@ -45,11 +49,12 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   const ended = turning?.type === 'run-ended' ? turning : undefined;
   const begun = find(recent, 'iteration-started');
   const iteration = begun?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
-  const state = stateOf(ended?.result.stopReason, isRunning(paths, file), recent);
+  const state = stateOf(ended, isRunning(paths, file), recent);
   return {
     id,
     state,
     resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed'),
+    raise: (ended && raiseIn(ended, recent)) ?? null,
     command: file?.command ?? 'unknown',
     agent: started?.agent ?? null,
     sandbox: started?.sandbox ?? null,
@@ -64,9 +69,16 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   };
 }
 
-function stateOf(reason: StopReason | undefined, isLive: boolean, recent: readonly RunEvent[]): RunState {
-  if (reason !== undefined) return isSuccess(reason) ? 'done' : 'stopped';
+type Ended = RunEvent & { readonly type: 'run-ended' };
+
+function stateOf(ended: Ended | undefined, isLive: boolean, recent: readonly RunEvent[]): RunState {
+  if (ended) return ended.result.success ? 'done' : 'stopped';
   return isLive ? liveState(recent) : 'crashed';
+}
+
+function raiseIn({ result }: Ended, recent: readonly RunEvent[]): Raise | undefined {
+  const { limits } = find(recent, 'judged') ?? {};
+  return raiseOf(result.stopReason, limits, usedBy(result, result.iterations.length));
 }
 
 export function resumable(id: string, paths: RunPaths): boolean {
@@ -88,7 +100,7 @@ function lines(paths: RunPaths, position: number, bytes: number): readonly RunEv
     .split('\n')
     .flatMap(line => {
       try {
-        return [JSON.parse(line) as RunEvent];
+        return knownEntry(JSON.parse(line) as RawEntry) ?? [];
       } catch {
         return []; // the window cut it, or the machine did
       }
@@ -102,9 +114,10 @@ function find<Type extends RunEvent['type']>(
   return events.findLast((event): event is Extract<RunEvent, { type: Type }> => event.type === type);
 }
 
-function lastChecks({ result }: RunEvent & { type: 'run-ended' }): RunOverview['checks'] {
-  const checks = result.iterations.at(-1)?.checkResults ?? [];
-  const passed = checks.filter(check => check.passed).length;
+function lastChecks({ result }: Ended): RunOverview['checks'] {
+  const found: unknown = result.iterations.at(-1)?.checkResults;
+  const checks = Array.isArray(found) ? found : []; // a damaged ledger may hold anything
+  const passed = checks.filter(check => check?.passed === true).length;
   return { passed, failed: checks.length - passed };
 }
 

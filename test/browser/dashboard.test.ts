@@ -57,7 +57,7 @@ describe('a run that goes on', () => {
     await first.print('I begin with <b>the cart</b>.\n');
     const { url } = await dashboard(project.dir);
     const { page, errors, picture } = await open(url);
-    await page.getByRole('heading', { level: 1, name: 'Running: the agent is at work.' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Running: the agent is working.' }).waitFor();
     await page.getByText('I begin with <b>the cart</b>.').waitFor();
 
     await first.print('And now the receipt.\n');
@@ -65,7 +65,7 @@ describe('a run that goes on', () => {
     expect(await accessibility(page)).toEqual([]);
     await picture('dashboard-live');
 
-    await page.getByRole('textbox', { name: 'Say to the agent' }).fill('Look at src/cart.js');
+    await page.getByRole('textbox', { name: 'Hint for the agent' }).fill('Look at src/cart.js');
     await page.keyboard.press('Enter');
     await page.getByText('tells it to the agent in its next iteration').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -127,9 +127,11 @@ describe('a run that goes on', () => {
     await next();
     const { url } = await dashboard(project.dir);
     const { page } = await open(url);
-    await page.getByRole('heading', { level: 1, name: 'Running: the agent is at work.' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Running: the agent is working.' }).waitFor();
     loop.process.kill('SIGKILL');
-    await page.getByRole('heading', { level: 1, name: 'Cut off: the run ended without a word.' }).waitFor();
+    await page
+      .getByRole('heading', { level: 1, name: 'Cut off: the process ended without a result.' })
+      .waitFor();
   });
 });
 
@@ -150,11 +152,11 @@ describe('the runs of several projects', () => {
     });
     const { url } = await dashboard(one.dir, one.dir, two.dir);
     const { page, errors, requests, picture } = await open(url, options);
-    await page.getByText(other.id).waitFor();
+    await page.getByText(other.id).first().waitFor();
     await page.getByRole('link', { name: /stuck/ }).click();
     await page.getByRole('heading', { level: 1, name: /^Stopped: the same failure/ }).waitFor();
     await page.locator('.row').last().click();
-    await page.getByText('What it said and did').waitFor();
+    await page.getByText('What the agent said and did').waitFor();
     expect(await accessibility(page)).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
     await picture(`dashboard-${name}`);
@@ -167,7 +169,7 @@ describe('the runs of several projects', () => {
     const project = folder();
     const { url } = await dashboard(project.dir);
     const { page, picture } = await open(url);
-    await page.getByText('There are no runs here yet.').waitFor();
+    await page.getByText('No runs here yet.').waitFor();
     await picture('dashboard-empty', false);
     writeRun(project.dir, { iterations: 1, ends: 'all_checks_passed' });
     await page.getByRole('heading', { level: 1, name: /^Done/ }).waitFor();
@@ -203,7 +205,7 @@ test('Ctrl-C ends it at once, also with pages open', async () => {
   const project = folder();
   const { url, running } = await dashboard(project.dir);
   const { page } = await open(url);
-  await page.getByText('There are no runs here yet.').waitFor();
+  await page.getByText('No runs here yet.').waitFor();
   running.process.kill('SIGINT');
   expect((await running.finished).code).toBe(0);
 });

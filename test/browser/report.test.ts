@@ -43,7 +43,7 @@ describe('the report of a run', () => {
       await page.getByRole('list', { name: 'Evidence' }).getByRole('listitem').allInnerTexts(),
     ).toHaveLength(5);
     await page.getByRole('button', { name: /^4/ }).click();
-    await page.getByText('What had changed since the run began').click();
+    await page.getByText('Changes since the start of the run').click();
     await page.getByText('export const isEmpty').waitFor();
     expect(await accessibility(page)).toEqual([]);
     expect(await sideways(page)).toBe(0);
@@ -232,7 +232,7 @@ describe('a hostile run', () => {
     const last = page.locator('.row', { has: page.locator('.row-number', { hasText: /^10000$/ }) });
     await last.waitFor();
     await last.click();
-    await page.getByText('What had changed since the run began').click();
+    await page.getByText('Changes since the start of the run').click();
     expect(await page.locator('.left').first().textContent()).toMatch(
       /5(\.\d)?M bytes more in .*changes\.diff/,
     );

@@ -11,7 +11,7 @@ async function status(cache: string) {
     cwd: folder().dir,
     env: { RALPH_CACHE_DIR: cache },
   });
-  expect([code, stdout, stderr]).toEqual([0, expect.stringContaining('There are no runs here yet'), '']);
+  expect([code, stdout, stderr]).toEqual([0, expect.stringContaining('No runs here yet'), '']);
   return readdirSync(cache);
 }
 

@@ -87,7 +87,7 @@ describe('the picture of the seed', () => {
 });
 
 describe('the loop', () => {
-  test('a run, its guardrails and why it goes on', () => {
+  test('a run, its guardrails and why it continues', () => {
     const events: RunEvent[] = [
       RUN_STARTED,
       { type: 'iteration-started', iteration: 1 },
@@ -128,10 +128,10 @@ describe('the loop', () => {
      expected 3 to be 4
      1 failed, 12 passed
      Log: .ralph/guardrail_1_npm_test.log
-✅ Guardrail "npm run lint" passed with exit code 0 (1.2s)
+✅ Guardrail "npm run lint" passed (1.2s)
 
-🔄 Not done: test/sum.test.js must not be changed (put back); guardrail "npm
-   test" failed with exit code 1
+🔄 Not done: test/sum.test.js is protected: the agent's change was undone;
+   guardrail "npm test" failed with exit code 1
 
 · Received signal, shutting down...
 `),
@@ -146,7 +146,7 @@ describe('the loop', () => {
     expect(formatted([{ type: 'iteration-started', iteration: 2 }], { width })[1]).toHaveLength(expected);
   });
 
-  test('without a limit there is none to tell; an iteration that is tried again says so', () => {
+  test('without a limit none is shown; an iteration that is repeated says so', () => {
     const events: RunEvent[] = [
       { ...RUN_STARTED, command: 'loop', maxIterations: Number.POSITIVE_INFINITY, checks: [] } as RunEvent,
       { type: 'iteration-started', iteration: 3 },
@@ -165,7 +165,7 @@ describe('the loop', () => {
       loop,
       { type: 'check-ended', result: checkResult({ timedOut: true, exitCode: 143 }) },
     ]);
-    expect(lines).toContain('❌ Check "npm test" timed out, exit code 143 (0.8s)');
+    expect(lines).toContain('❌ Check "npm test" timed out (0.8s)');
   });
 
   test('unknown cost and tokens are never zero', () => {
@@ -177,12 +177,12 @@ describe('the loop', () => {
     const trouble = { class: 'quota', message: 'Credit balance is too low', status: 402 } as const;
     const failed = { ...AGENT_ENDED, outcome: { kind: 'failed', trouble } } as RunEvent;
     expect(formatted([failed], { width: 60 })[1]).toBe(
-      '❌ Failed: quota used up, HTTP 402: Credit balance is too',
+      '❌ Failed: quota exhausted, HTTP 402: Credit balance is too',
     );
     expect(formatted([agent({ kind: 'trouble', trouble, retrying: false }), failed], { width: 200 })).toEqual(
       [
         '',
-        '❌ Quota used up, HTTP 402: Credit balance is too low',
+        '❌ Quota exhausted, HTTP 402: Credit balance is too low',
         '',
         '❌ Failed (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)',
       ],
@@ -197,7 +197,7 @@ describe('the loop', () => {
   test('trouble that the agent gets over is a retry', () => {
     const trouble = { class: 'rate-limit', message: 'Too many requests', status: 429 } as const;
     expect(formatted([agent({ kind: 'trouble', trouble, retrying: true })])[1]).toBe(
-      '🔁 Rate limit, HTTP 429: Too many requests (the agent tries again)',
+      '🔁 Rate limit, HTTP 429: Too many requests (the agent retries)',
     );
   });
 });

@@ -56,6 +56,13 @@ describe('on a terminal', () => {
     expect(writes).toEqual([`\r\x1b[J\n${title}\n\x1b[?7lIteration 1/10 · preparing · 0s\x1b[?7h`]);
   });
 
+  test('a terminal without a size gets lines as long as a pipe does', () => {
+    const { reporter, writes } = desk({ columns: () => 0 });
+    reporter.emit(RUN_STARTED);
+    reporter.emit({ type: 'run-ended', result: loopResult() });
+    expect(writes.join('')).toContain('- Stop reason: promise_accepted (exit code 0)\n');
+  });
+
   test('the clock ticks once a second, without an event', () => {
     const { reporter, drawn, pass } = desk();
     reporter.emit(RUN_STARTED);
@@ -171,14 +178,14 @@ describe('choices', () => {
     expect(writes[0]).toMatch(/^Done: /);
   });
 
-  test('without the stream of the agent the loop and its trouble are still told', () => {
+  test('without the stream of the agent the loop and its trouble are still shown', () => {
     const { reporter, writes } = desk({ isTTY: false, streamAgentOutput: false });
     for (const event of RUN) reporter.emit(event);
     reporter.emit(
       agent({ kind: 'trouble', retrying: true, trouble: { class: 'transient', message: 'overloaded' } }),
     );
     expect(writes.join('')).toContain('── Iteration 1 of 10');
-    expect(writes.join('')).toContain('🔁 Passing trouble: overloaded');
+    expect(writes.join('')).toContain('🔁 Temporary error: overloaded');
     expect(writes.join('')).not.toContain('Read');
   });
 

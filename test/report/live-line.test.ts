@@ -51,14 +51,14 @@ describe('what the agent is doing now', () => {
     ['waiting for claude', [toolStart('1', 'Read', 'a.ts'), toolEnd('1', '')]],
     ['writing: Done.', [toolStart('1', 'Read', 'a.ts'), agent({ kind: 'text', text: 'Done.' })]],
     [
-      'rate limit, trying again',
+      'rate limit, retrying',
       [agent({ kind: 'trouble', retrying: true, trouble: { class: 'rate-limit', message: '' } })],
     ],
     [
       'writing the commit message',
       [{ ...AGENT_STARTED, purpose: 'commit-message' } as RunEvent, agent({ kind: 'text', text: 'Fix' })],
     ],
-    ['rate limit: on in 40s', [limited(45_000)]],
+    ['rate limit: retrying in 40s', [limited(45_000)]],
     ['paused', [{ type: 'paused' }]],
     ['preparing', [{ type: 'paused' }, { type: 'continued' }]],
     [

@@ -41,13 +41,13 @@ test('what an agent says cannot end the notification and begin something else', 
   expect(hostile.slice(4, -2)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
 });
 
-test('a wait for a limit is told at once, a short retry never', () => {
+test('a wait for a limit is notified at once, a short retry never', () => {
   const waiting = (trouble: 'rate-limit' | 'transient'): RunEvent => ({
     type: 'waiting',
     agent: 'claude',
     trouble: { class: trouble, message: 'try later' },
     until: 5,
   });
-  expect(terminal(STARTED, waiting('rate-limit'))).toContain('Waiting for a limit to end: try later');
+  expect(terminal(STARTED, waiting('rate-limit'))).toContain('Waiting for a limit to reset: try later');
   expect(terminal(STARTED, waiting('transient'))).toBe('');
 });

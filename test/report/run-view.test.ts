@@ -127,7 +127,7 @@ describe('a ledger as a view', () => {
     expect(view.iterations.map(({ number, attempts }) => [number, attempts])).toEqual([[1, 2]]);
   });
 
-  test('a wait counts as such until the agent starts again, and who goes on is known', () => {
+  test('a wait counts as such until the agent starts again, and the agent that takes over is known', () => {
     const view = fold(
       RUN_STARTED,
       iteration(1),
@@ -146,14 +146,14 @@ describe('a ledger as a view', () => {
     );
     expect(view.iterations[0]).toMatchObject({ seconds: { waiting: 3 }, attempts: 2, agent: 'codex' });
     expect(view.remarks.map(({ level, text }) => [level, text])).toEqual([
-      ['warning', expect.stringMatching(/^claude: rate limit\. Trying again in 1m0s/)],
-      ['info', 'claude is limited: codex goes on'],
-      ['warning', 'Paused. `ralph continue` goes on'],
+      ['warning', expect.stringMatching(/^claude: rate limit\. Retrying in 1m0s/)],
+      ['info', 'claude is rate-limited: using codex'],
+      ['warning', 'Paused. Continue: `ralph continue`'],
       ['info', 'Continued'],
     ]);
   });
 
-  test("a run that goes on has not ended, and the time in which it was gone is nobody's", () => {
+  test('a resumed run has not ended, and the time in between is not counted', () => {
     const head = { ...RUN_STARTED, iteration: 1, step: 'agent', repaired: ['a torn line'], changes: [] };
     const folding = createRunFold();
     for (const entry of entries(RUN_STARTED, iteration(1), STARTED)) folding.add(entry);
@@ -162,21 +162,23 @@ describe('a ledger as a view', () => {
     folding.add({ ...entries(iteration(1))[0]!, seq: 5, at: late });
     const view = folding.view();
     expect([view.ending, view.seconds.agent, view.iterations.length]).toEqual([null, 0, 1]);
-    expect(view.remarks.map(({ text }) => text)).toEqual(['Goes on in iteration 1 (agent); a torn line']);
+    expect(view.remarks.map(({ text }) => text)).toEqual([
+      "Resumed: iteration 1 was cut off during the agent's turn: the turn is repeated, its changes are kept; a torn line",
+    ]);
     const again = createRunFold();
     for (const entry of entries(RUN_STARTED, { type: 'run-ended', result: loopResult() })) again.add(entry);
     again.add({ ...head, type: 'run-resumed', seq: 3, at: late } as never);
     expect([again.view().ending, again.view().phase]).toEqual([null, 'between']);
   });
 
-  test('the end of a run is there without its iterations told twice', () => {
+  test('the end of a run is there without a second copy of its iterations', () => {
     const view = fold(RUN_STARTED, { type: 'run-ended', result: loopResult() });
     expect(view.ending).toMatchObject({ stopReason: 'promise_accepted', totalCost: 5.76 });
     expect(view.ending).not.toHaveProperty('iterations');
     expect([view.phase, elapsed(view)]).toEqual(['ended', 367]);
   });
 
-  test('an event of another version is a line, and so is one that lacks what it should have', () => {
+  test('an event of another version is shown as unknown, and so is a damaged one', () => {
     const view = fold(
       RUN_STARTED,
       { type: 'from-the-future', colour: 'blue' } as unknown as RunEvent,
@@ -186,8 +188,8 @@ describe('a ledger as a view', () => {
       } as unknown as RunEvent,
     );
     expect(view.remarks.map(({ seq, type, text }) => [seq, type, text])).toEqual([
-      [2, 'from-the-future', '{"colour":"blue"}'],
-      [3, 'check-ended', '{"result":"nothing"}'],
+      [2, 'from-the-future', 'Unknown event "from-the-future": {"colour":"blue"}'],
+      [3, 'check-ended', 'Unknown event "check-ended": {"result":"nothing"}'],
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { STOP_REASONS, sentenceOf } from '../../src/domain/stop-reason.ts';
+import { endingOf, STOP_REASONS, sentenceOf } from '../../src/domain/stop-reason.ts';
 import { summaryLines } from '../../src/report/summary.ts';
 import { iterationResult, loopResult } from './events.ts';
 
@@ -12,23 +12,25 @@ const check = (name: string, passed: boolean) => ({
   output: '',
 });
 
+const LIMITS = { maxIterations: 2, maxFailures: 3, stuckAfter: 3 };
+
 test('a finished run', () => {
   const iterations = [
     iterationResult({ checkResults: [check('npm test', false), check('npm run lint', true)] }),
     iterationResult({ iteration: 2, checkResults: [check('npm test', true), check('npm run lint', true)] }),
   ];
   expect(summaryLines(loopResult({ iterations }), LABEL)).toEqual([
-    'Done: the agent said so and every check agrees.',
+    'Done: the agent says so and every check passes.',
     '',
     '- Run: 20260301-101500-k3f9 (ralph run with claude)',
     '- Iterations: 2',
     '- Guardrails:',
-    '  - passed: `npm test` (0.8s)',
-    '  - passed: `npm run lint` (0.8s)',
+    '  - `npm test` passed (0.8s)',
+    '  - `npm run lint` passed (0.8s)',
     '- Cost: $5.76 (as the agent reports it)',
     '- Tokens: 1.2M in (850K cached) / 45K out',
     '- Time: 6m7s',
-    '- Next: review the changes; `ralph log 20260301-101500-k3f9` shows how they came about',
+    '- Next: Review the changes. Log: `ralph log 20260301-101500-k3f9`.',
     '- Stop reason: promise_accepted (exit code 0)',
   ]);
 });
@@ -47,13 +49,13 @@ test('a run that was not done, in a worktree, with everything that can go wrong'
     branch: 'ralph/sum',
     worktreePath: '.ralph/worktrees/sum',
   });
-  expect(summaryLines(result, { command: 'loop', agent: 'codex' })).toEqual([
+  expect(summaryLines(result, { command: 'loop', agent: 'codex', limits: LIMITS })).toEqual([
     'Stopped: the maximum number of iterations was reached. 3 of 3 iterations used.',
     '',
     '- Run: 20260301-101500-k3f9 (ralph loop with codex)',
     '- Iterations: 2',
     '- Checks:',
-    '  - FAILED: `make` (exit code 2, 0.8s)',
+    '  - `make` failed with exit code 2 (0.8s)',
     '- Violations:',
     '  - test/a.ts',
     '- Failed turns: 1, the last one: overloaded',
@@ -61,7 +63,7 @@ test('a run that was not done, in a worktree, with everything that can go wrong'
     '- Tokens: unknown',
     '- Time: 6m7s',
     '- Branch: ralph/sum in .ralph/worktrees/sum',
-    '- Next: see what was missing with `ralph log 20260301-101500-k3f9`, then `ralph resume 20260301-101500-k3f9` with more --max-iterations',
+    '- Next: Resume: `ralph resume 20260301-101500-k3f9 --max-iterations 4` (2 of 2 used). Log: `ralph log 20260301-101500-k3f9`.',
     '- Stop reason: max_iterations (exit code 1)',
   ]);
 });
@@ -69,26 +71,61 @@ test('a run that was not done, in a worktree, with everything that can go wrong'
 test.each(STOP_REASONS)(
   '%s: the sentence comes first, the reason last, and there is a next step',
   stopReason => {
-    const lines = summaryLines(loopResult({ stopReason }), LABEL);
+    const iterations = [iterationResult({ checkResults: [check('make', true)] })];
+    const lines = summaryLines(loopResult({ stopReason, iterations }), LABEL);
     expect(lines[0]).toBe(sentenceOf(stopReason));
-    expect(lines.at(-2)).toMatch(/^- Next: .*(`.+`|--|start again)/);
+    expect(lines.at(-2)).toMatch(/^- Next: [A-Z].*`ralph log .+`\.$/);
     expect(lines.at(-1)).toContain(`- Stop reason: ${stopReason} (`);
+    const { isLimit, raise } = endingOf(stopReason);
+    expect(isLimit).toBe(raise.length > 0);
+    expect(lines.at(-2)?.includes('<more>')).toBe(isLimit);
   },
 );
 
+test.each(['promise_accepted', 'all_checks_passed'] as const)(
+  '%s without a check has proven nothing',
+  reason => {
+    expect(summaryLines(loopResult({ stopReason: reason }), LABEL)[0]).toBe(
+      'Done: the agent says so. Nothing was checked: add `--check` or a guardrail.',
+    );
+  },
+);
+
+const RESUME = 'ralph resume 20260301-101500-k3f9';
+
 test.each([
-  ['run', 'then `ralph resume 20260301-101500-k3f9` with more --max-iterations'],
-  ['prd', 'then `ralph resume 20260301-101500-k3f9` with more --max-iterations'],
-  ['session', 'then start again with more --max-iterations'],
-] as const)('ralph %s is told how to go on', (command, words) => {
-  const lines = summaryLines(loopResult({ stopReason: 'max_iterations' }), { command, agent: 'amp' });
-  expect(lines.at(-2)?.endsWith(words)).toBe(true);
+  ['run', 'max_iterations', LIMITS, `Resume: \`${RESUME} --max-iterations 4\` (2 of 2 used).`],
+  ['prd', 'max_iterations', undefined, `Resume: \`${RESUME} --max-iterations <more>\`.`],
+  [
+    'loop',
+    'budget_exhausted',
+    { ...LIMITS, maxCost: 5 },
+    `\`${RESUME} --max-cost 11.52\` (5.76 of 5 dollars used).`,
+  ],
+  [
+    'loop',
+    'budget_exhausted',
+    { ...LIMITS, maxCost: 50, maxTokens: 1_000_000 },
+    `\`${RESUME} --max-tokens 2490000\` (1245000 of 1000000 tokens used).`,
+  ],
+  ['loop', 'timeout', { ...LIMITS, maxTime: 360 }, `\`${RESUME} --max-time 734\` (367 of 360 seconds used).`],
+  ['loop', 'cancelled', LIMITS, `- Next: Resume: \`${RESUME}\`.`],
+  [
+    'session',
+    'max_iterations',
+    LIMITS,
+    'Start the loop again in its session with a higher `--max-iterations`.',
+  ],
+] as const)('ralph %s that ended with %s can be resumed', (command, stopReason, limits, words) => {
+  const iterations = [iterationResult(), iterationResult({ iteration: 2 })];
+  const lines = summaryLines(loopResult({ stopReason, iterations }), { command, agent: 'amp', limits });
+  expect(lines.at(-2)).toContain(words);
 });
 
 test('a cost names its source and what is not in it', () => {
   const priced = [iterationResult({ costSource: 'prices' })];
   expect(summaryLines(loopResult({ iterations: priced, unreportedCalls: 2 }), LABEL)).toContain(
-    '- Cost: $5.76 (from the price table, without 2 calls that did not tell)',
+    '- Cost: $5.76 (from the price table; 2 calls reported no cost)',
   );
 });
 
@@ -99,7 +136,7 @@ test('the same command twice is two checks', () => {
   ).toHaveLength(2);
 });
 
-test('stories: where each stands, its reviews, its cost, and which were let through', () => {
+test('stories: where each stands, its reviews, its cost, and which only the cap approved', () => {
   const outcome = { reachedCap: false, autoApproved: false, iterations: 0, cost: 0, reviews: 0 };
   const stories = {
     total: 3,
@@ -136,7 +173,7 @@ test('stories: where each stands, its reviews, its cost, and which were let thro
   expect(lines.slice(4, 8)).toEqual([
     '- Stories: 2 of 3 done, 6 reviews, 1 review cap reached',
     '  - US-001 One: approved, 1 review, 2 iterations, $0.50',
-    '  - US-002 Two: approved, 5 reviews (cap reached), let through at the cap: read its feedback, 9 iterations',
+    '  - US-002 Two: approved, 5 reviews (cap reached), approved only because of the cap: read its feedback, 9 iterations',
     '  - US-003 Three: open',
   ]);
 });

@@ -51,7 +51,7 @@ test('a run as the seed has it', () => {
     '[ralph] Running guardrail: ./mvnw clean install',
     '[ralph] Guardrail exited with code 0 (1.2s)',
     '[ralph] Loading settings from .ralph/settings.json',
-    '[ralph] Completion: no tag in the words of the agent',
+    "[ralph] Completion: no tag in the agent's own words",
     '[ralph] Iteration 1 took 9.0s',
     '[ralph] Run ended: promise_accepted (6m7s)',
   ]);
@@ -63,7 +63,7 @@ test.each<[string, RunEvent]>([
     ended({ found: true }, { kind: 'check-failed', check: checkResult() }),
   ],
   [
-    'Completion: the completion tag holds something else: "SOON"',
+    'Completion: the completion tag contains other text: "SOON"',
     ended({ found: false, nearMiss: 'other-text', said: 'SOON' }),
   ],
   [

@@ -11,33 +11,33 @@ const trouble = { class: 'rate-limit', message: 'no' } as const;
 
 test.each<[string, RunEvent]>([
   [
-    '🔁 claude: rate limit. Trying again in 1h45m (16:15)',
+    '🔁 claude: rate limit. Retrying in 1h45m (16:15)',
     { type: 'waiting', agent: 'claude', trouble, until: now + 1.75 * HOUR },
   ],
   [
-    '🔁 claude: rate limit. Trying again in 40s',
+    '🔁 claude: rate limit. Retrying in 40s',
     { type: 'waiting', agent: 'claude', trouble, until: now + 40_000 },
   ],
   [
-    '🔁 claude: rate limit. Trying again in 0s',
+    '🔁 claude: rate limit. Retrying in 0s',
     { type: 'waiting', agent: 'claude', trouble, until: now - 40_000 },
   ],
-  ['🔁 Trying again (attempt 2)', { ...AGENT_STARTED, attempt: 2 } as RunEvent],
+  ['🔁 Retrying (attempt 2)', { ...AGENT_STARTED, attempt: 2 } as RunEvent],
   [
-    '🔄 claude is limited until 16:30: codex goes on',
+    '🔄 claude is rate-limited until 16:30: using codex',
     { type: 'agent-switched', from: 'claude', to: 'codex', why: 'limited', until: now + 2 * HOUR },
   ],
   [
-    '🔄 claude is limited: codex goes on',
+    '🔄 claude is rate-limited: using codex',
     { type: 'agent-switched', from: 'claude', to: 'codex', why: 'limited' },
   ],
   [
-    '🔄 claude is free again and goes on',
+    '🔄 claude is available again: using it',
     { type: 'agent-switched', from: 'codex', to: 'claude', why: 'free-again' },
   ],
-  ['❗ Paused. `ralph continue` goes on', { type: 'paused' }],
+  ['❗ Paused. Continue: `ralph continue`', { type: 'paused' }],
   ['🔄 Continued', { type: 'continued' }],
-  ['· The user says: look at a.ts', { type: 'told', iteration: 2, hint: '1', text: 'look at\na.ts' }],
+  ['· Hint from the user: look at a.ts', { type: 'told', iteration: 2, hint: '1', text: 'look at\na.ts' }],
 ])('%s', (line, event) => {
   expect(createFormatter({ ...DEFAULT_STYLE, color: false }).lines(event, now)).toEqual([line]);
 });

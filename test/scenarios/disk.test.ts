@@ -66,7 +66,7 @@ ralph resume; echo "second: $?"`,
     expect(said).not.toContain('the agent is alive');
     expect(said).toContain('the ledger is whole');
     expect(said).not.toMatch(/\.tmp|incomplete|has been changed|a bug in Ralph/);
-    expect(said).toMatch(/can be resumed, this one with `ralph resume/);
+    expect(said).toMatch(/Resume: `ralph resume/);
     expect(said).toContain('Stop reason: promise_accepted');
     expect(said).toContain('second: 0');
   });

@@ -35,22 +35,22 @@ test('a run that is done: what proves it', async () => {
   const told = await explain(project);
   expect(told.outcome).toContain('Done: every check passes');
   expect(told.evidence).toEqual([
-    expect.stringMatching(/^The check `test -e a` passes/),
-    'The agent said so in iteration 1, in its own words.',
+    expect.stringMatching(/^Check `test -e a` passed/),
+    'The agent said that it is done in iteration 1, in its own words.',
   ]);
   expect(told.next.join()).toContain('Review the changes');
 });
 
-test('a run without a check says that nothing but a word speaks for it', async () => {
+test("a run without a check says that only the agent's own words support it", async () => {
   const project = repo();
   const agent = await fakeAgent('claude', works('<response>DONE</response>'));
   await ralph(['run', '-p', 'Say <response>DONE</response>', '--agent', 'claude'], {
     cwd: project.dir,
     path: [agent.bin],
   });
-  expect((await explain(project)).evidence[0]).toBe(
-    "No guardrail ran: nothing but the agent's word speaks for it.",
-  );
+  const { outcome, evidence } = await explain(project);
+  expect(outcome).toContain('Nothing was checked: add `--check` or a guardrail.');
+  expect(evidence[0]).toBe("No guardrail ran: only the agent's own words support this result.");
 });
 
 test('a run that was not done: what was missing, since when, and who said otherwise', async () => {
@@ -77,12 +77,12 @@ test('a run that was not done: what was missing, since when, and who said otherw
   expect(told.outcome).toContain('(max_iterations, exit code 1)');
   expect(told.evidence).toEqual([
     expect.stringMatching(
-      /^The check `test -e ok; exit 4` fails with exit code 4, red in all of its 3 runs; its output is in \.ralph\/runs\//,
+      /^Check `test -e ok; exit 4` failed with exit code 4 \(.+s\), failed in all of its 3 runs\. Output: \.ralph\/runs\//,
     ),
-    '1 check passes.',
-    'The agent said that it was done while a check was red, in iterations 2 and 3.',
+    '1 check passed.',
+    'The agent said that it was done while a check failed, in iterations 2 and 3.',
   ]);
-  expect(told.next.join()).toContain('--max-iterations');
+  expect(told.next.join()).toMatch(/Resume: `ralph resume \S+ --max-iterations 6` \(3 of 3 used\)/);
 });
 
 test('what happened on the way: violations, red from the start, failed turns', async () => {
@@ -105,11 +105,11 @@ test('what happened on the way: violations, red from the start, failed turns', a
     { cwd: project.dir, path: [agent.bin] },
   );
   const { onTheWay } = await explain(project);
-  expect(onTheWay).toContain('1 check was red before the first iteration.');
-  expect(onTheWay).toContainEqual(expect.stringMatching(/^Iteration 1: .*test\/t\.sh.*\(undone\)\.$/));
+  expect(onTheWay).toContain('Failing before the first iteration: 1 check.');
+  expect(onTheWay).toContainEqual("Iteration 1: test/t.sh is protected: the agent's change was undone.");
 });
 
-test('a run that was killed, and one that is at work', async () => {
+test('a run that was killed, and one that is running', async () => {
   const project = repo();
   let release = () => {};
   const agent = await fakeAgent('claude', async turn => {
@@ -125,14 +125,14 @@ test('a run that was killed, and one that is at work', async () => {
   });
   await running.until('"type":"agent-started"');
   expect((await explain(project)).outcome).toMatch(
-    /^It is still running in iteration 1 of 25: the agent was at work for/,
+    /^Still running, in iteration 1 of 25: the agent is working \(/,
   );
   running.process.kill('SIGKILL');
   await running.finished;
   release();
   const told = await explain(project);
   expect(told.outcome).toMatch(
-    /^Its process is gone .* in iteration 1 of 25, while the agent was at work\.$/,
+    /^Cut off in iteration 1 of 25: the process ended without a result .* Last state: the agent is working\.$/,
   );
   expect(told.next.join()).toContain('ralph resume');
 });

@@ -85,12 +85,12 @@ test('a webhook is tried again after an answer that may pass', async () => {
   expect(bodies).toEqual([expect.objectContaining(DONE), bodies[0]]);
 });
 
-test('a webhook that refuses is told once, without the secret part of its address, and changes nothing', async () => {
+test('a webhook that refuses is reported once, without the secret part of its address, and changes nothing', async () => {
   const { bodies, url } = await hookServer(404);
   const project = repo();
   const { code, stderr } = await stopped(project, { webhook: url });
   expect([code, bodies.length]).toEqual([0, 1]);
-  expect(stderr).toContain(`the webhook at ${new URL(url).host} was not reached: it answered 404`);
+  expect(stderr).toContain(`the webhook at ${new URL(url).host} could not be reached: it answered 404`);
   expect(stderr).not.toContain('s3cret-path');
   const [run = ''] = readdirSync(project.path('.ralph/runs'));
   expect(project.read(`.ralph/runs/${run}/run.json`)).not.toContain('s3cret-path');

@@ -35,9 +35,7 @@ test('--raw takes only what the agents printed: the ledger still tells, and can 
   const [id] = await runs(project, agent.bin, 1);
   const raw = project.path(`.ralph/runs/${id}/iterations/0001/agent.jsonl`);
   expect(existsSync(raw)).toBe(true);
-  expect((await ralph(['prune', '--raw'], { cwd: project.dir })).stdout).toContain(
-    'what the agents printed in 1 run',
-  );
+  expect((await ralph(['prune', '--raw'], { cwd: project.dir })).stdout).toContain('the raw output of 1 run');
   expect(existsSync(raw)).toBe(false);
   expect((await ralph(['log'], { cwd: project.dir })).stdout).toContain('DONE');
   const again = await ralph(['replay'], { cwd: project.dir });
@@ -51,7 +49,7 @@ test('a run that is alive stays, always; one that can be resumed, unless --force
   await run.until('working');
   const [id] = ids(project);
   const alive = await ralph(['prune', '--keep', '0', '--force'], { cwd: project.dir });
-  expect(alive.stdout).toContain(`${id}  stays: it is running`);
+  expect(alive.stdout).toContain(`${id}  kept: it is running`);
   run.process.kill('SIGKILL');
   await run.finished;
   const spared = await ralph(['prune', '--keep', '0'], { cwd: project.dir });
@@ -71,7 +69,7 @@ test('a worktree goes only when it is asked for and everything in it is merged',
   const loop = ['loop', 'x', '--agent', 'worker', '--check', 'test -e work.txt', '--worktree=w'];
   await ralph(loop, { cwd: project.dir, path: [agent.bin] });
   const kept = await ralph(['prune', '--keep', '0', '--worktrees'], { cwd: project.dir });
-  expect(kept.stdout).toContain('worktree w stays');
+  expect(kept.stdout).toContain('kept worktree w: ');
   expect(kept.stdout).toContain('holds 1 commit that no other branch has');
   expect(existsSync(project.path('.ralph/worktrees/w/work.txt'))).toBe(true);
   project.git('merge', '--quiet', 'ralph/w');
@@ -80,9 +78,9 @@ test('a worktree goes only when it is asked for and everything in it is merged',
   expect(existsSync(project.path('.ralph/worktrees/w'))).toBe(false);
 });
 
-test('asks which, and tells all that is wrong at once', async () => {
+test('asks which, and reports every problem at once', async () => {
   const none = await ralph(['prune'], { cwd: repo().dir });
-  expect([none.code, none.stderr.includes('which runs should go?')]).toEqual([2, true]);
+  expect([none.code, none.stderr.includes('say which runs to remove')]).toEqual([2, true]);
   const wrong = await ralph(['prune', '--keep', 'x', '--older-than', '3'], { cwd: repo().dir });
   expect(wrong.stderr).toContain('--keep x: must be a whole number');
   expect(wrong.stderr).toContain('--older-than 3: must be a number and one of s, m, h, d, w');

@@ -35,7 +35,7 @@ test('every verdict of a run comes out the same', async () => {
   const { project } = await recorded();
   const { code, stdout } = await ralph(['replay'], { cwd: project.dir });
   expect(code).toBe(0);
-  expect(stdout).toContain('Iteration 1: the same: go on: check "test -e b" failed');
+  expect(stdout).toContain('Iteration 1: the same: continue: check "test -e b" failed');
   expect(stdout).toContain('Iteration 2: the same: all_checks_passed');
   expect(stdout).toContain('2 verdicts judged again: all the same.');
   expect(project.git('status', '--porcelain')).toBe('?? .ralph/\n?? a\n?? b\n');

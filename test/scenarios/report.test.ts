@@ -38,7 +38,7 @@ describe('a real run', () => {
 
     const { code, stdout: md } = await REPORT(project);
     expect(code).toBe(0);
-    expect(md).toContain('Done: the agent said so and every check agrees.');
+    expect(md).toContain('Done: the agent says so and every check passes.');
     expect(md).toContain('- Stop reason: promise_accepted (exit code 0)');
     expect(md).toMatch(
       /\| 1 \|.*0\/1 \| guardrail "node --test" failed with exit code 1; the agent says that it is done \|/,
@@ -86,7 +86,7 @@ describe('a run with stories', () => {
       Math.round(sizes.reduce((sum, size) => sum + of(size), 0) / sizes.length / 4);
     const [all, added] = [mean(size => size.chars), mean(size => size.added)];
     expect((await REPORT(project.dir)).stdout).toContain(
-      `- Prompt: ~${all} tokens, ~${added} of them Ralph's, on average`,
+      `- Prompt: ~${all} tokens, ~${added} of them added by Ralph, on average`,
     );
   });
 
@@ -184,7 +184,7 @@ describe('the HTML', () => {
     await REPORT(dir, '-o', 'run.html');
     const main = /<main id="app">(.*?)<\/main>/s.exec(readFileSync(path('run.html'), 'utf8'))?.[1] ?? '';
     expect(main).toContain('<h1>Done: every check passes and the agent says it is complete.</h1>');
-    expect(main).toContain('Check npm test &lt;b&gt; passes');
+    expect(main).toContain('Check `npm test &lt;b&gt;` passed');
     expect(main.match(/<tr>/g)).toHaveLength(4);
   });
 
@@ -297,7 +297,11 @@ describe('SARIF', () => {
         result.message.text,
       ]),
     ).toEqual([
-      ['protected-path', 'note', 'Iteration 1: test/a b.test.js was changed. It was put back.'],
+      [
+        'protected-path',
+        'note',
+        "Iteration 1: test/a b.test.js is protected: the agent's change was undone.",
+      ],
       ['check-failed', 'error', '`npm test` failed with exit code 1.'],
     ]);
     expect(runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri).toBe('test/a%20b.test.js');
@@ -332,12 +336,12 @@ describe('all runs', () => {
 
 describe('what cannot be', () => {
   test.each([
-    [['--format', 'htm'], 'ralph: --format htm: there is no such format (did you mean html?)\n'],
+    [['--format', 'htm'], 'ralph: --format htm: unknown format (did you mean html?)\n'],
     [
       ['--all', '--format', 'junit'],
-      'ralph: --format junit: there is none of all runs (one of html, md, json)\n',
+      'ralph: --format junit: not available with --all (one of html, md, json)\n',
     ],
-    [['x', '--all'], 'ralph: x: a run and --all at once (leave one of them out)\n'],
+    [['x', '--all'], 'ralph: x: cannot be combined with --all (leave one of them out)\n'],
     [['nothing-like-it'], /no such run/],
   ])('%j is refused', async (args, words) => {
     const { dir } = folder();

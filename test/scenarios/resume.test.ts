@@ -84,7 +84,7 @@ describe('a run that was killed', () => {
     const { code, result: told, stderr } = await resume(project, agent.bin);
     expect([code, told.stopReason, told.runId]).toEqual([0, 'all_checks_passed', id]);
     expect(told.iterations.map((each: { iteration: number }) => each.iteration)).toEqual([1, 2]);
-    expect(stderr).toContain("iteration 2 was cut off in the agent's turn");
+    expect(stderr).toContain("iteration 2 was cut off during the agent's turn");
     expect(stderr).toContain('+half of b');
     expect(project.read(`.ralph/runs/${id}/iterations/0002/cut-off.diff`)).toContain('+half of b');
     const [, second, again] = agent.calls;
@@ -287,7 +287,7 @@ describe('who may resume', () => {
     ],
     [
       'out of iterations',
-      '1 of 1 iterations used. (give it more with --max-iterations)',
+      '--max-iterations 2`)',
       [says('no\n')],
       ['run', '-p', `x ${DONE}`, '--agent', 'worker', '-m', '1'],
     ],
@@ -324,7 +324,9 @@ describe('a run that has stopped', () => {
       path: [agent.bin],
     });
     expect(first.code).toBe(1);
-    expect(flat(first.stdout)).toContain(`\`ralph resume ${runId(project)}\` with more --max-iterations`);
+    expect(flat(first.stdout)).toContain(
+      `\`ralph resume ${runId(project)} --max-iterations 2\` (1 of 1 used)`,
+    );
     const { code, result: told } = await resume(project, agent.bin, '--max-iterations', '3');
     expect([code, told.iterations.length]).toEqual([0, 2]);
     expect(agent.calls[1]?.input).toContain('This is iteration 2 of 3.');
@@ -342,7 +344,7 @@ describe('a run that has stopped', () => {
     run.process.kill('SIGINT');
     const { code: stopped, stdout } = await run.finished;
     expect(stopped).toBe(130);
-    expect(flat(stdout)).toContain(`\`ralph resume ${runId(project)}\` goes on`);
+    expect(flat(stdout)).toContain(`Resume: \`ralph resume ${runId(project)}\``);
     const { code, result: told } = await resume(project, agent.bin);
     expect([code, told.iterations.length, told.iterations[0].error]).toEqual([0, 1, null]);
   });
@@ -405,7 +407,7 @@ describe('the settings', () => {
     expect(refused.stderr).toContain('--accept-changes');
     const { code, stderr } = await resume(project, agent.bin, '--accept-changes');
     expect(code).toBe(0);
-    expect(stderr).toContain('Changed since: maxFailures: was 3, is 5');
+    expect(stderr).toContain('Changed since the start: maxFailures: was 3, is 5');
     expect(agent.calls[1]?.argv).toContain('sk-2');
     expect(project.read(`.ralph/runs/${runId(project)}/run.json`)).not.toMatch(/sk-[12]/);
   });
@@ -426,7 +428,7 @@ test('ralph status marks what can be resumed and says how', async () => {
   await killedAt('half way', [...LOOP, '--check', 'test -e a'], project, agent.bin);
   const { stdout } = await ralph(['status'], { cwd: project.dir });
   expect(stdout).toContain(`${runId(project)}  > crashed`);
-  expect(stdout).toContain(`can be resumed, this one with \`ralph resume ${runId(project)}\``);
+  expect(stdout).toContain(`Resume: \`ralph resume ${runId(project)}`);
   const json = JSON.parse((await ralph(['status', '--json'], { cwd: project.dir })).stdout);
   expect(json.runs[0]).toMatchObject({ state: 'crashed', resumable: true });
 });

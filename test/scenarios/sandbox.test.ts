@@ -124,7 +124,7 @@ describe.skipIf(!works)('in srt', () => {
     const args = ['run', ...PROMPT, '--sandbox=srt', '-m', '2'];
     const { code, stdout } = await ralph(args, { cwd: project.dir, env: { TMPDIR: temporary } });
     expect(code).toBe(0);
-    expect(stdout).toContain('Stopped by the sandbox: write /etc/ralph-agent');
+    expect(stdout).toContain('Blocked by the sandbox: write /etc/ralph-agent');
     expect(stdout).toContain('- Sandbox: srt (');
     const events = ledger(project);
     expect(events).toContainEqual(

@@ -27,13 +27,15 @@ test('settings that catch everything, trouble by trouble', { timeout: 90_000 }, 
   const before = project.git('status', '--porcelain=v2', '--branch', '--untracked-files=all');
   const { code, simulated } = await simulate(project);
   expect(Object.keys(simulated)).toEqual(['limit', 'hang', 'lie', 'echo', 'crash', 'flood', 'tamper']);
-  expect(simulated.limit?.story[1]).toBe('iteration 1: waited, and tried again');
+  expect(simulated.limit?.story[1]).toBe('iteration 1: waited, then retried');
   expect(simulated.hang?.story[0]).toBe('iteration 1: the turn was ended by --idle-timeout');
   expect(simulated.lie?.story[0]).toContain('not done: check "sh test/sum.test.sh" failed');
   expect(simulated.echo?.story[0]).toBe('iteration 1: not done: the agent has not said that it is done');
   expect(simulated.crash?.story[0]).toContain('the turn failed (crash');
   expect(simulated.flood?.story.at(-1)).toContain('Done');
-  expect(simulated.tamper?.story[0]).toBe('iteration 1: test/sum.test.sh was changed: put back');
+  expect(simulated.tamper?.story[0]).toBe(
+    "iteration 1: test/sum.test.sh is protected: the agent's change was undone",
+  );
   expect(Object.values(simulated).filter(each => each.weakness !== undefined)).toEqual([]);
   expect(code).toBe(0);
   expect(project.git('status', '--porcelain=v2', '--branch', '--untracked-files=all')).toBe(before);
@@ -85,7 +87,7 @@ test('neither a push nor a commit, neither a notification nor the real agent get
   const { code, simulated } = await simulate(project, 'crash');
   expect([code, simulated.crash?.story.at(-1)]).toEqual([
     0,
-    'Done: the agent said so and every check agrees.',
+    'Done: the agent says so and every check passes.',
   ]);
   expect(project.git('for-each-ref') + project.git('status', '--porcelain')).toBe(before);
   expect(project.git('-C', '.git/remote', 'log', '--format=%s', 'main').trim()).toBe('start');

@@ -57,7 +57,7 @@ test('--watch shows each change and ends with Ctrl-C', async () => {
     turn.exit(1);
   });
   const watching = startRalph(['status', '--watch'], { cwd: project.dir });
-  await watching.until('There are no runs here yet');
+  await watching.until('No runs here yet');
   const running = startRalph(['run', '-p', 'go', '--agent', 'claude', '-m', '1', '--events', '-'], {
     cwd: project.dir,
     path: [agent.bin],

@@ -142,7 +142,7 @@ describe('a rate limit', () => {
       cwd: project.dir,
       path: [agent.bin],
     });
-    await running.until('Trying again in 2h0m');
+    await running.until('Retrying in 2h0m');
     running.process.kill(signal);
     const { code, stdout } = await running.finished;
     expect([code, agent.calls.length]).toEqual([130, 1]);
@@ -156,7 +156,7 @@ describe('a rate limit', () => {
       cwd: project.dir,
       path: [agent.bin],
     });
-    await running.until('Trying again in 2h0m');
+    await running.until('Retrying in 2h0m');
     const status = await ralph(['status', '--json'], { cwd: project.dir });
     expect(JSON.parse(status.stdout).runs).toMatchObject([{ state: 'waiting', until: expect.any(Number) }]);
     const seen = await ralph(['status'], { cwd: project.dir });

@@ -19,25 +19,27 @@ export const dashboard: CliCommand = {
     command
       .argument('[projects...]', 'the folders of the projects; without them this one')
       .option('-a, --all', 'every project on this machine in which Ralph has worked')
-      .option('--port <n>', 'the port; 0 for any that is free', '0')
+      .option('--port <n>', 'the port; 0 for any free one', '0')
       .option('--host <address>', 'the address to listen on', '127.0.0.1')
       .option('--open', 'open it in the browser')
       .addHelpText(
         'after',
-        '\nExamples:\n  ralph dashboard --open\n  ralph dashboard ~/shop ~/blog --port 7001\n  ralph dashboard --all\n\nWhoever has the address with its token can steer the runs. RALPH_DASHBOARD_TOKEN sets the token, so that a page finds\nits dashboard again after a restart on the same port.\n',
+        '\nExamples:\n  ralph dashboard --open\n  ralph dashboard ~/shop ~/blog --port 7001\n  ralph dashboard --all\n\nWhoever has the address with its token can control the runs. RALPH_DASHBOARD_TOKEN sets the token, so that an open page\nreconnects after a restart on the same port.\n',
       );
   },
   async run(call) {
     const { output, env } = call;
-    const { port, host, projects } = wish(call);
+    const { port, host, projects } = requestOf(call);
     const signals = listenForSignals(() => {});
     const served = await serve(call, { port, host, projects });
     if (!isLoopback(host))
-      output.error(`ralph dashboard: ${host} is not loopback: others on the network can reach it.\n`);
+      output.error(
+        `ralph dashboard: ${host} is not a loopback address: others on the network can reach it.\n`,
+      );
     output.answer(output.json ? `${JSON.stringify({ url: served.url })}\n` : `${served.url}\n`);
     // A machine without a browser is no error: the address is there.
     if (call.options.open === true && !(await openUrl(served.url, env)))
-      output.error('ralph dashboard: no browser could be opened; open the address yourself.\n');
+      output.error('ralph dashboard: no browser could be opened. Open the address yourself.\n');
     await new Promise<void>(done => {
       if (signals.stopping.aborted) done();
       signals.stopping.addEventListener('abort', () => done());
@@ -48,19 +50,19 @@ export const dashboard: CliCommand = {
   },
 };
 
-interface Wish {
+interface Request {
   readonly port: number;
   readonly host: string;
   readonly projects: readonly string[];
 }
 
 /** Throws everything that is wrong at once. */
-function wish({ options, args, cwd, env }: Call): Wish {
+function requestOf({ options, args, cwd, env }: Call): Request {
   const port = Number(options.port);
   const named = args.map(folder => resolve(cwd, folder));
   const problems: Problem[] = named
     .filter(folder => !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    .map(where => ({ where, what: 'there is no such folder' }));
+    .map(where => ({ where, what: 'no such folder' }));
   if (!Number.isSafeInteger(port) || port < 0 || port > 65_535)
     problems.push({ where: `--port ${options.port}`, what: 'must be a number from 0 to 65535' });
   if (problems.length > 0) throw new Problems(problems);
@@ -73,7 +75,7 @@ function wish({ options, args, cwd, env }: Call): Wish {
   };
 }
 
-async function serve({ env }: Call, { port, host, projects }: Wish): Promise<Dashboard> {
+async function serve({ env }: Call, { port, host, projects }: Request): Promise<Dashboard> {
   const token = env.RALPH_DASHBOARD_TOKEN || randomBytes(24).toString('base64url');
   try {
     return await openDashboard({
@@ -88,7 +90,7 @@ async function serve({ env }: Call, { port, host, projects }: Wish): Promise<Das
   } catch (error) {
     if (errorCode(error) === 'EADDRINUSE')
       throw new Problems([
-        { where: `--port ${port}`, what: 'it is taken', fix: 'leave it out, or give another' },
+        { where: `--port ${port}`, what: 'the port is in use', fix: 'leave --port out, or use another one' },
       ]);
     if (errorCode(error) === undefined) throw error;
     throw new Problems([{ where: `--host ${host}`, what: errorWords(error) }]);

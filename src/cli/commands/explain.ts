@@ -2,10 +2,9 @@
 import { isProblem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { explainLines, explain as explanationOf } from '../../report/explain.ts';
-import { createRunFold } from '../../report/run-fold.ts';
-import { openJournal } from '../../store/journal.ts';
-import { projectPaths, runPaths } from '../../store/paths.ts';
-import { findRun, isRunning } from '../../store/run-file.ts';
+import { readRun } from '../../report/read-run.ts';
+import { projectAt, runPaths } from '../../store/paths.ts';
+import { findRun } from '../../store/run-file.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
@@ -19,18 +18,14 @@ export const explain: CliCommand = {
       );
   },
   async run({ args: [wanted], cwd, output }) {
-    const project = projectPaths(cwd);
+    const project = projectAt(cwd);
     const id = findRun(project, wanted);
     if (isProblem(id)) throw new Problems([id]);
-    const paths = runPaths(project.runs, id);
-    const fold = createRunFold();
-    const journal = openJournal(paths.events);
-    for (const entry of journal.next()) fold.add(entry);
-    journal.close();
-    const now = { isAlive: isRunning(paths), now: systemClock.now() };
-    if (output.json) output.answer(`${JSON.stringify(explanationOf(fold.view(), now))}\n`);
-    else output.answer(`${explainLines(fold.view(), now, styleOf(output)).join('\n')}\n`);
-    for (const problem of journal.problems())
+    const { view, state, integrity } = readRun(id, runPaths(project.runs, id));
+    const now = { isAlive: state === 'running', now: systemClock.now() };
+    if (output.json) output.answer(`${JSON.stringify(explanationOf(view, now))}\n`);
+    else output.answer(`${explainLines(view, now, styleOf(output)).join('\n')}\n`);
+    for (const problem of integrity.problems)
       output.error(`ralph explain: the ledger has been changed: ${problem}\n`);
     return 0;
   },

@@ -1,4 +1,5 @@
-/** `ralph log`: a run's ledger, told again as it was shown, or followed while it grows. */
+/** `ralph log`: a run's ledger, shown as the run was, or followed while it grows. */
+import { existsSync } from 'node:fs';
 import type { RunEvent } from '../../domain/event.ts';
 import {
   createEventFilter,
@@ -10,8 +11,7 @@ import {
 import { closest, isProblem, type Problem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { watchFile } from '../../platform/follow.ts';
-import { createFormatter } from '../../report/format.ts';
-import { summaryLines } from '../../report/summary.ts';
+import { createLedgerLines } from '../../report/ledger-lines.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
 import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, isRunning } from '../../store/run-file.ts';
@@ -23,7 +23,7 @@ export const log: CliCommand = {
   declare(command) {
     command
       .argument('[run]', 'a run, or part of its id; without it the latest')
-      .option('--follow', 'go on until the run ends')
+      .option('--follow', 'continue until the run ends')
       .option('--only <kinds>', `only events of these kinds: ${EVENT_KINDS.join(', ')}`)
       .option('--iteration <n>', 'only these iterations: 3, 2-5 or 4-')
       .addHelpText(
@@ -37,6 +37,7 @@ export const log: CliCommand = {
     const id = findRun(project, call.args[0]);
     if (isProblem(id)) throw new Problems([id]);
     const paths = runPaths(project.runs, id);
+    if (!existsSync(paths.events)) throw new Problems([noLedger(id)]);
     const journal = openJournal(paths.events);
     const show = createShow(call, createEventFilter(wanted));
     try {
@@ -55,6 +56,14 @@ export const log: CliCommand = {
   },
 };
 
+function noLedger(id: string): Problem {
+  return {
+    where: id,
+    what: 'it has no ledger: it ended before it began',
+    fix: '`ralph status` lists the runs',
+  };
+}
+
 /** Throws everything that is wrong with the flags at once. */
 function filterOf({ only, iteration }: Call['options']): EventFilter {
   const words = typeof only === 'string' ? only.split(',').map(word => word.trim()) : [];
@@ -65,7 +74,7 @@ function filterOf({ only, iteration }: Call['options']): EventFilter {
     .map(word => {
       const near = closest(word, EVENT_KINDS);
       const fix = near ? `did you mean ${near}?` : `one of ${EVENT_KINDS.join(', ')}`;
-      return { where: `--only ${word}`, what: 'there is no such kind of event', fix };
+      return { where: `--only ${word}`, what: 'unknown kind of event', fix };
     });
   if (iteration !== undefined && iterations === undefined)
     problems.push({ where: `--iteration ${iteration}`, what: 'must be 3, 2-5 or 4-' });
@@ -81,17 +90,10 @@ function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): S
       for (const entry of entries) if (isWanted(entry)) output.answer(`${JSON.stringify(entry)}\n`);
     };
   }
-  const formatter = createFormatter({ ...styleOf(output), timestamps: true });
-  let label = { command: 'run' as const, agent: '' } as Parameters<typeof summaryLines>[1];
+  const ledger = createLedgerLines({ ...styleOf(output), timestamps: true }, isWanted);
   return entries => {
-    for (const entry of entries) {
-      if (entry.type === 'run-started' || entry.type === 'run-resumed') label = entry;
-      if (!isWanted(entry)) continue;
-      const lines = formatter.lines(entry, Date.parse(entry.at));
-      const summary = entry.type === 'run-ended' ? ['', ...summaryLines(entry.result, label)] : [];
-      for (const line of [...lines, ...summary]) output.answer(`${line}\n`);
-    }
-    for (const line of formatter.rest(systemClock.now())) output.answer(`${line}\n`);
+    for (const line of [...entries.flatMap(ledger.lines), ...ledger.rest(systemClock.now())])
+      output.answer(`${line}\n`);
   };
 }
 

@@ -1,5 +1,4 @@
-/** `ralph prune`: gives disk back. Nothing is ever removed by itself. */
-
+/** `ralph prune`: frees disk space. Nothing is ever removed by itself. */
 import { formatProblem, type Problem } from '../../domain/problem.ts';
 import { choosePruned, parseAge } from '../../domain/prune.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -12,12 +11,12 @@ import { type Call, type CliCommand, Problems } from '../command.ts';
 export const prune: CliCommand = {
   declare(command) {
     command
-      .option('--keep <n>', 'the latest so many runs stay')
-      .option('--older-than <age>', 'only runs that began longer ago: 30d, 12h, 2w')
-      .option('--raw', 'only what the agents printed; ledgers, prompts and check logs stay')
-      .option('--worktrees', 'also the worktrees of these runs, where everything in them is merged')
-      .option('--force', 'also runs that could still be resumed')
-      .option('--dry-run', 'say what would go, and remove nothing')
+      .option('--keep <n>', 'keep this many of the latest runs')
+      .option('--older-than <age>', 'only runs that started longer ago: 30d, 12h, 2w')
+      .option('--raw', 'only the raw output of the agents; keep ledgers, prompts and check logs')
+      .option('--worktrees', 'also the worktrees of these runs, if everything in them is merged')
+      .option('--force', 'also runs that can still be resumed')
+      .option('--dry-run', 'print what would be removed, and remove nothing')
       .addHelpText('after', HELP);
   },
   async run(call) {
@@ -41,7 +40,7 @@ export const prune: CliCommand = {
     const stays = runs.filter(run => !chosen.includes(run));
     const worktrees = call.options.worktrees === true && !raw ? orphans(chosen, stays) : [];
     const kept = isDry ? [] : await removeWorktrees(call, project, worktrees);
-    tell(call, { chosen, bytes, raw, isDry, spared, worktrees, kept });
+    print(call, { chosen, bytes, raw, isDry, spared, worktrees, kept });
     return 0;
   },
 };
@@ -53,8 +52,8 @@ Examples:
   ralph prune --raw --older-than 7d
   ralph prune --older-than 30d --worktrees
 
-Says what goes and how much it is. A run that is alive never goes; one that
-could be resumed only with --force; a worktree only when all of it is merged.
+Prints what is removed and its size. A running run is never removed; one that
+can be resumed only with --force; a worktree only when all of it is merged.
 `;
 
 function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: number } {
@@ -73,7 +72,7 @@ function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: 
   if (keep === undefined && olderThan === undefined && raw !== true)
     problems.push({
       where: 'ralph prune',
-      what: 'which runs should go?',
+      what: 'say which runs to remove',
       fix: '--keep 20, --older-than 30d, or --raw',
     });
   if (problems.length > 0) throw new Problems(problems);
@@ -89,7 +88,7 @@ function orphans(gone: readonly PrunableRun[], stays: readonly PrunableRun[]): r
   return [...new Set(gone.flatMap(run => run.worktree ?? []))].filter(name => !used.has(name));
 }
 
-/** Says of each that had to stay why. */
+/** Returns why each of those that were kept was kept. */
 async function removeWorktrees(
   { env }: Call,
   { root }: ProjectPaths,
@@ -98,7 +97,7 @@ async function removeWorktrees(
   const kept: string[] = [];
   for (const name of names) {
     const problem = await removeWorktree({ root, env, name });
-    if (problem) kept.push(`worktree ${name} stays: ${formatProblem(problem)}`);
+    if (problem) kept.push(`kept worktree ${name}: ${formatProblem(problem)}`);
   }
   return kept;
 }
@@ -113,7 +112,7 @@ interface Pruned {
   readonly kept: readonly string[];
 }
 
-function tell({ output }: Call, { chosen, bytes, raw, isDry, spared, worktrees, kept }: Pruned): void {
+function print({ output }: Call, { chosen, bytes, raw, isDry, spared, worktrees, kept }: Pruned): void {
   if (output.json) {
     const ids = chosen.map(run => run.id);
     const left = spared.map(({ run, why }) => ({ id: run.id, why }));
@@ -122,12 +121,10 @@ function tell({ output }: Call, { chosen, bytes, raw, isDry, spared, worktrees, 
     );
     return;
   }
-  const what = raw
-    ? `what the agents printed in ${counted(chosen.length, 'run')}`
-    : counted(chosen.length, 'run');
+  const what = raw ? `the raw output of ${counted(chosen.length, 'run')}` : counted(chosen.length, 'run');
   const lines = [
     ...chosen.map(run => `  ${run.id}  ${megabytes(raw ? run.rawBytes : run.bytes)}`),
-    ...spared.map(({ run, why }) => `  ${run.id}  stays: ${why}`),
+    ...spared.map(({ run, why }) => `  ${run.id}  kept: ${why}`),
     ...kept.map(text => `  ${text}`),
     chosen.length === 0
       ? 'Nothing to remove.'

@@ -1,7 +1,6 @@
-/** `ralph replay`: judges a recorded run again, with the adapters and the judge of today. */
+/** `ralph replay`: judges a recorded run again, with the adapters and the judge of this version. */
 import type { Settings } from '../../config/settings-shape.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
-import { checkNoun } from '../../report/phrases.ts';
 import { replayLines } from '../../report/replay.ts';
 import { readIterations } from '../../store/checkpoint.ts';
 import { projectAt, runPaths } from '../../store/paths.ts';
@@ -27,7 +26,7 @@ Examples:
 Reads the raw streams in the run's folder with the adapters of this version,
 takes the checks from the ledger, judges each iteration again, and says whether
 the verdict is the same. Runs nothing and changes nothing.
-Exit code 0: all the same; 1: at least one is not.
+Exit code 0: all the same; 1: at least one differs or cannot be read.
 `,
     );
   },
@@ -41,14 +40,21 @@ Exit code 0: all the same; 1: at least one is not.
     const terms = file && file.command in TERMS ? TERMS[file.command as keyof typeof TERMS] : undefined;
     if (!file || !terms) throw new Problems([notJudged(id, file?.command)]);
     const settings = file.config as Settings;
-    const iterations = recorded.flatMap(
-      each => replayIteration({ paths, settings, terms: terms(settings) }, each) ?? [],
-    );
-    const same = iterations.every(each => each.same);
+    const damaged: string[] = [];
+    const iterations = recorded.flatMap(each => {
+      try {
+        return replayIteration({ paths, settings, terms: terms(settings) }, each) ?? [];
+      } catch {
+        damaged.push(`the record of iteration ${each.number} is damaged: it was not judged again`);
+        return [];
+      }
+    });
+    const same = iterations.every(each => each.same) && damaged.length === 0;
+    for (const problem of damaged) output.error(`ralph replay: ${problem}\n`);
     for (const problem of problems) output.error(`ralph replay: the ledger has been changed: ${problem}\n`);
     if (output.json) output.answer(`${JSON.stringify({ runId: id, same, iterations })}\n`);
     else {
-      const lines = replayLines(iterations, checkNoun(file.command), styleOf(output));
+      const lines = replayLines(iterations, file.command, styleOf(output));
       output.answer(`${[`Run ${id}, judged again`, '', ...lines].join('\n')}\n`);
     }
     return same ? 0 : 1;
@@ -58,7 +64,7 @@ Exit code 0: all the same; 1: at least one is not.
 function notJudged(id: string, command: string | undefined): Problem {
   return {
     where: id,
-    what: `a run of ralph ${command ?? 'unknown'} cannot be judged again from its folder`,
-    fix: 'ralph run, ralph loop and ralph prd run can',
+    what: `a run of \`ralph ${command ?? 'unknown'}\` cannot be judged again from its folder`,
+    fix: 'replay works for ralph run, ralph loop and ralph prd run',
   };
 }

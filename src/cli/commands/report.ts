@@ -19,7 +19,7 @@ import { VERSION } from '../version.ts';
 
 const FORMATS = ['html', 'md', 'json', 'junit', 'sarif'] as const;
 type Format = (typeof FORMATS)[number];
-/** What makes sense of many runs. */
+/** Those that exist for many runs. */
 const FORMATS_OF_ALL: readonly Format[] = ['html', 'md', 'json'];
 
 export const report: CliCommand = {
@@ -27,7 +27,7 @@ export const report: CliCommand = {
     command
       .argument('[run]', 'a run, or part of its id; without it the latest')
       .option('--format <format>', `${FORMATS.join(', ')}; without it from the name of the file, else md`)
-      .option('-o, --output <file>', 'write it there; without it to stdout')
+      .option('-o, --output <file>', 'write to this file instead of stdout')
       .option('--all', 'every run of the project: success rate, iterations, cost, time')
       .addHelpText(
         'after',
@@ -35,7 +35,7 @@ export const report: CliCommand = {
       );
   },
   async run(call) {
-    const { format, output, all } = wish(call);
+    const { format, output, all } = requestOf(call);
     const text = all ? allAs(format, call) : oneAs(format, call);
     if (output === undefined) call.output.answer(text);
     else {
@@ -47,14 +47,14 @@ export const report: CliCommand = {
   },
 };
 
-interface Wish {
+interface Request {
   readonly format: Format;
   readonly output: string | undefined;
   readonly all: boolean;
 }
 
 /** Throws everything that is wrong with the flags at once. */
-function wish({ options, args, output: { json } }: Call): Wish {
+function requestOf({ options, args, output: { json } }: Call): Request {
   const all = options.all === true;
   const output = typeof options.output === 'string' ? options.output : undefined;
   const asked = typeof options.format === 'string' ? options.format : json ? 'json' : formatOfFile(output);
@@ -63,14 +63,14 @@ function wish({ options, args, output: { json } }: Call): Wish {
   const problems: Problem[] = [];
   if (!format) problems.push(unknownFormat(asked, allowed));
   if (all && args[0] !== undefined)
-    problems.push({ where: args[0], what: 'a run and --all at once', fix: 'leave one of them out' });
+    problems.push({ where: args[0], what: 'cannot be combined with --all', fix: 'leave one of them out' });
   if (problems.length > 0 || !format) throw new Problems(problems);
   return { format, output, all };
 }
 
 function unknownFormat(asked: string, allowed: readonly Format[]): Problem {
   const near = closest(asked, allowed);
-  const what = FORMATS.some(each => each === asked) ? 'there is none of all runs' : 'there is no such format';
+  const what = FORMATS.some(each => each === asked) ? 'not available with --all' : 'unknown format';
   return {
     where: `--format ${asked}`,
     what,

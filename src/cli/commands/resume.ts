@@ -9,7 +9,9 @@ import type { SettingsCommand } from '../../config/setting.ts';
 import { stillSpent } from '../../domain/next.ts';
 import type { Past } from '../../domain/past.ts';
 import type { Problem } from '../../domain/problem.ts';
+import { raiseOf, resumeCommand, type Used } from '../../domain/resume-command.ts';
 import { type ExitCode, isSuccess } from '../../domain/stop-reason.ts';
+import { totalTokens } from '../../domain/usage.ts';
 import { claimRun, clearWorkplace, kindAgain, type ResumableFile, recoverRun } from '../../opening/resume.ts';
 import { ownerName } from '../../platform/spawn.ts';
 import { resumable } from '../../store/overview.ts';
@@ -139,15 +141,17 @@ function whyNot(id: string, past: Past, { settings }: SetUp): readonly Problem[]
   if (past.ended === undefined) return [];
   if (isSuccess(past.ended))
     return [{ where: id, what: `it is done: ${past.ended}`, fix: 'start a new run' }];
-  const spent = stillSpent(past, limitsOf(settings));
-  return spent ? [{ where: id, what: spent.detail, fix: RAISE[spent.reason] ?? 'raise the limit' }] : [];
+  const limits = limitsOf(settings);
+  const spent = stillSpent(past, limits);
+  if (!spent) return [];
+  const raise = raiseOf(spent.reason, limits, usedSoFar(past));
+  return [{ where: id, what: spent.detail, fix: `\`${resumeCommand(id, spent.reason, raise)}\`` }];
 }
 
-const RAISE: Readonly<Record<string, string>> = {
-  max_iterations: 'give it more with --max-iterations',
-  budget_exhausted: 'give it more with --max-cost or --max-tokens',
-  timeout: 'give it more with --max-time',
-};
+function usedSoFar({ totals: { iterations, usage }, time }: Past): Used {
+  const tokens = totalTokens(usage?.tokens) ?? null;
+  return { iterations, cost: usage?.cost ?? null, tokens, seconds: time.elapsed };
+}
 
 function doubt(id: string, what: string): Problem {
   return {

@@ -1,4 +1,4 @@
-/** `ralph status`: what ran here, what runs now, how it ended; once, or again and again; here, or on the whole machine. */
+/** `ralph status`: which runs there were, which are running, how they ended; once, or until Ctrl-C; here, or on the whole machine. */
 import { isProblem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { statusLines, type WorktreeRow, worktreeLines } from '../../report/status.ts';
@@ -77,7 +77,7 @@ function rendered({ options, output }: Call, projects: readonly ProjectStatus[])
     ...statusLines(runs, style, now),
     ...worktreeLines(worktrees, style),
   ]);
-  if (lines.length === 0) return 'Ralph has not worked in any project on this machine yet.\n';
+  if (lines.length === 0) return 'No project on this machine has runs yet. Start one: `ralph run -p "…"`.\n';
   return `${lines.map(each => each.join('\n')).join('\n\n')}\n`;
 }
 

@@ -18,16 +18,16 @@ export interface ListedRun extends Omit<RunOverview, 'state'> {
   readonly state: Standing;
   /** `waiting` and `paused` are two ways of running. */
   readonly now: RunState;
-  /** It may be asked to pause and not have come to it yet. */
+  /** It was asked to pause; it may not have paused yet. */
   readonly paused: boolean;
 }
 
 export interface Snapshot extends RunReading {
-  /** The number of the event with which the last iteration began: from there on a page can tell what is going on. */
+  /** The number of the event that started the last iteration: a page follows the run from there. */
   readonly since: number;
 }
 
-export interface Household {
+export interface Projects {
   list(): readonly ProjectRuns[];
   /** undefined: there is none of that name. */
   find(project: string, id: string): FoundRun | undefined;
@@ -37,14 +37,14 @@ export interface FoundRun {
   readonly paths: RunPaths;
   snapshot(): Snapshot;
   detail(iteration: number): IterationDetail | undefined;
-  /** undefined: it has ended, or is steered elsewhere. */
+  /** undefined: it has ended, or is controlled elsewhere. */
   live(): LiveRun | undefined;
 }
 
 /** Of each project; more are in `ralph status`. */
 const SHOWN = 200;
 
-export function openHousehold(roots: readonly string[]): Household {
+export function openProjects(roots: readonly string[]): Projects {
   const projects = roots.map(projectPaths);
   const runsOf = createList();
   return {
@@ -60,7 +60,7 @@ export function openHousehold(roots: readonly string[]): Household {
 
 type List = (project: ProjectPaths) => readonly ListedRun[];
 
-/** Looking at a run that has ended costs nothing the second time: it is only looked at again when its ledger has grown. */
+/** A run that has ended is read only once, and again when its ledger has grown. */
 function createList(): List {
   const ended = new Map<string, { readonly size: number; readonly run: ListedRun }>();
   return project =>

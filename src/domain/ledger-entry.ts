@@ -1,0 +1,247 @@
+/**
+ * A line of a ledger may have been written by another version, or by an attacker. What does not have the shape of its
+ * type is not that event: readers show it as an unknown line, and nothing is derived from it.
+ */
+import type { AgentEvent } from './agent-event.ts';
+import type { RunEvent } from './event.ts';
+import { asObject } from './json.ts';
+import { listOf, number, object, text, trueOrFalse } from './shape.ts';
+
+export type KnownEntry = { readonly seq: number; readonly at: string } & RunEvent;
+
+export type RawEntry = { readonly seq: number; readonly at: string; readonly type: string };
+
+/** A damaged number must not make a reader build a list of a billion. */
+const MOST_ITERATIONS = 10_000_000;
+
+const KINDS = {
+  string: text,
+  number,
+  iteration: {
+    words: 'the number of an iteration',
+    fits: (value: unknown) =>
+      Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOST_ITERATIONS,
+  },
+  boolean: trueOrFalse,
+  object,
+  list: listOf(object),
+  strings: listOf(text),
+} as const;
+
+type Kind = keyof typeof KINDS;
+
+const HEAD: Readonly<Record<string, Kind>> = {
+  runId: 'string',
+  command: 'string',
+  agent: 'string',
+  'model?': 'string',
+  maxIterations: 'number',
+  checks: 'strings',
+  cwd: 'string',
+  'sandbox?': 'string',
+};
+
+/** What readers rely on in each event; other keys do not matter. `*`: each of a list. `?`: may be missing. `??`: may be null, too. */
+const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>> = {
+  'run-started': HEAD,
+  'run-resumed': { ...HEAD, iteration: 'iteration', step: 'string', repaired: 'strings', changes: 'strings' },
+  prepared: {},
+  'turn-ended': {
+    'outcome.kind': 'string',
+    'claim.found': 'boolean',
+    steps: 'number',
+    usage: 'object',
+  },
+  tampered: { what: 'strings' },
+  judged: {
+    iteration: 'iteration',
+    'verdict.kind': 'string',
+    'verdict.reason?': 'string',
+    'verdict.feedback?': 'list',
+    repeats: 'number',
+    'spent.iterations': 'number',
+    'spent.failures': 'number',
+    'spent.elapsed': 'number',
+    'spent.usage': 'object',
+    'limits?': 'object',
+    'limits.maxIterations??': 'number',
+    'limits.maxCost?': 'number',
+    'limits.maxTokens?': 'number',
+    'limits.maxTime?': 'number',
+  },
+  'stories-settled': {
+    iteration: 'iteration',
+    hash: 'string',
+    done: 'number',
+    total: 'number',
+    'moved?': 'object',
+    'moved.id?': 'string',
+    'moved.reviewFeedback?': 'string',
+  },
+  'scm-started': { task: 'string' },
+  'iteration-started': { iteration: 'iteration', 'mode?': 'string', 'story?': 'string' },
+  'agent-started': { purpose: 'string', 'promptChars?': 'number', 'userChars?': 'number' },
+  agent: { event: 'object', 'event.kind': 'string' },
+  'agent-ended': {
+    purpose: 'string',
+    outcome: 'object',
+    'outcome.kind': 'string',
+    'outcome.trouble?': 'object',
+    'outcome.trouble.message?': 'string',
+    duration: 'number',
+    usage: 'object',
+    'usage.cost?': 'number',
+    'usage.tokens?': 'object',
+  },
+  waiting: {
+    agent: 'string',
+    'trouble.class': 'string',
+    'trouble.message': 'string',
+    until: 'number',
+  },
+  'agent-switched': { from: 'string', to: 'string', why: 'string' },
+  paused: {},
+  continued: {},
+  told: { text: 'string' },
+  'check-started': { index: 'number', command: 'string' },
+  'check-ended': {
+    'result.index': 'number',
+    'result.command': 'string',
+    'result.passed': 'boolean',
+    'result.exitCode': 'number',
+    'result.duration': 'number',
+    'result.output': 'string',
+    'result.logFile': 'string',
+  },
+  denied: { what: 'string' },
+  violation: { 'violation.what': 'string', 'violation.restored': 'boolean' },
+  scm: { task: 'string', outcome: 'string', detail: 'string' },
+  'iteration-ended': {
+    iteration: 'iteration',
+    'claim.found': 'boolean',
+    'claim.nearMiss?': 'string',
+    'claim.said?': 'string',
+    'verdict.kind': 'string',
+    'verdict.reason?': 'string',
+    'verdict.feedback?': 'list',
+    usage: 'object',
+    'usage.cost?': 'number',
+    'usage.tokens?': 'object',
+  },
+  notice: { level: 'string', text: 'string' },
+  'run-ended': {
+    'result.runId': 'string',
+    'result.success': 'boolean',
+    'result.stopReason': 'string',
+    'result.detail??': 'string',
+    'result.branch??': 'string',
+    'result.totalCost??': 'number',
+    'result.totalTokens??': 'object',
+    'result.totalTokens.input?': 'number',
+    'result.totalTokens.output?': 'number',
+    'result.totalTokens.cacheRead?': 'number',
+    'result.totalDuration': 'number',
+    'result.waited?': 'number',
+    'result.unreportedCalls?': 'number',
+    'result.worktreePath??': 'string',
+    'result.stories?': 'object',
+    'result.stories.stories.*.id?': 'string',
+    'result.stories.stories.*.title?': 'string',
+    'result.iterations': 'list',
+    'result.iterations.*.cost??': 'number',
+    'result.iterations.*.error??': 'string',
+    'result.iterations.*.violations': 'strings',
+    'result.iterations.*.checkResults': 'list',
+    'result.iterations.*.checkResults.*.name': 'string',
+    'result.iterations.*.checkResults.*.passed': 'boolean',
+    'result.iterations.*.checkResults.*.exitCode': 'number',
+    'result.iterations.*.checkResults.*.duration': 'number',
+    'result.iterations.*.checkResults.*.flaked?': 'number',
+  },
+};
+
+/** The same for what an agent's stream says. */
+const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, Kind>>>> = {
+  session: {},
+  text: { 'event.text': 'string' },
+  aside: { 'event.from': 'string', 'event.text': 'string' },
+  'tool-start': { 'event.id': 'string', 'event.name': 'string', 'event.summary': 'string' },
+  'tool-end': {
+    'event.id': 'string',
+    'event.ok': 'boolean',
+    'event.output.preview': 'string',
+    'event.output.lines': 'number',
+  },
+  todo: { 'event.items': 'list' },
+  usage: {},
+  result: {},
+  trouble: { 'event.trouble.class': 'string', 'event.trouble.message': 'string' },
+  progress: { 'event.text': 'string' },
+  unknown: { 'event.what': 'string' },
+};
+
+type EntryShape = readonly {
+  readonly path: readonly string[];
+  /** What it may be beside its kind. */
+  readonly or: readonly unknown[];
+  readonly kind: Kind;
+}[];
+
+/** Split once: a ledger may have a million lines. */
+function shapesOf(
+  rows: Readonly<Record<string, Readonly<Record<string, Kind>>>>,
+): ReadonlyMap<string, EntryShape> {
+  const shapeOf = (row: Readonly<Record<string, Kind>>): EntryShape =>
+    Object.entries(row).map(([name, kind]) => ({
+      path: name.replaceAll('?', '').split('.'),
+      or: name.endsWith('??') ? [undefined, null] : name.endsWith('?') ? [undefined] : [],
+      kind,
+    }));
+  return new Map(Object.entries(rows).map(([type, row]) => [type, shapeOf(row)]));
+}
+
+const EVENTS = shapesOf(SHAPES);
+const AGENT_EVENTS = shapesOf(AGENT_SHAPES);
+
+/** null: not an event of this version, or damaged. */
+export function knownEntry(entry: RawEntry): KnownEntry | null {
+  if (
+    !number.fits(entry.seq) ||
+    Number.isNaN(Date.parse(entry.at)) ||
+    !hasShape(entry, EVENTS.get(entry.type))
+  )
+    return null;
+  const known = entry as KnownEntry;
+  return known.type === 'agent' && !hasShape(known, AGENT_EVENTS.get(known.event.kind)) ? null : known;
+}
+
+function hasShape(entry: unknown, shape: EntryShape | undefined): boolean {
+  if (!shape) return false;
+  return shape.every(({ path, or, kind }) =>
+    valuesAt(entry, path).every(value => or.includes(value) || KINDS[kind].fits(value)),
+  );
+}
+
+function valuesAt(entry: unknown, path: readonly string[]): readonly unknown[] {
+  let found: readonly unknown[] = [entry];
+  for (const name of path)
+    found =
+      name === '*'
+        ? found.flatMap(value => (Array.isArray(value) ? value : []))
+        : found.map(value => asObject(value)?.[name]);
+  return found;
+}
+
+/** A line that this version cannot read, with all that it holds: better than to hide it. */
+export function unknownEntryWords(entry: RawEntry): string {
+  const {
+    seq: _seq,
+    at: _at,
+    type,
+    prev: _prev,
+    run: _run,
+    iteration: _iteration,
+    ...rest
+  } = entry as RawEntry & Record<string, unknown>;
+  return `Unknown event "${String(type)}": ${JSON.stringify(rest)}`;
+}

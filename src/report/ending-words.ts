@@ -1,0 +1,71 @@
+/** How a run stands, why it stopped and what to do next: every reader takes the words from here. */
+import type { LoopCommand } from '../domain/event.ts';
+import type { Limits } from '../domain/limits.ts';
+import type { LoopResult } from '../domain/result.ts';
+import { type Raise, raiseOf, resumeCommand, usedBy } from '../domain/resume-command.ts';
+import { endingOf, endingSentence } from '../domain/stop-reason.ts';
+import { capital, phasePhrase, phrase } from './phrases.ts';
+import { lastChecks, type RunView, type Standing } from './run-view.ts';
+
+/** An ended run, from its result or from its ledger. */
+export interface EndedRun {
+  readonly runId: string;
+  readonly command: LoopCommand;
+  readonly stopReason: string;
+  /** How to raise the limit that stopped it, where one did and it is known. */
+  readonly raise: Raise | undefined;
+}
+
+/** The final sentence of a run. */
+export function resultSentence({ stopReason, detail, iterations }: LoopResult): string {
+  const checks = iterations.reduce((sum, { checkResults }) => sum + checkResults.length, 0);
+  return phrase(endingSentence(stopReason, detail, checks));
+}
+
+export function endedRun(result: LoopResult, command: LoopCommand, limits: Limits | undefined): EndedRun {
+  const { runId, stopReason, iterations } = result;
+  return {
+    runId,
+    command,
+    stopReason,
+    raise: raiseOf(stopReason, limits, usedBy(result, iterations.length)),
+  };
+}
+
+/** The same of a run that was read from its ledger. */
+export function endedView(view: RunView): EndedRun | undefined {
+  const { runId, command, ending, limits, iterations } = view;
+  if (!ending) return undefined;
+  const { stopReason } = ending;
+  return {
+    runId,
+    command,
+    stopReason,
+    raise: raiseOf(stopReason, limits ?? undefined, usedBy(ending, iterations.length)),
+  };
+}
+
+/** How a run stands, in a sentence; the detail of its ending is not in it. */
+export function standingSentence(view: RunView, state: Standing): string {
+  const { ending, phase } = view;
+  if (ending) return phrase(endingSentence(ending.stopReason, null, lastChecks(view).length));
+  if (state === 'crashed') return 'Cut off: the process ended without a result.';
+  if (phase === 'paused' || phase === 'waiting') return `${capital(phasePhrase(phase))}.`;
+  return phase === 'between' || phase === 'ended' ? 'Running.' : `Running: ${phasePhrase(phase)}.`;
+}
+
+/** What to do after a run has ended: each command can be pasted. */
+export function nextStep(run: EndedRun): string {
+  const { todo, canResume } = endingOf(run.stopReason);
+  const steps = [todo, ...(canResume ? [resumePhrase(run)] : []), `Log: \`ralph log ${phrase(run.runId)}\``];
+  return `${steps.filter(step => step !== '').join('. ')}.`;
+}
+
+/** `` Resume: `ralph resume ID --max-iterations 4` (2 of 2 used) ``; a loop inside a session is started again in its host. */
+export function resumePhrase({ runId, command, stopReason, raise }: EndedRun): string {
+  const [flag] = endingOf(stopReason).raise;
+  if (command === 'session')
+    return `Start the loop again in its session${flag === undefined ? '' : ` with a higher \`--${flag}\``}`;
+  const used = raise ? ` (${raise.words})` : '';
+  return `Resume: \`${resumeCommand(phrase(runId), stopReason, raise)}\`${used}`;
+}

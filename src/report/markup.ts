@@ -1,0 +1,12 @@
+/** Text inside HTML and XML. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+export function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"']/g, sign => ENTITIES[sign] ?? sign);
+}

@@ -1,0 +1,57 @@
+/** What supports the result of a run, and what speaks against it. The head of every form of a report, and of `ralph explain`. */
+import { counted } from './numbers.ts';
+import { checkNoun, checkPhrase, nearMissPhrase, phrase } from './phrases.ts';
+import { type CheckView, type Integrity, lastChecks, type RunView } from './run-view.ts';
+
+/** One piece of evidence; `unknown` supports nothing and contradicts nothing. */
+export interface Proof {
+  readonly holds: 'yes' | 'no' | 'unknown';
+  readonly text: string;
+}
+
+export function proofs(view: RunView, integrity: Integrity): readonly Proof[] {
+  const noun = checkNoun(view.command);
+  return [
+    ...lastChecks(view).map(check => checkProof(check, noun)),
+    ...claimProof(view),
+    ...violationProof(view),
+    ...ledgerProof(integrity),
+  ];
+}
+
+export function checkProof(check: CheckView, noun: string): Proof {
+  const { command, passed, ungated, seconds } = check;
+  return {
+    holds: passed ? 'yes' : ungated ? 'unknown' : 'no',
+    text: `${noun} \`${phrase(command)}\` ${checkPhrase(check, seconds)}`,
+  };
+}
+
+export function claimProof({ iterations }: RunView): readonly Proof[] {
+  const claim = iterations.findLast(iteration => iteration.claim !== null)?.claim;
+  if (!claim) return [];
+  if (claim.found) return [{ holds: 'yes', text: 'The agent says that it is done' }];
+  const miss = claim.nearMiss ? `: ${nearMissPhrase(claim.nearMiss, claim.said)}` : '';
+  return [{ holds: 'no', text: `The agent has not said that it is done${miss}` }];
+}
+
+function violationProof({ violations }: RunView): readonly Proof[] {
+  if (violations.length === 0) return [];
+  const left = violations.filter(({ restored }) => !restored).length;
+  const what = `${counted(violations.length, 'change')} to protected files`;
+  return left === 0
+    ? [{ holds: 'yes', text: `${what}, all undone` }]
+    : [{ holds: 'no', text: `${what}, ${left} NOT undone` }];
+}
+
+/** A hundred broken lines say no more than the first. */
+export function ledgerProof({ problems, torn }: Integrity): readonly Proof[] {
+  const [first] = problems;
+  if (first !== undefined) {
+    const more = problems.length > 1 ? `, and ${problems.length - 1} more` : '';
+    return [{ holds: 'no', text: `The ledger has been changed: ${phrase(first)}${more}` }];
+  }
+  if (torn > 0)
+    return [{ holds: 'unknown', text: `The ledger's last line is incomplete (${counted(torn, 'byte')})` }];
+  return [{ holds: 'yes', text: 'The ledger is intact: every line carries the hash of the line before it' }];
+}
