@@ -144,7 +144,7 @@ function createTimers() {
   let lingering: NodeJS.Timeout | undefined;
   return {
     after: (delay: number, act: () => void) => void timers.push(setTimeout(act, delay)),
-    /** Restarted whenever something is printed: an agent that goes on after its result is not lingering. */
+    /** Restarted whenever something is printed: an agent that continues after its result is not lingering. */
     linger(delay: number, act: () => void): void {
       if (delay > 0) lingering ??= setTimeout(act, delay);
     },

@@ -13,7 +13,7 @@ import type { Verdict } from './verdict.ts';
 
 export type LoopCommand = 'run' | 'loop' | 'prd' | 'session';
 
-/** What a run is, as it is told at its start and whenever it goes on. */
+/** What a run is, as recorded at its start and whenever it is resumed. */
 export interface RunHead {
   readonly runId: string;
   readonly command: LoopCommand;
@@ -29,7 +29,7 @@ export interface RunHead {
 
 export type RunEvent =
   | ({ readonly type: 'run-started' } & RunHead)
-  /** The run goes on after it was cut off or had stopped. */
+  /** The run continues after it was cut off or had stopped. */
   | ({ readonly type: 'run-resumed' } & RunHead & Resumption)
   /** Everything that is done once is done. */
   | ({ readonly type: 'prepared' } & Prepared)
@@ -68,7 +68,7 @@ export type RunEvent =
       /** Of this turn. */
       readonly usage: Usage;
     }
-  /** What the iteration's turn came to, after all attempts at it: evidence from here on. */
+  /** The result of the iteration's turn, after all attempts at it: evidence from here on. */
   | ({ readonly type: 'turn-ended' } & EndedTurn)
   /** Nothing is done until the trouble has passed; then the same iteration is tried again. */
   | {
@@ -79,7 +79,7 @@ export type RunEvent =
       /** Milliseconds since 1970. */
       readonly until: number;
     }
-  /** Another agent goes on: this one is limited, or the one that is preferred is free again. */
+  /** Another agent takes over: this one is limited, or the one that is preferred is free again. */
   | {
       readonly type: 'agent-switched';
       readonly from: string;
@@ -112,7 +112,7 @@ export type RunEvent =
       readonly hash: string;
       readonly done: number;
       readonly total: number;
-      /** The story that went on, and where it stands now. */
+      /** The story whose state changed, and what it is now. */
       readonly moved?: Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'>;
     }
   | { readonly type: 'scm'; readonly task: string; readonly outcome: ScmOutcome; readonly detail: string }
@@ -165,7 +165,7 @@ export interface Judged {
   readonly limits?: Limits;
 }
 
-/** Where a run goes on: the step that was cut off, the next iteration, or nothing but its end. */
+/** Where a run continues: the step that was cut off, the next iteration, or nothing but its end. */
 export type ResumedStep = 'prepare' | 'agent' | 'check' | 'scm' | 'next' | 'end';
 
 export interface Resumption {
@@ -181,7 +181,7 @@ export interface Resumption {
 
 export type ScmOutcome = 'done' | 'nothing-to-do' | 'failed';
 
-/** What is written down only so that a run can go on or be judged again: no news to anybody who looks on. */
+/** What is written down only so that a run can be resumed or judged again: no news for readers. */
 export type LedgerOnly = Extract<
   RunEvent,
   { readonly type: 'prepared' | 'turn-ended' | 'tampered' | 'judged' | 'scm-started' }

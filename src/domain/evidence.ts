@@ -39,7 +39,7 @@ export interface StoryEvidence {
   readonly missing: readonly string[];
   /** Files that are not committed. */
   readonly uncommitted: readonly string[];
-  /** A story has used up its reviews and is not approved: which one, and what the last review says. */
+  /** A story has reached its review cap and is not approved: which one, and what the last review says. */
   readonly capped?: string;
 }
 
@@ -58,7 +58,7 @@ export interface Spent {
 export interface Evidence {
   readonly outcome: TurnOutcome;
   readonly claim: Claim;
-  /** Why the agent says that it cannot go on. */
+  /** Why the agent says that it cannot continue. */
   readonly blocked?: string;
   readonly checks: readonly CheckResult[];
   readonly violations: readonly Violation[];

@@ -1,6 +1,6 @@
 /**
  * The policy of attempts: an agent's attempt at an iteration has ended in trouble. Does it stand, is it tried again and
- * when, or does another agent go on? Pure; `loop/attempts.ts` does what it says.
+ * when, or does another agent take over? Pure; `turns/attempts.ts` does what it says.
  */
 import { findResetTime, type Here } from './reset-time.ts';
 import type { Trouble } from './trouble.ts';
@@ -35,7 +35,7 @@ export interface Situation extends Here {
 export type NextStep =
   /** The attempt stands; `why` it is not tried again, where that is news. */
   | { readonly kind: 'stand'; readonly why?: string }
-  /** Another agent goes on; `limit` is the time until which this one is limited. */
+  /** Another agent takes over; `limit` is the time until which this one is limited. */
   | { readonly kind: 'switch'; readonly to: number; readonly limit: number }
   | {
       readonly kind: 'wait';

@@ -1,4 +1,4 @@
-/** What a turn or a run has used up. Unknown is not zero: a missing field means nobody told us. */
+/** What a turn or a run has used. Unknown is not zero: a missing field means that nobody reported it. */
 
 export interface Tokens {
   /** Everything sent to the model, cached parts included. */

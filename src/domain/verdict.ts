@@ -1,5 +1,5 @@
 /**
- * The heart: an agent's turn has ended. Is it done, may it go on, and what should it be told?
+ * The heart: an agent's turn has ended. Is it done, may it continue, and what should it be told?
  *
  * The order is law: completion with proof → integrity → limits → continue. What was changed and is not the agent's to
  * change voids the proof and heads the feedback; what it says of being blocked comes before the limits.
@@ -80,7 +80,7 @@ function isIdle({ minToolCalls }: Run, { spent, treeChanged }: Evidence): boolea
   return spent.toolCalls === null ? treeChanged === false : spent.toolCalls < minToolCalls;
 }
 
-/** What the agent is told when it may go on. Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */
+/** What the agent is told when it may continue. Integrity first, then how the turn ended, then the checks as they are configured, then the claim itself. */
 export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   const { violations, outcome, checks, denials = [] } = evidence;
   const feedback: Feedback[] = [];

@@ -28,7 +28,7 @@ export interface PlannedSpec {
   readonly spec: SandboxSpec;
   /** What the user should know of it. */
   readonly notices: readonly string[];
-  /** Trusted paths that are not there and must not come to be. Ralph itself makes its marker. */
+  /** Trusted paths that are not there and must not be created. Ralph itself creates its marker. */
   readonly absent: readonly string[];
 }
 

@@ -23,7 +23,7 @@ export interface Sandbox {
   readonly notices: readonly string[];
   /** What it has stopped since it was last asked. */
   takeDenials(): readonly string[];
-  /** Moves away what must not have come to be: settings and hooks that others would obey. */
+  /** Moves away what must not have been created: settings and hooks that others would obey. */
   restore(): readonly Violation[];
   close(): Promise<void>;
 }
@@ -126,7 +126,7 @@ function noSandbox({ settings }: SandboxWorld, refused: readonly string[]): Sand
   };
 }
 
-/** Enough to see what goes on; an agent that runs against the wall all day is not news each time. */
+/** Enough to see what happens; an agent that runs against the wall all day is not news each time. */
 const MOST_TOLD = 50;
 
 function createDenials(deny: (what: string) => void) {

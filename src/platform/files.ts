@@ -223,7 +223,7 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is used up',
+  EDQUOT: 'the disk quota is reached',
   EMFILE: 'too many open files',
   ENAMETOOLONG: 'the name is too long',
   E2BIG: 'the arguments are too long',

@@ -48,7 +48,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   // A process that never reads its input is no error of ours.
   for (const stream of child.stdio) stream?.on('error', ignore);
   if (spec.input !== undefined) child.stdin?.end(spec.input);
-  // Last: to start it takes longer than all of the above, and the child is at work meanwhile.
+  // Last: to start it takes longer than all of the above, and the child runs meanwhile.
   watchdog ??= startWatchdog(`${ownerName()}=`);
   if (pid !== undefined) watchdog.watch(pid, spec.undo);
   return {

@@ -108,7 +108,7 @@ export function oneLine(text: string, columns: number): string {
 
 /**
  * Breaks harmless text into rows of at most `columns`, between words where it can. A row keeps the indentation of
- * its line, and that of a list item. White space at a break goes; at the very end it stays, so that a caller can go on from there.
+ * its line, and that of a list item. White space at a break goes; at the very end it stays, so that a caller can continue from there.
  */
 export function wrap(text: string, columns: number): readonly string[] {
   const lines = text.split('\n');

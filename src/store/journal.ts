@@ -136,7 +136,7 @@ function cutHalfLine(path: string): void {
   try {
     repairTorn(path);
   } catch {
-    // then it is repaired when the run goes on
+    // then it is repaired when the run is resumed
   }
 }
 

@@ -64,7 +64,7 @@ export interface RunPaths {
   readonly progress: string;
   /** Ralph's own copy of the story list, in `ralph prd`, as it was at some time. */
   stories(hash: string): string;
-  /** What the checks of a session came to, and for which files. */
+  /** The results of the checks of a session, and for which files. */
   readonly checks: string;
   /** The commit that changes are counted from. */
   readonly startRef: string;

@@ -74,7 +74,7 @@ export function day(now: number): string {
   return new Date(now).toISOString().slice(0, 10);
 }
 
-/** The mark of a loop at work is nobody's work. True when it was added. */
+/** The mark of a running loop does not belong into git. True when it was added. */
 export function ignoreActive({ gitignore }: PrdPaths): boolean {
   const text = readIfThere(gitignore) ?? '';
   if (text.split('\n').some(line => line.trim().replace(/^\//, '') === ACTIVE_FILE)) return false;

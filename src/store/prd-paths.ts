@@ -11,7 +11,7 @@ export interface PrdPaths {
   readonly tasks: string;
   readonly progress: string;
   readonly prompt: string;
-  /** The mark of a loop at work, with what its hooks need to know. */
+  /** The mark of a running loop, with what its hooks need to know. */
   readonly active: string;
   /** Held for the moment in which a loop looks whether there is another. */
   readonly lock: string;

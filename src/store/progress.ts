@@ -1,4 +1,4 @@
-/** `.ralph/ralph-progress.md`: what each iteration came to. The run keeps its own; the well-known name shows the latest. */
+/** `.ralph/ralph-progress.md`: the result of each iteration. The run keeps its own; the well-known name shows the latest. */
 import { appendFileSync } from 'node:fs';
 import { formatProgress } from '../domain/progress.ts';
 import type { IterationResult } from '../domain/result.ts';

@@ -34,7 +34,7 @@ export interface KeeperOptions
   readonly paths: PrdPaths;
   readonly list: StoryList;
   readonly policy: ReviewPolicy;
-  /** The iteration that a run which goes on was in. */
+  /** The iteration that a resumed run was in. */
   readonly begun?: Begun;
   readonly emit: Emit;
   now(): number;
@@ -60,7 +60,7 @@ export interface StoryKeeper {
   assignment(): Assignment;
   /** Chooses what the next iteration is for and tells the hooks. */
   begin(): Assignment;
-  /** `isWhole`: the turn came to its end by itself, so that what it left out can be held against it. */
+  /** `isWhole`: the turn ended by itself, so that what it left out counts against it. */
   settle(iteration: number, isWhole: boolean): Settlement;
   /** The user has had his hands on the files: what he left is trusted, if it is in order. */
   trust(): void;
@@ -165,7 +165,7 @@ function termsOf({ mode, story }: Assignment, policy: ReviewPolicy): StoryRules 
   return { ...policy, mode, ...(story && { story: story.id }) };
 }
 
-/** The story whose review went on in this iteration. */
+/** The story whose review state changed in this iteration. */
 function movedStory(before: StoryList, after: StoryList): Story | undefined {
   if (before === after) return undefined;
   const known = storiesById(before);

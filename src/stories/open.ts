@@ -58,7 +58,7 @@ export function promptTemplate(paths: PrdPaths, shipped: () => string): string {
 }
 
 export interface PrdRequest extends Omit<PrdParts, 'protection'> {
-  /** The name of the protected files as they were when the run began, for one that goes on. */
+  /** The name of the protected files as they were when the run began, for a resumed run. */
   readonly kept?: string;
 }
 

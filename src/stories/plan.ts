@@ -25,7 +25,7 @@ export interface PrdParts extends PlanParts {
   template(): string;
   readonly notices: readonly string[];
   readonly protection?: Protection;
-  /** The iteration that a run which goes on was in. */
+  /** The iteration that a resumed run was in. */
   readonly begun?: Begun;
 }
 

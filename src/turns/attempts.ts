@@ -1,6 +1,6 @@
 /**
  * An iteration may take several attempts: when an attempt ends in trouble that passes, it is waited for, or another agent
- * goes on, and the same prompt is tried again. `domain/retry.ts` decides; what is done here is on the ledger.
+ * takes over, and the same prompt is tried again. `domain/retry.ts` decides; what is done here is on the ledger.
  */
 
 import type { TurnReport } from '../agents/invoke.ts';
@@ -31,7 +31,7 @@ export interface Attempt {
   /** Counted from 1. */
   readonly number: number;
   readonly world: TurnWorld;
-  /** What earlier attempts at this iteration have used up. */
+  /** What earlier attempts at this iteration have used. */
   readonly used: Usage | undefined;
 }
 
@@ -93,7 +93,7 @@ function decide(
   return nextStep(trouble, situation);
 }
 
-/** Waits or goes on to another agent; answers the seconds it took. */
+/** Waits or switches to another agent; answers the seconds it took. */
 async function carryOut(
   world: AttemptWorld,
   trouble: Trouble,

@@ -18,7 +18,7 @@ export interface AgentTurn {
   emit(event: AgentEvent): void;
 }
 
-/** What a turn came to. Its text is the agent's own words; a thrown error is a failed turn, of the class of the last `trouble` it told. */
+/** The result of a turn. Its text is the agent's own words; a thrown error is a failed turn, of the class of the last `trouble` it reported. */
 export interface AgentReply {
   readonly text?: string;
   readonly toolCalls?: number;

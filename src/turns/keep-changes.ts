@@ -39,7 +39,7 @@ export function watchChanges(world: ChangesWorld): (file: string, seen: Seen) =>
   };
 }
 
-/** Written down, so that a run which goes on another day still knows where it began. */
+/** Written down, so that a run which is resumed another day still knows where it began. */
 async function startOf({ cwd, env, paths }: ChangesWorld): Promise<string | undefined> {
   const known = readIfThere(paths.startRef);
   if (known !== undefined) return known;

@@ -43,7 +43,7 @@ export function createPausing(
       if (problem) emit({ type: 'notice', level: 'warning', text: formatProblem(problem) });
       const state = await tree.release();
       held.release();
-      // A run that goes on later begins with what the user has left.
+      // A run that is resumed later begins with what the user has left.
       emit({ type: 'prepared', ...preparedWith(state, protection) });
     },
   });

@@ -9,11 +9,11 @@ export interface Span {
   readonly to: number;
 }
 
-/** A step of a run that was cut off may have gone on for a moment after its last word. */
+/** A step of a run that was cut off may have run on for a moment after its last event. */
 const AFTER = 5_000;
 
 /**
- * Removes the locks that are from the time of the dead run, when no git is at work here, and says so.
+ * Removes the locks that are from the time of the dead run, when no git is running here, and says so.
  * git writes nothing into them that would tell whose they are.
  */
 export async function clearGitLocks(place: Place, { from, to }: Span): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 /**
  * The protected files as they were at the start of a run, on disk: what is in memory does not survive a crash, and a
- * run that goes on must compare with its own start, not with what the agent has left.
+ * resumed run must compare with its own start, not with what the agent has left.
  *
  * Two files, an index and the contents behind each other; large files have a copy each. The ledger holds the hash of
  * the index, which is its name, and the index the hash of every content, so a snapshot that was changed since is not taken for the real one.

@@ -20,7 +20,7 @@ export interface ProtectionOptions extends Place {
   readonly newFiles: 'allow' | 'forbid';
   /** Where things go that are in the way; nothing is deleted. */
   readonly aside: string;
-  /** Where the files are kept so that a run that goes on finds them again; without it they are forgotten. */
+  /** Where the files are kept so that a resumed run finds them again; without it they are forgotten. */
   readonly keepIn?: string;
   /** The name of what was kept there at the start of the run: that counts, not what is there now. */
   readonly recall?: string;

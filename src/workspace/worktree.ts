@@ -78,7 +78,7 @@ async function open(site: Site): Promise<{ readonly created: boolean } | Problem
   const owner = ownerOf(project.worktreeOwner(name));
   if (owner) {
     const fix = 'wait until it has ended, or take another name with --worktree=NAME';
-    return { where: path, what: `is in use by a run that is going on (process ${owner.pid})`, fix };
+    return { where: path, what: `is in use by another run (process ${owner.pid})`, fix };
   }
   try {
     ensureFolder(project.worktrees);
@@ -111,7 +111,7 @@ async function add(site: Site): Promise<Problem | undefined> {
   };
 }
 
-/** Milliseconds: a git that was killed a moment ago takes its locks away, another one at work lets go of them. */
+/** Milliseconds: a git that was killed a moment ago takes its locks away, another one that runs releases them. */
 const LOCK_PATIENCE = 3_000;
 const LOOK = 50;
 
@@ -222,7 +222,7 @@ async function whyKeepFolder(site: Site): Promise<Problem | undefined> {
   const owner = ownerOf(project.worktreeOwner(name));
   // A run of this very process has asked for it.
   if (owner && owner.pid !== process.pid)
-    return { where: path, what: `is in use by a run that is going on (process ${owner.pid})` };
+    return { where: path, what: `is in use by another run (process ${owner.pid})` };
   const wrong = await whyNotOurs(site);
   if (wrong) return wrong;
   if (!(await isDirty(site))) return undefined;

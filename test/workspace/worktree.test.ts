@@ -195,7 +195,7 @@ describe('many worktrees at once in one repository', () => {
     const refused = all.filter(each => 'what' in each);
     expect(refused).toHaveLength(NAMES.length - 1);
     expect(new Set(refused.map(({ what }) => what))).toEqual(
-      new Set([`is in use by a run that is going on (process ${process.pid})`]),
+      new Set([`is in use by another run (process ${process.pid})`]),
     );
   });
 });
@@ -206,7 +206,7 @@ describe('who works in a worktree', () => {
     const owner = living();
     ownedBy(work, 'a', owner);
     expect(await openWorktree({ root: work.dir, env, name: 'a' })).toMatchObject({
-      what: `is in use by a run that is going on (process ${owner.pid})`,
+      what: `is in use by another run (process ${owner.pid})`,
       fix: expect.stringContaining('--worktree=NAME'),
     });
   });
@@ -424,9 +424,9 @@ describe('removing a worktree', () => {
       /holds 1 commit that no other branch has/,
       /merge ralph\/a/,
     ],
-    'a run that is going on': [
+    'another run': [
       work => ownedBy(work, 'a', living()),
-      /is in use by a run that is going on/,
+      /is in use by another run/,
       /^$/,
     ],
   };

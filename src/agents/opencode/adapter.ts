@@ -123,7 +123,7 @@ function endEvents(reason: string | undefined): readonly AgentEvent[] {
   switch (reason) {
     case undefined:
     case 'tool-calls':
-    case 'unknown': // it goes on after this one as after a tool call
+    case 'unknown': // it continues after this one as after a tool call
       return [];
     case 'stop':
       return [{ kind: 'result', ok: true }];

@@ -1,4 +1,4 @@
-/** `ralph continue`: a paused run goes on. */
+/** `ralph continue`: continues a paused run. */
 import type { CliCommand } from '../command.ts';
 import { RUN_ARGUMENT, steer } from '../live-run.ts';
 

@@ -43,7 +43,7 @@ export const resume: CliCommand = {
   declare(command: Command) {
     command
       .argument('[run]', 'a run, or part of its id; without it the latest that can be resumed')
-      .option('--accept-changes', 'go on although the settings, or the ledger, have changed since');
+      .option('--accept-changes', 'resume although the settings, or the ledger, have changed since');
     for (const flag of flagsOf('loop').filter(({ setting }) => ANEW.includes(setting.key)))
       declareFlag(command, flag, undefined);
     command.addHelpText('after', HELP);
@@ -157,7 +157,7 @@ function doubt(id: string, what: string): Problem {
   return {
     where: id,
     what: `the ledger has been changed: ${what}`,
-    fix: 'look at it with `ralph log`; --accept-changes goes on all the same',
+    fix: 'look at it with `ralph log`; resume anyway with --accept-changes',
   };
 }
 
@@ -165,6 +165,6 @@ function changed(what: string): Problem {
   return {
     where: 'the settings have changed since the run began',
     what,
-    fix: 'put it back, or go on with it as it is with --accept-changes',
+    fix: 'restore it, or resume with it as it is with --accept-changes',
   };
 }
