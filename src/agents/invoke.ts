@@ -104,7 +104,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   raw?.close();
   closeSync(errors);
   if (endedBy === 'lingering')
-    request.onNotice('The agent said that its turn was over and did not go: it was ended.');
+    request.onNotice('The agent reported its result and did not exit: it was ended.');
   else if (leftBehind > 0 && !endedBy)
     request.onNotice(`The agent left ${leftBehind} process(es) behind: ended.`);
   const report = readSideFiles(invocation, adapter, onEvent);
@@ -144,7 +144,7 @@ function createTimers() {
   let lingering: NodeJS.Timeout | undefined;
   return {
     after: (delay: number, act: () => void) => void timers.push(setTimeout(act, delay)),
-    /** Restarted whenever something is printed: an agent that goes on after its result is not lingering. */
+    /** Restarted whenever something is printed: an agent that continues after its result is not lingering. */
     linger(delay: number, act: () => void): void {
       if (delay > 0) lingering ??= setTimeout(act, delay);
     },

@@ -13,7 +13,7 @@ export interface Span {
 const AFTER = 5_000;
 
 /**
- * Removes the locks that are from the time of the dead run, when no git is at work here, and says so.
+ * Removes the locks that are from the time of the dead run, when no git is running here, and says so.
  * git writes nothing into them that would tell whose they are.
  */
 export async function clearGitLocks(place: Place, { from, to }: Span): Promise<readonly string[]> {
@@ -42,7 +42,7 @@ function locksOf({ gitDir, commonDir }: Repository): readonly string[] {
   return locks.filter(lock => existsSync(lock));
 }
 
-/** Only Linux tells where a process is; elsewhere nobody is taken to be there. */
+/** Only Linux says where a process is; elsewhere nobody is taken to be there. */
 function gitIsAtWork(top: string): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc').some(pid => {

@@ -195,7 +195,7 @@ describe('many worktrees at once in one repository', () => {
     const refused = all.filter(each => 'what' in each);
     expect(refused).toHaveLength(NAMES.length - 1);
     expect(new Set(refused.map(({ what }) => what))).toEqual(
-      new Set([`is in use by a run that is going on (process ${process.pid})`]),
+      new Set([`is in use by a running loop (process ${process.pid})`]),
     );
   });
 });
@@ -206,7 +206,7 @@ describe('who works in a worktree', () => {
     const owner = living();
     ownedBy(work, 'a', owner);
     expect(await openWorktree({ root: work.dir, env, name: 'a' })).toMatchObject({
-      what: `is in use by a run that is going on (process ${owner.pid})`,
+      what: `is in use by a running loop (process ${owner.pid})`,
       fix: expect.stringContaining('--worktree=NAME'),
     });
   });
@@ -266,13 +266,13 @@ describe('a worktree that cannot be opened is a problem, and nothing is changed'
       /whose folder has been deleted/,
       /worktree prune/,
     ],
-    'it was only half made': [
+    'it is incomplete': [
       async work => {
         const worktree = await opened(work, 'a');
         writeFileSync(work.path('.git/worktrees/a/locked'), 'initializing');
         worktree.release();
       },
-      /only half made/,
+      /incomplete: git was stopped/,
       /worktree remove -f -f/,
     ],
   };
@@ -424,11 +424,7 @@ describe('removing a worktree', () => {
       /holds 1 commit that no other branch has/,
       /merge ralph\/a/,
     ],
-    'a run that is going on': [
-      work => ownedBy(work, 'a', living()),
-      /is in use by a run that is going on/,
-      /^$/,
-    ],
+    'a run that is going on': [work => ownedBy(work, 'a', living()), /is in use by a running loop/, /^$/],
   };
   test.for(Object.entries(refusals))('is refused while it holds %s', async ([, [make, what, fix]]) => {
     const work = repo();

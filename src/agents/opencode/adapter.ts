@@ -77,7 +77,7 @@ function thinkingEvents(part: Json | undefined): readonly AgentEvent[] {
   return text === undefined ? [] : [{ kind: 'aside', from: 'thinking', text }];
 }
 
-/** A tool is told of once, when it is over: start and end come together. */
+/** A tool is reported once, when it has ended: start and end come together. */
 function toolEvents(part: Json): readonly AgentEvent[] {
   const id = stringAt(part, 'callID') ?? '';
   const name = stringAt(part, 'tool') ?? '';
@@ -121,7 +121,7 @@ function endEvents(reason: string | undefined): readonly AgentEvent[] {
   switch (reason) {
     case undefined:
     case 'tool-calls':
-    case 'unknown': // it goes on after this one as after a tool call
+    case 'unknown': // it continues after this one as after a tool call
       return [];
     case 'stop':
       return [{ kind: 'result', ok: true }];
