@@ -104,7 +104,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   raw?.close();
   closeSync(errors);
   if (endedBy === 'lingering')
-    request.onNotice('The agent said that its turn was over and did not go: it was ended.');
+    request.onNotice('The agent reported its result and did not exit: it was ended.');
   else if (leftBehind > 0 && !endedBy)
     request.onNotice(`The agent left ${leftBehind} process(es) behind: ended.`);
   const report = readSideFiles(invocation, adapter, onEvent);

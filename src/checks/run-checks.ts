@@ -18,7 +18,7 @@ export interface CheckRound {
   /** The place of a log where the user looks for it; the one in the run's folder where there is none. */
   publish?(log: string, slug: string): string;
   readonly cwd: string;
-  /** What `logFile` is told relative to. */
+  /** What `logFile` is relative to. */
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What agents and checks run in; only the part for checks is of interest here. */

@@ -1,7 +1,7 @@
 /** When a file of ours cannot be written: a full disk, a read-only file system, rights that were taken away. */
 import { errorCode, errorWords } from './files.ts';
 
-/** Holds the first trouble that is told. Whoever runs things listens to `signal` and ends them. */
+/** Holds the first trouble that is reported. Whoever runs things listens to `signal` and ends them. */
 export interface Disk {
   readonly signal: AbortSignal;
   trouble(): string | undefined;

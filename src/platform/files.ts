@@ -186,7 +186,7 @@ export function readBytes(path: string, position: number, bytes: number): Buffer
   }
 }
 
-/** A file of any size, page by page. A page is lent: what is kept of it must be copied. */
+/** A file of any size, page by page. The page is reused: copy what you keep. */
 export function readPages(path: string, onPage: (page: Buffer) => void): void {
   const page = Buffer.allocUnsafeSlow(256 * 1024);
   const fd = openSync(path, 'r');
@@ -223,7 +223,7 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is reached',
+  EDQUOT: 'the disk quota is exceeded',
   EMFILE: 'too many open files',
   ENAMETOOLONG: 'the name is too long',
   E2BIG: 'the arguments are too long',

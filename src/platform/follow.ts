@@ -15,7 +15,7 @@ const PAGE = 64 * 1024;
 /** Then others have their turn: a signal, a deadline, the screen. */
 const PAGES_AT_ONCE = 64;
 
-/** A chunk is lent: what is kept of it must be copied. */
+/** The chunk is reused: copy what you keep of it. */
 export function followFile(path: string, onChunk: (chunk: Buffer) => void): Follower {
   const fd = openSync(path, 'r');
   const page = Buffer.allocUnsafeSlow(PAGE);

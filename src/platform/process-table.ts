@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
 
-/** A process that can be told from a later one with the same number. */
+/** A process that can be distinguished from a later one with the same number. */
 export interface ProcessId {
   readonly pid: number;
   /** Opaque; two processes with the same pid have different ones. Empty where the system does not tell. */

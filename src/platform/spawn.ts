@@ -15,7 +15,7 @@ export interface SpawnSpec extends Confined {
   readonly stdout: number | ((chunk: Buffer) => void);
   /** The same for stderr. One file for both keeps the order in which things were printed. */
   readonly stderr: number | ((chunk: Buffer) => void);
-  /** stdout goes through this file to the function, for programs that lose their last words on a pipe. The chunks are lent. */
+  /** stdout goes through this file to the function, for programs that lose their last words on a pipe. The chunk is reused after the call. */
   readonly throughFile?: string;
 }
 
@@ -66,7 +66,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
 
 function ignore(): void {}
 
-/** It tells our processes from those of another Ralph, the number one child of ours from the next. */
+/** It distinguishes our processes from those of another Ralph, the number one child of ours from the next. */
 export function ownerName(): string {
   owner ??= `RALPH_OWNER_${randomBytes(6).toString('hex')}`;
   return owner;

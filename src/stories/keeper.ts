@@ -23,9 +23,9 @@ import { formatActive, type NewActive, removeActive, writeActive } from '../stor
 import type { RunPaths } from '../store/paths.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import { createTasksReader, formatTasks, isList } from '../store/tasks-file.ts';
-import { blockedAt, makeRoom } from '../workspace/move-aside.ts';
+import { blockedAt, clearPath } from '../workspace/move-aside.ts';
 import { changeWords } from '../workspace/protect.ts';
-import { type Kept, openVault } from '../workspace/snapshot.ts';
+import { createFileStore, type SavedFile } from '../workspace/snapshot.ts';
 import { loadStories } from './load.ts';
 
 export interface KeeperOptions
@@ -181,13 +181,13 @@ function letThrough({ id, reviewFeedback }: Story, { reviewCap }: ReviewPolicy):
 
 /** The files around the list: those that are not the agent's, and the log that it may only add to. */
 function keptFiles({ paths, aside, ...options }: KeeperOptions) {
-  const vault = openVault();
+  const store = createFileStore();
   // With links resolved once, so that a link made since then is seen as one.
   const top = realpathSync(dirname(paths.folder));
   const inside = (path: string) => `${basename(paths.folder)}/${basename(path)}`;
   const keepAll = () =>
-    [paths.prd, paths.prompt].flatMap((path): readonly (readonly [string, Kept])[] => {
-      const file = vault.keep(path);
+    [paths.prd, paths.prompt].flatMap((path): readonly (readonly [string, SavedFile])[] => {
+      const file = store.keep(path);
       return file ? [[path, file]] : [];
     });
   let kept = keepAll();
@@ -197,7 +197,7 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
   /** Whatever is in the way is set aside; false when it could not be. */
   const replace = (path: string, iteration: number, write: (to: string) => void): boolean => {
     try {
-      makeRoom(top, inside(path), join(aside, String(iteration)));
+      clearPath(top, inside(path), join(aside, String(iteration)));
       write(join(top, inside(path)));
       return true;
     } catch (error) {
@@ -215,9 +215,9 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
 
   const restoreKept = (iteration: number): readonly Violation[] =>
     kept.flatMap(([path, file]) => {
-      const difference = isBlocked(path) ? { kind: 'deleted' as const } : vault.difference(file, path);
+      const difference = isBlocked(path) ? { kind: 'deleted' as const } : store.difference(file, path);
       if (!difference) return [];
-      const restored = replace(path, iteration, to => vault.putBack(file, to));
+      const restored = replace(path, iteration, to => store.restoreFile(file, to));
       return [{ what: changeWords(`${paths.name}/${basename(path)}`, difference), restored }];
     });
   const restoreLog = (iteration: number): readonly Violation[] => {
@@ -240,7 +240,7 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
     mark(terms: StoryRules, stories: readonly Story[]): void {
       active = formatActive({ ...options, now: options.now(), ralphDir: paths.name, terms, stories });
       const stat = lstatSync(paths.active, { throwIfNoEntry: false });
-      if (stat && !stat.isFile()) makeRoom(paths.root, ACTIVE_FILE, aside);
+      if (stat && !stat.isFile()) clearPath(paths.root, ACTIVE_FILE, aside);
       writeActive(paths.active, active);
     },
     left: () => (isBlocked(paths.tasks) ? undefined : tasks.read()),
@@ -252,7 +252,7 @@ function keptFiles({ paths, aside, ...options }: KeeperOptions) {
       kept = keepAll();
       log = readLog(paths.progress);
     },
-    close: () => vault.close(),
+    close: () => store.close(),
   };
 }
 

@@ -14,7 +14,7 @@ import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
 import { isRunning, listRuns, readRunFile } from '../store/run-file.ts';
 import { formatTasks, isList, readLeft } from '../store/tasks-file.ts';
-import { makeRoom } from '../workspace/move-aside.ts';
+import { clearPath } from '../workspace/move-aside.ts';
 import { type Begun, storiesHash } from './keeper.ts';
 
 export interface Recovery {
@@ -41,7 +41,7 @@ export function recoverStories(paths: PrdPaths, project: ProjectPaths): Recovery
     list,
     notice: `Run ${run.id} was killed in an iteration (${begun.mode}), and ${paths.name}/tasks.json held changes that it may not make; they are undone, and what was there is in ${aside}. --trust-tasks takes the file as it is. ${forbidden.join(' ')}`,
     write() {
-      makeRoom(dirname(paths.folder), `${basename(paths.folder)}/${basename(paths.tasks)}`, aside);
+      clearPath(dirname(paths.folder), `${basename(paths.folder)}/${basename(paths.tasks)}`, aside);
       writeAtomic(paths.tasks, formatTasks(list), 0o644);
     },
   };

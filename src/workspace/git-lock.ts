@@ -42,7 +42,7 @@ function locksOf({ gitDir, commonDir }: Repository): readonly string[] {
   return locks.filter(lock => existsSync(lock));
 }
 
-/** Only Linux tells where a process is; elsewhere nobody is taken to be there. */
+/** Only Linux says where a process is; elsewhere nobody is taken to be there. */
 function gitIsAtWork(top: string): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc').some(pid => {

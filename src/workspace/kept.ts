@@ -11,11 +11,11 @@ import type { Problem } from '../domain/problem.ts';
 import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { SavedRules } from './ignore-rules.ts';
-import { type Content, hashOfFile, type Kept } from './snapshot.ts';
+import { type Content, hashOfFile, type SavedFile } from './snapshot.ts';
 
 export interface Snapshot {
   /** By path from the top of the work tree. */
-  readonly kept: ReadonlyMap<string, Kept>;
+  readonly kept: ReadonlyMap<string, SavedFile>;
   /** What fitted the globs, ignored files too; only where new files are forbidden. */
   readonly before?: readonly string[];
   readonly rules?: SavedRules;
@@ -28,7 +28,7 @@ interface Index {
   readonly rules?: SavedRules;
 }
 
-type Row = { readonly path: string; readonly kind: Kept['kind']; readonly mode: number } & (
+type Row = { readonly path: string; readonly kind: SavedFile['kind']; readonly mode: number } & (
   | { readonly at: number; readonly bytes: number; readonly sha256: string }
   | { readonly copy: string; readonly sha256: string }
 );
@@ -67,7 +67,7 @@ export function loadSnapshot(
     if (text === undefined || sha256(text) !== name) return changed(folder);
     const { files, ...rest } = JSON.parse(text) as Index;
     const contents = readFileSync(contentsOf(folder, name));
-    const kept = new Map<string, Kept>();
+    const kept = new Map<string, SavedFile>();
     for (const row of files) {
       const content = contentOf(row, folder, contents);
       if (!content) return changed(folder);

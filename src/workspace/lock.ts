@@ -104,7 +104,7 @@ export function takeOver(path: string): void {
 }
 
 /** Takes our mark away again. */
-export function letGo(path: string): void {
+export function releaseOwner(path: string): void {
   if (readOwner(path)?.pid === process.pid) rmSync(path, { force: true });
 }
 

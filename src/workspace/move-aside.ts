@@ -27,7 +27,7 @@ function isInTheWay(path: string): boolean {
 }
 
 /** Nothing is at `path` afterwards, and its folder is there, a real one. What was in the way is in `aside`. */
-export function makeRoom(top: string, path: string, aside: string): void {
+export function clearPath(top: string, path: string, aside: string): void {
   for (const folder of ancestors(path)) {
     const stat = lstat(join(top, folder));
     if (stat?.isDirectory()) continue;

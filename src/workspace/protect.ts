@@ -1,7 +1,7 @@
 /**
  * Protected paths: what matches them at the start of a run is kept as it is then, the user's own changes included,
  * and put back before the checks run. Only the files are looked at, neither index nor commits: the files are what
- * checks see, and nothing that an agent tells git (to assume a file unchanged, say) can hide a change.
+ * checks see, and nothing that an agent says to git (to assume a file unchanged, say) can hide a change.
  *
  * Globs are git's own (`:(glob)`), so that they mean what they mean in every git command, and so that git finds
  * the files without us walking through what it ignores.
@@ -9,10 +9,10 @@
 import { join, relative } from 'node:path';
 import type { Violation } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
-import { blockedAt, makeRoom, moveAside } from './move-aside.ts';
+import { blockedAt, clearPath, moveAside } from './move-aside.ts';
 import { filesAtStart, isThere, newFiles } from './protected-files.ts';
 import { findRepository, type Place, type Repository, shownPath } from './repository.ts';
-import type { Difference, Kept, Vault } from './snapshot.ts';
+import type { Difference, FileStore, SavedFile } from './snapshot.ts';
 
 export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
@@ -36,17 +36,17 @@ export interface Protection {
   /** What was kept, by name; undefined where it was not. */
   name(): string | undefined;
   /** Puts everything back, and says what it was. `restored` is false where that was not possible. */
-  restore(iteration?: number, telling?: Telling): Promise<readonly Violation[]>;
+  restore(iteration?: number, listener?: RestoreListener): Promise<readonly Violation[]>;
   /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
   renew(): Promise<Problem | undefined>;
   /** Forgets what was kept. */
   close(): void;
 }
 
-export interface Telling {
-  /** Told before anything is undone. */
+export interface RestoreListener {
+  /** Called before anything is undone. */
   found(what: readonly string[]): void;
-  /** Found earlier, by a process that died while it undid it: that is told, not what is half undone now. */
+  /** Found earlier, by a process that died while it undid it: that is reported, not what is half undone now. */
   readonly pending: readonly string[];
 }
 
@@ -59,21 +59,21 @@ export async function createProtection(options: ProtectionOptions): Promise<Prot
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
-  const kept = () => keptOffences({ repository, vault: start.vault, kept: start.kept });
+  const kept = () => keptOffences({ repository, store: start.store, kept: start.kept });
   const newOnes = async () => newOffences(repository, await newFiles(repository, options.globs, start));
   return {
     files: first.kept.size,
     notes: first.notes,
     name: () => start.name,
-    inspect: async () => told([...kept(), ...(await newOnes())], undefined),
+    inspect: async () => toViolations([...kept(), ...(await newOnes())], undefined),
     async restore(iteration = 0, { found, pending } = QUIETLY) {
       const aside = join(options.aside, String(iteration));
       const undone = (offences: readonly Offence[]) => {
         const news = offences.filter(({ what }) => !pending.includes(what));
         if (news.length > 0) found(news.map(({ what }) => what));
-        return told(offences, aside);
+        return toViolations(offences, aside);
       };
-      const undo = pending.length === 0 ? undone(kept()) : finished(pending, told(kept(), aside));
+      const undo = pending.length === 0 ? undone(kept()) : finished(pending, toViolations(kept(), aside));
       // Only now: what a link led to is no longer there.
       const more = undone(await newOnes()).filter(({ what }) => !pending.includes(what));
       return [...undo, ...more].sort(byWhat);
@@ -82,15 +82,15 @@ export async function createProtection(options: ProtectionOptions): Promise<Prot
       const { recall: _, ...fresh } = options;
       const next = await filesAtStart(repository, fresh);
       if ('what' in next) return next;
-      start.vault.close();
+      start.store.close();
       start = next;
       return undefined;
     },
-    close: () => start.vault.close(),
+    close: () => start.store.close(),
   };
 }
 
-const QUIETLY: Telling = { found() {}, pending: [] };
+const QUIETLY: RestoreListener = { found() {}, pending: [] };
 
 /** What is half undone looks like another offence; what it was at first is on record. */
 function finished(pending: readonly string[], rest: readonly Violation[]): readonly Violation[] {
@@ -113,8 +113,8 @@ function wrongGlob(glob: string): Problem | undefined {
 
 interface Guard {
   readonly repository: Repository;
-  readonly vault: Vault;
-  readonly kept: ReadonlyMap<string, Kept>;
+  readonly store: FileStore;
+  readonly kept: ReadonlyMap<string, SavedFile>;
 }
 
 interface Offence {
@@ -122,20 +122,20 @@ interface Offence {
   undo(aside: string): void;
 }
 
-function keptOffences({ repository, vault, kept }: Guard): readonly Offence[] {
+function keptOffences({ repository, store, kept }: Guard): readonly Offence[] {
   const { top, prefix } = repository;
   const known = new Map<string, string | undefined>();
   return [...kept].flatMap(([path, file]) => {
     const name = shownPath(relative(prefix, path));
     const blocked = blockedAt(top, path, known);
-    const difference = blocked === undefined ? vault.difference(file, join(top, path)) : undefined;
+    const difference = blocked === undefined ? store.difference(file, join(top, path)) : undefined;
     if (blocked === undefined && difference === undefined) return [];
     const what = difference
       ? changeWords(name, difference)
       : `${name} was deleted: ${shownPath(relative(prefix, blocked ?? ''))} is no longer a folder`;
     const undo = (aside: string) => {
-      makeRoom(top, path, aside);
-      vault.putBack(file, join(top, path));
+      clearPath(top, path, aside);
+      store.restoreFile(file, join(top, path));
     };
     return [{ what, undo }];
   });
@@ -170,11 +170,11 @@ function newOffences(repository: Repository, paths: readonly string[] | Problem)
 }
 
 function impossible(): never {
-  throw new Error('there is nothing to put back');
+  throw new Error('there is nothing to restore');
 }
 
-/** Undoes them where there is a place for what is in the way, and tells of them in order. */
-function told(offences: readonly Offence[], aside: string | undefined): readonly Violation[] {
+/** Undoes them where there is a place for what is in the way, and lists them in order. */
+function toViolations(offences: readonly Offence[], aside: string | undefined): readonly Violation[] {
   const violations = offences.map(({ what, undo }) => {
     if (aside === undefined) return { what, restored: false };
     try {

@@ -8,12 +8,12 @@ import { loadSnapshot, saveSnapshot } from './kept.ts';
 import { blockedAt } from './move-aside.ts';
 import type { ProtectionOptions } from './protect.ts';
 import { isRalphs, type Repository, shownPath } from './repository.ts';
-import { type Kept, openVault, temporaryName, type Vault } from './snapshot.ts';
+import { createFileStore, type FileStore, type SavedFile, temporaryName } from './snapshot.ts';
 
 export interface FilesAtStart {
-  readonly vault: Vault;
+  readonly store: FileStore;
   /** By path from the top. */
-  readonly kept: ReadonlyMap<string, Kept>;
+  readonly kept: ReadonlyMap<string, SavedFile>;
   /** What the user should know. */
   readonly notes: readonly string[];
   /** Under which they can be asked for again. */
@@ -39,24 +39,24 @@ async function lookedUp(
   const found = await findFiles(repository, globs);
   if ('what' in found) return found;
   const { paths, notes } = found;
-  const vault = openVault(undefined, keepIn);
-  const kept = new Map<string, Kept>();
+  const store = createFileStore(undefined, keepIn);
+  const kept = new Map<string, SavedFile>();
   const known = new Map<string, string | undefined>();
   for (const path of paths) {
     const file =
-      blockedAt(repository.top, path, known) === undefined && vault.keep(join(repository.top, path));
+      blockedAt(repository.top, path, known) === undefined && store.keep(join(repository.top, path));
     if (file) kept.set(path, file);
   }
   if (allowed === 'allow') {
     const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept });
-    return { vault, kept, notes, ...(name !== undefined && { name }) };
+    return { store, kept, notes, ...(name !== undefined && { name }) };
   }
   const rules = await readIgnoreRules(repository, env);
   const ignored = await matching(repository, globs, IGNORED);
   const there = paths.filter(path => isThere(repository, path));
   const before = [...there, ...('what' in ignored ? [] : ignored)];
   const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept, before, rules: rules.saved });
-  return { vault, kept, notes, before: new Set(before), rules, ...(name !== undefined && { name }) };
+  return { store, kept, notes, before: new Set(before), rules, ...(name !== undefined && { name }) };
 }
 
 async function recalled(
@@ -74,7 +74,7 @@ async function recalled(
   }
   const watch = before &&
     rules && { before: new Set(before), rules: await readIgnoreRules(repository, env, rules) };
-  return { vault: openVault(undefined, keepIn), kept, notes: [], name, ...watch };
+  return { store: createFileStore(undefined, keepIn), kept, notes: [], name, ...watch };
 }
 
 interface Found {

@@ -52,7 +52,7 @@ async function whyNot(here: Git, { code, output }: Captured): Promise<Problem> {
   }
   if (bare === 'false') return { where, what: 'this is inside of the .git folder, not of a work tree' };
   if (/not a git repository/.test(output)) {
-    return { where, what: 'this is not in a git repository', fix: '`git init` makes one' };
+    return { where, what: 'this is not in a git repository', fix: '`git init` creates one' };
   }
   return { where, what: `git refuses: ${complaint(output, code)}` };
 }
@@ -88,7 +88,7 @@ const filtersOf = remembering(async ({ cwd, env }): Promise<Answer<readonly stri
   return { value, files: [...files].map(file => resolve(cwd, file)) };
 });
 
-/** A file above this many bytes is told of, not shown. */
+/** A file above this many bytes is reported, not shown. */
 export const LARGE = 1024 * 1024;
 
 /** An index of ours is one plain file, and a large object is not read to be compared line by line. */

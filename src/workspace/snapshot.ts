@@ -27,7 +27,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureFolder } from '../platform/files.ts';
 
-export interface Kept {
+export interface SavedFile {
   readonly kind: 'file' | 'link';
   /** Permission bits; of no meaning for a link. */
   readonly mode: number;
@@ -37,13 +37,13 @@ export interface Kept {
 /** For a link: where it points to. */
 export type Content = { readonly bytes: Buffer } | { readonly copy: string; readonly sha256: string };
 
-export interface Vault {
+export interface FileStore {
   /** undefined when there is no file or link at this path. */
-  keep(path: string): Kept | undefined;
+  keep(path: string): SavedFile | undefined;
   /** What is different now from what was kept; undefined when nothing is. */
-  difference(kept: Kept, path: string): Difference | undefined;
+  difference(kept: SavedFile, path: string): Difference | undefined;
   /** Makes a file where nothing is. Its folder must be there. */
-  putBack(kept: Kept, path: string): void;
+  restoreFile(kept: SavedFile, path: string): void;
   close(): void;
 }
 
@@ -57,8 +57,8 @@ const LARGE = 1024 * 1024;
 /** Milliseconds. A change that follows another so closely may leave no trace in the times of a file. */
 const CLOSE = 2_000;
 
-/** A `place` stays when the vault is closed; it is made when it is needed. */
-export function openVault(now: () => number = Date.now, place?: string): Vault {
+/** A `place` stays when the store is closed; it is created when it is needed. */
+export function createFileStore(now: () => number = Date.now, place?: string): FileStore {
   let folder: string | undefined;
   let inMemory = 0;
   const series = randomBytes(4).toString('hex');
@@ -101,7 +101,7 @@ export function openVault(now: () => number = Date.now, place?: string): Vault {
       remember(path, stat);
       return undefined;
     },
-    putBack,
+    restoreFile,
     close() {
       if (folder !== undefined && folder !== place) rmSync(folder, { recursive: true, force: true });
     },
@@ -129,7 +129,7 @@ function kindOf(stat: BigIntStats) {
   return stat.isDirectory() ? 'a folder' : stat.isFile() ? 'a file' : 'a device';
 }
 
-function isSame({ kind, content }: Kept, path: string, stat: BigIntStats): boolean {
+function isSame({ kind, content }: SavedFile, path: string, stat: BigIntStats): boolean {
   try {
     if (kind === 'link') return 'bytes' in content && content.bytes.equals(targetOf(path));
     if (!('bytes' in content)) return content.sha256 === hashOfFile(path);
@@ -139,13 +139,13 @@ function isSame({ kind, content }: Kept, path: string, stat: BigIntStats): boole
   }
 }
 
-/** Where a file is made before it gets its name: what a process that died in the middle may have left. */
+/** Where a file is created before it gets its name: what a process that died in the middle may have left. */
 export function temporaryName(path: string, pid: number): string {
   return `${path}.ralph-${pid}`;
 }
 
 /** Beside it first and then renamed, so that a second name of the old file is not written through. */
-function putBack({ kind, mode, content }: Kept, path: string): void {
+function restoreFile({ kind, mode, content }: SavedFile, path: string): void {
   const temporary = temporaryName(path, process.pid);
   rmSync(temporary, { force: true });
   if (kind === 'link' && 'bytes' in content) symlinkSync(content.bytes, temporary);

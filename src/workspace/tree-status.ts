@@ -50,7 +50,7 @@ export async function readStatus(options: StatusOptions): Promise<TreeStatus | P
   const { top, commonDir } = repository;
   const scope = allBut(options.exclude);
   let answer = await git.list(['status', ...FLAGS, ...scope]);
-  // One broken submodule and git tells nothing at all: better to look at the rest.
+  // One broken submodule and git reports nothing at all: better to look at the rest.
   if (answer.code !== 0) answer = await git.list(['status', ...FLAGS, '--ignore-submodules=all', ...scope]);
   const { code, records, errors } = answer;
   if (code !== 0) return { where: options.cwd, what: `git status fails: ${complaint(errors, code)}` };

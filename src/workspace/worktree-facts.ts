@@ -65,7 +65,7 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
   }
   if (readIfThere(join(there.gitDir, 'locked'))?.startsWith('initializing')) {
     const fix = `if there is nothing in it that you need: ${command('-C', site.root, 'worktree', 'remove', '-f', '-f', path)}`;
-    return { where: path, what: 'was only half made when git was stopped', fix };
+    return { where: path, what: 'is incomplete: git was stopped while creating it', fix };
   }
   const current = await currentBranch(there.git);
   if (current === branch) return undefined;

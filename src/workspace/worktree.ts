@@ -1,5 +1,5 @@
 /**
- * A worktree of its own for a run: `.ralph/worktrees/<name>` on the branch `ralph/<name>`. It is made or continued,
+ * A worktree of its own for a run: `.ralph/worktrees/<name>` on the branch `ralph/<name>`. It is created or reused,
  * and if neither can be, that is a problem: Ralph never falls back to the user's own work tree. Nothing in one is
  * ever deleted or reset, but by `removeWorktree`, and by that only what is safe elsewhere.
  */
@@ -12,7 +12,7 @@ import { ensureFolder, errorWords, writeAtomic } from '../platform/files.ts';
 import { complaint, type Env } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { projectPaths } from '../store/paths.ts';
-import { letGo, ownerOf, takeOver, withLock } from './lock.ts';
+import { ownerOf, releaseOwner, takeOver, withLock } from './lock.ts';
 import { headCommit } from './repository.ts';
 import { readStatus } from './tree-status.ts';
 import {
@@ -33,7 +33,7 @@ export interface WorktreeOptions {
   /** The project's folder: the top of the repository or one below it. */
   readonly root: string;
   readonly env: Env;
-  /** Without one the run's id is taken, or a name is made. */
+  /** Without one the run's id is taken, or a name is generated. */
   readonly name?: string;
   readonly runId?: string;
 }
@@ -90,7 +90,7 @@ async function open(site: Site): Promise<{ readonly created: boolean } | Problem
     takeOver(project.worktreeOwner(name));
     return { created };
   } catch (error) {
-    return { where: path, what: `the worktree cannot be made: ${errorWords(error)}` };
+    return { where: path, what: `the worktree cannot be created: ${errorWords(error)}` };
   }
 }
 
@@ -125,7 +125,7 @@ async function patiently(order: () => Promise<Captured>): Promise<Captured> {
 
 async function described(site: Site, created: boolean): Promise<Worktree | Problem> {
   const { name, root, env, path, branch, repository, project } = site;
-  const release = () => letGo(project.worktreeOwner(name));
+  const release = () => releaseOwner(project.worktreeOwner(name));
   const cwd = resolve(path, repository.prefix);
   if (!existsSync(cwd)) {
     release();

@@ -135,7 +135,7 @@ test.runIf(!canMount)('NOT TESTED HERE: full and read-only disks need root and a
 
 test.each([
   ['ENOSPC', '/a: the disk is full'],
-  ['EDQUOT', '/a: the disk quota is used up'],
+  ['EDQUOT', '/a: the disk quota is exceeded'],
   ['EROFS', '/a: the file system is read-only'],
   ['EACCES', '/a: permission denied'],
   ['ENOENT', undefined],

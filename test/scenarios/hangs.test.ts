@@ -92,7 +92,7 @@ describe('an agent that has said that its turn is over', () => {
       settings: { lingerTimeout: 0.3 },
     });
     expect([code, left, agent.calls.length]).toEqual([0, [], 1]);
-    expect(notices).toContain('The agent said that its turn was over and did not go: it was ended.');
+    expect(notices).toContain('The agent reported its result and did not exit: it was ended.');
   });
 
   test.each([
@@ -125,7 +125,7 @@ describe('an agent that has said that its turn is over', () => {
       { name: 'claude', settings: { lingerTimeout: 0.3 } },
     );
     expect([code, pids.length, left]).toEqual([0, 2, []]);
-    expect(notices).toContain('The agent said that its turn was over and did not go: it was ended.');
+    expect(notices).toContain('The agent reported its result and did not exit: it was ended.');
   });
 });
 

@@ -1,11 +1,11 @@
 import { readdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openVault, type Vault } from '../../src/workspace/snapshot.ts';
+import { createFileStore, type FileStore } from '../../src/workspace/snapshot.ts';
 import { folder } from '../rig/repo.ts';
 
-function vault(now?: () => number): Vault {
-  const opened = openVault(now);
+function store(now?: () => number): FileStore {
+  const opened = createFileStore(now);
   onTestFinished(opened.close);
   return opened;
 }
@@ -16,7 +16,7 @@ describe('a kept file', () => {
   test('is not read again while the system says that nobody has touched it', () => {
     const work = folder();
     work.write('a', 'old\n');
-    const { keep, difference } = vault(SOON);
+    const { keep, difference } = store(SOON);
     const kept = keep(work.path('a'))!;
     // With other bytes in memory, only reading the file could find a difference.
     const other = { ...kept, content: { bytes: Buffer.from('new\n') } };
@@ -27,7 +27,7 @@ describe('a kept file', () => {
     const work = folder();
     work.write('a', 'old\n');
     utimesSync(work.path('a'), 1, 1);
-    const { keep, difference } = vault(SOON);
+    const { keep, difference } = store(SOON);
     const kept = keep(work.path('a'))!;
     writeFileSync(work.path('a'), 'new\n');
     utimesSync(work.path('a'), 1, 1);
@@ -37,7 +37,7 @@ describe('a kept file', () => {
   test('is read again when it was kept so soon after a change that another would leave no trace', () => {
     const work = folder();
     work.write('a', 'old\n');
-    const { keep, difference } = vault();
+    const { keep, difference } = store();
     const other = { ...keep(work.path('a'))!, content: { bytes: Buffer.from('new\n') } };
     expect(difference(other, work.path('a'))).toEqual({ kind: 'content' });
   });
@@ -52,12 +52,12 @@ describe('a kept file', () => {
     process.env.TMPDIR = work.dir;
     work.write('big', '');
     truncateSync(work.path('big'), 2_000_000);
-    const { keep, putBack } = vault();
+    const { keep, restoreFile } = store();
     const kept = keep(work.path('big'))!;
     const [copies] = readdirSync(work.dir).filter(name => name.startsWith('ralph-kept-'));
     const [copy] = readdirSync(work.path(copies!));
     writeFileSync(join(work.path(copies!), copy!), 'weak\n');
-    expect(() => putBack(kept, work.path('again'))).toThrow('the kept copy has been changed');
+    expect(() => restoreFile(kept, work.path('again'))).toThrow('the kept copy has been changed');
     expect(readdirSync(work.dir).sort()).toEqual(['big', copies]);
   });
 });

@@ -266,13 +266,13 @@ describe('a worktree that cannot be opened is a problem, and nothing is changed'
       /whose folder has been deleted/,
       /worktree prune/,
     ],
-    'it was only half made': [
+    'it is incomplete': [
       async work => {
         const worktree = await opened(work, 'a');
         writeFileSync(work.path('.git/worktrees/a/locked'), 'initializing');
         worktree.release();
       },
-      /only half made/,
+      /incomplete: git was stopped/,
       /worktree remove -f -f/,
     ],
   };
@@ -424,11 +424,7 @@ describe('removing a worktree', () => {
       /holds 1 commit that no other branch has/,
       /merge ralph\/a/,
     ],
-    'another run': [
-      work => ownedBy(work, 'a', living()),
-      /is in use by another run/,
-      /^$/,
-    ],
+    'another run': [work => ownedBy(work, 'a', living()), /is in use by another run/, /^$/],
   };
   test.for(Object.entries(refusals))('is refused while it holds %s', async ([, [make, what, fix]]) => {
     const work = repo();

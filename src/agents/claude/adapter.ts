@@ -57,7 +57,7 @@ export const claude: AgentAdapter = {
     keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
   },
   dialogue: { modelFlag: '--model' },
-  stopSignal: 'SIGINT', // it then still tells what it has cost; after SIGTERM it says nothing
+  stopSignal: 'SIGINT', // it then still reports its cost; after SIGTERM it says nothing
   invocation,
   read,
 };

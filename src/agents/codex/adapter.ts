@@ -134,7 +134,7 @@ function failureEvents(error: string): readonly AgentEvent[] {
   return [failure(error), { kind: 'result', ok: false, error }];
 }
 
-/** A plan whose quota is reached names the time of day at which it resets: waiting helps, where a quota needs money. */
+/** An exhausted plan names the time of day at which it resets: waiting helps, where a quota needs money. */
 function failure(message: string): AgentEvent {
   const resets = /\busage limit\b[\s\S]*\btry again (?:at|in) /i.test(message);
   return gaveUp({ message, class: resets ? 'rate-limit' : undefined });

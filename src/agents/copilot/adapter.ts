@@ -129,7 +129,7 @@ function asideEvents(from: 'thinking' | 'subagent', text: string | undefined): r
   return text === undefined ? [] : [{ kind: 'aside', from, text }];
 }
 
-/** A command that failed is a `success`; its exit code tells. */
+/** A command that failed is a `success`; look at its exit code. */
 function toolEndEvent(record: Json, data: Json): AgentEvent {
   const text =
     stringAt(objectAt(data, 'result'), 'content') ?? stringAt(objectAt(data, 'error'), 'message') ?? '';

@@ -41,7 +41,7 @@ export const gemini: AgentAdapter = {
 function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
   const argv = [
     ...(mode === 'stream' ? defaultFlags(flags, ['-o', '--output-format'], ['-o', 'stream-json']) : []),
-    ...defaultFlags(flags, ['--skip-trust'], ['--skip-trust']), // it refuses to work in a folder it was not told to trust
+    ...defaultFlags(flags, ['--skip-trust'], ['--skip-trust']), // it refuses to work in a folder it was not asked to trust
     ...(permissions === 'skip' ? defaultFlags(flags, ['--yolo', '-y', '--approval-mode'], ['--yolo']) : []),
     ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
     ...flags,
@@ -136,7 +136,7 @@ function usageEvents(stats: Json | undefined): readonly AgentEvent[] {
 /** `input_tokens` holds the cached ones; thoughts are in the total and not in `output_tokens`. */
 function tokensOf(stats: Json): Tokens {
   const input = countAt(stats, 'input_tokens') ?? 0;
-  const told = countAt(stats, 'output_tokens') ?? 0;
-  const output = Math.max(told, (countAt(stats, 'total_tokens') ?? 0) - input);
+  const reported = countAt(stats, 'output_tokens') ?? 0;
+  const output = Math.max(reported, (countAt(stats, 'total_tokens') ?? 0) - input);
   return { input, output, cacheRead: countAt(stats, 'cached') ?? 0, cacheWrite: 0 };
 }

@@ -79,7 +79,7 @@ function thinkingEvents(part: Json | undefined): readonly AgentEvent[] {
   return text === undefined ? [] : [{ kind: 'aside', from: 'thinking', text }];
 }
 
-/** A tool is told of once, when it is over: start and end come together. */
+/** A tool is reported once, when it has ended: start and end come together. */
 function toolEvents(part: Json): readonly AgentEvent[] {
   const id = stringAt(part, 'callID') ?? '';
   const name = stringAt(part, 'tool') ?? '';

@@ -145,7 +145,7 @@ function resultEvents(record: Json): readonly AgentEvent[] {
     ? [{ kind: 'usage', scope: 'total', tokens: tokensOf(usage) }]
     : [];
   if (record.is_error !== true) return [...total, { kind: 'result', ok: true, ...turns }];
-  const told = wordAt(objectAt(record, 'error'), 'message') ?? wordAt(record, 'subtype') ?? 'error';
-  const error = told.replace(LIMIT_ADVICE, '');
+  const message = wordAt(objectAt(record, 'error'), 'message') ?? wordAt(record, 'subtype') ?? 'error';
+  const error = message.replace(LIMIT_ADVICE, '');
   return [...total, gaveUp({ message: error }), { kind: 'result', ok: false, error, ...turns }];
 }
