@@ -10,7 +10,7 @@ export {
   markerOf,
   type NearMiss,
 } from './domain/completion.ts';
-export type { Emit, RunEvent as LoopEvent } from './domain/event.ts';
+export type { RecordedEvent as LoopEvent } from './domain/event.ts';
 export type { EndedBy, Evidence, Spent, TurnOutcome, Violation } from './domain/evidence.ts';
 export type { Limits } from './domain/limits.ts';
 export type { Problem } from './domain/problem.ts';

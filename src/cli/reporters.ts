@@ -1,30 +1,25 @@
-/** Wires the readers of a run's events: the ledger first, then the people and programs that look on. */
+/** Wires the people and programs that read a run's events. */
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NotifySettings, Settings } from '../config/settings-shape.ts';
-import type { Emit, RunEvent } from '../domain/event.ts';
+import type { Emit } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
-import type { Disk } from '../platform/disk.ts';
 import { errorWords } from '../platform/files.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
 import { createNotify, type Notify } from '../report/notify.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
-import { createJournal } from '../store/journal.ts';
 import { type Call, Problems } from './command.ts';
 import type { Output } from './output.ts';
 
 export interface ReporterOptions {
   readonly output: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly journal: string;
   /** Opened before anything else is written. */
   readonly events: EventSink | undefined;
   readonly streamAgentOutput: boolean;
-  /** Is told when the ledger cannot be written any more. */
-  readonly disk: Disk;
   readonly notify?: Settings['notify'];
   readonly cwd: string;
   readonly clock?: Clock;
@@ -42,7 +37,6 @@ export function createReporters(options: ReporterOptions): Reporters {
   const now = () => clock.now();
   const redact = createRedactor(env);
   const { events } = options;
-  const journal = createJournal(options.journal, now, redact);
   const verbose = output.verbose ? createVerbose(now) : undefined;
   const human = createHumanReporter({
     write: text => output.human(text),
@@ -56,39 +50,24 @@ export function createReporters(options: ReporterOptions): Reporters {
     ...(verbose && output.humanIsTTY && { verbose }),
   });
   const notify = notifier(options, redact);
+  let isClosed = false;
 
   return {
     emit(event) {
-      journal.append(event);
-      if (DURABLE.has(event.type)) journal.flush();
       events?.write(event);
       if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
       human.emit(event);
       notify.emit(event);
-      const trouble = journal.trouble();
-      if (trouble !== undefined) options.disk.failed(trouble);
     },
     settled: () => notify.settled(),
     close() {
+      if (isClosed) return;
+      isClosed = true;
       human.close();
-      journal.close();
       events?.close();
     },
   };
 }
-
-/** After these a power cut loses nothing that would be done twice: docs/adr/0030. */
-const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
-  'run-started',
-  'run-resumed',
-  'prepared',
-  'turn-ended',
-  'tampered',
-  'judged',
-  'scm-started',
-  'scm',
-  'run-ended',
-]);
 
 function notifier({ notify, output, cwd, env }: ReporterOptions, redact: (text: string) => string): Notify {
   const { command, webhook, bell = true, on = [] } = asked(notify);

@@ -2,12 +2,11 @@
 import type { Command } from 'commander';
 import { type FlagSpec, flagsOf, settingsFromFlags } from '../config/flags.ts';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
+import { withoutSecrets } from '../config/secrets.ts';
 import type { SettingsCommand } from '../config/setting.ts';
 import { defaultOf } from '../config/settings.ts';
-import type { AgentSettings, Settings } from '../config/settings-shape.ts';
+import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import { redactAddress, redactWords } from '../domain/secrets.ts';
-import { splitFlag } from '../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { agentRequest, invocationOf, limitProblems, shownCommand } from '../turns/agent-turn.ts';
 import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../turns/choose-agent.ts';
@@ -43,7 +42,7 @@ export interface SetUp {
   readonly project: ProjectPaths;
   readonly settings: Settings;
   readonly agent: ChosenAgent;
-  /** Who goes on while it is limited. */
+  /** Agents to use while it is rate-limited. */
   readonly fallbacks: readonly ChosenAgent[];
   /** Settings from flags. */
   readonly flags: Readonly<Record<string, unknown>>;
@@ -72,23 +71,6 @@ export function setUp(
   const [agent, ...fallbacks] = found;
   if (problems.length > 0 || !agent) throw new Problems(problems);
   return { project, settings: loaded.settings, agent, fallbacks, flags: flags.layer };
-}
-
-/** The settings fit to be shown and kept: what follows a flag such as --api-key is taken out, and a webhook's path. */
-export function withoutSecrets(settings: Settings): Settings {
-  const clean = <Agent extends AgentSettings>(agent: Agent): Agent =>
-    agent.flags ? { ...agent, flags: redactWords(agent.flags.flatMap(splitFlag)) } : agent;
-  const agents = Object.entries(settings.agents).map(([name, agent]) => [name, clean(agent)] as const);
-  const { agent, notify } = settings;
-  return {
-    ...settings,
-    ...(agent !== undefined && { agent: typeof agent === 'string' ? agent : clean(agent) }),
-    agents: Object.fromEntries(agents),
-    ...(typeof notify === 'object' &&
-      notify.webhook !== undefined && {
-        notify: { ...notify, webhook: redactAddress(notify.webhook) },
-      }),
-  };
 }
 
 /** The agent, and behind it its fallbacks. */

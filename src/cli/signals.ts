@@ -1,40 +1,23 @@
 /** The first SIGINT or SIGTERM lets the current step finish; the second ends everything at once. */
+import { createStopRequest } from '../engine/stop.ts';
 
-export interface StopRequest {
-  /** Fired by the first signal: no further step is begun. */
+export interface Signals {
   readonly stopping: AbortSignal;
-  /** Fired by the second: whatever runs is ended now. */
-  readonly abort: AbortSignal;
-  /** As the second signal. */
-  endNow(): void;
   /** Stops listening. */
   dispose(): void;
 }
 
-/** `isUrgent` is asked at the first signal: whoever sent it may not want to wait for the step to finish. */
-export function listenForSignals(
-  say: (text: string) => void,
-  isUrgent: () => boolean = () => false,
-): StopRequest {
-  const soft = new AbortController();
-  const hard = new AbortController();
+export function listenForSignals(say: (text: string) => void, stop = createStopRequest()): Signals {
   const onSignal = () => {
-    if (!soft.signal.aborted) {
-      say('Received signal, shutting down...\n');
-      soft.abort();
-      if (isUrgent()) hard.abort();
-    } else hard.abort();
+    if (stop.stopping.aborted) return stop.request('interrupted', 'now');
+    say('Received signal, shutting down... after this turn. Press Ctrl-C again to stop now.\n');
+    stop.request('interrupted', 'after-this-step');
   };
-  const endNow = () => {
-    soft.abort();
-    hard.abort();
-  };
-  // The terminal has gone: nobody is left to press Ctrl-C a second time.
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', endNow);
+  // The terminal is gone: nobody is left to press Ctrl-C a second time.
+  const onHangUp = () => stop.request('interrupted', 'now');
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onHangUp);
   return {
-    stopping: soft.signal,
-    abort: hard.signal,
-    endNow,
-    dispose: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', endNow),
+    stopping: stop.stopping,
+    dispose: () => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onHangUp),
   };
 }

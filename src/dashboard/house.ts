@@ -1,5 +1,4 @@
 /** The projects a dashboard shows, and the runs in them. Only what is listed can be asked for. */
-import { existsSync } from 'node:fs';
 import { fileSize } from '../platform/files.ts';
 import { createDetailFold } from '../report/details.ts';
 import { readRun } from '../report/read-run.ts';
@@ -7,6 +6,7 @@ import type { IterationDetail, RunReading, Standing } from '../report/run-view.t
 import { overviewOf, type RunOverview, type RunState } from '../store/overview.ts';
 import { type ProjectPaths, projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import { type LiveRun, listRuns, liveRun } from '../store/run-file.ts';
+import { pauseIsPending } from '../store/steering.ts';
 
 export interface ProjectRuns {
   readonly root: string;
@@ -82,7 +82,7 @@ function listedRun(id: string, paths: RunPaths): ListedRun {
   const overview = overviewOf(id, paths);
   const { state: now } = overview;
   const state = now === 'waiting' || now === 'paused' ? 'running' : now;
-  return { ...overview, state, now, paused: existsSync(paths.paused) };
+  return { ...overview, state, now, paused: now === 'paused' || pauseIsPending(paths) };
 }
 
 function foundRun(project: ProjectPaths, id: string): FoundRun {

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { systemClock } from '../platform/clock.ts';
 import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
 import { cleanJson } from '../report/read-run.ts';
-import { giveOrder } from '../store/steering.ts';
+import { parseMessage } from '../store/inbox.ts';
+import { steerRun } from '../store/steering.ts';
 import { refusal } from './door.ts';
 import { type FoundRun, type Household, openHousehold } from './house.ts';
-import { readOrder } from './orders.ts';
 import { openStream, streamLedger, streamList } from './stream.ts';
 
 export interface DashboardOptions {
@@ -152,11 +152,11 @@ function after({ request, query }: RunRequest): number {
 
 async function order({ request, response, run }: RunRequest, json: (value: unknown) => void): Promise<void> {
   const body = await readBody(request);
-  const wanted = body === undefined ? undefined : readOrder(body);
+  const wanted = body === undefined ? undefined : parseMessage(body);
   if (!wanted) return fail(response, 400, 'that is no order');
   const live = run.live();
   return json(
-    live ? giveOrder(live, wanted, systemClock.now()) : { message: 'It is not running.', done: false },
+    live ? steerRun(live, wanted, systemClock.now()) : { message: 'It is not running.', done: false },
   );
 }
 

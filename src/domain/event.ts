@@ -123,6 +123,10 @@ export type RunEvent =
       readonly verdict: Verdict;
       /** Of the whole run up to now. */
       readonly usage: Usage;
+      /** Seconds; absent in ledgers of 0.1. */
+      readonly duration?: number;
+      /** In `ralph prd`: the story that it really changed, where that is not the one it was for. */
+      readonly story?: string;
     }
   /** Something the user should know that is no ending: a warning, what was killed, what was left alone. */
   | { readonly type: 'notice'; readonly level: 'info' | 'warning' | 'debug'; readonly text: string }
@@ -194,6 +198,14 @@ const LEDGER_ONLY: ReadonlySet<string> = new Set<LedgerOnly['type']>([
 export function isLedgerOnly(event: RunEvent): event is LedgerOnly {
   return LEDGER_ONLY.has(event.type);
 }
+
+/** An event as it is on the ledger: when it happened, in which run, and in which iteration of it (0: before the first). */
+export type RecordedEvent = RunEvent & {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly run: string;
+  readonly iteration: number;
+};
 
 /** Takes every event of a run, in order. Must not throw. */
 export type Emit = (event: RunEvent) => void;

@@ -1,252 +1,229 @@
-/** What a run has done so far, folded from its ledger: all that is needed to go on with it, or to judge it again. */
+/**
+ * What a run has done so far, folded from its events: all that is needed to continue it. A run that starts has an empty past, a run
+ * that is resumed has that of its ledger; `next` does not see a difference. Plain data: a checkpoint of it can be written as JSON.
+ */
 import type { CheckResult } from './check.ts';
-import type { EndedTurn, Judged, Prepared, RunEvent, RunHead, ScmOutcome } from './event.ts';
-import type { Violation } from './evidence.ts';
-import type { LoopResult } from './result.ts';
+import type { Judged, Prepared, RunEvent, RunHead } from './event.ts';
+import { type Changes, changesOf, needsAgent, type PastIteration, withCheck } from './past-iteration.ts';
+import { type Ending, momentOf, type Repeated, signatureOf, timesRepeated } from './repeats.ts';
+import { type IterationResult, iterationResult } from './result.ts';
+import type { IterationTrace } from './standstill.ts';
+import type { StopReason } from './stop-reason.ts';
+import { addExtra, countTurn, NOTHING_SPENT, type Totals } from './totals.ts';
 import { isLimit } from './trouble-table.ts';
-import type { Usage } from './usage.ts';
-import { createUsageFold, type UsageFold } from './usage-fold.ts';
+import { usageOf } from './usage-fold.ts';
 import type { Verdict } from './verdict.ts';
 
 /** An event with its time, in milliseconds since 1970. */
 export type Timed = RunEvent & { readonly time: number };
-
-export interface PastTask {
-  readonly task: string;
-  readonly head: string | null;
-  /** undefined: it was cut off. */
-  readonly outcome?: ScmOutcome;
-}
-
-export interface PastIteration {
-  readonly number: number;
-  /** In `ralph prd`: what it was for. */
-  readonly mode?: string;
-  readonly story?: string;
-  /** The last attempt, counted from 1, and whose stream it spoke. */
-  readonly attempt: number;
-  readonly adapter?: string;
-  /** undefined: the agent was cut off. */
-  readonly turn?: EndedTurn;
-  /** What was found and may be undone or not. */
-  readonly tampered: readonly string[];
-  readonly violations: readonly Violation[];
-  readonly checks: readonly CheckResult[];
-  readonly judged?: Judged & { readonly verdict: Verdict };
-  readonly tasks: readonly PastTask[];
-  /** Every step of it is done. */
-  readonly ended: boolean;
-  /** Seconds. */
-  readonly duration: number;
-}
 
 export interface Past {
   readonly head?: RunHead;
   readonly prepared?: Prepared;
   /** The checks before the first iteration. */
   readonly baseline: readonly CheckResult[];
-  /** By number; only the last one may be unfinished. */
-  readonly iterations: readonly PastIteration[];
-  /** Calls beside the turns that count, and turns that were cut off: what they are known to have used up. */
-  readonly extras: readonly Usage[];
-  /** How the run ended when it last did; undefined: it was cut off. */
-  readonly result?: LoopResult;
-  /** Seconds that the run has been going, pauses between its parts left out. */
-  readonly elapsed: number;
-  /** Seconds of it in which nothing was done. */
-  readonly waited: number;
+  /** Of every finished iteration. */
+  readonly results: readonly IterationResult[];
+  /** The last finished iteration. */
+  readonly last?: PastIteration;
+  /** The iteration that has begun and is not finished. */
+  readonly open?: PastIteration;
+  readonly totals: Totals;
+  readonly repeated?: Repeated;
+  /** What the latest iterations left behind, to see a standstill. */
+  readonly moments: readonly IterationTrace[];
+  /** How the run ended; undefined: it is running, or was cut off. */
+  readonly ended?: StopReason;
+  /** The run has ended by the verdict of its last iteration, and the user resumed it: that verdict no longer counts. */
+  readonly isOverruled?: true;
+  readonly time: PastTime;
   /** Until when each agent was last said to be limited, by its name, in milliseconds since 1970. */
   readonly limits: Readonly<Record<string, number>>;
-  /** It was cut off while the user had it paused: what is in the files then is the user's. */
-  readonly paused: boolean;
-  /** When the ledger ends, in milliseconds since 1970; 0: it is empty. */
-  readonly lastWord: number;
+  /** Ralph's own copy of the story list, by its hash, and the iteration after which it was recorded. */
+  readonly stories?: { readonly hash: string; readonly iteration: number };
   readonly resumptions: number;
 }
 
-type Draft<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+export interface PastTime {
+  /** Seconds that the run has been running, pauses and the time between its parts left out. */
+  readonly elapsed: number;
+  /** Seconds of it in which nothing was done. */
+  readonly waited: number;
+  /** When the last event happened, in milliseconds since 1970; 0: there was none. */
+  readonly latest: number;
+  readonly isWaiting: boolean;
+  readonly isPaused: boolean;
+}
 
-export function foldPast(events: Iterable<Timed>): Past {
-  const iterations: PastIteration[] = [];
-  const baseline = new Map<number, CheckResult>();
-  const extras: Usage[] = [];
-  const clock = createElapsed();
-  const limits: Record<string, number> = {};
-  const past: Partial<Draft<Past>> = {};
-  let resumptions = 0;
-  let open: Open | undefined;
+export const NOTHING_YET: Past = {
+  baseline: [],
+  results: [],
+  totals: NOTHING_SPENT,
+  moments: [],
+  time: { elapsed: 0, waited: 0, latest: 0, isWaiting: false, isPaused: false },
+  limits: {},
+  resumptions: 0,
+};
 
-  for (const event of events) {
-    clock.tick(event);
-    switch (event.type) {
-      case 'run-started':
-        past.head = event;
-        break;
-      case 'run-resumed':
-        past.head = event;
-        delete past.result;
-        resumptions++;
-        break;
-      case 'prepared':
-        past.prepared = event;
-        break;
-      case 'iteration-started':
-        extras.push(...(open?.wasted() ?? []));
-        open = openIteration(event);
-        break;
-      case 'run-ended':
-        past.result = event.result;
-        break;
-      case 'waiting':
-        if (isLimit(event.trouble)) limits[event.agent] = event.until;
-        break;
-      case 'agent-switched':
-        if (event.until !== undefined) limits[event.from] = event.until;
-        break;
-      case 'check-ended':
-        if (!open) baseline.set(event.result.index, event.result);
-    }
-    if (event.type === 'agent-ended' && event.purpose === 'commit-message') extras.push(event.usage);
-    if (!open) continue;
-    open.add(event);
-    iterations[open.now().number - 1] = open.now();
+export function fold(before: Past, event: Timed): Past {
+  const past = { ...before, time: timeAfter(before.time, event) };
+  switch (event.type) {
+    case 'run-started':
+      return { ...past, head: headOf(event) };
+    case 'run-resumed':
+      return afterResumption(past, event);
+    case 'prepared':
+      return {
+        ...past,
+        prepared: { tree: event.tree, ...(event.kept !== undefined && { kept: event.kept }) },
+      };
+    case 'iteration-started':
+      return afterStart(past, event);
+    case 'waiting':
+      return isLimit(event.trouble) ? withLimit(past, event.agent, event.until) : past;
+    case 'agent-switched':
+      return event.until === undefined ? past : withLimit(past, event.from, event.until);
+    case 'check-ended':
+      if (past.open) return withOpen(past, { checks: withCheck(past.open.checks, event.result) });
+      return { ...past, baseline: withCheck(past.baseline, event.result) };
+    case 'agent-ended':
+      if (event.purpose === 'commit-message') return { ...past, totals: addExtra(past.totals, event.usage) };
+      return withOpen(past, { attempts: [...(past.open?.attempts ?? []), event.usage], soFar: undefined });
+    case 'judged':
+      return afterVerdict(past, event);
+    case 'iteration-ended':
+      return afterIteration(past, event);
+    case 'stories-settled':
+      return { ...past, stories: { hash: event.hash, iteration: event.iteration } };
+    case 'run-ended':
+      return { ...past, ended: event.result.stopReason };
+    default:
+      return past.open ? withOpen(past, changesOf(past.open, event)) : past;
   }
-  if (needsAgent(iterations.at(-1))) extras.push(...(open?.wasted() ?? []));
-  return {
-    ...past,
-    baseline: inOrder(baseline),
-    iterations: iterations.filter(Boolean),
-    extras,
-    limits,
-    elapsed: clock.elapsed(),
-    waited: clock.waited(),
-    lastWord: clock.last(),
-    paused: clock.isPaused(),
-    resumptions,
+}
+
+type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>;
+
+function withOpen(past: Past, changes: Changes | undefined): Past {
+  if (!past.open || !changes) return past;
+  return { ...past, open: { ...past.open, ...changes } as PastIteration };
+}
+
+/** What a turn that was cut off is known to have used is counted, and the turn is taken again. */
+function afterResumption({ ended, isOverruled: _, ...past }: Past, event: Of<'run-resumed'>): Past {
+  const verdict = past.last?.judged?.verdict;
+  const isOverruled = ended !== undefined && verdict?.kind === 'stop' && verdict.reason === ended;
+  // Whoever resumes a run that was stuck has changed something that is not in the files.
+  const { repeated: __, ...rest } = past;
+  const fresh = ended === 'stuck' ? { ...rest, moments: [] } : past;
+  const resumed: Past = {
+    ...fresh,
+    head: headOf(event),
+    resumptions: past.resumptions + 1,
+    ...(isOverruled && { isOverruled }),
   };
+  if (!past.open || !needsAgent(past.open)) return resumed;
+  return withOpen(countWasted(resumed, past.open), { turn: undefined, attempts: [], soFar: undefined });
 }
 
-interface Open {
-  add(event: Timed): void;
-  now(): PastIteration;
-  /** What its turn is known to have used up, when it has to be taken again. */
-  wasted(): readonly Usage[];
-}
-
-/** The agent was cut off, by a crash or by a signal, or its turn had failed: that is no evidence. */
-export function needsAgent(iteration: PastIteration | undefined): boolean {
-  if (!iteration || iteration.judged) return false;
-  const outcome = iteration.turn?.outcome;
-  if (outcome === undefined || outcome.kind === 'failed') return true;
-  return outcome.kind === 'ended' && outcome.by === 'interrupt';
-}
-
-function openIteration(started: Started): Open {
-  const checks = new Map<number, CheckResult>();
-  const tasks = new Map<string, PastTask>();
-  const draft = begunIteration(started);
-  let attempts: readonly Usage[] = [];
-  let soFar: UsageFold | undefined;
-
-  const add = (event: Timed): void => {
-    draft.duration = Math.max(0, Math.round(event.time - started.time) / 1000);
-    switch (event.type) {
-      case 'agent-started':
-        soFar = event.purpose === 'work' ? createUsageFold({}) : undefined;
-        if (event.purpose !== 'work') break;
-        draft.attempt = event.attempt ?? 1;
-        if (event.adapter !== undefined) draft.adapter = event.adapter;
-        break;
-      case 'agent':
-        if (event.event.kind === 'usage') soFar?.add(event.event);
-        break;
-      case 'agent-ended':
-        if (event.purpose === 'work') attempts = [...attempts, event.usage];
-        soFar = undefined;
-        break;
-      case 'turn-ended':
-        draft.turn = event;
-        break;
-      case 'tampered':
-        draft.tampered = [...draft.tampered, ...event.what];
-        break;
-      case 'violation':
-        draft.violations = [...draft.violations, event.violation];
-        break;
-      case 'check-ended':
-        checks.set(event.result.index, event.result);
-        draft.checks = inOrder(checks);
-        break;
-      case 'judged':
-        draft.judged = event;
-        break;
-      case 'scm-started':
-      case 'scm':
-        tasks.set(event.task, taskOf(event, tasks.get(event.task)));
-        draft.tasks = [...tasks.values()];
-        break;
-      case 'iteration-ended':
-        // Without a judgement it was broken off by a signal, and is not over.
-        draft.ended = draft.judged !== undefined;
-    }
-  };
-  return {
-    add,
-    now: () => ({ ...draft }),
-    wasted() {
-      if (draft.judged) return [];
-      const all = draft.turn ? [draft.turn.usage] : [...attempts, ...(soFar ? [soFar.total(undefined)] : [])];
-      return all.filter(({ tokens, cost }) => tokens !== undefined || cost !== undefined);
-    },
-  };
-}
-
-type Started = Timed & { type: 'iteration-started' };
-
-function begunIteration({ iteration, mode, story }: Started): Draft<PastIteration> {
-  return {
+function afterStart(
+  { isOverruled: _, ...past }: Past,
+  { iteration, mode, story, time }: Of<'iteration-started'>,
+): Past {
+  const { open } = past;
+  const started: PastIteration = {
     number: iteration,
     ...(mode !== undefined && { mode }),
     ...(story !== undefined && { story }),
+    startedAt: time,
     attempt: 1,
+    attempts: [],
+    hints: [],
+    owed: open && !open.judged ? [...open.owed, ...open.hints] : [],
     tampered: [],
     violations: [],
     checks: [],
     tasks: [],
-    ended: false,
-    duration: 0,
+  };
+  return { ...(open ? countWasted(past, open) : past), open: started };
+}
+
+function countWasted(past: Past, { judged, turn, attempts, soFar }: PastIteration): Past {
+  if (judged) return past;
+  const all = turn ? [turn.usage] : [...attempts, ...(soFar ? [usageOf(soFar, undefined, {})] : [])];
+  const known = all.filter(({ tokens, cost }) => tokens !== undefined || cost !== undefined);
+  return { ...past, totals: known.reduce(addExtra, past.totals) };
+}
+
+function afterVerdict(past: Past, event: Of<'judged'>): Past {
+  const { open } = past;
+  if (!open?.turn) return past;
+  const ending: Ending = { ...open.turn, checks: open.checks, tree: event.tree };
+  const moments = [...past.moments, momentOf(ending, open.turn.usage)].slice(-MOST_MOMENTS);
+  const repeated = event.tree !== null && {
+    repeated: { signature: signatureOf(ending), times: timesRepeated(past.repeated, ending) },
+  };
+  const judged = withOpen(past, { judged: judgedOf(event) });
+  return { ...judged, totals: countTurn(past.totals, open.turn), moments, ...repeated };
+}
+
+/** More than anybody would wait for progress; a run of any length looks back no further. */
+const MOST_MOMENTS = 500;
+
+/** Without a verdict it was broken off by a signal, and is not over. */
+function afterIteration(past: Past, { time, duration, story }: Of<'iteration-ended'>): Past {
+  const { open: begun, ...rest } = past;
+  if (!begun?.judged) return past;
+  const open = story === undefined ? begun : { ...begun, story };
+  const seconds = duration ?? Math.max(0, Math.round(time - open.startedAt) / 1000);
+  const result = iterationResult(open, past.head?.command ?? '', seconds);
+  return { ...rest, results: [...past.results, result], last: open };
+}
+
+function withLimit(past: Past, agent: string, until: number): Past {
+  return { ...past, limits: { ...past.limits, [agent]: until } };
+}
+
+function judgedOf(event: Of<'judged'>): Judged & { readonly verdict: Verdict } {
+  const { verdict, treeChanged, tree, repeats, standstill, denials, stories, spent, limits } = event;
+  return {
+    verdict,
+    treeChanged,
+    tree,
+    repeats,
+    ...(standstill && { standstill }),
+    ...(denials && { denials }),
+    ...(stories && { stories }),
+    spent,
+    ...(limits && { limits }),
   };
 }
 
-/** Of the configuration: those that ran side by side ended in any. */
-function inOrder(checks: ReadonlyMap<number, CheckResult>): readonly CheckResult[] {
-  return [...checks.values()].sort((a, b) => a.index - b.index);
-}
-
-function taskOf(event: RunEvent & { type: 'scm' | 'scm-started' }, before: PastTask | undefined): PastTask {
-  if (event.type === 'scm-started') return { task: event.task, head: event.head };
-  return { task: event.task, head: before?.head ?? null, outcome: event.outcome };
-}
-
-/** On the run's own clock as far as it told it; by the time of day for what came after. */
-function createElapsed() {
-  let [elapsed, waited, last] = [0, 0, 0];
-  let isWaiting = false;
-  let isPaused = false;
+function headOf(event: RunHead): RunHead {
+  const { runId, command, agent, model, maxIterations, checks, cwd, sandbox } = event;
   return {
-    tick(event: Timed): void {
-      const isGap = last === 0 || isPaused || event.type === 'run-resumed';
-      const gap = isGap ? 0 : Math.max(0, event.time - last) / 1000;
-      if (isWaiting) waited += gap;
-      if (event.type === 'paused') isPaused = true;
-      if (event.type === 'continued' || event.type === 'run-resumed') isPaused = false;
-      elapsed = event.type === 'judged' ? event.spent.elapsed : elapsed + gap;
-      isWaiting = event.type === 'waiting';
-      last = event.time;
-    },
-    last: () => last,
-    isPaused: () => isPaused,
-    waited: () => waited,
-    elapsed: () => elapsed,
+    runId,
+    command,
+    agent,
+    ...(model !== undefined && { model }),
+    maxIterations,
+    checks,
+    cwd,
+    ...(sandbox !== undefined && { sandbox }),
+  };
+}
+
+/** By the run's own clock as far as it was recorded; by the time of day for what came after. */
+function timeAfter({ latest, elapsed, waited, isWaiting, isPaused }: PastTime, event: Timed): PastTime {
+  const { type, time } = event;
+  const isGap = latest === 0 || isPaused || type === 'run-resumed';
+  const seconds = isGap ? 0 : Math.max(0, time - latest) / 1000;
+  const isOver = type === 'continued' || type === 'run-resumed';
+  return {
+    elapsed: type === 'judged' ? event.spent.elapsed : elapsed + seconds,
+    waited: isWaiting ? waited + seconds : waited,
+    latest: time,
+    isWaiting: type === 'waiting',
+    isPaused: type === 'paused' || (isPaused && !isOver),
   };
 }

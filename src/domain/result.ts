@@ -1,6 +1,11 @@
-/** What a run came to: the answer of the library and of `--json`. */
-import type { StopReason } from './stop-reason.ts';
+/** The result of a run: what the library and `--json` return. */
+import { isGreen } from './check.ts';
+import type { TurnOutcome } from './evidence.ts';
+import type { Past } from './past.ts';
+import type { PastIteration } from './past-iteration.ts';
+import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
+import { countTurn } from './totals.ts';
 import type { CostSource, Tokens } from './usage.ts';
 
 export interface CheckSummary {
@@ -56,4 +61,78 @@ export interface LoopResult {
   readonly branch: string | null;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
+}
+
+export interface RunEnding {
+  readonly runId: string;
+  readonly stopReason: StopReason;
+  readonly detail: string | undefined;
+  /** Seconds since the run began. */
+  readonly duration: number;
+  readonly place: { readonly worktreePath: string; readonly branch: string } | undefined;
+}
+
+/** An iteration that a signal broke off after the agent's turn is listed, too. */
+export function runResult(past: Past, ending: RunEnding): LoopResult {
+  const { runId, stopReason, detail, duration, place } = ending;
+  const { open, head } = past;
+  const seconds = open && Math.max(0, Math.round(past.time.latest - open.startedAt) / 1000);
+  const brokenOff = open?.turn ? [iterationResult(open, head?.command ?? '', seconds ?? 0)] : [];
+  const totals = open?.turn && !open.judged ? countTurn(past.totals, open.turn) : past.totals;
+  const cutShort = (open?.checks.length ?? 0) < (head?.checks.length ?? 0);
+  return {
+    runId,
+    success: isSuccess(stopReason),
+    stopReason,
+    detail: detail ?? null,
+    iterations: [
+      ...past.results,
+      ...brokenOff.map(each => (cutShort ? { ...each, allChecksPassed: false } : each)),
+    ],
+    totalCost: totals.usage?.cost ?? null,
+    unreportedCalls: totals.unreported,
+    totalTokens: totals.usage?.tokens ?? null,
+    totalDuration: duration,
+    ...(past.time.waited > 0 && { waited: past.time.waited }),
+    worktreePath: place?.worktreePath ?? null,
+    branch: place?.branch ?? null,
+  };
+}
+
+export function iterationResult(
+  iteration: PastIteration,
+  command: string,
+  duration: number,
+): IterationResult {
+  const { turn, checks, story, violations } = iteration;
+  return {
+    iteration: iteration.number,
+    mode: iteration.mode ?? command,
+    ...(story !== undefined && { story }),
+    stepsTaken: turn?.steps ?? 0,
+    toolCalls: turn?.toolCalls ?? null,
+    cost: turn?.usage.cost ?? null,
+    costSource: turn?.usage.costSource ?? 'unknown',
+    tokens: turn?.usage.tokens ?? null,
+    duration,
+    checkResults: checks.map(check => ({
+      name: check.command,
+      passed: check.passed,
+      exitCode: check.exitCode,
+      duration: check.duration,
+      output: check.output,
+      ...(check.flaked !== undefined && { flaked: check.flaked }),
+      ...(check.ungated && { ungated: check.ungated }),
+    })),
+    allChecksPassed: isGreen(checks),
+    completionTagFound: turn?.claim.found ?? false,
+    violations: violations.map(violation => violation.what),
+    error: turn ? errorOf(turn.outcome) : null,
+  };
+}
+
+function errorOf(outcome: TurnOutcome): string | null {
+  if (outcome.kind === 'failed') return outcome.trouble.message;
+  if (outcome.kind === 'ended') return `ended by ${outcome.by}`;
+  return null;
 }

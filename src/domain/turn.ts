@@ -4,7 +4,7 @@ import { BLOCKED_TAG, type Claim, type CompletionRule, createClaimScanner } from
 import { createTagScanner } from './tags.ts';
 import type { Trouble } from './trouble.ts';
 import type { PriceTable, Usage } from './usage.ts';
-import { createUsageFold, type UsageFold } from './usage-fold.ts';
+import { addReport, NO_USAGE, usageOf } from './usage-fold.ts';
 
 export interface Turn {
   readonly claim: Claim;
@@ -45,17 +45,23 @@ export interface TurnFoldOptions {
 }
 
 export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions): TurnFold {
-  const usage = createUsageFold(prices);
   const words = createWords(rule);
-  const facts: Facts = { toolCalls: 0, toolErrors: 0, steps: 0, unknownRecords: 0, model: asked };
+  const facts: Facts = {
+    toolCalls: 0,
+    toolErrors: 0,
+    steps: 0,
+    unknownRecords: 0,
+    usage: NO_USAGE,
+    model: asked,
+  };
   const turn = (): Turn => {
-    const { result, trouble, sessionId, model, ...counts } = facts;
+    const { result, trouble, sessionId, model, usage, ...counts } = facts;
     const blocked = words.blocked();
     return {
       ...counts,
       claim: words.claim(),
       lastWords: words.last(),
-      usage: usage.total(model),
+      usage: usageOf(usage, model, prices),
       ...(blocked !== undefined && { blocked }),
       ...(result && { result }),
       ...(trouble && { trouble }),
@@ -63,7 +69,8 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
       ...(model !== undefined && { model }),
     };
   };
-  return { add: event => add(event, facts, words, usage), turn, usage: () => usage.total(facts.model) };
+  const usage = () => usageOf(facts.usage, facts.model, prices);
+  return { add: event => add(event, facts, words), turn, usage };
 }
 
 /** What is known so far; it grows with every event. */
@@ -72,13 +79,14 @@ interface Facts {
   toolErrors: number;
   steps: number;
   unknownRecords: number;
+  usage: typeof NO_USAGE;
   model: string | undefined;
   sessionId?: string | undefined;
   result?: Turn['result'];
   trouble?: Trouble | undefined;
 }
 
-function add(event: AgentEvent, facts: Facts, words: Words, usage: UsageFold): void {
+function add(event: AgentEvent, facts: Facts, words: Words): void {
   switch (event.kind) {
     case 'text':
       if (words.add(event)) facts.steps++;
@@ -96,7 +104,7 @@ function add(event: AgentEvent, facts: Facts, words: Words, usage: UsageFold): v
       break;
     case 'usage':
       facts.model = event.model ?? facts.model;
-      usage.add(event);
+      facts.usage = addReport(facts.usage, event);
       break;
     case 'result':
       facts.result = { ok: event.ok, ...(event.error !== undefined && { error: event.error }) };

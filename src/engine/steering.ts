@@ -1,15 +1,15 @@
-/** How a user steers a run from another terminal: pause and continue, and words for the agent. All of it is files in the run's folder. */
-import { existsSync } from 'node:fs';
+/** How a run acts on the messages in its inbox: cancel at once, pause between two turns, words for the agent in the next prompt. */
 import type { Emit } from '../domain/event.ts';
+import type { Past } from '../domain/past.ts';
 import { addHints } from '../domain/prompt.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
-import { markTold, settleHints, waitingHints } from '../store/hints.ts';
-import type { RunPaths } from '../store/paths.ts';
-import { pause } from '../turns/wait.ts';
+import type { RunStore } from '../store/run-store.ts';
+import type { StopRequest } from './stop.ts';
+import { pause } from './wait.ts';
 
 /** What a plan does so that the user's changes while paused are not taken for the agent's. */
 export interface PauseCare {
-  /** Before the user's hands are on the files. */
+  /** Before the user changes files. */
   begin(iteration: number): Promise<void>;
   end(): Promise<void>;
 }
@@ -17,57 +17,73 @@ export interface PauseCare {
 export interface Steering {
   /** Waits as long as the run is paused; answers the seconds. */
   pausePoint(iteration: number): Promise<number>;
-  /** The prompt with what the user has to say. It is on record as told, and told once. */
-  tell(iteration: number, prompt: string): string;
-  /** The iteration that carried it has been judged. One that a signal broke off has not: it is taken again, hints and all. */
-  settle(): void;
-  /** The run is over: says what the agent was never told. */
-  close(): void;
+  /** The prompt with what the user has to say. Recorded as told, and told once. */
+  addHints(iteration: number, prompt: string): string;
   care(care: PauseCare): void;
+  /** The run is over: says what was not delivered. */
+  reportUndelivered(): void;
+  /** Looks for messages no longer. */
+  close(): void;
 }
 
 export interface SteeringOptions {
-  readonly paths: RunPaths;
+  readonly store: Pick<RunStore, 'messages' | 'removeMessage'>;
   readonly emit: Emit;
   readonly clock: Clock;
-  readonly stopping: AbortSignal;
+  readonly stop: StopRequest;
+  past(): Past;
 }
 
-/** Milliseconds between two looks whether a paused run may go on. */
+/** Milliseconds between two looks into the inbox. */
 const LOOK_EVERY = 200;
 
-export function createSteering({ paths, emit, clock, stopping }: SteeringOptions): Steering {
+export function createSteering({ store, emit, clock, stop, past }: SteeringOptions): Steering {
+  const { stopping } = stop;
   const cares: PauseCare[] = [];
-  let carried = settleHints(paths);
+  const look = () => {
+    for (const message of store.messages()) {
+      if (message.kind !== 'cancel') continue;
+      store.removeMessage(message.id);
+      stop.request('cancelled', message.gently ? 'after-this-step' : 'now');
+    }
+  };
+  const timer = setInterval(look, LOOK_EVERY);
+  timer.unref();
+  /** The last of pause and continue counts. */
+  const takeSwitch = () => {
+    const switches = store.messages().filter(({ kind }) => kind === 'pause' || kind === 'continue');
+    for (const { id } of switches) store.removeMessage(id);
+    return switches.at(-1)?.kind;
+  };
   return {
     async pausePoint(iteration) {
-      if (!existsSync(paths.paused) || stopping.aborted) return 0;
+      if (takeSwitch() !== 'pause' || stopping.aborted) return 0;
       const began = clock.ticks();
       for (const care of cares) await care.begin(iteration);
       emit({ type: 'paused' });
-      while (existsSync(paths.paused) && !stopping.aborted) await pause(LOOK_EVERY, stopping);
+      while (!stopping.aborted && takeSwitch() !== 'continue') await pause(LOOK_EVERY, stopping);
       if (!stopping.aborted) {
         for (const care of cares) await care.end();
         emit({ type: 'continued' });
       }
       return secondsSince(clock, began);
     },
-    tell(iteration, prompt) {
-      const hints = waitingHints(paths);
+    addHints(iteration, prompt) {
+      const owed = past().open?.owed ?? [];
+      const fresh = store.messages().flatMap(message => (message.kind === 'tell' ? [message] : []));
+      const hints = [...owed, ...fresh.filter(({ id }) => !owed.some(each => each.id === id))];
       for (const { id, text } of hints) emit({ type: 'told', iteration, hint: id, text });
-      carried = hints.map(hint => hint.id);
+      for (const { id } of fresh) store.removeMessage(id);
       return addHints(prompt, [...new Set(hints.map(hint => hint.text.trim()))]);
     },
-    settle() {
-      markTold(paths, carried);
-      carried = [];
-    },
-    close() {
-      const left = waitingHints(paths).length;
+    care: care => void cares.push(care),
+    close: () => clearInterval(timer),
+    reportUndelivered() {
+      const left = store.messages().filter(({ kind }) => kind === 'tell').length;
       if (left === 0) return;
-      const text = `The run ended before the agent could be told ${left === 1 ? 'a hint' : `${left} hints`}: ${paths.hints}`;
+      const messages = left === 1 ? '1 message was' : `${left} messages were`;
+      const text = `${messages} not delivered: the run ended before the next iteration.`;
       emit({ type: 'notice', level: 'warning', text });
     },
-    care: care => void cares.push(care),
   };
 }

@@ -4,28 +4,21 @@ import { resolve } from 'node:path';
 import { loadSettings } from '../config/load.ts';
 import { SETTINGS } from '../config/settings.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
-import type { RunEvent } from '../domain/event.ts';
+import type { RecordedEvent } from '../domain/event.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
-import { createRedactor } from '../domain/secrets.ts';
-import { drive } from '../engine/drive.ts';
-import { createSteering } from '../engine/steering.ts';
-import { type Clock, systemClock } from '../platform/clock.ts';
-import { createDisk } from '../platform/disk.ts';
+import { createStopRequest } from '../engine/stop.ts';
+import type { Clock } from '../platform/clock.ts';
 import { environment } from '../platform/shell.ts';
-import { createJournal } from '../store/journal.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
-import { createRun, retire } from '../store/run-file.ts';
 import { limitProblems } from '../turns/agent-turn.ts';
 import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../turns/choose-agent.ts';
 import { adapterOf, type FunctionAgent } from '../turns/function-agent.ts';
-import { type PromptSource, specSource } from '../turns/prompt-source.ts';
-import { createRoster } from '../turns/roster.ts';
-import { hooksOfRun } from '../turns/run-hooks.ts';
+import { specSource } from '../turns/prompt-source.ts';
 import { removeWorktree } from '../workspace/worktree.ts';
 import { createEventQueue } from './event-queue.ts';
-import { openWorkplace, planLoop, type Workplace } from './open-loop.ts';
-import { chooseSandbox, openSandbox, type Sandbox } from './sandbox.ts';
+import { type TaskGiven, taskKind } from './kind.ts';
+import { type OpenedRun, openRun } from './open-run.ts';
 
 export interface LoopConfig {
   /** What to do; not needed with `specFile`. */
@@ -65,10 +58,10 @@ export interface LoopOptions {
 }
 
 export interface Loop {
-  /** Runs it to its end. Rejects with a LoopConfigError when there is something to fix first. Call it once. */
+  /** Runs it to its end. Rejects with a LoopConfigError when the configuration is invalid. Call it once. */
   run(): Promise<LoopResult>;
   /** Every event from the first one on; ends with the run. */
-  readonly events: AsyncIterable<RunEvent>;
+  readonly events: AsyncIterable<RecordedEvent>;
   /** Removes the worktree and its branch, unless that would lose work: then it says why not. */
   cleanupWorktree(): Promise<string | undefined>;
   cleanupProgress(): void;
@@ -87,22 +80,21 @@ export function createLoop(config: LoopConfig, options: LoopOptions = {}): Loop 
   const { cwd = process.cwd(), env = environment() } = options;
   const project = projectPaths(resolve(cwd));
   const queue = createEventQueue();
-  let workplace: Workplace | undefined;
+  let opened: OpenedRun | undefined;
   return {
     events: queue,
     async run() {
       try {
         const ready = prepare(config, options, project, env);
-        workplace = orThrow(await openWorkplace({ root: project.root, env, worktree: config.worktree }));
-        return await start(ready, workplace, { ...options, project, env, emit: queue.push });
+        opened = orThrow(await open(ready, { ...options, project, env, onEvent: queue.push }));
+        return await opened.run();
       } finally {
         queue.end();
       }
     },
     async cleanupWorktree() {
-      const { worktree } = workplace ?? {};
-      if (!worktree) return undefined;
-      const problem = await removeWorktree({ root: project.root, env, name: worktree.name });
+      if (!opened?.worktree) return undefined;
+      const problem = await removeWorktree({ root: project.root, env, name: opened.worktree.name });
       return problem && formatProblem(problem);
     },
     cleanupProgress: () => rmSync(project.progress, { force: true }),
@@ -115,11 +107,9 @@ export function runLoop(config: LoopConfig, options?: LoopOptions): Promise<Loop
 }
 
 interface Ready {
-  readonly task: string;
-  readonly spec?: PromptSource;
+  readonly given: TaskGiven;
   readonly settings: Settings;
-  readonly agent: ChosenAgent;
-  readonly fallbacks: readonly ChosenAgent[];
+  readonly agents: readonly [ChosenAgent, ...ChosenAgent[]];
 }
 
 function prepare(
@@ -146,9 +136,13 @@ function prepare(
   if (problems.length > 0 || typeof task !== 'string' || 'where' in agent)
     throw new LoopConfigError(problems);
   const fallbacks = others.filter((each): each is ChosenAgent => !isProblem(each));
-  const { specFile } = config;
-  const spec = specFile === undefined ? {} : { spec: specSource(specFile, project.root) };
-  return { task, ...spec, settings: loaded.settings, agent, fallbacks };
+  const { specFile: name, worktree } = config;
+  const given: TaskGiven = {
+    task,
+    ...(name !== undefined && { spec: { name, source: specSource(name, project.root) } }),
+    ...(worktree !== undefined && { worktree }),
+  };
+  return { given, settings: loaded.settings, agents: [agent, ...fallbacks] };
 }
 
 function settingsOf(config: LoopConfig): Readonly<Record<string, unknown>> {
@@ -190,87 +184,16 @@ function functionAgent(agent: FunctionAgent): ChosenAgent {
 interface World extends LoopOptions {
   readonly project: ProjectPaths;
   readonly env: Readonly<Record<string, string | undefined>>;
-  emit(event: RunEvent): void;
+  onEvent(event: RecordedEvent): void;
 }
 
-async function start(
-  { task, spec, settings, agent, fallbacks }: Ready,
-  workplace: Workplace,
-  world: World,
-): Promise<LoopResult> {
-  const { project, env, signal, clock = systemClock, random = Math.random, version = '' } = world;
-  const disk = createDisk();
-  const abort = either(signal, disk.signal);
-  const { file, paths } = createRun(project, {
-    command: 'loop',
-    version,
-    config: settings,
-    now: clock.now(),
-  });
-  const journal = createJournal(paths.events, clock.now, createRedactor(env));
-  const emit = (event: RunEvent) => {
-    journal.append(event);
-    world.emit(event);
-    const trouble = journal.trouble();
-    if (trouble !== undefined) disk.failed(trouble);
-  };
-  let sandbox: Sandbox | undefined;
-  try {
-    const { cwd } = workplace;
-    const place = { settings, adapters: [agent, ...fallbacks].map(each => each.adapter), project, cwd, env };
-    const chosen = orThrow(await chooseSandbox(place));
-    sandbox = orThrow(await openSandbox(chosen, place, paths, what => emit({ type: 'denied', what })));
-    const sandboxed = chosen.provider !== undefined;
-    const hooks = hooksOfRun({ command: 'loop', settings, paths, cwd, sandboxed });
-    const roster = createRoster([agent, ...fallbacks]);
-    const steering = createSteering({ paths, emit, clock, stopping: abort });
-    const parts = {
-      settings,
-      agent,
-      roster,
-      steering,
-      cwd,
-      env,
-      clock,
-      random,
-      emit,
-      abort,
-      disk,
-      hooks,
-      stopping: abort,
-      project,
-      paths,
-      sandbox,
-    };
-    const plan = orThrow(await planLoop({ ...parts, task, workplace, notices: [], ...(spec && { spec }) }));
-    return await drive(plan, {
-      runId: file.id,
-      cwd,
-      clock,
-      emit,
-      steering,
-      stopping: abort,
-      disk,
-      sandbox,
-      stopReason: () => 'cancelled',
-    });
-  } finally {
-    await sandbox?.close();
-    journal.flush();
-    journal.close();
-    retire(paths);
-  }
-}
-
-/** Aborted when one of the two is. Node 20.0 has no `AbortSignal.any`. */
-function either(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
-  const both = new AbortController();
-  const abort = () => both.abort();
-  for (const signal of [one, other]) {
-    signal?.addEventListener('abort', abort, { once: true });
-    if (signal?.aborted) abort();
-  }
-  return both.signal;
+function open({ given, ...ready }: Ready, world: World): Promise<OpenedRun | Problem> {
+  const { signal, version = '', ...rest } = world;
+  const stop = createStopRequest();
+  const cancel = () => stop.request('cancelled', 'now');
+  signal?.addEventListener('abort', cancel, { once: true });
+  if (signal?.aborted) cancel();
+  return openRun({ ...rest, ...ready, kind: taskKind(given), stop, version });
 }
 
 function orThrow<Value>(value: Value | Problem): Value {

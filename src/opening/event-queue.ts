@@ -1,15 +1,15 @@
 /** Events for whoever iterates: none is lost, none makes the loop wait. They are kept until they are read. */
-import type { RunEvent } from '../domain/event.ts';
+import type { RecordedEvent } from '../domain/event.ts';
 
-export interface EventQueue extends AsyncIterable<RunEvent> {
-  push(event: RunEvent): void;
+export interface EventQueue extends AsyncIterable<RecordedEvent> {
+  push(event: RecordedEvent): void;
   /** No more will come. */
   end(): void;
 }
 
 /** Every iterator sees all events from the first one on, however late it begins. */
 export function createEventQueue(): EventQueue {
-  const events: RunEvent[] = [];
+  const events: RecordedEvent[] = [];
   let ended = false;
   let waiting: (() => void)[] = [];
   const wake = () => {

@@ -24,7 +24,7 @@ export interface Sandbox {
   /** What it has stopped since it was last asked. */
   takeDenials(): readonly string[];
   /** Moves away what must not have come to be: settings and hooks that others would obey. */
-  putBack(): readonly Violation[];
+  restore(): readonly Violation[];
   close(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function openSandbox(
       ...withheld(env, { hide: settings.hideEnv, keep: [...keep, ...known] }),
     ],
     takeDenials: denials.take,
-    putBack: () => putBack(absent, project, paths.aside),
+    restore: () => restore(absent, project, paths.aside),
     close: inside.close,
   };
 }
@@ -121,7 +121,7 @@ function noSandbox({ settings }: SandboxWorld, refused: readonly string[]): Sand
           ]
         : [],
     takeDenials: () => [],
-    putBack: () => [],
+    restore: () => [],
     async close() {},
   };
 }
@@ -145,7 +145,7 @@ function createDenials(deny: (what: string) => void) {
   };
 }
 
-function putBack(absent: readonly string[], { root }: ProjectPaths, aside: string): readonly Violation[] {
+function restore(absent: readonly string[], { root }: ProjectPaths, aside: string): readonly Violation[] {
   return absent.flatMap(path => {
     if (!lstatSync(path, { throwIfNoEntry: false })) return [];
     const name = relative(root, path);

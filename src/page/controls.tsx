@@ -21,7 +21,7 @@ export function Controls({ place, isPaused }: ControlsProps) {
   const tell = (event: Event) => {
     event.preventDefault();
     if (hint.trim() === '') return;
-    order({ kind: 'tell', hint });
+    order({ kind: 'tell', text: hint });
     setHint('');
   };
   return (

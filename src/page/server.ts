@@ -33,7 +33,7 @@ export type Snapshot = RunReading & { readonly since: number };
 export type Order =
   | { readonly kind: 'pause' | 'continue' }
   | { readonly kind: 'cancel'; readonly gently: boolean }
-  | { readonly kind: 'tell'; readonly hint: string };
+  | { readonly kind: 'tell'; readonly text: string };
 
 const token = new URLSearchParams(location.search).get('token') ?? '';
 

@@ -3,7 +3,7 @@ import type { LoopResult } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
 import { type JournalReader, openJournal } from '../store/journal.ts';
 import type { RunPaths } from '../store/paths.ts';
-import { isRunning, readRunFile } from '../store/run-file.ts';
+import { isRunning } from '../store/run-file.ts';
 import { createRunFold } from './run-fold.ts';
 import type { Integrity, RunReading, RunView, Standing } from './run-view.ts';
 import { soundEntry, type Unsound } from './sound-entry.ts';
@@ -48,8 +48,7 @@ function readLedger(paths: RunPaths, add: (entry: Unsound) => void): Integrity {
 
 export function stateOf({ ending }: RunView, paths: RunPaths): Standing {
   if (ending) return ending.success ? 'done' : 'stopped';
-  const file = readRunFile(paths);
-  return file && isRunning(file) ? 'running' : 'crashed';
+  return isRunning(paths) ? 'running' : 'crashed';
 }
 
 /** JSON in which no text can do anything to a terminal or turn the direction of a page, and no secret stands. */

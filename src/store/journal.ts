@@ -3,7 +3,6 @@
  * it, so that a change anywhere shows. A torn last line is the mark of a crash, not an error.
  */
 import {
-  appendFileSync,
   closeSync,
   fdatasyncSync,
   fstatSync,
@@ -11,38 +10,63 @@ import {
   readSync,
   renameSync,
   statSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs';
-import type { RunEvent } from '../domain/event.ts';
-import { createPrivate, errorWords, fileSize, readSlice } from '../platform/files.ts';
-import { sha256 } from '../platform/hash.ts';
+import type { RecordedEvent, RunEvent } from '../domain/event.ts';
+import { createPrivate, errorWords } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
+import { GENESIS, hashOf, lastEntry, repairTorn } from './ledger-end.ts';
 
+/** Ledgers of 0.1 have no run and no iteration in every line. */
 export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
 
 export interface Journal {
-  /** Must not throw: when the disk gives out, `trouble` says so, and nothing is written any more. */
-  append(event: RunEvent): void;
-  /** Makes sure that what was appended survives a power cut. */
-  flush(): void;
+  /**
+   * Answers the event as it was recorded. What must survive a power cut does so when this returns. Must not throw: when the disk
+   * fails, `trouble` says so, and nothing is written any more.
+   */
+  append(event: RunEvent): RecordedEvent;
+  /** Nothing more is written, whatever is appended. */
   close(): void;
   trouble(): string | undefined;
+  /** Where the ledger ends now. */
+  end(): { readonly seq: number; readonly prev: string; readonly offset: number };
 }
 
-const GENESIS = '0'.repeat(32);
 /** What one turn of an agent may add. Beyond it only what the loop itself does is kept; the raw stream is in agent.jsonl. */
 const MAX_TURN_BYTES = 4 * 1024 * 1024;
 const MAX_TEXT = 4_000;
 
-/** `redact` takes secrets out of a line before it is written. */
-export function createJournal(
-  path: string,
-  now: () => number,
-  redact: (line: string) => string = line => line,
-): Journal {
+/** After these a power cut loses nothing that would be done twice: docs/adr/0030. */
+const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
+  'run-started',
+  'run-resumed',
+  'prepared',
+  'told',
+  'turn-ended',
+  'tampered',
+  'judged',
+  'scm-started',
+  'scm',
+  'run-ended',
+]);
+
+export interface JournalOptions {
+  /** The id of the run. */
+  readonly run: string;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Takes secrets out of a line before it is written. */
+  redact?(line: string): string;
+  /** Whether it waits for the disk at all; a hook does not. */
+  readonly durable?: boolean;
+}
+
+export function createJournal(path: string, options: JournalOptions): Journal {
+  const { run, now, redact = line => line, durable = true } = options;
   let fd: number | undefined = createPrivate(path);
-  let { seq, prev } = lastEntry(path);
+  let { seq, prev, iteration } = lastEntry(path);
+  let offset = fstatSync(fd).size;
   let turnBytes = 0;
   let trouble: string | undefined;
 
@@ -51,9 +75,10 @@ export function createJournal(
     if (fd !== undefined) closeQuietly(fd);
     fd = undefined;
   };
-  const write = (event: RunEvent) => {
+  const write = (event: RunEvent, time: number) => {
     if (fd === undefined) return;
-    const line = redact(JSON.stringify({ seq: seq + 1, at: new Date(now()).toISOString(), prev, ...event }));
+    const at = new Date(time).toISOString();
+    const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event }));
     try {
       writeFileSync(fd, `${line}\n`);
     } catch (error) {
@@ -62,40 +87,49 @@ export function createJournal(
     }
     seq++;
     prev = hashOf(line);
+    offset += Buffer.byteLength(line) + 1;
     turnBytes += line.length;
+  };
+  const record = (event: RunEvent, time: number) => {
+    if (event.type === 'agent-started') turnBytes = 0;
+    if (event.type === 'run-ended') return write(withoutOutputs(event), time);
+    if (event.type !== 'agent') return write(event, time);
+    if (turnBytes > MAX_TURN_BYTES) return;
+    write(shortened(event), time);
+    if (turnBytes > MAX_TURN_BYTES) write(TOO_MUCH, time);
+  };
+  const flush = () => {
+    if (fd === undefined) return;
+    try {
+      fd = stillThere(path, fd);
+      fdatasyncSync(fd);
+    } catch (error) {
+      giveUp(error);
+    }
   };
 
   return {
     append(event) {
-      if (event.type === 'agent-started') turnBytes = 0;
-      if (event.type === 'run-ended') return write(withoutOutputs(event));
-      if (event.type !== 'agent') return write(event);
-      if (turnBytes > MAX_TURN_BYTES) return;
-      write(shortened(event));
-      if (turnBytes > MAX_TURN_BYTES) {
-        write({
-          type: 'notice',
-          level: 'debug',
-          text: 'The agent prints a great deal: the rest of this turn is only in agent.jsonl.',
-        });
-      }
-    },
-    flush() {
-      if (fd === undefined) return;
-      try {
-        fd = stillThere(path, fd);
-        fdatasyncSync(fd);
-      } catch (error) {
-        giveUp(error);
-      }
+      const time = now();
+      if ('iteration' in event) iteration = event.iteration;
+      record(event, time);
+      if (durable && DURABLE.has(event.type)) flush();
+      return { ...event, time, run, iteration };
     },
     close() {
       if (fd !== undefined) closeQuietly(fd);
       fd = undefined;
     },
     trouble: () => trouble,
+    end: () => ({ seq, prev, offset }),
   };
 }
+
+const TOO_MUCH: RunEvent = {
+  type: 'notice',
+  level: 'debug',
+  text: 'The agent prints a great deal: the rest of this turn is only in agent.jsonl.',
+};
 
 function cutHalfLine(path: string): void {
   try {
@@ -113,36 +147,6 @@ function closeQuietly(fd: number): void {
   }
 }
 
-/** Cuts off a last line that was never finished, and says how many bytes that were. */
-export function repairTorn(path: string): number {
-  const size = fileSize(path);
-  for (let from = size; from > 0; ) {
-    const start = Math.max(0, from - LAST_LINES);
-    const newline = readSlice(path, start, from - start, 'latin1').lastIndexOf('\n');
-    if (newline !== -1) return cutTo(path, start + newline + 1, size);
-    from = start;
-  }
-  return cutTo(path, 0, size);
-}
-
-function cutTo(path: string, length: number, size: number): number {
-  if (length < size) truncateSync(path, length);
-  return size - length;
-}
-
-const LAST_LINES = 256 * 1024;
-
-/** Where the chain goes on: a hook is a new process each time. A torn last line is ended, so that the next one stands alone. */
-function lastEntry(path: string): { readonly seq: number; readonly prev: string } {
-  const size = fileSize(path);
-  if (size === 0) return { seq: 0, prev: GENESIS };
-  const text = readSlice(path, Math.max(0, size - LAST_LINES), LAST_LINES);
-  if (!text.endsWith('\n')) appendFileSync(path, '\n');
-  const whole = text.trimEnd();
-  const line = whole.slice(whole.lastIndexOf('\n') + 1);
-  return { seq: parseEntry(line)?.seq ?? 0, prev: hashOf(line) };
-}
-
 /** An agent may have deleted or replaced the file under us: then what we have written is put back, and theirs set aside. */
 function stillThere(path: string, fd: number): number {
   const now = statSync(path, { throwIfNoEntry: false });
@@ -154,10 +158,6 @@ function stillThere(path: string, fd: number): number {
   const fresh = createPrivate(path);
   writeFileSync(fresh, written);
   return fresh;
-}
-
-function hashOf(line: string): string {
-  return sha256(line).slice(0, 32);
 }
 
 /** Long words are in agent.jsonl whole; here a reader wants to see what happened. */
@@ -195,21 +195,27 @@ export interface JournalReader {
 export interface JournalReading {
   /** Leave out what an agent said and did, but for what it used: nearly all of a ledger. The last line is told in any case. */
   readonly withoutWords?: boolean;
+  /** Where to begin, when that is not the beginning. */
+  readonly from?: ReturnType<Journal['end']>;
 }
 
 /** As `createJournal` writes it. What is written otherwise is read as a whole. */
-const WORDS = /^\{"seq":\d+,"at":"[^"]*","prev":"([0-9a-f]{32})","type":"agent","event":\{"kind":"(?!usage")/;
+const WORDS =
+  /^\{"seq":\d+,"at":"[^"]*","prev":"([0-9a-f]{32})",(?:"run":"[^"]*","iteration":\d+,)?"type":"agent","event":\{"kind":"(?!usage")/;
 
-/** Reads a ledger from its beginning, in bounded pieces, checking the chain as it goes. */
-export function openJournal(path: string, { withoutWords = false }: JournalReading = {}): JournalReader {
+/** Reads a ledger in bounded pieces, checking the chain as it goes. */
+export function openJournal(
+  path: string,
+  { withoutWords = false, from }: JournalReading = {},
+): JournalReader {
   const fd = openSync(path, 'r');
   const page = Buffer.allocUnsafe(256 * 1024);
   const problems: string[] = [];
   let entries: Entry[] = [];
-  let position = 0;
-  let lastNewline = 0;
-  let number = 0;
-  let prev = GENESIS;
+  let position = from?.offset ?? 0;
+  let lastNewline = position;
+  let number = from?.seq ?? 0;
+  let prev = from?.prev ?? GENESIS;
   let atEnd = false;
   let leftOut: string | undefined;
 

@@ -3,7 +3,7 @@ import type { RunEvent } from '../domain/event.ts';
 import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
 import { fileSize, readSlice } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
-import { isRunning, type RunFile, readRunFile } from './run-file.ts';
+import { isRunning, readRunFile } from './run-file.ts';
 
 export type RunState = 'running' | 'waiting' | 'paused' | 'done' | 'stopped' | 'crashed';
 
@@ -45,7 +45,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   const ended = turning?.type === 'run-ended' ? turning : undefined;
   const begun = find(recent, 'iteration-started');
   const iteration = begun?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
-  const state = stateOf(ended?.result.stopReason, file, recent);
+  const state = stateOf(ended?.result.stopReason, isRunning(paths, file), recent);
   return {
     id,
     state,
@@ -64,13 +64,9 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   };
 }
 
-function stateOf(
-  reason: StopReason | undefined,
-  file: RunFile | undefined,
-  recent: readonly RunEvent[],
-): RunState {
+function stateOf(reason: StopReason | undefined, isLive: boolean, recent: readonly RunEvent[]): RunState {
   if (reason !== undefined) return isSuccess(reason) ? 'done' : 'stopped';
-  return file && isRunning(file) ? liveState(recent) : 'crashed';
+  return isLive ? liveState(recent) : 'crashed';
 }
 
 export function resumable(id: string, paths: RunPaths): boolean {

@@ -10,7 +10,7 @@ export interface ProjectPaths {
   readonly settings: string;
   readonly localSettings: string;
   readonly runs: string;
-  /** A file for each run that is at work, so that the others need not be looked at. */
+  /** A lease for each run that is running, so that the others need not be looked at. */
   readonly live: string;
   /** Worktrees that Ralph made, one folder each, and beside them who works in which. */
   readonly worktrees: string;
@@ -61,7 +61,7 @@ export function projectAt(folder: string): ProjectPaths {
 export interface RunPaths {
   readonly folder: string;
   readonly run: string;
-  /** Its file in the project's `live`. */
+  /** Its lease, in the project's `live`. */
   readonly live: string;
   readonly events: string;
   readonly progress: string;
@@ -71,13 +71,10 @@ export interface RunPaths {
   readonly checks: string;
   /** The commit that changes are counted from. */
   readonly startRef: string;
-  /** There when the user has cancelled the run. */
-  readonly cancelled: string;
-  /** There while the user has paused the run. */
-  readonly paused: string;
-  /** What the user wants to be told to the agent, a file each; behind it what has been told. */
-  readonly hints: string;
-  readonly toldHints: string;
+  /** Messages to the run that nobody has acted on yet, a file each. */
+  readonly inbox: string;
+  /** What the run had done at some place of its ledger. */
+  readonly checkpoint: string;
   /** How full its context was when an agent was last told, a file a session. */
   contextAlerts(session: string): string;
   /** What the hooks of the agent have to say to the run; the ledger has one writer. */
@@ -127,10 +124,8 @@ export function runPathsIn(folder: string): RunPaths {
     stories: hash => below(`stories/${hash}.json`),
     checks: below('checks.json'),
     startRef: below('start-ref'),
-    cancelled: below('cancelled'),
-    paused: below('paused'),
-    hints: below('hints'),
-    toldHints: below('hints/told'),
+    inbox: below('inbox'),
+    checkpoint: below('checkpoint.json'),
     contextAlerts: session => below(`context/${fileName(session)}.json`),
     hookNotes: below('hook-notes.jsonl'),
     stopBlocks: below('stop-blocks'),

@@ -1,17 +1,17 @@
 /** Where on this machine Ralph has worked: a small file for each project, so that all runs can be found again. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
+import { statePaths } from './state.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Never the reason that a run fails. */
 export function rememberProject(root: string, env: Env): void {
   try {
-    const folder = folderOf(env);
+    const folder = statePaths(env).projects;
     const file = join(folder, sha256(root).slice(0, 16));
     if (existsSync(file)) return;
     ensureFolder(folder);
@@ -23,7 +23,7 @@ export function rememberProject(root: string, env: Env): void {
 
 /** The roots of all projects that are still there, in order; what is said of the others is forgotten. */
 export function knownProjects(env: Env): readonly string[] {
-  return filesIn(folderOf(env))
+  return filesIn(statePaths(env).projects)
     .flatMap(file => {
       const root = readIfThere(file);
       if (root !== undefined && existsSync(projectPaths(root).runs)) return [root];
@@ -31,10 +31,6 @@ export function knownProjects(env: Env): readonly string[] {
       return [];
     })
     .sort();
-}
-
-function folderOf({ XDG_STATE_HOME, HOME }: Env): string {
-  return join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph', 'projects');
 }
 
 function filesIn(folder: string): readonly string[] {

@@ -1,18 +1,12 @@
 /** `run.json` and the folder around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { LoopCommand } from '../domain/event.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import {
-  ensureFolder,
-  errorCode,
-  readIfThere,
-  syncFolder,
-  writeAtomic,
-  writePrivate,
-} from '../platform/files.ts';
+import { ensureFolder, errorCode, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+import { isHeld, readLease, removeLease, writeLease } from './lease.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
 import { takeTallies } from './tally.ts';
 
@@ -22,8 +16,8 @@ export interface RunFile {
   readonly version: string;
   readonly cwd: string;
   readonly startedAt: string;
-  /** Who drives it; with its start time, so that a recycled number is not mistaken for it. */
-  readonly process: ProcessId;
+  /** The host of an in-session loop, and in 0.1 whoever drove a run; else its lease says who does. */
+  readonly process?: ProcessId;
   /** The resolved settings. */
   readonly config: unknown;
   /** What it was given beside them; a run without it cannot be resumed. */
@@ -50,15 +44,12 @@ export interface Given {
   readonly ralphDir?: string;
 }
 
-/** In the note that cancels a run: do not let the step finish that it is in. Two signals in a row may arrive as one. */
-export const CANCEL_NOW = 'now';
-
 export interface NewRun {
   readonly command: LoopCommand;
   readonly version: string;
   readonly config: unknown;
   readonly now: number;
-  /** Who drives it, when that is not this process. */
+  /** The host of an in-session loop. */
   readonly pid?: number;
   readonly given?: Given;
   readonly owner?: string;
@@ -69,7 +60,7 @@ export interface NewRun {
 /** Makes the folder of a new run. Throws when Ralph's folder cannot be written. */
 export function createRun(
   project: ProjectPaths,
-  { command, version, config, now, pid = process.pid, given, owner, task }: NewRun,
+  { command, version, config, now, pid, given, owner, task }: NewRun,
 ): { readonly file: RunFile; readonly paths: RunPaths } {
   ensureFolder(project.runs);
   keepOutOfGit(project);
@@ -80,12 +71,13 @@ export function createRun(
     version,
     cwd: project.root,
     startedAt: new Date(now).toISOString(),
-    process: identify(pid) ?? { pid, started: '' },
+    ...(pid !== undefined && { process: identify(pid) ?? { pid, started: '' } }),
     config,
     ...(given && { given }),
     ...(owner !== undefined && { owner }),
   };
   if (task !== undefined) writeAtomic(paths.task, task);
+  if (command !== 'session') writeLease(paths);
   // Last: with it the run is there.
   writeRunFile(paths, file);
   return { file, paths };
@@ -95,27 +87,17 @@ export function createRun(
 export function writeRunFile(paths: RunPaths, file: RunFile): void {
   writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
   syncFolder(paths.folder);
-  if (file.command === 'session') return; // it runs in its host
-  ensureFolder(dirname(paths.live));
-  writePrivate(paths.live, '');
 }
 
-/** It is at work no more. One that was killed could not say so: whoever looks next does. */
-export function retire(paths: Pick<RunPaths, 'live'>): void {
-  try {
-    rmSync(paths.live, { force: true });
-  } catch {
-    // a disk that gives out: whoever looks next finds that nobody is there
-  }
-}
-
-/** The runs at work in this project, however many have ended in it. */
-export function runsAtWork(project: ProjectPaths): readonly LiveRun[] {
+/** The runs of this project that are running, however many have ended in it. */
+export function liveRuns(project: ProjectPaths): readonly LiveRun[] {
   if (!existsSync(project.live)) return [];
   return readdirSync(project.live).flatMap(id => {
     const live = liveRun(project, id);
     if (live) return [live];
-    retire({ live: join(project.live, id) });
+    const paths = { live: join(project.live, id) };
+    const holder = readLease(paths);
+    if (!holder || !isHeld(paths, holder)) removeLease(paths);
     return [];
   });
 }
@@ -216,19 +198,22 @@ export function findLiveRun(
 export function liveRun(project: ProjectPaths, id: string): LiveRun | undefined {
   const paths = runPaths(project.runs, id);
   const file = readRunFile(paths);
-  return file && file.command !== 'session' && isRunning(file) ? { id, paths, file } : undefined;
+  return file && file.command !== 'session' && isRunning(paths, file) ? { id, paths, file } : undefined;
 }
 
-/** undefined when the file is missing or damaged: a run that died while it was being made. */
+/** undefined when the file is missing or damaged: a run that died while it was being created. */
 export function readRunFile(paths: RunPaths): RunFile | undefined {
   try {
     const value: unknown = JSON.parse(readIfThere(paths.run) ?? '');
-    return typeof value === 'object' && value !== null && 'process' in value ? (value as RunFile) : undefined;
+    return typeof value === 'object' && value !== null && 'command' in value ? (value as RunFile) : undefined;
   } catch {
     return undefined;
   }
 }
 
-export function isRunning(file: RunFile): boolean {
-  return isAlive(file.process);
+/** Somebody drives it. A run of 0.1 has no lease with somebody in it, and an in-session loop runs in its host. */
+export function isRunning(paths: RunPaths, file = readRunFile(paths)): boolean {
+  const holder = readLease(paths);
+  if (holder) return isHeld(paths, holder);
+  return file?.process !== undefined && isAlive(file.process);
 }

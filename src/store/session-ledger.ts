@@ -26,7 +26,12 @@ export function recordLate(root: string, runId: string, happened: readonly Happe
   try {
     let now = 0;
     const path = runPaths(projectPaths(root).runs, runId).events;
-    const journal = createJournal(path, () => now, createRedactor(process.env));
+    const journal = createJournal(path, {
+      run: runId,
+      now: () => now,
+      redact: createRedactor(process.env),
+      durable: false,
+    });
     for (const { at, event } of happened) {
       now = at;
       journal.append(event);

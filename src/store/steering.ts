@@ -1,15 +1,8 @@
-/** Orders to a run from outside: the terminal and the dashboard give the same ones. Each leaves a note that the run looks for. */
-import { existsSync, rmSync } from 'node:fs';
-import { writePrivate } from '../platform/files.ts';
-import { addHint } from './hints.ts';
-import { CANCEL_NOW, type LiveRun } from './run-file.ts';
-
-export type Order =
-  | { readonly kind: 'pause' }
-  | { readonly kind: 'continue' }
-  /** `gently`: the step that it is in may finish. */
-  | { readonly kind: 'cancel'; readonly gently: boolean }
-  | { readonly kind: 'tell'; readonly hint: string };
+/** How a run is steered from outside: the terminal and the dashboard send the same messages. */
+import { type Message, readMessages, sendMessage } from './inbox.ts';
+import { overviewOf } from './overview.ts';
+import type { RunPaths } from './paths.ts';
+import type { LiveRun } from './run-file.ts';
 
 export interface Steered {
   /** One sentence for people. */
@@ -18,33 +11,31 @@ export interface Steered {
   readonly done: boolean;
 }
 
-/** More than anybody says in passing; a longer text belongs into a file of the project. */
-export const LONGEST_HINT = 100_000;
+export function steerRun({ id, paths }: Pick<LiveRun, 'id' | 'paths'>, order: Message, now: number): Steered {
+  const isPaused = pauseIsPending(paths) || overviewOf(id, paths).state === 'paused';
+  if (order.kind === 'pause' && isPaused) return { message: `${id} is already paused.`, done: false };
+  if (order.kind === 'continue' && !isPaused) return { message: `${id} is not paused.`, done: false };
+  sendMessage(paths, order, now);
+  return { message: confirmation(id, order), done: true };
+}
 
-export function giveOrder({ id, paths, file }: LiveRun, order: Order, now: number): Steered {
+function confirmation(id: string, order: Message): string {
   switch (order.kind) {
     case 'pause':
-      if (existsSync(paths.paused)) return { message: `${id} is paused already.`, done: false };
-      writePrivate(paths.paused, '');
-      return {
-        message: `${id} pauses when the turn it is in has ended. \`ralph continue\` goes on.`,
-        done: true,
-      };
+      return `${id} will pause after this turn. Continue it with: ralph continue ${id}`;
     case 'continue':
-      if (!existsSync(paths.paused)) return { message: `${id} is not paused.`, done: false };
-      rmSync(paths.paused, { force: true });
-      return { message: `${id} goes on.`, done: true };
-    case 'cancel': {
-      // The note comes first: the run looks for it when the signal arrives.
-      writePrivate(paths.cancelled, order.gently ? 'gently' : CANCEL_NOW);
-      process.kill(file.process.pid, 'SIGTERM');
-      const how = order.gently ? 'ending after the step it is in' : 'being ended';
-      return { message: `${id} is ${how}; its work is kept.`, done: true };
-    }
+      return `${id} continues.`;
+    case 'cancel':
+      return `${id} stops ${order.gently ? 'after this step' : 'now'}. Its work is kept.`;
     case 'tell':
-      addHint(paths, order.hint, now);
-      return { message: `${id} tells it to the agent in its next iteration.`, done: true };
+      return `Queued for the next iteration of ${id}.`;
     default:
       return order satisfies never;
   }
+}
+
+/** The run has been asked to pause and is still in its turn. */
+export function pauseIsPending(paths: Pick<RunPaths, 'inbox'>): boolean {
+  const last = readMessages(paths).findLast(({ kind }) => kind === 'pause' || kind === 'continue');
+  return last?.kind === 'pause';
 }

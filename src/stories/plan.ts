@@ -7,10 +7,10 @@ import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
 import { buildStoryReport } from '../domain/story-report.ts';
 import type { Run } from '../domain/verdict.ts';
-import { createPausing, preparedWith } from '../engine/pausing.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
-import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from '../turns/plan-parts.ts';
+import { createPausing, preparedWith } from '../turns/pausing.ts';
+import { commitWork, limitsOf, type PlanParts, standstillLimits, workTurn } from '../turns/plan-parts.ts';
 import type { Protection } from '../workspace/protect.ts';
 import { shownPath } from '../workspace/repository.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
@@ -84,7 +84,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
       return { mode, ...(story && { story: story.id }) };
     },
     findings: iterations => ({ stories: buildStoryReport(keeper.list(), iterations, policy) }),
-    keep: (iteration, before) => keepWork(parts, iteration, rule, before),
+    commit: (iteration, before) => commitWork(parts, iteration, rule, before),
     note() {},
     close() {
       keeper.release();
@@ -99,7 +99,7 @@ function createSteps(
   keeper: StoryKeeper,
   policy: ReviewPolicy,
   userChars: () => number,
-): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'guard' | 'tree' | 'stories'>> {
+): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'restore' | 'look' | 'stories'>> {
   const { settings, cwd, env, protection, emit } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
   const rule = storyRule(settings);
@@ -124,24 +124,17 @@ function createSteps(
       emit({ type: 'notice', level: 'info', text });
       return prepared;
     },
-    async recall({ tree }) {
+    async recall(_, { tree }) {
       watch.recall(tree);
       return preparedWith(tree, protection);
     },
-    async turn(iteration, prompt, account) {
-      const report = await workTurn(parts, {
-        iteration,
-        prompt,
-        userChars: userChars(),
-        account,
-        rule,
-        limits,
-      });
-      outcome = report.outcome;
-      return report;
+    async turn(iteration, prompt) {
+      const ended = await workTurn(parts, { iteration, prompt, userChars: userChars(), rule, limits });
+      outcome = ended.outcome;
+      return ended;
     },
-    guard: pausing.guard,
-    async tree() {
+    restore: pausing.restore,
+    async look() {
       const look = await watch.look();
       const paths = (watch.takeStatus()?.entries ?? []).map(entry => shownPath(entry.path));
       uncommitted = paths.filter(path => path !== ACTIVE_FILE && !path.endsWith(`/${ACTIVE_FILE}`));

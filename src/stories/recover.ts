@@ -2,14 +2,13 @@
  * A run that was killed in the middle of an iteration has left what its agent wrote, and nobody has looked at it. Its own copy of
  * the list is in its folder, vouched for by its ledger: what the agent left is held against that before a new run trusts it.
  */
-import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { readList, type StoryList } from '../domain/story.ts';
 import type { ReviewPolicy, StoryMode } from '../domain/story-mode.ts';
 import { repairList } from '../domain/story-repair.ts';
 import { readIfThere, writeAtomic } from '../platform/files.ts';
-import { type Entry, openJournal } from '../store/journal.ts';
+import { type Loaded, readPast } from '../store/checkpoint.ts';
 import { overviewOf } from '../store/overview.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
@@ -30,7 +29,7 @@ export interface Recovery {
 /** undefined: nothing was cut off, or the agent had done nothing that it may not do. A problem: nobody can tell any more. */
 export function recoverStories(paths: PrdPaths, project: ProjectPaths): Recovery | Problem | undefined {
   const run = lastRun(project);
-  const stand = run && standOf(run.paths);
+  const stand = run && standOf(run.paths, readPast(run.paths));
   if (!run || !stand) return undefined;
   if (stand === 'unknown') return unknown(paths, run.id);
   const { trusted, begun } = stand;
@@ -56,14 +55,14 @@ export function unknown({ name }: PrdPaths, id: string): Problem {
   };
 }
 
-/** The last one, unless it is at work or came to its end by itself. */
+/** The last one, unless it is running or ended by itself. */
 function lastRun(project: ProjectPaths) {
   for (const id of listRuns(project).toReversed()) {
     const of = runPaths(project.runs, id);
     const file = readRunFile(of);
     if (file?.command !== 'prd') continue;
     const isOver = overviewOf(id, of).stopReason !== null;
-    return isRunning(file) || isOver ? undefined : { id, paths: of, policy: file.config as ReviewPolicy };
+    return isRunning(of, file) || isOver ? undefined : { id, paths: of, policy: file.config as ReviewPolicy };
   }
   return undefined;
 }
@@ -71,28 +70,20 @@ function lastRun(project: ProjectPaths) {
 /** Where a run stands by its own records; `unknown` when they do not vouch for anything. undefined: it never got so far. */
 export function standOf(
   paths: RunPaths,
+  { past, problems }: Loaded,
 ): { readonly trusted: StoryList; readonly begun?: Begun } | 'unknown' | undefined {
-  if (!existsSync(paths.events)) return 'unknown';
-  const journal = openJournal(paths.events);
-  const entries = journal.next();
-  const isSound = journal.problems().length === 0;
-  journal.close();
-  if (!isSound) return 'unknown';
-  const settled = entries.findLast(isOf('stories-settled'));
-  if (!settled) return undefined;
-  const text = readIfThere(paths.stories(settled.hash)) ?? '';
-  const trusted = storiesHash(text) === settled.hash ? readList(JSON.parse(text)) : [];
+  if (!past.head || problems.length > 0) return 'unknown';
+  const { stories, open, last } = past;
+  if (!stories) return undefined;
+  const text = readIfThere(paths.stories(stories.hash)) ?? '';
+  const trusted = storiesHash(text) === stories.hash ? readList(JSON.parse(text)) : [];
   if (!isList(trusted)) return 'unknown';
-  const begun = entries.findLast(isOf('iteration-started'));
+  const begun = open ?? last;
   if (!begun?.mode) return { trusted };
-  const { iteration, story, mode } = begun;
-  const isSettled = settled.seq > begun.seq;
+  const { number: iteration, story, mode } = begun;
+  const isSettled = stories.iteration === iteration;
   return {
     trusted,
     begun: { iteration, mode: mode as StoryMode, isSettled, ...(story !== undefined && { story }) },
   };
-}
-
-function isOf<Type extends Entry['type']>(type: Type) {
-  return (entry: Entry): entry is Extract<Entry, { type: Type }> => entry.type === type;
 }

@@ -6,11 +6,11 @@ import { type TurnReport, type TurnRequest, takeTurn } from '../agents/invoke.ts
 import type { Settings } from '../config/settings-shape.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
-import type { EndedBy, Violation } from '../domain/evidence.ts';
+import type { EndedBy } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
 import { redactWords } from '../domain/secrets.ts';
-import type { Sandbox } from '../opening/sandbox.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
+import type { Confinement } from '../platform/confinement.ts';
 import type { Disk } from '../platform/disk.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { ChosenAgent } from './choose-agent.ts';
@@ -31,7 +31,12 @@ export interface TurnWorld {
   readonly disk: Disk;
   readonly hooks: RunHooks;
   /** What agent and checks run in. */
-  readonly sandbox?: Pick<Sandbox, 'agent' | 'checks' | 'words'>;
+  readonly sandbox?: {
+    readonly agent: Confinement;
+    readonly checks: Confinement;
+    /** For people; undefined: there is none. */
+    readonly words?: string;
+  };
 }
 
 export type OneTurn = Pick<
@@ -46,12 +51,7 @@ export type OneTurn = Pick<
   readonly attempt?: number;
 };
 
-export interface OneTurnReport extends TurnReport {
-  /** What a hook kept the agent from doing. */
-  readonly refusals: readonly Violation[];
-}
-
-export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnReport> {
+export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnReport> {
   const { agent, settings, cwd, env, clock, emit, abort } = world;
   const given = await hooksFor(agent, world.hooks, env);
   const notes = listenToHooks(world.hooks, emit);
@@ -96,7 +96,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
         },
         invocation,
       );
-  const refusals = notes.end();
+  notes.listen();
   const { turn: done, outcome } = report;
   const tools =
     agent.adapter.reports.toolCalls && turn.mode === 'stream' ? done : { toolCalls: null, toolErrors: null };
@@ -109,7 +109,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<OneTurnR
     toolErrors: tools.toolErrors,
     usage: done.usage,
   });
-  return { ...report, refusals };
+  return report;
 }
 
 export function agentRequest(

@@ -2,22 +2,25 @@
  * An iteration may take several attempts: when an attempt ends in trouble that passes, it is waited for, or another agent
  * goes on, and the same prompt is tried again. `domain/retry.ts` decides; what is done here is on the ledger.
  */
-import type { Violation } from '../domain/evidence.ts';
+
+import type { TurnReport } from '../agents/invoke.ts';
+import type { EndedTurn } from '../domain/event.ts';
 import { type NextStep, nextStep, type Situation } from '../domain/retry.ts';
 import type { Trouble, TroubleClass } from '../domain/trouble.ts';
 import { isLimit } from '../domain/trouble-table.ts';
 import type { Turn } from '../domain/turn.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
-import type { Account } from '../engine/account.ts';
+import type { Meter } from '../engine/meter.ts';
 import type { Steering } from '../engine/steering.ts';
+import { waitFor } from '../engine/wait.ts';
 import { localZone, secondsSince } from '../platform/clock.ts';
-import type { OneTurnReport, TurnWorld } from './agent-turn.ts';
-import { agentAtWork, type Roster } from './roster.ts';
-import { waitFor } from './wait.ts';
+import type { TurnWorld } from './agent-turn.ts';
+import { currentAgent, type Roster } from './roster.ts';
 
 export interface AttemptWorld extends TurnWorld {
   readonly roster: Roster;
   readonly steering: Steering;
+  readonly meter: Meter;
   /** No further step is begun. */
   readonly stopping: AbortSignal;
   /** From 0 to 1. */
@@ -32,24 +35,19 @@ export interface Attempt {
   readonly used: Usage | undefined;
 }
 
-/** What all attempts at an iteration came to: the last one, with the costs and tool calls of all. */
-export interface WorkReport extends OneTurnReport {
-  /** Whether everybody who worked can tell how many tools were called. */
-  readonly countsTools: boolean;
-}
-
+/** Answers the last attempt, with the costs and tool calls of all. */
 export async function takeAttempts(
   world: AttemptWorld,
-  { iteration, account }: { readonly iteration: number; readonly account: Account },
-  take: (attempt: Attempt) => Promise<OneTurnReport>,
-): Promise<WorkReport> {
+  iteration: number,
+  take: (attempt: Attempt) => Promise<TurnReport>,
+): Promise<EndedTurn> {
   const { roster, stopping } = world;
   const sum = createSum();
   const times = new Map<TroubleClass, number>();
   let waited = 0;
   for (let number = 1; ; number++) {
     goTo(world, roster.pick(world.clock.now()), 'free-again');
-    const agent = agentAtWork(roster);
+    const agent = currentAgent(roster);
     const report = await take({ number, world: { ...world, agent }, used: sum.usage() });
     sum.add(report, agent.adapter.reports.toolCalls);
     if (hasWorked(report.turn)) {
@@ -60,7 +58,7 @@ export async function takeAttempts(
     if (outcome.kind !== 'failed' || stopping.aborted) return sum.report(report);
     const { trouble } = outcome;
     times.set(trouble.class, (times.get(trouble.class) ?? 0) + 1);
-    const step = decide(world, trouble, { times: times.get(trouble.class) ?? 1, waited, account });
+    const step = decide(world, trouble, { times: times.get(trouble.class) ?? 1, waited });
     if (step.kind === 'stand') {
       return sum.report({
         ...report,
@@ -68,17 +66,16 @@ export async function takeAttempts(
       });
     }
     const seconds = await carryOut(world, trouble, step);
-    account.wait(seconds);
     if (isLimit(trouble)) waited += seconds * 1000;
-    account.pause(await world.steering.pausePoint(iteration));
+    world.meter.pause(await world.steering.pausePoint(iteration));
     if (stopping.aborted) return sum.report(report);
   }
 }
 
 function decide(
-  { roster, clock, settings, random = Math.random }: AttemptWorld,
+  { roster, clock, settings, meter, random = Math.random }: AttemptWorld,
   trouble: Trouble,
-  { times, waited, account }: { readonly times: number; readonly waited: number; readonly account: Account },
+  { times, waited }: { readonly times: number; readonly waited: number },
 ): NextStep {
   const { maxTime, maxWait, maxRetries } = settings;
   const situation: Situation = {
@@ -90,7 +87,7 @@ function decide(
     times,
     limitsInARow: isLimit(trouble) ? roster.met(roster.current()) : 0,
     waited,
-    timeLeft: maxTime === undefined ? Number.POSITIVE_INFINITY : (maxTime - account.spent().elapsed) * 1000,
+    timeLeft: maxTime === undefined ? Number.POSITIVE_INFINITY : (maxTime - meter.elapsed()) * 1000,
     chance: random(),
   };
   return nextStep(trouble, situation);
@@ -114,7 +111,7 @@ async function carryOut(
   const began = clock.ticks();
   emit({
     type: 'waiting',
-    agent: agentAtWork(roster).name,
+    agent: currentAgent(roster).name,
     trouble,
     until: until ?? Math.round(clock.now() + ms),
   });
@@ -130,11 +127,11 @@ function goTo(
   why: 'limited' | 'free-again',
   until?: number,
 ): void {
-  const from = agentAtWork(roster).name;
+  const from = currentAgent(roster).name;
   if (to === roster.current()) return;
   roster.use(to);
   const known = until !== undefined && Number.isFinite(until) ? { until } : {};
-  emit({ type: 'agent-switched', from, to: agentAtWork(roster).name, why, ...known });
+  emit({ type: 'agent-switched', from, to: currentAgent(roster).name, why, ...known });
 }
 
 function hasWorked(turn: Turn): boolean {
@@ -145,26 +142,24 @@ function hasWorked(turn: Turn): boolean {
 function createSum() {
   let usage: Usage | undefined;
   let toolCalls = 0;
-  let toolErrors = 0;
   let steps = 0;
   let countsTools = true;
-  const refusals: Violation[] = [];
   return {
     usage: () => usage,
-    add({ turn, refusals: more }: OneTurnReport, counts: boolean): void {
-      refusals.push(...more);
+    add({ turn }: TurnReport, counts: boolean): void {
       const isNothing = !hasWorked(turn) && turn.usage.cost === undefined && !turn.usage.tokens;
       if (!isNothing) usage = usage ? addUsage(usage, turn.usage) : turn.usage;
       toolCalls += turn.toolCalls;
-      toolErrors += turn.toolErrors;
       steps += turn.steps;
       countsTools &&= counts;
     },
-    report: ({ turn, outcome }: OneTurnReport): WorkReport => ({
-      turn: { ...turn, usage: usage ?? turn.usage, toolCalls, toolErrors, steps },
+    report: ({ turn: { claim, blocked, usage: last }, outcome }: TurnReport): EndedTurn => ({
       outcome,
-      countsTools,
-      refusals,
+      claim,
+      ...(blocked !== undefined && { blocked }),
+      steps,
+      toolCalls: countsTools ? toolCalls : null,
+      usage: usage ?? last,
     }),
   };
 }

@@ -6,7 +6,6 @@ import type { CompletionRule } from '../domain/completion.ts';
 import { buildLoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
-import { createPausing, type Held, preparedWith } from '../engine/pausing.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { writeAtomic } from '../platform/files.ts';
 import { createProgress } from '../store/progress.ts';
@@ -14,7 +13,8 @@ import { accumulatedDiff } from '../workspace/diff.ts';
 import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
+import { createPausing, type Held, preparedWith } from './pausing.ts';
+import { commitWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface LoopParts extends PlanParts {
@@ -62,9 +62,10 @@ export function loopPlan(parts: LoopParts): LoopPlan {
       tree.touched();
       return prepared;
     },
-    async recall(prepared, results) {
+    async recall(past, prepared) {
       tree.recall(prepared.tree);
-      baseline.recall(results);
+      baseline.recall(past.baseline);
+      for (const result of past.results) progress.add(result);
       return preparedWith(prepared.tree, protection);
     },
     prompt: (iteration, feedback) =>
@@ -77,14 +78,14 @@ export function loopPlan(parts: LoopParts): LoopPlan {
         progress: progress.latest(),
         status: tree.takeStatus(),
       }),
-    turn: (iteration, prompt, account) =>
-      workTurn(parts, { iteration, prompt, userChars: task.text().length, account, rule, limits }),
-    guard: pausing.guard,
+    turn: (iteration, prompt) =>
+      workTurn(parts, { iteration, prompt, userChars: task.text().length, rule, limits }),
+    restore: pausing.restore,
     check: run,
-    tree: tree.look,
-    keep(iteration, before) {
+    look: tree.look,
+    commit(iteration, before) {
       if (settings.scm) tree.touched();
-      return keepWork(parts, iteration, rule, before);
+      return commitWork(parts, iteration, rule, before);
     },
     note: result => progress.add(result),
     close: parts.close,

@@ -1,24 +1,27 @@
 /** What the plans of `run` and `loop` have in common: the agent's turn, source control, limits. */
 import type { Settings } from '../config/settings-shape.ts';
 import type { CompletionRule } from '../domain/completion.ts';
+import type { EndedTurn } from '../domain/event.ts';
 import { budgetSpent, type Limits } from '../domain/limits.ts';
-import type { PastTask } from '../domain/past.ts';
+import type { Past } from '../domain/past.ts';
+import type { PastTask } from '../domain/past-iteration.ts';
 import type { Problem } from '../domain/problem.ts';
 import { COMMIT_PROMPT } from '../domain/prompt.ts';
 import type { StandstillLimits } from '../domain/standstill.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
-import type { Account } from '../engine/account.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { deadlines, oneTurn } from './agent-turn.ts';
-import { type AttemptWorld, takeAttempts, type WorkReport } from './attempts.ts';
+import { type AttemptWorld, takeAttempts } from './attempts.ts';
 import { watchChanges } from './keep-changes.ts';
-import { agentAtWork } from './roster.ts';
+import { currentAgent } from './roster.ts';
 
 export interface PlanParts extends AttemptWorld {
+  /** What the run has done so far. */
+  past(): Past;
   readonly project: ProjectPaths;
   readonly paths: RunPaths;
 }
@@ -64,7 +67,6 @@ export interface Work {
   readonly iteration: number;
   readonly prompt: string;
   readonly userChars: number;
-  readonly account: Account;
   readonly rule: CompletionRule;
   readonly limits: Limits;
 }
@@ -72,17 +74,17 @@ export interface Work {
 /** The turn in which the work is done, with its prompt on record and its limits kept from inside. */
 export async function workTurn(
   parts: PlanParts,
-  { iteration, prompt, userChars, account, rule, limits }: Work,
-): Promise<WorkReport> {
+  { iteration, prompt, userChars, rule, limits }: Work,
+): Promise<EndedTurn> {
   const { settings, project } = parts;
   const paths = parts.paths.iteration(iteration);
   ensureFolder(paths.folder);
   writePrivate(paths.prompt, prompt);
   linkOver(paths.prompt, project.prompt(iteration));
-  const before = iteration === 1 ? undefined : account.spent().usage;
+  const before = parts.past().totals.usage;
   const keepChanges = watchChanges(parts);
   const began = parts.clock.ticks();
-  const report = await takeAttempts(parts, { iteration, account }, ({ number, world, used }) => {
+  const ended = await takeAttempts(parts, iteration, ({ number, world, used }) => {
     const files = number === 1 ? paths : paths.attempt(number);
     return oneTurn(world, {
       purpose: 'work',
@@ -94,16 +96,15 @@ export async function workTurn(
       mode: settings.streamAgentOutput ? 'stream' : 'text',
       rawFile: files.agent,
       errorFile: files.agentErrors,
-      deadlines: deadlines(settings, account.spent().elapsed),
+      deadlines: deadlines(settings, parts.meter.elapsed()),
       overBudget: usage => budgetSpent(limits, sumOf(before, used, usage)),
     });
   });
-  const { turn, countsTools } = report;
   await keepChanges(paths.diff, {
-    toolCalls: countsTools ? turn.toolCalls : null,
+    toolCalls: ended.toolCalls,
     duration: secondsSince(parts.clock, began),
   });
-  return report;
+  return ended;
 }
 
 function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): Usage {
@@ -111,20 +112,19 @@ function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): 
   return before ? addUsage(before, attempts) : attempts;
 }
 
-/** Asks for a commit message and runs the tasks. Returns what the asking used up. */
-export async function keepWork(
+/** Asks the agent for a commit message and runs the tasks of source control. */
+export async function commitWork(
   parts: PlanParts,
   iteration: number,
   rule: CompletionRule,
   before: readonly PastTask[],
-): Promise<Usage | undefined> {
+): Promise<void> {
   const { scm } = parts.settings;
-  if (!scm?.command || !scm.tasks?.length) return undefined;
+  if (!scm?.command || !scm.tasks?.length) return;
   const paths = parts.paths.iteration(iteration);
-  let usage: Usage | undefined;
   const askForMessage = async () => {
     const { turn, outcome } = await oneTurn(
-      { ...parts, agent: agentAtWork(parts.roster) },
+      { ...parts, agent: currentAgent(parts.roster) },
       {
         purpose: 'commit-message',
         iteration,
@@ -137,7 +137,6 @@ export async function keepWork(
         overBudget: () => undefined,
       },
     );
-    usage = turn.usage;
     return outcome.kind === 'completed' ? turn.lastWords : undefined;
   };
   const { cwd, env, abort, emit, sandbox } = parts;
@@ -152,5 +151,4 @@ export async function keepWork(
     askForMessage,
     sandbox: sandbox?.words === undefined ? undefined : sandbox,
   });
-  return usage;
 }

@@ -49,7 +49,7 @@ export function createRoster(
   };
 }
 
-/** Who works at the moment. */
-export function agentAtWork(roster: Roster): ChosenAgent {
+/** The agent that works, or worked last. */
+export function currentAgent(roster: Roster): ChosenAgent {
   return roster.agents[roster.current()] as ChosenAgent;
 }

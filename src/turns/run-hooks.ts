@@ -3,7 +3,6 @@ import type { AgentAdapter } from '../agents/agent.ts';
 import type { HookWish } from '../agents/hooks.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Emit, LoopCommand } from '../domain/event.ts';
-import type { Violation } from '../domain/evidence.ts';
 import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/hook-orders.ts';
 import { hookProgram } from '../platform/package.ts';
 import { createNoteReader } from '../store/hook-notes.ts';
@@ -92,22 +91,12 @@ export async function hooksFor(
   };
 }
 
-/** Tells what the hooks of a turn have noted, as it comes. */
+/** Passes on what the hooks of a turn have noted, as it comes. */
 export function listenToHooks({ orders }: RunHooks, emit: Emit) {
   const take = createNoteReader(runPathsIn(orders.run).hookNotes);
-  const refusals: Violation[] = [];
-  const listen = () => {
-    for (const note of take()) {
-      emit(note);
-      if (note.type === 'violation') refusals.push(note.violation);
-    }
-  };
   return {
-    listen,
-    /** What was refused in this turn. */
-    end(): readonly Violation[] {
-      listen();
-      return refusals;
+    listen(): void {
+      for (const note of take()) emit(note);
     },
   };
 }

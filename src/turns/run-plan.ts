@@ -8,7 +8,7 @@ import type { Feedback, Run } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { linkOver } from '../platform/files.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import { keepWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
+import { commitWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface RunParts extends PlanParts {
@@ -37,7 +37,7 @@ export function runPlan(parts: RunParts): LoopPlan {
     checks,
     notices: parts.notices,
     prepare: async () => ({ tree: await tree.start() }),
-    async recall(prepared) {
+    async recall(_, prepared) {
       tree.recall(prepared.tree);
       return prepared;
     },
@@ -47,9 +47,8 @@ export function runPlan(parts: RunParts): LoopPlan {
       userChars = base.length;
       return promptOf(settings, base, iteration, feedback);
     },
-    turn: (iteration, prompt, account) =>
-      workTurn(parts, { iteration, prompt, userChars, account, rule, limits }),
-    guard: async () => [],
+    turn: (iteration, prompt) => workTurn(parts, { iteration, prompt, userChars, rule, limits }),
+    restore: async () => [],
     check: iteration =>
       runChecks({
         ...parts,
@@ -65,8 +64,8 @@ export function runPlan(parts: RunParts): LoopPlan {
         parallel: false,
         retries: 0,
       }),
-    tree: tree.look,
-    keep: (iteration, before) => keepWork(parts, iteration, rule, before),
+    look: tree.look,
+    commit: (iteration, before) => commitWork(parts, iteration, rule, before),
     note() {},
     close() {},
   };

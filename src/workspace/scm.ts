@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { firstTag } from '../domain/completion.ts';
 import type { Emit, ScmOutcome } from '../domain/event.ts';
-import type { PastTask } from '../domain/past.ts';
+import type { PastTask } from '../domain/past-iteration.ts';
 import { capture } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { complaint, lastLine, withConfig } from '../platform/git.ts';

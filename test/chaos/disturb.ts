@@ -121,7 +121,7 @@ function ledger(project: Repo): string | undefined {
 }
 
 const FLUSHED =
-  /"type":"(run-started|run-resumed|prepared|turn-ended|tampered|judged|scm-started|scm|iteration-ended|run-ended)"/;
+  /"type":"(run-started|run-resumed|prepared|told|turn-ended|tampered|judged|scm-started|scm|iteration-ended|run-ended)"/;
 
 function hurt(events: string, damage: Damage): void {
   if (damage === 'torn') appendFileSync(events, '{"seq":9999,"at":"2026-11-15T00:00:00.000Z","prev":"');
@@ -193,6 +193,7 @@ function withoutWaste(result: Record<string, unknown>, lines: readonly Line[]) {
 /** Ids and times differ from run to run; so does how often the agent was asked for a commit message. */
 const LEFT_OUT = new Set([
   'runId',
+  'run',
   'duration',
   'totalDuration',
   'elapsed',

@@ -52,7 +52,7 @@ describe('whoever knocks', () => {
     ['that is none', 400, port => ({ ...orders(port), body: '{"kind":"explode"}' })],
     ['that is not JSON', 400, port => ({ ...orders(port), body: '{' })],
     ['that never ends', 400, port => ({ ...orders(port), body: `"${'x'.repeat(600_000)}"` })],
-    ['without words', 400, port => ({ ...orders(port), body: '{"kind":"tell","hint":"  "}' })],
+    ['without words', 400, port => ({ ...orders(port), body: '{"kind":"tell","text":"  "}' })],
   ])('an order %s gets %i', async (_, status, asked) => {
     const { port, run } = await house();
     expect((await ask(port, `/api/0/${run.id}/order`, asked(port))).status).toBe(status);

@@ -1,7 +1,7 @@
 /** Clocks, limits and pauses through the library, where a test can set the clock. */
-import { rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createLoop, defineAgent, type LoopEvent } from '../../src/index.ts';
+import { sendMessage } from '../../src/store/inbox.ts';
 import { repo } from '../rig/repo.ts';
 
 const HOUR = 3_600_000;
@@ -93,10 +93,12 @@ test('what the user takes for a pause is not counted by --max-time', async () =>
       return 'not yet';
     },
     (event, folder) => {
-      if (event.type === 'iteration-started' && event.iteration === 1) writeFileSync(`${folder}/paused`, '');
+      const inbox = { inbox: `${folder}/inbox` };
+      if (event.type === 'iteration-started' && event.iteration === 1)
+        sendMessage(inbox, { kind: 'pause' }, 1);
       if (event.type !== 'paused') return;
       time.pass(9 * HOUR);
-      rmSync(`${folder}/paused`);
+      sendMessage(inbox, { kind: 'continue' }, 2);
     },
     { clock: time.clock, settings: { maxTime: 3600 } },
   );

@@ -51,7 +51,7 @@ test('an approval that nobody has looked at is undone, said, and set aside', asy
   expect(storyOf(project)).toMatchObject({ passes: false, reviewStatus: null, notes: 'trust me' });
   expect(stderr).toContain(`Run ${id} was killed in an iteration (implement)`);
   expect(stderr).toContain('cannot set passes=true');
-  expect(stderr).toContain('that is no longer there was cleared');
+  expect(stderr).toContain('that no longer runs');
   expect(project.read(`.ralph/runs/${id}/aside/cut-off/ralph/tasks.json`)).toContain('"approved"');
 });
 

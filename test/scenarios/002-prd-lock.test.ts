@@ -36,7 +36,7 @@ test('a second loop is refused, and told which one is at work; nothing of the fi
   const other = await fakeAgent('claude', works(project, UNCHANGED));
   const second = await prdRun(project, other.bin);
   expect([second.code, other.calls.length]).toEqual([2, 0]);
-  expect(second.stderr).toMatch(/a loop is at work in this directory already: process \d+, run \S+, since /);
+  expect(second.stderr).toMatch(/a loop is already running in this directory: process \d+, run \S+, since /);
   expect(second.stderr).toContain('or work in another worktree');
   expect(project.read('.ralph-active')).toBe(marker);
   const archive = await ralph(['prd', 'archive', '--force'], { cwd: project.dir });
@@ -59,7 +59,7 @@ test('also when the agent has deleted the mark', async () => {
   const steered = await next();
   rmSync(project.path('.ralph-active'));
   const second = await prdRun(project, agent.bin);
-  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('a loop is at work')]);
+  expect([second.code, second.stderr]).toEqual([2, expect.stringContaining('a loop is already running')]);
   await say(steered, 'x');
   await first.finished;
 });

@@ -615,7 +615,7 @@ describe('ralph cancel', () => {
     const agent = await fakeAgent('worker', says('<response>DONE</response>'));
     await ralph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
     const { code, stdout } = await ralph(['cancel'], { cwd: project.dir });
-    expect([code, stdout]).toEqual([1, expect.stringContaining('it is not running')]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining('is not running')]);
   });
 });
 

@@ -95,7 +95,7 @@ ralph resume; echo "second: $?"`,
     const journal = join(import.meta.dirname, '../../dist/lib/store/journal.js');
     const script = `
       const { createJournal, openJournal } = await import('${journal}');
-      const journal = createJournal(process.cwd() + '/events.jsonl', Date.now);
+      const journal = createJournal(process.cwd() + '/events.jsonl', { run: 'r', now: Date.now });
       for (let n = 0; !journal.trouble() && n < 1e5; n++)
         journal.append({ type: 'notice', level: 'info', text: 'x'.repeat((n * 977) % 9001) });
       const reader = openJournal(process.cwd() + '/events.jsonl');

@@ -125,7 +125,7 @@ describe('a run that was killed', () => {
     appendFileSync(project.path(`.ralph/runs/${runId(project)}/events.jsonl`), '{"seq":7,"at":"20');
     const { code, stderr } = await resume(project, agent.bin);
     expect(code).toBe(0);
-    expect(stderr).toContain('The last line of the ledger was not finished: 17 bytes of it are cut off.');
+    expect(stderr).toContain('The last line of the ledger was not complete: 17 bytes were cut off.');
     expect((await ralph(['log'], { cwd: project.dir })).stderr).toBe('');
   });
 
@@ -306,12 +306,12 @@ describe('who may resume', () => {
     expect(stderr).toContain('there is no run here that can be resumed');
   });
 
-  test('not a run that died while it was being made', async () => {
+  test('not a run that died while it was being created', async () => {
     const project = repo();
     mkdirSync(project.path('.ralph/runs/20261115-000000-abcd'), { recursive: true });
     const { code, stderr } = await ralph(['resume', 'abcd'], { cwd: project.dir });
     expect(code).toBe(2);
-    expect(stderr).toContain('it was cut off while it was being made');
+    expect(stderr).toContain('it was cut off while it was being created');
   });
 });
 

@@ -43,13 +43,10 @@ describe('ralph pause', () => {
     });
     const turn = await first.begun;
     const paused = await steer(project, 'pause');
-    expect([paused.code, paused.stdout]).toEqual([
-      0,
-      expect.stringContaining('pauses when the turn it is in has ended'),
-    ]);
+    expect([paused.code, paused.stdout]).toEqual([0, expect.stringContaining('will pause after this turn')]);
     expect(await steer(project, 'pause')).toMatchObject({
       code: 1,
-      stdout: expect.stringContaining('paused already'),
+      stdout: expect.stringContaining('already paused'),
     });
     await finish(turn, 'not yet');
     await run.until('Paused.');
@@ -167,9 +164,7 @@ describe('ralph tell', () => {
       [2, HINT],
       [2, 'and be quick'],
     ]);
-    const hints = project.path(`.ralph/runs/${runsOf(project)[0]}/hints`);
-    expect(readdirSync(hints)).toEqual(['told']);
-    expect(readdirSync(`${hints}/told`).length).toBe(3);
+    expect(readdirSync(project.path(`.ralph/runs/${runsOf(project)[0]}/inbox`))).toEqual([]);
   });
 
   test('that came too late is kept, and the run says so', async () => {
@@ -181,7 +176,7 @@ describe('ralph tell', () => {
     await steer(project, 'tell', 'too late');
     await finish(turn, DONE);
     expect((await run.finished).stdout.replace(/\s+/g, ' ')).toContain(
-      'The run ended before the agent could be told a hint',
+      '1 message was not delivered: the run ended before the next iteration.',
     );
   });
 
@@ -198,9 +193,6 @@ describe('ralph tell', () => {
     expect((await second.begun).input).toContain('keep me');
     run.process.kill('SIGKILL');
     await run.finished;
-    expect(readdirSync(project.path(`.ralph/runs/${runsOf(project)[0]}/hints`))).toEqual([
-      expect.stringMatching(/\.md$/),
-    ]);
     const resumed = await ralph(['resume'], { cwd: project.dir, path: [agent.bin] });
     expect(resumed.code).toBe(0);
     const told = agent.calls.map(call => call.input.includes('keep me'));
@@ -208,9 +200,9 @@ describe('ralph tell', () => {
   });
 
   test.each([
-    [[], 'hint: there is none'],
-    [['  '], 'hint: there is none'],
-    [['x'.repeat(100_001)], 'hint: it has 100001 characters'],
+    [[], 'text: there is none'],
+    [['  '], 'text: there is none'],
+    [['x'.repeat(100_001)], 'text: it has 100001 characters'],
   ])('needs something to say', async (args, words) => {
     const { code, stderr } = await steer(repo(), 'tell', ...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
@@ -228,7 +220,7 @@ describe('which run', () => {
     const ended = runsOf(project)[0] ?? '';
     expect(await steer(project, 'tell', 'nobody listens')).toMatchObject({
       code: 1,
-      stdout: `${ended}: it is not running\n`,
+      stdout: `${ended} is not running.\n`,
     });
     const one = start();
     const turn = await first.begun;
@@ -250,8 +242,8 @@ describe('which run', () => {
     const json = await steer(project, 'pause', a, '--json');
     expect(JSON.parse(json.stdout)).toMatchObject({ runId: a, done: true });
     for (const id of [a, b]) {
-      const hints = project.path(`.ralph/runs/${id}/hints`);
-      expect(existsSync(hints)).toBe(true);
+      const inbox = project.path(`.ralph/runs/${id}/inbox`);
+      expect(existsSync(inbox)).toBe(true);
     }
     for (const each of [turn, other]) each.exit();
     for (const id of [a, b]) await steer(project, 'cancel', id);

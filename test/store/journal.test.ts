@@ -9,7 +9,7 @@ import { folder } from '../rig/repo.ts';
 function written(events: readonly RunEvent[]): string {
   const path = folder().path('events.jsonl');
   let now = Date.UTC(2026, 0, 1);
-  const journal = createJournal(path, () => now++);
+  const journal = createJournal(path, { run: 'r', now: () => now++, durable: false });
   for (const event of events) journal.append(event);
   journal.close();
   return path;

@@ -5,7 +5,7 @@ import { explainLines, explain as explanationOf } from '../../report/explain.ts'
 import { createRunFold } from '../../report/run-fold.ts';
 import { openJournal } from '../../store/journal.ts';
 import { projectPaths, runPaths } from '../../store/paths.ts';
-import { findRun, isRunning, readRunFile } from '../../store/run-file.ts';
+import { findRun, isRunning } from '../../store/run-file.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
@@ -27,8 +27,7 @@ export const explain: CliCommand = {
     const journal = openJournal(paths.events);
     for (const entry of journal.next()) fold.add(entry);
     journal.close();
-    const file = readRunFile(paths);
-    const now = { isAlive: file !== undefined && isRunning(file), now: systemClock.now() };
+    const now = { isAlive: isRunning(paths), now: systemClock.now() };
     if (output.json) output.answer(`${JSON.stringify(explanationOf(fold.view(), now))}\n`);
     else output.answer(`${explainLines(fold.view(), now, styleOf(output)).join('\n')}\n`);
     for (const problem of journal.problems())

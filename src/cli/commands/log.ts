@@ -14,7 +14,7 @@ import { createFormatter } from '../../report/format.ts';
 import { summaryLines } from '../../report/summary.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
 import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
-import { findRun, isRunning, readRunFile } from '../../store/run-file.ts';
+import { findRun, isRunning } from '../../store/run-file.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { listenForSignals } from '../signals.ts';
@@ -104,10 +104,7 @@ async function follow(journal: JournalReader, paths: RunPaths, show: Show): Prom
     show(entries);
     ended ||= entries.some(entry => entry.type === 'run-ended');
   };
-  const runs = () => {
-    const file = readRunFile(paths);
-    return file !== undefined && isRunning(file);
-  };
+  const runs = () => isRunning(paths);
   await new Promise<void>(resolve => {
     const done = () => {
       watching.close();

@@ -3,16 +3,12 @@ import { resolve } from 'node:path';
 import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
-import type { ExitCode } from '../../domain/stop-reason.ts';
-import { openWorkplace, planLoop, type Workplace } from '../../opening/open-loop.ts';
-import { chooseSandbox } from '../../opening/sandbox.ts';
-import type { Given } from '../../store/run-file.ts';
+import { taskKind } from '../../opening/kind.ts';
 import { loopRule } from '../../turns/loop-plan.ts';
 import { type PromptSource, specSource } from '../../turns/prompt-source.ts';
-import { mergeAdvice } from '../../workspace/worktree.ts';
-import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
-import { declareSettings, type MoreSettings, type SetUp, setUp, showPlan } from '../set-up.ts';
-import { type Parts, type StartOptions, startLoop } from '../start.ts';
+import { type Call, type CliCommand, Problems } from '../command.ts';
+import { declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
+import { startLoop } from '../start.ts';
 
 export const loop: CliCommand = {
   declare(command) {
@@ -37,47 +33,17 @@ export const loop: CliCommand = {
       showPlan(call, ready, firstPrompt(ready.settings, task));
       return 0;
     }
-    const { project, settings } = ready;
-    const sandbox = orThrow(await chooseSandbox({ settings, cwd: call.cwd, env: call.env }));
-    const wanted = call.options.worktree as string | boolean | undefined;
-    const workplace = orThrow(await openWorkplace({ root: project.root, env: call.env, worktree: wanted }));
-    const spec = specOf(call);
-    const makePlan = async (parts: Parts) =>
-      orThrow(await planLoop({ ...parts, task, workplace, ...(spec && { spec }) }));
-    return startLoopIn(workplace, call, ready, makePlan, {
+    const { worktree, config: yaml, spec: name } = call.options;
+    const source = specOf(call);
+    const kind = taskKind({
       task,
-      sandbox,
-      given: givenTo(call, ready, workplace),
+      ...(typeof name === 'string' && source && { spec: { name, source } }),
+      ...(typeof yaml === 'string' && { yaml }),
+      ...(worktree !== undefined && { worktree: worktree as string | boolean }),
     });
+    return startLoop(kind, call, ready);
   },
 };
-
-/** Starts it, and says in the end how to get at what was done in a worktree. */
-export async function startLoopIn(
-  { cwd, worktree }: Workplace,
-  call: Call,
-  ready: SetUp,
-  makePlan: Parameters<typeof startLoop>[3],
-  options: StartOptions,
-): Promise<ExitCode> {
-  const code = await startLoop('loop', call, ready, makePlan, { ...options, workplace: cwd });
-  if (worktree && !call.output.quiet) call.output.human(`\n${mergeAdvice(worktree)}\n`);
-  return code;
-}
-
-function givenTo(
-  { options: { config, spec } }: Call,
-  { flags }: SetUp,
-  { startRef, worktree }: Workplace,
-): Given {
-  return {
-    flags,
-    startRef,
-    ...(typeof config === 'string' && { yaml: config }),
-    ...(typeof spec === 'string' && { spec }),
-    ...(worktree && { worktree: worktree.name }),
-  };
-}
 
 const EXAMPLES = `
 Examples:

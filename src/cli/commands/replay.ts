@@ -1,14 +1,14 @@
 /** `ralph replay`: judges a recorded run again, with the adapters and the judge of today. */
 import type { Settings } from '../../config/settings-shape.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
-import { replayIteration } from '../../engine/replay.ts';
-import { readPast } from '../../opening/reopen.ts';
 import { checkNoun } from '../../report/phrases.ts';
 import { replayLines } from '../../report/replay.ts';
+import { readIterations } from '../../store/checkpoint.ts';
 import { projectAt, runPaths } from '../../store/paths.ts';
 import { findRun, readRunFile } from '../../store/run-file.ts';
 import { storyTerms } from '../../stories/plan.ts';
 import { loopTerms } from '../../turns/loop-plan.ts';
+import { replayIteration } from '../../turns/replay.ts';
 import { runTerms } from '../../turns/run-plan.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -37,15 +37,15 @@ Exit code 0: all the same; 1: at least one is not.
     if (isProblem(id)) throw new Problems([id]);
     const paths = runPaths(project.runs, id);
     const file = readRunFile(paths);
-    const { past, doubts } = readPast(paths);
+    const { iterations: recorded, problems } = readIterations(paths);
     const terms = file && file.command in TERMS ? TERMS[file.command as keyof typeof TERMS] : undefined;
     if (!file || !terms) throw new Problems([notJudged(id, file?.command)]);
     const settings = file.config as Settings;
-    const iterations = past.iterations.flatMap(
+    const iterations = recorded.flatMap(
       each => replayIteration({ paths, settings, terms: terms(settings) }, each) ?? [],
     );
     const same = iterations.every(each => each.same);
-    for (const doubt of doubts) output.error(`ralph replay: the ledger has been changed: ${doubt}\n`);
+    for (const problem of problems) output.error(`ralph replay: the ledger has been changed: ${problem}\n`);
     if (output.json) output.answer(`${JSON.stringify({ runId: id, same, iterations })}\n`);
     else {
       const lines = replayLines(iterations, checkNoun(file.command), styleOf(output));

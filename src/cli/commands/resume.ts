@@ -1,29 +1,26 @@
-/** `ralph resume`: goes on with a run where its ledger ends. */
+/** `ralph resume`: continues a run where its ledger ends. */
 import type { Command } from 'commander';
 import { listSettingChanges } from '../../config/changes.ts';
 import { flagsOf } from '../../config/flags.ts';
 import { loadSettings } from '../../config/load.ts';
 import { mergeLayers } from '../../config/merge.ts';
+import { withoutSecrets } from '../../config/secrets.ts';
 import type { SettingsCommand } from '../../config/setting.ts';
+import { stillSpent } from '../../domain/next.ts';
 import type { Past } from '../../domain/past.ts';
-import { isProblem, type Problem } from '../../domain/problem.ts';
-import type { ExitCode } from '../../domain/stop-reason.ts';
-import { isDone, stillSpent } from '../../engine/recall.ts';
-import { openWorkplace, planLoop, type Workplace } from '../../opening/open-loop.ts';
-import { claimRun, clearUp, type OpenRun, readTask, recoverRun } from '../../opening/reopen.ts';
+import type { Problem } from '../../domain/problem.ts';
+import { type ExitCode, isSuccess } from '../../domain/stop-reason.ts';
+import { claimRun, clearWorkplace, kindAgain, type ResumableFile, recoverRun } from '../../opening/resume.ts';
 import { ownerName } from '../../platform/spawn.ts';
 import { resumable } from '../../store/overview.ts';
-import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
+import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
-import { promptSource, specSource } from '../../turns/prompt-source.ts';
-import { runPlan } from '../../turns/run-plan.ts';
-import { listWorktrees } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
-import { declareFlag, type MoreSettings, type SetUp, setUp, withoutSecrets } from '../set-up.ts';
-import { type StartOptions, startLoop } from '../start.ts';
+import { declareFlag, type MoreSettings, type SetUp, setUp } from '../set-up.ts';
+import { startLoop } from '../start.ts';
 import { VERSION } from '../version.ts';
-import { startLoopIn, yamlSettings } from './loop.ts';
+import { yamlSettings } from './loop.ts';
 
 /** The settings that may be given anew: how far the run may go, and who works. */
 const ANEW = [
@@ -53,34 +50,45 @@ export const resume: CliCommand = {
     const project = projectAt(call.cwd);
     const id = orThrow(chosen(project, call.args[0]));
     const paths = runPaths(project.runs, id);
-    const file = orThrow(await claimRun(paths, id));
-    const { past, repaired, doubts } = await recoverRun(paths, file);
-    const accepted = call.options.acceptChanges === true;
-    const there = { ...call, cwd: file.cwd };
-    const { ready, changes } = await settingsAgain(there, file);
-    const problems = [
-      ...whyNot(id, past, ready),
-      ...(accepted ? [] : [...doubts.map(what => doubt(id, what)), ...changes.map(changed)]),
-    ];
-    if (problems.length > 0) throw new Problems(problems);
-    writeRunFile(paths, {
-      ...file,
-      version: VERSION,
-      owner: ownerName(),
-      config: withoutSecrets(ready.settings),
-      given: { ...file.given, flags: mergeLayers(file.given.flags, ready.flags) },
-    });
-    return goOnWith({
-      call: there,
-      file,
-      paths,
-      past,
-      ready,
-      repaired: [...repaired, ...(accepted ? doubts : [])],
-      changes,
-    });
+    const { file, release } = orThrow(await claimRun(paths, id));
+    try {
+      return await resumeRun({ ...call, cwd: file.cwd }, file, paths);
+    } finally {
+      release();
+    }
   },
 };
+
+async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Promise<ExitCode> {
+  const { id, cwd } = file;
+  const { env, options } = call;
+  const { past, repaired, problems: doubts } = await recoverRun(projectPaths(cwd), paths, file, env);
+  const { ready, changes } = await settingsAgain(call, file);
+  const isAccepted = options.acceptChanges === true;
+  const problems = [
+    ...whyNot(id, past, ready),
+    ...(isAccepted ? [] : [...doubts.map(what => doubt(id, what)), ...changes.map(changed)]),
+  ];
+  if (problems.length > 0) throw new Problems(problems);
+  const kind = await kindAgain({ file, paths, past }, ready.settings, env);
+  if (!('enter' in kind)) throw new Problems(kind);
+  writeRunFile(paths, {
+    ...file,
+    version: VERSION,
+    owner: ownerName(),
+    config: withoutSecrets(ready.settings),
+    given: { ...file.given, flags: mergeLayers(file.given.flags, ready.flags) },
+  });
+  const { worktree } = file.given;
+  const workplace = worktree === undefined ? cwd : projectPaths(cwd).worktree(worktree);
+  const cleared = await clearWorkplace({ file, paths, past }, workplace, env);
+  const repairs = {
+    ...cleared,
+    repaired: [...repaired, ...(isAccepted ? doubts : []), ...cleared.repaired],
+    changes,
+  };
+  return startLoop(kind, call, ready, { resumed: { file, paths, past, repairs } });
+}
 
 const HELP = `
 Examples:
@@ -110,7 +118,7 @@ function chosen(project: ProjectPaths, wanted: string | undefined): string | Pro
 /** The settings as they are now, under the flags of the start and those given now; and what is different but for the latter. */
 async function settingsAgain(
   call: Call,
-  { command, given, config, cwd }: OpenRun,
+  { command, given, config, cwd }: ResumableFile,
 ): Promise<{ readonly ready: SetUp; readonly changes: readonly string[] }> {
   const name = command as SettingsCommand;
   const yaml: MoreSettings = (given.yaml !== undefined &&
@@ -128,9 +136,9 @@ async function settingsAgain(
 }
 
 function whyNot(id: string, past: Past, { settings }: SetUp): readonly Problem[] {
-  if (isDone(past))
-    return [{ where: id, what: `it is done: ${past.result?.stopReason}`, fix: 'start a new run' }];
-  if (!past.result) return [];
+  if (past.ended === undefined) return [];
+  if (isSuccess(past.ended))
+    return [{ where: id, what: `it is done: ${past.ended}`, fix: 'start a new run' }];
   const spent = stillSpent(past, limitsOf(settings));
   return spent ? [{ where: id, what: spent.detail, fix: RAISE[spent.reason] ?? 'raise the limit' }] : [];
 }
@@ -155,84 +163,4 @@ function changed(what: string): Problem {
     what,
     fix: 'put it back, or go on with it as it is with --accept-changes',
   };
-}
-
-interface Resuming {
-  readonly call: Call;
-  readonly file: OpenRun;
-  readonly paths: RunPaths;
-  readonly past: Past;
-  readonly ready: SetUp;
-  readonly repaired: readonly string[];
-  readonly changes: readonly string[];
-}
-
-async function goOnWith(resuming: Resuming): Promise<ExitCode> {
-  const { call, file, ready, paths, past } = resuming;
-  if (file.command === 'run') {
-    const { promptFile } = file.given;
-    const text = promptFile === undefined ? orThrow(readTask(paths)) : undefined;
-    const source = orThrow(promptSource({ prompt: text, promptFile }, file.cwd));
-    const options = await startOptions(resuming, file.cwd);
-    return startLoop('run', call, ready, async parts => runPlan({ ...parts, source }), options);
-  }
-  // What the user did while it was paused is the new start.
-  const kept = past.paused ? undefined : past.prepared?.kept;
-  if (file.command === 'prd') {
-    const { goOnWithStories } = await import('./prd/again.ts');
-    const options = await startOptions(resuming, file.cwd);
-    const name = file.given.ralphDir ?? 'ralph';
-    return goOnWithStories({
-      call,
-      ready,
-      run: paths,
-      past,
-      name,
-      options,
-      ...(kept !== undefined && { kept }),
-    });
-  }
-  const task = orThrow(readTask(paths));
-  const workplace = orThrow(await workplaceAgain(resuming));
-  const { spec: name } = file.given;
-  const spec = name === undefined ? undefined : specSource(name, file.cwd);
-  return startLoopIn(
-    workplace,
-    call,
-    ready,
-    async parts =>
-      orThrow(
-        await planLoop({
-          ...parts,
-          task,
-          workplace,
-          ...(spec && { spec }),
-          ...(kept !== undefined && { kept }),
-        }),
-      ),
-    await startOptions(resuming, workplace.cwd),
-  );
-}
-
-async function startOptions(resuming: Resuming, cwd: string): Promise<StartOptions> {
-  const { call, file, paths, past, repaired, changes } = resuming;
-  const { repaired: more, diff } = await clearUp({ paths, file, past, cwd, env: call.env });
-  const repairs = { repaired: [...repaired, ...more], changes, ...(diff !== undefined && { diff }) };
-  return { resumed: { file, paths, past, repairs } };
-}
-
-/** The same worktree or none: a new one would not hold the work. */
-async function workplaceAgain({ call, file }: Resuming): Promise<Workplace | Problem> {
-  const { worktree, startRef } = file.given;
-  const place = { root: file.cwd, env: call.env };
-  if (worktree !== undefined && !(await listWorktrees(place)).some(({ name }) => name === worktree)) {
-    return {
-      where: `worktree ${worktree}`,
-      what: 'it is gone, and with it the work of the run',
-      fix: 'start a new run',
-    };
-  }
-  const workplace = await openWorkplace({ ...place, worktree });
-  if (isProblem(workplace) || startRef === undefined) return workplace;
-  return { ...workplace, startRef };
 }

@@ -2,8 +2,9 @@
 import type { Settings } from '../../config/settings-shape.ts';
 import { markerOf } from '../../domain/completion.ts';
 import { isProblem } from '../../domain/problem.ts';
+import { promptKind } from '../../opening/kind.ts';
 import { type PromptSource, promptSource } from '../../turns/prompt-source.ts';
-import { completionRule, promptOf, runPlan } from '../../turns/run-plan.ts';
+import { completionRule, promptOf } from '../../turns/run-plan.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
@@ -30,17 +31,12 @@ export const run: CliCommand = {
       return 0;
     }
     const { prompt, promptFile } = call.options;
-    return startLoop(
-      'run',
-      call,
-      ready,
-      async parts =>
-        runPlan({ ...parts, source, notices: [...parts.notices, ...promptNotices(ready.settings, source)] }),
-      {
-        given: { flags: ready.flags, ...(typeof promptFile === 'string' && { promptFile }) },
-        ...(typeof prompt === 'string' && { task: prompt }),
-      },
-    );
+    const kind = promptKind({
+      source,
+      ...(typeof promptFile === 'string' && { promptFile }),
+      ...(typeof prompt === 'string' && { prompt }),
+    });
+    return startLoop(kind, call, ready, { notices: promptNotices(ready.settings, source) });
   },
 };
 

@@ -1,5 +1,5 @@
 /** `ralph tell`: words for the agent, in its next prompt, once. */
-import { LONGEST_HINT } from '../../store/steering.ts';
+import { LONGEST_TEXT } from '../../store/inbox.ts';
 import { type CliCommand, Problems } from '../command.ts';
 import { RUN_ARGUMENT, steer } from '../live-run.ts';
 
@@ -7,7 +7,7 @@ export const tell: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
-      .argument('[hint]', 'what the agent should be told')
+      .argument('[text]', 'what to tell the agent')
       .addHelpText(
         'after',
         '\nExamples:\n  ralph tell "The bug is in src/login.ts, not in the tests"\n  ralph tell 20261115 "Use the helper in src/dates.ts"\n\nThe agent reads it at the beginning of its next iteration, and only then.\n',
@@ -15,19 +15,19 @@ export const tell: CliCommand = {
   },
   async run(call) {
     const { args } = call;
-    const [run, hint] = args.length > 1 ? args : [undefined, args[0]];
-    if (hint === undefined || hint.trim() === '')
+    const [run, text] = args.length > 1 ? args : [undefined, args[0]];
+    if (text === undefined || text.trim() === '')
       throw new Problems([
-        { where: 'hint', what: 'there is none', fix: 'ralph tell "Look at src/login.ts"' },
+        { where: 'text', what: 'there is none', fix: 'ralph tell "Look at src/login.ts"' },
       ]);
-    if (hint.length > LONGEST_HINT)
+    if (text.length > LONGEST_TEXT)
       throw new Problems([
         {
-          where: 'hint',
-          what: `it has ${hint.length} characters`,
-          fix: 'write it into a file and tell its name',
+          where: 'text',
+          what: `it has ${text.length} characters; at most ${LONGEST_TEXT}`,
+          fix: 'write it to a file, and tell the agent its name',
         },
       ]);
-    return steer(call, run, { kind: 'tell', hint });
+    return steer(call, run, { kind: 'tell', text });
   },
 };

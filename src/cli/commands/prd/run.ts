@@ -5,18 +5,18 @@ import type { StoryList } from '../../../domain/story.ts';
 import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
 import { buildStoryPrompt } from '../../../domain/story-prompt.ts';
 import { buildStoryReport } from '../../../domain/story-report.ts';
+import { storiesKind } from '../../../opening/stories-kind.ts';
 import { projectPaths } from '../../../store/paths.ts';
-import { ignoreActive } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
 import { readTemplate } from '../../../store/templates.ts';
 import { loadStories } from '../../../stories/load.ts';
-import { claimDirectory, planPrd, promptTemplate } from '../../../stories/open.ts';
+import { promptTemplate } from '../../../stories/open.ts';
 import { policyOf, storyRule } from '../../../stories/plan.ts';
 import { recoverStories } from '../../../stories/recover.ts';
-import { type Call, type CliCommand, orThrow, Problems } from '../../command.ts';
+import { type Call, type CliCommand, Problems } from '../../command.ts';
 import { declareSettings, setUp, showPlan } from '../../set-up.ts';
-import { type Parts, startLoop } from '../../start.ts';
+import { startLoop } from '../../start.ts';
 import { declarePlace, placeOf } from './place.ts';
 
 export const run: CliCommand = {
@@ -33,24 +33,12 @@ export const run: CliCommand = {
     const { ready, list, recovery } = prepare(call, paths);
     const policy = policyOf(ready.settings);
     if (openStories(list, policy).length === 0) return nothingToDo(call, list, ready.settings);
-    const template = () => promptTemplate(paths, () => readTemplate('prompt.md'));
     if (call.options.dryRun === true) {
-      showPlan(call, ready, firstPrompt(ready.settings, list, template(), paths));
+      showPlan(call, ready, firstPrompt(ready.settings, list, paths));
       return 0;
     }
-    const claim = orThrow(await claimDirectory(paths, ready.project));
-    try {
-      if (ignoreActive(paths)) call.output.human('.ralph-active was added to .gitignore.\n');
-      recovery?.write();
-      const makePlan = async (parts: Parts) => {
-        const notices = [...parts.notices, ...claim.notices, ...(recovery ? [recovery.notice] : [])];
-        return orThrow(await planPrd({ ...parts, notices, prd: paths, list, template }));
-      };
-      const given = { flags: ready.flags, ralphDir: paths.name };
-      return await startLoop('prd', call, ready, makePlan, { given });
-    } finally {
-      claim.release();
-    }
+    const kind = storiesKind({ prd: paths, list, ...(recovery && { recovery }) });
+    return startLoop(kind, call, ready);
   },
 };
 
@@ -92,7 +80,8 @@ function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
   return 0;
 }
 
-function firstPrompt(settings: Settings, list: StoryList, template: string, paths: PrdPaths): string {
+function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): string {
+  const template = promptTemplate(paths, () => readTemplate('prompt.md'));
   const policy = policyOf(settings);
   return buildStoryPrompt({
     template,

@@ -1,6 +1,6 @@
 /** Clocks that jump and machines that sleep: what a wait makes of them. */
 import { describe, expect, test } from 'vitest';
-import { waitFor } from '../../src/turns/wait.ts';
+import { waitFor } from '../../src/engine/wait.ts';
 
 const NOW = Date.UTC(2026, 10, 15);
 const never = new AbortController().signal;

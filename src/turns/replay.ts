@@ -5,13 +5,13 @@ import { findAdapter } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { EndedTurn } from '../domain/event.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
-import type { PastIteration } from '../domain/past.ts';
+import { evidenceOf } from '../domain/next.ts';
+import type { PastIteration } from '../domain/past-iteration.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
 import { judge, type Run, type Verdict } from '../domain/verdict.ts';
 import { fileSize, readIfThere, readPages } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
-import { limitsOf } from '../turns/plan-parts.ts';
-import { evidenceOf } from './recall.ts';
+import { limitsOf } from './plan-parts.ts';
 
 export interface ReplayedIteration {
   readonly iteration: number;

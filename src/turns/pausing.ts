@@ -2,10 +2,10 @@
 import type { Emit, Prepared } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
 import { formatProblem } from '../domain/problem.ts';
+import type { LoopPlan } from '../engine/plan.ts';
+import type { Steering } from '../engine/steering.ts';
 import type { Protection } from '../workspace/protect.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
-import type { LoopPlan } from './plan.ts';
-import type { Steering } from './steering.ts';
 
 export interface PausingParts {
   readonly protection?: Protection;
@@ -25,7 +25,7 @@ export function createPausing(
   { protection, steering, emit }: PausingParts,
   tree: TreeWatch,
   held: Held,
-): Pick<LoopPlan, 'guard'> {
+): Pick<LoopPlan, 'restore'> {
   const early: Violation[] = [];
   const found = (what: readonly string[]) => emit({ type: 'tampered', what });
   const restore = async (iteration: number, pending: readonly string[] = []) => [
@@ -48,7 +48,7 @@ export function createPausing(
     },
   });
   return {
-    guard: async (iteration, pending) => [...early.splice(0), ...(await restore(iteration, pending))],
+    restore: async (iteration, pending) => [...early.splice(0), ...(await restore(iteration, pending))],
   };
 }
 

@@ -1,0 +1,107 @@
+/**
+ * What a run does next, from what it has done so far. Every step is over when one event of its own is on the ledger, so a run that
+ * was cut off anywhere continues with the step that has no such event yet, and a run that starts is one with an empty past.
+ */
+
+import type { ResumedStep } from './event.ts';
+import type { Evidence } from './evidence.ts';
+import { type Limits, type Spending, usedUp } from './limits.ts';
+import type { Past } from './past.ts';
+import type { PastIteration } from './past-iteration.ts';
+import type { StopReason } from './stop-reason.ts';
+import { spentSoFar } from './totals.ts';
+import { type Feedback, feedbackOn, type Run } from './verdict.ts';
+
+export type Step =
+  /** Done once, before the first iteration; over with `prepared`. */
+  | { readonly kind: 'prepare' }
+  /** The agent works; over with `turn-ended`. */
+  | { readonly kind: 'turn'; readonly iteration: number; readonly feedback: readonly Feedback[] }
+  /** Protected files are restored, the checks run, and the evidence is judged; over with `judged`. */
+  | { readonly kind: 'check'; readonly iteration: number }
+  /** The work is committed, where that was asked for; over with `iteration-ended`. */
+  | { readonly kind: 'finish'; readonly iteration: number }
+  /** Over with `run-ended`. */
+  | { readonly kind: 'end'; readonly reason: StopReason; readonly detail?: string };
+
+export function next(past: Past, run: Run): Step {
+  const { prepared, open, last } = past;
+  if (!prepared) return { kind: 'prepare' };
+  if (open?.judged) return { kind: 'finish', iteration: open.number };
+  if (open?.turn) return { kind: 'check', iteration: open.number };
+  if (open) return { kind: 'turn', iteration: open.number, feedback: [...feedbackAfter(last, run), CUT_OFF] };
+  const verdict = last?.judged?.verdict;
+  if (verdict?.kind === 'stop' && !past.isOverruled && !isRaised(verdict.reason, past, run.limits)) {
+    const { reason, detail } = verdict;
+    return { kind: 'end', reason, ...(detail !== undefined && { detail }) };
+  }
+  return { kind: 'turn', iteration: (last?.number ?? 0) + 1, feedback: feedbackAfter(last, run) };
+}
+
+/** What the agent hears of a turn that was cut off. */
+const CUT_OFF: Feedback = { kind: 'turn-ended', by: 'interrupt' };
+
+/** The step with which a resumed run continues, in the words of the ledger. */
+export function resumedStep(
+  past: Past,
+  run: Run,
+): { readonly step: ResumedStep; readonly iteration: number } {
+  const step = next(past, run);
+  switch (step.kind) {
+    case 'prepare':
+      return { step: 'prepare', iteration: 1 };
+    case 'turn':
+      return { step: past.open ? 'agent' : 'next', iteration: step.iteration };
+    case 'check':
+      return { step: 'check', iteration: step.iteration };
+    case 'finish':
+      return { step: 'scm', iteration: step.iteration };
+    case 'end':
+      return { step: 'end', iteration: past.last?.number ?? 1 };
+    default:
+      return step satisfies never;
+  }
+}
+
+const LIMITS: readonly StopReason[] = ['max_iterations', 'budget_exhausted', 'timeout'];
+
+/** It was a limit that stopped the run, and there is more of it now. */
+function isRaised(reason: StopReason, past: Past, limits: Limits): boolean {
+  return LIMITS.includes(reason) && !stillSpent(past, limits);
+}
+
+/** The limit that would stop the run at once. */
+export function stillSpent({ totals, time }: Past, limits: Limits): Spending | undefined {
+  return totals.iterations === 0 ? undefined : usedUp(limits, spentSoFar(totals, time.elapsed));
+}
+
+/** As after any iteration; what stopped the run then does not count any more. */
+function feedbackAfter(iteration: PastIteration | undefined, run: Run): readonly Feedback[] {
+  const verdict = iteration?.judged?.verdict;
+  if (verdict?.kind === 'continue') return verdict.feedback;
+  const evidence = iteration && evidenceOf(iteration);
+  if (!evidence) return [];
+  // Whoever resumes has changed something: repeats and standstill start to count anew.
+  const { standstill: _, ...rest } = evidence;
+  return feedbackOn(run, { ...rest, repeats: 0 });
+}
+
+/** What was seen in an iteration that was judged, as `judge` takes it. */
+export function evidenceOf({ turn, judged, checks, violations }: PastIteration): Evidence | undefined {
+  if (!turn || !judged) return undefined;
+  const { outcome, claim, blocked } = turn;
+  const { treeChanged, repeats, spent, standstill, denials, stories } = judged;
+  return {
+    outcome,
+    claim,
+    ...(blocked !== undefined && { blocked }),
+    checks,
+    violations,
+    ...(denials && { denials }),
+    ...(stories && { stories }),
+    treeChanged,
+    repeats,
+    ...(standstill && { standstill }),
+    spent,
+  };
+}

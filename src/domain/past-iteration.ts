@@ -1,0 +1,101 @@
+/** One iteration as far as its events go: what is known of it when the run is cut off. Plain data. */
+import type { CheckResult } from './check.ts';
+import type { EndedTurn, Judged, RunEvent, ScmOutcome } from './event.ts';
+import type { Violation } from './evidence.ts';
+import type { Usage } from './usage.ts';
+import { addReport, NO_USAGE, type UsageSoFar } from './usage-fold.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface PastTask {
+  readonly task: string;
+  readonly head: string | null;
+  /** undefined: it was cut off. */
+  readonly outcome?: ScmOutcome;
+}
+
+/** What the user said to the agent in an iteration. */
+export interface PastHint {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface PastIteration {
+  readonly number: number;
+  /** In `ralph prd`: what it was for. */
+  readonly mode?: string;
+  readonly story?: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** The last attempt, counted from 1, and whose stream it spoke. */
+  readonly attempt: number;
+  readonly adapter?: string;
+  /** What its attempts reported before the turn was over. */
+  readonly attempts: readonly Usage[];
+  readonly soFar?: UsageSoFar;
+  readonly hints: readonly PastHint[];
+  /** Hints of an earlier try at this iteration that was cut off: they are given again. */
+  readonly owed: readonly PastHint[];
+  /** undefined: the agent is working, or was cut off. */
+  readonly turn?: EndedTurn;
+  /** Changes to protected files that were found, and may be undone or not. */
+  readonly tampered: readonly string[];
+  readonly violations: readonly Violation[];
+  readonly checks: readonly CheckResult[];
+  readonly judged?: Judged & { readonly verdict: Verdict };
+  readonly tasks: readonly PastTask[];
+}
+
+export type Changes = { readonly [Key in keyof PastIteration]?: PastIteration[Key] | undefined };
+
+/** The agent was cut off, by a crash or by a signal, or its turn had failed: that is no evidence. */
+export function needsAgent({ turn, judged }: PastIteration): boolean {
+  if (judged) return false;
+  const outcome = turn?.outcome;
+  if (outcome === undefined || outcome.kind === 'failed') return true;
+  return outcome.kind === 'ended' && outcome.by === 'interrupt';
+}
+
+/** What an event within an iteration changes in it. */
+export function changesOf(open: PastIteration, event: RunEvent): Changes | undefined {
+  switch (event.type) {
+    case 'agent-started': {
+      if (event.purpose !== 'work') return undefined;
+      const adapter = event.adapter !== undefined && { adapter: event.adapter };
+      return { soFar: NO_USAGE, attempt: event.attempt ?? 1, ...adapter };
+    }
+    case 'agent':
+      if (event.event.kind !== 'usage' || !open.soFar) return undefined;
+      return { soFar: addReport(open.soFar, event.event) };
+    case 'told':
+      return { hints: [...open.hints, { id: event.hint, text: event.text }] };
+    case 'turn-ended':
+      return { turn: turnOf(event) };
+    case 'tampered':
+      return { tampered: [...open.tampered, ...event.what] };
+    case 'violation':
+      return { violations: [...open.violations, event.violation] };
+    case 'scm-started':
+      return { tasks: withTask(open.tasks, { task: event.task, head: event.head }) };
+    case 'scm': {
+      const head = open.tasks.find(({ task }) => task === event.task)?.head ?? null;
+      return { tasks: withTask(open.tasks, { task: event.task, head, outcome: event.outcome }) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** In the order of the configuration: checks that ran side by side end in any. */
+export function withCheck(checks: readonly CheckResult[], result: CheckResult): readonly CheckResult[] {
+  const others = checks.filter(({ index }) => index !== result.index);
+  return [...others, result].sort((a, b) => a.index - b.index);
+}
+
+function withTask(tasks: readonly PastTask[], task: PastTask): readonly PastTask[] {
+  const at = tasks.findIndex(each => each.task === task.task);
+  return at === -1 ? [...tasks, task] : tasks.with(at, task);
+}
+
+function turnOf({ outcome, claim, blocked, steps, toolCalls, usage }: EndedTurn): EndedTurn {
+  return { outcome, claim, ...(blocked !== undefined && { blocked }), steps, toolCalls, usage };
+}

@@ -1,0 +1,24 @@
+/** The time of a run on its own clock, also over several parts of it. */
+import type { Past } from '../domain/past.ts';
+import { type Clock, secondsSince } from '../platform/clock.ts';
+
+export interface Meter {
+  /** Seconds since the run began, pauses and the time between its parts left out: what limits count. */
+  elapsed(): number;
+  /** The same with the pauses of this part. */
+  duration(): number;
+  /** Seconds in which the user had it paused. */
+  pause(seconds: number): void;
+}
+
+export function createMeter(clock: Clock, { time }: Past): Meter {
+  const began = clock.ticks() - time.elapsed * 1000;
+  let paused = 0;
+  return {
+    elapsed: () => secondsSince(clock, began) - paused,
+    duration: () => secondsSince(clock, began),
+    pause(seconds) {
+      paused += seconds;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** A request to stop a run: by a signal, by a message, by the library's caller, or because the disk fails. */
+import type { StopReason } from '../domain/stop-reason.ts';
+
+export interface StopRequest {
+  /** Fired by the first request: no further step is begun. */
+  readonly stopping: AbortSignal;
+  /** Fired by one that does not wait: whatever runs is ended now. */
+  readonly abort: AbortSignal;
+  /** The first reason stays. */
+  request(reason: StopReason, how: 'now' | 'after-this-step', detail?: string): void;
+  /** undefined: nobody has asked. */
+  requested(): { readonly reason: StopReason; readonly detail?: string } | undefined;
+}
+
+export function createStopRequest(): StopRequest {
+  const stopping = new AbortController();
+  const abort = new AbortController();
+  let first: ReturnType<StopRequest['requested']>;
+  return {
+    stopping: stopping.signal,
+    abort: abort.signal,
+    request(reason, how, detail) {
+      first ??= { reason, ...(detail !== undefined && { detail }) };
+      stopping.abort();
+      if (how === 'now') abort.abort();
+    },
+    requested: () => first,
+  };
+}

@@ -1,0 +1,139 @@
+/** What is special about each command that runs a loop: where its agent works, and its plan. */
+
+import type { LoopCommand } from '../domain/event.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import type { LoopPlan } from '../engine/plan.ts';
+import type { ProjectPaths } from '../store/paths.ts';
+import type { Given } from '../store/run-file.ts';
+import { loopPlan } from '../turns/loop-plan.ts';
+import { openProtection, type PlanParts } from '../turns/plan-parts.ts';
+import type { PromptSource } from '../turns/prompt-source.ts';
+import { runPlan } from '../turns/run-plan.ts';
+import { startRef as startRefAt } from '../workspace/diff.ts';
+import { openWorktree, type Worktree } from '../workspace/worktree.ts';
+
+export interface KindWorld {
+  readonly project: ProjectPaths;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The id of a run that is resumed. */
+  readonly resumed?: string;
+}
+
+/** Everything a plan is made from but what is the command's own. */
+export type Parts = PlanParts & { readonly runId: string; readonly notices: readonly string[] };
+
+export interface Entered {
+  /** Where the agent works. */
+  readonly cwd: string;
+  /** What the run was given beside its settings: with it the run can be resumed. */
+  readonly given: Omit<Given, 'flags'>;
+  /** The user's words. */
+  readonly task?: string;
+  readonly worktree?: Worktree;
+  /** The plan gives up what it holds when it is closed. `kept`: the protected files as they were when a resumed run began. */
+  plan(parts: Parts, kept: string | undefined): Promise<LoopPlan | Problem>;
+  /** Gives up what is held: a directory, a worktree. */
+  leave(): void;
+}
+
+export interface RunKind {
+  readonly command: LoopCommand;
+  /** Finds or creates the place where the agent works. */
+  enter(world: KindWorld): Promise<Entered | Problem>;
+}
+
+export interface PromptGiven {
+  readonly source: PromptSource;
+  /** Where the prompt was read from; else it is `prompt`. */
+  readonly promptFile?: string;
+  readonly prompt?: string;
+}
+
+/** `ralph run`. */
+export function promptKind({ source, promptFile, prompt }: PromptGiven): RunKind {
+  return {
+    command: 'run',
+    enter: async ({ project }) => ({
+      cwd: project.root,
+      given: promptFile === undefined ? {} : { promptFile },
+      ...(prompt !== undefined && { task: prompt }),
+      plan: async parts => runPlan({ ...parts, source }),
+      leave() {},
+    }),
+  };
+}
+
+export interface TaskGiven {
+  readonly task: string;
+  /** The file that the task was read from, and reads it anew. */
+  readonly spec?: { readonly name: string; readonly source: PromptSource };
+  /** The YAML file with its settings. */
+  readonly yaml?: string;
+  /** true: a worktree under a name of Ralph's own. */
+  readonly worktree?: string | boolean;
+  /** The commit from which changes are counted, where it is known. */
+  readonly startRef?: string;
+}
+
+/** `ralph loop`. */
+export function taskKind({ task, spec, yaml, worktree: wanted, ...known }: TaskGiven): RunKind {
+  return {
+    command: 'loop',
+    async enter({ project: { root }, env }) {
+      const worktree =
+        wanted === undefined || wanted === false
+          ? undefined
+          : await openWorktree({ root, env, ...(typeof wanted === 'string' && { name: wanted }) });
+      if (isProblem(worktree)) return worktree;
+      const cwd = worktree?.cwd ?? root;
+      const startRef = known.startRef ?? (await startRefAt({ cwd, env }));
+      if (typeof startRef !== 'string') return startRef;
+      return {
+        cwd,
+        given: {
+          startRef,
+          ...(yaml !== undefined && { yaml }),
+          ...(spec && { spec: spec.name }),
+          ...(worktree && { worktree: worktree.name }),
+        },
+        task,
+        ...(worktree && { worktree }),
+        plan: (parts, kept) =>
+          planTask(parts, {
+            task,
+            startRef,
+            cwd,
+            kept,
+            ...(spec && { spec: spec.source }),
+            ...(worktree && { worktree }),
+          }),
+        leave: () => worktree?.release(),
+      };
+    },
+  };
+}
+
+interface PlannedTask {
+  readonly task: string;
+  readonly startRef: string;
+  readonly cwd: string;
+  readonly kept: string | undefined;
+  readonly spec?: PromptSource;
+  readonly worktree?: Worktree;
+}
+
+async function planTask(
+  parts: Parts,
+  { kept, worktree, ...planned }: PlannedTask,
+): Promise<LoopPlan | Problem> {
+  const protection = await openProtection({ ...parts, ...(kept !== undefined && { kept }) });
+  if (isProblem(protection)) return protection;
+  return loopPlan({
+    ...parts,
+    ...planned,
+    notices: [...parts.notices, ...(worktree?.notes ?? []), ...(protection?.notes ?? [])],
+    close: () => protection?.close(),
+    ...(protection && { protection }),
+    ...(worktree && { place: { worktreePath: worktree.path, branch: worktree.branch } }),
+  });
+}

@@ -1,0 +1,253 @@
+/**
+ * The one way to open a run, new or resumed: its folder, its lease and ledger, its inbox, its sandbox, its hooks, its plan. The command
+ * line adds a terminal and signals, the library an iterator.
+ */
+
+import { withoutSecrets } from '../config/secrets.ts';
+import type { Settings } from '../config/settings-shape.ts';
+import type { Emit, RecordedEvent, RunEvent, RunHead } from '../domain/event.ts';
+import { resumedStep } from '../domain/next.ts';
+import { fold, NOTHING_YET } from '../domain/past.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import type { LoopResult } from '../domain/result.ts';
+import { drive } from '../engine/drive.ts';
+import { createMeter } from '../engine/meter.ts';
+import type { EngineWorld, LoopPlan } from '../engine/plan.ts';
+import { createSteering } from '../engine/steering.ts';
+import type { StopRequest } from '../engine/stop.ts';
+import { serveHooks } from '../hooks/server.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { createDisk } from '../platform/disk.ts';
+import { ownerName } from '../platform/spawn.ts';
+import type { ProjectPaths, RunPaths } from '../store/paths.ts';
+import { rememberProject } from '../store/projects.ts';
+import { createRun } from '../store/run-file.ts';
+import { openRunStore, type RunStore } from '../store/run-store.ts';
+import type { ChosenAgent } from '../turns/choose-agent.ts';
+import { createHookDoor } from '../turns/hook-door.ts';
+import { createRoster } from '../turns/roster.ts';
+import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts';
+import type { Entered, Parts, RunKind } from './kind.ts';
+import type { ResumedRun } from './resume.ts';
+import { chooseSandbox, openSandbox, type Sandbox } from './sandbox.ts';
+import { startNotices } from './start-notices.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export interface RunRequest {
+  readonly kind: RunKind;
+  readonly project: ProjectPaths;
+  readonly settings: Settings;
+  /** The agent, and after it those that stand in for it. */
+  readonly agents: readonly [ChosenAgent, ...ChosenAgent[]];
+  /** Settings from flags: with them the run can be resumed. A program that opens a run may hold what is in no file. */
+  readonly flags?: Readonly<Record<string, unknown>>;
+  readonly env: Env;
+  readonly stop: StopRequest;
+  /** Noted in run.json. */
+  readonly version: string;
+  readonly clock?: Clock;
+  /** The chance in the back-off, from 0 to 1. */
+  readonly random?: () => number;
+  /** What else the user should know before the first iteration. */
+  readonly notices?: readonly string[];
+  readonly resumed?: ResumedRun;
+  /** Sees every event once it is on the ledger. Must not throw. */
+  onEvent(event: RecordedEvent): void;
+}
+
+export interface OpenedRun {
+  readonly id: string;
+  readonly paths: RunPaths;
+  /** What agent and checks run in, in a few words. */
+  readonly sandbox?: string;
+  readonly worktree?: Entered['worktree'];
+  /** Drives it to its end, and closes it. Call it once. */
+  run(): Promise<LoopResult>;
+}
+
+export async function openRun(request: RunRequest): Promise<OpenedRun | Problem> {
+  const cleanUp = createCleanUp();
+  try {
+    const opened = await open(request, cleanUp.later);
+    if (isProblem(opened)) await cleanUp.now();
+    return isProblem(opened) ? opened : { ...opened, run: () => opened.run().finally(cleanUp.now) };
+  } catch (error) {
+    await cleanUp.now();
+    throw error;
+  }
+}
+
+type Later = (action: () => unknown) => void;
+
+async function open(request: RunRequest, later: Later): Promise<OpenedRun | Problem> {
+  const { kind, project, settings, env, resumed, clock = systemClock } = request;
+  const chosen = await chooseSandbox({ settings, cwd: project.root, env });
+  if (isProblem(chosen)) return chosen;
+  const entered = await kind.enter({ project, env, ...(resumed && { resumed: resumed.file.id }) });
+  if (isProblem(entered)) return entered;
+  later(entered.leave);
+  const { cwd } = entered;
+  const { file, paths } = resumed ?? newRun(request, entered, clock);
+  rememberProject(project.root, env);
+  const world = openWorld(request, file.id, clock, later);
+  const { emit } = world;
+
+  const adapters = request.agents.map(({ adapter }) => adapter);
+  const deny = (what: string) => emit({ type: 'denied', what });
+  const sandbox = await openSandbox(chosen, { settings, adapters, project, cwd, env }, paths, deny);
+  if (isProblem(sandbox)) return sandbox;
+  later(sandbox.close);
+  const sandboxed = chosen.provider !== undefined;
+  const hooks = openHooks({ command: kind.command, settings, paths, cwd, sandboxed }, env, emit);
+  later(() => hooks.door?.close());
+  const plan = await makePlan(request, entered, { ...world, sandbox, cwd, hooks, paths, sandboxed });
+  if (isProblem(plan)) return plan;
+  later(plan.close);
+  return {
+    id: file.id,
+    paths,
+    ...(sandbox.words !== undefined && { sandbox: sandbox.words }),
+    ...(entered.worktree && { worktree: entered.worktree }),
+    async run() {
+      announce(plan, world, { cwd, sandbox, resumed });
+      await recall(plan, world);
+      return drive(plan, { ...world, sandbox });
+    },
+  };
+}
+
+/** The ledger, the lease and the inbox of a run, and who stops it. */
+function openWorld(request: RunRequest, id: string, clock: Clock, later: Later): EngineWorld {
+  const { project, env, stop } = request;
+  const disk = createDisk();
+  disk.signal.addEventListener('abort', () => stop.request('disk_failed', 'now'));
+  const lost = () => stop.request('cancelled', 'now', 'Another process has taken this run over.');
+  const store = openRunStore({ project, id, env, now: () => clock.now(), lost });
+  later(store.close);
+  const { emit, past } = createRecorder(request, store, disk.failed);
+  const steering = createSteering({ store, emit, clock, stop, past });
+  later(steering.close);
+  const meter = createMeter(clock, past());
+  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled: store.settled };
+}
+
+type Opened = EngineWorld & Pick<Parts, 'cwd' | 'hooks' | 'paths'> & { sandbox: Sandbox; sandboxed: boolean };
+
+function makePlan(request: RunRequest, entered: Entered, opened: Opened): Promise<LoopPlan | Problem> {
+  const { project, settings, agents, env, resumed, random } = request;
+  const [agent] = agents;
+  const { sandboxed, ...world } = opened;
+  const { stop, runId, past } = world;
+  const notices = startNotices({ settings, agent, project, env, sandboxed, own: runId });
+  const parts: Parts = {
+    ...world,
+    stopping: stop.stopping,
+    abort: stop.abort,
+    settings,
+    agent,
+    roster: createRoster(agents, resumed?.past.limits),
+    env,
+    project,
+    notices: [...notices, ...(request.notices ?? [])],
+    ...(random && { random }),
+  };
+  // What the user did while it was paused is the new start.
+  const kept = past().time.isPaused ? undefined : past().prepared?.kept;
+  return entered.plan(parts, kept);
+}
+
+/** What was opened is closed in the opposite order, each thing once, and all of it whatever fails. */
+function createCleanUp() {
+  const actions: (() => unknown)[] = [];
+  const now = async (): Promise<void> => {
+    const action = actions.pop();
+    if (!action) return;
+    try {
+      await action();
+    } finally {
+      await now();
+    }
+  };
+  return { later: (action: () => unknown): void => void actions.push(action), now };
+}
+
+function newRun({ kind, project, settings, flags, version }: RunRequest, entered: Entered, clock: Clock) {
+  return createRun(project, {
+    command: kind.command,
+    version,
+    config: withoutSecrets(settings),
+    now: clock.now(),
+    owner: ownerName(),
+    ...(flags && { given: { ...entered.given, flags } }),
+    ...(entered.task !== undefined && { task: entered.task }),
+  });
+}
+
+/** The ledger first, then the past, then those who look on. */
+function createRecorder(
+  { resumed, onEvent, clock = systemClock }: RunRequest,
+  store: RunStore,
+  failed: (what: string) => void,
+) {
+  let past = resumed?.past ?? NOTHING_YET;
+  // The wall clock may be set while the run is running; what it has done is measured by the steady one.
+  const zero = clock.now() - clock.ticks();
+  return {
+    past: () => past,
+    emit(event: RunEvent): void {
+      const recorded = store.append(event);
+      past = fold(past, { ...recorded, time: zero + clock.ticks() });
+      if (IS_BOUNDARY.has(event.type)) store.checkpoint(past);
+      onEvent(recorded);
+      const trouble = store.trouble();
+      if (trouble !== undefined) failed(trouble);
+    },
+  };
+}
+
+/** Between these at most a turn of an agent is read again. */
+const IS_BOUNDARY: ReadonlySet<RunEvent['type']> = new Set(['turn-ended', 'iteration-ended', 'run-ended']);
+
+/** What is in a sandbox does not reach this process. */
+function openHooks(needs: HookNeeds, env: Env, emit: Emit): RunHooks {
+  const hooks = hooksOfRun(needs);
+  if (needs.sandboxed || hooks.points.length === 0) return hooks;
+  const serve = () => serveHooks({ ...hooks.orders, given: true }, env);
+  return { ...hooks, door: createHookDoor(serve, emit) };
+}
+
+interface Announced {
+  readonly cwd: string;
+  readonly sandbox: Sandbox;
+  readonly resumed: ResumedRun | undefined;
+}
+
+function announce(plan: LoopPlan, world: EngineWorld, { cwd, sandbox, resumed }: Announced): void {
+  const { command, agent, run, checks, notices } = plan;
+  const { emit, runId } = world;
+  const head: RunHead = {
+    runId,
+    command,
+    agent: agent.name,
+    ...(agent.model !== undefined && { model: agent.model }),
+    maxIterations: run.limits.maxIterations,
+    checks: checks.map(check => check.command),
+    cwd,
+    ...(sandbox.words !== undefined && { sandbox: sandbox.words }),
+  };
+  if (resumed) {
+    const draft = { type: 'run-resumed', ...head, ...resumed.repairs, step: 'next', iteration: 0 } as const;
+    const after = fold(world.past(), { ...draft, time: world.past().time.latest });
+    emit({ ...draft, ...resumedStep(after, run) });
+  } else emit({ type: 'run-started', ...head });
+  for (const text of [...sandbox.notices, ...notices]) emit({ type: 'notice', level: 'warning', text });
+}
+
+/** A plan that was prepared before the run was cut off is told so; what counts now may be something else. */
+async function recall(plan: LoopPlan, { emit, past }: EngineWorld): Promise<void> {
+  const before = past().prepared;
+  if (!before) return;
+  const prepared = await plan.recall(past(), before);
+  if (prepared.kept !== before.kept) emit({ type: 'prepared', ...prepared });
+}

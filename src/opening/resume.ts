@@ -1,0 +1,199 @@
+/** Makes a run that was cut off or had stopped this process's own, and repairs what its end has left behind. */
+import { existsSync, renameSync } from 'node:fs';
+import type { Settings } from '../config/settings-shape.ts';
+import type { Resumption } from '../domain/event.ts';
+import type { Past } from '../domain/past.ts';
+import { needsAgent } from '../domain/past-iteration.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { ensureFolder, readSlice, writePrivate } from '../platform/files.ts';
+import type { Env } from '../platform/git.ts';
+import { endOwned } from '../platform/process.ts';
+import { readMessages, removeMessage } from '../store/inbox.ts';
+import { readLease, releaseLease, writeLease } from '../store/lease.ts';
+import { repairTorn } from '../store/ledger-end.ts';
+import type { IterationPaths, ProjectPaths, RunPaths } from '../store/paths.ts';
+import { prdPaths } from '../store/prd-paths.ts';
+import { type Given, isRunning, type RunFile, readRunFile } from '../store/run-file.ts';
+import { loadRun } from '../store/run-store.ts';
+import { policyOf } from '../stories/plan.ts';
+import { promptSource, specSource } from '../turns/prompt-source.ts';
+import { accumulatedDiff } from '../workspace/diff.ts';
+import { clearGitLocks } from '../workspace/git-lock.ts';
+import { withLock } from '../workspace/lock.ts';
+import { listWorktrees } from '../workspace/worktree.ts';
+import { promptKind, type RunKind, taskKind } from './kind.ts';
+import { listAgain, storiesKind } from './stories-kind.ts';
+
+export type ResumableFile = RunFile & { readonly given: Given };
+
+export interface ResumedRun {
+  readonly file: ResumableFile;
+  readonly paths: RunPaths;
+  readonly past: Past;
+  /** What the user should know of how it continues. */
+  readonly repairs: Pick<Resumption, 'repaired' | 'changes' | 'diff'>;
+}
+
+export interface ClaimedRun {
+  readonly file: ResumableFile;
+  /** For a run that is not opened after all. */
+  release(): void;
+}
+
+/** Of two that try at the same time one gets it; the other is told who has it. */
+export async function claimRun(paths: RunPaths, id: string): Promise<ClaimedRun | Problem> {
+  if (!existsSync(paths.folder)) return { where: id, what: 'no such run', fix: '`ralph status` lists them' };
+  return withLock(paths.lock, async () => {
+    const file = readRunFile(paths);
+    if (!file?.given) return whyNot(paths, file, id);
+    if (isRunning(paths, file) || file.command === 'session') return whyNot(paths, file, id);
+    const holder = writeLease(paths);
+    return { file: { ...file, given: file.given }, release: () => releaseLease(paths, holder) };
+  });
+}
+
+function whyNot(paths: RunPaths, file: RunFile | undefined, id: string): Problem {
+  if (!file)
+    return {
+      where: id,
+      what: 'it was cut off while it was being created, so there is nothing to resume',
+      fix: 'start a new run',
+    };
+  if (file.command === 'session')
+    return {
+      where: id,
+      what: 'a loop inside a session continues in its host',
+      fix: 'open the session again there',
+    };
+  if (!file.given)
+    return {
+      where: id,
+      what: 'it was started by a program or by an older Ralph, and cannot be resumed here',
+      fix: 'start a new run',
+    };
+  const { pid } = readLease(paths)?.process ?? file.process ?? {};
+  return {
+    where: id,
+    what: `it is running${pid === undefined ? '' : ` (process ${pid})`}`,
+    fix: `\`ralph log ${id} --follow\` shows it, \`ralph cancel ${id}\` stops it`,
+  };
+}
+
+export interface Recovered {
+  readonly past: Past;
+  readonly repaired: readonly string[];
+  /** What is wrong with the ledger beyond a torn last line. */
+  readonly problems: readonly string[];
+}
+
+/** Ends what the dead process left running, repairs its ledger, and reads it. Old messages no longer count, but for words to the agent. */
+export async function recoverRun(
+  project: ProjectPaths,
+  paths: RunPaths,
+  file: ResumableFile,
+  env: Env,
+): Promise<Recovered> {
+  const repaired: string[] = [];
+  const orphans = file.owner === undefined ? 0 : await endOwned(file.owner);
+  if (orphans > 0) repaired.push(`${orphans} process(es) of the run were still running: ended`);
+  const torn = existsSync(paths.events) ? repairTorn(paths.events) : 0;
+  if (torn > 0) repaired.push(`the last line of the ledger was not complete: ${torn} bytes were cut off`);
+  for (const { id, kind } of readMessages(paths)) if (kind !== 'tell') removeMessage(paths, id);
+  return { ...loadRun(project, file.id, env), repaired };
+}
+
+/** The kind of run that it was, with what it was given. */
+export async function kindAgain(
+  { file, paths, past }: Omit<ResumedRun, 'repairs'>,
+  settings: Settings,
+  env: Env,
+): Promise<RunKind | readonly Problem[]> {
+  const { given, cwd } = file;
+  if (file.command === 'prd') {
+    const prd = prdPaths(cwd, given.ralphDir ?? 'ralph');
+    const known = listAgain(prd, { id: file.id, paths }, past, policyOf(settings));
+    return 'list' in known ? storiesKind({ prd, ...known }) : known;
+  }
+  if (file.command === 'run') {
+    const { promptFile } = given;
+    const prompt = promptFile === undefined ? readTask(paths) : undefined;
+    if (isProblem(prompt)) return [prompt];
+    const source = promptSource({ prompt, promptFile }, cwd);
+    return isProblem(source) ? [source] : promptKind({ source });
+  }
+  const task = readTask(paths);
+  if (isProblem(task)) return [task];
+  const gone = await missingWorktree(given.worktree, cwd, env);
+  if (gone) return [gone];
+  const { spec, worktree, startRef } = given;
+  return taskKind({
+    task,
+    ...(spec !== undefined && { spec: { name: spec, source: specSource(spec, cwd) } }),
+    ...(worktree !== undefined && { worktree }),
+    ...(startRef !== undefined && { startRef }),
+  });
+}
+
+/** The same worktree or none: a new one would not hold the work. */
+async function missingWorktree(
+  name: string | undefined,
+  root: string,
+  env: Env,
+): Promise<Problem | undefined> {
+  if (name === undefined || (await listWorktrees({ root, env })).some(each => each.name === name))
+    return undefined;
+  return {
+    where: `worktree ${name}`,
+    what: 'it is gone, and with it the work of the run',
+    fix: 'start a new run',
+  };
+}
+
+const DIFF_KEPT = 200_000;
+const DIFF_SHOWN = 2_000;
+
+/** Clears the place of work for the next step, and keeps on record what a turn that was cut off had done there. */
+export async function clearWorkplace(
+  { file, paths, past }: Omit<ResumedRun, 'repairs'>,
+  cwd: string,
+  env: Env,
+): Promise<Pick<Resumption, 'repaired' | 'diff'>> {
+  const lived = { from: Date.parse(file.startedAt), to: past.time.latest };
+  const repaired = await clearGitLocks({ cwd, env }, lived);
+  const { open } = past;
+  if (!open || !needsAgent(open)) return { repaired };
+  const iteration = paths.iteration(open.number);
+  setAside(iteration);
+  const diff = await accumulatedDiff({ cwd, env, startRef: 'HEAD', maxChars: DIFF_KEPT });
+  if (isProblem(diff) || diff.text === '') return { repaired };
+  ensureFolder(iteration.folder);
+  writePrivate(iteration.cutOff, diff.text);
+  return { repaired, diff: diff.text.slice(0, DIFF_SHOWN) };
+}
+
+/** The next turn of the same number gets files of its own. */
+function setAside(iteration: IterationPaths): void {
+  for (let attempt = 1; ; attempt++) {
+    const { agent, agentErrors } = attempt === 1 ? iteration : iteration.attempt(attempt);
+    const there = [agent, agentErrors].filter(path => existsSync(path));
+    if (there.length === 0) return;
+    for (const path of there) renameSync(path, freeName(path));
+  }
+}
+
+function freeName(path: string): string {
+  let number = 1;
+  while (existsSync(`${path}.cut-off-${number}`)) number++;
+  return `${path}.cut-off-${number}`;
+}
+
+/** The user's prompt or task. */
+function readTask(paths: RunPaths): string | Problem {
+  const text = readSlice(paths.task, 0, Number.MAX_SAFE_INTEGER);
+  if (text !== '') return text;
+  return {
+    where: paths.task,
+    what: 'the prompt or task that the run was started with is gone',
+    fix: 'start a new run',
+  };
+}

@@ -1,0 +1,48 @@
+/** What a user would want to know before leaving a run alone. */
+import type { Settings } from '../config/settings-shape.ts';
+import type { ProjectPaths } from '../store/paths.ts';
+import { liveRuns } from '../store/run-file.ts';
+import type { ChosenAgent } from '../turns/choose-agent.ts';
+import { guardNotice } from '../turns/run-hooks.ts';
+
+export interface Start {
+  readonly settings: Settings;
+  readonly agent: ChosenAgent;
+  readonly project: ProjectPaths;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandboxed: boolean;
+  /** The id of this run. */
+  readonly own: string;
+}
+
+export function startNotices({ settings, agent, project, env, sandboxed, own }: Start): readonly string[] {
+  const others = liveRuns(project).filter(({ id }) => id !== own);
+  return [
+    ...(settings.agent === undefined && !agent.function
+      ? [`Agent: ${agent.name}, because ${agent.why}.`]
+      : []),
+    ...(settings.permissions === 'skip' && !sandboxed && !agent.function
+      ? permissionNotices(agent, settings, env)
+      : []),
+    ...others.map(({ id }) => `Another run is working in this folder: ${id}.`),
+  ];
+}
+
+function permissionNotices(
+  { adapter }: ChosenAgent,
+  settings: Settings,
+  env: Start['env'],
+): readonly string[] {
+  const { rootNeeds = [], name } = adapter;
+  const isRefused =
+    process.getuid?.() === 0 && rootNeeds.length > 0 && !rootNeeds.some(variable => env[variable]);
+  return [
+    'The agent may do everything without asking, and there is no sandbox around it. Add one with --sandbox.',
+    guardNotice(adapter, settings, false),
+    ...(isRefused
+      ? [
+          `As root, ${name} refuses to skip its permissions: run as another user, set ${rootNeeds[0]}=1 if this machine is a sandbox, or give --permissions host.`,
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,79 @@
+/** Messages to a run: a file each in the run's folder, oldest first by name. Whoever drives the run acts on them and removes them. */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureFolder, errorCode, readSlice, writeAtomic } from '../platform/files.ts';
+import type { RunPaths } from './paths.ts';
+
+export type Message =
+  | { readonly kind: 'pause' }
+  | { readonly kind: 'continue' }
+  /** `gently`: the step that it is in may finish. */
+  | { readonly kind: 'cancel'; readonly gently: boolean }
+  /** For the prompt of the next iteration. */
+  | { readonly kind: 'tell'; readonly text: string };
+
+export type Received = Message & { readonly id: string };
+
+/** Characters; a longer text belongs into a file of the project. */
+export const LONGEST_TEXT = 100_000;
+
+const NAME = /^\d{14}-[0-9a-f]{8}\.json$/;
+const MOST_BYTES = 8 * LONGEST_TEXT;
+
+/** Whole or not at all: a run never reads half a message. */
+export function sendMessage({ inbox }: Pick<RunPaths, 'inbox'>, message: Message, now: number): void {
+  ensureFolder(inbox);
+  const id = `${String(Math.floor(now)).padStart(14, '0')}-${randomBytes(4).toString('hex')}.json`;
+  writeAtomic(join(inbox, id), JSON.stringify(message));
+}
+
+/** Those that nobody has acted on yet. A file that is none is left alone. */
+export function readMessages({ inbox }: Pick<RunPaths, 'inbox'>): readonly Received[] {
+  return namesIn(inbox).flatMap(id => {
+    const message = parseMessage(readSlice(join(inbox, id), 0, MOST_BYTES));
+    return message ? [{ ...message, id }] : [];
+  });
+}
+
+export function removeMessage({ inbox }: Pick<RunPaths, 'inbox'>, id: string): void {
+  rmSync(join(inbox, id), { force: true });
+}
+
+/** undefined: it is none. Also for what comes in over the wire. */
+export function parseMessage(text: string): Message | undefined {
+  const { kind, gently, text: words } = fieldsOf(text);
+  switch (kind) {
+    case 'pause':
+    case 'continue':
+      return { kind };
+    case 'cancel':
+      return { kind, gently: gently === true };
+    case 'tell': {
+      const isText = typeof words === 'string' && words.trim() !== '' && words.length <= LONGEST_TEXT;
+      return isText ? { kind, text: words } : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function fieldsOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+      .filter(name => NAME.test(name))
+      .sort();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,77 @@
+/** The end of a ledger: where its chain continues, and what a crash left of its last line. */
+import { appendFileSync, truncateSync } from 'node:fs';
+import { fileSize, readSlice } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
+
+/** What the first line of a ledger follows. */
+export const GENESIS = '0'.repeat(32);
+
+export function hashOf(line: string): string {
+  return sha256(line).slice(0, 32);
+}
+
+/** Cuts off a last line that was never finished, and says how many bytes that were. */
+export function repairTorn(path: string): number {
+  const size = fileSize(path);
+  for (let from = size; from > 0; ) {
+    const start = Math.max(0, from - LAST_LINES);
+    const newline = readSlice(path, start, from - start, 'latin1').lastIndexOf('\n');
+    if (newline !== -1) return cutTo(path, start + newline + 1, size);
+    from = start;
+  }
+  return cutTo(path, 0, size);
+}
+
+function cutTo(path: string, length: number, size: number): number {
+  if (length < size) truncateSync(path, length);
+  return size - length;
+}
+
+const LAST_LINES = 256 * 1024;
+
+export interface ChainEnd {
+  readonly seq: number;
+  /** The hash of the last line. */
+  readonly prev: string;
+  readonly run?: string;
+  readonly iteration: number;
+}
+
+/** Where the chain continues: a hook is a new process each time. A torn last line is ended, so that the next one stands alone. */
+export function lastEntry(path: string): ChainEnd {
+  const size = fileSize(path);
+  if (size === 0) return { seq: 0, prev: GENESIS, iteration: 0 };
+  const text = readSlice(path, Math.max(0, size - LAST_LINES), LAST_LINES);
+  if (!text.endsWith('\n')) appendFileSync(path, '\n');
+  const whole = text.trimEnd();
+  const line = whole.slice(whole.lastIndexOf('\n') + 1);
+  const { seq = 0, run, iteration = 0 } = parseLine(line);
+  return { seq, prev: hashOf(line), iteration, ...(run !== undefined && { run }) };
+}
+
+/** The line that ends at this place in the file; undefined: none does. */
+export function lineEndingAt(path: string, offset: number): string | undefined {
+  const start = Math.max(0, offset - LONGEST_LINE);
+  const text = readSlice(path, start, offset - start);
+  if (!text.endsWith('\n')) return undefined;
+  const newline = text.lastIndexOf('\n', text.length - 2);
+  return newline === -1 && start > 0 ? undefined : text.slice(newline + 1, -1);
+}
+
+/** Bytes; the result of a run of very many iterations is one line. */
+const LONGEST_LINE = 16 * 1024 * 1024;
+
+interface LineFields {
+  readonly seq?: number;
+  readonly run?: string;
+  readonly iteration?: number;
+}
+
+function parseLine(line: string): LineFields {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as LineFields) : {};
+  } catch {
+    return {};
+  }
+}

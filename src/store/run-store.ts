@@ -1,0 +1,74 @@
+/**
+ * Where a run is kept: everything that drives a run reads and writes it through this port. Files are its first implementation; another
+ * keeps the run elsewhere and may need time for it, so whoever drives waits for `settled` between two steps.
+ */
+import type { RecordedEvent, RunEvent } from '../domain/event.ts';
+import type { Past } from '../domain/past.ts';
+import { createRedactor } from '../domain/secrets.ts';
+import { type Loaded, loadPast, writeCheckpoint } from './checkpoint.ts';
+import { type Received, readMessages, removeMessage } from './inbox.ts';
+import { createJournal } from './journal.ts';
+import { takeLease } from './lease.ts';
+import { type ProjectPaths, runPaths } from './paths.ts';
+import { statePaths } from './state.ts';
+
+export interface RunStore {
+  /** Appends to the ledger, in order, and answers the event as it was recorded. Must not throw. */
+  append(event: RunEvent): RecordedEvent;
+  /** Everything that was appended is kept, or `trouble` says why not. */
+  settled(): Promise<void>;
+  /** Why nothing can be written any more. */
+  trouble(): string | undefined;
+  /** Keeps what the run has done so far, when enough has been appended since it last did. */
+  checkpoint(past: Past): void;
+  /** Messages that nobody has acted on yet, oldest first. */
+  messages(): readonly Received[];
+  removeMessage(id: string): void;
+  /** Gives the run up: somebody else may drive it. */
+  close(): void;
+}
+
+export interface StoreOptions {
+  readonly project: ProjectPaths;
+  readonly id: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  now(): number;
+  /** Somebody else has taken the run over. Nothing is written any more. */
+  lost(): void;
+}
+
+/** Bytes of the ledger that are read faster than a checkpoint is written again and again. */
+const WORTH_A_CHECKPOINT = 512 * 1024;
+
+/** Takes the lease of the run, too. */
+export function openRunStore({ project, id, env, now, lost }: StoreOptions): RunStore {
+  const paths = runPaths(project.runs, id);
+  const journal = createJournal(paths.events, { run: id, now, redact: createRedactor(env) });
+  const lease = takeLease(paths, () => {
+    journal.close();
+    lost();
+  });
+  const head = statePaths(env).head(project.root, id);
+  let kept = 0;
+  return {
+    append: journal.append,
+    settled: async () => {},
+    trouble: journal.trouble,
+    checkpoint(past) {
+      const end = journal.end();
+      if (end.offset - kept < WORTH_A_CHECKPOINT) return;
+      kept = end.offset;
+      writeCheckpoint(paths, head, past, end);
+    },
+    messages: () => readMessages(paths),
+    removeMessage: message => removeMessage(paths, message),
+    close() {
+      journal.close();
+      lease.release();
+    },
+  };
+}
+
+export function loadRun(project: ProjectPaths, id: string, env: StoreOptions['env']): Loaded {
+  return loadPast(runPaths(project.runs, id), statePaths(env).head(project.root, id));
+}
