@@ -61,7 +61,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'continue',
     summary: 'continue a paused run',
-    load: async () => (await import('./commands/continue.ts')).goOn,
+    load: async () => (await import('./commands/continue.ts')).continueRun,
   },
   {
     name: 'tell',

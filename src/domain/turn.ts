@@ -69,11 +69,8 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
       ...(model !== undefined && { model }),
     };
   };
-  return {
-    add: event => add(event, facts, words),
-    turn,
-    usage: () => usageOf(facts.usage, facts.model, prices),
-  };
+  const usage = () => usageOf(facts.usage, facts.model, prices);
+  return { add: event => add(event, facts, words), turn, usage };
 }
 
 /** What is known so far; it grows with every event. */

@@ -19,7 +19,7 @@ const AFTER = 5_000;
 export async function clearGitLocks(place: Place, { from, to }: Span): Promise<readonly string[]> {
   const repository = await findRepository(place);
   if ('what' in repository) return [];
-  const isBusy = gitIsAtWork(repository.top);
+  const isBusy = gitIsRunning(repository.top);
   return locksOf(repository).map(lock => {
     const made = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     if (made < from - 1000 || made > to + AFTER || isBusy)
@@ -43,7 +43,7 @@ function locksOf({ gitDir, commonDir }: Repository): readonly string[] {
 }
 
 /** Only Linux says where a process is; elsewhere nobody is taken to be there. */
-function gitIsAtWork(top: string): boolean {
+function gitIsRunning(top: string): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc').some(pid => {
     try {

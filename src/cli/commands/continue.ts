@@ -2,7 +2,7 @@
 import type { CliCommand } from '../command.ts';
 import { RUN_ARGUMENT, steer } from '../live-run.ts';
 
-export const goOn: CliCommand = {
+export const continueRun: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
