@@ -11,7 +11,7 @@ import { createJsonWriter } from '../report/json.ts';
 import { createNotify, type Notify } from '../report/notify.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
-import { type Call, Problems } from './command.ts';
+import { type Call, refuse } from './command.ts';
 import type { Output } from './output.ts';
 
 export interface ReporterOptions {
@@ -112,7 +112,7 @@ export function openEvents({
   try {
     fd = openSync(resolve(cwd, events), 'a', 0o600);
   } catch (error) {
-    throw new Problems([{ where: `--events ${events}`, what: `it cannot be written: ${errorWords(error)}` }]);
+    refuse(`--events ${events}`, `it cannot be written: ${errorWords(error)}`);
   }
   let open = true;
   const append = (text: string) => {

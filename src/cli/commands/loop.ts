@@ -6,8 +6,8 @@ import { isProblem, type Problem } from '../../domain/problem.ts';
 import { taskKind } from '../../opening/kind.ts';
 import { loopRule } from '../../turns/loop-plan.ts';
 import { type PromptSource, specSource } from '../../turns/prompt-source.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
-import { declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
+import { type Call, type CliCommand, orThrow } from '../command.ts';
+import { DRY_RUN, declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 
 export const loop: CliCommand = {
@@ -19,16 +19,12 @@ export const loop: CliCommand = {
       .option('--worktree [name]', 'work in a git worktree of its own, on the branch ralph/NAME')
       .option('--junit <file>', 'write the checks of the last iteration as JUnit XML');
     declareSettings(command, 'loop');
-    command.option(
-      '--dry-run',
-      'show the resolved settings, the agent command and the first prompt; run nothing',
-    );
-    command.addHelpText('after', EXAMPLES);
+    command.option(...DRY_RUN).addHelpText('after', EXAMPLES);
   },
   async run(call) {
-    const task = taskOf(call);
-    const ready = setUp('loop', call, settings => ownProblems(task, settings), await yamlSettings(call));
-    if (isProblem(task)) throw new Problems([task]);
+    const given = taskOf(call);
+    const ready = setUp('loop', call, settings => ownProblems(given, settings), await yamlSettings(call));
+    const task = orThrow(given);
     if (call.options.dryRun === true) {
       showPlan(call, ready, firstPrompt(ready.settings, task));
       return 0;

@@ -5,8 +5,8 @@ import { isProblem } from '../../domain/problem.ts';
 import { promptKind } from '../../opening/kind.ts';
 import { type PromptSource, promptSource } from '../../turns/prompt-source.ts';
 import { completionRule, promptOf } from '../../turns/run-plan.ts';
-import { type CliCommand, Problems } from '../command.ts';
-import { declareSettings, setUp, showPlan } from '../set-up.ts';
+import { type CliCommand, orThrow } from '../command.ts';
+import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 
 export const run: CliCommand = {
@@ -15,16 +15,12 @@ export const run: CliCommand = {
       .option('-p, --prompt <text>', 'the prompt')
       .option('-f, --prompt-file <file>', 'a file with the prompt, read anew for every iteration');
     declareSettings(command, 'run');
-    command.option(
-      '--dry-run',
-      'show the resolved settings, the agent command and the first prompt; run nothing',
-    );
-    command.addHelpText('after', EXAMPLES);
+    command.option(...DRY_RUN).addHelpText('after', EXAMPLES);
   },
   async run(call) {
-    const source = promptSource(call.options, call.cwd);
-    const ready = setUp('run', call, () => (isProblem(source) ? [source] : []));
-    if (isProblem(source)) throw new Problems([source]);
+    const given = promptSource(call.options, call.cwd);
+    const ready = setUp('run', call, () => (isProblem(given) ? [given] : []));
+    const source = orThrow(given);
     if (call.options.dryRun === true) {
       const base = source.read();
       showPlan(call, ready, typeof base === 'string' ? promptOf(ready.settings, base, 1, []) : '');

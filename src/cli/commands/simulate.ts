@@ -4,7 +4,7 @@ import { settingsFromFlags } from '../../config/flags.ts';
 import { loadSettings } from '../../config/load.ts';
 import type { Settings } from '../../config/settings-shape.ts';
 import { markerOf } from '../../domain/completion.ts';
-import { closest, isProblem, type Problem } from '../../domain/problem.ts';
+import { closest, type Problem } from '../../domain/problem.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
 import { checkNoun } from '../../report/phrases.ts';
 import { type Simulated, simulatedLines, storyOf } from '../../report/simulate.ts';
@@ -20,8 +20,9 @@ import { projectPaths } from '../../store/paths.ts';
 import { loopRule } from '../../turns/loop-plan.ts';
 import { completionRule } from '../../turns/run-plan.ts';
 import { throwAwayCopy } from '../../workspace/throw-away.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
+import { collect } from '../set-up.ts';
 import {
   hangsForever,
   simulate as runOne,
@@ -44,8 +45,7 @@ export const simulate: CliCommand = {
   async run(call) {
     const wanted = troublesOf(call.args);
     const settings = settingsOf(call);
-    const copy = await throwAwayCopy({ cwd: call.cwd, env: call.env });
-    if (isProblem(copy)) throw new Problems([copy]);
+    const copy = orThrow(await throwAwayCopy({ cwd: call.cwd, env: call.env }));
     const simulation = simulationOf(call, settings, copy);
     try {
       for (const note of copy.notes) call.output.error(`ralph simulate: ${note}\n`);
@@ -68,10 +68,6 @@ model and fails first. Everything happens in a copy; your files, your
 remote and your agents are not touched. Timeouts are shortened to seconds.
 Exit code 1: a failure was not caught.
 `;
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
 
 function troublesOf(args: readonly string[]): readonly TroubleName[] {
   const problems = args

@@ -15,7 +15,7 @@ import { promptTemplate } from '../../../stories/open.ts';
 import { policyOf, storyRule } from '../../../stories/plan.ts';
 import { recoverStories } from '../../../stories/recover.ts';
 import { type Call, type CliCommand, Problems } from '../../command.ts';
-import { declareSettings, setUp, showPlan } from '../../set-up.ts';
+import { DRY_RUN, declareSettings, setUp, showPlan } from '../../set-up.ts';
 import { startLoop } from '../../start.ts';
 import { declarePlace, placeOf } from './place.ts';
 
@@ -25,7 +25,7 @@ export const run: CliCommand = {
     declareSettings(command, 'prd');
     command
       .option('--trust-tasks', 'after a run that was killed: take tasks.json as it is')
-      .option('--dry-run', 'show the resolved settings, the agent command and the first prompt; run nothing')
+      .option(...DRY_RUN)
       .addHelpText('after', EXAMPLES);
   },
   async run(given) {
@@ -51,7 +51,7 @@ Examples:
   ralph prd run --dry-run
 `;
 
-/** Everything that is wrong is told at once: flags, settings, agent, list. */
+/** Everything that is wrong is said at once: flags, settings, agent, list. */
 function prepare(call: Call, paths: PrdPaths) {
   const trusts = call.options.trustTasks === true;
   const recovery = trusts ? undefined : recoverStories(paths, projectPaths(call.cwd));
