@@ -106,7 +106,10 @@ export function openEvents({
   if (events === undefined) return undefined;
   const redact = createRedactor(env);
   const writer = (write: (text: string) => void) =>
-    createJsonWriter({ write: text => write(redact(text)), clock: () => systemClock.now() });
+    createJsonWriter(
+      text => write(redact(text)),
+      () => systemClock.now(),
+    );
   if (events === '-') return { write: writer(output.answer), close() {} };
   let fd: number;
   try {
