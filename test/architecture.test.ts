@@ -230,8 +230,6 @@ test('no file is longer than 300 lines', () => {
 
 /** Functions that are still to be split, by their file and name. Empty is the aim; a short one must be taken off. */
 const TO_BE_SPLIT: readonly string[] = [
-  'page/controls.tsx Controls',
-  'page/head.tsx Head',
   'store/journal.ts createJournal',
   'store/journal.ts openJournal',
   'stories/keeper.ts createStoryKeeper',

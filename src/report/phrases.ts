@@ -10,7 +10,7 @@ import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { compact, counted, dollars, duration } from './numbers.ts';
-import type { Phase, PromptSize } from './run-view.ts';
+import type { Phase, PromptSize, Seconds } from './run-view.ts';
 
 /** Longer than any sentence should be, short enough for a terminal. */
 const SENTENCE = 300;
@@ -238,6 +238,15 @@ export function usagePhrases({ cost, costSource, tokens }: Usage): readonly stri
 /** How long the prompt was, and how much of it was not the user's own. Four characters are about one token. */
 export function promptPhrase({ chars, added }: PromptSize): string {
   return `~${compact(chars / 4)} tokens, ~${compact(added / 4)} of them added by Ralph`;
+}
+
+/** `agent 6m7s`, `checks 42s`, and `waiting 1h45m` where there was any. */
+export function timePhrases({ agent, checks, waiting }: Seconds): readonly string[] {
+  return [
+    `agent ${duration(agent)}`,
+    `checks ${duration(checks)}`,
+    ...(waiting > 0 ? [`waiting ${duration(waiting)}`] : []),
+  ];
 }
 
 /** `1.2M in (850K cached) / 45K out`. */
