@@ -229,13 +229,7 @@ test('no file is longer than 300 lines', () => {
 });
 
 /** Functions that are still to be split, by their file and name. Empty is the aim; a short one must be taken off. */
-const TO_BE_SPLIT: readonly string[] = [
-  'store/journal.ts createJournal',
-  'store/journal.ts openJournal',
-  'stories/keeper.ts createStoryKeeper',
-  'stories/keeper.ts keptFiles',
-  'stories/plan.ts prdPlan',
-];
+const TO_BE_SPLIT: readonly string[] = ['store/journal.ts createJournal', 'store/journal.ts openJournal'];
 
 test('no function is longer than 60 lines', () => {
   const script = join(SRC, '../scripts/figures.mjs');

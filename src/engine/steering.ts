@@ -4,6 +4,7 @@ import type { Past } from '../domain/past.ts';
 import { addHints } from '../domain/prompt.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { RunStore } from '../store/run-store.ts';
+import { warn } from './plan.ts';
 import type { StopRequest } from './stop.ts';
 import { pause } from './wait.ts';
 
@@ -82,8 +83,7 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
       const left = store.messages().filter(({ kind }) => kind === 'tell').length;
       if (left === 0) return;
       const messages = left === 1 ? '1 message was' : `${left} messages were`;
-      const text = `${messages} not delivered: the run ended before the next iteration.`;
-      emit({ type: 'notice', level: 'warning', text });
+      warn(emit, `${messages} not delivered: the run ended before the next iteration.`);
     },
   };
 }

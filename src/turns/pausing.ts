@@ -2,13 +2,13 @@
 import type { Emit, Prepared } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
 import { formatProblem } from '../domain/problem.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import { type LoopPlan, warn } from '../engine/plan.ts';
 import type { Steering } from '../engine/steering.ts';
 import type { Protection } from '../workspace/protect.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
 
 export interface PausingParts {
-  readonly protection?: Protection;
+  readonly protection: Protection | undefined;
   readonly steering: Steering;
   readonly emit: Emit;
 }
@@ -40,7 +40,7 @@ export function createPausing(
     },
     async end() {
       const problem = await protection?.renew();
-      if (problem) emit({ type: 'notice', level: 'warning', text: formatProblem(problem) });
+      if (problem) warn(emit, formatProblem(problem));
       const state = await tree.release();
       held.release();
       // A run that is resumed later begins with what the user has left.

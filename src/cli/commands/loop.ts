@@ -4,8 +4,8 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { taskKind } from '../../opening/kind.ts';
-import { loopRule } from '../../turns/loop-plan.ts';
-import { type PromptSource, specSource } from '../../turns/prompt-source.ts';
+import { TERMS } from '../../turns/plan-parts.ts';
+import { type PromptSource, specSource, text } from '../../turns/prompt-source.ts';
 import { type Call, type CliCommand, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
@@ -31,11 +31,12 @@ export const loop: CliCommand = {
     }
     const { worktree, config: yaml, spec: name } = call.options;
     const source = specOf(call);
+    const spec = source && { name: String(name), source };
     const kind = taskKind({
       task,
-      ...(typeof name === 'string' && source && { spec: { name, source } }),
-      ...(typeof yaml === 'string' && { yaml }),
-      ...(worktree !== undefined && { worktree: worktree as string | boolean }),
+      spec,
+      yaml: text(yaml),
+      worktree: worktree as string | boolean | undefined,
     });
     return startLoop(kind, call, ready);
   },
@@ -63,8 +64,8 @@ function taskOf(call: Call): string | Problem {
   } = call;
   const spec = specOf(call);
   if (spec) {
-    const text = spec.read();
-    return typeof text === 'string' ? notTooLong(`spec file ${options.spec}`, text) : text;
+    const read = spec.read();
+    return typeof read === 'string' ? notTooLong(`spec file ${options.spec}`, read) : read;
   }
   if (task !== undefined && task.trim() !== '') return notTooLong('the task', task);
   const greedy = ['worktree', 'sandbox'].find(name => typeof options[name] === 'string');
@@ -76,14 +77,10 @@ function taskOf(call: Call): string | Problem {
   };
 }
 
-function notTooLong(where: string, text: string): string | Problem {
-  if (text.length <= LONGEST_TASK) return text;
-  const size = `${(text.length / 1e6).toFixed(1)} million characters`;
-  return {
-    where,
-    what: `it has ${size}, more than any model reads`,
-    fix: 'shorten it, or let it name the files to read',
-  };
+function notTooLong(where: string, task: string): string | Problem {
+  if (task.length <= LONGEST_TASK) return task;
+  const what = `it has ${(task.length / 1e6).toFixed(1)} million characters, more than any model reads`;
+  return { where, what, fix: 'shorten it, or let it name the files to read' };
 }
 
 function ownProblems(task: string | Problem, settings: Settings): readonly Problem[] {
@@ -108,7 +105,7 @@ function firstPrompt(settings: Settings, task: string): string {
   return buildLoopPrompt({
     task,
     checks: settings.checks.map(command => ({ command })),
-    rule: loopRule(settings),
+    rule: TERMS.loop(settings).rule,
     iteration: 1,
     maxIterations: settings.maximumIterations,
     diff: '',

@@ -3,15 +3,11 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { replayLines } from '../../report/replay.ts';
 import { readIterations } from '../../store/checkpoint.ts';
 import { readRunFile } from '../../store/run-file.ts';
-import { storyTerms } from '../../stories/plan.ts';
-import { loopTerms } from '../../turns/loop-plan.ts';
+import { TERMS } from '../../turns/plan-parts.ts';
 import { replayIteration } from '../../turns/replay.ts';
-import { runTerms } from '../../turns/run-plan.ts';
 import { answer, type CliCommand, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
-
-const TERMS = { run: runTerms, loop: loopTerms, prd: storyTerms } as const;
 
 export const replay: CliCommand = {
   declare(command) {

@@ -3,8 +3,9 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { markerOf } from '../../domain/completion.ts';
 import { isProblem } from '../../domain/problem.ts';
 import { promptKind } from '../../opening/kind.ts';
-import { type PromptSource, promptSource } from '../../turns/prompt-source.ts';
-import { completionRule, promptOf } from '../../turns/run-plan.ts';
+import { TERMS } from '../../turns/plan-parts.ts';
+import { type PromptSource, promptSource, text } from '../../turns/prompt-source.ts';
+import { promptOf } from '../../turns/run-plan.ts';
 import { type CliCommand, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
@@ -27,11 +28,7 @@ export const run: CliCommand = {
       return 0;
     }
     const { prompt, promptFile } = call.options;
-    const kind = promptKind({
-      source,
-      ...(typeof promptFile === 'string' && { promptFile }),
-      ...(typeof prompt === 'string' && { prompt }),
-    });
+    const kind = promptKind({ source, prompt: text(prompt), promptFile: text(promptFile) });
     return startLoop(kind, call, ready, { notices: promptNotices(ready.settings, source) });
   },
 };
@@ -48,7 +45,7 @@ Guardrails and source control are set in .ralph/settings.json: ralph init
 
 /** An agent that is not told how to end never does. */
 function promptNotices(settings: Settings, source: PromptSource): readonly string[] {
-  const rule = completionRule(settings);
+  const { rule } = TERMS.run(settings);
   const prompt = source.read();
   if (typeof prompt === 'string' && prompt.toLowerCase().includes(`<${rule.kind}>`)) return [];
   return [`The prompt does not say how to end: ask the agent for ${markerOf(rule)} when it is done.`];

@@ -17,8 +17,7 @@ import {
   type TroubleName,
 } from '../../sim/scenarios/trouble.ts';
 import { projectPaths } from '../../store/paths.ts';
-import { loopRule } from '../../turns/loop-plan.ts';
-import { completionRule } from '../../turns/run-plan.ts';
+import { TERMS } from '../../turns/plan-parts.ts';
 import { throwAwayCopy } from '../../workspace/throw-away.ts';
 import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -98,7 +97,7 @@ function simulationOf(call: Call, settings: Settings, copy: Simulation['copy']):
   const { check, protect } = call.options;
   if (settings.checks.length > 0)
     return { call, settings, copy, command: loop, args: [task], options: { check, protect } };
-  const prompt = `${task} When it is done, say ${markerOf(completionRule(settings))}`;
+  const prompt = `${task} When it is done, say ${markerOf(TERMS.run(settings).rule)}`;
   return { call, settings, copy, command: run, args: [], options: { prompt } };
 }
 
@@ -106,7 +105,7 @@ async function play(simulation: Simulation, wanted: readonly TroubleName[]): Pro
   const { call, settings } = simulation;
   const { output } = call;
   const isLoop = simulation.command === loop;
-  const claim = markerOf(isLoop ? loopRule(settings) : completionRule(settings));
+  const claim = markerOf(TERMS[isLoop ? 'loop' : 'run'](settings).rule);
   const project = await targets(simulation, claim);
   const all: Simulated[] = [];
   output.human(`Simulating \`ralph ${isLoop ? 'loop' : 'run'}\` with your settings, in a copy.\n\n`);

@@ -12,8 +12,9 @@ import { isList } from '../../../store/tasks-file.ts';
 import { readTemplate } from '../../../store/templates.ts';
 import { loadStories } from '../../../stories/load.ts';
 import { promptTemplate } from '../../../stories/open.ts';
-import { policyOf, storyRule } from '../../../stories/plan.ts';
+import { policyOf } from '../../../stories/plan.ts';
 import { recoverStories } from '../../../stories/recover.ts';
+import { TERMS } from '../../../turns/plan-parts.ts';
 import { type Call, type CliCommand, Problems } from '../../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../../set-up.ts';
 import { startLoop } from '../../start.ts';
@@ -37,7 +38,7 @@ export const run: CliCommand = {
       showPlan(call, ready, firstPrompt(ready.settings, list, paths));
       return 0;
     }
-    const kind = storiesKind({ prd: paths, list, ...(recovery && { recovery }) });
+    const kind = storiesKind({ prd: paths, list, recovery });
     return startLoop(kind, call, ready);
   },
 };
@@ -64,7 +65,7 @@ function prepare(call: Call, paths: PrdPaths) {
     return [];
   });
   if (!list || isProblem(recovery)) throw new Problems([]);
-  return { ready, list, ...(recovery && { recovery }) };
+  return { ready, list, recovery };
 }
 
 function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
@@ -90,7 +91,7 @@ function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): stri
     ralphDir: paths.name,
     assignment: nextAssignment(list, policy),
     policy,
-    rule: storyRule(settings),
+    rule: TERMS.prd(settings).rule,
     feedback: [],
   });
 }
