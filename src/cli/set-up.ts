@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type FlagSpec, flagsOf, settingsFromFlags } from '../config/flags.ts';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
 import { withoutSecrets } from '../config/secrets.ts';
-import type { SettingsCommand } from '../config/setting.ts';
+import type { SettingsCommand, SettingsLayer } from '../config/setting.ts';
 import { defaultOf } from '../config/settings.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
@@ -54,18 +54,12 @@ export interface SetUp {
   readonly flags: Readonly<Record<string, unknown>>;
 }
 
-/** A layer of settings from elsewhere, such as a YAML file. */
-export interface MoreSettings {
-  readonly layer: Readonly<Record<string, unknown>>;
-  readonly problems: readonly Problem[];
-}
-
-/** Throws all problems together, those of the command's own input (`own`) last. */
+/** Throws all problems together, those of the command's own input (`own`) last. `more` comes from elsewhere, such as a YAML file. */
 export function setUp(
   command: SettingsCommand,
   { options, cwd, env, output }: Call,
   own: (settings: Settings) => readonly Problem[],
-  more: MoreSettings = { layer: {}, problems: [] },
+  more: SettingsLayer = { layer: {}, problems: [] },
 ): SetUp {
   const project = projectPaths(cwd);
   const flags = settingsFromFlags(command, options);

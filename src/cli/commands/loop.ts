@@ -1,5 +1,6 @@
 /** `ralph loop`: seed 004's loop. A clean context each time, until every check passes. */
 import { resolve } from 'node:path';
+import type { SettingsLayer } from '../../config/setting.ts';
 import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
@@ -7,7 +8,7 @@ import { taskKind } from '../../opening/kind.ts';
 import { TERMS } from '../../turns/plan-parts.ts';
 import { type PromptSource, specSource, text } from '../../turns/prompt-source.ts';
 import { type Call, type CliCommand, orThrow } from '../command.ts';
-import { DRY_RUN, declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
+import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 
 export const loop: CliCommand = {
@@ -95,7 +96,7 @@ function ownProblems(task: string | Problem, settings: Settings): readonly Probl
 export async function yamlSettings({
   options: { config },
   cwd,
-}: Pick<Call, 'options' | 'cwd'>): Promise<MoreSettings | undefined> {
+}: Pick<Call, 'options' | 'cwd'>): Promise<SettingsLayer | undefined> {
   if (typeof config !== 'string') return undefined;
   const { loadYaml } = await import('../../config/yaml.ts');
   return loadYaml(resolve(cwd, config), config);
