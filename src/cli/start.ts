@@ -7,7 +7,7 @@ import type { ResumedRun } from '../opening/resume.ts';
 import { mergeAdvice } from '../workspace/worktree.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, orThrow } from './command.ts';
-import { createReporters, openEvents } from './reporters.ts';
+import { createReporters } from './reporters.ts';
 import type { SetUp } from './set-up.ts';
 import { listenForSignals } from './signals.ts';
 import { VERSION } from './version.ts';
@@ -27,14 +27,7 @@ export async function startLoop(
   const { env, output } = call;
   const { project, settings, agent, fallbacks, flags } = ready;
   const stop = createStopRequest();
-  const reporters = createReporters({
-    output,
-    env,
-    events: openEvents(call),
-    streamAgentOutput: settings.streamAgentOutput,
-    cwd: project.root,
-    ...(settings.notify !== undefined && { notify: settings.notify }),
-  });
+  const reporters = createReporters(call, ready);
   // Not behind the live line.
   const say = (text: string) => output.error(output.humanIsTTY && !output.quiet ? `\n${text}` : text);
   const signals = listenForSignals(say, stop);

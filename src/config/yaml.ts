@@ -53,7 +53,7 @@ function readBlock(
 ): void {
   for (const { key, value, position } of entries(block)) {
     const setting = KNOWN.get(key);
-    const plain = toPlain(value);
+    const plain = isNode(value) ? value.toJSON() : value;
     if (!setting) problems.push(unknownKey(at(position), key, KNOWN.keys()));
     else if (plain === null)
       continue; // null: no limit, the default
@@ -76,10 +76,6 @@ function entries(map: YAMLMap): readonly Pair[] {
     const node = key as { value?: unknown; range?: readonly number[] } | null;
     return { key: String(node?.value ?? key), value, position: node?.range?.[0] };
   });
-}
-
-function toPlain(node: unknown): unknown {
-  return isNode(node) ? node.toJSON() : node;
 }
 
 function unknownKey(where: string, key: string, known: Iterable<string>): Problem {

@@ -67,7 +67,9 @@ function RunList({ root, runs, project, chosen }: RunListProps) {
                 href={`#/${project}/${encodeURIComponent(run.id)}`}
                 aria-current={isChosen ? 'page' : undefined}
               >
-                <span class={`state is-${run.state}`}>{stateWords(run)}</span>
+                <span class={`state is-${run.state}`}>
+                  {(run.stopReason ?? run.now).replaceAll('_', ' ')}
+                </span>
                 <span class="run-what">
                   {run.command} {run.iteration}
                   {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
@@ -80,10 +82,6 @@ function RunList({ root, runs, project, chosen }: RunListProps) {
       </ul>
     </section>
   );
-}
-
-function stateWords({ now, stopReason }: ListedRun): string {
-  return (stopReason ?? now).replaceAll('_', ' ');
 }
 
 function LiveRun({ place, listed }: { readonly place: Place; readonly listed: ListedRun | undefined }) {

@@ -1,12 +1,12 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
 import type { CheckResult } from '../domain/check.ts';
 import type { RunHead } from '../domain/event.ts';
-import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import { knownEntry, type RawEntry, unknownEntryWords } from '../domain/ledger-entry.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
 import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { spentWith } from './live-usage.ts';
 import { phrase } from './phrases.ts';
-import { remarkOn, unknownWords, type Words } from './remarks.ts';
+import { remarkOn, type Words } from './remarks.ts';
 import {
   EMPTY_ITERATION,
   EMPTY_VIEW,
@@ -43,7 +43,7 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
       view = undefined;
       const known = knownEntry(entry);
       if (known) lookUp(STEPS, known, state, Date.parse(known.at));
-      const words = known ? remarkOn(known) : unknownWords(entry);
+      const words = known ? remarkOn(known) : ({ level: 'warning', text: unknownEntryWords(entry) } as const);
       if (words) remark(state, entry, words);
       state.seq = Number.isFinite(entry.seq) ? entry.seq : state.seq;
       state.lastAt = timeOf(entry) ?? state.lastAt;

@@ -39,7 +39,6 @@ function end(how: Record<string, unknown>): void {
 
 function act(step: Step): void {
   if ('say' in step) assistant({ type: 'text', text: step.say });
-  else if ('think' in step) assistant({ type: 'thinking', thinking: step.think });
   else if ('todo' in step)
     tool('TodoWrite', { todos: step.todo }, () => ({ text: 'Todos have been modified' }));
   else if ('read' in step)

@@ -20,7 +20,9 @@ export function runPlan(parts: RunParts): LoopPlan {
   const run = { ...TERMS.run(settings), limits: limitsOf(settings) };
   const checks = checksOf(settings);
   let userChars = 0;
-  const tree = createTreeWatch({ cwd, env, on: looksAtFiles(settings) });
+  const { stuckAfter, unchangedAfter, thrashingAfter } = settings;
+  // Looking at the files costs time; only what is asked for needs it.
+  const tree = createTreeWatch({ cwd, env, on: stuckAfter + unchangedAfter + thrashingAfter > 0 });
   parts.steering.care({
     begin: tree.hold,
     async end() {
@@ -67,11 +69,6 @@ export function runPlan(parts: RunParts): LoopPlan {
     note() {},
     close() {},
   };
-}
-
-/** Looking at the files costs time; only what is asked for needs it. */
-function looksAtFiles({ stuckAfter, unchangedAfter, thrashingAfter }: Settings): boolean {
-  return stuckAfter + unchangedAfter + thrashingAfter > 0;
 }
 
 export function promptOf(

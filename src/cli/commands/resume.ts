@@ -145,17 +145,11 @@ function usedSoFar({ totals: { iterations, usage }, time }: Past): Used {
 }
 
 function doubt(id: string, what: string): Problem {
-  return {
-    where: id,
-    what: `the ledger has been changed: ${what}`,
-    fix: 'look at it with `ralph log`; resume anyway with --accept-changes',
-  };
+  const fix = 'look at it with `ralph log`; resume anyway with --accept-changes';
+  return { where: id, what: `the ledger has been changed: ${what}`, fix };
 }
 
 function changed(what: string): Problem {
-  return {
-    where: 'the settings have changed since the run began',
-    what,
-    fix: 'restore it, or resume with it as it is with --accept-changes',
-  };
+  const fix = 'restore it, or resume with it as it is with --accept-changes';
+  return { where: 'the settings have changed since the run began', what, fix };
 }

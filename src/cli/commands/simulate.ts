@@ -110,10 +110,12 @@ async function play(simulation: Simulation, wanted: readonly TroubleName[]): Pro
   const all: Simulated[] = [];
   output.human(`Simulating \`ralph ${isLoop ? 'loop' : 'run'}\` with your settings, in a copy.\n\n`);
   const calm = await runOne(simulation, createHonestScenario(project));
-  if (calm.result?.success === false)
+  if (calm.result?.success === false) {
+    const last = storyOf(calm.events, 'Check').at(-2) ?? '';
     output.human(
-      `Even without failures the run does not succeed here (${calm.result.stopReason}): ${lastVerdict(calm)}\n\n`,
+      `Even without failures the run does not succeed here (${calm.result.stopReason}): ${last}\n\n`,
     );
+  }
   for (const trouble of wanted) {
     const simulated = await playOne(simulation, trouble, project);
     if (simulated === 'interrupted') return 130;
@@ -148,10 +150,6 @@ function nothingToHarm(trouble: TroubleName, { victim, guarded }: SimulatedProje
   return undefined;
 }
 
-function lastVerdict({ events }: SimulatedRun): string {
-  return storyOf(events, 'Check').at(-2) ?? '';
-}
-
 function closing(all: readonly Simulated[]): string {
   const weak = all.filter(each => each.weakness !== undefined);
   if (weak.length === 0) return 'Every failure was caught.';
@@ -168,27 +166,18 @@ function weaknessOf(
   const isLoop = command === loop;
   const believed = result?.success === true && result.iterations.length === 1;
   const restored = events.some(event => event.type === 'violation');
-  switch (trouble) {
-    case 'lie':
-      return !believed ? undefined : `The lie was believed: ${victim} is empty, and no check noticed.`;
-    case 'tamper':
-      return restored
-        ? undefined
-        : `${guarded} was emptied and not restored: ${isLoop ? 'protect it, with --protect or "protect" in the settings' : 'only `ralph loop` protects paths'}.`;
-    case 'limit':
-      return result?.stopReason === 'rate_limited'
-        ? 'A limit ends the run: see --max-wait and --fallback.'
-        : undefined;
-    case 'echo':
-      return believed ? 'The echo was accepted as a claim.' : undefined;
-    case 'hang':
-      return hangsForever(settings)
-        ? 'Nothing would end the turn: set --idle-timeout or --iteration-timeout.'
-        : undefined;
-    case 'crash':
-    case 'flood':
-      return undefined;
-    default:
-      return trouble satisfies never;
-  }
+  const protect = isLoop
+    ? 'protect it, with --protect or "protect" in the settings'
+    : 'only `ralph loop` protects paths';
+  const weaknesses: Readonly<Record<TroubleName, readonly [boolean, string]>> = {
+    lie: [believed, `The lie was believed: ${victim} is empty, and no check noticed.`],
+    tamper: [!restored, `${guarded} was emptied and not restored: ${protect}.`],
+    limit: [result?.stopReason === 'rate_limited', 'A limit ends the run: see --max-wait and --fallback.'],
+    echo: [believed, 'The echo was accepted as a claim.'],
+    hang: [hangsForever(settings), 'Nothing would end the turn: set --idle-timeout or --iteration-timeout.'],
+    crash: [false, ''],
+    flood: [false, ''],
+  };
+  const [isWeak, words] = weaknesses[trouble];
+  return isWeak ? words : undefined;
 }
