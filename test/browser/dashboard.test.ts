@@ -67,9 +67,9 @@ describe('a run that goes on', () => {
 
     await page.getByRole('textbox', { name: 'Hint for the agent' }).fill('Look at src/cart.js');
     await page.keyboard.press('Enter');
-    await page.getByText('tells it to the agent in its next iteration').waitFor();
+    await page.getByText('Queued for the next iteration').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByText('pauses when the turn it is in has ended').waitFor();
+    await page.getByText('will pause after this turn').waitFor();
     first.exit();
     await page.getByRole('heading', { level: 1, name: 'Paused.' }).waitFor();
     await picture('dashboard-paused');
