@@ -77,12 +77,13 @@ function ledger(agent, options, quick) {
   const loop = more => measure([node, bin, ...more, '--quiet'], options);
   loop(['loop', 'Continue.', '--check', 'false', '--agent', agent, '--max-iterations', '2']);
   const resume = n => loop(['resume', '--max-iterations', String(n)]).wall;
-  const short = resume(3);
+  const best = (...limits) => Math.min(...limits.map(resume));
+  const short = best(3, 4, 5);
   const [run] = readdirSync(join(options.cwd, '.ralph/runs'));
   lengthen(join(options.cwd, '.ralph/runs', run, 'events.jsonl'), events);
   // The first one reads all of it, as nobody wrote a checkpoint of what was put in; it leaves one.
-  resume(4);
-  const long = resume(5);
+  resume(6);
+  const long = best(7, 8, 9);
   return {
     id: 'P7',
     what: `resume after ${events} events`,

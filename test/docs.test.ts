@@ -39,10 +39,6 @@ test('every link to a file of ours leads to it, and to a heading in it', () => {
   expect(broken).toEqual([]);
 });
 
-/** Still to be done: numbers that are free, and decisions without a status. Empty is the aim. */
-const GAPS: readonly number[] = [5, 11, 19, 24, 27, 28];
-const WITHOUT_STATUS: readonly number[] = [7, 9, 13, 14, 15, 17, 18, 37, 38];
-
 const decisions = readdirSync(join(ROOT, 'docs/adr')).map(name => ({
   name,
   number: Number(name.slice(0, 4)),
@@ -54,12 +50,12 @@ test('decisions are numbered without gaps, and each says its number', () => {
   const missing = Array.from({ length: last }, (_, at) => at + 1).filter(
     wanted => decisions.filter(({ number }) => number === wanted).length !== 1,
   );
-  expect(missing).toEqual(GAPS);
+  expect(missing).toEqual([]);
   expect(decisions.filter(({ number, text }) => !text.startsWith(`# ${number}. `))).toEqual([]);
 });
 
 test('each decision has a status', () => {
-  const status = /^# .*\n\nStatus: (accepted|superseded by \d+)\b/;
+  const status = /^# .*\n\nStatus: (accepted, \d+\.\d+|superseded by \d+)\b/;
   const without = decisions.filter(({ text }) => !status.test(text)).map(({ number }) => number);
-  expect(without).toEqual(WITHOUT_STATUS);
+  expect(without).toEqual([]);
 });

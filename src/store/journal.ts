@@ -38,7 +38,7 @@ export interface Journal {
 const MAX_TURN_BYTES = 4 * 1024 * 1024;
 const MAX_TEXT = 4_000;
 
-/** After these a power cut loses nothing that would be done twice: docs/adr/0030. */
+/** After these a power cut loses nothing that would be done twice: docs/adr/0024. */
 const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
   'run-started',
   'run-resumed',

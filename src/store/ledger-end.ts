@@ -51,12 +51,11 @@ export function lastEntry(path: string): ChainEnd {
 
 /** The line that ends at this place in the file; undefined: none does. */
 export function lineEndingAt(path: string, offset: number): string | undefined {
-  const start = Math.max(0, offset - LONGEST_LINE);
-  const text = readSlice(path, start, offset - start);
-  if (!text.endsWith('\n')) return undefined;
-  const newline = text.lastIndexOf('\n', text.length - 2);
-  return newline === -1 && start > 0 ? undefined : text.slice(newline + 1, -1);
+  for (let bytes = LAST_LINES; ; bytes *= 8) {
+    const start = Math.max(0, offset - bytes);
+    const text = readSlice(path, start, offset - start);
+    if (!text.endsWith('\n')) return undefined;
+    const newline = text.lastIndexOf('\n', text.length - 2);
+    if (newline !== -1 || start === 0) return text.slice(newline + 1, -1);
+  }
 }
-
-/** Bytes; the result of a run of very many iterations is one line. */
-const LONGEST_LINE = 16 * 1024 * 1024;

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentAdapter } from '../../src/agents/agent.ts';
 import { ADAPTERS } from '../../src/agents/registry.ts';
 import { createTurnFold } from '../../src/domain/turn.ts';
+import { examples } from '../rig/thorough.ts';
 import { read } from './reading.ts';
 
 const TYPES = [
@@ -131,7 +132,7 @@ describe.each(ADAPTERS.map(adapter => [adapter.name, adapter] as const))('%s', (
   test('survives wrong types everywhere', () => {
     fc.assert(
       fc.property(record, ({ type, rest }) => survives(adapter, JSON.stringify({ ...rest, type }))),
-      { numRuns: 400 },
+      examples(400),
     );
   });
 
@@ -147,7 +148,7 @@ describe.each(ADAPTERS.map(adapter => [adapter.name, adapter] as const))('%s', (
         const line = JSON.stringify({ type, ...rest });
         survives(adapter, line.slice(0, cut % (line.length + 1)));
       }),
-      { numRuns: 100 },
+      examples(100),
     );
   });
 });

@@ -1,17 +1,38 @@
 /** Killed on every event of a loop, then resumed: nothing may show it but the interruption's own records. */
 import { expect, test } from 'vitest';
+import { IS_THOROUGH } from '../rig/thorough.ts';
 import { disturbed } from './disturb.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
-/** All of them when a campaign is asked for; else enough that each step of each shape is cut off somewhere. */
-const EVERY = Number(process.env.RALPH_CHAOS_EVERY ?? 13);
+/** Every so many events when a campaign is asked for, and in CI; else at the events that end a step, and at those in the middle of one. */
+const EVERY = Number(process.env.RALPH_CHAOS_EVERY ?? (IS_THOROUGH ? 9 : 0));
+const STEPS = [
+  'prepared',
+  'agent-started',
+  'turn-ended',
+  'check-started',
+  'judged',
+  'scm-started',
+  'scm',
+  'iteration-ended',
+];
+
+/** Numbers of events, from 1. Of each kind the second one where there is one: the first is often before anything happened. */
+function moments(events: readonly string[]): readonly number[] {
+  if (EVERY > 0) return events.flatMap((_, at) => (at % EVERY === 0 ? [at + 1] : []));
+  return STEPS.flatMap(type => {
+    const first = events.indexOf(type);
+    const second = events.indexOf(type, first + 1);
+    return first === -1 ? [] : [1 + (second === -1 ? first : second)];
+  });
+}
 
 test.each(Object.keys(SHAPES) as ShapeName[])('%s, killed at its steps', { timeout: 600_000 }, async name => {
   const shape = SHAPES[name];
   const calm = await disturbed(shape, []);
-  for (let event = 1; event <= calm.events.length; event += EVERY) {
+  for (const event of moments(calm.events)) {
     const { outcome, steps } = await disturbed(shape, [{ moment: { event } }]);
-    expect(outcome, `killed at event ${event}, ${calm.events[event - 1]}; went on at ${steps}`).toEqual(
+    expect(outcome, `killed at event ${event}, ${calm.events[event - 1]}; resumed at ${steps}`).toEqual(
       calm.outcome,
     );
   }

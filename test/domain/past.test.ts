@@ -7,6 +7,7 @@ import { runResult } from '../../src/domain/result.ts';
 import type { StopReason } from '../../src/domain/stop-reason.ts';
 import type { Run, Verdict } from '../../src/domain/verdict.ts';
 import { anyEvent } from '../report/any-event.ts';
+import { examples } from '../rig/thorough.ts';
 
 const RUN: Run = {
   rule: { kind: 'promise', text: 'COMPLETE' },
@@ -206,7 +207,7 @@ describe('the past', () => {
         const past = pastOf(...events);
         expect(JSON.parse(JSON.stringify(past))).toEqual(past);
       }),
-      { numRuns: 200 },
+      examples(200),
     );
   });
 
@@ -218,7 +219,7 @@ describe('the past', () => {
         const half: Past = JSON.parse(JSON.stringify(timed.slice(0, cut).reduce(fold, NOTHING_YET)));
         expect(timed.slice(cut).reduce(fold, half)).toEqual(whole);
       }),
-      { numRuns: 200 },
+      examples(200),
     );
   });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { backOff, nextStep, type Situation, span } from '../../src/domain/retry.ts';
 import type { Trouble, TroubleClass } from '../../src/domain/trouble.ts';
 import { TROUBLES } from '../../src/domain/trouble-table.ts';
+import { examples } from '../rig/thorough.ts';
 
 const now = Date.UTC(2026, 10, 15, 14, 30);
 const HOUR = 3_600_000;
@@ -174,7 +175,7 @@ test('no wait is longer than allowed, none outlasts the run, and nobody waits wh
       const others = situation.limitedUntil.filter((_, index) => index !== situation.current);
       expect(others.every(until => until > now)).toBe(true);
     }),
-    { numRuns: 500 },
+    examples(500),
   );
 });
 

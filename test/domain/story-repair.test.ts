@@ -4,6 +4,7 @@ import { findFlaws, type Story, type StoryList } from '../../src/domain/story.ts
 import { cappedStory, nextAssignment, type ReviewPolicy } from '../../src/domain/story-mode.ts';
 import { repairList } from '../../src/domain/story-repair.ts';
 import { findInvalidStories, type StoryRules } from '../../src/domain/transitions.ts';
+import { examples } from '../rig/thorough.ts';
 import { STATES, story, storyList } from './stories.ts';
 
 const { waiting, rejected, approved } = STATES;
@@ -326,7 +327,7 @@ describe('laws', () => {
           trusted = list;
         }
       }),
-      { numRuns: 1_000 },
+      examples(1_000),
     );
   });
 
@@ -348,7 +349,7 @@ describe('laws', () => {
           trusted = list;
         }
       }),
-      { numRuns: 700 },
+      examples(700),
     );
   });
 
@@ -364,7 +365,7 @@ describe('laws', () => {
           trusted = list;
         }
       }),
-      { numRuns: 500 },
+      examples(500),
     );
   });
 

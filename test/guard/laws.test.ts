@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type Finding, judgeCommand, judgeWrite } from '../../src/guard/guard.ts';
 import { RULES } from '../../src/guard/rules.ts';
 import { readShell } from '../../src/guard/shell.ts';
+import { examples } from '../rig/thorough.ts';
 import { readCorpus, WORLD } from './corpus.ts';
 
 const corpus = readCorpus();
@@ -77,7 +78,7 @@ test('the reader of shell never throws, whatever it is given', () => {
       readShell(text, WORLD);
       judgeWrite(text, WORLD);
     }),
-    { numRuns: 2_000 },
+    examples(2_000),
   );
 });
 
@@ -145,7 +146,7 @@ test('more that is allowed never makes a command more dangerous, and less that i
       const denied = rank[judge(command, { ...WORLD, deny: more })];
       expect(rank[judge(command, { ...WORLD, deny: [] })]).toBeLessThanOrEqual(denied);
     }),
-    { numRuns: 1_000 },
+    examples(1_000),
   );
 });
 
@@ -160,7 +161,7 @@ test('innocent commands one after the other are innocent together, and one that 
       expect([script, judge(script)]).toEqual([script, 'ok']);
       expect(judge(`${script} ; rm -rf /`)).toBe('block');
     }),
-    { numRuns: 500 },
+    examples(500),
   );
 });
 

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { runHook } from '../../src/hooks/main.ts';
 import { findSession, formatState, parseState } from '../../src/store/session-file.ts';
 import { repo } from '../rig/repo.ts';
+import { examples } from '../rig/thorough.ts';
 
 const STATE = '.claude/ralph-loop.local.md';
 const SESSION = 's1';
@@ -88,7 +89,7 @@ test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'])(
         const ended = /cancel-ralph|ralph-loop|ulw-loop/.test(JSON.stringify(fields));
         if (!ended) expect(findSession(project.dir, SESSION)).toBeDefined();
       }),
-      { numRuns: 300 },
+      examples(300),
     );
   },
   60_000,

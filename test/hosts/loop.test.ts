@@ -111,7 +111,7 @@ describe.each(['claude', 'codex'] as const)('%s', name => {
     });
     expect([code, result.stopReason, result.iterations.length]).toEqual([0, 'all_checks_passed', 1]);
     expect(result.waited).toBeGreaterThan(0);
-    expect(stderr).toContain(`${name}: rate limit. Trying again in`);
+    expect(stderr).toContain(`${name}: rate limit. Retrying in`);
     expect(requests[1]?.userTexts).toEqual(requests[0]?.userTexts);
   });
 
@@ -126,7 +126,7 @@ describe.each(['claude', 'codex'] as const)('%s', name => {
     const { code, result, stderr } = await loopWith(name, steps, { args: ['--check', 'cat feature.txt'] });
     expect([code, result.stopReason, result.iterations.length]).toEqual([0, 'all_checks_passed', 1]);
     // Claude Code gets over a cut stream by itself.
-    expect(stderr).toContain(`Trying again (attempt ${name === 'claude' ? 3 : 4})`);
+    expect(stderr).toContain(`Retrying (attempt ${name === 'claude' ? 3 : 4})`);
   });
 
   test('that overspends is ended inside its turn, and its work is kept', async () => {

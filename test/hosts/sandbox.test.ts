@@ -80,7 +80,7 @@ test('works, commits, is kept in, and is told what it ran against', async () => 
     /The sandbox stopped this in the last turn or its checks.*write \/etc\/ralph-was-here/,
   );
   expect(second).toContain('connect to evil.test:80');
-  expect(stderr).toContain('Stopped by the sandbox: write /etc/ralph-was-here');
+  expect(stderr).toContain('Blocked by the sandbox: write /etc/ralph-was-here');
   expect(new Set(net.asked)).toEqual(new Set(['model.test:80']));
   expect(processesIn({ root } as never)).toEqual([]);
 });

@@ -3,6 +3,7 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { beginning, clip, displayWidth, harmless, oneLine, wrap } from '../../src/platform/text.ts';
 import { hostileText } from '../report/any-event.ts';
+import { examples } from '../rig/thorough.ts';
 
 const FAMILY = '👨‍👩‍👧‍👦';
 
@@ -171,7 +172,7 @@ describe('the width of what comes often', () => {
   test('agrees with the library where it does not ask it', () => {
     fc.assert(
       fc.property(plain, text => displayWidth(text) === stringWidth(text)),
-      { numRuns: 2000 },
+      examples(2000),
     );
   });
 

@@ -75,7 +75,9 @@ test('the mark of a loop that is gone is cleared, and that is said', async () =>
     const agent = await fakeAgent('claude', works(project, UNCHANGED));
     const { code, stderr } = await prdRun(project, agent.bin, '-n', '1');
     expect([code, agent.calls.length]).toEqual([1, 1]);
-    expect(stderr).toContain(`The mark of process ${marker.pid} that is no longer there was cleared`);
+    expect(stderr).toContain(
+      `Removed .ralph-active, which was left by process ${marker.pid} that no longer runs.`,
+    );
   }
 });
 

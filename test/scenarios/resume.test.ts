@@ -10,6 +10,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
+import { writeLedger } from '../rig/old-run.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -127,6 +128,24 @@ describe('a run that was killed', () => {
     expect(code).toBe(0);
     expect(stderr).toContain('The last line of the ledger was not complete: 17 bytes were cut off.');
     expect((await ralph(['log'], { cwd: project.dir })).stderr).toBe('');
+  });
+
+  test('by 0.1, whose events carry no run and no iteration, and which had no lease, is resumed', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('a', 'one'), hangs('b'), writes('b', COMPLETE));
+    await killedAt('half way', [...LOOP, '--check', 'test -e b'], project, agent.bin);
+    const folder = project.path(`.ralph/runs/${runId(project)}`);
+    const old = events(project).map(({ run: _, duration: __, iteration, ...event }) => {
+      const hasIteration = /^(iteration-|judged|run-resumed)/.test(event.type);
+      return { ...event, ...(hasIteration && { iteration }) };
+    });
+    writeLedger(`${folder}/events.jsonl`, old as never);
+    const file = JSON.parse(readFileSync(`${folder}/run.json`, 'utf8'));
+    const process = { pid: 4_194_303, started: '1' };
+    writeFileSync(`${folder}/run.json`, JSON.stringify({ ...file, version: '0.1.0', process }));
+    writeFileSync(project.path(`.ralph/live/${runId(project)}`), '');
+    const { code, result: done } = await resume(project, agent.bin);
+    expect([code, done.iterations.length, agent.calls.length]).toEqual([0, 2, 3]);
   });
 
   test('is refused when its ledger has been changed, unless that is accepted', async () => {

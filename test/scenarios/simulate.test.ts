@@ -1,8 +1,7 @@
 import { readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { ralph } from '../rig/ralph.ts';
-import { type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
 
 const FILES = {
   'src/sum.sh': 'echo $(($1 + $2))\n',
@@ -96,11 +95,11 @@ test('neither a push nor a commit, neither a notification nor the real agent get
 test('where the checks are red anyhow, that is said first; the copy is removed', async () => {
   const project = repo(FILES);
   project.settings({ checks: ['false'] });
-  const copies = () => readdirSync(tmpdir()).filter(name => name.startsWith('ralph-simulate-')).length;
-  const before = copies();
-  const { stdout } = await ralph(['simulate', 'crash'], { cwd: project.dir });
+  // A temporary folder of its own: others may simulate at the same time.
+  const temporary = folder();
+  const { stdout } = await ralph(['simulate', 'crash'], { cwd: project.dir, env: { TMPDIR: temporary.dir } });
   expect(stdout).toContain('Even without failures the run does not succeed here (stuck)');
-  expect(copies()).toBe(before);
+  expect(readdirSync(temporary.dir).filter(name => name.startsWith('ralph-simulate-'))).toEqual([]);
 });
 
 test('where there is nothing to harm, that is said', async () => {
