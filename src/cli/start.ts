@@ -2,8 +2,7 @@
 import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { createStopRequest } from '../engine/stop.ts';
 import type { RunKind } from '../opening/kind.ts';
-import { openRun } from '../opening/open-run.ts';
-import type { ResumedRun } from '../opening/resume.ts';
+import { openRun, type RunRequest } from '../opening/open-run.ts';
 import { mergeAdvice } from '../workspace/worktree.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, orThrow } from './command.ts';
@@ -12,17 +11,11 @@ import type { SetUp } from './set-up.ts';
 import { listenForSignals } from './signals.ts';
 import { VERSION } from './version.ts';
 
-export interface StartOptions {
-  /** What the user should know before the first iteration. */
-  readonly notices?: readonly string[];
-  readonly resumed?: ResumedRun;
-}
-
 export async function startLoop(
   kind: RunKind,
   call: Call,
   ready: SetUp,
-  options: StartOptions = {},
+  options: Pick<RunRequest, 'notices' | 'resumed'> = {},
 ): Promise<ExitCode> {
   const { env, output } = call;
   const { project, settings, agent, fallbacks, flags } = ready;
