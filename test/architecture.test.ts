@@ -235,8 +235,6 @@ const TO_BE_SPLIT: readonly string[] = [
   'report/format.ts (anonymous)',
   'report/format.ts createRunFormat',
   'report/verbose.ts createVerbose',
-  'store/journal.ts createJournal',
-  'store/journal.ts openJournal',
   'stories/keeper.ts createStoryKeeper',
   'stories/keeper.ts keptFiles',
   'stories/plan.ts prdPlan',

@@ -23,6 +23,14 @@ export function repairTorn(path: string): number {
   return cutTo(path, 0, size);
 }
 
+export function cutHalfLine(path: string): void {
+  try {
+    repairTorn(path);
+  } catch {
+    // then it is repaired when the run is resumed
+  }
+}
+
 function cutTo(path: string, length: number, size: number): number {
   if (length < size) truncateSync(path, length);
   return size - length;

@@ -78,7 +78,7 @@ export interface RunPaths {
   readonly hookNotes: string;
   /** How often the agent was sent back in an iteration. */
   readonly stopBlocks: string;
-  /** Files that were moved out of the agent's way. */
+  /** Files that were moved out of the way, each with `.changed` behind its name so that nobody runs it. */
   readonly aside: string;
   /** The protected files as they were at the start. */
   readonly kept: string;
