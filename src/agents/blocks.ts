@@ -2,7 +2,7 @@
 import type { AgentEvent } from '../domain/agent-event.ts';
 import { countAt, type Json, objectAt, objectsAt, stringAt, wordAt } from '../domain/json.ts';
 import type { Tokens } from '../domain/usage.ts';
-import { toolEnd, toolStart } from './tools.ts';
+import { toolEnd, toolStart } from './events.ts';
 
 /** The words, tools and tokens of an `assistant` record. `tokensOf` reads its usage as the agent means it. */
 export function assistantEvents(

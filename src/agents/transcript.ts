@@ -1,5 +1,4 @@
 /** Reading a host's transcript: its end, and the tool calls since the last look. The cost does not grow with its length. */
-
 import { type Json, parseObject, stringAt } from '../domain/json.ts';
 import { fileSize, readBytes, readSlice } from '../platform/files.ts';
 import type { TranscriptCalls } from './dialect.ts';

@@ -4,8 +4,7 @@
  */
 import type { AgentEvent } from './agent-event.ts';
 import type { RunEvent } from './event.ts';
-import { asObject } from './json.ts';
-import { listOf, number, object, text, trueOrFalse } from './shape.ts';
+import { asObject, listOf, number, object, text, trueOrFalse } from './json.ts';
 
 export type KnownEntry = { readonly seq: number; readonly at: string } & RunEvent;
 

@@ -2,14 +2,13 @@
  * What a run does next, from what it has done so far. Every step is over when one event of its own is on the ledger, so a run that
  * was cut off anywhere continues with the step that has no such event yet, and a run that starts is one with an empty past.
  */
-
 import type { ResumedStep } from './event.ts';
 import type { Evidence } from './evidence.ts';
 import { type Limits, reachedLimit, type Spending } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { endingOf, type StopReason } from './stop-reason.ts';
-import { spentSoFar } from './totals.ts';
+import { spentSoFar } from './usage.ts';
 import { type Feedback, feedbackOn, type Run } from './verdict.ts';
 
 export type Step =

@@ -3,7 +3,7 @@ import type { LoopCommand, RunEvent } from './event.ts';
 import type { LoopResult } from './result.ts';
 import { formatStandstill } from './standstill.ts';
 import { endingSentence, type StopReason } from './stop-reason.ts';
-import { isLimit } from './trouble-table.ts';
+import { isLimit } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
 export const OCCASIONS = ['stopped', 'waiting', 'stuck'] as const;

@@ -2,8 +2,7 @@
 import type { CheckResult } from './check.ts';
 import type { EndedTurn, Judged, RunEvent, ScmOutcome } from './event.ts';
 import type { Violation } from './evidence.ts';
-import type { Usage } from './usage.ts';
-import { addReport, NO_USAGE, type UsageSoFar } from './usage-fold.ts';
+import { addReport, NO_USAGE, type Usage, type UsageSoFar } from './usage.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface PastTask {

@@ -5,13 +5,18 @@
 import type { CheckResult } from './check.ts';
 import type { Judged, Prepared, RunEvent, RunHead } from './event.ts';
 import { type Changes, changesOf, needsAgent, type PastIteration, withCheck } from './past-iteration.ts';
-import { type Ending, type Repeated, signatureOf, timesRepeated, traceOf } from './repeats.ts';
 import { type IterationResult, iterationResult } from './result.ts';
-import type { IterationTrace } from './standstill.ts';
+import {
+  type Ending,
+  type IterationTrace,
+  type Repeated,
+  signatureOf,
+  timesRepeated,
+  traceOf,
+} from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
-import { addExtra, countTurn, NOTHING_SPENT, type Totals } from './totals.ts';
-import { isLimit } from './trouble-table.ts';
-import { usageOf } from './usage-fold.ts';
+import { isLimit } from './trouble.ts';
+import { addExtra, countTurn, NOTHING_SPENT, type Totals, usageOf } from './usage.ts';
 import type { Verdict } from './verdict.ts';
 
 /** An event with its time, in milliseconds since 1970. */

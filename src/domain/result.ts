@@ -5,8 +5,7 @@ import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
-import { countTurn } from './totals.ts';
-import type { CostSource, Tokens } from './usage.ts';
+import { type CostSource, countTurn, type Tokens } from './usage.ts';
 
 export interface CheckSummary {
   readonly name: string;

@@ -3,8 +3,7 @@
  * when, or does another agent take over? Pure; `turns/attempts.ts` does what it says.
  */
 import { findResetTime, type Here } from './reset-time.ts';
-import type { Trouble } from './trouble.ts';
-import { TROUBLES } from './trouble-table.ts';
+import { TROUBLES, type Trouble } from './trouble.ts';
 
 export interface RetryRules {
   /** Seconds: the longest wait for a limit. 0: never wait. */

@@ -3,8 +3,7 @@
  * everything that is not allowed, each with the way to undo it. The hook reports it to the agent while it can still fix
  * it; the loop undoes it, whichever agent it is.
  */
-
-import { formatValue } from './shape.ts';
+import { formatValue } from './json.ts';
 import { type Story, UNTOUCHED } from './story.ts';
 import type { ReviewPolicy, StoryMode } from './story-mode.ts';
 

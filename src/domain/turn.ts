@@ -1,10 +1,14 @@
 /** Folds an agent's events into the result of one turn. Bounded memory, whatever the stream does. */
 import type { AgentEvent } from './agent-event.ts';
-import { BLOCKED_TAG, type Claim, type CompletionRule, createClaimScanner } from './completion.ts';
-import { createTagScanner } from './tags.ts';
+import {
+  BLOCKED_TAG,
+  type Claim,
+  type CompletionRule,
+  createClaimScanner,
+  createTagScanner,
+} from './completion.ts';
 import type { Trouble } from './trouble.ts';
-import type { PriceTable, Usage } from './usage.ts';
-import { addReport, NO_USAGE, type UsageSoFar, usageOf } from './usage-fold.ts';
+import { addReport, NO_USAGE, type PriceTable, type Usage, type UsageSoFar, usageOf } from './usage.ts';
 
 export interface Turn {
   readonly claim: Claim;

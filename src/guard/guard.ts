@@ -6,7 +6,11 @@ import { matchesText } from '../domain/glob.ts';
 import { type Call, line, UNKNOWN, UNSET } from './call.ts';
 import { type Surroundings, type Where, whereIs } from './place.ts';
 import { CATEGORIES, type Category, type Rule, type Scene, type Tier } from './rule.ts';
-import { RULES } from './rules.ts';
+import { FILE_RULES } from './rules/files.ts';
+import { GIT_RULES } from './rules/git.ts';
+import { NETWORK_RULES } from './rules/network.ts';
+import { SERVICE_RULES } from './rules/services.ts';
+import { SYSTEM_RULES } from './rules/system.ts';
 import { readShell } from './shell.ts';
 
 export interface GuardWorld extends Surroundings {
@@ -103,6 +107,15 @@ function whereOf(path: string, call: Call, world: GuardWorld): Where {
   if (call.place === 'here') return whereIs(path, call.cwd, world);
   return /^[/~]/.test(path) ? whereIs(path, undefined, { ...world, root: '' }) : 'unknown';
 }
+
+/** What each looks for is in `rules/`, a row each; a name there is a name in the settings. */
+export const RULES: readonly Rule[] = [
+  ...FILE_RULES,
+  ...GIT_RULES,
+  ...NETWORK_RULES,
+  ...SYSTEM_RULES,
+  ...SERVICE_RULES,
+];
 
 const GENERAL = RULES.filter(rule => rule.of === undefined);
 const BY_NAME = byName(RULES);

@@ -1,8 +1,17 @@
 /** The commands that run other commands: what each of them would run. */
 import { afterGlobals, type Call, operands, UNKNOWN, values } from './call.ts';
 import { shellTextsIn } from './code.ts';
-import { composed, container, podded, ssh } from './elsewhere.ts';
-import { type Inner, NOTHING, runs, skipped, type Wrapper } from './inner.ts';
+import {
+  composed,
+  container,
+  type Inner,
+  NOTHING,
+  podded,
+  runs,
+  skipped,
+  ssh,
+  type Wrapper,
+} from './inner.ts';
 import { printed } from './printed.ts';
 
 const SHELLS = /^(?:ba|z|da|k|mk|a|fi|c|tc)?sh$/;

@@ -6,10 +6,10 @@ import { basename, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
+import { computeBinds } from './hidden.ts';
 import { programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import { type Door, startProxy } from './proxy.ts';
-import { computeBinds } from './trusted.ts';
 
 export const container: SandboxProvider = {
   name: 'container',

@@ -7,8 +7,8 @@ import type { Problem } from '../domain/problem.ts';
 import { filterEnv } from '../domain/secrets.ts';
 import { type Captured, capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
+import { computeBinds } from './hidden.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
-import { computeBinds } from './trusted.ts';
 
 export const sbx: SandboxProvider = {
   name: 'sbx',

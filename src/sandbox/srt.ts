@@ -8,10 +8,10 @@ import { capture } from '../platform/capture.ts';
 import type { Command, Confined, NotConfined } from '../platform/confinement.ts';
 import { type Helper, startHelper } from '../platform/helper.ts';
 import { joinWords } from '../platform/shell.ts';
+import { computeBinds } from './hidden.ts';
 import { programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import type { Question, SrtConfig } from './srt-host.ts';
-import { computeBinds } from './trusted.ts';
 
 export const srt: SandboxProvider = {
   name: 'srt',

@@ -1,10 +1,10 @@
 /** Where on this machine Ralph has worked: a small file for each project, so that all runs can be found again. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
-import { statePaths } from './state.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -39,4 +39,22 @@ function filesIn(folder: string): readonly string[] {
   } catch {
     return [];
   }
+}
+
+export interface StatePaths {
+  /** A small file for each project in which Ralph has run. */
+  readonly projects: string;
+  /** The hash of a run's checkpoint. */
+  head(root: string, run: string): string;
+}
+
+export function statePaths({
+  XDG_STATE_HOME,
+  HOME,
+}: Readonly<Record<string, string | undefined>>): StatePaths {
+  const folder = join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph');
+  return {
+    projects: join(folder, 'projects'),
+    head: (root, run) => join(folder, 'heads', `${sha256(root).slice(0, 16)}-${run}`),
+  };
 }

@@ -1,5 +1,4 @@
 /** Locks between processes, and the marks of who works where. One that a dead process left behind does not count. */
-
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseObject } from '../domain/json.ts';

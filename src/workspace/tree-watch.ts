@@ -1,7 +1,6 @@
 /** Tells whether the files have changed since the run began. Outside a repository it does not know, and says so. */
 import { isProblem } from '../domain/problem.ts';
-import { treeState } from './tree-state.ts';
-import { readStatus, type TreeStatus } from './tree-status.ts';
+import { readStatus, type TreeStatus, treeState } from './tree-status.ts';
 
 export interface TreeWatch {
   /** Remembers what the files are now, and gives it a name; null: it does not know. */

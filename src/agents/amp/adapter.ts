@@ -3,8 +3,7 @@ import type { AgentEvent } from '../../domain/agent-event.ts';
 import { countAt, type Json, numberAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { assistantEvents, type ToolReply, toolResultEvents, uncachedTokens } from '../blocks.ts';
-import { gaveUp } from '../failure.ts';
-import { unreadable } from '../unreadable.ts';
+import { gaveUp, unreadable } from '../events.ts';
 
 export const amp: AgentAdapter = {
   name: 'amp',

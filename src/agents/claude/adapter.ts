@@ -14,10 +14,8 @@ import {
 import { addTokens, type Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { assistantEvents, messageText, toolResultEvents, uncachedTokens } from '../blocks.ts';
-import { gaveUp, milliseconds, retrying } from '../failure.ts';
+import { gaveUp, milliseconds, oneLine, retrying, unreadable } from '../events.ts';
 import { type HookEvents, hookPlugin, hooksOf } from '../hooks.ts';
-import { oneLine } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
 
 const HOOK_EVENTS: HookEvents = {
   start: 'SessionStart',

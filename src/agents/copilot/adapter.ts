@@ -13,10 +13,8 @@ import {
 import type { TroubleClass } from '../../domain/trouble.ts';
 import { addTokens, type Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { gaveUp, retrying } from '../failure.ts';
+import { gaveUp, oneLine, retrying, toolEnd, toolStart, unreadable } from '../events.ts';
 import { type HookEvents, hookPlugin, hooksOf } from '../hooks.ts';
-import { oneLine, toolEnd, toolStart } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
 
 const HOOK_EVENTS: HookEvents = { 'before-tool': 'PreToolUse', tools: 'PostToolUse', stop: 'Stop' };
 

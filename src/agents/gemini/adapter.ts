@@ -3,9 +3,7 @@ import type { AgentEvent } from '../../domain/agent-event.ts';
 import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import type { Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { gaveUp } from '../failure.ts';
-import { oneLine, toolEnd, toolStart } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
+import { gaveUp, oneLine, toolEnd, toolStart, unreadable } from '../events.ts';
 
 export const gemini: AgentAdapter = {
   name: 'gemini',

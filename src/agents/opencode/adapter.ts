@@ -3,9 +3,7 @@ import type { AgentEvent } from '../../domain/agent-event.ts';
 import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import type { TroubleClass } from '../../domain/trouble.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { gaveUp } from '../failure.ts';
-import { toolEnd, toolStart } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
+import { gaveUp, toolEnd, toolStart, unreadable } from '../events.ts';
 
 export const opencode: AgentAdapter = {
   name: 'opencode',

@@ -4,10 +4,8 @@ import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../
 import type { Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { assistantEvents, messageText, type ToolReply, toolResultEvents } from '../blocks.ts';
-import { gaveUp, retrying } from '../failure.ts';
+import { gaveUp, oneLine, retrying, unreadable } from '../events.ts';
 import { type HookEvents, hooksOf, hookTable } from '../hooks.ts';
-import { oneLine } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
 
 const HOOK_EVENTS: HookEvents = {
   start: 'SessionStart',
