@@ -1,4 +1,4 @@
-/** Tool calls as events, the same for every agent: a start, an end, and the todo list that a start may carry. */
+/** What adapters make of records, the same for every agent: words, tools, tokens, trouble, and what nobody knows. */
 import {
   type AgentEvent,
   type TodoItem,
@@ -6,9 +6,80 @@ import {
   type ToolOutput,
   toolOutput,
 } from '../domain/agent-event.ts';
-import { asObject, type Json, objectsAt, stringAt, wordAt } from '../domain/json.ts';
+import { defined } from '../domain/fields.ts';
+import { asObject, countAt, type Json, objectsAt, parseObject, stringAt, wordAt } from '../domain/json.ts';
 import { classifyError, classifyStatus, type Trouble, type TroubleClass } from '../domain/trouble.ts';
+import { addTokens, type Tokens } from '../domain/usage.ts';
 import { leftOutOf } from './long-lines.ts';
+
+/** What each type of record says. */
+export type Records = Readonly<Record<string, (record: Json) => readonly AgentEvent[]>>;
+
+/** A type that is not among them is counted as unknown, as is a line that is no record. */
+export function readLine(line: string, records: Records, record = parseObject(line)): readonly AgentEvent[] {
+  if (!record) {
+    const text = oneLine(line.slice(0, 80));
+    return text === '' ? [] : [{ kind: 'unknown', what: `not JSON: ${text}` }];
+  }
+  const type = stringAt(record, 'type');
+  if (type !== undefined && Object.hasOwn(records, type)) return records[type]?.(record) ?? [];
+  return [{ kind: 'unknown', what: oneLine(type ?? 'record without a type') }];
+}
+
+/** A record that says nothing that is not said elsewhere. */
+export const silent = (): readonly AgentEvent[] => [];
+
+/** The start of a session; `keys` are what this agent calls its fields. */
+export function sessionEvent(
+  record: Json,
+  keys: { readonly sessionId?: string; readonly model?: string; readonly version?: string },
+): AgentEvent {
+  const at = (key: string | undefined) => (key === undefined ? undefined : wordAt(record, key));
+  const { sessionId, model, version } = keys;
+  return {
+    kind: 'session',
+    ...defined({ sessionId: at(sessionId), model: at(model), version: at(version) }),
+  };
+}
+
+/** The agent's own words. */
+export function textEvents(text: string | undefined, message?: string): readonly AgentEvent[] {
+  return text ? [{ kind: 'text', text, ...defined({ message }) }] : [];
+}
+
+export function asideEvents(from: 'thinking' | 'subagent', text: string | undefined): readonly AgentEvent[] {
+  return text ? [{ kind: 'aside', from, text }] : [];
+}
+
+export function progressEvents(text: string | undefined): readonly AgentEvent[] {
+  return text ? [{ kind: 'progress', text: oneLine(text) }] : [];
+}
+
+/** What this agent calls its counts; one that has no name, or is not there, is 0. */
+export function tokensAt(
+  usage: Json | undefined,
+  keys: Readonly<Partial<Record<keyof Tokens, string>>>,
+): Tokens {
+  const count = (key = '') => countAt(usage, key) ?? 0;
+  return {
+    input: count(keys.input),
+    output: count(keys.output),
+    cacheRead: count(keys.cacheRead),
+    cacheWrite: count(keys.cacheWrite),
+  };
+}
+
+/** For agents that leave the cached tokens out of their input. */
+export function withCached(tokens: Tokens): Tokens {
+  return { ...tokens, input: tokens.input + tokens.cacheRead + tokens.cacheWrite };
+}
+
+/** The sum over all models that a session has used. */
+export function sumTokens(models: Json, tokensOf: (model: Json | undefined) => Tokens): Tokens | undefined {
+  return Object.values(models)
+    .map(model => tokensOf(asObject(model)))
+    .reduce<Tokens | undefined>(addTokens, undefined);
+}
 
 interface ToolStart {
   readonly id: string;
@@ -18,13 +89,8 @@ interface ToolStart {
 }
 
 export function toolStart({ id, name, input, subagent }: ToolStart): readonly AgentEvent[] {
-  const start = {
-    kind: 'tool-start',
-    id,
-    name,
-    summary: summarise(input),
-    ...(subagent && { subagent }),
-  } as const;
+  const summary = summarise(input);
+  const start = { kind: 'tool-start', id, name, summary, ...(subagent && { subagent }) } as const;
   const items = subagent ? [] : todoItems(name, input);
   return items.length > 0 ? [start, { kind: 'todo', items }] : [start];
 }
@@ -145,8 +211,7 @@ function troubleOf({ message, status, class: named, resetAt }: Failure): Trouble
   return {
     class: named ?? (status === undefined ? byText.class : classOf(status, byText.class)),
     message,
-    ...(known !== undefined && { status: known }),
-    ...(resetAt !== undefined && { resetAt }),
+    ...defined({ status: known, resetAt }),
   };
 }
 
@@ -159,11 +224,4 @@ function classOf(status: number, byText: TroubleClass): TroubleClass {
 /** A time that some agents give in seconds and some in milliseconds. */
 export function milliseconds(time: number | undefined): number | undefined {
   return time !== undefined && time < 1e12 ? time * 1000 : time;
-}
-
-export function unreadable(line: string, record?: Json): readonly AgentEvent[] {
-  if (record)
-    return [{ kind: 'unknown', what: oneLine(stringAt(record, 'type') ?? 'record without a type') }];
-  const text = oneLine(line.slice(0, 80));
-  return text === '' ? [] : [{ kind: 'unknown', what: `not JSON: ${text}` }];
 }

@@ -1,7 +1,7 @@
 /** Claude Code's dialect: its hook input and its hook answers. Other hosts have learnt it, each with an accent. */
 import { type ContextUse, windowOf } from '../../domain/context-alert.ts';
 import { countAt, type Json, objectAt, objectsAt, parseObject, stringAt } from '../../domain/json.ts';
-import { type Dialect, type HookAnswer, type HookInput, sumAt } from '../dialect.ts';
+import { commandIn, type Dialect, type HookAnswer, type HookInput, sumAt } from '../dialect.ts';
 import { lastText, waitFor } from '../transcript.ts';
 
 const DEFAULT_CAP = 8;
@@ -75,6 +75,17 @@ export function readInput(text: string): HookInput | undefined {
   };
 }
 
+/** For hosts that have no event for a slash command: it stands in the prompt. */
+export function readWithCommand(text: string, asTyped = (prompt: string) => prompt): HookInput | undefined {
+  const input = readInput(text);
+  return input && { ...input, ...commandIn(asTyped(input.prompt)) };
+}
+
+/** For hosts whose input always holds the agent's last words, and all of them. */
+export async function givenWords({ lastWords }: HookInput): Promise<readonly string[]> {
+  return lastWords === null ? [] : [lastWords];
+}
+
 /** A sub-agent comes back with a turn of its own; a shell, such as a server, may never. */
 function isPending({ type, status }: Json): boolean {
   return type === 'subagent' && (status === undefined || status === 'running');
@@ -138,14 +149,13 @@ const PATIENCE = 1_000;
  * the transcript is read too, until it holds that message or the patience is over.
  */
 export async function finalWords(input: HookInput): Promise<readonly string[]> {
-  const known = input.lastWords === null ? [] : [input.lastWords];
-  if (input.transcript === null) return known;
+  if (input.transcript === null) return await givenWords(input);
   const { transcript, lastWords } = input;
   const message = await waitFor(PATIENCE, () => {
     const last = lastMessage(transcript);
     return last && isFinal(last, lastWords) ? last : undefined;
   });
-  return message?.texts ?? known;
+  return message?.texts ?? (await givenWords(input));
 }
 
 interface Message {

@@ -1,7 +1,14 @@
 /** Ralph's plugin in Claude Code: installed by its own marketplace commands. */
 import { join } from 'node:path';
 import { objectAt, objectsAt, parseObject, wordAt } from '../../domain/json.ts';
-import { type HostPlugin, isSwitchedOn, PLUGIN_ID, type Place, runStep, SHARED_FOLDER } from '../plugin.ts';
+import {
+  type HostPlugin,
+  isSwitchedOn,
+  marketplaceSteps,
+  PLUGIN_ID,
+  type Place,
+  SHARED_FOLDER,
+} from '../plugin.ts';
 
 export const claudePlugin: HostPlugin = {
   name: 'claude',
@@ -14,14 +21,7 @@ export const claudePlugin: HostPlugin = {
     const [entry] = objectsAt(objectAt(known, 'plugins'), PLUGIN_ID);
     return wordAt(entry, 'version') ?? 'unknown';
   },
-  install: place => [
-    runStep('claude', 'plugin', 'marketplace', 'add', place.root),
-    runStep('claude', 'plugin', 'install', PLUGIN_ID),
-  ],
-  remove: () => [
-    runStep('claude', 'plugin', 'uninstall', PLUGIN_ID),
-    runStep('claude', 'plugin', 'marketplace', 'remove', 'ralph'),
-  ],
+  ...marketplaceSteps('claude', { add: 'install', remove: 'uninstall' }),
   cautions({ env }) {
     const cap = env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
     if (cap === '0') return [];
