@@ -4,6 +4,7 @@
  */
 import type { ResumedStep } from './event.ts';
 import type { Evidence } from './evidence.ts';
+import { pick } from './fields.ts';
 import { type Limits, reachedLimit, type Spending } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
@@ -46,20 +47,10 @@ export function resumedStep(
   run: Run,
 ): { readonly step: ResumedStep; readonly iteration: number } {
   const step = next(past, run);
-  switch (step.kind) {
-    case 'prepare':
-      return { step: 'prepare', iteration: 1 };
-    case 'turn':
-      return { step: past.open ? 'agent' : 'next', iteration: step.iteration };
-    case 'check':
-      return { step: 'check', iteration: step.iteration };
-    case 'finish':
-      return { step: 'scm', iteration: step.iteration };
-    case 'end':
-      return { step: 'end', iteration: past.last?.number ?? 1 };
-    default:
-      return step satisfies never;
-  }
+  if (step.kind === 'prepare') return { step: 'prepare', iteration: 1 };
+  if (step.kind === 'end') return { step: 'end', iteration: past.last?.number ?? 1 };
+  if (step.kind === 'turn') return { step: past.open ? 'agent' : 'next', iteration: step.iteration };
+  return { step: step.kind === 'check' ? 'check' : 'scm', iteration: step.iteration };
 }
 
 /** It was a limit that stopped the run, and there is more of it now. */
@@ -86,19 +77,10 @@ function feedbackAfter(iteration: PastIteration | undefined, run: Run): readonly
 /** What was seen in an iteration that was judged, as `judge` takes it. */
 export function evidenceOf({ turn, judged, checks, violations }: PastIteration): Evidence | undefined {
   if (!turn || !judged) return undefined;
-  const { outcome, claim, blocked } = turn;
-  const { treeChanged, repeats, spent, standstill, denials, stories } = judged;
   return {
-    outcome,
-    claim,
-    ...(blocked !== undefined && { blocked }),
+    ...pick(turn, 'outcome', 'claim', 'blocked'),
     checks,
     violations,
-    ...(denials && { denials }),
-    ...(stories && { stories }),
-    treeChanged,
-    repeats,
-    ...(standstill && { standstill }),
-    spent,
+    ...pick(judged, 'denials', 'stories', 'treeChanged', 'repeats', 'standstill', 'spent'),
   };
 }

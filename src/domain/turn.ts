@@ -7,6 +7,7 @@ import {
   createClaimScanner,
   createTagScanner,
 } from './completion.ts';
+import { defined } from './fields.ts';
 import type { Trouble } from './trouble.ts';
 import { addReport, NO_USAGE, type PriceTable, type Usage, type UsageSoFar, usageOf } from './usage.ts';
 
@@ -60,17 +61,12 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
   };
   const turn = (): Turn => {
     const { result, trouble, sessionId, model, usage, ...counts } = facts;
-    const blocked = words.blocked();
     return {
       ...counts,
       claim: words.claim(),
       lastWords: words.last(),
       usage: usageOf(usage, model, prices),
-      ...(blocked !== undefined && { blocked }),
-      ...(result && { result }),
-      ...(trouble && { trouble }),
-      ...(sessionId !== undefined && { sessionId }),
-      ...(model !== undefined && { model }),
+      ...defined({ blocked: words.blocked(), result, trouble, sessionId, model }),
     };
   };
   const usage = () => usageOf(facts.usage, facts.model, prices);

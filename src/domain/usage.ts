@@ -1,7 +1,9 @@
 /** What a turn or a run has used. Unknown is not zero: a missing field means that nobody reported it. */
+
 import type { AgentEvent } from './agent-event.ts';
 import type { EndedTurn } from './event.ts';
 import { isFailure, type Spent } from './evidence.ts';
+import { defined } from './fields.ts';
 
 export interface Tokens {
   /** Everything sent to the model, cached parts included. */
@@ -47,7 +49,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   const tokens = addTokens(a.tokens, b.tokens);
   const cost = a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost;
   const costSource = cost === undefined ? 'unknown' : a.costSource === b.costSource ? a.costSource : 'prices';
-  return { ...(tokens && { tokens }), ...(cost !== undefined && { cost }), costSource };
+  return { ...defined({ tokens, cost }), costSource };
 }
 
 export function totalTokens(tokens: Tokens | undefined): number | undefined {
@@ -132,13 +134,7 @@ function addParts(a: Part, b: Part): Part {
   };
 }
 
-export interface Totals {
-  /** Turns that were judged. */
-  readonly iterations: number;
-  /** Turns in a row that failed or hung. */
-  readonly failures: number;
-  /** null: the agent does not report them. */
-  readonly toolCalls: number | null;
+export interface Totals extends Pick<Spent, 'iterations' | 'failures' | 'toolCalls'> {
   /** undefined: nothing was used yet. */
   readonly usage?: Usage;
   /** Calls beside the turns that reported no cost. */

@@ -4,6 +4,8 @@
  */
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { pick } from '../domain/fields.ts';
+import { isObject, parseObject } from '../domain/json.ts';
 import type { Story } from '../domain/story.ts';
 import type { StoryMode } from '../domain/story-mode.ts';
 import type { Before, StoriesBefore, StoryRules } from '../domain/transitions.ts';
@@ -68,16 +70,11 @@ function snapshotText(stories: readonly Story[]): string {
 
 /** Seed 002's three fields first, then what else an iteration may not change. */
 function kept(story: Story): Before {
-  const { passes, reviewStatus, reviewCount, reviewFeedback, title, description, acceptanceCriteria } = story;
-  return {
-    passes,
-    reviewStatus,
-    reviewCount,
-    reviewFeedback,
-    title,
-    ...(description !== undefined && { description }),
-    acceptanceCriteria,
-  };
+  return pick(
+    story,
+    ...(['passes', 'reviewStatus', 'reviewCount', 'reviewFeedback'] as const),
+    ...(['title', 'description', 'acceptanceCriteria'] as const),
+  );
 }
 
 export function writeActive(path: string, text: string): void {
@@ -95,7 +92,7 @@ export function removeActive(path: string): void {
 export function readActive(path: string): Active | undefined {
   const source = sourceOf(path);
   if (source === undefined) return undefined;
-  const file = parsed(source);
+  const file = parseObject(source) ?? {};
   const { pid, started, runId, ralphDir, reviewCap, iterationMode, story, preIterationSnapshot } = file;
   return {
     process:
@@ -125,20 +122,9 @@ function sourceOf(path: string): string | undefined {
 
 const MODES: readonly StoryMode[] = ['implement', 'review', 'review-fix'];
 
-type Raw = Readonly<Record<string, unknown>>;
-
-function parsed(source: string): Raw {
-  try {
-    const value: unknown = JSON.parse(source);
-    return typeof value === 'object' && value !== null ? (value as Raw) : {};
-  } catch {
-    return {};
-  }
-}
-
 function snapshotIn(value: unknown): StoriesBefore | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const entries = Object.entries(value).filter(([, story]) => typeof story === 'object' && story !== null);
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value).filter(([, story]) => isObject(story));
   return new Map(entries as [string, Before][]);
 }
 

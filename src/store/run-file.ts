@@ -44,15 +44,10 @@ export interface Given {
   readonly ralphDir?: string;
 }
 
-export interface NewRun {
-  readonly command: LoopCommand;
-  readonly version: string;
-  readonly config: unknown;
+export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' | 'given' | 'owner'> {
   readonly now: number;
   /** The host of an in-session loop. */
   readonly pid?: number;
-  readonly given?: Given;
-  readonly owner?: string;
   /** The user's words: the prompt or the task. */
   readonly task?: string;
 }

@@ -20,6 +20,7 @@ export interface Changes {
 
 export interface Since {
   readonly startRef: string;
+  /** Globs of what is left out, from `cwd`. Ralph's own folder always is. */
   readonly exclude?: readonly string[];
 }
 

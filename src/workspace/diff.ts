@@ -12,16 +12,13 @@ import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { Problem } from '../domain/problem.ts';
 import { complaint, type Git } from '../platform/git.ts';
-import { type Changes, findChanges } from './changes.ts';
+import { type Changes, findChanges, type Since } from './changes.ts';
 import { findRepository, headCommit, type Place } from './repository.ts';
 import { readStatus, type TreeStatus } from './tree-status.ts';
 
-export interface DiffOptions extends Place {
-  readonly startRef: string;
+export interface DiffOptions extends Place, Since {
   /** The most that is shown of it; a line that says what is missing comes on top. */
   readonly maxChars: number;
-  /** Globs of what is left out, from `cwd`. Ralph's own folder always is. */
-  readonly exclude?: readonly string[];
   /** A status that was just read with the same `exclude`, to save another. */
   readonly status?: TreeStatus;
 }

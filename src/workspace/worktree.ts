@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import { ensureFolder, errorWords, writeAtomic } from '../platform/files.ts';
-import { complaint, type Env } from '../platform/git.ts';
+import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { projectPaths } from '../store/paths.ts';
 import { ownerOf, releaseOwner, takeOver, withLock } from './lock.ts';
@@ -29,10 +29,7 @@ import {
   worktreeAt,
 } from './worktree-facts.ts';
 
-export interface WorktreeOptions {
-  /** The project's folder: the top of the repository or one below it. */
-  readonly root: string;
-  readonly env: Env;
+export interface WorktreeOptions extends Pick<SiteOptions, 'root' | 'env'> {
   /** Without one the run's id is taken, or a name is generated. */
   readonly name?: string;
   readonly runId?: string;
