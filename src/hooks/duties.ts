@@ -4,16 +4,15 @@ import { dirname } from 'node:path';
 import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } from '../agents/dialect.ts';
 import { lastRecords, transcriptSize } from '../agents/transcript.ts';
 import { type AlertState, type ContextUse, contextAlert, FRESH, windowOf } from '../domain/context-alert.ts';
-import type { RunEvent } from '../domain/event.ts';
 import type { GuardOrders, HookOrders, MonitorOrders } from '../domain/hook-orders.ts';
 import { type Json, numberAt, parseObject } from '../domain/json.ts';
 import { afterCalls } from '../domain/session.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
-import { leaveNote } from '../store/hook-notes.ts';
+import { type HookNote, leaveNote } from '../store/hook-notes.ts';
 import { projectPaths, runPathsIn } from '../store/paths.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
-import { guard, refusal } from './guard.ts';
+import { type GuardVerdict, guard, refusal } from './guard.ts';
 import { isUncounted } from './stop.ts';
 import { onStoryStop } from './story-stop.ts';
 
@@ -52,12 +51,18 @@ function alertsOf({ run }: HookOrders, { sessionId }: HookInput): string {
 function guardCall(orders: HookOrders, input: HookInput): HookAnswer {
   if (orders.run === '') return refusal(['its orders cannot be read, so nothing can be judged.']).answer;
   if (!orders.guard) return NOTHING;
-  const { answer, refused, warned } = guard(orders.guard, orders.root, input);
-  const notes = runPathsIn(orders.run).hookNotes;
-  for (const what of refused)
-    leaveNote(notes, { type: 'violation', violation: { what, restored: true, refused: true } });
-  for (const text of warned) leaveNote(notes, { type: 'notice', level: 'warning', text: `Guard: ${text}` });
-  return answer;
+  const verdict = guard(orders.guard, orders.root, input);
+  for (const note of notesOn(verdict)) leaveNote(runPathsIn(orders.run).hookNotes, note);
+  return verdict.answer;
+}
+
+function notesOn({ refused, warned }: GuardVerdict): readonly HookNote[] {
+  return [
+    ...refused.map(
+      what => ({ type: 'violation', violation: { what, restored: true, refused: true } }) as const,
+    ),
+    ...warned.map(text => ({ type: 'notice', level: 'warning', text: `Guard: ${text}` }) as const),
+  ];
 }
 
 export function onTool(root: string, dialect: Dialect, input: HookInput): HookAnswer {
@@ -68,15 +73,10 @@ export function onTool(root: string, dialect: Dialect, input: HookInput): HookAn
     writeSession(file.path, afterCalls(file.state, 1));
   const isOn = settings.enabled === 'auto' ? state?.active === true : settings.enabled;
   if (!isOn) return NOTHING;
-  const { answer, refused, warned } = guard(settings, root, input);
-  const events: readonly RunEvent[] = [
-    ...refused.map(
-      what => ({ type: 'violation', violation: { what, restored: true, refused: true } }) as const,
-    ),
-    ...warned.map(text => ({ type: 'notice', level: 'warning', text: `Guard: ${text}` }) as const),
-  ];
-  if (events.length > 0) record(root, state?.runId ?? '', ...events);
-  return answer;
+  const verdict = guard(settings, root, input);
+  const notes = notesOn(verdict);
+  if (notes.length > 0) record(root, state?.runId ?? '', ...notes);
+  return verdict.answer;
 }
 
 /** Tools have run: how full is the context? */

@@ -28,8 +28,7 @@ import {
   setAside,
   writeSession,
 } from '../store/session-file.ts';
-import { record } from '../store/session-ledger.ts';
-import { openRun } from './ledger.ts';
+import { openRun, record } from '../store/session-ledger.ts';
 import { verify } from './verify.ts';
 
 /** What a decision changes. */

@@ -10,7 +10,7 @@ import type { Story } from '../domain/story.ts';
 import type { StoryMode } from '../domain/story-mode.ts';
 import type { Before, StoriesBefore, StoryRules } from '../domain/transitions.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
-import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 import { projectPaths } from './paths.ts';
 
 export interface Active {
@@ -38,7 +38,7 @@ export interface NewActive {
 /** The text of the file, also to see later whether it still is what was written. */
 export function formatActive(active: NewActive): string {
   const { terms, stories } = active;
-  const { pid, started } = identify(process.pid) ?? { pid: process.pid, started: '' };
+  const { pid, started } = ourselves();
   const file = {
     timestamp: new Date(active.now).toISOString(),
     pid,

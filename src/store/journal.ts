@@ -186,21 +186,7 @@ function withoutOutputs({ type, result }: RunEvent & { type: 'run-ended' }): Run
   return { type, result: { ...result, iterations } };
 }
 
-export interface JournalReader {
-  /**
-   * The entries added since the last call, of about `most` bytes, so that a ledger of any size can be read in pieces.
-   * A line that is not complete yet waits for the next one. `atEnd` says that there was nothing left to read.
-   */
-  next(most?: number): readonly Entry[];
-  /** All that is there, without having all of it in memory at once. */
-  each(): Iterable<Entry>;
-  atEnd(): boolean;
-  /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
-  problems(): readonly string[];
-  /** Bytes of a last line that has no end yet. */
-  torn(): number;
-  close(): void;
-}
+export type JournalReader = ReturnType<typeof openJournal>;
 
 export interface JournalReading {
   /** Leave out what an agent said and did, but for what it used: nearly all of a ledger. The last line is told in any case. */
@@ -214,7 +200,7 @@ const WORDS =
   /^\{"seq":\d+,"at":"[^"]*","prev":"([0-9a-f]{32})",(?:"run":"[^"]*","iteration":\d+,)?"type":"agent","event":\{"kind":"(?!usage")/;
 
 /** Reads a ledger in bounded pieces, checking the chain as it goes. */
-export function openJournal(path: string, reading: JournalReading = {}): JournalReader {
+export function openJournal(path: string, reading: JournalReading = {}) {
   const fd = openSync(path, 'r');
   const page = Buffer.allocUnsafe(256 * 1024);
   const chain = createChain(reading);
@@ -223,6 +209,10 @@ export function openJournal(path: string, reading: JournalReading = {}): Journal
   let lastNewline = position;
   let atEnd = false;
 
+  /**
+   * The entries added since the last call, of about `most` bytes, so that a ledger of any size can be read in pieces.
+   * A line that is not complete yet waits for the next one. `atEnd` says that there was nothing left to read.
+   */
   const next = (most = Number.POSITIVE_INFINITY): readonly Entry[] => {
     const end = position + most;
     atEnd = false;
@@ -238,6 +228,7 @@ export function openJournal(path: string, reading: JournalReading = {}): Journal
     return chain.fetch(atEnd);
   };
 
+  /** All that is there, without having all of it in memory at once. */
   function* each(): Iterable<Entry> {
     do yield* next(page.length);
     while (!atEnd);
@@ -247,7 +238,9 @@ export function openJournal(path: string, reading: JournalReading = {}): Journal
     next,
     each,
     atEnd: () => atEnd,
-    problems: () => chain.problems,
+    /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
+    problems: (): readonly string[] => chain.problems,
+    /** Bytes of a last line that has no end yet. */
     torn: () => position - lastNewline,
     close: () => closeSync(fd),
   };

@@ -75,26 +75,21 @@ export function setAside(path: string, now: number): string {
   return aside;
 }
 
+/** The fields in the order of the file, where each has a name in small letters. */
+const FIELDS = [
+  ...(['active', 'iteration', 'maxIterations', 'completionPromise', 'startedAt', 'sessionId'] as const),
+  ...(['promptId', 'minToolCalls', 'toolCalls', 'onPromiseNoWork', 'ultrawork', 'checks'] as const),
+  ...(['blocksInARow', 'runId', 'transcriptRead'] as const),
+];
+
 /** JSON values are YAML values, and have no surprises in them. */
 export function formatState(state: SessionState): string {
-  const fields: readonly (readonly [string, unknown])[] = [
-    ['active', state.active],
-    ['iteration', state.iteration],
-    ['max_iterations', state.maxIterations],
-    ['completion_promise', state.completionPromise],
-    ['started_at', state.startedAt],
-    ['session_id', state.sessionId],
-    ['prompt_id', state.promptId],
-    ['min_tool_calls', state.minToolCalls],
-    ['tool_calls', state.toolCalls],
-    ['on_promise_no_work', state.onPromiseNoWork],
-    ['ultrawork', state.ultrawork],
-    ['checks', state.checks],
-    ['blocks_in_a_row', state.blocksInARow],
-    ['run_id', state.runId],
-    ['transcript_read', state.transcriptRead],
-  ];
-  return `---\n${fields.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join('\n')}\n---\n${state.task}`;
+  const lines = FIELDS.map(field => `${nameOf(field)}: ${JSON.stringify(state[field])}`);
+  return `---\n${lines.join('\n')}\n---\n${state.task}`;
+}
+
+function nameOf(field: string): string {
+  return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 }
 
 export function parseState(source: string): SessionState | { readonly problem: string } {

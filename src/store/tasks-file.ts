@@ -13,24 +13,21 @@ export function readLeft(path: string): unknown {
   return createTasksReader(path).read();
 }
 
-export interface TasksReader {
-  /** As `readLeft`. When nothing has changed since it was believed, the very list that was: it need not be looked at again. */
-  read(): unknown;
-  /** What was read last is this list, and in order. */
-  believe(list: StoryList): void;
-}
+export type TasksReader = ReturnType<typeof createTasksReader>;
 
-export function createTasksReader(path: string): TasksReader {
+export function createTasksReader(path: string) {
   let bytes: Buffer | undefined;
   let believed: StoryList | undefined;
   return {
-    read() {
+    /** As `readLeft`. When nothing has changed since it was believed, the very list that was: it need not be looked at again. */
+    read(): unknown {
       const now = leftBytes(path);
       if (now === undefined || bytes === undefined || !now.equals(bytes)) believed = undefined;
       bytes = now;
       return believed ?? parseLeft(now?.toString('utf8'));
     },
-    believe(list) {
+    /** What was read last is this list, and in order. */
+    believe(list: StoryList): void {
       believed = list;
     },
   };

@@ -40,15 +40,7 @@ export interface SavedFile {
 /** For a link: where it points to. */
 export type Content = { readonly bytes: Buffer } | { readonly copy: string; readonly sha256: string };
 
-export interface FileStore {
-  /** undefined when there is no file or link at this path. */
-  keep(path: string): SavedFile | undefined;
-  /** What is different now from what was kept; undefined when nothing is. */
-  difference(kept: SavedFile, path: string): Difference | undefined;
-  /** Makes a file where nothing is. Its folder must be there. */
-  restoreFile(kept: SavedFile, path: string): void;
-  close(): void;
-}
+export type FileStore = ReturnType<typeof createFileStore>;
 
 export type Difference =
   | { readonly kind: 'deleted' | 'content' }
@@ -61,7 +53,7 @@ const LARGE = 1024 * 1024;
 const CLOSE = 2_000;
 
 /** A `place` stays when the store is closed; it is created when it is needed. */
-export function createFileStore(now: () => number = Date.now, place?: string): FileStore {
+export function createFileStore(now: () => number = Date.now, place?: string) {
   let folder: string | undefined;
   let inMemory = 0;
   const series = randomBytes(4).toString('hex');
@@ -85,14 +77,16 @@ export function createFileStore(now: () => number = Date.now, place?: string): F
   };
 
   return {
-    keep(path) {
+    /** undefined when there is no file or link at this path. */
+    keep(path: string): SavedFile | undefined {
       const stat = statOf(path);
       if (stat?.isSymbolicLink()) return { kind: 'link', mode: 0, content: { bytes: targetOf(path) } };
       if (!stat?.isFile()) return undefined;
       remember(path, stat);
       return { kind: 'file', mode: bitsOf(stat), content: content(path, Number(stat.size)) };
     },
-    difference(kept, path) {
+    /** What is different now from what was kept; undefined when nothing is. */
+    difference(kept: SavedFile, path: string): Difference | undefined {
       const stat = statOf(path);
       if (!stat) return { kind: 'deleted' };
       if (stat.isSymbolicLink() !== (kept.kind === 'link') || !(stat.isFile() || stat.isSymbolicLink()))
@@ -104,8 +98,9 @@ export function createFileStore(now: () => number = Date.now, place?: string): F
       remember(path, stat);
       return undefined;
     },
+    /** Makes a file where nothing is. Its folder must be there. */
     restoreFile,
-    close() {
+    close(): void {
       if (folder !== undefined && folder !== place) rmSync(folder, { recursive: true, force: true });
     },
   };
