@@ -7,7 +7,7 @@ import { type AlertState, type ContextUse, contextAlert, FRESH, windowOf } from 
 import type { GuardOrders, HookOrders, MonitorOrders } from '../domain/hook-orders.ts';
 import { type Json, numberAt, parseObject } from '../domain/json.ts';
 import { afterCalls } from '../domain/session.ts';
-import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { type HookNote, leaveNote } from '../store/hook-notes.ts';
 import { projectPaths, runPathsIn } from '../store/paths.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
@@ -98,7 +98,10 @@ interface HookSettings {
 /** The table of settings is too much for a hook; a file that is damaged says nothing, and the defaults hold. */
 function hookSettings(root: string): HookSettings {
   const { settings, localSettings } = projectPaths(root);
-  const layers = [settings, localSettings].map(path => parseObject(readable(path)) ?? {});
+  // What a host says of where it is may be no path at all.
+  const layers = [settings, localSettings].map(
+    path => parseObject(tryTo(() => readIfThere(path)) ?? '') ?? {},
+  );
   const guard: Json = Object.assign({}, ...layers.map(layer => layer.guard));
   const monitor: Json = Object.assign({}, ...layers.map(layer => layer.contextMonitor));
   return {
@@ -113,15 +116,6 @@ function hookSettings(root: string): HookSettings {
       ...(typeof monitor.window === 'number' && { window: monitor.window }),
     },
   };
-}
-
-/** What a host says of where it is may be no path at all. */
-function readable(path: string): string {
-  try {
-    return readIfThere(path) ?? '';
-  } catch {
-    return '';
-  }
 }
 
 function texts(value: unknown): readonly string[] {
@@ -150,11 +144,7 @@ export function watchContext(
 
 /** A session begins, or was compacted: every threshold may be reported again. */
 export function rearm(stateFile: string): void {
-  try {
-    rmSync(stateFile, { force: true });
-  } catch {
-    // no such place
-  }
+  tryTo(() => rmSync(stateFile, { force: true })); // no such place
 }
 
 function readState(path: string): AlertState {

@@ -95,6 +95,15 @@ export function syncFolder(path: string): void {
   }
 }
 
+/** What it gives; undefined where it fails, for whatever reason. */
+export function tryTo<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
 /** For a new file that nothing depends on: no waiting for the disk. */
 export function writePrivate(path: string, content: string): void {
   try {
@@ -106,11 +115,7 @@ export function writePrivate(path: string, content: string): void {
 }
 
 function removeQuietly(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {
-    // a read-only file system: then nothing was written either
-  }
+  tryTo(() => rmSync(path, { force: true })); // a read-only file system: then nothing was written either
 }
 
 /** A second name for a file, replacing whatever had that name. Copies where links are not to be had; a file that is gone has none. */

@@ -2,9 +2,9 @@
  * Reads a file while somebody writes it. For programs that lose their last words on a pipe: what is written to a file is
  * written, however hastily the writer leaves.
  */
-import { closeSync, type FSWatcher, fstatSync, openSync, readSync, watch } from 'node:fs';
 
-export type Follower = ReturnType<typeof followFile>;
+import { closeSync, fstatSync, openSync, readSync, watch } from 'node:fs';
+import { tryTo } from './files.ts';
 
 /** Notice of a change can be late or missing, depending on the file system. */
 const LOOK_EVERY = 100;
@@ -60,7 +60,8 @@ export type Watching = ReturnType<typeof watchFile>;
 
 /** Looks whenever the file changes, and every so many milliseconds anyway: notice can get lost, and a crash changes nothing. */
 export function watchFile(path: string, look: () => void, every: number) {
-  const watcher = watchIfPossible(path, look);
+  // A system gives out only so many watches.
+  const watcher = tryTo(() => watch(path, look).on('error', () => {}));
   const timer = setInterval(look, every);
   return {
     close(): void {
@@ -68,13 +69,4 @@ export function watchFile(path: string, look: () => void, every: number) {
       clearInterval(timer);
     },
   };
-}
-
-/** A system gives out only so many watches. */
-function watchIfPossible(path: string, look: () => void): FSWatcher | undefined {
-  try {
-    return watch(path, look).on('error', () => {});
-  } catch {
-    return undefined;
-  }
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Confined } from './confinement.ts';
-import { createPrivate, errorCode } from './files.ts';
+import { createPrivate, errorCode, tryTo } from './files.ts';
 import { followFile } from './follow.ts';
 import { joinWords } from './shell.ts';
 
@@ -195,11 +195,7 @@ function createList() {
     /** In one piece from the beginning: what an earlier list leaves behind it comes after the end of this one. */
     write(lines: string): void {
       if (fd === undefined) return;
-      try {
-        writeSync(fd, `${lines}${END}`, 0);
-      } catch {
-        // as above
-      }
+      tryTo(() => writeSync(fd, `${lines}${END}`, 0)); // as above
     },
   };
 }

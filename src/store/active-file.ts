@@ -9,7 +9,7 @@ import { isObject, parseObject } from '../domain/json.ts';
 import type { Story } from '../domain/story.ts';
 import type { StoryMode } from '../domain/story-mode.ts';
 import type { Before, StoriesBefore, StoryRules } from '../domain/transitions.ts';
-import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 import { projectPaths } from './paths.ts';
 
@@ -90,7 +90,8 @@ export function removeActive(path: string): void {
 
 /** undefined: there is none. A field that is missing or odd is what it is by default. */
 export function readActive(path: string): Active | undefined {
-  const source = sourceOf(path);
+  // A name that is none, a folder in its place, a file of somebody else's: no loop has written that.
+  const source = tryTo(() => readIfThere(path));
   if (source === undefined) return undefined;
   const file = parseObject(source) ?? {};
   const { pid, started, runId, ralphDir, reviewCap, iterationMode, story, preIterationSnapshot } = file;
@@ -109,15 +110,6 @@ export function readActive(path: string): Active | undefined {
     },
     snapshot: MODES.some(mode => mode === iterationMode) ? snapshotIn(preIterationSnapshot) : undefined,
   };
-}
-
-/** A name that is none, a folder in its place, a file of somebody else's: no loop has written that. */
-function sourceOf(path: string): string | undefined {
-  try {
-    return readIfThere(path);
-  } catch {
-    return undefined;
-  }
 }
 
 const MODES: readonly StoryMode[] = ['implement', 'review', 'review-fix'];

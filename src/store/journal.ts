@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import type { RecordedEvent, RunEvent } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
-import { createPrivate, errorWords, fileSize } from '../platform/files.ts';
+import { createPrivate, errorWords, fileSize, tryTo } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
 import { cutHalfLine, GENESIS, hashOf, lastEntry } from './ledger-end.ts';
 
@@ -107,7 +107,8 @@ function openForWriting(path: string) {
   let fd: number | undefined = createPrivate(path);
   let trouble: string | undefined;
   const close = () => {
-    if (fd !== undefined) closeQuietly(fd);
+    const open = fd;
+    if (open !== undefined) tryTo(() => closeSync(open)); // a disk that gave out may say so once more
     fd = undefined;
   };
   /** False when it was not done. */
@@ -148,14 +149,6 @@ const TOO_MUCH: RunEvent = {
   level: 'debug',
   text: 'The agent prints a great deal: the rest of this turn is only in agent.jsonl.',
 };
-
-function closeQuietly(fd: number): void {
-  try {
-    closeSync(fd);
-  } catch {
-    // a disk that gave out may say so once more
-  }
-}
 
 /** An agent may have deleted or replaced the file under us: then what we have written is put back, and theirs set aside. */
 function stillThere(path: string, fd: number): number {

@@ -7,7 +7,7 @@ import { rmSync, statSync, utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { countAt, objectAt, parseObject, stringAt, wordAt } from '../domain/json.ts';
-import { ensureFolder, readIfThere, writeWhole } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 import type { RunPaths } from './paths.ts';
 
@@ -77,11 +77,8 @@ export function releaseLease(paths: Pick<RunPaths, 'live'>, { token }: LeaseHold
 
 /** What a process left behind that was killed is removed by whoever looks next. */
 export function removeLease(paths: Pick<RunPaths, 'live'>): void {
-  try {
-    rmSync(paths.live, { force: true });
-  } catch {
-    // a disk that fails: whoever looks next finds that nobody is there
-  }
+  // a disk that fails: whoever looks next finds that nobody is there
+  tryTo(() => rmSync(paths.live, { force: true }));
 }
 
 /** undefined: there is none, or it was written by 0.1, which left the file empty. */

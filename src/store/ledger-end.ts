@@ -1,7 +1,7 @@
 /** The end of a ledger: where its chain continues, and what a crash left of its last line. */
 import { appendFileSync, truncateSync } from 'node:fs';
 import { countAt, parseObject } from '../domain/json.ts';
-import { fileSize, readSlice } from '../platform/files.ts';
+import { fileSize, readSlice, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 
 /** What the first line of a ledger follows. */
@@ -24,11 +24,7 @@ export function repairTorn(path: string): number {
 }
 
 export function cutHalfLine(path: string): void {
-  try {
-    repairTorn(path);
-  } catch {
-    // then it is repaired when the run is resumed
-  }
+  tryTo(() => repairTorn(path)); // then it is repaired when the run is resumed
 }
 
 function cutTo(path: string, length: number, size: number): number {

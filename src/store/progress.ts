@@ -5,8 +5,6 @@ import type { IterationResult } from '../domain/result.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
 
-export type Progress = ReturnType<typeof createProgress>;
-
 const MAX_CHARS = 4_000;
 
 export function createProgress(project: ProjectPaths, run: RunPaths) {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
 
@@ -23,22 +23,16 @@ export function rememberProject(root: string, env: Env): void {
 
 /** The roots of all projects that are still there, in order; what is said of the others is forgotten. */
 export function knownProjects(env: Env): readonly string[] {
-  return filesIn(statePaths(env).projects)
-    .flatMap(file => {
+  const { projects } = statePaths(env);
+  return (tryTo(() => readdirSync(projects)) ?? [])
+    .flatMap(name => {
+      const file = join(projects, name);
       const root = readIfThere(file);
       if (root !== undefined && existsSync(projectPaths(root).runs)) return [root];
       rmSync(file, { force: true });
       return [];
     })
     .sort();
-}
-
-function filesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).map(name => join(folder, name));
-  } catch {
-    return [];
-  }
 }
 
 /** What is kept outside of every project, where no agent works: `$XDG_STATE_HOME/ralph`. */

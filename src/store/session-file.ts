@@ -5,7 +5,7 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
-import { ensureFolder, readIfThere, writeWhole } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 
 export interface SessionFile {
   readonly path: string;
@@ -27,19 +27,15 @@ export const SESSION_FILES = `${FOLDER}/ralph-loop*.local.md`;
 /** Every loop of a project, whole or damaged. */
 export function listSessions(root: string): readonly (SessionFile | DamagedFile)[] {
   const folder = join(root, FOLDER);
-  let names: readonly string[];
-  try {
-    names = readdirSync(folder)
-      .filter(name => NAME.test(name))
-      .sort();
-  } catch {
-    return [];
-  }
-  return names.map(name => {
-    const path = join(folder, name);
-    const parsed = parseState(readIfThere(path) ?? '');
-    return 'problem' in parsed ? { path, problem: parsed.problem } : { path, state: parsed };
-  });
+  const names = tryTo(() => readdirSync(folder)) ?? [];
+  return names
+    .filter(name => NAME.test(name))
+    .sort()
+    .map(name => {
+      const path = join(folder, name);
+      const parsed = parseState(readIfThere(path) ?? '');
+      return 'problem' in parsed ? { path, problem: parsed.problem } : { path, state: parsed };
+    });
 }
 
 /** The loop of a session. */
@@ -137,11 +133,7 @@ function fieldOf(line: string): readonly (readonly [string, unknown])[] {
   const found = /^([a-z_]+):\s*(.*)$/.exec(line);
   if (!found) return [];
   const [, key = '', text = ''] = found;
-  try {
-    return [[key, JSON.parse(text)]];
-  } catch {
-    return [[key, text.trim()]];
-  }
+  return tryTo(() => [[key, JSON.parse(text)]]) ?? [[key, text.trim()]];
 }
 
 function shown(value: unknown): string {

@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import type { Problem } from '../domain/problem.ts';
 import { readList, type StoryList } from '../domain/story.ts';
-import { errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
+import { errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { isUntouchedTemplate } from './templates.ts';
 
 /** No list is longer; a file that is would only cost memory. */
@@ -13,8 +13,6 @@ export function readLeft(path: string): unknown {
   return createTasksReader(path).read();
 }
 
-export type TasksReader = ReturnType<typeof createTasksReader>;
-
 export function createTasksReader(path: string) {
   let bytes: Buffer | undefined;
   let believed: StoryList | undefined;
@@ -24,7 +22,7 @@ export function createTasksReader(path: string) {
       const now = leftBytes(path);
       if (now === undefined || bytes === undefined || !now.equals(bytes)) believed = undefined;
       bytes = now;
-      return believed ?? parseLeft(now?.toString('utf8'));
+      return believed ?? (now && tryTo(() => parse(now.toString('utf8'))));
     },
     /** What was read last is this list, and in order. */
     believe(list: StoryList): void {
@@ -38,14 +36,6 @@ function leftBytes(path: string): Buffer | undefined {
   try {
     const stat = lstatSync(path);
     return stat.isFile() && stat.size <= LARGEST ? readFileSync(path) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function parseLeft(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : parse(text);
   } catch {
     return undefined;
   }

@@ -1,9 +1,11 @@
 /** The repository that a folder belongs to, or why there is none to work with. */
+
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
+import { tryTo } from '../platform/files.ts';
 import { complaint, type Env, type Git, git, withConfig } from '../platform/git.ts';
 
 export interface Repository {
@@ -155,11 +157,7 @@ function nearestGit(cwd: string): string | undefined {
 }
 
 function real(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path; // it is gone; git will say so
-  }
+  return tryTo(() => realpathSync.native(path)) ?? path; // it is gone; git will say so
 }
 
 /** Which repository it is and what its settings are, as far as files tell. */

@@ -26,7 +26,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { SavedRules } from './protected-files.ts';
 
@@ -107,11 +107,8 @@ export function createFileStore(now: () => number = Date.now, place?: string) {
 }
 
 function statOf(path: string): BigIntStats | undefined {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch {
-    return undefined; // a folder on the way is a file
-  }
+  // a folder on the way is a file
+  return tryTo(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
 }
 
 const targetOf = (path: string) => readlinkSync(path, { encoding: 'buffer' });
