@@ -29,6 +29,11 @@ export function objectsAt(json: Json | undefined, key: string): readonly Json[] 
   return Array.isArray(list) ? list.map(asObject).filter(item => item !== undefined) : [];
 }
 
+/** The texts of a list; whatever else is in it is left out. */
+export function textsIn(list: unknown): readonly string[] {
+  return Array.isArray(list) ? list.filter(item => typeof item === 'string') : [];
+}
+
 export function stringAt(json: Json | undefined, key: string): string | undefined {
   const value = json?.[key];
   return typeof value === 'string' ? value : undefined;

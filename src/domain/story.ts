@@ -8,6 +8,7 @@ import {
   number,
   type Shape,
   text,
+  textsIn,
   trueOrFalse,
 } from './json.ts';
 
@@ -167,35 +168,20 @@ function duplicateFlaws(stories: readonly unknown[]): readonly Flaw[] {
 /** Unknown ids, and dependency cycles. */
 export function findGraphFlaws(stories: readonly unknown[]): readonly Flaw[] {
   const needs: Needs = new Map(
-    stories.filter(isObject).map(story => [String(story.id), idsOf(story.dependsOn)] as const),
+    stories.filter(isObject).map(story => [String(story.id), textsIn(story.dependsOn)] as const),
   );
   const cycles = findCycles(needs);
   return stories.flatMap((story, at) => {
     if (!isObject(story)) return [];
     const id = String(story.id);
-    const unknown = idsOf(story.dependsOn).filter(each => !needs.has(each));
+    const unknown = textsIn(story.dependsOn).filter(each => !needs.has(each));
     const cycle = cycles.get(id);
-    return [
-      ...unknown.map(each => ({
-        at,
-        field: 'dependsOn',
-        message: `story ${id} depends on ${each}, and there is no such story`,
-      })),
-      ...(cycle
-        ? [
-            {
-              at,
-              field: 'dependsOn',
-              message: `story ${id} is in a dependency cycle: ${formatCycle(cycle, id)}`,
-            },
-          ]
-        : []),
+    const messages = [
+      ...unknown.map(each => `story ${id} depends on ${each}, and there is no such story`),
+      ...(cycle ? [`story ${id} is in a dependency cycle: ${formatCycle(cycle, id)}`] : []),
     ];
+    return messages.map(message => ({ at, field: 'dependsOn', message }));
   });
-}
-
-function idsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter(id => typeof id === 'string') : [];
 }
 
 /** By story, the ids that it waits for. */

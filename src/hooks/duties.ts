@@ -5,7 +5,7 @@ import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } f
 import { lastRecords, transcriptSize } from '../agents/transcript.ts';
 import { type AlertState, type ContextUse, contextAlert, FRESH, windowOf } from '../domain/context-alert.ts';
 import type { GuardOrders, HookOrders, MonitorOrders } from '../domain/hook-orders.ts';
-import { type Json, numberAt, parseObject } from '../domain/json.ts';
+import { type Json, numberAt, parseObject, textsIn } from '../domain/json.ts';
 import { afterCalls } from '../domain/session.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { type HookNote, leaveNote } from '../store/hook-notes.ts';
@@ -107,19 +107,15 @@ function hookSettings(root: string): HookSettings {
   return {
     guard: {
       enabled: guard.enabled === true || guard.enabled === false ? guard.enabled : 'auto',
-      allow: texts(guard.allow),
-      deny: texts(guard.deny),
-      protect: texts(layers.findLast(layer => layer.protect !== undefined)?.protect),
+      allow: textsIn(guard.allow),
+      deny: textsIn(guard.deny),
+      protect: textsIn(layers.findLast(layer => layer.protect !== undefined)?.protect),
     },
     monitor: {
       enabled: monitor.enabled === true,
       ...(typeof monitor.window === 'number' && { window: monitor.window }),
     },
   };
-}
-
-function texts(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter(each => typeof each === 'string') : [];
 }
 
 /** After tools have run. `stateFile` keeps which alerts this session has had. */

@@ -41,16 +41,12 @@ export function resolvePath(path: string, home: string, root: string): string {
 
 /** What the patterns stand for on this machine, now. A path that is not there hides nothing. */
 export function findHidden(patterns: readonly string[], home: string, root: string): readonly string[] {
-  const plain = patterns.filter(pattern => !/[*?]/.test(pattern)).map(path => resolvePath(path, home, root));
-  const globs = patterns.filter(pattern => /[*?]/.test(pattern)).map(path => resolvePath(path, home, root));
-  const found =
-    globs.length === 0
-      ? []
-      : walk(
-          root,
-          globs.map(glob => pathPattern(glob)),
-        );
-  return [...new Set([...plain.filter(path => existsSync(path)), ...found].map(path => realpathSync(path)))];
+  const isGlob = (pattern: string) => /[*?]/.test(pattern);
+  const resolved = (some: readonly string[]) => some.map(path => resolvePath(path, home, root));
+  const plain = resolved(patterns.filter(pattern => !isGlob(pattern))).filter(path => existsSync(path));
+  const globs = resolved(patterns.filter(isGlob)).map(glob => pathPattern(glob));
+  const found = globs.length === 0 ? [] : walk(root, globs);
+  return [...new Set([...plain, ...found].map(path => realpathSync(path)))];
 }
 
 /** Folders that hold nothing of the user's own, and a lot of it. */

@@ -1,11 +1,11 @@
 /** `run.json` and the folder around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopCommand } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import { ensureFolder, errorCode, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, errorCode, namesIn, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
 import { isHeld, readLease, removeLease, writeLease } from './lease.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
@@ -86,8 +86,7 @@ export function writeRunFile(paths: RunPaths, file: RunFile): void {
 
 /** The runs of this project that are running, however many have ended in it. */
 export function liveRuns(project: ProjectPaths): readonly LiveRun[] {
-  if (!existsSync(project.live)) return [];
-  return readdirSync(project.live).flatMap(id => {
+  return namesIn(project.live).flatMap(id => {
     const live = liveRun(project, id);
     if (live) return [live];
     const paths = { live: join(project.live, id) };

@@ -4,6 +4,7 @@
  */
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { textsIn } from '../domain/json.ts';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
 import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 
@@ -107,7 +108,6 @@ export function parseState(source: string): SessionState | { readonly problem: s
   const promise = fields.get('completion_promise');
   const promptId = fields.get('prompt_id');
   const policy = fields.get('on_promise_no_work');
-  const checks = fields.get('checks');
   return {
     active: fields.get('active') !== false,
     iteration,
@@ -120,7 +120,7 @@ export function parseState(source: string): SessionState | { readonly problem: s
     toolCalls: number('tool_calls', 0) ?? 0,
     onPromiseNoWork: NO_WORK_POLICIES.find((each): each is NoWorkPolicy => each === policy) ?? 'reject',
     ultrawork: fields.get('ultrawork') === true,
-    checks: Array.isArray(checks) ? checks.filter(check => typeof check === 'string') : [],
+    checks: textsIn(fields.get('checks')),
     blocksInARow: number('blocks_in_a_row', 0) ?? 0,
     runId: String(fields.get('run_id') ?? ''),
     transcriptRead: number('transcript_read', 0) ?? 0,
