@@ -171,13 +171,9 @@ const TODO_TOOLS = /^(?:TodoWrite|todowrite|todo_write|write_todos)$/;
 function todoItems(name: string, input: unknown): readonly TodoItem[] {
   if (!TODO_TOOLS.test(name)) return [];
   return objectsAt(asObject(input), 'todos').map(todo => ({
-    text: todoText(todo),
+    text: wordAt(todo, 'content') ?? wordAt(todo, 'description') ?? wordAt(todo, 'text') ?? '',
     status: todoStatus(todo),
   }));
-}
-
-function todoText(todo: Json): string {
-  return wordAt(todo, 'content') ?? wordAt(todo, 'description') ?? wordAt(todo, 'text') ?? '';
 }
 
 function todoStatus(todo: Json): TodoStatus {

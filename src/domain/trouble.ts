@@ -68,13 +68,10 @@ const CONNECTION_WORDS =
 export function classifyError(message: string): Trouble {
   const found = STATUS_IN_TEXT.exec(message)?.[1];
   const status = found === undefined ? undefined : Number(found);
+  const byConnection = CONNECTION_WORDS.test(message) ? 'transient' : 'crash';
   const byWords = WORDS.find(([words]) => words.test(message))?.[1];
-  const cls = byWords ?? (status === undefined ? classWithoutStatus(message) : classifyStatus(status));
+  const cls = byWords ?? (status === undefined ? byConnection : classifyStatus(status));
   return { class: cls, message, ...(status !== undefined && { status }) };
-}
-
-function classWithoutStatus(message: string): TroubleClass {
-  return CONNECTION_WORDS.test(message) ? 'transient' : 'crash';
 }
 
 /**

@@ -31,14 +31,6 @@ export interface Turn {
   readonly unknownRecords: number;
 }
 
-export interface TurnFold {
-  add(event: AgentEvent): void;
-  /** Usage so far, while the turn is running. */
-  usage(): Usage;
-  /** The result of the turn, when it is over. */
-  turn(): Turn;
-}
-
 const MAX_WORDS = 65_536;
 const MAX_REASON = 2_000;
 
@@ -49,7 +41,7 @@ export interface TurnFoldOptions {
   readonly model?: string;
 }
 
-export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions): TurnFold {
+export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions) {
   const words = createWords(rule);
   const facts: Facts = {
     toolCalls: 0,
@@ -59,6 +51,7 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
     model: asked,
     usage: NO_USAGE,
   };
+  /** The result of the turn, when it is over. */
   const turn = (): Turn => {
     const { result, trouble, sessionId, model, usage, ...counts } = facts;
     return {
@@ -69,8 +62,9 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
       ...defined({ blocked: words.blocked(), result, trouble, sessionId, model }),
     };
   };
+  /** Usage so far, while the turn is running. */
   const usage = () => usageOf(facts.usage, facts.model, prices);
-  return { add: event => add(event, facts, words), turn, usage };
+  return { add: (event: AgentEvent) => add(event, facts, words), turn, usage };
 }
 
 /** What is known so far; it grows with every event. */

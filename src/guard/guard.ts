@@ -161,14 +161,8 @@ const BOMB = (script: string): Finding => ({
 
 function settingsFinding(call: Call, pattern: string): Finding {
   const why = `the settings of this project refuse it (guard.deny: ${pattern})`;
-  return {
-    rule: 'denied',
-    category: 18,
-    tier: 'block',
-    what: shownCall(call),
-    why,
-    instead: 'Do it another way, or leave it to the user.',
-  };
+  const instead = 'Do it another way, or leave it to the user.';
+  return { rule: 'denied', category: 18, tier: 'block', what: shownCall(call), why, instead };
 }
 
 /** One sentence: what, why, and the safer way. */

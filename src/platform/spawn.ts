@@ -52,7 +52,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   if (spec.input !== undefined) child.stdin?.end(spec.input);
   // Last: to start it takes longer than all of the above, and the child runs meanwhile.
   watchdog ??= startWatchdog(`${ownerName()}=`);
-  if (pid !== undefined) watchdog.watch(pid, spec.undo);
+  if (pid !== undefined) watchdog?.watch(pid, spec.undo);
   return {
     child,
     mark,
@@ -77,7 +77,7 @@ export function ownerName(): string {
 let owner: string | undefined;
 let marks = 0;
 const nextMark = () => `${ownerName()}=${++marks}`;
-let watchdog: Watchdog | undefined;
+let watchdog: Watchdog;
 
 function listener(sink: SpawnSpec['stdout'], onActivity: () => void): ((chunk: Buffer) => void) | undefined {
   if (typeof sink === 'number') return undefined;
@@ -128,12 +128,7 @@ async function drained(pipe: Readable | null): Promise<void> {
  * through the pipe would wake it up twice for each. One for the whole of a Ralph process.
  */
 
-export interface Watchdog {
-  /** From now on the process group `pid` is ours; `undo` is a command that ends what no signal reaches. */
-  watch(pid: number, undo?: readonly string[]): void;
-  /** It has ended and its number may be given to somebody else. */
-  release(pid: number): void;
-}
+type Watchdog = ReturnType<typeof startWatchdog>;
 
 const SCRIPT = `
 mark=$1; groups=
@@ -152,8 +147,8 @@ end TERM; sleep 1; end KILL; wait
 `;
 
 /** `mark` is how an environment variable of ours begins. */
-export function startWatchdog(mark: string): Watchdog {
-  if (process.platform === 'win32') return { watch() {}, release() {} };
+function startWatchdog(mark: string) {
+  if (process.platform === 'win32') return undefined;
   const list = createList();
   const shell = spawn('sh', ['-c', SCRIPT, 'ralph-watchdog', mark], {
     detached: true, // a Ctrl-C in the terminal must not reach it
@@ -165,11 +160,13 @@ export function startWatchdog(mark: string): Watchdog {
   process.once('exit', () => shell.stdin?.write('bye\n'));
   const groups = new Map<number, string>();
   return {
-    watch(pid, undo = []) {
+    /** From now on the process group `pid` is ours; `undo` is a command that ends what no signal reaches. */
+    watch(pid: number, undo: readonly string[] = []): void {
       groups.set(pid, `${pid} ${joinWords(undo)}\n`);
       list.write([...groups.values()].join(''));
     },
-    release(pid) {
+    /** It has ended and its number may be given to somebody else. */
+    release(pid: number): void {
       if (groups.delete(pid)) list.write([...groups.values()].join(''));
     },
   };

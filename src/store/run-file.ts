@@ -142,11 +142,8 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   const ids = listRuns(project);
   const latest = ids.at(-1);
   if (latest === undefined) {
-    return {
-      where: project.runs,
-      what: 'there are no runs here yet',
-      fix: 'start one with `ralph run -p "…"`',
-    };
+    const fix = 'start one with `ralph run -p "…"`';
+    return { where: project.runs, what: 'there are no runs here yet', fix };
   }
   if (wanted === undefined) return latest;
   if (ids.includes(wanted)) return wanted;
@@ -156,11 +153,8 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   if (only !== undefined)
     return { where: wanted, what: `fits ${matches.length} runs: ${matches.join(', ')}` };
   const near = closest(wanted, ids);
-  return {
-    where: wanted,
-    what: 'no such run',
-    fix: near ? `did you mean ${near}?` : '`ralph status` lists them',
-  };
+  const fix = near ? `did you mean ${near}?` : '`ralph status` lists them';
+  return { where: wanted, what: 'no such run', fix };
 }
 
 export interface LiveRun {

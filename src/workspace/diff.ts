@@ -112,18 +112,10 @@ export interface Excerpt {
   readonly chars: number;
 }
 
-export interface ExcerptBuilder {
-  read(chunk: Buffer): 'more' | 'enough';
-  /** A line after the diff about one file more. */
-  remark(line: string): void;
-  /** `handed` is how many files the diff is of, `left` how many it does not even begin with. */
-  end(files: { readonly handed: number; readonly left: number }): Excerpt;
-}
-
 /** So far beyond what is shown we still count. */
 const COUNTED = 1_000_000;
 
-export function startExcerpt(maxChars: number): ExcerptBuilder {
+export function startExcerpt(maxChars: number) {
   const decoder = new StringDecoder('utf8');
   let text = '';
   let chars = 0;
@@ -133,21 +125,23 @@ export function startExcerpt(maxChars: number): ExcerptBuilder {
     chars += piece.length;
   };
   return {
-    read(chunk) {
+    read(chunk: Buffer): 'more' | 'enough' {
       add(decoder.write(chunk));
       return chars > maxChars + COUNTED ? 'enough' : 'more';
     },
-    remark(line) {
+    /** A line after the diff about one file more. */
+    remark(line: string): void {
       remarks++;
       add(`${line}\n`);
     },
-    end({ handed, left }) {
+    /** `handed` is how many files the diff is of, `left` how many it does not even begin with. */
+    end({ handed, left }: Pick<Changes, 'handed' | 'left'>): Excerpt {
       const isLonger = chars > maxChars;
       if (!isLonger && left === 0) return { text, cut: false, chars };
       const shown = isLonger ? wholeLines(text, maxChars) : text;
       const files = (isLonger ? handed + remarks - filesIn(shown) : 0) + left;
       const uncounted = chars > maxChars + COUNTED || left > 0;
-      const notice = cutNotice({ chars: chars - shown.length, files, uncounted });
+      const notice = cutNotice(chars - shown.length, files, uncounted);
       return { text: `${shown}${notice}\n`, cut: true, chars };
     },
   };
@@ -166,13 +160,7 @@ function filesIn(text: string): number {
   return text.match(/^(diff --git |rename from |new: |changed: )/gm)?.length ?? 0;
 }
 
-interface Missing {
-  readonly chars: number;
-  readonly files: number;
-  readonly uncounted: boolean;
-}
-
-function cutNotice({ chars, files, uncounted }: Missing): string {
+function cutNotice(chars: number, files: number, uncounted: boolean): string {
   const much = `${uncounted ? 'more than ' : ''}${Math.max(0, chars)} characters`;
   const many =
     files > 0 ? `, among them ${files} ${files === 1 ? 'file' : 'files'} of which nothing is shown` : '';

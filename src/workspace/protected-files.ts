@@ -148,27 +148,19 @@ export function isThere({ top }: Repository, path: string): boolean {
 /** The lines of each file of rules. */
 export type SavedRules = readonly (readonly [source: string, lines: readonly string[]])[];
 
-export interface IgnoreRules {
-  readonly saved: SavedRules;
-
-  /** Of paths that git ignores now, from the top: those that it would not have ignored then. */
-  hiddenSince(paths: readonly string[]): Promise<readonly string[]>;
-}
+export type IgnoreRules = Awaited<ReturnType<typeof readIgnoreRules>>;
 
 /** As they are now, or as they were `saved`. */
-export async function readIgnoreRules(
-  repository: Repository,
-  env: Env,
-  saved?: SavedRules,
-): Promise<IgnoreRules> {
+export async function readIgnoreRules(repository: Repository, env: Env, saved?: SavedRules) {
   const { git, top } = repository;
   const atTop = git.at(top);
   const rules = new Map(
     saved?.map(([source, lines]) => [source, new Set(lines)]) ?? (await current(repository, env)),
   );
   return {
-    saved: [...rules].map(([source, lines]) => [source, [...lines]]),
-    async hiddenSince(paths) {
+    saved: [...rules].map(([source, lines]): SavedRules[number] => [source, [...lines]]),
+    /** Of paths that git ignores now, from the top: those that it would not have ignored then. */
+    async hiddenSince(paths: readonly string[]): Promise<readonly string[]> {
       if (paths.length === 0) return [];
       const { code, records } = await atTop.list(
         ['check-ignore', '--verbose', '-z', '--stdin'],
