@@ -157,7 +157,7 @@ const MAY_NAME_AGENTS: Record<string, string> = {
   'cli/commands/prd/plan.ts': 'a sentence of help on the plugin that is a skill, too',
   'domain/context-alert.ts': 'names of models, which many agents use',
   'domain/feedback.ts': "seed 002's advice to the agent, in its own words",
-  'domain/trouble-table.ts': 'the words of a reference page',
+  'domain/trouble.ts': 'the words of a reference page',
   'platform/package.ts': "the folders of Ralph's own package",
   'store/session-file.ts': "seed 000's place for the state of a loop",
   'guard/place.ts': 'the same place, which the guard protects',
@@ -229,7 +229,7 @@ test('no file is longer than 300 lines', () => {
 });
 
 /** Functions that are still to be split, by their file and name. Empty is the aim; a short one must be taken off. */
-const TO_BE_SPLIT: readonly string[] = ['store/journal.ts createJournal', 'store/journal.ts openJournal'];
+const TO_BE_SPLIT: readonly string[] = [];
 
 test('no function is longer than 60 lines', () => {
   const script = join(SRC, '../scripts/figures.mjs');

@@ -5,7 +5,7 @@ import { COMMANDS } from '../src/cli/command-list.ts';
 import { VERSION } from '../src/cli/version.ts';
 import { buildReference, buildSchema } from '../src/config/schema.ts';
 import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
-import { TROUBLES } from '../src/domain/trouble-table.ts';
+import { TROUBLES } from '../src/domain/trouble.ts';
 import { readTemplate } from '../src/store/templates.ts';
 import { ralph } from './rig/ralph.ts';
 import { folder } from './rig/repo.ts';

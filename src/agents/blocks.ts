@@ -1,8 +1,9 @@
 /** The records that claude, amp and qwen share: messages made of content blocks, tool results in user records. */
 import type { AgentEvent } from '../domain/agent-event.ts';
-import { countAt, type Json, objectAt, objectsAt, stringAt, wordAt } from '../domain/json.ts';
+import { defined } from '../domain/fields.ts';
+import { type Json, objectAt, objectsAt, stringAt, wordAt } from '../domain/json.ts';
 import type { Tokens } from '../domain/usage.ts';
-import { toolEnd, toolStart } from './tools.ts';
+import { asideEvents, textEvents, tokensAt, toolEnd, toolStart, withCached } from './events.ts';
 
 /** The words, tools and tokens of an `assistant` record. `tokensOf` reads its usage as the agent means it. */
 export function assistantEvents(
@@ -17,17 +18,18 @@ export function assistantEvents(
   const tokens = usage && tokensOf(usage);
   if (!tokens) return events;
   const model = subagent ? undefined : wordAt(message, 'model');
-  const part = { kind: 'usage', scope: 'part', tokens } as const;
-  return [...events, { ...part, ...(id !== undefined && { id }), ...(model !== undefined && { model }) }];
+  return [...events, { kind: 'usage', scope: 'part', tokens, ...defined({ id, model }) }];
 }
 
 function blockEvents(block: Json, subagent: boolean, message: string | undefined): readonly AgentEvent[] {
   const type = stringAt(block, 'type') ?? '';
   switch (type) {
     case 'text':
-      return spoken(stringAt(block, 'text') ?? '', subagent, message);
+      return subagent
+        ? asideEvents('subagent', stringAt(block, 'text'))
+        : textEvents(stringAt(block, 'text'), message);
     case 'thinking':
-      return aside('thinking', stringAt(block, 'thinking') ?? '');
+      return asideEvents('thinking', stringAt(block, 'thinking'));
     case 'redacted_thinking':
       return [];
     case 'tool_use':
@@ -41,15 +43,6 @@ function blockEvents(block: Json, subagent: boolean, message: string | undefined
     default:
       return [{ kind: 'unknown', what: `assistant ${type}` }];
   }
-}
-
-function spoken(text: string, subagent: boolean, message: string | undefined): readonly AgentEvent[] {
-  if (subagent) return aside('subagent', text);
-  return text === '' ? [] : [{ kind: 'text', text, ...(message !== undefined && { message }) }];
-}
-
-function aside(from: 'thinking' | 'subagent', text: string): readonly AgentEvent[] {
-  return text === '' ? [] : [{ kind: 'aside', from, text }];
 }
 
 /** All text in a message, for messages that are not the agent's own. */
@@ -86,8 +79,12 @@ function textOf(content: unknown): string {
 
 /** Tokens where `input_tokens` leaves the cached ones out, as the Messages API has it. */
 export function uncachedTokens(usage: Json): Tokens {
-  const cacheRead = countAt(usage, 'cache_read_input_tokens') ?? 0;
-  const cacheWrite = countAt(usage, 'cache_creation_input_tokens') ?? 0;
-  const input = (countAt(usage, 'input_tokens') ?? 0) + cacheRead + cacheWrite;
-  return { input, output: countAt(usage, 'output_tokens') ?? 0, cacheRead, cacheWrite };
+  return withCached(
+    tokensAt(usage, {
+      input: 'input_tokens',
+      output: 'output_tokens',
+      cacheRead: 'cache_read_input_tokens',
+      cacheWrite: 'cache_creation_input_tokens',
+    }),
+  );
 }

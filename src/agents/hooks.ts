@@ -13,6 +13,14 @@ export interface HookWish {
 /** What the agent itself calls the points at which it can be given a hook for one process. */
 export type HookEvents = Readonly<Partial<Record<HookPoint, string>>>;
 
+/** In the words of Claude Code, which others have learnt. */
+export const CLAUDE_EVENTS: HookEvents = {
+  start: 'SessionStart',
+  'before-tool': 'PreToolUse',
+  tools: 'PostToolBatch',
+  stop: 'Stop',
+};
+
 /** Seconds. The stop hook may run checks. */
 const PATIENCE: Readonly<Record<HookPoint, number>> = { start: 30, 'before-tool': 30, tools: 30, stop: 600 };
 
@@ -44,7 +52,7 @@ export function hooksOf(
   });
 }
 
-/** In the words of Claude Code, which others have learnt. */
+/** The same of its settings. */
 export function hookTable(hooks: readonly Hook[]): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     hooks.map(({ event, command, url, timeout, failsClosed }) => {

@@ -1,6 +1,6 @@
 /** What Ralph knows of installing its plugin in one host, and what several hosts have in common there. */
 import { join } from 'node:path';
-import { objectAt, parseObject, stringAt } from '../domain/json.ts';
+import { objectAt, parseObject, wordAt } from '../domain/json.ts';
 
 /** One thing that changes, as it is shown to the user before it is done. */
 export type Step =
@@ -44,18 +44,39 @@ export const PROGRAM = ['ralph-hook.cjs', 'ralph-hook-main.cjs', 'ralph-guard.cj
 export const GATE = 'gate.sh';
 
 /** The version of the plugins in this package. */
-export function ownVersion({ root, read }: Place): string {
-  const manifest = join(root, 'plugins', SHARED_FOLDER, '.claude-plugin/plugin.json');
-  return stringAt(parseObject(read(manifest) ?? ''), 'version') ?? '';
+export function ownVersion(place: Place): string {
+  return versionAt(place, join(place.root, 'plugins', SHARED_FOLDER, '.claude-plugin/plugin.json')) ?? '';
 }
 
 export function runStep(...argv: readonly [string, ...string[]]): Step {
   return { kind: 'run', argv };
 }
 
+/** For hosts that have marketplaces; `add` and `remove` are their words for a plugin. */
+export function marketplaceSteps(
+  host: string,
+  { add, remove }: { readonly add: string; readonly remove: string },
+): Pick<HostPlugin, 'install' | 'remove'> {
+  return {
+    install: ({ root }) => [
+      runStep(host, 'plugin', 'marketplace', 'add', root),
+      runStep(host, 'plugin', add, PLUGIN_ID),
+    ],
+    remove: () => [
+      runStep(host, 'plugin', remove, PLUGIN_ID),
+      runStep(host, 'plugin', 'marketplace', 'remove', 'ralph'),
+    ],
+  };
+}
+
 /** Whether a settings file in Claude Code's format has the plugin switched on. */
 export function isSwitchedOn(place: Place, settings: string): boolean {
   return objectAt(parseObject(place.read(settings) ?? ''), 'enabledPlugins')?.[PLUGIN_ID] === true;
+}
+
+/** The version in a manifest, if there is one. */
+export function versionAt({ read }: Place, manifest: string): string | undefined {
+  return wordAt(parseObject(read(manifest) ?? ''), 'version');
 }
 
 /** Every file of one of Ralph's plugin folders, into another folder. */

@@ -1,7 +1,6 @@
 /** Reading a host's transcript: its end, and the tool calls since the last look. The cost does not grow with its length. */
-
 import { type Json, parseObject, stringAt } from '../domain/json.ts';
-import { fileSize, readBytes, readSlice } from '../platform/files.ts';
+import { fileSize, readBytes, readSlice, tryTo } from '../platform/files.ts';
 import type { TranscriptCalls } from './dialect.ts';
 
 const LOOK_EVERY = 10;
@@ -29,20 +28,13 @@ export function lastRecords(path: string, window = WINDOW): readonly Json[] {
 }
 
 export function lastText(path: string, window = WINDOW): string {
-  try {
-    return readSlice(path, Math.max(0, fileSize(path) - window), window);
-  } catch {
-    return ''; // a folder, a path that is none, a file that is not ours to read
-  }
+  // a folder, a path that is none, a file that is not ours to read
+  return tryTo(() => readSlice(path, Math.max(0, fileSize(path) - window), window)) ?? '';
 }
 
 /** 0 when there is none, or none that can be read. */
 export function transcriptSize(path: string | null): number {
-  try {
-    return path === null ? 0 : fileSize(path);
-  } catch {
-    return 0;
-  }
+  return tryTo(() => (path === null ? 0 : fileSize(path))) ?? 0;
 }
 
 export interface CountedCalls {

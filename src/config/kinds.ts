@@ -1,7 +1,13 @@
 /** What a setting can hold. One kind gives four views: checking a file, reading a flag, the JSON schema, the docs. */
-import { isObject } from '../domain/json.ts';
+import {
+  text as anyText,
+  filledText,
+  formatValue,
+  isObject,
+  type Shape,
+  trueOrFalse,
+} from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import { text as anyText, filledText, formatValue, type Shape, trueOrFalse } from '../domain/shape.ts';
 
 export interface Kind<Value = unknown> {
   /** Never there: it holds the type of the value, from which the type of the settings is made. */

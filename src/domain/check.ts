@@ -14,12 +14,9 @@ export interface Check {
   readonly timeout: number;
 }
 
-export interface CheckResult {
+export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hint'> {
   /** Position in the configuration: results are reported in this order, whichever finished first. */
   readonly index: number;
-  readonly command: string;
-  readonly failAction: FailAction;
-  readonly hint?: string;
   readonly passed: boolean;
   /** Red before the first iteration and excused for it: reported, but it does not gate. */
   readonly ungated?: true;

@@ -35,50 +35,39 @@ export function createEventFilter({ kinds, iterations }: EventFilter): (event: R
   };
 }
 
+const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
+  'run-started': 'run',
+  'run-resumed': 'run',
+  prepared: 'run',
+  'run-ended': 'run',
+  'iteration-started': 'run',
+  'agent-started': 'prompt',
+  'agent-ended': 'agent',
+  'turn-ended': 'agent',
+  'check-started': 'checks',
+  'check-ended': 'checks',
+  tampered: 'violations',
+  violation: 'violations',
+  denied: 'violations',
+  'scm-started': 'scm',
+  scm: 'scm',
+  judged: 'verdicts',
+  'stories-settled': 'verdicts',
+  'iteration-ended': 'verdicts',
+  waiting: 'waits',
+  'agent-switched': 'waits',
+  paused: 'waits',
+  continued: 'waits',
+  told: 'waits',
+  notice: 'notices',
+};
+
 function kindOf(event: RunEvent): EventKind {
-  switch (event.type) {
-    case 'run-started':
-    case 'run-resumed':
-    case 'prepared':
-    case 'run-ended':
-    case 'iteration-started':
-      return 'run';
-    case 'agent-started':
-      return 'prompt';
-    case 'agent': {
-      const kind: unknown = event.event?.kind; // a damaged ledger may have none
-      if (kind === 'text') return 'words';
-      return kind === 'tool-start' || kind === 'tool-end' ? 'tools' : 'agent';
-    }
-    case 'agent-ended':
-    case 'turn-ended':
-      return 'agent';
-    case 'check-started':
-    case 'check-ended':
-      return 'checks';
-    case 'tampered':
-    case 'violation':
-    case 'denied':
-      return 'violations';
-    case 'scm-started':
-    case 'scm':
-      return 'scm';
-    case 'judged':
-    case 'stories-settled':
-    case 'iteration-ended':
-      return 'verdicts';
-    case 'waiting':
-    case 'agent-switched':
-    case 'paused':
-    case 'continued':
-    case 'told':
-      return 'waits';
-    case 'notice':
-      return 'notices';
-    default:
-      event satisfies never; // of a later version: shown with the notices
-      return 'notices';
-  }
+  // One of a later version is shown with the notices.
+  if (event.type !== 'agent') return Object.hasOwn(KINDS, event.type) ? KINDS[event.type] : 'notices';
+  const kind: unknown = event.event?.kind; // a damaged ledger may have none
+  if (kind === 'text') return 'words';
+  return kind === 'tool-start' || kind === 'tool-end' ? 'tools' : 'agent';
 }
 
 /** `3`, `2-5`, `4-`; undefined when it is none of these. */

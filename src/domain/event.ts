@@ -2,10 +2,9 @@
 import type { AgentEvent } from './agent-event.ts';
 import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
-import type { Spent, StoryEvidence, TurnOutcome, Violation } from './evidence.ts';
+import type { Evidence, TurnOutcome, Violation } from './evidence.ts';
 import type { Limits } from './limits.ts';
 import type { LoopResult } from './result.ts';
-import type { Standstill } from './standstill.ts';
 import type { Story } from './story.ts';
 import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
@@ -139,10 +138,7 @@ export interface Prepared {
   readonly kept?: string;
 }
 
-export interface EndedTurn {
-  readonly outcome: TurnOutcome;
-  readonly claim: Claim;
-  readonly blocked?: string;
+export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked'> {
   /** Model calls. */
   readonly steps: number;
   /** null: this agent does not tell. */
@@ -151,16 +147,10 @@ export interface EndedTurn {
   readonly usage: Usage;
 }
 
-export interface Judged {
-  readonly treeChanged: boolean | null;
+export interface Judged
+  extends Pick<Evidence, 'treeChanged' | 'repeats' | 'standstill' | 'denials' | 'stories' | 'spent'> {
   /** A name for what the files were; null: not looked at. */
   readonly tree: string | null;
-  readonly repeats: number;
-  /** What else spoke in it, where anything did. */
-  readonly standstill?: Standstill;
-  readonly denials?: readonly string[];
-  readonly stories?: StoryEvidence;
-  readonly spent: Spent;
   /** As they were then. */
   readonly limits?: Limits;
 }

@@ -4,8 +4,7 @@
  */
 import type { AgentEvent } from './agent-event.ts';
 import type { RunEvent } from './event.ts';
-import { asObject } from './json.ts';
-import { listOf, number, object, text, trueOrFalse } from './shape.ts';
+import { asObject, listOf, number, object, text, trueOrFalse } from './json.ts';
 
 export type KnownEntry = { readonly seq: number; readonly at: string } & RunEvent;
 
@@ -232,16 +231,10 @@ function valuesAt(entry: unknown, path: readonly string[]): readonly unknown[] {
   return found;
 }
 
+const ENVELOPE: ReadonlySet<string> = new Set(['seq', 'at', 'type', 'prev', 'run', 'iteration']);
+
 /** A line that this version cannot read, with all that it holds: better than to hide it. */
 export function unknownEntryWords(entry: RawEntry): string {
-  const {
-    seq: _seq,
-    at: _at,
-    type,
-    prev: _prev,
-    run: _run,
-    iteration: _iteration,
-    ...rest
-  } = entry as RawEntry & Record<string, unknown>;
-  return `Unknown event "${String(type)}": ${JSON.stringify(rest)}`;
+  const rest = Object.entries(entry).filter(([key]) => !ENVELOPE.has(key));
+  return `Unknown event "${String(entry.type)}": ${JSON.stringify(Object.fromEntries(rest))}`;
 }

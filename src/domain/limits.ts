@@ -3,8 +3,7 @@ import { redChecks } from './check.ts';
 import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
 import { formatStandstill } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
-import type { Trouble } from './trouble.ts';
-import { adviseOn, isFatal, isLimit } from './trouble-table.ts';
+import { adviseOn, isFatal, isLimit, type Trouble } from './trouble.ts';
 import { totalTokens, type Usage } from './usage.ts';
 
 export interface Limits {

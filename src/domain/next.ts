@@ -2,14 +2,14 @@
  * What a run does next, from what it has done so far. Every step is over when one event of its own is on the ledger, so a run that
  * was cut off anywhere continues with the step that has no such event yet, and a run that starts is one with an empty past.
  */
-
 import type { ResumedStep } from './event.ts';
 import type { Evidence } from './evidence.ts';
+import { pick } from './fields.ts';
 import { type Limits, reachedLimit, type Spending } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { endingOf, type StopReason } from './stop-reason.ts';
-import { spentSoFar } from './totals.ts';
+import { spentSoFar } from './usage.ts';
 import { type Feedback, feedbackOn, type Run } from './verdict.ts';
 
 export type Step =
@@ -47,20 +47,10 @@ export function resumedStep(
   run: Run,
 ): { readonly step: ResumedStep; readonly iteration: number } {
   const step = next(past, run);
-  switch (step.kind) {
-    case 'prepare':
-      return { step: 'prepare', iteration: 1 };
-    case 'turn':
-      return { step: past.open ? 'agent' : 'next', iteration: step.iteration };
-    case 'check':
-      return { step: 'check', iteration: step.iteration };
-    case 'finish':
-      return { step: 'scm', iteration: step.iteration };
-    case 'end':
-      return { step: 'end', iteration: past.last?.number ?? 1 };
-    default:
-      return step satisfies never;
-  }
+  if (step.kind === 'prepare') return { step: 'prepare', iteration: 1 };
+  if (step.kind === 'end') return { step: 'end', iteration: past.last?.number ?? 1 };
+  if (step.kind === 'turn') return { step: past.open ? 'agent' : 'next', iteration: step.iteration };
+  return { step: step.kind === 'check' ? 'check' : 'scm', iteration: step.iteration };
 }
 
 /** It was a limit that stopped the run, and there is more of it now. */
@@ -87,19 +77,10 @@ function feedbackAfter(iteration: PastIteration | undefined, run: Run): readonly
 /** What was seen in an iteration that was judged, as `judge` takes it. */
 export function evidenceOf({ turn, judged, checks, violations }: PastIteration): Evidence | undefined {
   if (!turn || !judged) return undefined;
-  const { outcome, claim, blocked } = turn;
-  const { treeChanged, repeats, spent, standstill, denials, stories } = judged;
   return {
-    outcome,
-    claim,
-    ...(blocked !== undefined && { blocked }),
+    ...pick(turn, 'outcome', 'claim', 'blocked'),
     checks,
     violations,
-    ...(denials && { denials }),
-    ...(stories && { stories }),
-    treeChanged,
-    repeats,
-    ...(standstill && { standstill }),
-    spent,
+    ...pick(judged, 'denials', 'stories', 'treeChanged', 'repeats', 'standstill', 'spent'),
   };
 }

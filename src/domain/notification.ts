@@ -1,9 +1,10 @@
 /** What is worth a notification: the run has stopped, it waits for a limit, or it is about to stop for lack of progress. */
 import type { LoopCommand, RunEvent } from './event.ts';
+import { pick } from './fields.ts';
 import type { LoopResult } from './result.ts';
 import { formatStandstill } from './standstill.ts';
 import { endingSentence, type StopReason } from './stop-reason.ts';
-import { isLimit } from './trouble-table.ts';
+import { isLimit } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
 export const OCCASIONS = ['stopped', 'waiting', 'stuck'] as const;
@@ -40,7 +41,10 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
   return event => {
     switch (event.type) {
       case 'run-started':
-        head = { ...pick(event), project: event.cwd.split(/[\\/]/).findLast(part => part !== '') ?? '' };
+        head = {
+          ...pick(event, 'runId', 'command', 'agent'),
+          project: event.cwd.split(/[\\/]/).findLast(part => part !== '') ?? '',
+        };
         return undefined;
       case 'iteration-started':
         iteration = event.iteration;
@@ -100,7 +104,3 @@ const NOT_ENDED = {
   branch: null,
   until: null,
 } as const;
-
-function pick({ runId, command, agent }: RunEvent & { type: 'run-started' }) {
-  return { runId, command, agent };
-}

@@ -2,8 +2,8 @@
 import type { CheckResult } from './check.ts';
 import type { EndedTurn, Judged, RunEvent, ScmOutcome } from './event.ts';
 import type { Violation } from './evidence.ts';
-import type { Usage } from './usage.ts';
-import { addReport, NO_USAGE, type UsageSoFar } from './usage-fold.ts';
+import { pick } from './fields.ts';
+import { addReport, NO_USAGE, type Usage, type UsageSoFar } from './usage.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface PastTask {
@@ -69,7 +69,7 @@ export function changesOf(open: PastIteration, event: RunEvent): Changes | undef
     case 'told':
       return { hints: [...open.hints, { id: event.hint, text: event.text }] };
     case 'turn-ended':
-      return { turn: turnOf(event) };
+      return { turn: pick(event, 'outcome', 'claim', 'blocked', 'steps', 'toolCalls', 'usage') };
     case 'tampered':
       return { tampered: [...open.tampered, ...event.what] };
     case 'violation':
@@ -94,8 +94,4 @@ export function withCheck(checks: readonly CheckResult[], result: CheckResult): 
 function withTask(tasks: readonly PastTask[], task: PastTask): readonly PastTask[] {
   const at = tasks.findIndex(each => each.task === task.task);
   return at === -1 ? [...tasks, task] : tasks.with(at, task);
-}
-
-function turnOf({ outcome, claim, blocked, steps, toolCalls, usage }: EndedTurn): EndedTurn {
-  return { outcome, claim, ...(blocked !== undefined && { blocked }), steps, toolCalls, usage };
 }

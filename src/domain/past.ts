@@ -3,16 +3,21 @@
  * that is resumed has that of its ledger; `next` does not see a difference. Plain data: a checkpoint of it can be written as JSON.
  */
 import type { CheckResult } from './check.ts';
-import type { Judged, Prepared, RunEvent, RunHead } from './event.ts';
+import type { Prepared, RunEvent, RunHead } from './event.ts';
+import { defined, pick } from './fields.ts';
 import { type Changes, changesOf, needsAgent, type PastIteration, withCheck } from './past-iteration.ts';
-import { type Ending, type Repeated, signatureOf, timesRepeated, traceOf } from './repeats.ts';
 import { type IterationResult, iterationResult } from './result.ts';
-import type { IterationTrace } from './standstill.ts';
+import {
+  type Ending,
+  type IterationTrace,
+  type Repeated,
+  signatureOf,
+  timesRepeated,
+  traceOf,
+} from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
-import { addExtra, countTurn, NOTHING_SPENT, type Totals } from './totals.ts';
-import { isLimit } from './trouble-table.ts';
-import { usageOf } from './usage-fold.ts';
-import type { Verdict } from './verdict.ts';
+import { isLimit } from './trouble.ts';
+import { addExtra, countTurn, NOTHING_SPENT, type Totals, usageOf } from './usage.ts';
 
 /** An event with its time, in milliseconds since 1970. */
 export type Timed = RunEvent & { readonly time: number };
@@ -73,10 +78,7 @@ export function fold(before: Past, event: Timed): Past {
     case 'run-resumed':
       return afterResumption(past, event);
     case 'prepared':
-      return {
-        ...past,
-        prepared: { tree: event.tree, ...(event.kept !== undefined && { kept: event.kept }) },
-      };
+      return { ...past, prepared: pick(event, 'tree', 'kept') };
     case 'iteration-started':
       return afterStart(past, event);
     case 'waiting':
@@ -133,8 +135,7 @@ function afterStart(
   const { open } = past;
   const started: PastIteration = {
     number: iteration,
-    ...(mode !== undefined && { mode }),
-    ...(story !== undefined && { story }),
+    ...defined({ mode, story }),
     startedAt: time,
     attempt: 1,
     attempts: [],
@@ -163,7 +164,7 @@ function afterVerdict(past: Past, event: Of<'judged'>): Past {
   const repeated = event.tree !== null && {
     repeated: { signature: signatureOf(ending), times: timesRepeated(past.repeated, ending) },
   };
-  const judged = withOpen(past, { judged: judgedOf(event) });
+  const judged = withOpen(past, { judged: pick(event, ...JUDGED) });
   return { ...judged, totals: countTurn(past.totals, open.turn), traces, ...repeated };
 }
 
@@ -184,33 +185,13 @@ function withLimit(past: Past, agent: string, until: number): Past {
   return { ...past, limits: { ...past.limits, [agent]: until } };
 }
 
-function judgedOf(event: Of<'judged'>): Judged & { readonly verdict: Verdict } {
-  const { verdict, treeChanged, tree, repeats, standstill, denials, stories, spent, limits } = event;
-  return {
-    verdict,
-    treeChanged,
-    tree,
-    repeats,
-    ...(standstill && { standstill }),
-    ...(denials && { denials }),
-    ...(stories && { stories }),
-    spent,
-    ...(limits && { limits }),
-  };
-}
+const JUDGED = [
+  ...(['verdict', 'treeChanged', 'tree', 'repeats', 'standstill'] as const),
+  ...(['denials', 'stories', 'spent', 'limits'] as const),
+];
 
 function headOf(event: RunHead): RunHead {
-  const { runId, command, agent, model, maxIterations, checks, cwd, sandbox } = event;
-  return {
-    runId,
-    command,
-    agent,
-    ...(model !== undefined && { model }),
-    maxIterations,
-    checks,
-    cwd,
-    ...(sandbox !== undefined && { sandbox }),
-  };
+  return pick(event, 'runId', 'command', 'agent', 'model', 'maxIterations', 'checks', 'cwd', 'sandbox');
 }
 
 /** By the run's own clock as far as it was recorded; by the time of day for what came after. */

@@ -1,23 +1,16 @@
 /** The result of a run: what the library and `--json` return. */
-import { isGreen } from './check.ts';
+import { type CheckResult, isGreen } from './check.ts';
 import type { TurnOutcome } from './evidence.ts';
+import { pick } from './fields.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
-import { countTurn } from './totals.ts';
-import type { CostSource, Tokens } from './usage.ts';
+import { type CostSource, countTurn, type Tokens } from './usage.ts';
 
-export interface CheckSummary {
+export interface CheckSummary
+  extends Pick<CheckResult, 'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated'> {
   readonly name: string;
-  readonly passed: boolean;
-  readonly exitCode: number;
-  readonly duration: number;
-  readonly output: string;
-  /** How often it failed before it passed. */
-  readonly flaked?: number;
-  /** It was red before the first iteration and does not gate. */
-  readonly ungated?: true;
 }
 
 export interface IterationResult {
@@ -117,12 +110,7 @@ export function iterationResult(
     duration,
     checkResults: checks.map(check => ({
       name: check.command,
-      passed: check.passed,
-      exitCode: check.exitCode,
-      duration: check.duration,
-      output: check.output,
-      ...(check.flaked !== undefined && { flaked: check.flaked }),
-      ...(check.ungated && { ungated: check.ungated }),
+      ...pick(check, 'passed', 'exitCode', 'duration', 'output', 'flaked', 'ungated'),
     })),
     allChecksPassed: isGreen(checks),
     completionTagFound: turn?.claim.found ?? false,

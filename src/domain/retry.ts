@@ -3,8 +3,7 @@
  * when, or does another agent take over? Pure; `turns/attempts.ts` does what it says.
  */
 import { findResetTime, type Here } from './reset-time.ts';
-import type { Trouble } from './trouble.ts';
-import { TROUBLES } from './trouble-table.ts';
+import { TROUBLES, type Trouble } from './trouble.ts';
 
 export interface RetryRules {
   /** Seconds: the longest wait for a limit. 0: never wait. */
@@ -51,19 +50,9 @@ export type NextStep =
 
 export function nextStep(trouble: Trouble, situation: Situation): NextStep {
   const { response } = TROUBLES[trouble.class];
-  switch (response) {
-    case 'stop':
-    case 'count':
-      return { kind: 'stand' };
-    case 'again':
-      return retried(situation, 0);
-    case 'back-off':
-      return retried(situation, backOff(situation));
-    case 'wait':
-      return limited(trouble, situation);
-    default:
-      return response satisfies never;
-  }
+  if (response === 'wait') return limited(trouble, situation);
+  if (response === 'again') return retried(situation, 0);
+  return response === 'back-off' ? retried(situation, backOff(situation)) : { kind: 'stand' };
 }
 
 function retried({ times, rules, current, timeLeft }: Situation, ms: number): NextStep {

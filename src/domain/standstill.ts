@@ -2,6 +2,8 @@
  * Three more ways to make no progress, beside the same failure again and again: no file changes, the files alternate between two
  * states, or the cost rises while no further check passes. The agent is warned first, and then has some turns to change that.
  */
+import type { Evidence } from './evidence.ts';
+import type { Usage } from './usage.ts';
 
 /** What one iteration left behind. */
 export interface IterationTrace {
@@ -28,25 +30,55 @@ export interface Standstill {
   readonly costs?: readonly [number, number];
 }
 
-/** How many more iterations the agent has after the warning. Slow but real progress needs the time to show. */
-const PATIENCE: StandstillLimits = { 'no-change': 3, thrashing: 2, costly: 5 };
-
 /** Looks at a run from its beginning; undefined where it sees nothing. */
 type Detector = (history: readonly IterationTrace[]) => Pick<Standstill, 'iterations' | 'costs'> | undefined;
 
+interface StandstillRow {
+  readonly detect: Detector;
+  /** How many more iterations the agent has after the warning. Slow but real progress needs the time to show. */
+  readonly patience: number;
+  /** The evidence, for people. */
+  readonly sentence: (iterations: number, costs: readonly [number, number]) => string;
+  /** To the agent, so that it tries something else. */
+  readonly advice: (iterations: number) => string;
+}
+
 /** The simplest one first. */
-const DETECTORS: readonly (readonly [StandstillKind, Detector])[] = [
-  ['no-change', unchanged],
-  ['thrashing', backAndForth],
-  ['costly', risingCost],
-];
+const STANDSTILLS: Readonly<Record<StandstillKind, StandstillRow>> = {
+  'no-change': {
+    detect: unchanged,
+    patience: 3,
+    sentence: iterations => `${iterations} iterations in a row changed no file.`,
+    advice: iterations =>
+      `Your last ${iterations} turns changed no file, and whatever you found out in them is lost. Change the code, or write down what you know, or say <blocked>why</blocked>.`,
+  },
+  thrashing: {
+    detect: backAndForth,
+    patience: 2,
+    sentence: iterations =>
+      `${iterations} iterations in a row brought the files back and forth between the same two states.`,
+    advice: iterations =>
+      `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what is wrong with both and try a third way, or say <blocked>why</blocked>.`,
+  },
+  costly: {
+    detect: risingCost,
+    patience: 5,
+    sentence: (iterations, [first, second]) =>
+      `${iterations} iterations made no further check pass, and the cost rose: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`,
+    advice: iterations =>
+      `Your last ${iterations} turns made no further check pass, and their cost rose. Take the smallest failure, fix only that, and leave everything else alone, or say <blocked>why</blocked>.`,
+  },
+};
+
+const KINDS = Object.keys(STANDSTILLS) as readonly StandstillKind[];
 
 /** The first that holds. `history` is the run, oldest first, as far back as it matters. */
 export function findStandstill(
   history: readonly IterationTrace[],
   limits: StandstillLimits,
 ): Standstill | undefined {
-  for (const [kind, detect] of DETECTORS) {
+  for (const kind of KINDS) {
+    const { detect, patience } = STANDSTILLS[kind];
     if (limits[kind] === 0) continue;
     const seen = (upTo: readonly IterationTrace[]) => {
       const found = detect(upTo);
@@ -56,7 +88,7 @@ export function findStandstill(
     if (!found) continue;
     // Warned in each of the last so many iterations, and it did not help.
     const isWarned = (ago: number) => seen(history.slice(0, history.length - ago)) !== undefined;
-    const stop = Array.from({ length: PATIENCE[kind] }, (_, at) => at + 1).every(isWarned);
+    const stop = Array.from({ length: patience }, (_, at) => at + 1).every(isWarned);
     return { kind, ...found, stop };
   }
   return undefined;
@@ -107,32 +139,39 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-/** The evidence, in a sentence for people. */
-export function formatStandstill({ kind, iterations, costs }: Standstill): string {
-  switch (kind) {
-    case 'no-change':
-      return `${iterations} iterations in a row changed no file.`;
-    case 'thrashing':
-      return `${iterations} iterations in a row brought the files back and forth between the same two states.`;
-    case 'costly': {
-      const [first = 0, second = 0] = costs ?? [];
-      return `${iterations} iterations made no further check pass, and the cost rose: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`;
-    }
-    default:
-      return kind satisfies never;
-  }
+export function formatStandstill({ kind, iterations, costs = [0, 0] }: Standstill): string {
+  return STANDSTILLS[kind].sentence(iterations, costs);
 }
 
-/** The warning to the agent, so that it tries something else. */
 export function adviseOnStandstill({ kind, iterations }: Standstill): string {
-  switch (kind) {
-    case 'no-change':
-      return `Your last ${iterations} turns changed no file, and whatever you found out in them is lost. Change the code, or write down what you know, or say <blocked>why</blocked>.`;
-    case 'thrashing':
-      return `Your last ${iterations} turns brought the files back and forth between the same two states: each undid the one before. Neither is right. Find out what is wrong with both and try a third way, or say <blocked>why</blocked>.`;
-    case 'costly':
-      return `Your last ${iterations} turns made no further check pass, and their cost rose. Take the smallest failure, fix only that, and leave everything else alone, or say <blocked>why</blocked>.`;
-    default:
-      return kind satisfies never;
-  }
+  return STANDSTILLS[kind].advice(iterations);
+}
+
+export interface Ending extends Pick<Evidence, 'outcome' | 'claim' | 'checks'> {
+  /** A name for what the files are; null: not looked at. */
+  readonly tree: string | null;
+}
+
+export interface Repeated {
+  readonly signature: string;
+  readonly times: number;
+}
+
+/** The number of turns in a row that ended like this one, this one included; 0 where the files are not looked at. */
+export function timesRepeated(before: Repeated | undefined, ending: Ending): number {
+  if (ending.tree === null) return 0;
+  return before?.signature === signatureOf(ending) ? before.times + 1 : 1;
+}
+
+/** Times and counts differ from run to run of the same failure: numbers do not matter. */
+export function signatureOf({ outcome, claim, checks, tree }: Ending): string {
+  const red = checks.filter(check => !check.passed);
+  const failures = red.map(check => [check.command, check.exitCode, check.output.replace(/\d+/g, '#')]);
+  return JSON.stringify([outcome.kind, claim, failures, tree]);
+}
+
+/** What an iteration left behind, to see a standstill. */
+export function traceOf({ checks, tree }: Ending, { cost }: Usage): IterationTrace {
+  const green = checks.filter(check => check.passed).length;
+  return { tree, green, ...(cost !== undefined && { cost }) };
 }

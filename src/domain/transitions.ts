@@ -3,8 +3,7 @@
  * everything that is not allowed, each with the way to undo it. The hook reports it to the agent while it can still fix
  * it; the loop undoes it, whichever agent it is.
  */
-
-import { formatValue } from './shape.ts';
+import { formatValue } from './json.ts';
 import { type Story, UNTOUCHED } from './story.ts';
 import type { ReviewPolicy, StoryMode } from './story-mode.ts';
 
@@ -41,24 +40,22 @@ export function findInvalidStories(
   if (skipReview) return [];
   return stories.flatMap(({ id, passes, reviewStatus, reviewCount, reviewFeedback }) => {
     const most = Math.max(reviewCap, before.get(id)?.reviewCount ?? 0) + 1;
-    return [
-      ...(passes && reviewStatus !== 'approved'
-        ? [
-            `Story ${id} has passes=true but reviewStatus is '${reviewStatus}', not 'approved'. Only review iterations may approve stories. Set passes back to false or complete the review cycle.`,
-          ]
-        : []),
-      ...(reviewStatus === 'approved' && !passes
-        ? [`Story ${id} has reviewStatus 'approved' but passes=false: these fields are out of sync.`]
-        : []),
-      ...(reviewStatus === 'changes_requested' && reviewFeedback.trim() === ''
-        ? [
-            `Story ${id} has reviewStatus 'changes_requested' but its reviewFeedback is empty: feedback required. Say what must be fixed, and where.`,
-          ]
-        : []),
-      ...(reviewCount > most
-        ? [`Story ${id} has reviewCount ${reviewCount}, and the review cap is ${reviewCap}.`]
-        : []),
+    const faults: readonly (readonly [isWrong: boolean, what: string])[] = [
+      [
+        passes && reviewStatus !== 'approved',
+        `Story ${id} has passes=true but reviewStatus is '${reviewStatus}', not 'approved'. Only review iterations may approve stories. Set passes back to false or complete the review cycle.`,
+      ],
+      [
+        reviewStatus === 'approved' && !passes,
+        `Story ${id} has reviewStatus 'approved' but passes=false: these fields are out of sync.`,
+      ],
+      [
+        reviewStatus === 'changes_requested' && reviewFeedback.trim() === '',
+        `Story ${id} has reviewStatus 'changes_requested' but its reviewFeedback is empty: feedback required. Say what must be fixed, and where.`,
+      ],
+      [reviewCount > most, `Story ${id} has reviewCount ${reviewCount}, and the review cap is ${reviewCap}.`],
     ];
+    return faults.flatMap(([isWrong, what]) => (isWrong ? [what] : []));
   });
 }
 
@@ -202,16 +199,12 @@ function findVerdictFault({ was, after }: Change): string | undefined {
 }
 
 function checkNewStories(fresh: readonly Story[]): readonly ForbiddenChange[] {
-  return fresh.flatMap(({ id, passes, reviewStatus, reviewCount }) =>
-    passes || reviewStatus !== null || reviewCount !== 0
-      ? [
-          {
-            message: `New story ${id} must start at passes=false, reviewStatus=null, reviewCount=0.`,
-            undo: { kind: 'fields', story: id, fields: UNTOUCHED } as const,
-          },
-        ]
-      : [],
-  );
+  return fresh
+    .filter(({ passes, reviewStatus, reviewCount }) => passes || reviewStatus !== null || reviewCount !== 0)
+    .map(({ id }) => ({
+      message: `New story ${id} must start at passes=false, reviewStatus=null, reviewCount=0.`,
+      undo: { kind: 'fields', story: id, fields: UNTOUCHED },
+    }));
 }
 
 /** What was asked for. It may be sharpened until the story is done, and never weakened. */

@@ -1,10 +1,15 @@
 /** Folds an agent's events into the result of one turn. Bounded memory, whatever the stream does. */
 import type { AgentEvent } from './agent-event.ts';
-import { BLOCKED_TAG, type Claim, type CompletionRule, createClaimScanner } from './completion.ts';
-import { createTagScanner } from './tags.ts';
+import {
+  BLOCKED_TAG,
+  type Claim,
+  type CompletionRule,
+  createClaimScanner,
+  createTagScanner,
+} from './completion.ts';
+import { defined } from './fields.ts';
 import type { Trouble } from './trouble.ts';
-import type { PriceTable, Usage } from './usage.ts';
-import { addReport, NO_USAGE, type UsageSoFar, usageOf } from './usage-fold.ts';
+import { addReport, NO_USAGE, type PriceTable, type Usage, type UsageSoFar, usageOf } from './usage.ts';
 
 export interface Turn {
   readonly claim: Claim;
@@ -26,14 +31,6 @@ export interface Turn {
   readonly unknownRecords: number;
 }
 
-export interface TurnFold {
-  add(event: AgentEvent): void;
-  /** Usage so far, while the turn is running. */
-  usage(): Usage;
-  /** The result of the turn, when it is over. */
-  turn(): Turn;
-}
-
 const MAX_WORDS = 65_536;
 const MAX_REASON = 2_000;
 
@@ -44,7 +41,7 @@ export interface TurnFoldOptions {
   readonly model?: string;
 }
 
-export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions): TurnFold {
+export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions) {
   const words = createWords(rule);
   const facts: Facts = {
     toolCalls: 0,
@@ -54,23 +51,20 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions):
     model: asked,
     usage: NO_USAGE,
   };
+  /** The result of the turn, when it is over. */
   const turn = (): Turn => {
     const { result, trouble, sessionId, model, usage, ...counts } = facts;
-    const blocked = words.blocked();
     return {
       ...counts,
       claim: words.claim(),
       lastWords: words.last(),
       usage: usageOf(usage, model, prices),
-      ...(blocked !== undefined && { blocked }),
-      ...(result && { result }),
-      ...(trouble && { trouble }),
-      ...(sessionId !== undefined && { sessionId }),
-      ...(model !== undefined && { model }),
+      ...defined({ blocked: words.blocked(), result, trouble, sessionId, model }),
     };
   };
+  /** Usage so far, while the turn is running. */
   const usage = () => usageOf(facts.usage, facts.model, prices);
-  return { add: event => add(event, facts, words), turn, usage };
+  return { add: (event: AgentEvent) => add(event, facts, words), turn, usage };
 }
 
 /** What is known so far; it grows with every event. */

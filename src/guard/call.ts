@@ -117,3 +117,26 @@ export function behind(call: Call, depth = 1): readonly string[] {
 export function line({ name, args }: Pick<Call, 'name' | 'args'>): string {
   return [name, ...args].join(' ');
 }
+
+/** By program: words of a call that show it, flags (in one text) that show it, or a test. */
+export type Signs = Readonly<Record<string, RegExp | string | ((call: Call) => boolean)>>;
+
+/** undefined where the table has no row for the program. */
+export function shows(call: Call, signs: Signs): boolean | undefined {
+  const sign = rowOf(signs, call.name);
+  if (sign instanceof RegExp) return sign.test(call.args.join(' '));
+  return typeof sign === 'string' ? has(call, ...sign.split(' ')) : sign?.(call);
+}
+
+/** A test of the first word that is no flag. */
+export const verb = (names: RegExp) => (call: Call) => names.test(operands(call)[0] ?? '');
+
+/** The same row for several names. */
+export function rows<Row>(names: string, row: Row): Readonly<Record<string, Row>> {
+  return Object.fromEntries(names.split(' ').map(name => [name, row]));
+}
+
+/** A name may be that of something every object has. */
+export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: string): Row | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

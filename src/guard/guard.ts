@@ -3,30 +3,24 @@
  * commands, and nobody who is set on getting past it.
  */
 import { matchesText } from '../domain/glob.ts';
+import type { GuardOrders } from '../domain/hook-orders.ts';
 import { type Call, line, UNKNOWN, UNSET } from './call.ts';
 import { type Surroundings, type Where, whereIs } from './place.ts';
-import { CATEGORIES, type Category, type Rule, type Scene, type Tier } from './rule.ts';
-import { RULES } from './rules.ts';
-import { readShell } from './shell.ts';
+import { CATEGORIES, type Rule, type Scene } from './rule.ts';
+import { FILE_RULES } from './rules/files.ts';
+import { GIT_RULES } from './rules/git.ts';
+import { NETWORK_RULES } from './rules/network.ts';
+import { SERVICE_RULES } from './rules/services.ts';
+import { SYSTEM_RULES } from './rules/system.ts';
+import { readShell, type ShellWorld } from './shell.ts';
 
-export interface GuardWorld extends Surroundings {
-  readonly cwd: string;
-  /** Names of rules, or commands with `*` in them, about which nothing is said. */
-  readonly allow: readonly string[];
-  /** Commands with `*` in them that are refused. */
-  readonly deny: readonly string[];
-  readScript(path: string, cwd: string | undefined): string | undefined;
-}
+export interface GuardWorld extends Surroundings, ShellWorld, Pick<GuardOrders, 'allow' | 'deny'> {}
 
-export interface Finding {
+export interface Finding extends Pick<Rule, 'category' | 'tier' | 'why' | 'instead'> {
   /** The name of the rule; `unreadable` when nothing could be judged. */
   readonly rule: string;
-  readonly category: Category;
-  readonly tier: Tier;
   /** The command or path that it is about. */
   readonly what: string;
-  readonly why: string;
-  readonly instead: string;
 }
 
 /** More than a tool call ever needs; it would only keep the agent waiting. */
@@ -85,11 +79,12 @@ function judgeCall(call: Call, world: GuardWorld): Finding[] {
       !(call.file !== undefined && rule.tier === 'warn') &&
       rule.matches(scene),
   );
-  const findings = found.map(({ id, category, tier, why, instead }) => ({
-    rule: id,
+  const what = shownCall(call);
+  const findings = found.map(({ id: rule, category, tier, why, instead }) => ({
+    rule,
     category,
     tier,
-    what: shownCall(call),
+    what,
     why,
     instead,
   }));
@@ -103,6 +98,15 @@ function whereOf(path: string, call: Call, world: GuardWorld): Where {
   if (call.place === 'here') return whereIs(path, call.cwd, world);
   return /^[/~]/.test(path) ? whereIs(path, undefined, { ...world, root: '' }) : 'unknown';
 }
+
+/** What each looks for is in `rules/`, a row each; a name there is a name in the settings. */
+export const RULES: readonly Rule[] = [
+  ...FILE_RULES,
+  ...GIT_RULES,
+  ...NETWORK_RULES,
+  ...SYSTEM_RULES,
+  ...SERVICE_RULES,
+];
 
 const GENERAL = RULES.filter(rule => rule.of === undefined);
 const BY_NAME = byName(RULES);
@@ -157,14 +161,8 @@ const BOMB = (script: string): Finding => ({
 
 function settingsFinding(call: Call, pattern: string): Finding {
   const why = `the settings of this project refuse it (guard.deny: ${pattern})`;
-  return {
-    rule: 'denied',
-    category: 18,
-    tier: 'block',
-    what: shownCall(call),
-    why,
-    instead: 'Do it another way, or leave it to the user.',
-  };
+  const instead = 'Do it another way, or leave it to the user.';
+  return { rule: 'denied', category: 18, tier: 'block', what: shownCall(call), why, instead };
 }
 
 /** One sentence: what, why, and the safer way. */

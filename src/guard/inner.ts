@@ -1,5 +1,5 @@
 /** What a command that runs others would run. */
-import type { Call } from './call.ts';
+import { afterGlobals, type Call } from './call.ts';
 
 export interface Inner {
   /** Commands, as words. */
@@ -48,4 +48,44 @@ export function skipped(
     else if (!(word.startsWith('-') && word.length > 1) && !(assignments && /^\w+=/.test(word))) break;
   }
   return args.slice(at + skip);
+}
+
+const SSH_VALUED = '-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B';
+
+export function ssh(call: Call): Inner {
+  const [, ...rest] = skipped(call.args, { valued: SSH_VALUED });
+  const words = rest[0] === '--' ? rest.slice(1) : rest;
+  const scripts = words.length > 0 ? [words.join(' ')] : call.input !== undefined ? [call.input] : [];
+  return { ...NOTHING, scripts, place: 'remote' };
+}
+
+const RUN_VALUED =
+  '-v --volume -e --env --env-file -p --publish -w --workdir -u --user --name --network --net --mount --entrypoint -h --hostname -m --memory --cpus --cap-add --cap-drop --security-opt --device --platform --label -l --add-host --pid --ipc --userns --restart --ulimit --tmpfs --gpus --pull';
+const COMPOSE_VALUED =
+  '-f --file -p --project-name --profile --env-file -e --env -u --user -w --workdir --name -v --volume';
+
+export function container(call: Call): Inner {
+  const words = afterGlobals(call);
+  const [first, ...rest] = words[0] === 'container' ? words.slice(1) : words;
+  if (first === 'compose') return insideContainer(rest, ['exec', 'run'], COMPOSE_VALUED);
+  return insideContainer([first ?? '', ...rest], ['exec', 'run'], RUN_VALUED);
+}
+
+function insideContainer(words: readonly string[], verbs: readonly string[], valued: string): Inner {
+  const [verb = '', ...rest] = skipped(words, { valued });
+  if (!verbs.includes(verb)) return NOTHING;
+  const argv = skipped(rest, { valued, skip: 1 });
+  return { ...runs(...argv), place: 'container' };
+}
+
+/** `docker-compose exec web …`. */
+export function composed({ args }: Call): Inner {
+  return insideContainer(args, ['exec', 'run'], COMPOSE_VALUED);
+}
+
+/** `kubectl exec POD -- …`. */
+export function podded(call: Call): Inner {
+  const at = call.args.indexOf('--');
+  if (afterGlobals(call)[0] !== 'exec' || at < 0) return NOTHING;
+  return { ...runs(...call.args.slice(at + 1)), place: 'container' };
 }

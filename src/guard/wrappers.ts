@@ -1,8 +1,17 @@
 /** The commands that run other commands: what each of them would run. */
-import { afterGlobals, type Call, operands, UNKNOWN, values } from './call.ts';
+import { afterGlobals, type Call, operands, rowOf, rows, UNKNOWN, values } from './call.ts';
 import { shellTextsIn } from './code.ts';
-import { composed, container, podded, ssh } from './elsewhere.ts';
-import { type Inner, NOTHING, runs, skipped, type Wrapper } from './inner.ts';
+import {
+  composed,
+  container,
+  type Inner,
+  NOTHING,
+  podded,
+  runs,
+  skipped,
+  ssh,
+  type Wrapper,
+} from './inner.ts';
 import { printed } from './printed.ts';
 
 const SHELLS = /^(?:ba|z|da|k|mk|a|fi|c|tc)?sh$/;
@@ -12,9 +21,9 @@ export const isShell = (name: string) => SHELLS.test(name);
 export function innerOf(call: Call, first: string): Inner {
   const { name, args } = call;
   if (isShell(name)) return shell(call);
-  const simple = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+  const simple = rowOf(WRAPPERS, name);
   if (simple) return runs(...skipped(args, simple));
-  const special = Object.hasOwn(SPECIAL, name) ? SPECIAL[name] : undefined;
+  const special = rowOf(SPECIAL, name);
   if (special) return special(call);
   const texts = shellTextsIn(call);
   if (texts.length > 0) return { ...NOTHING, scripts: texts, guessed: true };
@@ -25,40 +34,27 @@ export function innerOf(call: Call, first: string): Inner {
 }
 
 const WRAPPERS: Readonly<Record<string, Wrapper>> = {
+  ...rows('nohup setsid unbuffer builtin unshare busybox toybox proxychains proxychains4', {}),
+  ...rows('caffeinate chronic pnpx bunx shx', {}),
+  ...rows('chrt chroot', { skip: 1 }),
   sudo: { valued: '-u -g -h -p -C -T -D -R -r -t --user --group --host --chdir --prompt', assignments: true },
   doas: { valued: '-u -C' },
   pkexec: { valued: '--user' },
   env: { valued: '-u -C --unset --chdir -S', assignments: true },
-  nohup: {},
-  setsid: {},
   nice: { valued: '-n --adjustment' },
   ionice: { valued: '-c -n -p' },
-  chrt: { skip: 1 },
   taskset: { valued: '-c', skip: 1 },
   time: { valued: '-f -o' },
   timeout: { valued: '-s -k --signal --kill-after', skip: 1 },
   gtimeout: { valued: '-s -k', skip: 1 },
   stdbuf: { valued: '-i -o -e' },
-  unbuffer: {},
-  builtin: {},
   exec: { valued: '-a' },
   watch: { valued: '-n --interval' },
   strace: { valued: '-o -e -p -s' },
   ltrace: { valued: '-o -e' },
-  chroot: { skip: 1 },
-  unshare: {},
-  busybox: {},
-  toybox: {},
-  proxychains: {},
-  proxychains4: {},
-  caffeinate: {},
   'systemd-run': { valued: '-p --unit --property' },
-  chronic: {},
-  pnpx: {},
-  bunx: {},
   dotenv: { valued: '-e -f' },
   'cross-env': { assignments: true },
-  shx: {},
   retry: { valued: '-t -d' },
 };
 
@@ -83,17 +79,11 @@ function shell(call: Call): Inner {
 const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
   command: call => (call.args.some(word => /^-[vV]/.test(word)) ? NOTHING : runs(...skipped(call.args, {}))),
   eval: ({ args }) => ({ ...NOTHING, scripts: [args.join(' ')], ownShell: false }),
-  source: sourced,
-  '.': sourced,
+  ...rows('source .', sourced),
   trap: ({ args }) => ({ ...NOTHING, scripts: args.slice(0, 1).filter(word => !word.startsWith('-')) }),
   alias: ({ args }) => ({ ...NOTHING, scripts: args.flatMap(word => /^[^=]+=(.*)$/s.exec(word)?.[1] ?? []) }),
-  su: given,
-  runuser: given,
-  script: given,
-  vim: edited,
-  vi: edited,
-  nvim: edited,
-  ex: edited,
+  ...rows('su runuser script', given),
+  ...rows('vim vi nvim ex', edited),
   sed: ({ args }) => ({
     ...NOTHING,
     scripts: args.flatMap(word => /(?:^|[;\d$}]\s*)e\s+(.+)$/.exec(word)?.[1] ?? []),
@@ -125,21 +115,17 @@ const SPECIAL: Readonly<Record<string, (call: Call) => Inner>> = {
     return at < 0 ? NOTHING : runs(...call.args.slice(at + 1), UNKNOWN);
   },
   ssh,
-  docker: container,
-  podman: container,
-  nerdctl: container,
+  ...rows('docker podman nerdctl', container),
   'docker-compose': composed,
-  kubectl: podded,
-  oc: podded,
+  ...rows('kubectl oc', podded),
   nsenter: call => runs(...skipped(call.args, { valued: '-t --target -S -G' })),
   git,
   npm: call =>
     /^(?:exec|x)$/.test(afterGlobals(call)[0] ?? '') ? called(call, afterGlobals(call).slice(1)) : NOTHING,
   npx: call => called(call, call.args),
-  pnpm: call =>
+  ...rows('pnpm yarn', call =>
     /^(?:exec|dlx)$/.test(call.args[0] ?? '') ? runs(...skipped(call.args.slice(1), {})) : NOTHING,
-  yarn: call =>
-    /^(?:exec|dlx)$/.test(call.args[0] ?? '') ? runs(...skipped(call.args.slice(1), {})) : NOTHING,
+  ),
   uv: call =>
     call.args[0] === 'run' ? runs(...skipped(call.args.slice(1), { valued: '--with --python' })) : NOTHING,
   poetry: call => (call.args[0] === 'run' ? runs(...call.args.slice(1)) : NOTHING),
@@ -189,7 +175,7 @@ function xargs(call: Call): Inner {
     text !== undefined
       ? text.split(/[\s\0]+/).filter(Boolean)
       : from?.name === 'find'
-        ? startsOf(from).map(path => (isFiltered(from) ? `${path.replace(/\/$/, '')}/${UNKNOWN}` : path))
+        ? foundBy(from)
         : from?.name === 'ls' && from.args.every(word => word.startsWith('-'))
           ? ['*']
           : [UNKNOWN];
@@ -198,14 +184,20 @@ function xargs(call: Call): Inner {
   return own.length > 0 ? runs(...own, ...more) : NOTHING;
 }
 
-export function startsOf({ args }: Call): readonly string[] {
+/** What `find` would find: all below its folders, or something in them that cannot be known. */
+export function foundBy(call: Call): readonly string[] {
+  const starts = startsOf(call);
+  return isFiltered(call) ? starts.map(path => `${path.replace(/\/$/, '')}/${UNKNOWN}`) : starts;
+}
+
+function startsOf({ args }: Call): readonly string[] {
   const end = args.findIndex(word => /^[-(!]/.test(word) && !/^-[HLPDO]/.test(word));
   const starts = (end < 0 ? args : args.slice(0, end)).filter(word => !word.startsWith('-'));
   return starts.length > 0 ? starts : ['.'];
 }
 
 /** Something in it narrows what it finds; `-type f` alone does not. */
-export function isFiltered({ args }: Call): boolean {
+function isFiltered({ args }: Call): boolean {
   return args.some(
     (word, at) =>
       args[at - 1] !== '!' &&
@@ -225,8 +217,7 @@ function find(call: Call): Inner {
     const rest = args.slice(at + 1);
     const end = rest.findIndex(each => each === ';' || each === '+');
     const argv = end < 0 ? rest : rest.slice(0, end);
-    return startsOf(call).map(path => {
-      const found = isFiltered(call) ? `${path.replace(/\/$/, '')}/${UNKNOWN}` : path;
+    return foundBy(call).map(found => {
       // Every file that is found is all that is in it.
       const [name = '', ...rest] =
         name0(argv) === 'rm' && !isFiltered(call) ? [argv[0] ?? '', '-r', ...argv.slice(1)] : argv;

@@ -4,8 +4,7 @@ import { transcriptSize } from '../agents/transcript.ts';
 import { contract, type SessionRequest, type SessionState } from '../domain/session.ts';
 import { parseArguments } from '../domain/session-arguments.ts';
 import { findSession, newSessionPath, removeSession, writeSession } from '../store/session-file.ts';
-import { record } from '../store/session-ledger.ts';
-import { openRun } from './ledger.ts';
+import { openRun, record } from '../store/session-ledger.ts';
 
 export function onCommand(root: string, { host, prefix }: Dialect, input: HookInput): HookAnswer {
   const name = input.commandName.split(':').at(-1);

@@ -2,6 +2,7 @@
  * The guard before a tool runs. The one hook that fails closed: what it cannot judge, it refuses. Its rules and its parser of
  * shell are in a file of their own, so that hooks that do not guard need not load them.
  */
+
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -10,6 +11,7 @@ import { GUARDED } from '../agents/registry.ts';
 import type { GuardOrders } from '../domain/hook-orders.ts';
 import type { Finding, GuardWorld } from '../guard/guard.ts';
 import { loadWithCache } from '../platform/code-cache.ts';
+import { tryTo } from '../platform/files.ts';
 import { hookProgram } from '../platform/package.ts';
 import { toolUses } from './tool-call.ts';
 
@@ -78,16 +80,8 @@ function worldOf({ allow, deny, protect }: GuardOrders, given: string, cwd: stri
 
 /** The host may name its folder by its real name, the run by another. */
 function rootOf(root: string, cwd: string): string {
-  const names = [root, realName(root)];
+  const names = [root, tryTo(() => realpathSync(root)) ?? root];
   return names.find(name => cwd === name || cwd.startsWith(`${name}/`)) ?? root;
-}
-
-function realName(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 const LONGEST_SCRIPT = 256 * 1024;

@@ -5,11 +5,10 @@ import { transcriptSize } from '../agents/transcript.ts';
 import { type HookOrders, readOrders } from '../domain/hook-orders.ts';
 import { contract } from '../domain/session.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
+import { openRun } from '../store/session-ledger.ts';
 import { onCommand } from './commands.ts';
+import { carryOut, onTool, rearmSession, watchSession } from './duties.ts';
 import { refusal } from './guard.ts';
-import { openRun } from './ledger.ts';
-import { carryOut } from './orders.ts';
-import { onTool, rearmSession, watchSession } from './session-duties.ts';
 import { NO_EFFECTS, onStop } from './stop.ts';
 import { onStoryStop } from './story-stop.ts';
 

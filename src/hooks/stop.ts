@@ -1,19 +1,24 @@
 /** The agent wants to stop. Seed 003's algorithm: gather, judge, let it stop or send it back. */
 import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
+import { countCalls, transcriptSize, waitFor } from '../agents/transcript.ts';
 import { type Claim, createClaimScanner, NO_CLAIM } from '../domain/completion.ts';
 import { formatFeedback } from '../domain/feedback.ts';
 import { formatFailure } from '../domain/loop-prompt.ts';
 import {
+  afterBlock,
+  afterCalls,
   continuation,
   contract,
+  elapsedOf,
   iterationMessage,
   missingPromise,
   NO_PROMISE_SET,
   NO_WORK_DONE,
   ruleOf,
   type SessionState,
+  sessionEvidence,
+  sessionRun,
 } from '../domain/session.ts';
-import { afterBlock, elapsedOf, sessionEvidence, sessionRun } from '../domain/session-verdict.ts';
 import { type Feedback, judge } from '../domain/verdict.ts';
 import {
   type DamagedFile,
@@ -23,9 +28,7 @@ import {
   setAside,
   writeSession,
 } from '../store/session-file.ts';
-import { record } from '../store/session-ledger.ts';
-import { openRun } from './ledger.ts';
-import { withToolCalls } from './tool-calls.ts';
+import { openRun, record } from '../store/session-ledger.ts';
 import { verify } from './verify.ts';
 
 /** What a decision changes. */
@@ -187,4 +190,39 @@ function capWarning(state: SessionState, cap: Cap | undefined): { readonly warni
   return {
     warning: `⚠️ ${cap.host} ends a loop after ${cap.blocks} stops in a row${without}; this was number ${used}. ${cap.lift}`,
   };
+}
+
+/** Milliseconds. A host may write its transcript a moment after it has called the hook. */
+const PATIENCE = 300;
+
+/** The state with the calls since the last stop. While there are fewer than are wanted, it waits a little for more. */
+export async function withToolCalls(
+  state: SessionState,
+  dialect: Dialect,
+  input: HookInput,
+  wanted: number,
+): Promise<SessionState> {
+  const { calls: shown } = dialect;
+  if (shown === null) return afterCalls(state, input.countedCalls);
+  if (!hasTranscript(input)) return state;
+  const { transcript } = input;
+  const since = Date.parse(state.startedAt);
+  let counted = state;
+  await waitFor(PATIENCE, () => {
+    const { calls, end } = countCalls(transcript, state.transcriptRead, since, shown);
+    // Before the first count, the hook before a tool may have counted some of these calls.
+    const more = state.transcriptRead === 0 ? Math.max(0, calls - state.toolCalls) : calls;
+    counted = { ...afterCalls(state, more), transcriptRead: end };
+    return counted.toolCalls >= wanted ? counted : undefined;
+  });
+  return counted;
+}
+
+/** A tool is about to run in a session without a transcript, such as one that is not saved: then this hook counts it. */
+export function isUncounted({ calls, toolHookKnowsTranscript }: Dialect, input: HookInput): boolean {
+  return calls !== null && toolHookKnowsTranscript && !hasTranscript(input);
+}
+
+function hasTranscript(input: HookInput): input is HookInput & { readonly transcript: string } {
+  return transcriptSize(input.transcript) > 0;
 }

@@ -8,7 +8,7 @@ import { formatUncommitted } from '../domain/feedback.ts';
 import type { HookOrders } from '../domain/hook-orders.ts';
 import { isProblem } from '../domain/problem.ts';
 import { findForbiddenChanges, findInvalidStories } from '../domain/transitions.ts';
-import { readIfThere, writePrivate } from '../platform/files.ts';
+import { readIfThere, tryTo, writePrivate } from '../platform/files.ts';
 import { type Active, isLive, readActive } from '../store/active-file.ts';
 import { leaveNote } from '../store/hook-notes.ts';
 import { runPathsIn } from '../store/paths.ts';
@@ -79,10 +79,7 @@ function countBlock({ run }: HookOrders, { timestamp }: Active): number {
   const path = runPathsIn(run).stopBlocks;
   const [stamp, before] = (readIfThere(path) ?? '').split(' ');
   const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
-  try {
-    writePrivate(path, `${timestamp} ${count}`);
-  } catch {
-    // a wall round the agent: then the host's own cap must do
-  }
+  // a wall round the agent: then the host's own cap must do
+  tryTo(() => writePrivate(path, `${timestamp} ${count}`));
   return count;
 }

@@ -8,8 +8,7 @@ import { systemClock } from '../platform/clock.ts';
 import { readIfThere, writePrivate } from '../platform/files.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
 import { SESSION_FILES } from '../store/session-file.ts';
-import { treeState } from '../workspace/tree-state.ts';
-import { readStatus } from '../workspace/tree-status.ts';
+import { readStatus, treeState } from '../workspace/tree-status.ts';
 
 /** Seconds that all checks of one stop may take together; a little less than the host gives the hook. */
 export const CHECK_BUDGET = 570;

@@ -8,9 +8,8 @@ import type { SandboxSettings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { ensureFolder, writePrivate } from '../platform/files.ts';
 import { splitWords } from '../platform/shell.ts';
-import { findHidden, isBelow, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
+import { findHidden, isBelow, isInside, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
 import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider.ts';
-import { isInside } from '../sandbox/trusted.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import { findRepository, type Repository } from '../workspace/repository.ts';
 

@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
@@ -95,6 +96,15 @@ export function syncFolder(path: string): void {
   }
 }
 
+/** What it gives; undefined where it fails, for whatever reason. */
+export function tryTo<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}
+
 /** For a new file that nothing depends on: no waiting for the disk. */
 export function writePrivate(path: string, content: string): void {
   try {
@@ -106,11 +116,7 @@ export function writePrivate(path: string, content: string): void {
 }
 
 function removeQuietly(path: string): void {
-  try {
-    rmSync(path, { force: true });
-  } catch {
-    // a read-only file system: then nothing was written either
-  }
+  tryTo(() => rmSync(path, { force: true })); // a read-only file system: then nothing was written either
 }
 
 /** A second name for a file, replacing whatever had that name. Copies where links are not to be had; a file that is gone has none. */
@@ -156,6 +162,16 @@ export function readIfThere(path: string): string | undefined {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
+    throw error;
+  }
+}
+
+/** The names in a folder; none when there is no such folder. Any other trouble throws. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
     throw error;
   }
 }

@@ -2,12 +2,9 @@
  * Reads a file while somebody writes it. For programs that lose their last words on a pipe: what is written to a file is
  * written, however hastily the writer leaves.
  */
-import { closeSync, type FSWatcher, fstatSync, openSync, readSync, watch } from 'node:fs';
 
-export interface Follower {
-  /** Reads what is left and stops. */
-  end(): Promise<void>;
-}
+import { closeSync, fstatSync, openSync, readSync, watch } from 'node:fs';
+import { tryTo } from './files.ts';
 
 /** Notice of a change can be late or missing, depending on the file system. */
 const LOOK_EVERY = 100;
@@ -16,7 +13,7 @@ const PAGE = 64 * 1024;
 const PAGES_AT_ONCE = 64;
 
 /** The chunk is reused: copy what you keep of it. */
-export function followFile(path: string, onChunk: (chunk: Buffer) => void): Follower {
+export function followFile(path: string, onChunk: (chunk: Buffer) => void) {
   const fd = openSync(path, 'r');
   const page = Buffer.allocUnsafeSlow(PAGE);
   let position = 0;
@@ -49,7 +46,8 @@ export function followFile(path: string, onChunk: (chunk: Buffer) => void): Foll
   };
   const watching = watchFile(path, look, LOOK_EVERY);
   return {
-    async end() {
+    /** Reads what is left and stops. */
+    async end(): Promise<void> {
       watching.close();
       if (next) clearImmediate(next);
       while (read()) await new Promise(resolve => setImmediate(resolve));
@@ -58,27 +56,17 @@ export function followFile(path: string, onChunk: (chunk: Buffer) => void): Foll
   };
 }
 
-export interface Watching {
-  close(): void;
-}
+export type Watching = ReturnType<typeof watchFile>;
 
 /** Looks whenever the file changes, and every so many milliseconds anyway: notice can get lost, and a crash changes nothing. */
-export function watchFile(path: string, look: () => void, every: number): Watching {
-  const watcher = watchIfPossible(path, look);
+export function watchFile(path: string, look: () => void, every: number) {
+  // A system gives out only so many watches.
+  const watcher = tryTo(() => watch(path, look).on('error', () => {}));
   const timer = setInterval(look, every);
   return {
-    close() {
+    close(): void {
       watcher?.close();
       clearInterval(timer);
     },
   };
-}
-
-/** A system gives out only so many watches. */
-function watchIfPossible(path: string, look: () => void): FSWatcher | undefined {
-  try {
-    return watch(path, look).on('error', () => {});
-  } catch {
-    return undefined;
-  }
 }

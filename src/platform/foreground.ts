@@ -27,3 +27,16 @@ export function runInForeground(
     child.once('exit', code => done({ code }));
   });
 }
+
+/** false: there is no program for it. */
+export function openUrl(url: string, env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
+  const opener = process.platform === 'darwin' ? 'open' : 'xdg-open';
+  const child = spawn(opener, [url], { env: { ...env }, detached: true, stdio: 'ignore' });
+  return new Promise(resolve => {
+    child.once('error', () => resolve(false));
+    child.once('spawn', () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}

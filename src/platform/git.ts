@@ -21,10 +21,8 @@ export interface Git {
   at(cwd: string): Git;
 }
 
-export interface Listed {
-  readonly code: number;
+export interface Listed extends Streamed {
   readonly records: readonly string[];
-  readonly errors: string;
 }
 
 export interface Streamed {

@@ -14,12 +14,7 @@ export interface HelperSpec {
   onMessage(message: unknown): void;
 }
 
-export interface Helper {
-  /** Its answer; an error when it gave none, because it is gone. Never rejects. */
-  ask(question: unknown): Promise<Answer>;
-  /** Asks it to end, and ends it. */
-  close(): Promise<void>;
-}
+export type Helper = ReturnType<typeof startHelper>;
 
 export type Answer = { readonly ok: unknown } | { readonly error: string };
 
@@ -28,7 +23,7 @@ export type FromHelper = (Answer & { readonly answer: number }) | { readonly mes
 
 const GRACE = 3_000;
 
-export function startHelper({ program, cwd, env, onMessage }: HelperSpec): Helper {
+export function startHelper({ program, cwd, env, onMessage }: HelperSpec) {
   // In a group of its own, so that a Ctrl-C in the terminal does not reach it before it has done its last work.
   const child = fork(program, [], { cwd, env, detached: true, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   const waiting = new Map<number, (answer: Answer) => void>();
@@ -59,7 +54,8 @@ export function startHelper({ program, cwd, env, onMessage }: HelperSpec): Helpe
     });
   });
   return {
-    ask(question) {
+    /** Its answer; an error when it gave none, because it is gone. Never rejects. */
+    ask(question: unknown): Promise<Answer> {
       if (gone !== undefined) return Promise.resolve({ error: gone });
       const number = ++questions;
       return new Promise(resolve => {
@@ -67,7 +63,8 @@ export function startHelper({ program, cwd, env, onMessage }: HelperSpec): Helpe
         child.send({ number, question }, error => error && leave(errorWords(error)));
       });
     },
-    async close() {
+    /** Asks it to end, and ends it. */
+    async close(): Promise<void> {
       if (child.connected) child.disconnect();
       const timer = setTimeout(() => child.kill('SIGKILL'), GRACE);
       await ended;

@@ -20,6 +20,11 @@ export function identify(pid: number): ProcessId | undefined {
   return row && { pid: row.pid, started: row.started };
 }
 
+/** This process. */
+export function ourselves(): ProcessId {
+  return identify(process.pid) ?? { pid: process.pid, started: '' };
+}
+
 /** Whether this very process is still there. A zombie is not. */
 export function isAlive(process: ProcessId): boolean {
   const row = readRow(process.pid);

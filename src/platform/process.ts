@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { systemClock } from './clock.ts';
 import type { Confinement } from './confinement.ts';
-import { errorCode } from './files.ts';
+import { errorCode, tryTo } from './files.ts';
 import {
   descendants,
   groupIsAlive,
@@ -224,11 +224,7 @@ function signalGroup(pid: number, name: NodeJS.Signals): void {
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // it has gone already
-  }
+  tryTo(() => process.kill(pid, name)); // it has gone already
 }
 
 function unique(processes: readonly ProcessId[]): readonly ProcessId[] {

@@ -1,7 +1,7 @@
 /** Chooses a sandbox: runs a command in each, the strongest first, and takes the first that works. */
 import type { Problem } from '../domain/problem.ts';
 import { container } from './container.ts';
-import type { Probe, ProbeWorld, ProviderName, SandboxProvider } from './provider.ts';
+import type { ProbeWorld, ProviderName, SandboxProvider } from './provider.ts';
 import { sbx } from './sbx.ts';
 import { srt } from './srt.ts';
 
@@ -27,7 +27,7 @@ export async function chooseProvider(wanted: Wanted, world: ProbeWorld): Promise
   for (const provider of named.length > 0 ? named : PROVIDERS) {
     const probe = await provider.probe(world);
     if (probe.ok) return { provider, what: probe.what, refused };
-    refused.push(refusal(provider, probe));
+    refused.push(`${provider.name}: ${probe.why.replace(/\.$/, '')} (${probe.fix})`);
   }
   if (wanted === 'auto') return { what: '', refused };
   return {
@@ -35,8 +35,4 @@ export async function chooseProvider(wanted: Wanted, world: ProbeWorld): Promise
     what: `no sandbox works here. ${refused.join('. ')}`,
     fix: 'install one of them and check with `ralph doctor`, or use --no-sandbox',
   };
-}
-
-function refusal({ name }: SandboxProvider, probe: Probe & { readonly ok: false }): string {
-  return `${name}: ${probe.why.replace(/\.$/, '')} (${probe.fix})`;
 }

@@ -1,15 +1,16 @@
 /** The provider on top of docker or podman: one container for each command, with nothing in it but what is mounted. */
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
-import { programPath } from './programs.ts';
+import { lastLine } from '../platform/git.ts';
+import { computeBinds } from './hidden.ts';
+import { makeFolder, programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import { type Door, startProxy } from './proxy.ts';
-import { computeBinds } from './trusted.ts';
 
 export const container: SandboxProvider = {
   name: 'container',
@@ -40,7 +41,7 @@ async function findEngine(world: ProbeWorld): Promise<readonly string[] | Probe>
   for (const words of engine ? [engine] : ENGINES.map(name => [name])) {
     const { code, output } = await tried(words, world, image, ['sh', '-c', 'true']);
     if (code === 0) return words;
-    why ||= output.trim().split('\n').at(-1) || `exit code ${code}`;
+    why ||= lastLine(output) || `exit code ${code}`;
   }
   return {
     ok: false,
@@ -71,17 +72,17 @@ async function open(
     const what = `${image} has no node, which the list of hosts needs`;
     return { where, what, fix: 'use an image with node, or set sandbox.network to none or open' };
   }
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'ralph-box-'));
+  const { folder, scratch, remove } = makeFolder('ralph-box-');
   const box: Box = { engine, image, folder, label: basename(folder), spec, world };
-  for (const name of ['tmp', 'net']) mkdirSync(join(folder, name), { mode: 0o700 });
+  mkdirSync(join(folder, 'net'), { mode: 0o700 });
   const proxy = isFiltered ? await openDoor(box, deny) : undefined;
   return {
-    scratch: join(folder, 'tmp'),
+    scratch,
     wrap: async command => wrap(box, command),
     async close() {
       await removeAll(box);
       await proxy?.close();
-      rmSync(folder, { recursive: true, force: true });
+      remove();
     },
   };
 }

@@ -1,7 +1,8 @@
 /** What nobody inside needs to read: the user's keys, logins and histories. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { pathPattern } from '../domain/glob.ts';
+import type { SandboxSpec } from './provider.ts';
 
 /** In the home. */
 export const SECRET_PATHS: readonly string[] = [
@@ -40,16 +41,12 @@ export function resolvePath(path: string, home: string, root: string): string {
 
 /** What the patterns stand for on this machine, now. A path that is not there hides nothing. */
 export function findHidden(patterns: readonly string[], home: string, root: string): readonly string[] {
-  const plain = patterns.filter(pattern => !/[*?]/.test(pattern)).map(path => resolvePath(path, home, root));
-  const globs = patterns.filter(pattern => /[*?]/.test(pattern)).map(path => resolvePath(path, home, root));
-  const found =
-    globs.length === 0
-      ? []
-      : walk(
-          root,
-          globs.map(glob => pathPattern(glob)),
-        );
-  return [...new Set([...plain.filter(path => existsSync(path)), ...found].map(path => realpathSync(path)))];
+  const isGlob = (pattern: string) => /[*?]/.test(pattern);
+  const resolved = (some: readonly string[]) => some.map(path => resolvePath(path, home, root));
+  const plain = resolved(patterns.filter(pattern => !isGlob(pattern))).filter(path => existsSync(path));
+  const globs = resolved(patterns.filter(isGlob)).map(glob => pathPattern(glob));
+  const found = globs.length === 0 ? [] : walk(root, globs);
+  return [...new Set([...plain, ...found].map(path => realpathSync(path)))];
 }
 
 /** Folders that hold nothing of the user's own, and a lot of it. */
@@ -66,4 +63,29 @@ function walk(folder: string, patterns: readonly RegExp[]): readonly string[] {
 export function isBelow(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === '' || (!way.startsWith('..') && !way.startsWith('/'));
+}
+
+export interface Binds {
+  readonly writable: readonly string[];
+  readonly readOnly: readonly string[];
+}
+
+/** The folders on the way to a trusted path are bound too: a mount cannot be renamed and created again. */
+export function computeBinds({ writable, trusted }: Pick<SandboxSpec, 'writable' | 'trusted'>): Binds {
+  const readOnly = unique(trusted.filter(path => existsSync(path)).map(path => realpathSync(path)));
+  return { writable: unique([...writable, ...readOnly.flatMap(path => between(path, writable))]), readOnly };
+}
+
+function between(path: string, roots: readonly string[]): readonly string[] {
+  const folder = dirname(path);
+  if (!roots.some(root => isInside(folder, root))) return [];
+  return [...between(folder, roots), folder];
+}
+
+export function isInside(path: string, folder: string): boolean {
+  return path !== folder && isBelow(path, folder);
+}
+
+function unique(paths: readonly string[]): readonly string[] {
+  return [...new Set(paths)];
 }

@@ -1,6 +1,6 @@
 /** A sandbox: can say whether it works here, and wraps commands so that they run confined. */
 import type { Problem } from '../domain/problem.ts';
-import type { Command, Confined, NotConfined } from '../platform/confinement.ts';
+import type { Confinement } from '../platform/confinement.ts';
 
 export type ProviderName = 'srt' | 'container' | 'sbx';
 
@@ -72,10 +72,9 @@ export interface SandboxProvider {
   open(spec: SandboxSpec, world: ProbeWorld, deny: (what: string) => void): Promise<OpenSandbox | Problem>;
 }
 
-export interface OpenSandbox {
+export interface OpenSandbox extends Confinement {
   /** A folder that can be written from inside, at the same path. */
   readonly scratch: string;
-  wrap(command: Command): Promise<Confined | NotConfined>;
   /** Nothing of it is left afterwards. */
   close(): Promise<void>;
 }

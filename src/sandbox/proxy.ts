@@ -16,16 +16,14 @@ export interface ProxyOptions {
   deny(what: string): void;
 }
 
-export interface Door {
-  close(): Promise<void>;
-}
+export type Door = Awaited<ReturnType<typeof startProxy>>;
 
 interface Target {
   readonly host: string;
   readonly port: number;
 }
 
-export async function startProxy(options: ProxyOptions): Promise<Door> {
+export async function startProxy(options: ProxyOptions) {
   const sockets = new Set<Duplex>();
   const server = createServer((asked, answer) => void plain(options, asked, answer));
   server.on('connection', (socket: Socket) => {
@@ -37,7 +35,7 @@ export async function startProxy(options: ProxyOptions): Promise<Door> {
   });
   await listening(server, options.socket);
   return {
-    async close() {
+    async close(): Promise<void> {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>(resolve => server.close(() => resolve()));
     },

@@ -1,14 +1,13 @@
 /** The provider on top of Docker's `sbx`: a small virtual machine for each run, with its own network policy and keys. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { filterEnv } from '../domain/secrets.ts';
 import { type Captured, capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
+import { lastLine } from '../platform/git.ts';
+import { computeBinds } from './hidden.ts';
+import { makeFolder } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
-import { computeBinds } from './trusted.ts';
 
 export const sbx: SandboxProvider = {
   name: 'sbx',
@@ -39,15 +38,13 @@ async function probe({ cwd, env }: ProbeWorld): Promise<Probe> {
 }
 
 async function open(spec: SandboxSpec, world: ProbeWorld): Promise<OpenSandbox | Problem> {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'ralph-sbx-'));
-  const scratch = join(folder, 'tmp');
-  mkdirSync(scratch, { mode: 0o700 });
+  const { folder, scratch, remove } = makeFolder('ralph-sbx-');
   const name = `ralph-${randomBytes(6).toString('hex')}`;
   const ask = (...words: readonly string[]) =>
     capture(['sbx', ...words], { cwd: folder, env: world.env, timeout: CREATE_TIME });
   const close = async () => {
     await ask('rm', '--force', name);
-    rmSync(folder, { recursive: true, force: true });
+    remove();
   };
   const { writable, readOnly } = computeBinds(spec);
   const paths = [...writable, scratch, ...readOnly.map(path => `${path}:ro`)];
@@ -103,7 +100,3 @@ const OF_THIS_MACHINE = [
   'XDG_*',
   'LD_*',
 ];
-
-function lastLine(output: string): string {
-  return output.trim().split('\n').at(-1) ?? '';
-}

@@ -1,17 +1,15 @@
 /** The provider on top of @anthropic-ai/sandbox-runtime: bubblewrap and a proxy on Linux, seatbelt on a Mac. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { capture } from '../platform/capture.ts';
 import type { Command, Confined, NotConfined } from '../platform/confinement.ts';
 import { type Helper, startHelper } from '../platform/helper.ts';
 import { joinWords } from '../platform/shell.ts';
-import { programPath } from './programs.ts';
+import { computeBinds } from './hidden.ts';
+import { makeFolder, programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
 import type { Question, SrtConfig } from './srt-host.ts';
-import { computeBinds } from './trusted.ts';
 
 export const srt: SandboxProvider = {
   name: 'srt',
@@ -68,9 +66,7 @@ async function open(
   deny: (what: string) => void,
 ): Promise<OpenSandbox | Problem> {
   // Outside of the project: what the runtime binds into its own folder must not show up among the user's files.
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'ralph-srt-'));
-  const scratch = join(folder, 'tmp');
-  mkdirSync(scratch, { mode: 0o700 });
+  const { folder, scratch, remove } = makeFolder('ralph-srt-');
   const helper = startHelper({
     program: programPath('srt-host'),
     cwd: folder,
@@ -79,18 +75,14 @@ async function open(
   });
   const close = async () => {
     await helper.close();
-    rmSync(folder, { recursive: true, force: true });
+    remove();
   };
-  const opened = await ask(helper, { do: 'open', config: configOf(spec, scratch) });
+  const opened = await helper.ask({ do: 'open', config: configOf(spec, scratch) } satisfies Question);
   if ('error' in opened) {
     await close();
     return { where: 'sandbox srt', what: opened.error, fix: fixOf(opened.error) };
   }
   return { scratch, close, wrap: command => wrap(helper, spec, scratch, command) };
-}
-
-function ask(helper: Helper, question: Question) {
-  return helper.ask(question);
 }
 
 function filesOf(spec: SandboxSpec, scratch: string): SrtConfig['filesystem'] {
@@ -138,7 +130,8 @@ async function wrap(
   const inside = `RALPH_INSIDE=${id}`;
   const more = Object.entries({ ...spec.env, TMPDIR: scratch }).map(([name, value]) => `${name}=${value}`);
   const command = joinWords(['exec', 'env', inside, ...more, ...argv]);
-  const answer = await ask(helper, { do: 'wrap', id, command, files: filesOf(spec, scratch) });
+  const files = filesOf(spec, scratch);
+  const answer = await helper.ask({ do: 'wrap', id, command, files } satisfies Question);
   if ('error' in answer) return { code: `the sandbox has ended: ${answer.error}` };
   return { argv: answer.ok as [string, ...string[]], cwd, env, inside };
 }

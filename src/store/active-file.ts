@@ -4,11 +4,13 @@
  */
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { pick } from '../domain/fields.ts';
+import { isObject, parseObject } from '../domain/json.ts';
 import type { Story } from '../domain/story.ts';
 import type { StoryMode } from '../domain/story-mode.ts';
 import type { Before, StoriesBefore, StoryRules } from '../domain/transitions.ts';
-import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
-import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 import { projectPaths } from './paths.ts';
 
 export interface Active {
@@ -36,7 +38,7 @@ export interface NewActive {
 /** The text of the file, also to see later whether it still is what was written. */
 export function formatActive(active: NewActive): string {
   const { terms, stories } = active;
-  const { pid, started } = identify(process.pid) ?? { pid: process.pid, started: '' };
+  const { pid, started } = ourselves();
   const file = {
     timestamp: new Date(active.now).toISOString(),
     pid,
@@ -68,16 +70,11 @@ function snapshotText(stories: readonly Story[]): string {
 
 /** Seed 002's three fields first, then what else an iteration may not change. */
 function kept(story: Story): Before {
-  const { passes, reviewStatus, reviewCount, reviewFeedback, title, description, acceptanceCriteria } = story;
-  return {
-    passes,
-    reviewStatus,
-    reviewCount,
-    reviewFeedback,
-    title,
-    ...(description !== undefined && { description }),
-    acceptanceCriteria,
-  };
+  return pick(
+    story,
+    ...(['passes', 'reviewStatus', 'reviewCount', 'reviewFeedback'] as const),
+    ...(['title', 'description', 'acceptanceCriteria'] as const),
+  );
 }
 
 export function writeActive(path: string, text: string): void {
@@ -93,9 +90,10 @@ export function removeActive(path: string): void {
 
 /** undefined: there is none. A field that is missing or odd is what it is by default. */
 export function readActive(path: string): Active | undefined {
-  const source = sourceOf(path);
+  // A name that is none, a folder in its place, a file of somebody else's: no loop has written that.
+  const source = tryTo(() => readIfThere(path));
   if (source === undefined) return undefined;
-  const file = parsed(source);
+  const file = parseObject(source) ?? {};
   const { pid, started, runId, ralphDir, reviewCap, iterationMode, story, preIterationSnapshot } = file;
   return {
     process:
@@ -114,31 +112,11 @@ export function readActive(path: string): Active | undefined {
   };
 }
 
-/** A name that is none, a folder in its place, a file of somebody else's: no loop has written that. */
-function sourceOf(path: string): string | undefined {
-  try {
-    return readIfThere(path);
-  } catch {
-    return undefined;
-  }
-}
-
 const MODES: readonly StoryMode[] = ['implement', 'review', 'review-fix'];
 
-type Raw = Readonly<Record<string, unknown>>;
-
-function parsed(source: string): Raw {
-  try {
-    const value: unknown = JSON.parse(source);
-    return typeof value === 'object' && value !== null ? (value as Raw) : {};
-  } catch {
-    return {};
-  }
-}
-
 function snapshotIn(value: unknown): StoriesBefore | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const entries = Object.entries(value).filter(([, story]) => typeof story === 'object' && story !== null);
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value).filter(([, story]) => isObject(story));
   return new Map(entries as [string, Before][]);
 }
 

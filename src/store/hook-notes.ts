@@ -4,18 +4,15 @@
  */
 import { appendFileSync } from 'node:fs';
 import type { RunEvent } from '../domain/event.ts';
-import { fileSize, readSlice } from '../platform/files.ts';
+import { fileSize, readSlice, tryTo } from '../platform/files.ts';
 
 /** The file is in the agent's reach: no more than this may come of it. */
 export type HookNote = Extract<RunEvent, { readonly type: 'violation' | 'notice' }>;
 
 /** Never the reason that a hook fails. */
 export function leaveNote(path: string, note: HookNote): void {
-  try {
-    appendFileSync(path, `${JSON.stringify(note)}\n`, { mode: 0o600 });
-  } catch {
-    // a full disk, a folder swept away
-  }
+  // a full disk, a folder swept away
+  tryTo(() => appendFileSync(path, `${JSON.stringify(note)}\n`, { mode: 0o600 }));
 }
 
 const MOST = 1024 * 1024;

@@ -1,9 +1,9 @@
 /** Messages to a run: a file each in the run's folder, oldest first by name. Whoever drives the run acts on them and removes them. */
 import { randomBytes } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseObject } from '../domain/json.ts';
-import { ensureFolder, errorCode, readSlice, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, namesIn, readSlice, writeAtomic } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
 
 export type Message =
@@ -31,10 +31,12 @@ export function sendMessage({ inbox }: Pick<RunPaths, 'inbox'>, message: Message
 
 /** Those that nobody has acted on yet. A file that is none is left alone. */
 export function readMessages({ inbox }: Pick<RunPaths, 'inbox'>): readonly Received[] {
-  return namesIn(inbox).flatMap(id => {
-    const message = parseMessage(readSlice(join(inbox, id), 0, MOST_BYTES));
-    return message ? [{ ...message, id }] : [];
-  });
+  return namesIn(inbox)
+    .filter(name => NAME.test(name))
+    .flatMap(id => {
+      const message = parseMessage(readSlice(join(inbox, id), 0, MOST_BYTES));
+      return message ? [{ ...message, id }] : [];
+    });
 }
 
 export function removeMessage({ inbox }: Pick<RunPaths, 'inbox'>, id: string): void {
@@ -56,16 +58,5 @@ export function parseMessage(text: string): Message | undefined {
     }
     default:
       return undefined;
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-      .filter(name => NAME.test(name))
-      .sort();
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
-    throw error;
   }
 }

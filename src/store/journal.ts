@@ -14,9 +14,9 @@ import {
 } from 'node:fs';
 import type { RecordedEvent, RunEvent } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
-import { createPrivate, errorWords } from '../platform/files.ts';
+import { createPrivate, errorWords, fileSize, tryTo } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
-import { GENESIS, hashOf, lastEntry, repairTorn } from './ledger-end.ts';
+import { cutHalfLine, GENESIS, hashOf, lastEntry } from './ledger-end.ts';
 
 /** Ledgers of 0.1 have no run and no iteration in every line. */
 export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
@@ -65,27 +65,15 @@ export interface JournalOptions {
 
 export function createJournal(path: string, options: JournalOptions): Journal {
   const { run, now, redact = line => line, durable = true } = options;
-  let fd: number | undefined = createPrivate(path);
+  const file = openForWriting(path);
   let { seq, prev, iteration } = lastEntry(path);
-  let offset = fstatSync(fd).size;
+  let offset = fileSize(path);
   let turnBytes = 0;
-  let trouble: string | undefined;
 
-  const giveUp = (error: unknown) => {
-    trouble ??= `${path}: ${errorWords(error)}`;
-    if (fd !== undefined) closeQuietly(fd);
-    fd = undefined;
-  };
   const write = (event: RunEvent, time: number) => {
-    if (fd === undefined) return;
     const at = new Date(time).toISOString();
     const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event }));
-    try {
-      writeFileSync(fd, `${line}\n`);
-    } catch (error) {
-      cutHalfLine(path); // a full disk may have taken a part of it
-      return giveUp(error);
-    }
+    if (!file.write(line)) return;
     seq++;
     prev = hashOf(line);
     offset += Buffer.byteLength(line) + 1;
@@ -99,30 +87,60 @@ export function createJournal(path: string, options: JournalOptions): Journal {
     write(shortened(event), time);
     if (turnBytes > MAX_TURN_BYTES) write(TOO_MUCH, time);
   };
-  const flush = () => {
-    if (fd === undefined) return;
-    try {
-      fd = stillThere(path, fd);
-      fdatasyncSync(fd);
-    } catch (error) {
-      giveUp(error);
-    }
-  };
 
   return {
     append(event) {
       const time = now();
       if ('iteration' in event) iteration = event.iteration;
       record(event, time);
-      if (durable && DURABLE.has(event.type)) flush();
+      if (durable && DURABLE.has(event.type)) file.flush();
       return { ...event, time, run, iteration };
     },
-    close() {
-      if (fd !== undefined) closeQuietly(fd);
-      fd = undefined;
-    },
-    trouble: () => trouble,
+    close: file.close,
+    trouble: file.trouble,
     end: () => ({ seq, prev, offset }),
+  };
+}
+
+/** The file of a ledger. When the disk fails it is closed, and nothing is written any more. */
+function openForWriting(path: string) {
+  let fd: number | undefined = createPrivate(path);
+  let trouble: string | undefined;
+  const close = () => {
+    const open = fd;
+    if (open !== undefined) tryTo(() => closeSync(open)); // a disk that gave out may say so once more
+    fd = undefined;
+  };
+  /** False when it was not done. */
+  const attempt = (action: (fd: number) => void): boolean => {
+    if (fd === undefined) return false;
+    try {
+      action(fd);
+      return true;
+    } catch (error) {
+      trouble ??= `${path}: ${errorWords(error)}`;
+      close();
+      return false;
+    }
+  };
+  return {
+    write: (line: string) =>
+      attempt(open => {
+        try {
+          writeFileSync(open, `${line}\n`);
+        } catch (error) {
+          cutHalfLine(path); // a full disk may have taken a part of it
+          throw error;
+        }
+      }),
+    flush(): void {
+      attempt(open => {
+        fd = stillThere(path, open);
+        fdatasyncSync(fd);
+      });
+    },
+    close,
+    trouble: () => trouble,
   };
 }
 
@@ -131,22 +149,6 @@ const TOO_MUCH: RunEvent = {
   level: 'debug',
   text: 'The agent prints a great deal: the rest of this turn is only in agent.jsonl.',
 };
-
-function cutHalfLine(path: string): void {
-  try {
-    repairTorn(path);
-  } catch {
-    // then it is repaired when the run is resumed
-  }
-}
-
-function closeQuietly(fd: number): void {
-  try {
-    closeSync(fd);
-  } catch {
-    // a disk that gave out may say so once more
-  }
-}
 
 /** An agent may have deleted or replaced the file under us: then what we have written is put back, and theirs set aside. */
 function stillThere(path: string, fd: number): number {
@@ -177,21 +179,7 @@ function withoutOutputs({ type, result }: RunEvent & { type: 'run-ended' }): Run
   return { type, result: { ...result, iterations } };
 }
 
-export interface JournalReader {
-  /**
-   * The entries added since the last call, of about `most` bytes, so that a ledger of any size can be read in pieces.
-   * A line that is not complete yet waits for the next one. `atEnd` says that there was nothing left to read.
-   */
-  next(most?: number): readonly Entry[];
-  /** All that is there, without having all of it in memory at once. */
-  each(): Iterable<Entry>;
-  atEnd(): boolean;
-  /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
-  problems(): readonly string[];
-  /** Bytes of a last line that has no end yet. */
-  torn(): number;
-  close(): void;
-}
+export type JournalReader = ReturnType<typeof openJournal>;
 
 export interface JournalReading {
   /** Leave out what an agent said and did, but for what it used: nearly all of a ledger. The last line is told in any case. */
@@ -205,63 +193,35 @@ const WORDS =
   /^\{"seq":\d+,"at":"[^"]*","prev":"([0-9a-f]{32})",(?:"run":"[^"]*","iteration":\d+,)?"type":"agent","event":\{"kind":"(?!usage")/;
 
 /** Reads a ledger in bounded pieces, checking the chain as it goes. */
-export function openJournal(
-  path: string,
-  { withoutWords = false, from }: JournalReading = {},
-): JournalReader {
+export function openJournal(path: string, reading: JournalReading = {}) {
   const fd = openSync(path, 'r');
   const page = Buffer.allocUnsafe(256 * 1024);
-  const problems: string[] = [];
-  let entries: Entry[] = [];
-  let position = from?.offset ?? 0;
+  const chain = createChain(reading);
+  const splitter = createLineSplitter(chain);
+  let position = reading.from?.offset ?? 0;
   let lastNewline = position;
-  let number = from?.seq ?? 0;
-  let prev = from?.prev ?? GENESIS;
   let atEnd = false;
-  let leftOut: string | undefined;
 
-  const take = (line: string) => {
-    const entry = parseEntry(line);
-    if (!entry) problems.push(`line ${number} is not an event`);
-    else {
-      if (entry.prev !== prev) problems.push(`line ${number} does not follow from the line before it`);
-      entries.push(entry);
-    }
-  };
-  const splitter = createLineSplitter({
-    line(line) {
-      number++;
-      leftOut = withoutWords && WORDS.exec(line)?.[1] === prev ? line : undefined;
-      if (leftOut === undefined) take(line);
-      prev = hashOf(line);
-    },
-  });
-  const takeLast = () => {
-    const entry = leftOut === undefined ? undefined : parseEntry(leftOut);
-    if (entry) entries.push(entry);
-    leftOut = undefined;
-  };
-
+  /**
+   * The entries added since the last call, of about `most` bytes, so that a ledger of any size can be read in pieces.
+   * A line that is not complete yet waits for the next one. `atEnd` says that there was nothing left to read.
+   */
   const next = (most = Number.POSITIVE_INFINITY): readonly Entry[] => {
-    entries = [];
     const end = position + most;
     atEnd = false;
-    while (position < end) {
+    while (position < end && !atEnd) {
       const read = readSync(fd, page, 0, page.length, position);
-      if (read === 0) {
-        atEnd = true;
-        takeLast();
-        break;
-      }
+      atEnd = read === 0;
       const chunk = page.subarray(0, read);
       const newline = chunk.lastIndexOf(10);
       if (newline !== -1) lastNewline = position + newline + 1;
       splitter.push(chunk);
       position += read;
     }
-    return entries;
+    return chain.fetch(atEnd);
   };
 
+  /** All that is there, without having all of it in memory at once. */
   function* each(): Iterable<Entry> {
     do yield* next(page.length);
     while (!atEnd);
@@ -271,9 +231,45 @@ export function openJournal(
     next,
     each,
     atEnd: () => atEnd,
-    problems: () => problems,
+    /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
+    problems: (): readonly string[] => chain.problems,
+    /** Bytes of a last line that has no end yet. */
     torn: () => position - lastNewline,
     close: () => closeSync(fd),
+  };
+}
+
+/** Takes line after line, and holds their entries until they are fetched. */
+function createChain({ withoutWords = false, from }: JournalReading) {
+  const problems: string[] = [];
+  let entries: Entry[] = [];
+  let number = from?.seq ?? 0;
+  let prev = from?.prev ?? GENESIS;
+  let leftOut: string | undefined;
+  const take = (line: string) => {
+    const entry = parseEntry(line);
+    if (!entry) problems.push(`line ${number} is not an event`);
+    else {
+      if (entry.prev !== prev) problems.push(`line ${number} does not follow from the line before it`);
+      entries.push(entry);
+    }
+  };
+  return {
+    problems,
+    line(line: string): void {
+      number++;
+      leftOut = withoutWords && WORDS.exec(line)?.[1] === prev ? line : undefined;
+      if (leftOut === undefined) take(line);
+      prev = hashOf(line);
+    },
+    /** The last line of a ledger is among them, whatever it is. */
+    fetch(atEnd: boolean): readonly Entry[] {
+      const last = atEnd && leftOut !== undefined ? parseEntry(leftOut) : undefined;
+      if (atEnd) leftOut = undefined;
+      const found = last ? [...entries, last] : entries;
+      entries = [];
+      return found;
+    },
   };
 }
 

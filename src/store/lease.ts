@@ -7,8 +7,8 @@ import { rmSync, statSync, utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { countAt, objectAt, parseObject, stringAt, wordAt } from '../domain/json.ts';
-import { ensureFolder, readIfThere, writeWhole } from '../platform/files.ts';
-import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
+import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 import type { RunPaths } from './paths.ts';
 
 export interface LeaseHolder {
@@ -18,18 +18,13 @@ export interface LeaseHolder {
   readonly token: string;
 }
 
-export interface Lease {
-  /** Stops the heartbeat and removes the file, unless the run is somebody else's by now. */
-  release(): void;
-}
-
 /** Milliseconds. */
 export const HEARTBEAT = 5_000;
 /** Six missed heartbeats: nobody is there. */
 export const LEASE_TIME = 30_000;
 
 /** `lost` is called once, when somebody else has taken the run over: nothing more may be written to it. */
-export function takeLease(paths: Pick<RunPaths, 'live'>, lost: () => void): Lease {
+export function takeLease(paths: Pick<RunPaths, 'live'>, lost: () => void) {
   const holder = writeLease(paths);
   const timer = setInterval(() => {
     if (beat(paths, holder)) return;
@@ -38,7 +33,8 @@ export function takeLease(paths: Pick<RunPaths, 'live'>, lost: () => void): Leas
   }, HEARTBEAT);
   timer.unref();
   return {
-    release() {
+    /** Stops the heartbeat and removes the file, unless the run is somebody else's by now. */
+    release(): void {
       clearInterval(timer);
       releaseLease(paths, holder);
     },
@@ -61,7 +57,7 @@ function beat(paths: Pick<RunPaths, 'live'>, holder: LeaseHolder): boolean {
 /** Makes this process the holder, without a heartbeat yet. */
 export function writeLease(paths: Pick<RunPaths, 'live'>): LeaseHolder {
   const holder: LeaseHolder = {
-    process: identify(process.pid) ?? { pid: process.pid, started: '' },
+    process: ourselves(),
     host: hostname(),
     token: randomBytes(8).toString('hex'),
   };
@@ -81,11 +77,8 @@ export function releaseLease(paths: Pick<RunPaths, 'live'>, { token }: LeaseHold
 
 /** What a process left behind that was killed is removed by whoever looks next. */
 export function removeLease(paths: Pick<RunPaths, 'live'>): void {
-  try {
-    rmSync(paths.live, { force: true });
-  } catch {
-    // a disk that fails: whoever looks next finds that nobody is there
-  }
+  // a disk that fails: whoever looks next finds that nobody is there
+  tryTo(() => rmSync(paths.live, { force: true }));
 }
 
 /** undefined: there is none, or it was written by 0.1, which left the file empty. */

@@ -1,7 +1,7 @@
 /** The end of a ledger: where its chain continues, and what a crash left of its last line. */
 import { appendFileSync, truncateSync } from 'node:fs';
 import { countAt, parseObject } from '../domain/json.ts';
-import { fileSize, readSlice } from '../platform/files.ts';
+import { fileSize, readSlice, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 
 /** What the first line of a ledger follows. */
@@ -21,6 +21,10 @@ export function repairTorn(path: string): number {
     from = start;
   }
   return cutTo(path, 0, size);
+}
+
+export function cutHalfLine(path: string): void {
+  tryTo(() => repairTorn(path)); // then it is repaired when the run is resumed
 }
 
 function cutTo(path: string, length: number, size: number): number {

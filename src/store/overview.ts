@@ -3,7 +3,7 @@ import type { RunEvent } from '../domain/event.ts';
 import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
 import { type Raise, raiseOf, usedBy } from '../domain/resume-command.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
-import { fileSize, readSlice } from '../platform/files.ts';
+import { fileSize, readSlice, tryTo } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
 import { isRunning, readRunFile } from './run-file.ts';
 
@@ -99,11 +99,8 @@ function lines(paths: RunPaths, position: number, bytes: number): readonly RunEv
   return readSlice(paths.events, position, bytes)
     .split('\n')
     .flatMap(line => {
-      try {
-        return knownEntry(JSON.parse(line) as RawEntry) ?? [];
-      } catch {
-        return []; // the window cut it, or the machine did
-      }
+      // the window cut it, or the machine did
+      return tryTo(() => knownEntry(JSON.parse(line) as RawEntry) ?? []) ?? [];
     });
 }
 

@@ -5,34 +5,25 @@ import type { IterationResult } from '../domain/result.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
 
-export interface Progress {
-  add(result: IterationResult): void;
-  /** As it goes into a prompt: the latest entries, so that a prompt does not grow with the run. */
-  latest(): string;
-}
-
 const MAX_CHARS = 4_000;
 
-export function createProgress(project: ProjectPaths, run: RunPaths): Progress {
+export function createProgress(project: ProjectPaths, run: RunPaths) {
   let entries: string[] = [];
   let left = 0;
   writePrivate(run.progress, '');
   return {
-    add(result) {
+    add(result: IterationResult): void {
       const entry = formatProgress(result);
       ensureFolder(run.folder); // an agent or a check may have swept it away
       appendFileSync(run.progress, entry);
       linkOver(run.progress, project.progress);
       entries.push(entry);
-      for (
-        let size = entries.join('').length;
-        size > MAX_CHARS && entries.length > 1;
-        size = entries.join('').length
-      ) {
+      while (entries.join('').length > MAX_CHARS && entries.length > 1) {
         entries = entries.slice(1);
         left++;
       }
     },
+    /** As it goes into a prompt: the latest entries, so that a prompt does not grow with the run. */
     latest: () => (left === 0 ? '' : `(${left} earlier iterations are left out)\n`) + entries.join(''),
   };
 }

@@ -1,10 +1,10 @@
 /** Where on this machine Ralph has worked: a small file for each project, so that all runs can be found again. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
-import { statePaths } from './state.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -23,8 +23,10 @@ export function rememberProject(root: string, env: Env): void {
 
 /** The roots of all projects that are still there, in order; what is said of the others is forgotten. */
 export function knownProjects(env: Env): readonly string[] {
-  return filesIn(statePaths(env).projects)
-    .flatMap(file => {
+  const { projects } = statePaths(env);
+  return (tryTo(() => readdirSync(projects)) ?? [])
+    .flatMap(name => {
+      const file = join(projects, name);
       const root = readIfThere(file);
       if (root !== undefined && existsSync(projectPaths(root).runs)) return [root];
       rmSync(file, { force: true });
@@ -33,10 +35,13 @@ export function knownProjects(env: Env): readonly string[] {
     .sort();
 }
 
-function filesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder).map(name => join(folder, name));
-  } catch {
-    return [];
-  }
+/** What is kept outside of every project, where no agent works: `$XDG_STATE_HOME/ralph`. */
+export function statePaths({ XDG_STATE_HOME, HOME }: Env) {
+  const folder = join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph');
+  return {
+    /** A small file for each project in which Ralph has run. */
+    projects: join(folder, 'projects'),
+    /** The hash of a run's checkpoint. */
+    head: (root: string, run: string) => join(folder, 'heads', `${sha256(root).slice(0, 16)}-${run}`),
+  };
 }

@@ -1,16 +1,13 @@
 /** What the runs of a project take up on disk, and how it is given back. */
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { overviewOf, type RunState } from './overview.ts';
+import type { Prunable } from '../domain/prune.ts';
+import { overviewOf } from './overview.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
 import { listRuns, readRunFile } from './run-file.ts';
 
-export interface PrunableRun {
-  readonly id: string;
-  readonly state: RunState;
-  readonly resumable: boolean;
-  /** Milliseconds since 1970; 0: unknown, and so long ago. */
-  readonly startedAt: number;
+/** `startedAt` is 0 where it is not known: long ago. */
+export interface PrunableRun extends Prunable {
   /** The worktree that it worked in. */
   readonly worktree?: string;
   /** On disk. */

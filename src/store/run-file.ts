@@ -1,11 +1,11 @@
 /** `run.json` and the folder around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopCommand } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import { ensureFolder, errorCode, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, errorCode, namesIn, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
 import { isHeld, readLease, removeLease, writeLease } from './lease.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
@@ -44,15 +44,10 @@ export interface Given {
   readonly ralphDir?: string;
 }
 
-export interface NewRun {
-  readonly command: LoopCommand;
-  readonly version: string;
-  readonly config: unknown;
+export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' | 'given' | 'owner'> {
   readonly now: number;
   /** The host of an in-session loop. */
   readonly pid?: number;
-  readonly given?: Given;
-  readonly owner?: string;
   /** The user's words: the prompt or the task. */
   readonly task?: string;
 }
@@ -91,8 +86,7 @@ export function writeRunFile(paths: RunPaths, file: RunFile): void {
 
 /** The runs of this project that are running, however many have ended in it. */
 export function liveRuns(project: ProjectPaths): readonly LiveRun[] {
-  if (!existsSync(project.live)) return [];
-  return readdirSync(project.live).flatMap(id => {
+  return namesIn(project.live).flatMap(id => {
     const live = liveRun(project, id);
     if (live) return [live];
     const paths = { live: join(project.live, id) };
@@ -148,11 +142,8 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   const ids = listRuns(project);
   const latest = ids.at(-1);
   if (latest === undefined) {
-    return {
-      where: project.runs,
-      what: 'there are no runs here yet',
-      fix: 'start one with `ralph run -p "…"`',
-    };
+    const fix = 'start one with `ralph run -p "…"`';
+    return { where: project.runs, what: 'there are no runs here yet', fix };
   }
   if (wanted === undefined) return latest;
   if (ids.includes(wanted)) return wanted;
@@ -162,11 +153,8 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   if (only !== undefined)
     return { where: wanted, what: `fits ${matches.length} runs: ${matches.join(', ')}` };
   const near = closest(wanted, ids);
-  return {
-    where: wanted,
-    what: 'no such run',
-    fix: near ? `did you mean ${near}?` : '`ralph status` lists them',
-  };
+  const fix = near ? `did you mean ${near}?` : '`ralph status` lists them';
+  return { where: wanted, what: 'no such run', fix };
 }
 
 export interface LiveRun {

@@ -10,7 +10,7 @@ import { type Received, readMessages, removeMessage } from './inbox.ts';
 import { createJournal } from './journal.ts';
 import { takeLease } from './lease.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
-import { statePaths } from './state.ts';
+import { statePaths } from './projects.ts';
 
 export interface RunStore {
   /** Appends to the ledger, in order, and answers the event as it was recorded. Must not throw. */

@@ -4,8 +4,9 @@
  */
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { textsIn } from '../domain/json.ts';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
-import { ensureFolder, readIfThere, writeWhole } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 
 export interface SessionFile {
   readonly path: string;
@@ -27,19 +28,15 @@ export const SESSION_FILES = `${FOLDER}/ralph-loop*.local.md`;
 /** Every loop of a project, whole or damaged. */
 export function listSessions(root: string): readonly (SessionFile | DamagedFile)[] {
   const folder = join(root, FOLDER);
-  let names: readonly string[];
-  try {
-    names = readdirSync(folder)
-      .filter(name => NAME.test(name))
-      .sort();
-  } catch {
-    return [];
-  }
-  return names.map(name => {
-    const path = join(folder, name);
-    const parsed = parseState(readIfThere(path) ?? '');
-    return 'problem' in parsed ? { path, problem: parsed.problem } : { path, state: parsed };
-  });
+  const names = tryTo(() => readdirSync(folder)) ?? [];
+  return names
+    .filter(name => NAME.test(name))
+    .sort()
+    .map(name => {
+      const path = join(folder, name);
+      const parsed = parseState(readIfThere(path) ?? '');
+      return 'problem' in parsed ? { path, problem: parsed.problem } : { path, state: parsed };
+    });
 }
 
 /** The loop of a session. */
@@ -75,26 +72,21 @@ export function setAside(path: string, now: number): string {
   return aside;
 }
 
+/** The fields in the order of the file, where each has a name in small letters. */
+const FIELDS = [
+  ...(['active', 'iteration', 'maxIterations', 'completionPromise', 'startedAt', 'sessionId'] as const),
+  ...(['promptId', 'minToolCalls', 'toolCalls', 'onPromiseNoWork', 'ultrawork', 'checks'] as const),
+  ...(['blocksInARow', 'runId', 'transcriptRead'] as const),
+];
+
 /** JSON values are YAML values, and have no surprises in them. */
 export function formatState(state: SessionState): string {
-  const fields: readonly (readonly [string, unknown])[] = [
-    ['active', state.active],
-    ['iteration', state.iteration],
-    ['max_iterations', state.maxIterations],
-    ['completion_promise', state.completionPromise],
-    ['started_at', state.startedAt],
-    ['session_id', state.sessionId],
-    ['prompt_id', state.promptId],
-    ['min_tool_calls', state.minToolCalls],
-    ['tool_calls', state.toolCalls],
-    ['on_promise_no_work', state.onPromiseNoWork],
-    ['ultrawork', state.ultrawork],
-    ['checks', state.checks],
-    ['blocks_in_a_row', state.blocksInARow],
-    ['run_id', state.runId],
-    ['transcript_read', state.transcriptRead],
-  ];
-  return `---\n${fields.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join('\n')}\n---\n${state.task}`;
+  const lines = FIELDS.map(field => `${nameOf(field)}: ${JSON.stringify(state[field])}`);
+  return `---\n${lines.join('\n')}\n---\n${state.task}`;
+}
+
+function nameOf(field: string): string {
+  return field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 }
 
 export function parseState(source: string): SessionState | { readonly problem: string } {
@@ -116,7 +108,6 @@ export function parseState(source: string): SessionState | { readonly problem: s
   const promise = fields.get('completion_promise');
   const promptId = fields.get('prompt_id');
   const policy = fields.get('on_promise_no_work');
-  const checks = fields.get('checks');
   return {
     active: fields.get('active') !== false,
     iteration,
@@ -129,7 +120,7 @@ export function parseState(source: string): SessionState | { readonly problem: s
     toolCalls: number('tool_calls', 0) ?? 0,
     onPromiseNoWork: NO_WORK_POLICIES.find((each): each is NoWorkPolicy => each === policy) ?? 'reject',
     ultrawork: fields.get('ultrawork') === true,
-    checks: Array.isArray(checks) ? checks.filter(check => typeof check === 'string') : [],
+    checks: textsIn(fields.get('checks')),
     blocksInARow: number('blocks_in_a_row', 0) ?? 0,
     runId: String(fields.get('run_id') ?? ''),
     transcriptRead: number('transcript_read', 0) ?? 0,
@@ -142,11 +133,7 @@ function fieldOf(line: string): readonly (readonly [string, unknown])[] {
   const found = /^([a-z_]+):\s*(.*)$/.exec(line);
   if (!found) return [];
   const [, key = '', text = ''] = found;
-  try {
-    return [[key, JSON.parse(text)]];
-  } catch {
-    return [[key, text.trim()]];
-  }
+  return tryTo(() => [[key, JSON.parse(text)]]) ?? [[key, text.trim()]];
 }
 
 function shown(value: unknown): string {

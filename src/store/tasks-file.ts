@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import type { Problem } from '../domain/problem.ts';
 import { readList, type StoryList } from '../domain/story.ts';
-import { errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
+import { errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { isUntouchedTemplate } from './templates.ts';
 
 /** No list is longer; a file that is would only cost memory. */
@@ -13,24 +13,19 @@ export function readLeft(path: string): unknown {
   return createTasksReader(path).read();
 }
 
-export interface TasksReader {
-  /** As `readLeft`. When nothing has changed since it was believed, the very list that was: it need not be looked at again. */
-  read(): unknown;
-  /** What was read last is this list, and in order. */
-  believe(list: StoryList): void;
-}
-
-export function createTasksReader(path: string): TasksReader {
+export function createTasksReader(path: string) {
   let bytes: Buffer | undefined;
   let believed: StoryList | undefined;
   return {
-    read() {
+    /** As `readLeft`. When nothing has changed since it was believed, the very list that was: it need not be looked at again. */
+    read(): unknown {
       const now = leftBytes(path);
       if (now === undefined || bytes === undefined || !now.equals(bytes)) believed = undefined;
       bytes = now;
-      return believed ?? parseLeft(now?.toString('utf8'));
+      return believed ?? (now && tryTo(() => parse(now.toString('utf8'))));
     },
-    believe(list) {
+    /** What was read last is this list, and in order. */
+    believe(list: StoryList): void {
       believed = list;
     },
   };
@@ -41,14 +36,6 @@ function leftBytes(path: string): Buffer | undefined {
   try {
     const stat = lstatSync(path);
     return stat.isFile() && stat.size <= LARGEST ? readFileSync(path) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function parseLeft(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : parse(text);
   } catch {
     return undefined;
   }

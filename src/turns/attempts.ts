@@ -6,8 +6,7 @@
 import type { TurnReport } from '../agents/invoke.ts';
 import type { EndedTurn } from '../domain/event.ts';
 import { type NextStep, nextStep, type Situation } from '../domain/retry.ts';
-import type { Trouble, TroubleClass } from '../domain/trouble.ts';
-import { isLimit } from '../domain/trouble-table.ts';
+import { isLimit, type Trouble, type TroubleClass } from '../domain/trouble.ts';
 import type { Turn } from '../domain/turn.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import type { Meter } from '../engine/meter.ts';

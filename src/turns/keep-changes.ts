@@ -4,8 +4,7 @@ import { readIfThere, writeAtomic, writePrivate } from '../platform/files.ts';
 import { git } from '../platform/git.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { accumulatedDiff, startRef } from '../workspace/diff.ts';
-import { isUnderGit } from '../workspace/git-memory.ts';
-import { headCommit, type Place } from '../workspace/repository.ts';
+import { headCommit, isUnderGit, type Place } from '../workspace/repository.ts';
 
 export interface ChangesWorld extends Place {
   readonly paths: RunPaths;

@@ -1,6 +1,6 @@
 /** Judges a recorded run again: its raw streams through today's adapters, its evidence through today's judge. */
 
-import { outcomeOf } from '../agents/outcome.ts';
+import { outcomeOf } from '../agents/invoke.ts';
 import { createReader } from '../agents/reader.ts';
 import { findAdapter } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';

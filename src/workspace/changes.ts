@@ -1,7 +1,9 @@
 /** Which paths differ from the start of a run, what they were then and what they are now. */
+
 import { lstatSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
+import { tryTo } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
 import { isRalphs, LARGE, shownPath } from './repository.ts';
 import { allBut, type Blob, blob, NO_COMMIT, type StatusEntry, type TreeStatus } from './tree-status.ts';
@@ -20,6 +22,7 @@ export interface Changes {
 
 export interface Since {
   readonly startRef: string;
+  /** Globs of what is left out, from `cwd`. Ralph's own folder always is. */
   readonly exclude?: readonly string[];
 }
 
@@ -91,11 +94,8 @@ async function committed({ git, head }: TreeStatus, { startRef, exclude }: Since
 }
 
 function statOf(top: string, path: string): Stats | undefined {
-  try {
-    return lstatSync(join(top, path), { throwIfNoEntry: false });
-  } catch {
-    return undefined; // a folder on the way is a file now
-  }
+  // a folder on the way is a file now
+  return tryTo(() => lstatSync(join(top, path), { throwIfNoEntry: false }));
 }
 
 interface Change {

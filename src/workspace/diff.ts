@@ -9,19 +9,16 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
 import type { Problem } from '../domain/problem.ts';
 import { complaint, type Git } from '../platform/git.ts';
-import { type Changes, findChanges } from './changes.ts';
-import { type Excerpt, startExcerpt } from './diff-excerpt.ts';
+import { type Changes, findChanges, type Since } from './changes.ts';
 import { findRepository, headCommit, type Place } from './repository.ts';
 import { readStatus, type TreeStatus } from './tree-status.ts';
 
-export interface DiffOptions extends Place {
-  readonly startRef: string;
+export interface DiffOptions extends Place, Since {
   /** The most that is shown of it; a line that says what is missing comes on top. */
   readonly maxChars: number;
-  /** Globs of what is left out, from `cwd`. Ralph's own folder always is. */
-  readonly exclude?: readonly string[];
   /** A status that was just read with the same `exclude`, to save another. */
   readonly status?: TreeStatus;
 }
@@ -105,4 +102,67 @@ function ownStore(folder: string, commonDir: string) {
 async function fill(git: Git, entries: readonly string[]) {
   if (entries.length === 0) return { code: 0, errors: '' };
   return await git.list(['update-index', '-z', '--index-info'], entries);
+}
+
+export interface Excerpt {
+  /** When it was cut, the last line says so. */
+  readonly text: string;
+  readonly cut: boolean;
+  /** How long the whole would have been; at least so long where it was too long to be counted. */
+  readonly chars: number;
+}
+
+/** So far beyond what is shown we still count. */
+const COUNTED = 1_000_000;
+
+export function startExcerpt(maxChars: number) {
+  const decoder = new StringDecoder('utf8');
+  let text = '';
+  let chars = 0;
+  let remarks = 0;
+  const add = (piece: string) => {
+    if (text.length < maxChars + 1) text += piece.slice(0, maxChars + 1 - text.length);
+    chars += piece.length;
+  };
+  return {
+    read(chunk: Buffer): 'more' | 'enough' {
+      add(decoder.write(chunk));
+      return chars > maxChars + COUNTED ? 'enough' : 'more';
+    },
+    /** A line after the diff about one file more. */
+    remark(line: string): void {
+      remarks++;
+      add(`${line}\n`);
+    },
+    /** `handed` is how many files the diff is of, `left` how many it does not even begin with. */
+    end({ handed, left }: Pick<Changes, 'handed' | 'left'>): Excerpt {
+      const isLonger = chars > maxChars;
+      if (!isLonger && left === 0) return { text, cut: false, chars };
+      const shown = isLonger ? wholeLines(text, maxChars) : text;
+      const files = (isLonger ? handed + remarks - filesIn(shown) : 0) + left;
+      const uncounted = chars > maxChars + COUNTED || left > 0;
+      const notice = cutNotice(chars - shown.length, files, uncounted);
+      return { text: `${shown}${notice}\n`, cut: true, chars };
+    },
+  };
+}
+
+/** Cut where a line ends, unless a very long line would be lost by that. */
+function wholeLines(text: string, maxChars: number): string {
+  const end = text.lastIndexOf('\n', maxChars - 1) + 1;
+  if (end * 4 >= maxChars * 3) return text.slice(0, end);
+  const half = /[\ud800-\udbff]$/.test(text.slice(0, maxChars)) ? 1 : 0;
+  return `${text.slice(0, maxChars - half)}\n`;
+}
+
+/** Every line of content has a sign before it: only headers and remarks begin so. */
+function filesIn(text: string): number {
+  return text.match(/^(diff --git |rename from |new: |changed: )/gm)?.length ?? 0;
+}
+
+function cutNotice(chars: number, files: number, uncounted: boolean): string {
+  const much = `${uncounted ? 'more than ' : ''}${Math.max(0, chars)} characters`;
+  const many =
+    files > 0 ? `, among them ${files} ${files === 1 ? 'file' : 'files'} of which nothing is shown` : '';
+  return `[the diff is cut here: ${much} are missing${many}]`;
 }

@@ -1,11 +1,10 @@
 /** Locks between processes, and the marks of who works where. One that a dead process left behind does not count. */
-
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseObject } from '../domain/json.ts';
 import type { Problem } from '../domain/problem.ts';
 import { ensureFolder, errorCode, errorWords, readIfThere } from '../platform/files.ts';
-import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 
 /** Milliseconds between two looks at a lock that somebody holds. */
 const LOOK = 20;
@@ -48,10 +47,6 @@ function claim(path: string): boolean {
     if (errorCode(error) === 'EEXIST') return false;
     throw error;
   }
-}
-
-function ourselves(): ProcessId {
-  return identify(process.pid) ?? { pid: process.pid, started: '' };
 }
 
 /** Between making the file and writing into it passes a moment; one that stays empty is nobody's. */

@@ -1,5 +1,5 @@
 /** Makes room in a work tree without deleting anything and without ever following a link out of it. */
-import { cpSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ensureFolder, errorCode } from '../platform/files.ts';
 
@@ -37,20 +37,30 @@ export function clearPath(top: string, path: string, aside: string): void {
   if (lstat(join(top, path))) moveAside(top, path, aside);
 }
 
+/** What ends so is taken for a test by no runner: some look for tests in every folder, Ralph's own too. */
+const SUFFIX = '.changed';
+
 export function moveAside(top: string, path: string, aside: string): void {
-  const to = freeName(join(aside, path));
+  const from = join(top, path);
+  const isFolder = lstat(from)?.isDirectory() === true;
+  const to = freeName(join(aside, isFolder ? path : `${path}${SUFFIX}`));
   ensureFolder(dirname(to));
   try {
-    renameSync(join(top, path), to);
+    renameSync(from, to);
   } catch (error) {
     if (errorCode(error) !== 'EXDEV') throw error;
-    cpSync(join(top, path), to, {
-      recursive: true,
-      verbatimSymlinks: true,
-      errorOnExist: true,
-      force: false,
-    });
-    rmSync(join(top, path), { recursive: true });
+    cpSync(from, to, { recursive: true, verbatimSymlinks: true, errorOnExist: true, force: false });
+    rmSync(from, { recursive: true });
+  }
+  if (isFolder) markFiles(to);
+}
+
+/** Not those of a repository: there is no test among them, and without their names it is none. */
+function markFiles(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (!entry.isDirectory()) renameSync(path, freeName(`${path}${SUFFIX}`));
+    else if (entry.name !== '.git') markFiles(path);
   }
 }
 

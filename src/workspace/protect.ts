@@ -26,22 +26,7 @@ export interface ProtectionOptions extends Place {
   readonly recall?: string;
 }
 
-export interface Protection {
-  /** How many files are protected. */
-  readonly files: number;
-  /** What the user should know: a glob that fits nothing, something that cannot be protected. */
-  readonly notes: readonly string[];
-  /** What differs from the start. Changes nothing. */
-  inspect(): Promise<readonly Violation[]>;
-  /** What was kept, by name; undefined where it was not. */
-  name(): string | undefined;
-  /** Puts everything back, and says what it was. `restored` is false where that was not possible. */
-  restore(iteration?: number, listener?: RestoreListener): Promise<readonly Violation[]>;
-  /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
-  renew(): Promise<Problem | undefined>;
-  /** Forgets what was kept. */
-  close(): void;
-}
+export type Protection = Exclude<Awaited<ReturnType<typeof createProtection>>, Problem>;
 
 export interface RestoreListener {
   /** Called before anything is undone. */
@@ -50,7 +35,7 @@ export interface RestoreListener {
   readonly pending: readonly string[];
 }
 
-export async function createProtection(options: ProtectionOptions): Promise<Protection | Problem> {
+export async function createProtection(options: ProtectionOptions) {
   const wrong = options.globs.flatMap(glob => wrongGlob(glob) ?? [])[0];
   if (wrong) return wrong;
   const place = await findRepository(options);
@@ -62,11 +47,16 @@ export async function createProtection(options: ProtectionOptions): Promise<Prot
   const kept = () => keptOffences({ repository, store: start.store, kept: start.kept });
   const newOnes = async () => newOffences(repository, await newFiles(repository, options.globs, start));
   return {
+    /** How many files are protected. */
     files: first.kept.size,
+    /** What the user should know: a glob that fits nothing, something that cannot be protected. */
     notes: first.notes,
+    /** What was kept, by name; undefined where it was not. */
     name: () => start.name,
+    /** What differs from the start. Changes nothing. */
     inspect: async () => toViolations([...kept(), ...(await newOnes())], undefined),
-    async restore(iteration = 0, { found, pending } = QUIETLY) {
+    /** Puts everything back, and says what it was. `restored` is false where that was not possible. */
+    async restore(iteration = 0, { found, pending } = QUIETLY): Promise<readonly Violation[]> {
       const aside = join(options.aside, String(iteration));
       const undone = (offences: readonly Offence[]) => {
         const news = offences.filter(({ what }) => !pending.includes(what));
@@ -78,7 +68,8 @@ export async function createProtection(options: ProtectionOptions): Promise<Prot
       const more = undone(await newOnes()).filter(({ what }) => !pending.includes(what));
       return [...undo, ...more].sort(byWhat);
     },
-    async renew() {
+    /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
+    async renew(): Promise<Problem | undefined> {
       const { recall: _, ...fresh } = options;
       const next = await filesAtStart(repository, fresh);
       if ('what' in next) return next;
@@ -86,6 +77,7 @@ export async function createProtection(options: ProtectionOptions): Promise<Prot
       start = next;
       return undefined;
     },
+    /** Forgets what was kept. */
     close: () => start.store.close(),
   };
 }

@@ -1,14 +1,20 @@
 /** Which files are protected, as they are at the start of a run: looked up and kept, or taken from what was kept then. */
 import { lstatSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { complaint } from '../platform/git.ts';
-import { type IgnoreRules, readIgnoreRules } from './ignore-rules.ts';
-import { loadSnapshot, saveSnapshot } from './kept.ts';
+import { readIfThere } from '../platform/files.ts';
+import { complaint, type Env, type Git } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
 import type { ProtectionOptions } from './protect.ts';
 import { isRalphs, type Repository, shownPath } from './repository.ts';
-import { createFileStore, type FileStore, type SavedFile, temporaryName } from './snapshot.ts';
+import {
+  createFileStore,
+  type FileStore,
+  loadSnapshot,
+  type SavedFile,
+  saveSnapshot,
+  temporaryName,
+} from './snapshot.ts';
 
 export interface FilesAtStart {
   readonly store: FileStore;
@@ -137,4 +143,74 @@ export async function newFiles(
 
 export function isThere({ top }: Repository, path: string): boolean {
   return blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
+}
+
+/** The lines of each file of rules. */
+export type SavedRules = readonly (readonly [source: string, lines: readonly string[]])[];
+
+export type IgnoreRules = Awaited<ReturnType<typeof readIgnoreRules>>;
+
+/** As they are now, or as they were `saved`. */
+export async function readIgnoreRules(repository: Repository, env: Env, saved?: SavedRules) {
+  const { git, top } = repository;
+  const atTop = git.at(top);
+  const rules = new Map(
+    saved?.map(([source, lines]) => [source, new Set(lines)]) ?? (await current(repository, env)),
+  );
+  return {
+    saved: [...rules].map(([source, lines]): SavedRules[number] => [source, [...lines]]),
+    /** Of paths that git ignores now, from the top: those that it would not have ignored then. */
+    async hiddenSince(paths: readonly string[]): Promise<readonly string[]> {
+      if (paths.length === 0) return [];
+      const { code, records } = await atTop.list(
+        ['check-ignore', '--verbose', '-z', '--stdin'],
+        paths.map(literal),
+      );
+      if (code !== 0) return paths;
+      return quadruples(records)
+        .filter(([source, , pattern]) => !rules.get(resolve(top, source))?.has(pattern))
+        .map(([, , , path]) => path.slice(literal('').length));
+    },
+  };
+}
+
+async function current({ git, top, commonDir }: Repository, env: Env): Promise<[string, Set<string>][]> {
+  const atTop = git.at(top);
+  const files = await atTop.list([
+    'ls-files',
+    '-co',
+    '--exclude-standard',
+    '-z',
+    '--',
+    ':(glob)**/.gitignore',
+  ]);
+  const sources = [...files.records.map(file => join(top, file)), join(commonDir, 'info/exclude')];
+  return [...sources, await usersOwn(atTop, env)].map(source => [source, linesOf(source)]);
+}
+
+/** So that no name is taken for one of git's patterns. */
+const literal = (path: string) => `./${path}`;
+
+/** The file of rules that a user has for all repositories. */
+async function usersOwn(git: Git, env: Env): Promise<string> {
+  const set = await git.run(['config', '--type=path', '--get', 'core.excludesFile']);
+  if (set.code === 0) return set.stdout.replace(/\n$/, '');
+  return join(env.XDG_CONFIG_HOME || join(env.HOME ?? '/', '.config'), 'git/ignore');
+}
+
+/** git leaves out the spaces at the end of a rule. */
+function linesOf(source: string): Set<string> {
+  const lines = (readIfThere(source) ?? '').split(/\r?\n/);
+  return new Set(lines.flatMap(line => [line, line.trimEnd()]));
+}
+
+type Match = readonly [source: string, line: string, pattern: string, path: string];
+
+function quadruples(records: readonly string[]): readonly Match[] {
+  const matches: Match[] = [];
+  for (let index = 0; index + 3 < records.length; index += 4) {
+    const [source = '', line = '', pattern = '', path = ''] = records.slice(index, index + 4);
+    matches.push([source, line, pattern, path]);
+  }
+  return matches;
 }

@@ -1,11 +1,12 @@
 /** Source control after an iteration whose checks pass: seed 001's tasks. A failure here never loses work and never ends the loop. */
-import { basename } from 'node:path';
+import { basename, relative } from 'node:path';
 import { firstTag } from '../domain/completion.ts';
 import type { Emit, ScmOutcome } from '../domain/event.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
 import { capture } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { complaint, lastLine, withConfig } from '../platform/git.ts';
+import { findRepository, type Place } from './repository.ts';
 
 export interface ScmRound {
   readonly command: string;
@@ -124,4 +125,22 @@ function scm({ command, cwd, env, abort, sandbox }: ScmRound, args: readonly str
     signal: abort,
     confinement: goesOut ? undefined : sandbox?.checks,
   });
+}
+
+/** What came of it, in words for the user; `done` when there is a commit. */
+export async function commitPaths(
+  place: Place,
+  paths: readonly string[],
+  message: string,
+): Promise<{ readonly done: boolean; readonly why: string }> {
+  const repository = await findRepository(place);
+  if ('what' in repository) return { done: false, why: repository.what };
+  const { git } = repository;
+  const names = paths.map(path => relative(place.cwd, path) || '.');
+  const added = await git.run(['add', '--all', '--', ...names]);
+  if (added.code !== 0) return { done: false, why: complaint(added.output, added.code) };
+  const commit = await git.run(['commit', '--quiet', '--message', message, '--', ...names]);
+  return commit.code === 0
+    ? { done: true, why: '' }
+    : { done: false, why: complaint(commit.output, commit.code) };
 }

@@ -24,8 +24,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ensureFolder } from '../platform/files.ts';
+import { basename, join } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { ensureFolder, errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
+import type { SavedRules } from './protected-files.ts';
 
 export interface SavedFile {
   readonly kind: 'file' | 'link';
@@ -37,15 +40,7 @@ export interface SavedFile {
 /** For a link: where it points to. */
 export type Content = { readonly bytes: Buffer } | { readonly copy: string; readonly sha256: string };
 
-export interface FileStore {
-  /** undefined when there is no file or link at this path. */
-  keep(path: string): SavedFile | undefined;
-  /** What is different now from what was kept; undefined when nothing is. */
-  difference(kept: SavedFile, path: string): Difference | undefined;
-  /** Makes a file where nothing is. Its folder must be there. */
-  restoreFile(kept: SavedFile, path: string): void;
-  close(): void;
-}
+export type FileStore = ReturnType<typeof createFileStore>;
 
 export type Difference =
   | { readonly kind: 'deleted' | 'content' }
@@ -58,7 +53,7 @@ const LARGE = 1024 * 1024;
 const CLOSE = 2_000;
 
 /** A `place` stays when the store is closed; it is created when it is needed. */
-export function createFileStore(now: () => number = Date.now, place?: string): FileStore {
+export function createFileStore(now: () => number = Date.now, place?: string) {
   let folder: string | undefined;
   let inMemory = 0;
   const series = randomBytes(4).toString('hex');
@@ -82,14 +77,16 @@ export function createFileStore(now: () => number = Date.now, place?: string): F
   };
 
   return {
-    keep(path) {
+    /** undefined when there is no file or link at this path. */
+    keep(path: string): SavedFile | undefined {
       const stat = statOf(path);
       if (stat?.isSymbolicLink()) return { kind: 'link', mode: 0, content: { bytes: targetOf(path) } };
       if (!stat?.isFile()) return undefined;
       remember(path, stat);
       return { kind: 'file', mode: bitsOf(stat), content: content(path, Number(stat.size)) };
     },
-    difference(kept, path) {
+    /** What is different now from what was kept; undefined when nothing is. */
+    difference(kept: SavedFile, path: string): Difference | undefined {
       const stat = statOf(path);
       if (!stat) return { kind: 'deleted' };
       if (stat.isSymbolicLink() !== (kept.kind === 'link') || !(stat.isFile() || stat.isSymbolicLink()))
@@ -101,19 +98,17 @@ export function createFileStore(now: () => number = Date.now, place?: string): F
       remember(path, stat);
       return undefined;
     },
+    /** Makes a file where nothing is. Its folder must be there. */
     restoreFile,
-    close() {
+    close(): void {
       if (folder !== undefined && folder !== place) rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 function statOf(path: string): BigIntStats | undefined {
-  try {
-    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch {
-    return undefined; // a folder on the way is a file
-  }
+  // a folder on the way is a file
+  return tryTo(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
 }
 
 const targetOf = (path: string) => readlinkSync(path, { encoding: 'buffer' });
@@ -177,4 +172,95 @@ export function hashOfFile(path: string): string {
   } finally {
     closeSync(fd);
   }
+}
+
+/**
+ * The protected files as they were at the start of a run, on disk: what is in memory does not survive a crash, and a
+ * resumed run must compare with its own start, not with what the agent has left.
+ *
+ * Two files, an index and the contents behind each other; large files have a copy each. The ledger holds the hash of
+ * the index, which is its name, and the index the hash of every content, so a snapshot that was changed since is not taken for the real one.
+ */
+
+export interface Snapshot {
+  /** By path from the top of the work tree. */
+  readonly kept: ReadonlyMap<string, SavedFile>;
+  /** What fitted the globs, ignored files too; only where new files are forbidden. */
+  readonly before?: readonly string[];
+  readonly rules?: SavedRules;
+}
+
+interface Index {
+  readonly process: number;
+  readonly files: readonly Row[];
+  readonly before?: readonly string[];
+  readonly rules?: SavedRules;
+}
+
+type Row = { readonly path: string; readonly kind: SavedFile['kind']; readonly mode: number } & (
+  | { readonly at: number; readonly bytes: number; readonly sha256: string }
+  | { readonly copy: string; readonly sha256: string }
+);
+
+/** Returns the name under which it can be asked for again: a hash. */
+export function saveSnapshot(folder: string, { kept, before, rules }: Snapshot): string {
+  ensureFolder(folder);
+  const contents: Buffer[] = [];
+  let at = 0;
+  const files = [...kept].map(([path, { kind, mode, content }]): Row => {
+    if (!('bytes' in content))
+      return { path, kind, mode, copy: basename(content.copy), sha256: content.sha256 };
+    const row = { path, kind, mode, at, bytes: content.bytes.length, sha256: sha256(content.bytes) };
+    contents.push(content.bytes);
+    at += content.bytes.length;
+    return row;
+  });
+  const index: Index = { process: process.pid, files, ...(before && { before }), ...(rules && { rules }) };
+  const text = JSON.stringify(index);
+  const name = sha256(text);
+  writeFileSync(contentsOf(folder, name), Buffer.concat(contents), { mode: 0o600 });
+  writeAtomic(indexOf(folder, name), text);
+  return name;
+}
+
+const indexOf = (folder: string, name: string) => join(folder, `${name}.json`);
+const contentsOf = (folder: string, name: string) => join(folder, `${name}.contents`);
+
+/** As it was saved, every byte of it checked. `process` is who saved it. */
+export function loadSnapshot(
+  folder: string,
+  name: string,
+): (Snapshot & { readonly process: number }) | Problem {
+  try {
+    const text = readIfThere(indexOf(folder, name));
+    if (text === undefined || sha256(text) !== name) return changed(folder);
+    const { files, ...rest } = JSON.parse(text) as Index;
+    const contents = readFileSync(contentsOf(folder, name));
+    const kept = new Map<string, SavedFile>();
+    for (const row of files) {
+      const content = contentOf(row, folder, contents);
+      if (!content) return changed(folder);
+      kept.set(row.path, { kind: row.kind, mode: row.mode, content });
+    }
+    return { ...rest, kept };
+  } catch (error) {
+    return { where: folder, what: `the protected files that were kept cannot be read: ${errorWords(error)}` };
+  }
+}
+
+function contentOf(row: Row, folder: string, contents: Buffer): Content | undefined {
+  if ('copy' in row) {
+    const copy = join(folder, basename(row.copy));
+    return hashOfFile(copy) === row.sha256 ? { copy, sha256: row.sha256 } : undefined;
+  }
+  const bytes = Buffer.from(contents.subarray(row.at, row.at + row.bytes));
+  return sha256(bytes) === row.sha256 ? { bytes } : undefined;
+}
+
+function changed(where: string): Problem {
+  return {
+    where,
+    what: 'the protected files that were kept at the start of the run are not what they were',
+    fix: 'look at them with `git status` and start a new run',
+  };
 }

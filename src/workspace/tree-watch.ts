@@ -1,23 +1,8 @@
 /** Tells whether the files have changed since the run began. Outside a repository it does not know, and says so. */
 import { isProblem } from '../domain/problem.ts';
-import { treeState } from './tree-state.ts';
-import { readStatus, type TreeStatus } from './tree-status.ts';
+import { readStatus, type TreeStatus, treeState } from './tree-status.ts';
 
-export interface TreeWatch {
-  /** Remembers what the files are now, and gives it a name; null: it does not know. */
-  start(): Promise<string | null>;
-  /** Compares with what they were at an earlier start. */
-  recall(state: string | null): void;
-  look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
-  /** What git said at the last look, to save asking again; once, and only while nothing has touched the files since. */
-  takeStatus(): TreeStatus | undefined;
-  /** Something has touched the files. */
-  touched(): void;
-  /** From here to `release` it is the user who changes the files: that is not taken for the agent's work. */
-  hold(): Promise<void>;
-  /** Answers what is compared with from now on. */
-  release(): Promise<string | null>;
-}
+export type TreeWatch = ReturnType<typeof createTreeWatch>;
 
 export interface TreeWatchOptions {
   readonly cwd: string;
@@ -26,7 +11,7 @@ export interface TreeWatchOptions {
   readonly on: boolean;
 }
 
-export function createTreeWatch({ cwd, env, on }: TreeWatchOptions): TreeWatch {
+export function createTreeWatch({ cwd, env, on }: TreeWatchOptions) {
   let first: string | null = null;
   let last: TreeStatus | undefined;
   let held: string | null = null;
@@ -40,31 +25,37 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions): TreeWatch {
     last = status;
     return state;
   };
+  /** Something has touched the files. */
   const touched = () => {
     last = undefined;
   };
   return {
-    async start() {
+    /** Remembers what the files are now, and gives it a name; null: it does not know. */
+    async start(): Promise<string | null> {
       first = await now();
       return first;
     },
-    recall(state) {
+    /** Compares with what they were at an earlier start. */
+    recall(state: string | null): void {
       first = state;
     },
     async look() {
       const state = await now();
       return { changed: state === null || first === null ? null : state !== first, state };
     },
-    takeStatus() {
+    /** What git said at the last look, to save asking again; once, and only while nothing has touched the files since. */
+    takeStatus(): TreeStatus | undefined {
       const status = last;
       touched();
       return status;
     },
     touched,
-    async hold() {
+    /** From here to `release` it is the user who changes the files: that is not taken for the agent's work. */
+    async hold(): Promise<void> {
       held = await now();
     },
-    async release() {
+    /** Answers what is compared with from now on. */
+    async release(): Promise<string | null> {
       const after = await now();
       if (held === first) first = after; // the agent had changed nothing, and still has not
       return first;

@@ -4,12 +4,12 @@
  * ever deleted or reset, but by `removeWorktree`, and by that only what is safe elsewhere.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
-import { ensureFolder, errorWords, writeAtomic } from '../platform/files.ts';
-import { complaint, type Env } from '../platform/git.ts';
+import { ensureFolder, errorWords, namesIn, writeAtomic } from '../platform/files.ts';
+import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { projectPaths } from '../store/paths.ts';
 import { ownerOf, releaseOwner, takeOver, withLock } from './lock.ts';
@@ -29,10 +29,7 @@ import {
   worktreeAt,
 } from './worktree-facts.ts';
 
-export interface WorktreeOptions {
-  /** The project's folder: the top of the repository or one below it. */
-  readonly root: string;
-  readonly env: Env;
+export interface WorktreeOptions extends Pick<SiteOptions, 'root' | 'env'> {
   /** Without one the run's id is taken, or a name is generated. */
   readonly name?: string;
   readonly runId?: string;
@@ -161,8 +158,7 @@ export async function listWorktrees({
   env,
 }: Pick<SiteOptions, 'root' | 'env'>): Promise<readonly WorktreeEntry[]> {
   const { worktrees } = projectPaths(root);
-  const names = existsSync(worktrees) ? readdirSync(worktrees).sort() : [];
-  const entries = await Promise.all(names.map(name => entryOf({ root, env, name })));
+  const entries = await Promise.all(namesIn(worktrees).map(name => entryOf({ root, env, name })));
   return entries.filter(entry => entry !== undefined);
 }
 

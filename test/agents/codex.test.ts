@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { codex } from '../../src/agents/codex/adapter.ts';
-import { unwrapShell } from '../../src/agents/codex/items.ts';
+import { codex, unwrapShell } from '../../src/agents/codex/adapter.ts';
 import { fold, line, read } from './reading.ts';
 
 const started = (item: object) => read(codex, line({ type: 'item.started', item: { id: 'i1', ...item } }));

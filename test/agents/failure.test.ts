@@ -1,6 +1,6 @@
 /** The text of an agent's own error, where it gives nothing better. */
 import { expect, test } from 'vitest';
-import { gaveUp, milliseconds } from '../../src/agents/failure.ts';
+import { gaveUp, milliseconds } from '../../src/agents/events.ts';
 
 test.each([
   ['unexpected status 401 Unauthorized: Incorrect API key', 'auth', 401],

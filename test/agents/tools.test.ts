@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { summarise } from '../../src/agents/events.ts';
 import { generic } from '../../src/agents/generic/adapter.ts';
-import { summarise } from '../../src/agents/tools.ts';
 import { fold } from './reading.ts';
 
 describe('the summary of an input', () => {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findResetTime, type Here } from '../../src/domain/reset-time.ts';
-import { wallTimeAt, zonedTime } from '../../src/domain/time-zone.ts';
+import { findResetTime, type Here, wallTimeAt, zonedTime } from '../../src/domain/reset-time.ts';
 
 /** Sunday, 2026-11-15, 14:30 in Greenwich; 06:30 in Los Angeles, where this machine is. */
 const now = Date.UTC(2026, 10, 15, 14, 30);

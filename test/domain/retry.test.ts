@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { backOff, nextStep, type Situation, span } from '../../src/domain/retry.ts';
-import type { Trouble, TroubleClass } from '../../src/domain/trouble.ts';
-import { TROUBLES } from '../../src/domain/trouble-table.ts';
+import { TROUBLES, type Trouble, type TroubleClass } from '../../src/domain/trouble.ts';
 import { examples } from '../rig/thorough.ts';
 
 const now = Date.UTC(2026, 10, 15, 14, 30);

@@ -1,8 +1,7 @@
 /** Laws of the guard that hold for any text. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Finding, judgeCommand, judgeWrite } from '../../src/guard/guard.ts';
-import { RULES } from '../../src/guard/rules.ts';
+import { type Finding, judgeCommand, judgeWrite, RULES } from '../../src/guard/guard.ts';
 import { readShell } from '../../src/guard/shell.ts';
 import { examples } from '../rig/thorough.ts';
 import { readCorpus, WORLD } from './corpus.ts';

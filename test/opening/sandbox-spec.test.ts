@@ -7,7 +7,7 @@ import { defaultSettings } from '../../src/config/settings.ts';
 import type { SandboxSettings } from '../../src/config/settings-shape.ts';
 import { isProblem } from '../../src/domain/problem.ts';
 import { planSpec } from '../../src/opening/sandbox-spec.ts';
-import { computeBinds } from '../../src/sandbox/trusted.ts';
+import { computeBinds } from '../../src/sandbox/hidden.ts';
 import { projectPaths } from '../../src/store/paths.ts';
 import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
 

@@ -51,7 +51,7 @@ function asideIn(project: Repo, where: string): Record<string, string> {
     return Object.fromEntries(
       names
         .filter(name => lstatSync(project.path(join(where, name))).isFile())
-        .map(name => [name, project.read(join(where, name))]),
+        .map(name => [name.replace(/\.changed$/, ''), project.read(join(where, name))]),
     );
   } catch {
     return {};

@@ -52,7 +52,7 @@ test('an approval that nobody has looked at is undone, said, and set aside', asy
   expect(stderr).toContain(`Run ${id} was killed in an iteration (implement)`);
   expect(stderr).toContain('cannot set passes=true');
   expect(stderr).toContain('that no longer runs');
-  expect(project.read(`.ralph/runs/${id}/aside/cut-off/ralph/tasks.json`)).toContain('"approved"');
+  expect(project.read(`.ralph/runs/${id}/aside/cut-off/ralph/tasks.json.changed`)).toContain('"approved"');
 });
 
 test('half a file is whole again', async () => {

@@ -314,6 +314,21 @@ describe('protected paths', () => {
     );
     expect(project.read('test/a.test.sh')).toBe('test -e feature\n');
   });
+
+  test('are restored, too, when a signal ends the run before the checks', async () => {
+    const project = repo({ 'test/a.test.sh': 'test -e feature\n' });
+    let run: ReturnType<typeof startRalph> | undefined;
+    const agent = await fakeAgent('claude', async turn => {
+      await turn.write('test/a.test.sh', 'true\n');
+      run?.process.kill('SIGINT');
+      await run?.until('shutting down');
+      await writes('other', '1', COMPLETE)(turn);
+    });
+    const args = ['loop', 'x', '--agent', 'claude', '--check', 'sh test/a.test.sh', '--protect', 'test/**'];
+    run = startRalph(args, { cwd: project.dir, path: [agent.bin] });
+    expect((await run.finished).code).toBe(130);
+    expect(project.read('test/a.test.sh')).toBe('test -e feature\n');
+  });
 });
 
 describe('limits', () => {

@@ -13,8 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { accumulatedDiff, type DiffOptions, startRef } from '../../src/workspace/diff.ts';
-import type { Excerpt } from '../../src/workspace/diff-excerpt.ts';
+import { accumulatedDiff, type DiffOptions, type Excerpt, startRef } from '../../src/workspace/diff.ts';
 import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
 
 const env = gitEnv();

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -155,8 +155,23 @@ describe('a change under a protected path is a violation and is undone', () => {
         { what: 'test/a.js was changed', restored: true },
       ]);
       expect(work.read('test/a.js')).toBe('assert(a)\n');
-      expect(work.read(`.ralph/runs/1/aside/${iteration}/test/a.js`)).toBe(`weak ${iteration}\n`);
+      expect(work.read(`.ralph/runs/1/aside/${iteration}/test/a.js.changed`)).toBe(`weak ${iteration}\n`);
     }
+  });
+
+  test('what was moved aside is no test to a runner that looks for tests in every folder', async () => {
+    const work = repo({ 'test/cart.test.js': "require('node:test')('passes', () => {});\n" });
+    const protection = await protect(work, { newFiles: 'forbid' });
+    const red = "require('node:test')('fails', () => { throw new Error('red'); });\n";
+    work.write('test/cart.test.js', red);
+    work.write('test/more/new.test.js', red);
+    const tests = () =>
+      spawnSync(process.execPath, ['--test'], { cwd: work.path('.'), env, encoding: 'utf8' });
+    expect(tests().status).toBe(1);
+    await protection.restore(1);
+    const { status, stdout } = tests();
+    expect(stdout).toContain('pass');
+    expect(status).toBe(0);
   });
 
   test('what cannot be undone is said to be so', async () => {
@@ -286,8 +301,14 @@ describe('new files, where they are forbidden', () => {
       names.map(name => ({ what: `test/${name} is new`, restored: true })),
     );
     expect(readdirSync(work.path('test')).sort()).toEqual(['a.js', 'deep']);
-    expect(readdirSync(work.path('.ralph/runs/1/aside/2/test')).sort()).toEqual(names);
-    expect(work.read('.ralph/runs/1/aside/2/test/repo/x')).toBe('x\n');
+    expect(readdirSync(work.path('.ralph/runs/1/aside/2/test')).sort()).toEqual([
+      'committed.js.changed',
+      'new.js.changed',
+      'repo',
+      'root.changed',
+    ]);
+    expect(work.read('.ralph/runs/1/aside/2/test/repo/x.changed')).toBe('x\n');
+    expect(readdirSync(work.path('.ralph/runs/1/aside/2/test/repo/.git'))).toContain('HEAD');
     expect(await protection.inspect()).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { treeState } from '../../src/workspace/tree-state.ts';
+import { treeState } from '../../src/workspace/tree-status.ts';
 import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
 
 const env = gitEnv();

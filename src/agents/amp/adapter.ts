@@ -1,10 +1,10 @@
 /** Amp, `amp -x --stream-json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { defined } from '../../domain/fields.ts';
 import { countAt, type Json, numberAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { assistantEvents, type ToolReply, toolResultEvents, uncachedTokens } from '../blocks.ts';
-import { gaveUp } from '../failure.ts';
-import { unreadable } from '../unreadable.ts';
+import { gaveUp, type Records, readLine, sessionEvent } from '../events.ts';
 
 export const amp: AgentAdapter = {
   name: 'amp',
@@ -23,7 +23,7 @@ export const amp: AgentAdapter = {
   },
   stopSignal: 'SIGTERM',
   invocation,
-  read,
+  read: line => readLine(line, RECORDS),
 };
 
 function invocation({ command, flags, model, mode }: AgentRequest): AgentInvocation {
@@ -40,22 +40,16 @@ function invocation({ command, flags, model, mode }: AgentRequest): AgentInvocat
   return { argv: [command, ...argv], env: {} };
 }
 
-function read(line: string): readonly AgentEvent[] {
-  const record = parseObject(line);
-  if (!record) return unreadable(line);
-  switch (record.type) {
-    case 'assistant': // its messages have no id, but each comes once and whole
-      return assistantEvents(record, uncachedTokens);
-    case 'user':
-      return toolResultEvents(record, replyOf);
-    case 'system':
-      return systemEvents(record);
-    case 'result':
-      return resultEvents(record);
-    default:
-      return unreadable(line, record);
-  }
-}
+const RECORDS: Records = {
+  // Its messages have no id, but each comes once and whole.
+  assistant: record => assistantEvents(record, uncachedTokens),
+  user: record => toolResultEvents(record, replyOf),
+  system: record =>
+    record.subtype === 'init'
+      ? [sessionEvent(record, { sessionId: 'session_id' })]
+      : [{ kind: 'unknown', what: 'system' }],
+  result: resultEvents,
+};
 
 /** Results are JSON in a string; a command that failed is no `is_error`, its exit code is in there. */
 function replyOf(text: string): ToolReply {
@@ -72,19 +66,11 @@ function lastExitCode(text: string): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-function systemEvents(record: Json): readonly AgentEvent[] {
-  if (record.subtype !== 'init') return [{ kind: 'unknown', what: 'system' }];
-  const sessionId = wordAt(record, 'session_id');
-  return [{ kind: 'session', ...(sessionId !== undefined && { sessionId }) }];
-}
-
 /** No tokens here: they are on the messages. The exit code is 0 even after an error. */
 function resultEvents(record: Json): readonly AgentEvent[] {
-  const modelTurns = countAt(record, 'num_turns');
-  const turns = modelTurns === undefined ? {} : { modelTurns };
+  const turns = defined({ modelTurns: countAt(record, 'num_turns') });
   if (record.is_error !== true) {
-    const finalText = wordAt(record, 'result');
-    return [{ kind: 'result', ok: true, ...turns, ...(finalText && { finalText }) }];
+    return [{ kind: 'result', ok: true, ...turns, ...defined({ finalText: wordAt(record, 'result') }) }];
   }
   const error = wordAt(record, 'error') ?? wordAt(record, 'subtype') ?? 'error';
   return [gaveUp({ message: error }), { kind: 'result', ok: false, error, ...turns }];

@@ -1,30 +1,26 @@
 /** Claude Code, `claude -p --output-format stream-json --verbose`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
+import { defined } from '../../domain/fields.ts';
 import type { HookPoint } from '../../domain/hook-orders.ts';
-import {
-  asObject,
-  countAt,
-  type Json,
-  numberAt,
-  objectAt,
-  parseObject,
-  stringAt,
-  wordAt,
-} from '../../domain/json.ts';
-import { addTokens, type Tokens } from '../../domain/usage.ts';
+import { countAt, type Json, numberAt, objectAt, stringAt, wordAt } from '../../domain/json.ts';
+import type { Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { assistantEvents, messageText, toolResultEvents, uncachedTokens } from '../blocks.ts';
-import { gaveUp, milliseconds, retrying } from '../failure.ts';
-import { type HookEvents, hookPlugin, hooksOf } from '../hooks.ts';
-import { oneLine } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
-
-const HOOK_EVENTS: HookEvents = {
-  start: 'SessionStart',
-  'before-tool': 'PreToolUse',
-  tools: 'PostToolBatch',
-  stop: 'Stop',
-};
+import {
+  gaveUp,
+  milliseconds,
+  oneLine,
+  progressEvents,
+  type Records,
+  readLine,
+  retrying,
+  sessionEvent,
+  silent,
+  sumTokens,
+  tokensAt,
+  withCached,
+} from '../events.ts';
+import { CLAUDE_EVENTS, hookPlugin, hooksOf } from '../hooks.ts';
 
 /** What Claude Code reads and obeys, in a project and in the home alike. */
 const HOST_FILES = ['settings.json', 'settings.local.json', 'hooks', 'agents', 'commands', 'skills'];
@@ -38,7 +34,7 @@ export const claude: AgentAdapter = {
   endsWithResult: true,
   needsFile: false,
   rootNeeds: ['IS_SANDBOX', 'CLAUDE_CODE_BUBBLEWRAP'],
-  hookEvents: HOOK_EVENTS,
+  hookEvents: CLAUDE_EVENTS,
   callsHooksSince: '2.1.325', // the first that was tried
   needs: {
     hosts: ['api.anthropic.com', 'platform.claude.com', 'console.anthropic.com'],
@@ -59,12 +55,12 @@ export const claude: AgentAdapter = {
   dialogue: { modelFlag: '--model' },
   stopSignal: 'SIGINT', // it then still reports its cost; after SIGTERM it says nothing
   invocation,
-  read,
+  read: line => readLine(line, RECORDS),
 };
 
 function invocation(request: AgentRequest): AgentInvocation {
   const { command, flags, model, mode, permissions, scratch } = request;
-  const hooks = hooksOf('claude', HOOK_EVENTS, request.hooks, isCalled);
+  const hooks = hooksOf('claude', CLAUDE_EVENTS, request.hooks, isCalled);
   // Not --settings: that flag can be given once, and the user may have a use for it.
   const plugin = hooks.length > 0 ? hookPlugin(`${scratch}.hooks`, hooks) : undefined;
   const stream = mode === 'stream';
@@ -89,29 +85,16 @@ const isCalled = (point: HookPoint) => point !== 'start';
 
 const PERMISSION_FLAGS = ['--dangerously-skip-permissions', '--permission-mode'];
 
-function read(line: string): readonly AgentEvent[] {
-  const record = parseObject(line);
-  if (!record) return unreadable(line);
-  switch (record.type) {
-    case 'assistant':
-      return isSynthetic(record) ? syntheticEvents(record) : assistantEvents(record, uncachedTokens);
-    case 'user':
-      return toolResultEvents(record, (text, isError) => ({
-        text,
-        exitCode: isError ? exitCodeOf(text) : undefined,
-      }));
-    case 'system':
-      return systemEvents(record);
-    case 'result':
-      return resultEvents(record);
-    case 'rate_limit_event':
-      return rateLimitEvents(objectAt(record, 'rate_limit_info'));
-    case 'stream_event': // a fragment of what comes whole
-      return [];
-    default:
-      return unreadable(line, record);
-  }
-}
+const RECORDS: Records = {
+  assistant: record =>
+    isSynthetic(record) ? syntheticEvents(record) : assistantEvents(record, uncachedTokens),
+  user: record =>
+    toolResultEvents(record, (text, isError) => ({ text, exitCode: isError ? exitCodeOf(text) : undefined })),
+  system: systemEvents,
+  result: resultEvents,
+  rate_limit_event: record => rateLimitEvents(objectAt(record, 'rate_limit_info')),
+  stream_event: silent, // a fragment of what comes whole
+};
 
 function exitCodeOf(text: string): number | undefined {
   const found = /^Exit code (\d{1,3})\b/.exec(text)?.[1];
@@ -127,55 +110,43 @@ function syntheticEvents(record: Json): readonly AgentEvent[] {
   const message = messageText(record);
   const failed = record.is_api_error_message === true || wordAt(record, 'error') !== undefined;
   if (failed) return [gaveUp({ message, status: numberAt(record, 'api_error_status') })];
-  return [{ kind: 'progress', text: oneLine(message) }];
+  return progressEvents(message);
 }
 
 function systemEvents(record: Json): readonly AgentEvent[] {
   const subtype = stringAt(record, 'subtype') ?? '';
-  switch (subtype) {
-    case 'init':
-      return [sessionEvent(record, 'model')];
-    case 'api_retry':
-      return [retryEvent(record)];
-    case 'compact_boundary':
-      return [compactionEvent(objectAt(record, 'compact_metadata'))];
-    case 'permission_denied':
-      return progress(
-        `permission denied: ${stringAt(record, 'tool_name') ?? 'tool'}: ${stringAt(record, 'message') ?? ''}`,
-      );
-    case 'model_fallback':
-      return [...progress(stringAt(record, 'content')), sessionEvent(record, 'fallback_model')];
-    case 'informational':
-      return progress(stringAt(record, 'content'));
-    case 'notification':
-      return progress(stringAt(record, 'text'));
-    case 'task_notification':
-      return progress(stringAt(record, 'summary'));
-    case 'hook_response':
-      return record.outcome === 'error' ? progress(`${stringAt(record, 'hook_name')} hook failed`) : [];
-    case 'status':
-    case 'hook_started':
-    case 'thinking_tokens':
-    case 'task_started':
-    case 'task_progress':
-    case 'task_updated':
-    case 'background_tasks_changed':
-      return [];
-    default:
-      return [{ kind: 'unknown', what: oneLine(`system ${subtype}`) }];
-  }
+  if (Object.hasOwn(SYSTEM, subtype)) return SYSTEM[subtype]?.(record) ?? [];
+  return [{ kind: 'unknown', what: oneLine(`system ${subtype}`) }];
 }
 
-function sessionEvent(record: Json, modelKey: string): AgentEvent {
-  const sessionId = wordAt(record, 'session_id');
-  const model = wordAt(record, modelKey);
-  const version = wordAt(record, 'claude_code_version');
-  return {
-    kind: 'session',
-    ...(sessionId !== undefined && { sessionId }),
-    ...(model !== undefined && { model }),
-    ...(version !== undefined && { version }),
-  };
+const SYSTEM: Records = {
+  init: record => [sessionOf(record, 'model')],
+  api_retry: record => [retryEvent(record)],
+  compact_boundary: record => compactionEvents(objectAt(record, 'compact_metadata')),
+  permission_denied: record =>
+    progressEvents(
+      `permission denied: ${stringAt(record, 'tool_name') ?? 'tool'}: ${stringAt(record, 'message') ?? ''}`,
+    ),
+  model_fallback: record => [
+    ...progressEvents(stringAt(record, 'content')),
+    sessionOf(record, 'fallback_model'),
+  ],
+  informational: record => progressEvents(stringAt(record, 'content')),
+  notification: record => progressEvents(stringAt(record, 'text')),
+  task_notification: record => progressEvents(stringAt(record, 'summary')),
+  hook_response: record =>
+    record.outcome === 'error' ? progressEvents(`${stringAt(record, 'hook_name')} hook failed`) : [],
+  status: silent,
+  hook_started: silent,
+  thinking_tokens: silent,
+  task_started: silent,
+  task_progress: silent,
+  task_updated: silent,
+  background_tasks_changed: silent,
+};
+
+function sessionOf(record: Json, model: string): AgentEvent {
+  return sessionEvent(record, { sessionId: 'session_id', model, version: 'claude_code_version' });
 }
 
 function retryEvent(record: Json): AgentEvent {
@@ -186,16 +157,9 @@ function retryEvent(record: Json): AgentEvent {
   return retrying({ message, status, class: status === undefined ? 'transient' : undefined });
 }
 
-function compactionEvent(metadata: Json | undefined): AgentEvent {
+function compactionEvents(metadata: Json | undefined): readonly AgentEvent[] {
   const tokens = (key: string) => countAt(metadata, key) ?? '?';
-  return {
-    kind: 'progress',
-    text: `context compacted: ${tokens('pre_tokens')} to ${tokens('post_tokens')} tokens`,
-  };
-}
-
-function progress(text: string | undefined): readonly AgentEvent[] {
-  return text ? [{ kind: 'progress', text: oneLine(text) }] : [];
+  return progressEvents(`context compacted: ${tokens('pre_tokens')} to ${tokens('post_tokens')} tokens`);
 }
 
 /** `allowed` comes with every session of a subscription; only `rejected` is trouble. */
@@ -205,7 +169,7 @@ function rateLimitEvents(info: Json | undefined): readonly AgentEvent[] {
   if (info?.status === 'rejected') {
     return [gaveUp({ message: `the ${kind} limit is reached`, class: 'rate-limit', resetAt })];
   }
-  return info?.status === 'allowed_warning' ? progress(`close to the ${kind} limit`) : [];
+  return info?.status === 'allowed_warning' ? progressEvents(`close to the ${kind} limit`) : [];
 }
 
 /** `result.result` repeats words that came before; when the model was never asked, it echoes the prompt. */
@@ -216,15 +180,14 @@ function resultEvents(record: Json): readonly AgentEvent[] {
   const error = resultError(record);
   const finalText = wordAt(record, 'result');
   return [
-    { kind: 'usage', scope: 'total', ...(tokens && { tokens }), ...(cost !== undefined && { cost }) },
+    { kind: 'usage', scope: 'total', ...defined({ tokens, cost }) },
     ...(error !== undefined && !isOwnLimit(record) && !wasNotAsked(record)
       ? [gaveUp({ message: error, status: numberAt(record, 'api_error_status') })]
       : []),
     {
       kind: 'result',
       ok: error === undefined,
-      ...(error !== undefined && { error }),
-      ...(turns !== undefined && { modelTurns: turns }),
+      ...defined({ error, modelTurns: turns }),
       ...(error === undefined && turns !== 0 && finalText !== undefined && { finalText }),
     },
   ];
@@ -235,18 +198,18 @@ function sessionTokens(record: Json): Tokens | undefined {
   const models = objectAt(record, 'modelUsage');
   const usage = objectAt(record, 'usage');
   if (!models || Object.keys(models).length === 0) return usage && uncachedTokens(usage);
-  return Object.values(models)
-    .map(value => modelTokens(asObject(value)))
-    .reduce((sum: Tokens, tokens) => addTokens(sum, tokens) ?? sum, NO_TOKENS);
+  return sumTokens(models, modelTokens);
 }
 
-const NO_TOKENS: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-
 function modelTokens(model: Json | undefined): Tokens {
-  const cacheRead = countAt(model, 'cacheReadInputTokens') ?? 0;
-  const cacheWrite = countAt(model, 'cacheCreationInputTokens') ?? 0;
-  const input = (countAt(model, 'inputTokens') ?? 0) + cacheRead + cacheWrite;
-  return { input, output: countAt(model, 'outputTokens') ?? 0, cacheRead, cacheWrite };
+  return withCached(
+    tokensAt(model, {
+      input: 'inputTokens',
+      output: 'outputTokens',
+      cacheRead: 'cacheReadInputTokens',
+      cacheWrite: 'cacheCreationInputTokens',
+    }),
+  );
 }
 
 /** An API error comes as `subtype: "success"`: only `is_error` counts. */

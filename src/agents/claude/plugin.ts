@@ -1,27 +1,20 @@
 /** Ralph's plugin in Claude Code: installed by its own marketplace commands. */
 import { join } from 'node:path';
 import { objectAt, objectsAt, parseObject, wordAt } from '../../domain/json.ts';
-import { type HostPlugin, isSwitchedOn, PLUGIN_ID, type Place, runStep, SHARED_FOLDER } from '../plugin.ts';
+import { type HostPlugin, isSwitchedOn, marketplaceSteps, PLUGIN_ID, SHARED_FOLDER } from '../plugin.ts';
 
 export const claudePlugin: HostPlugin = {
   name: 'claude',
   title: 'Claude Code',
   folder: SHARED_FOLDER,
   installed(place) {
-    const home = claudeHome(place);
+    const home = place.env.CLAUDE_CONFIG_DIR || join(place.home, '.claude');
     if (!isSwitchedOn(place, join(home, 'settings.json'))) return undefined;
     const known = parseObject(place.read(join(home, 'plugins', 'installed_plugins.json')) ?? '');
     const [entry] = objectsAt(objectAt(known, 'plugins'), PLUGIN_ID);
     return wordAt(entry, 'version') ?? 'unknown';
   },
-  install: place => [
-    runStep('claude', 'plugin', 'marketplace', 'add', place.root),
-    runStep('claude', 'plugin', 'install', PLUGIN_ID),
-  ],
-  remove: () => [
-    runStep('claude', 'plugin', 'uninstall', PLUGIN_ID),
-    runStep('claude', 'plugin', 'marketplace', 'remove', 'ralph'),
-  ],
+  ...marketplaceSteps('claude', { add: 'install', remove: 'uninstall' }),
   cautions({ env }) {
     const cap = env.CLAUDE_CODE_STOP_HOOK_BLOCK_CAP;
     if (cap === '0') return [];
@@ -29,7 +22,3 @@ export const claudePlugin: HostPlugin = {
     return [{ text }];
   },
 };
-
-function claudeHome({ env, home }: Place): string {
-  return env.CLAUDE_CONFIG_DIR || join(home, '.claude');
-}

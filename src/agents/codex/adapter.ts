@@ -1,19 +1,26 @@
 /** Codex, `codex e --json`. */
 import { createHash } from 'node:crypto';
 import type { AgentEvent } from '../../domain/agent-event.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
+import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../../domain/json.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { gaveUp, retrying } from '../failure.ts';
-import { type Hook, type HookEvents, hooksOf } from '../hooks.ts';
-import { unreadable } from '../unreadable.ts';
-import { itemEvents } from './items.ts';
+import {
+  asideEvents,
+  gaveUp,
+  oneLine,
+  progressEvents,
+  type Records,
+  readLine,
+  retrying,
+  sessionEvent,
+  silent,
+  textEvents,
+  tokensAt,
+  toolEnd,
+  toolStart,
+} from '../events.ts';
+import { CLAUDE_EVENTS, type Hook, type HookEvents, hooksOf } from '../hooks.ts';
 
-const HOOK_EVENTS: HookEvents = {
-  start: 'SessionStart',
-  'before-tool': 'PreToolUse',
-  tools: 'PostToolUse',
-  stop: 'Stop',
-};
+const HOOK_EVENTS: HookEvents = { ...CLAUDE_EVENTS, tools: 'PostToolUse' };
 
 export const codex: AgentAdapter = {
   name: 'codex',
@@ -34,7 +41,7 @@ export const codex: AgentAdapter = {
   stopSignal: 'SIGINT', // SIGTERM leaves the running tool behind
   hookEvents: HOOK_EVENTS,
   invocation,
-  read,
+  read: line => readLine(line, RECORDS),
 };
 
 const BYPASS = ['--dangerously-bypass-approvals-and-sandbox', '--yolo'];
@@ -97,33 +104,17 @@ function sandboxFlags({ flags, permissions }: AgentRequest): readonly string[] {
   return bypassed ? ours : [...ours, ...defaultFlags(flags, [repoCheck], [repoCheck])];
 }
 
-function read(line: string): readonly AgentEvent[] {
-  const record = parseObject(line);
-  if (!record) return unreadable(line);
-  switch (record.type) {
-    case 'thread.started':
-      return sessionEvents(record);
-    case 'turn.started':
-      return [];
-    case 'item.started':
-    case 'item.updated':
-    case 'item.completed':
-      return itemEvents(record.type, objectAt(record, 'item'));
-    case 'error':
-      return [errorEvent(stringAt(record, 'message') ?? 'error')];
-    case 'turn.completed':
-      return [...usageEvents(objectAt(record, 'usage')), { kind: 'result', ok: true }];
-    case 'turn.failed':
-      return failureEvents(wordAt(objectAt(record, 'error'), 'message') ?? 'the turn failed');
-    default:
-      return unreadable(line, record);
-  }
-}
-
-function sessionEvents(record: Json): readonly AgentEvent[] {
-  const sessionId = wordAt(record, 'thread_id');
-  return sessionId === undefined ? [] : [{ kind: 'session', sessionId }];
-}
+const RECORDS: Records = {
+  'thread.started': record =>
+    wordAt(record, 'thread_id') ? [sessionEvent(record, { sessionId: 'thread_id' })] : [],
+  'turn.started': silent,
+  'item.started': record => itemEvents('item.started', objectAt(record, 'item')),
+  'item.updated': record => itemEvents('item.updated', objectAt(record, 'item')),
+  'item.completed': record => itemEvents('item.completed', objectAt(record, 'item')),
+  error: record => [errorEvent(stringAt(record, 'message') ?? 'error')],
+  'turn.completed': record => [...usageEvents(objectAt(record, 'usage')), { kind: 'result', ok: true }],
+  'turn.failed': record => failureEvents(wordAt(objectAt(record, 'error'), 'message') ?? 'the turn failed'),
+};
 
 /** "Reconnecting... 1/2 (why)" comes before a recovery as well as before the end. */
 function errorEvent(message: string): AgentEvent {
@@ -143,12 +134,96 @@ function failure(message: string): AgentEvent {
 /** The cached tokens are among `input_tokens`, the reasoning among `output_tokens`. */
 function usageEvents(usage: Json | undefined): readonly AgentEvent[] {
   if (!usage) return [];
-  const count = (key: string) => countAt(usage, key) ?? 0;
-  const tokens = {
-    input: count('input_tokens'),
-    output: count('output_tokens'),
-    cacheRead: count('cached_input_tokens'),
-    cacheWrite: count('cache_write_input_tokens'),
-  };
+  const tokens = tokensAt(usage, {
+    input: 'input_tokens',
+    output: 'output_tokens',
+    cacheRead: 'cached_input_tokens',
+    cacheWrite: 'cache_write_input_tokens',
+  });
   return [{ kind: 'usage', scope: 'total', tokens }];
+}
+
+type ItemRecord = 'item.started' | 'item.updated' | 'item.completed';
+
+export function itemEvents(record: ItemRecord, item: Json | undefined): readonly AgentEvent[] {
+  const type = stringAt(item, 'type') ?? '';
+  switch (type) {
+    case 'agent_message':
+      return record === 'item.completed' ? textEvents(stringAt(item, 'text')) : [];
+    case 'reasoning':
+      return record === 'item.completed' ? asideEvents('thinking', stringAt(item, 'text')) : [];
+    case 'todo_list':
+      return [todoEvent(item)];
+    case 'error': // a warning, such as an unknown model; a real failure is a record of its own
+      return progressEvents(stringAt(item, 'message') ?? 'warning');
+    default: {
+      const tool = Object.hasOwn(TOOLS, type) ? TOOLS[type] : undefined;
+      if (item && tool) return toolEvents(record, type, tool, item);
+      return [{ kind: 'unknown', what: oneLine(`item ${type}`) }];
+    }
+  }
+}
+
+function todoEvent(item: Json | undefined): AgentEvent {
+  const items = objectsAt(item, 'items').map(todo => ({
+    text: stringAt(todo, 'text') ?? '',
+    status: todo.completed === true ? ('done' as const) : ('pending' as const),
+  }));
+  return { kind: 'todo', items };
+}
+
+type Tool = (item: Json) => { readonly name: string; readonly input: unknown };
+
+function toolEvents(record: ItemRecord, type: string, tool: Tool, item: Json): readonly AgentEvent[] {
+  const id = stringAt(item, 'id') ?? '';
+  if (record === 'item.started') return toolStart({ id, ...tool(item) });
+  if (record === 'item.updated') return [];
+  const status = stringAt(item, 'status') ?? 'completed';
+  const exitCode = numberAt(item, 'exit_code');
+  return [toolEnd({ id, ok: status === 'completed', text: outputOf(type, item), exitCode })];
+}
+
+const TOOLS: Readonly<Record<string, Tool>> = {
+  command_execution: item => ({ name: 'shell', input: unwrapShell(stringAt(item, 'command') ?? '') }),
+  file_change: item => ({ name: 'apply_patch', input: changesOf(item) }),
+  mcp_tool_call: item => ({
+    name: [wordAt(item, 'server'), wordAt(item, 'tool')].filter(Boolean).join('.'),
+    input: item.arguments,
+  }),
+  web_search: item => ({ name: 'web_search', input: stringAt(item, 'query') ?? '' }),
+  collab_tool_call: item => ({
+    name: wordAt(item, 'tool') ?? 'collab',
+    input: stringAt(item, 'prompt') ?? '',
+  }),
+};
+
+function changesOf(item: Json): string {
+  const changes = objectsAt(item, 'changes');
+  return changes
+    .map(change => `${stringAt(change, 'kind') ?? ''} ${stringAt(change, 'path') ?? ''}`)
+    .join(', ');
+}
+
+function outputOf(type: string, item: Json): string {
+  if (type === 'command_execution') return stringAt(item, 'aggregated_output') ?? '';
+  if (type !== 'mcp_tool_call') return '';
+  const texts = objectsAt(objectAt(item, 'result'), 'content').map(block => stringAt(block, 'text') ?? '');
+  return stringAt(objectAt(item, 'error'), 'message') ?? texts.join('\n');
+}
+
+/** Takes `/bin/bash -lc '…'` off a command: everybody knows that it runs in a shell. Only the beginning is kept. */
+export function unwrapShell(whole: string): string {
+  const command = whole.slice(0, SHOWN_CHARS); // a command may hold a file of megabytes
+  const script = /^\S*\b(?:bash|zsh|sh|dash)\s+-l?c\s+([\s\S]+)$/.exec(command)?.[1];
+  return script === undefined ? command : unquote(script.trim());
+}
+
+const SHOWN_CHARS = 4_000;
+
+/** One shell word without its quotes. */
+function unquote(word: string): string {
+  return word.replace(/'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|\\([\s\S])/g, (_, single, double, escaped) => {
+    if (single !== undefined) return single;
+    return double === undefined ? escaped : double.replace(/\\([$`"\\])/g, '$1');
+  });
 }

@@ -1,8 +1,8 @@
 /** Codex: Claude Code's dialect without an event for slash commands. Its input holds the agent's last words always. */
 import { windowOf } from '../../domain/context-alert.ts';
 import { countAt, objectAt, parseObject, stringAt } from '../../domain/json.ts';
-import { claudeDialect, readInput, writeAnswer } from '../claude/dialect.ts';
-import { commandIn, type Dialect, sumAt, unescapedNote } from '../dialect.ts';
+import { claudeDialect, givenWords, readWithCommand, writeAnswer } from '../claude/dialect.ts';
+import { type Dialect, sumAt, unescapedNote } from '../dialect.ts';
 
 export const codexDialect: Dialect = {
   ...claudeDialect,
@@ -23,9 +23,8 @@ export const codexDialect: Dialect = {
     return root !== undefined && root !== '' && root === PLUGIN_ROOT && typeof input.turn_id === 'string';
   },
   readInput(text) {
-    const input = readInput(text);
-    const turn = stringAt(parseObject(text), 'turn_id');
-    return input && { ...input, ...commandIn(input.prompt), promptId: turn ?? null };
+    const input = readWithCommand(text);
+    return input && { ...input, promptId: stringAt(parseObject(text), 'turn_id') ?? null };
   },
   writeAnswer(event, answer) {
     if (answer.kind === 'nothing' || answer.kind === 'deny' || answer.message === undefined)
@@ -36,7 +35,7 @@ export const codexDialect: Dialect = {
     return writeAnswer(event, { ...answer, reason, message });
   },
   rootOf: input => input.cwd,
-  finalWords: async ({ lastWords }) => (lastWords === null ? [] : [lastWords]),
+  finalWords: givenWords,
   calls: {
     // A function, a custom tool, a local shell, a web search.
     clue: '_call"',

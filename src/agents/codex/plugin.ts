@@ -1,6 +1,13 @@
 /** Ralph's plugin in Codex: installed by its own marketplace commands; its hooks run when the user has trusted them. */
 import { join } from 'node:path';
-import { type HostPlugin, ownVersion, PLUGIN_ID, type Place, runStep, SHARED_FOLDER } from '../plugin.ts';
+import {
+  type HostPlugin,
+  marketplaceSteps,
+  ownVersion,
+  PLUGIN_ID,
+  type Place,
+  SHARED_FOLDER,
+} from '../plugin.ts';
 
 export const codexPlugin: HostPlugin = {
   name: 'codex',
@@ -13,26 +20,16 @@ export const codexPlugin: HostPlugin = {
     const copy = join(codexHome(place), 'plugins/cache/ralph/ralph', version, '.claude-plugin/plugin.json');
     return place.read(copy) === undefined ? 'another version' : version;
   },
-  install: place => [
-    runStep('codex', 'plugin', 'marketplace', 'add', place.root),
-    runStep('codex', 'plugin', 'add', PLUGIN_ID),
-  ],
-  remove: () => [
-    runStep('codex', 'plugin', 'remove', PLUGIN_ID),
-    runStep('codex', 'plugin', 'marketplace', 'remove', 'ralph'),
-  ],
+  ...marketplaceSteps('codex', { add: 'add', remove: 'remove' }),
   cautions(place) {
     const config = place.read(join(codexHome(place), 'config.toml')) ?? '';
     const isTrusted = ['user_prompt_submit', 'pre_tool_use', 'stop'].every(event =>
       tableOf(config, `hooks.state."${PLUGIN_ID}:hooks/hooks.json:${event}:0:0"`)?.includes('trusted_hash'),
     );
     if (isTrusted) return [];
-    return [
-      {
-        text: 'Codex skips hooks that you have not trusted, without a message. Start codex, type /hooks and trust those of ralph. For one run of codex exec: --dangerously-bypass-hook-trust.',
-        stops: true,
-      },
-    ];
+    const text =
+      'Codex skips hooks that you have not trusted, without a message. Start codex, type /hooks and trust those of ralph. For one run of codex exec: --dangerously-bypass-hook-trust.';
+    return [{ text, stops: true }];
   },
 };
 

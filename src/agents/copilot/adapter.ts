@@ -1,22 +1,24 @@
 /** GitHub Copilot CLI, `copilot --output-format json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
-import {
-  asObject,
-  countAt,
-  type Json,
-  numberAt,
-  objectAt,
-  parseObject,
-  stringAt,
-  wordAt,
-} from '../../domain/json.ts';
+import { defined } from '../../domain/fields.ts';
+import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import type { TroubleClass } from '../../domain/trouble.ts';
-import { addTokens, type Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { gaveUp, retrying } from '../failure.ts';
+import {
+  asideEvents,
+  gaveUp,
+  progressEvents,
+  type Records,
+  readLine,
+  retrying,
+  sessionEvent,
+  sumTokens,
+  textEvents,
+  tokensAt,
+  toolEnd,
+  toolStart,
+} from '../events.ts';
 import { type HookEvents, hookPlugin, hooksOf } from '../hooks.ts';
-import { oneLine, toolEnd, toolStart } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
 
 const HOOK_EVENTS: HookEvents = { 'before-tool': 'PreToolUse', tools: 'PostToolUse', stop: 'Stop' };
 
@@ -74,63 +76,54 @@ const PERMISSION_FLAGS = ['--allow-all', '--yolo', '--allow-all-tools'];
 
 function read(line: string): readonly AgentEvent[] {
   const record = parseObject(line);
-  if (!record) return unreadable(line);
-  if (record.type === undefined && objectAt(record, 'modelMetrics')) return usageEvents(record);
-  const data = objectAt(record, 'data') ?? {};
-  switch (record.type) {
-    case 'assistant.message': // whole; the deltas before it say the same
-      return messageEvents(record, data);
-    case 'assistant.reasoning':
-      return asideEvents('thinking', wordAt(data, 'content'));
-    case 'tool.execution_start':
-      return toolStart({
-        id: stringAt(data, 'toolCallId') ?? '',
-        name: stringAt(data, 'toolName') ?? '',
-        input: data.arguments,
-        subagent: isSubagent(record, data),
-      });
-    case 'tool.execution_complete':
-      return [toolEndEvent(record, data)];
-    case 'session.tools_updated':
-      return modelEvents(data);
-    case 'session.error':
-      return [errorEvent(data)];
-    case 'model.call_failure':
-      return [retrying({ message: failureText(data), status: countAt(data, 'statusCode') })];
-    case 'session.info':
-    case 'session.warning':
-    case 'session.autopilot_stopped':
-    case 'session.task_complete':
-    case 'abort':
-      return progressEvents(record.type, data);
-    case 'result':
-      return resultEvents(record);
-    default:
-      return SILENT.test(stringAt(record, 'type') ?? '') ? [] : unreadable(line, record);
-  }
+  const type = stringAt(record, 'type');
+  if (type !== undefined && SILENT.test(type)) return [];
+  if (record && type === undefined && objectAt(record, 'modelMetrics')) return usageEvents(record);
+  return readLine(line, RECORDS, record);
 }
+
+const dataOf = (record: Json) => objectAt(record, 'data') ?? {};
+
+const RECORDS: Records = {
+  'assistant.message': messageEvents, // whole; the deltas before it say the same
+  'assistant.reasoning': record => asideEvents('thinking', wordAt(dataOf(record), 'content')),
+  'tool.execution_start': record =>
+    toolStart({
+      id: stringAt(dataOf(record), 'toolCallId') ?? '',
+      name: stringAt(dataOf(record), 'toolName') ?? '',
+      input: dataOf(record).arguments,
+      subagent: isSubagent(record),
+    }),
+  'tool.execution_complete': record => [toolEndEvent(record)],
+  'session.tools_updated': record =>
+    wordAt(dataOf(record), 'model') ? [sessionEvent(dataOf(record), { model: 'model' })] : [],
+  'session.error': record => [errorEvent(dataOf(record))],
+  'model.call_failure': record => [failureEvent(dataOf(record))],
+  'session.info': remarkEvents,
+  'session.warning': remarkEvents,
+  'session.autopilot_stopped': remarkEvents,
+  'session.task_complete': remarkEvents,
+  abort: remarkEvents,
+  result: resultEvents,
+};
 
 /** Fragments of what comes whole, echoes of the prompt, and the state of the machinery. */
 const SILENT =
   /^(?:user\.message|hook\..*|subagent\.(?:started|configured|completed)|model\.call_(?:start|finished|final_result)|agent\.interrupted|tool\.(?:shell_output|execution_partial_result)|assistant\.(?:turn_start|turn_end|turn_retry|idle|message_start|message_delta|reasoning_delta|tool_call_delta)|session\.(?:skills_loaded|custom_agents_updated|mcp_servers_loaded|background_tasks_changed|mode_notice_delivered))$/;
 
-function isSubagent(record: Json, data: Json): boolean {
-  return wordAt(record, 'agentId') !== undefined || wordAt(data, 'parentToolCallId') !== undefined;
+function isSubagent(record: Json): boolean {
+  return wordAt(record, 'agentId') !== undefined || wordAt(dataOf(record), 'parentToolCallId') !== undefined;
 }
 
-function messageEvents(record: Json, data: Json): readonly AgentEvent[] {
-  const text = wordAt(data, 'content');
-  const message = wordAt(data, 'messageId');
-  if (isSubagent(record, data)) return asideEvents('subagent', text);
-  return text === undefined ? [] : [{ kind: 'text', text, ...(message !== undefined && { message }) }];
-}
-
-function asideEvents(from: 'thinking' | 'subagent', text: string | undefined): readonly AgentEvent[] {
-  return text === undefined ? [] : [{ kind: 'aside', from, text }];
+function messageEvents(record: Json): readonly AgentEvent[] {
+  const text = wordAt(dataOf(record), 'content');
+  if (isSubagent(record)) return asideEvents('subagent', text);
+  return textEvents(text, wordAt(dataOf(record), 'messageId'));
 }
 
 /** A command that failed is a `success`; look at its exit code. */
-function toolEndEvent(record: Json, data: Json): AgentEvent {
+function toolEndEvent(record: Json): AgentEvent {
+  const data = dataOf(record);
   const text =
     stringAt(objectAt(data, 'result'), 'content') ?? stringAt(objectAt(data, 'error'), 'message') ?? '';
   return toolEnd({
@@ -138,13 +131,8 @@ function toolEndEvent(record: Json, data: Json): AgentEvent {
     ok: data.success === true,
     text,
     exitCode: numberAt(objectAt(data, 'shellExecution'), 'exitCode'),
-    subagent: isSubagent(record, data),
+    subagent: isSubagent(record),
   });
-}
-
-function modelEvents(data: Json): readonly AgentEvent[] {
-  const model = wordAt(data, 'model');
-  return model === undefined ? [] : [{ kind: 'session', model }];
 }
 
 function errorEvent(data: Json): AgentEvent {
@@ -163,39 +151,35 @@ const CLASS_OF_TYPE: ReadonlyMap<string, TroubleClass> = new Map([
 ]);
 
 /** The message is JSON in a string. */
-function failureText(data: Json): string {
+function failureEvent(data: Json): AgentEvent {
   const raw = wordAt(data, 'errorMessage') ?? 'the model call failed';
-  return wordAt(parseObject(raw), 'message') ?? raw;
+  const message = wordAt(parseObject(raw), 'message') ?? raw;
+  return retrying({ message, status: countAt(data, 'statusCode') });
 }
 
-function progressEvents(type: string, data: Json): readonly AgentEvent[] {
-  const text = wordAt(data, 'message') ?? wordAt(data, 'summary') ?? wordAt(data, 'reason') ?? type;
-  return [{ kind: 'progress', text: oneLine(text) }];
+function remarkEvents(record: Json): readonly AgentEvent[] {
+  const data = dataOf(record);
+  const text = wordAt(data, 'message') ?? wordAt(data, 'summary') ?? wordAt(data, 'reason');
+  return progressEvents(text ?? stringAt(record, 'type'));
 }
 
 function resultEvents(record: Json): readonly AgentEvent[] {
-  const sessionId = wordAt(record, 'sessionId');
-  const exitCode = numberAt(record, 'exitCode') ?? 1;
-  const session: readonly AgentEvent[] = sessionId === undefined ? [] : [{ kind: 'session', sessionId }];
-  return [...session, { kind: 'result', ok: exitCode === 0 }];
+  const session = wordAt(record, 'sessionId') ? [sessionEvent(record, { sessionId: 'sessionId' })] : [];
+  return [...session, { kind: 'result', ok: numberAt(record, 'exitCode') === 0 }];
 }
 
 /** The usage file, read at the end. `inputTokens` holds the cached ones, `outputTokens` the reasoning. */
 function usageEvents(report: Json): readonly AgentEvent[] {
   const model = wordAt(report, 'currentModel');
-  const tokens = Object.values(objectAt(report, 'modelMetrics') ?? {})
-    .map(metrics => tokensOf(objectAt(asObject(metrics), 'usage')))
-    .reduce((sum: Tokens, next) => addTokens(sum, next) ?? sum, NO_TOKENS);
-  return [{ kind: 'usage', scope: 'total', tokens, ...(model !== undefined && { model }) }];
-}
-
-const NO_TOKENS: Tokens = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-
-function tokensOf(usage: Json | undefined): Tokens {
-  return {
-    input: countAt(usage, 'inputTokens') ?? 0,
-    output: countAt(usage, 'outputTokens') ?? 0,
-    cacheRead: countAt(usage, 'cacheReadTokens') ?? 0,
-    cacheWrite: countAt(usage, 'cacheWriteTokens') ?? 0,
-  };
+  const tokens = sumTokens(objectAt(report, 'modelMetrics') ?? {}, metrics =>
+    tokensAt(objectAt(metrics, 'usage'), {
+      input: 'inputTokens',
+      output: 'outputTokens',
+      cacheRead: 'cacheReadTokens',
+      cacheWrite: 'cacheWriteTokens',
+    }),
+  );
+  return [
+    { kind: 'usage', scope: 'total', tokens: tokens ?? tokensAt(undefined, {}), ...defined({ model }) },
+  ];
 }

@@ -2,10 +2,14 @@
  * Copilot CLI: Claude Code's event names, answers of its own. A stop comes without a word of the agent, and before its
  * transcript is written. What a hook says to the user is not shown, so a warning goes with the reason.
  */
-
 import { type Json, objectAt, stringAt } from '../../domain/json.ts';
-import { claudeDialect, readInput, writeAnswer as writeLikeClaude } from '../claude/dialect.ts';
-import { commandIn, type Dialect, type HookAnswer } from '../dialect.ts';
+import {
+  claudeDialect,
+  givenWords,
+  readWithCommand,
+  writeAnswer as writeLikeClaude,
+} from '../claude/dialect.ts';
+import type { Dialect, HookAnswer } from '../dialect.ts';
 import { lastRecords, waitFor } from '../transcript.ts';
 
 const PATIENCE = 5_000;
@@ -23,15 +27,13 @@ export const copilotDialect: Dialect = {
   isCaller(_, { CLAUDE_PLUGIN_ROOT: root, COPILOT_PLUGIN_ROOT }) {
     return root !== undefined && root !== '' && root === COPILOT_PLUGIN_ROOT;
   },
-  readInput(text) {
-    const input = readInput(text);
-    return input && { ...input, ...commandIn(asTyped(input.prompt)) };
-  },
+  readInput: text => readWithCommand(text, asTyped),
   writeAnswer,
-  async finalWords({ transcript, lastWords, calledAt }) {
-    const known = lastWords === null ? [] : [lastWords];
-    if (transcript === null) return known;
-    return (await waitFor(PATIENCE, () => lastMessage(lastRecords(transcript), calledAt))) ?? known;
+  async finalWords(input) {
+    const { transcript, calledAt } = input;
+    if (transcript === null) return await givenWords(input);
+    const look = () => lastMessage(lastRecords(transcript), calledAt);
+    return (await waitFor(PATIENCE, look)) ?? (await givenWords(input));
   },
   calls: {
     clue: '"tool.execution_start"',

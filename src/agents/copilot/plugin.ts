@@ -1,6 +1,6 @@
 /** Ralph's plugin in Copilot CLI: installed by its own marketplace commands, and run where it lies. */
 import { join } from 'node:path';
-import { type HostPlugin, isSwitchedOn, ownVersion, PLUGIN_ID, runStep, SHARED_FOLDER } from '../plugin.ts';
+import { type HostPlugin, isSwitchedOn, marketplaceSteps, ownVersion, SHARED_FOLDER } from '../plugin.ts';
 
 export const copilotPlugin: HostPlugin = {
   name: 'copilot',
@@ -11,20 +11,10 @@ export const copilotPlugin: HostPlugin = {
     const home = place.env.COPILOT_HOME || join(place.home, '.copilot');
     return isSwitchedOn(place, join(home, 'settings.json')) ? ownVersion(place) : undefined;
   },
-  install: place => [
-    runStep('copilot', 'plugin', 'marketplace', 'add', place.root),
-    runStep('copilot', 'plugin', 'install', PLUGIN_ID),
-  ],
-  remove: () => [
-    runStep('copilot', 'plugin', 'uninstall', PLUGIN_ID),
-    runStep('copilot', 'plugin', 'marketplace', 'remove', 'ralph'),
-  ],
-  cautions: () => [
-    {
-      text: 'Copilot CLI ends a loop after 8 stops in a row without a tool call, and this limit cannot be changed. Resume the loop with /ralph:ralph-loop.',
-    },
-    {
-      text: 'Copilot CLI does not show what a hook says. See it with `ralph session status` and `ralph log`.',
-    },
-  ],
+  ...marketplaceSteps('copilot', { add: 'install', remove: 'uninstall' }),
+  cautions: () =>
+    [
+      'Copilot CLI ends a loop after 8 stops in a row without a tool call, and this limit cannot be changed. Resume the loop with /ralph:ralph-loop.',
+      'Copilot CLI does not show what a hook says. See it with `ralph session status` and `ralph log`.',
+    ].map(text => ({ text })),
 };

@@ -1,11 +1,19 @@
 /** Gemini CLI, `gemini -o stream-json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
+import { defined } from '../../domain/fields.ts';
+import { countAt, type Json, objectAt, stringAt, wordAt } from '../../domain/json.ts';
 import type { Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { gaveUp } from '../failure.ts';
-import { oneLine, toolEnd, toolStart } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
+import {
+  gaveUp,
+  oneLine,
+  type Records,
+  readLine,
+  sessionEvent,
+  tokensAt,
+  toolEnd,
+  toolStart,
+} from '../events.ts';
 
 export const gemini: AgentAdapter = {
   name: 'gemini',
@@ -35,7 +43,7 @@ export const gemini: AgentAdapter = {
   dialogue: { promptFlag: '-i', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   invocation,
-  read,
+  read: line => readLine(line, RECORDS),
 };
 
 function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
@@ -49,42 +57,21 @@ function invocation({ command, flags, model, mode, permissions }: AgentRequest):
   return { argv: [command, ...argv], env: {} };
 }
 
-function read(line: string): readonly AgentEvent[] {
-  const record = parseObject(line);
-  if (!record) return unreadable(line);
-  switch (record.type) {
-    case 'init':
-      return [sessionEvent(record)];
-    case 'message':
-      return record.role === 'assistant' ? textEvents(record) : [];
-    case 'tool_use':
-      return toolStart({
-        id: stringAt(record, 'tool_id') ?? '',
-        name: stringAt(record, 'tool_name') ?? '',
-        input: record.parameters,
-      });
-    case 'tool_result':
-      return [toolEndEvent(record)];
-    case 'error':
-      return [errorEvent(record)];
-    case 'result':
-      return resultEvents(record);
-    default:
-      return unreadable(line, record);
-  }
-}
+const RECORDS: Records = {
+  init: record => [sessionEvent(record, { sessionId: 'session_id', model: 'model' })],
+  message: record => (record.role === 'assistant' ? messageEvents(record) : []),
+  tool_use: record =>
+    toolStart({
+      id: stringAt(record, 'tool_id') ?? '',
+      name: stringAt(record, 'tool_name') ?? '',
+      input: record.parameters,
+    }),
+  tool_result: record => [toolEndEvent(record)],
+  error: record => [errorEvent(record)],
+  result: resultEvents,
+};
 
-function sessionEvent(record: Json): AgentEvent {
-  const sessionId = wordAt(record, 'session_id');
-  const model = wordAt(record, 'model');
-  return {
-    kind: 'session',
-    ...(sessionId !== undefined && { sessionId }),
-    ...(model !== undefined && { model }),
-  };
-}
-
-function textEvents(record: Json): readonly AgentEvent[] {
+function messageEvents(record: Json): readonly AgentEvent[] {
   const text = wordAt(record, 'content');
   return text === undefined ? [] : [{ kind: 'text', text, ...(record.delta === true && { delta: true }) }];
 }
@@ -103,8 +90,7 @@ function errorEvent(record: Json): AgentEvent {
 
 function resultEvents(record: Json): readonly AgentEvent[] {
   const stats = objectAt(record, 'stats');
-  const toolCalls = countAt(stats, 'tool_calls');
-  const calls = toolCalls === undefined ? {} : { toolCalls };
+  const calls = defined({ toolCalls: countAt(stats, 'tool_calls') });
   const usage = usageEvents(stats);
   if (record.status === 'success') return [...usage, { kind: 'result', ok: true, ...calls }];
   const error = objectAt(record, 'error');
@@ -130,13 +116,12 @@ function usageEvents(stats: Json | undefined): readonly AgentEvent[] {
   if (!stats) return [];
   const models = Object.keys(objectAt(stats, 'models') ?? {});
   const model = models.length === 1 ? models[0] : undefined; // which is more than `auto`, that init may say
-  return [{ kind: 'usage', scope: 'total', tokens: tokensOf(stats), ...(model !== undefined && { model }) }];
+  return [{ kind: 'usage', scope: 'total', tokens: tokensOf(stats), ...defined({ model }) }];
 }
 
 /** `input_tokens` holds the cached ones; thoughts are in the total and not in `output_tokens`. */
 function tokensOf(stats: Json): Tokens {
-  const input = countAt(stats, 'input_tokens') ?? 0;
-  const reported = countAt(stats, 'output_tokens') ?? 0;
-  const output = Math.max(reported, (countAt(stats, 'total_tokens') ?? 0) - input);
-  return { input, output, cacheRead: countAt(stats, 'cached') ?? 0, cacheWrite: 0 };
+  const tokens = tokensAt(stats, { input: 'input_tokens', output: 'output_tokens', cacheRead: 'cached' });
+  const output = Math.max(tokens.output, (countAt(stats, 'total_tokens') ?? 0) - tokens.input);
+  return { ...tokens, output };
 }

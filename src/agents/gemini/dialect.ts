@@ -5,8 +5,8 @@
  */
 import { windowOf } from '../../domain/context-alert.ts';
 import { type Json, objectAt, objectsAt, stringAt, wordAt } from '../../domain/json.ts';
-import { claudeDialect, readInput, writeAnswer as writeLikeClaude } from '../claude/dialect.ts';
-import { commandIn, type Dialect, type HookAnswer, sumAt, unescapedNote } from '../dialect.ts';
+import { claudeDialect, readWithCommand, writeAnswer as writeLikeClaude } from '../claude/dialect.ts';
+import { type Dialect, type HookAnswer, sumAt, unescapedNote } from '../dialect.ts';
 import { lastRecords, waitFor } from '../transcript.ts';
 
 const PATIENCE = 2_000;
@@ -20,10 +20,7 @@ export const geminiDialect: Dialect = {
     settings: ['settings.json', 'extensions', 'trustedFolders.json'].map(name => `.gemini/${name}`),
     secrets: [],
   },
-  readInput(text) {
-    const input = readInput(text);
-    return input && { ...input, ...commandIn(input.prompt) };
-  },
+  readInput: text => readWithCommand(text),
   writeAnswer,
   rootOf: (input, env) => env.GEMINI_PROJECT_DIR || input.cwd,
   async finalWords({ transcript }) {

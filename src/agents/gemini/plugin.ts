@@ -1,7 +1,6 @@
 /** Ralph's extension in Gemini CLI: files in a folder of its own. */
 import { join } from 'node:path';
-import { parseObject, wordAt } from '../../domain/json.ts';
-import { copyFolder, copyProgram, GATE, type HostPlugin, type Place, PROGRAM } from '../plugin.ts';
+import { copyFolder, copyProgram, GATE, type HostPlugin, type Place, PROGRAM, versionAt } from '../plugin.ts';
 
 const FOLDER = 'gemini';
 
@@ -9,10 +8,7 @@ export const geminiPlugin: HostPlugin = {
   name: 'gemini',
   title: 'Gemini CLI',
   folder: FOLDER,
-  installed(place) {
-    const manifest = place.read(join(extension(place), 'gemini-extension.json'));
-    return wordAt(parseObject(manifest ?? ''), 'version');
-  },
+  installed: place => versionAt(place, join(extension(place), 'gemini-extension.json')),
   install: place => [
     ...copyFolder(place, FOLDER, extension(place)),
     ...copyProgram(place, [...PROGRAM, GATE], join(extension(place), 'bin')),
@@ -20,11 +16,9 @@ export const geminiPlugin: HostPlugin = {
   remove: place => [{ kind: 'remove', path: extension(place) }],
   cautions({ env }) {
     if (env.RALPH_CLEAR_CONTEXT === '1') return [];
-    return [
-      {
-        text: 'Set RALPH_CLEAR_CONTEXT=1 in the environment to start every iteration with a cleared context.',
-      },
-    ];
+    const text =
+      'Set RALPH_CLEAR_CONTEXT=1 in the environment to start every iteration with a cleared context.';
+    return [{ text }];
   },
 };
 

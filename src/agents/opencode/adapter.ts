@@ -1,11 +1,31 @@
 /** opencode, `opencode run --format json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
-import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
+import { defined } from '../../domain/fields.ts';
+import {
+  asObject,
+  countAt,
+  isObject,
+  type Json,
+  numberAt,
+  objectAt,
+  stringAt,
+  wordAt,
+} from '../../domain/json.ts';
 import type { TroubleClass } from '../../domain/trouble.ts';
+import type { Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { gaveUp } from '../failure.ts';
-import { toolEnd, toolStart } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
+import {
+  asideEvents,
+  gaveUp,
+  type Records,
+  readLine,
+  sessionEvent,
+  textEvents,
+  tokensAt,
+  toolEnd,
+  toolStart,
+  withCached,
+} from '../events.ts';
 
 export const opencode: AgentAdapter = {
   name: 'opencode',
@@ -25,7 +45,7 @@ export const opencode: AgentAdapter = {
   dialogue: { promptFlag: '--prompt', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   invocation,
-  read,
+  read: line => readLine(line, RECORDS),
 };
 
 function invocation(request: AgentRequest): AgentInvocation {
@@ -41,42 +61,17 @@ function invocation(request: AgentRequest): AgentInvocation {
   return { argv: [command, ...argv], env: {} };
 }
 
-function read(line: string): readonly AgentEvent[] {
-  const record = parseObject(line);
-  if (!record) return unreadable(line);
-  const part = objectAt(record, 'part');
-  switch (record.type) {
-    case 'step_start': // the first record of a run, and the earliest word of its session
-      return sessionEvents(record);
-    case 'text':
-      return textEvents(part);
-    case 'reasoning':
-      return thinkingEvents(part);
-    case 'tool_use':
-      return part ? toolEvents(part) : [];
-    case 'step_finish':
-      return part ? stepEvents(part) : [];
-    case 'error':
-      return [...sessionEvents(record), ...errorEvents(record)];
-    default:
-      return unreadable(line, record);
-  }
-}
+const RECORDS: Records = {
+  step_start: sessionEvents, // the first record of a run, and the earliest word of its session
+  text: ({ part }) => textEvents(wordAt(asObject(part), 'text'), wordAt(asObject(part), 'messageID')),
+  reasoning: ({ part }) => asideEvents('thinking', wordAt(asObject(part), 'text')),
+  tool_use: ({ part }) => (isObject(part) ? toolEvents(part) : []),
+  step_finish: ({ part }) => (isObject(part) ? stepEvents(part) : []),
+  error: record => [...sessionEvents(record), ...errorEvents(record)],
+};
 
 function sessionEvents(record: Json): readonly AgentEvent[] {
-  const sessionId = wordAt(record, 'sessionID');
-  return sessionId === undefined ? [] : [{ kind: 'session', sessionId }];
-}
-
-function textEvents(part: Json | undefined): readonly AgentEvent[] {
-  const text = wordAt(part, 'text');
-  const message = wordAt(part, 'messageID');
-  return text === undefined ? [] : [{ kind: 'text', text, ...(message !== undefined && { message }) }];
-}
-
-function thinkingEvents(part: Json | undefined): readonly AgentEvent[] {
-  const text = wordAt(part, 'text');
-  return text === undefined ? [] : [{ kind: 'aside', from: 'thinking', text }];
+  return wordAt(record, 'sessionID') ? [sessionEvent(record, { sessionId: 'sessionID' })] : [];
 }
 
 /** A tool is reported once, when it has ended: start and end come together. */
@@ -92,30 +87,20 @@ function toolEvents(part: Json): readonly AgentEvent[] {
 }
 
 function stepEvents(part: Json): readonly AgentEvent[] {
-  const id = wordAt(part, 'id');
-  const tokens = objectAt(part, 'tokens');
-  const cost = countAt(part, 'cost');
-  const usage = {
-    kind: 'usage',
-    scope: 'part',
-    ...(id !== undefined && { id }),
-    ...(tokens && { tokens: tokensOf(tokens) }),
-    ...(cost !== undefined && { cost }),
-  } as const;
-  return [usage, ...endEvents(stringAt(part, 'reason'))];
+  const counts = objectAt(part, 'tokens');
+  const tokens = counts && tokensOf(counts);
+  const usage = defined({ id: wordAt(part, 'id'), tokens, cost: countAt(part, 'cost') });
+  return [{ kind: 'usage', scope: 'part', ...usage }, ...endEvents(stringAt(part, 'reason'))];
 }
 
 /** `input` leaves the cached tokens out, `output` the reasoning. */
-function tokensOf(tokens: Json) {
-  const cache = objectAt(tokens, 'cache');
-  const cacheRead = countAt(cache, 'read') ?? 0;
-  const cacheWrite = countAt(cache, 'write') ?? 0;
-  return {
-    input: (countAt(tokens, 'input') ?? 0) + cacheRead + cacheWrite,
-    output: (countAt(tokens, 'output') ?? 0) + (countAt(tokens, 'reasoning') ?? 0),
-    cacheRead,
-    cacheWrite,
-  };
+function tokensOf(counts: Json): Tokens {
+  const { cacheRead, cacheWrite } = tokensAt(objectAt(counts, 'cache'), {
+    cacheRead: 'read',
+    cacheWrite: 'write',
+  });
+  const { input, output } = tokensAt(counts, { input: 'input', output: 'output' });
+  return withCached({ input, output: output + (countAt(counts, 'reasoning') ?? 0), cacheRead, cacheWrite });
 }
 
 /** There is no end record: a step that asks for no tool is the end, unless another step follows. */

@@ -1,6 +1,6 @@
 /** OpenCode: it has plugins instead of hooks, and this is what Ralph's own plugin says and hears. */
-import { claudeDialect, readInput } from '../claude/dialect.ts';
-import { commandIn, type Dialect, type HookAnswer } from '../dialect.ts';
+import { claudeDialect, givenWords, readWithCommand } from '../claude/dialect.ts';
+import type { Dialect, HookAnswer } from '../dialect.ts';
 
 export const opencodeDialect: Dialect = {
   ...claudeDialect,
@@ -16,13 +16,10 @@ export const opencodeDialect: Dialect = {
     settings: ['.opencode/plugin', '.opencode/plugins', '.config/opencode'],
     secrets: [],
   },
-  readInput(text) {
-    const input = readInput(text);
-    return input && { ...input, ...commandIn(input.prompt) };
-  },
+  readInput: text => readWithCommand(text),
   writeAnswer,
   rootOf: input => input.cwd,
-  finalWords: async ({ lastWords }) => (lastWords === null ? [] : [lastWords]),
+  finalWords: givenWords,
   // Its sessions are in a database; the plugin sees every call.
   calls: null,
   contextUse: () => undefined,

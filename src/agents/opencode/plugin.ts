@@ -25,11 +25,9 @@ export const opencodePlugin: HostPlugin = {
   ],
   cautions(place) {
     if (place.read(join(config(place), 'package-lock.json')) !== undefined) return [];
-    return [
-      {
-        text: 'The first time that OpenCode finds a plugin, it installs its own package @opencode-ai/plugin beside it; without a network it hangs there.',
-      },
-    ];
+    const text =
+      'The first time that OpenCode finds a plugin, it installs its own package @opencode-ai/plugin beside it; without a network it hangs there.';
+    return [{ text }];
   },
 };
 

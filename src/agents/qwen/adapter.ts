@@ -1,20 +1,22 @@
 /** Qwen Code, `qwen -o stream-json`. */
 import type { AgentEvent } from '../../domain/agent-event.ts';
-import { countAt, type Json, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
+import { defined } from '../../domain/fields.ts';
+import { countAt, type Json, objectAt, stringAt, wordAt } from '../../domain/json.ts';
 import type { Tokens } from '../../domain/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { assistantEvents, messageText, type ToolReply, toolResultEvents } from '../blocks.ts';
-import { gaveUp, retrying } from '../failure.ts';
-import { type HookEvents, hooksOf, hookTable } from '../hooks.ts';
-import { oneLine } from '../tools.ts';
-import { unreadable } from '../unreadable.ts';
-
-const HOOK_EVENTS: HookEvents = {
-  start: 'SessionStart',
-  'before-tool': 'PreToolUse',
-  tools: 'PostToolBatch',
-  stop: 'Stop',
-};
+import {
+  gaveUp,
+  oneLine,
+  progressEvents,
+  type Records,
+  readLine,
+  retrying,
+  sessionEvent,
+  silent,
+  tokensAt,
+} from '../events.ts';
+import { CLAUDE_EVENTS, hooksOf, hookTable } from '../hooks.ts';
 
 export const qwen: AgentAdapter = {
   name: 'qwen',
@@ -32,9 +34,9 @@ export const qwen: AgentAdapter = {
   },
   dialogue: { promptFlag: '-i', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
-  hookEvents: HOOK_EVENTS,
+  hookEvents: CLAUDE_EVENTS,
   invocation,
-  read,
+  read: line => readLine(line, RECORDS),
 };
 
 function invocation(request: AgentRequest): AgentInvocation {
@@ -45,7 +47,7 @@ function invocation(request: AgentRequest): AgentInvocation {
     ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
     ...flags,
   ];
-  const hooks = hooksOf('qwen', HOOK_EVENTS, request.hooks);
+  const hooks = hooksOf('qwen', CLAUDE_EVENTS, request.hooks);
   if (hooks.length === 0) return { argv: [command, ...argv], env: {} };
   // The lowest layer of its settings, which adds to the user's own; a place where nearly nobody has any.
   const folder = {
@@ -56,34 +58,20 @@ function invocation(request: AgentRequest): AgentInvocation {
   return { argv: [command, ...argv], env, folder };
 }
 
-function read(line: string): readonly AgentEvent[] {
-  const record = parseObject(line);
-  if (!record) return unreadable(line);
-  switch (record.type) {
-    case 'assistant':
-      return isErrorText(record) ? errorTextEvents(record) : assistantEvents(record, messageTokens);
-    case 'user':
-      return toolResultEvents(record, replyOf);
-    case 'system':
-      return systemEvents(record);
-    case 'result':
-      return resultEvents(record);
-    case 'stream_event': // the state of a goal, or a fragment of what comes whole
-      return [];
-    default:
-      return unreadable(line, record);
-  }
-}
+const RECORDS: Records = {
+  assistant: record =>
+    isErrorText(record) ? progressEvents(messageText(record)) : assistantEvents(record, messageTokens),
+  user: record => toolResultEvents(record, replyOf),
+  system: systemEvents,
+  result: resultEvents,
+  stream_event: silent, // the state of a goal, or a fragment of what comes whole
+};
 
 /** The client puts an API error where the model's words should be, under the model's name and for no tokens. */
 function isErrorText(record: Json): boolean {
   const spent = countAt(objectAt(objectAt(record, 'message'), 'usage'), 'output_tokens');
   const text = messageText(record);
   return spent === 0 && text.startsWith('[API Error: ') && text.trimEnd().endsWith(']');
-}
-
-function errorTextEvents(record: Json): readonly AgentEvent[] {
-  return [{ kind: 'progress', text: oneLine(messageText(record)) }];
 }
 
 /** Only the last record of a message has its usage; the zeros on the others mean nothing. */
@@ -94,12 +82,11 @@ function messageTokens(usage: Json): Tokens | undefined {
 
 /** Unlike its relatives, it counts the cached tokens among `input_tokens`. */
 function tokensOf(usage: Json): Tokens {
-  return {
-    input: countAt(usage, 'input_tokens') ?? 0,
-    output: countAt(usage, 'output_tokens') ?? 0,
-    cacheRead: countAt(usage, 'cache_read_input_tokens') ?? 0,
-    cacheWrite: 0,
-  };
+  return tokensAt(usage, {
+    input: 'input_tokens',
+    output: 'output_tokens',
+    cacheRead: 'cache_read_input_tokens',
+  });
 }
 
 /** A shell command is answered with a form; a file that looks like one does not begin with `Command:`. */
@@ -112,17 +99,7 @@ function replyOf(text: string): ToolReply {
 
 function systemEvents(record: Json): readonly AgentEvent[] {
   const subtype = stringAt(record, 'subtype') ?? '';
-  if (subtype === 'init') {
-    const sessionId = wordAt(record, 'session_id');
-    const model = wordAt(record, 'model');
-    return [
-      {
-        kind: 'session',
-        ...(sessionId !== undefined && { sessionId }),
-        ...(model !== undefined && { model }),
-      },
-    ];
-  }
+  if (subtype === 'init') return [sessionEvent(record, { sessionId: 'session_id', model: 'model' })];
   if (subtype === 'retry') return [retryEvent(objectAt(record, 'data'))];
   return [{ kind: 'unknown', what: oneLine(`system ${subtype}`) }];
 }
@@ -139,8 +116,7 @@ const LIMIT_ADVICE = /\n(?:Possible quota limitations|Please wait and try again 
 
 function resultEvents(record: Json): readonly AgentEvent[] {
   const usage = objectAt(record, 'usage');
-  const modelTurns = countAt(record, 'num_turns');
-  const turns = modelTurns === undefined ? {} : { modelTurns };
+  const turns = defined({ modelTurns: countAt(record, 'num_turns') });
   const total: readonly AgentEvent[] = usage
     ? [{ kind: 'usage', scope: 'total', tokens: tokensOf(usage) }]
     : [];

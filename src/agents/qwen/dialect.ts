@@ -1,7 +1,7 @@
 /** Qwen Code: Claude Code's events, and a cap that counts every refused stop of a prompt, tools or not. */
 import { windowOf } from '../../domain/context-alert.ts';
 import { countAt, objectAt, objectsAt, stringAt } from '../../domain/json.ts';
-import { claudeDialect, writeAnswer } from '../claude/dialect.ts';
+import { claudeDialect, givenWords, writeAnswer } from '../claude/dialect.ts';
 import { type Dialect, sumAt, unescapedNote } from '../dialect.ts';
 
 const DEFAULT_CAP = 8;
@@ -16,7 +16,7 @@ export const qwenDialect: Dialect = {
     if (answer.kind !== 'context') return writeAnswer(event, answer);
     return writeAnswer(event, { ...answer, context: unescapedNote(answer.context) });
   },
-  finalWords: async ({ lastWords }) => (lastWords === null ? [] : [lastWords]),
+  finalWords: givenWords,
   calls: {
     clue: '"functionCall"',
     idsIn(record) {

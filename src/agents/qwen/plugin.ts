@@ -1,16 +1,12 @@
 /** Ralph's plugin in Qwen Code: installed as an extension, from its folder. */
 import { join } from 'node:path';
-import { parseObject, wordAt } from '../../domain/json.ts';
-import { type HostPlugin, runStep, SHARED_FOLDER } from '../plugin.ts';
+import { type HostPlugin, runStep, SHARED_FOLDER, versionAt } from '../plugin.ts';
 
 export const qwenPlugin: HostPlugin = {
   name: 'qwen',
   title: 'Qwen Code',
   folder: SHARED_FOLDER,
-  installed(place) {
-    const copy = place.read(join(place.home, '.qwen/extensions/ralph/qwen-extension.json'));
-    return wordAt(parseObject(copy ?? ''), 'version');
-  },
+  installed: place => versionAt(place, join(place.home, '.qwen/extensions/ralph/qwen-extension.json')),
   // By its folder: from a marketplace it would unpack the plugin beside it, into Ralph's own folder.
   install: place => [
     runStep('qwen', 'extensions', 'install', join(place.root, 'plugins', SHARED_FOLDER), '--consent'),

@@ -6,7 +6,7 @@ import { type Dashboard, isLoopback, openDashboard } from '../../dashboard/serve
 import type { Problem } from '../../domain/problem.ts';
 import { createRedactor } from '../../domain/secrets.ts';
 import { errorCode, errorWords } from '../../platform/files.ts';
-import { openUrl } from '../../platform/open-url.ts';
+import { openUrl } from '../../platform/foreground.ts';
 import { projectAt } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
 import { answer, type Call, type CliCommand, Problems, refuse } from '../command.ts';

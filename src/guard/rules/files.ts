@@ -1,38 +1,29 @@
 /** Files, disks, and what fills them: categories 1, 2, 3, 18. */
-import { type Call, has, operands, UNKNOWN, values } from '../call.ts';
+import { type Call, has, operands, rowOf, rows, type Signs, shows, values } from '../call.ts';
 import { codeOf } from '../code.ts';
 import type { Where } from '../place.ts';
 import { type Rule, rule, type Scene } from '../rule.ts';
-import { isFiltered, startsOf } from '../wrappers.ts';
+import { foundBy } from '../wrappers.ts';
+
+type Paths = (call: Call, operands: readonly string[]) => readonly string[];
+
+const all: Paths = (_, paths) => paths;
 
 /** What a command would delete with all that is in it. */
+const DELETED: Readonly<Record<string, Paths>> = {
+  ...rows('rm grm', (call, paths) => (has(call, 'r', 'R', 'recursive') ? paths : [])),
+  ...rows('rimraf srm del del-cli', all),
+  find: call => (call.args.includes('-delete') ? foundBy(call) : []),
+  rsync: (call, paths) =>
+    has(call, 'delete', 'delete-after', 'delete-before', 'del') ? paths.slice(-1) : [],
+  mv: (_, paths) => paths.slice(0, -1),
+  rd: ({ args }, paths) =>
+    args.some(word => /^\/s$/i.test(word)) ? paths.filter(word => /^[a-z]:/i.test(word)) : [],
+  'Remove-Item': ({ args }, paths) => (/-recurse/i.test(args.join(' ')) ? paths : []),
+};
+
 function deleted(call: Call): readonly string[] {
-  switch (call.name) {
-    case 'rm':
-    case 'grm':
-      return has(call, 'r', 'R', 'recursive') ? operands(call) : [];
-    case 'rimraf':
-    case 'srm':
-    case 'del':
-    case 'del-cli':
-      return operands(call);
-    case 'find':
-      return call.args.includes('-delete')
-        ? startsOf(call).map(path => (isFiltered(call) ? `${path.replace(/\/$/, '')}/${UNKNOWN}` : path))
-        : [];
-    case 'rsync':
-      return has(call, 'delete', 'delete-after', 'delete-before', 'del') ? operands(call).slice(-1) : [];
-    case 'mv':
-      return operands(call).slice(0, -1);
-    case 'rd':
-      return call.args.some(word => /^\/s$/i.test(word))
-        ? operands(call).filter(word => /^[a-z]:/i.test(word))
-        : [];
-    case 'Remove-Item':
-      return /-recurse/i.test(call.args.join(' ')) ? operands(call) : [];
-    default:
-      return found(REMOVERS, codeOf(call) ?? '');
-  }
+  return rowOf(DELETED, call.name)?.(call, operands(call)) ?? found(REMOVERS, codeOf(call) ?? '');
 }
 
 /** The paths that a program names to functions of this kind. */
@@ -52,63 +43,30 @@ const deletes =
   (call: Call, { where }: Scene) =>
     deleted(call).some(path => kinds.includes(where(path)));
 
-/** A file that is written to, by redirection or by a command whose business that is. */
+const copied: Paths = (call, paths) => [...paths.slice(-1), ...values(call, 't', 'target-directory')];
+
+/** What a command writes to whose business that is. */
+const WRITTEN: Readonly<Record<string, Paths>> = {
+  ...rows('tee touch truncate unlink shred mkfifo rm patch ed ex vim vi nano sponge', all),
+  ...rows('cp ln install rsync scp', copied),
+  mv: (call, paths) => [...copied(call, paths), ...paths.slice(0, -1)],
+  ...rows('sed perl', (call, paths) =>
+    has(call, 'i', 'in-place') || call.args.some(word => /^-[a-z]*i/.test(word))
+      ? paths.slice(has(call, 'e', 'f', 'expression') ? 0 : 1)
+      : [],
+  ),
+  dd: ({ args }) => args.flatMap(word => /^of=(.*)$/.exec(word)?.[1] ?? []),
+  ...rows('chmod chown chgrp chattr setfacl', (_, paths) => paths.slice(1)),
+  curl: call => values(call, 'o', 'output'),
+  wget: call => values(call, 'O', 'output-document'),
+  tar: call => values(call, 'C', 'directory'),
+  unzip: call => values(call, 'd'),
+};
+
+/** A file that is written to, by redirection or by the command. */
 export function written(call: Call): readonly string[] {
-  const args = operands(call);
-  switch (call.name) {
-    case 'tee':
-    case 'touch':
-    case 'truncate':
-    case 'unlink':
-    case 'shred':
-    case 'mkfifo':
-      return [...call.writes, ...args];
-    case 'rm':
-      return [...call.writes, ...args];
-    case 'cp':
-    case 'mv':
-    case 'ln':
-    case 'install':
-    case 'rsync':
-    case 'scp':
-      return [
-        ...call.writes,
-        ...args.slice(-1),
-        ...values(call, 't', 'target-directory'),
-        ...(call.name === 'mv' ? args.slice(0, -1) : []),
-      ];
-    case 'sed':
-    case 'perl':
-      return has(call, 'i', 'in-place') || call.args.some(word => /^-[a-z]*i/.test(word))
-        ? [...call.writes, ...args.slice(has(call, 'e', 'f', 'expression') ? 0 : 1)]
-        : call.writes;
-    case 'dd':
-      return [...call.writes, ...call.args.flatMap(word => /^of=(.*)$/.exec(word)?.[1] ?? [])];
-    case 'chmod':
-    case 'chown':
-    case 'chgrp':
-    case 'chattr':
-    case 'setfacl':
-      return [...call.writes, ...args.slice(1)];
-    case 'curl':
-      return [...call.writes, ...values(call, 'o', 'output')];
-    case 'wget':
-      return [...call.writes, ...values(call, 'O', 'output-document')];
-    case 'tar':
-      return [...call.writes, ...values(call, 'C', 'directory')];
-    case 'unzip':
-      return [...call.writes, ...values(call, 'd')];
-    case 'patch':
-    case 'ed':
-    case 'ex':
-    case 'vim':
-    case 'vi':
-    case 'nano':
-    case 'sponge':
-      return [...call.writes, ...args];
-    default:
-      return [...call.writes, ...found(WRITERS, codeOf(call) ?? '')];
-  }
+  const own = rowOf(WRITTEN, call.name)?.(call, operands(call));
+  return [...call.writes, ...(own ?? found(WRITERS, codeOf(call) ?? ''))];
 }
 
 const writesTo =
@@ -160,22 +118,22 @@ export const FILE_RULES: readonly Rule[] = [
   rule('write-home', [18, 'warn'], '', writesTo('outside', 'home'), ['it writes outside the project', 'Write into the project, or into a temporary folder.']),
 ];
 
+const DISK_WORK: Signs = {
+  ...rows('zpool zfs', /^(?:destroy|labelclear|rollback)(?: |$)/),
+  cryptsetup: /^(?:luksFormat|erase|luksErase|reencrypt|luksRemoveKey|luksKillSlot)(?: |$)/,
+  mdadm: 'zero-superblock create C stop S fail remove',
+  hdparm: /security-erase|trim-sector|yes-i-know/,
+  nvme: /^(?:format|sanitize|delete-ns)(?: |$)/,
+  badblocks: 'w n',
+  wipefs: 'a o f all',
+  sgdisk: 'Z z o d n zap-all zap clear',
+  diskutil: ({ args }) => /erase|partition|zero|reformat|secureErase|apfs/i.test(args[0] ?? ''),
+  format: /^[a-z]:/i,
+  efibootmgr: call => call.args.length > 0 && !has(call, 'v'),
+};
+
 function isDiskWork(call: Call): boolean {
-  const { name, args } = call;
-  if (name === 'zpool' || name === 'zfs')
-    return ['destroy', 'labelclear', 'rollback'].includes(args[0] ?? '');
-  if (name === 'cryptsetup')
-    return /^(?:luksFormat|erase|luksErase|reencrypt|luksRemoveKey|luksKillSlot)$/.test(args[0] ?? '');
-  if (name === 'mdadm') return has(call, 'zero-superblock', 'create', 'C', 'stop', 'S', 'fail', 'remove');
-  if (name === 'hdparm') return args.some(word => /security-erase|trim-sector|yes-i-know/.test(word));
-  if (name === 'nvme') return /^(?:format|sanitize|delete-ns)$/.test(args[0] ?? '');
-  if (name === 'badblocks') return has(call, 'w', 'n');
-  if (name === 'wipefs') return has(call, 'a', 'o', 'f', 'all');
-  if (name === 'sgdisk') return has(call, 'Z', 'z', 'o', 'd', 'n', 'zap-all', 'zap', 'clear');
-  if (name === 'diskutil') return /erase|partition|zero|reformat|secureErase|apfs/i.test(args[0] ?? '');
-  if (name === 'format') return /^[a-z]:/i.test(args[0] ?? '');
-  if (name === 'efibootmgr') return args.length > 0 && !has(call, 'v');
-  return args.length > 0 && !has(call, 'version', 'V', 'help');
+  return shows(call, DISK_WORK) ?? (call.args.length > 0 && !has(call, 'version', 'V', 'help'));
 }
 
 function isEndless(call: Call): boolean {

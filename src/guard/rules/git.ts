@@ -1,5 +1,5 @@
 /** Git and what is published: categories 9, 10. */
-import { behind, type Call, has, operands, sub, values } from '../call.ts';
+import { behind, type Call, has, operands, rows, type Signs, shows, sub, values } from '../call.ts';
 import { type Rule, rule } from '../rule.ts';
 
 const isAll = (path: string) => /^(?:\.|\.\/|\*|:\/|:\(top\)|-A|--all|\.\/\*)$/.test(path);
@@ -9,19 +9,8 @@ const KNOWN_REGISTRY =
 
 /** Behind `push`, without the remote. */
 const pushed = (call: Call) => behind(call).slice(1);
-const indexes = (call: Call) =>
-  values(
-    call,
-    'i',
-    'index-url',
-    'index',
-    'extra-index-url',
-    'registry',
-    'source',
-    'default-index',
-    'find-links',
-    'f',
-  );
+const INDEX_FLAGS = 'i index-url index extra-index-url registry source default-index find-links f'.split(' ');
+const indexes = (call: Call) => values(call, ...INDEX_FLAGS);
 const packages = (call: Call) => operands(call).slice(1);
 
 const FORCED: readonly [string, string] = [
@@ -97,19 +86,20 @@ function runsCode(call: Call): boolean {
   );
 }
 
+const PUBLISHES_BY: Signs = {
+  twine: call => sub(call, 'upload'),
+  gem: call => sub(call, 'push|yank'),
+  dotnet: call => sub(call, 'nuget', 'push|delete'),
+  mvn: call => operands(call).some(goal => /^deploy(?::|$)|release:perform/.test(goal)),
+  ...rows('gradle gradlew', (call: Call) =>
+    operands(call).some(task => /publish|upload/i.test(task) && !/Local/i.test(task)),
+  ),
+};
+
 function isPublishing(call: Call): boolean {
   const { name, args } = call;
   if (has(call, 'dry-run', 'n', 'list', 'help') || args.includes('--dry-run')) return false;
-  if (name === 'twine') return sub(call, 'upload');
-  if (name === 'gem') return sub(call, 'push|yank');
-  if (name === 'dotnet') return sub(call, 'nuget', 'push|delete');
-  if (name === 'mvn') return operands(call).some(goal => /^deploy(?::|$)|release:perform/.test(goal));
-  if (/^gradlew?$/.test(name))
-    return operands(call).some(task => /publish|upload/i.test(task) && !/Local/i.test(task));
-  if (name === 'yarn' && sub(call, 'npm', 'publish')) return true;
-  return (
-    sub(call, 'publish|yank') ||
-    (name === 'npm' && sub(call, 'run|exec', 'publish')) ||
-    (name === 'lerna' && sub(call, 'publish'))
-  );
+  const isWrapped =
+    (name === 'yarn' && sub(call, 'npm', 'publish')) || (name === 'npm' && sub(call, 'run|exec', 'publish'));
+  return shows(call, PUBLISHES_BY) ?? (isWrapped || sub(call, 'publish|yank'));
 }

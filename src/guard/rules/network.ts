@@ -66,22 +66,9 @@ const isSecretSource = (call: Call, scene: Scene) =>
 
 const SENDERS =
   'curl wget nc ncat netcat socat telnet http https xh ftp sftp scp rsync mail mailx sendmail ssh aws gsutil rclone';
-const uploads = (call: Call) =>
-  values(
-    call,
-    'd',
-    'data',
-    'data-binary',
-    'data-raw',
-    'data-urlencode',
-    'F',
-    'form',
-    'T',
-    'upload-file',
-    'post-file',
-    'body-file',
-    'json',
-  );
+const UPLOAD_FLAGS =
+  'd data data-binary data-raw data-urlencode F form T upload-file post-file body-file json'.split(' ');
+const uploads = (call: Call) => values(call, ...UPLOAD_FLAGS);
 const sendsFile = (call: Call) =>
   uploads(call).some(value => value.startsWith('@') || /=@/.test(value)) ||
   values(call, 'T', 'upload-file', 'post-file', 'body-file').length > 0;

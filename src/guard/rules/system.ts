@@ -1,5 +1,16 @@
 /** The machine: privileges, containers, configuration, environment, processes, persistence: categories 7, 8, 11, 13, 14, 15. */
-import { afterGlobals, type Call, has, operands, sub, values } from '../call.ts';
+import {
+  afterGlobals,
+  type Call,
+  has,
+  operands,
+  rows,
+  type Signs,
+  shows,
+  sub,
+  values,
+  verb,
+} from '../call.ts';
 import { type Rule, rule, type Scene } from '../rule.ts';
 import { isShell } from '../wrappers.ts';
 
@@ -108,55 +119,35 @@ function isRootShell(call: Call): boolean {
   );
 }
 
+const filtersPackets = (call: Call) =>
+  !has(call, 'L', 'S', 'list', 'n') || has(call, 'F', 'flush', 'P', 'A', 'D', 'I', 'X');
+
+const CHANGES: Signs = {
+  sysctl: call =>
+    has(call, 'w', 'p', 'load', 'system', 'write') || call.args.some(word => /^[\w.]+=/.test(word)),
+  ...rows('iptables ip6tables', filtersPackets),
+  nft: /\b(?:flush|delete|add|insert|destroy)\b/,
+  ufw: /^(?!status|show|version)/,
+  'firewall-cmd': /--(?:add|remove|set|reload|panic)/,
+  timedatectl: /^set-/,
+  hostnamectl: /^set-|^hostname \S/,
+  date: 's set',
+  hwclock: 'w s set systohc hctosys',
+  csrutil: /disable|clear/,
+  spctl: /disable|master-disable/,
+  networksetup: /^-set|^-remove|^-create/,
+  scutil: /--set/,
+  'update-alternatives': 'set install remove config',
+  reg: /^(?:add|delete|import|restore)/i,
+  netsh: /\b(?:set|add|delete|reset)\b/i,
+  pfctl: 'd F f e',
+  ifconfig: /\b(?:down|up|add|del)\b/,
+  ip: /\b(?:link|addr|address|route|rule|neigh)\b.*\b(?:add|del|delete|flush|set|replace|change)\b/,
+  route: /\b(?:add|del|delete|flush)\b/,
+};
+
 function changesSystem(call: Call): boolean {
-  const { name, args } = call;
-  const words = args.join(' ');
-  switch (name) {
-    case 'sysctl':
-      return has(call, 'w', 'p', 'load', 'system', 'write') || args.some(word => /^[\w.]+=/.test(word));
-    case 'iptables':
-    case 'ip6tables':
-      return !has(call, 'L', 'S', 'list', 'n') || has(call, 'F', 'flush', 'P', 'A', 'D', 'I', 'X');
-    case 'nft':
-      return /\b(?:flush|delete|add|insert|destroy)\b/.test(words);
-    case 'ufw':
-      return !/^(?:status|show|version)/.test(words);
-    case 'firewall-cmd':
-      return /--(?:add|remove|set|reload|panic)/.test(words);
-    case 'timedatectl':
-    case 'hostnamectl':
-      return /^set-/.test(words) || (name === 'hostnamectl' && /^hostname \S/.test(words));
-    case 'date':
-      return has(call, 's', 'set');
-    case 'hwclock':
-      return has(call, 'w', 's', 'set', 'systohc', 'hctosys');
-    case 'csrutil':
-      return /disable|clear/.test(words);
-    case 'spctl':
-      return /disable|master-disable/.test(words);
-    case 'networksetup':
-      return /^-set|^-remove|^-create/.test(words);
-    case 'scutil':
-      return /--set/.test(words);
-    case 'update-alternatives':
-      return has(call, 'set', 'install', 'remove', 'config');
-    case 'reg':
-      return /^(?:add|delete|import|restore)/i.test(words);
-    case 'netsh':
-      return /\b(?:set|add|delete|reset)\b/i.test(words);
-    case 'pfctl':
-      return has(call, 'd', 'F', 'f', 'e');
-    case 'ifconfig':
-      return /\b(?:down|up|add|del)\b/.test(words);
-    case 'ip':
-      return /\b(?:link|addr|address|route|rule|neigh)\b.*\b(?:add|del|delete|flush|set|replace|change)\b/.test(
-        words,
-      );
-    case 'route':
-      return /\b(?:add|del|delete|flush)\b/.test(words);
-    default:
-      return args.length > 0 && !has(call, 'help', 'version');
-  }
+  return shows(call, CHANGES) ?? (call.args.length > 0 && !has(call, 'help', 'version'));
 }
 
 /** A folder in which anybody can put a program, before those of the system. */
@@ -189,24 +180,16 @@ function killsAll(call: Call): boolean {
   );
 }
 
+const PERSISTS: Signs = {
+  systemctl: verb(/^(?:enable|link|preset|add-wants|reenable)$/),
+  launchctl: verb(/^(?:load|bootstrap|submit|enable|kickstart)$/),
+  loginctl: verb(/^enable-linger$/),
+  schtasks: /\/create/i,
+  sc: verb(/^(?:create|config)$/i),
+  pm2: verb(/^startup$/),
+  'rc-update': verb(/^add$/),
+};
+
 function isPersistent(call: Call): boolean {
-  const [verb = ''] = operands(call);
-  switch (call.name) {
-    case 'systemctl':
-      return /^(?:enable|link|preset|add-wants|reenable)$/.test(verb);
-    case 'launchctl':
-      return /^(?:load|bootstrap|submit|enable|kickstart)$/.test(verb);
-    case 'loginctl':
-      return verb === 'enable-linger';
-    case 'schtasks':
-      return /\/create/i.test(call.args.join(' '));
-    case 'sc':
-      return /^(?:create|config)$/i.test(verb);
-    case 'pm2':
-      return verb === 'startup';
-    case 'rc-update':
-      return verb === 'add';
-    default:
-      return call.args.length > 0;
-  }
+  return shows(call, PERSISTS) ?? call.args.length > 0;
 }

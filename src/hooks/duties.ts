@@ -1,0 +1,168 @@
+/** What the hooks do: in the agent of a run what the run has ordered, in a session of the user what the settings say. */
+import { rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } from '../agents/dialect.ts';
+import { lastRecords, transcriptSize } from '../agents/transcript.ts';
+import { type AlertState, type ContextUse, contextAlert, FRESH, windowOf } from '../domain/context-alert.ts';
+import type { GuardOrders, HookOrders, MonitorOrders } from '../domain/hook-orders.ts';
+import { type Json, numberAt, parseObject, textsIn } from '../domain/json.ts';
+import { afterCalls } from '../domain/session.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { type HookNote, leaveNote } from '../store/hook-notes.ts';
+import { projectPaths, runPathsIn } from '../store/paths.ts';
+import { findSession, writeSession } from '../store/session-file.ts';
+import { record } from '../store/session-ledger.ts';
+import { type GuardVerdict, guard, refusal } from './guard.ts';
+import { isUncounted } from './stop.ts';
+import { onStoryStop } from './story-stop.ts';
+
+export async function carryOut(
+  orders: HookOrders,
+  dialect: Dialect,
+  moment: Moment | undefined,
+  input: HookInput,
+): Promise<HookAnswer> {
+  switch (moment) {
+    case 'before-tool':
+      return guardCall(orders, input);
+    case 'tools':
+      return orders.monitor ? watchContext(orders.monitor, dialect, alertsOf(orders, input), input) : NOTHING;
+    case 'start':
+      if (orders.monitor) rearm(alertsOf(orders, input));
+      return NOTHING;
+    case 'stop':
+      return await onStoryStop(orders.root, input, orders);
+    // Commands and prompts are for a session of its own.
+    case 'command':
+    case 'prompt':
+    case 'peek':
+    case undefined:
+      return NOTHING;
+    default:
+      return moment satisfies never;
+  }
+}
+
+function alertsOf({ run }: HookOrders, { sessionId }: HookInput): string {
+  return runPathsIn(run).contextAlerts(sessionId);
+}
+
+/** Orders that cannot be read guard all the same: nothing is known of what should be let through. */
+function guardCall(orders: HookOrders, input: HookInput): HookAnswer {
+  if (orders.run === '') return refusal(['its orders cannot be read, so nothing can be judged.']).answer;
+  if (!orders.guard) return NOTHING;
+  const verdict = guard(orders.guard, orders.root, input);
+  for (const note of notesOn(verdict)) leaveNote(runPathsIn(orders.run).hookNotes, note);
+  return verdict.answer;
+}
+
+function notesOn({ refused, warned }: GuardVerdict): readonly HookNote[] {
+  return [
+    ...refused.map(
+      what => ({ type: 'violation', violation: { what, restored: true, refused: true } }) as const,
+    ),
+    ...warned.map(text => ({ type: 'notice', level: 'warning', text: `Guard: ${text}` }) as const),
+  ];
+}
+
+export function onTool(root: string, dialect: Dialect, input: HookInput): HookAnswer {
+  const settings = hookSettings(root).guard;
+  const file = findSession(root, input.sessionId);
+  const state = file?.state;
+  if (file?.state.active && !input.inSubagent && isUncounted(dialect, input))
+    writeSession(file.path, afterCalls(file.state, 1));
+  const isOn = settings.enabled === 'auto' ? state?.active === true : settings.enabled;
+  if (!isOn) return NOTHING;
+  const verdict = guard(settings, root, input);
+  const notes = notesOn(verdict);
+  if (notes.length > 0) record(root, state?.runId ?? '', ...notes);
+  return verdict.answer;
+}
+
+/** Tools have run: how full is the context? */
+export function watchSession(root: string, dialect: Dialect, input: HookInput): HookAnswer {
+  const { monitor } = hookSettings(root);
+  if (monitor.enabled !== true) return NOTHING;
+  return watchContext(monitor, dialect, projectPaths(root).contextAlerts(input.sessionId), input);
+}
+
+export function rearmSession(root: string, { sessionId }: HookInput): void {
+  rearm(projectPaths(root).contextAlerts(sessionId));
+}
+
+interface HookSettings {
+  readonly guard: GuardOrders & { readonly enabled: boolean | 'auto' };
+  readonly monitor: MonitorOrders & { readonly enabled: boolean };
+}
+
+/** The table of settings is too much for a hook; a file that is damaged says nothing, and the defaults hold. */
+function hookSettings(root: string): HookSettings {
+  const { settings, localSettings } = projectPaths(root);
+  // What a host says of where it is may be no path at all.
+  const layers = [settings, localSettings].map(
+    path => parseObject(tryTo(() => readIfThere(path)) ?? '') ?? {},
+  );
+  const guard: Json = Object.assign({}, ...layers.map(layer => layer.guard));
+  const monitor: Json = Object.assign({}, ...layers.map(layer => layer.contextMonitor));
+  return {
+    guard: {
+      enabled: guard.enabled === true || guard.enabled === false ? guard.enabled : 'auto',
+      allow: textsIn(guard.allow),
+      deny: textsIn(guard.deny),
+      protect: textsIn(layers.findLast(layer => layer.protect !== undefined)?.protect),
+    },
+    monitor: {
+      enabled: monitor.enabled === true,
+      ...(typeof monitor.window === 'number' && { window: monitor.window }),
+    },
+  };
+}
+
+/** After tools have run. `stateFile` keeps which alerts this session has had. */
+export function watchContext(
+  orders: MonitorOrders,
+  dialect: Dialect,
+  stateFile: string,
+  input: HookInput,
+): HookAnswer {
+  // A sub-agent has a context of its own, of which nothing is known here.
+  if (input.inSubagent || input.transcript === null) return NOTHING;
+  const use = readUse(dialect, input.transcript, orders.window);
+  if (!use) return NOTHING;
+  const before = readState(stateFile);
+  const { state, alert } = contextAlert(use, before);
+  if (state.reported !== before.reported) {
+    ensureFolder(dirname(stateFile));
+    writeAtomic(stateFile, JSON.stringify(state));
+  }
+  return alert === undefined ? NOTHING : { kind: 'context', context: alert };
+}
+
+/** A session begins, or was compacted: every threshold may be reported again. */
+export function rearm(stateFile: string): void {
+  tryTo(() => rmSync(stateFile, { force: true })); // no such place
+}
+
+function readState(path: string): AlertState {
+  const reported = numberAt(parseObject(readIfThere(path) ?? ''), 'reported');
+  return reported === undefined ? FRESH : { reported };
+}
+
+/** Records are big: prompts and requests are among them. */
+const WINDOWS = [256 * 1024, 4 * 1024 * 1024];
+
+function readUse(
+  dialect: Dialect,
+  transcript: string,
+  configured: number | undefined,
+): ContextUse | undefined {
+  for (const bytes of WINDOWS) {
+    const records = lastRecords(transcript, bytes);
+    const found = records.findLast(record => dialect.contextUse(record) !== undefined);
+    const use = found && dialect.contextUse(found);
+    if (use) return { used: use.used, window: configured ?? use.window };
+  }
+  // Seed 002's rule of thumb, where a transcript says nothing: four characters a token.
+  const size = transcriptSize(transcript);
+  return size > 0 ? { used: Math.round(size / 4), window: configured ?? windowOf('') } : undefined;
+}
