@@ -1,6 +1,5 @@
 /** The commands, one row each. */
 import type { CommandRow } from './command.ts';
-import { GLOBAL_FLAGS } from './global-flags.ts';
 
 export const COMMANDS: readonly CommandRow[] = [
   {
@@ -56,17 +55,17 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'pause',
     summary: 'pause a run from another terminal, to change things by hand',
-    load: async () => (await import('./commands/pause.ts')).pause,
+    load: async () => (await import('./commands/steer.ts')).pause,
   },
   {
     name: 'continue',
     summary: 'continue a paused run',
-    load: async () => (await import('./commands/continue.ts')).continueRun,
+    load: async () => (await import('./commands/steer.ts')).continueRun,
   },
   {
     name: 'tell',
     summary: 'send a hint to the agent of a run, for its next iteration',
-    load: async () => (await import('./commands/tell.ts')).tell,
+    load: async () => (await import('./commands/steer.ts')).tell,
   },
   {
     name: 'report',
@@ -81,7 +80,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'cancel',
     summary: 'stop a run from another terminal, or remove a worktree',
-    load: async () => (await import('./commands/cancel.ts')).cancel,
+    load: async () => (await import('./commands/steer.ts')).cancel,
   },
   {
     name: 'doctor',
@@ -119,6 +118,17 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/completion.ts')).completion,
   },
 ];
+
+/** The flags of every command. */
+export const GLOBAL_FLAGS = [
+  { declaration: '-C, --cwd <dir>', help: 'work in this folder' },
+  { declaration: '-V, --verbose', help: 'print details, on stderr' },
+  { declaration: '--quiet', help: 'print only the final result' },
+  { declaration: '--json', help: 'one JSON result on stdout, everything else on stderr' },
+  { declaration: '--events <file>', help: 'write one JSON event per line to a file, or - for stdout' },
+  { declaration: '--no-color', help: 'no colour (also NO_COLOR)' },
+  { declaration: '--no-emoji', help: 'text markers instead of emoji' },
+] as const;
 
 export function rootHelp(): string {
   const width = Math.max(...COMMANDS.map(row => row.name.length)) + 2;

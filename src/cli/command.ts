@@ -44,6 +44,16 @@ export function orThrow<Value>(value: Value | Problem): Value {
   return value;
 }
 
+/** Throws the one problem there is. */
+export function refuse(where: string, what: string, fix?: string): never {
+  throw new Problems([{ where, what, ...(fix !== undefined && { fix }) }]);
+}
+
+/** What was asked for, as the answer on stdout: JSON for a program, or the lines for people. */
+export function answer({ json, answer: write }: Output, value: unknown, lines: () => string): void {
+  write(json ? `${JSON.stringify(value)}\n` : `${lines()}\n`);
+}
+
 /** Thrown by a command when the user has something to fix; main prints them all and exits with 2. */
 export class Problems extends Error {
   readonly problems: readonly Problem[];

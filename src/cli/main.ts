@@ -7,9 +7,15 @@ import type { ExitCode } from '../domain/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { errorCode, errorWords } from '../platform/files.ts';
 import { environment } from '../platform/shell.ts';
-import { type CliCommand, type CommandGroup, type CommandRow, Problems } from './command.ts';
-import { COMMANDS, rootHelp } from './command-list.ts';
-import { GLOBAL_FLAGS } from './global-flags.ts';
+import {
+  type Call,
+  type CliCommand,
+  type CommandGroup,
+  type CommandRow,
+  Problems,
+  refuse,
+} from './command.ts';
+import { COMMANDS, GLOBAL_FLAGS, rootHelp } from './command-list.ts';
 import { createOutput, type Output } from './output.ts';
 import { VERSION } from './version.ts';
 
@@ -60,12 +66,9 @@ function unknownAction(
     );
     return 0;
   }
-  const near = closest(
-    wanted,
-    actions.map(action => action.name),
-  );
+  const meant = didYouMean(wanted, actions);
   output.error(
-    `ralph ${name}: unknown action '${wanted}'.${near ? ` Did you mean ${near}?` : ''}\n\`ralph ${name} --help\` lists the actions.\n`,
+    `ralph ${name}: unknown action '${wanted}'.${meant}\n\`ralph ${name} --help\` lists the actions.\n`,
   );
   return 2;
 }
@@ -92,23 +95,19 @@ function unknownCommand(name: string | undefined, argv: readonly string[], outpu
     output.answer(argv.includes('-v') || argv.includes('--version') ? `${VERSION}\n` : rootHelp());
     return 0;
   }
-  const near =
+  output.error(
     name === undefined
-      ? undefined
-      : closest(
-          name,
-          COMMANDS.map(row => row.name),
-        );
-  if (name === undefined)
-    output.error(`ralph: no command given. Did you mean \`ralph run ${argv.join(' ')}\`?\n`);
-  else output.error(`ralph: unknown command '${name}'.${near ? ` Did you mean ${near}?` : ''}\n`);
+      ? `ralph: no command given. Did you mean \`ralph run ${argv.join(' ')}\`?\n`
+      : `ralph: unknown command '${name}'.${didYouMean(name, COMMANDS)}\n`,
+  );
   output.error('`ralph --help` lists the commands.\n');
   return 2;
 }
 
-interface Parsed {
-  readonly options: Readonly<Record<string, unknown>>;
-  readonly args: readonly string[];
+function didYouMean(word: string, rows: readonly CommandRow[]): string {
+  const names = rows.map(row => row.name);
+  const near = closest(word, names);
+  return near ? ` Did you mean ${near}?` : '';
 }
 
 function parse(
@@ -117,7 +116,7 @@ function parse(
   definition: CliCommand,
   argv: readonly string[],
   output: Output,
-): Parsed | number {
+): Pick<Call, 'options' | 'args'> | number {
   const command = new Command(`ralph ${name}`)
     .description(summary)
     .exitOverride()
@@ -148,7 +147,7 @@ function addGlobalFlags(command: Command): void {
 function workingFolder(options: Readonly<Record<string, unknown>>): string {
   const cwd = resolve(typeof options.cwd === 'string' ? options.cwd : '.');
   if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return cwd;
-  throw new Problems([{ where: `--cwd ${options.cwd}`, what: 'there is no such folder' }]);
+  return refuse(`--cwd ${options.cwd}`, 'there is no such folder');
 }
 
 function reportError(error: unknown, output: Output): ExitCode {

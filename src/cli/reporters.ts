@@ -4,39 +4,28 @@ import { resolve } from 'node:path';
 import type { NotifySettings, Settings } from '../config/settings-shape.ts';
 import type { Emit } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
-import { type Clock, systemClock } from '../platform/clock.ts';
+import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/files.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
 import { createNotify, type Notify } from '../report/notify.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
-import { type Call, Problems } from './command.ts';
+import { type Call, refuse } from './command.ts';
 import type { Output } from './output.ts';
-
-export interface ReporterOptions {
-  readonly output: Output;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Opened before anything else is written. */
-  readonly events: EventSink | undefined;
-  readonly streamAgentOutput: boolean;
-  readonly notify?: Settings['notify'];
-  readonly cwd: string;
-  readonly clock?: Clock;
-}
+import type { SetUp } from './set-up.ts';
 
 export interface Reporters {
   readonly emit: Emit;
-  /** Those who are called from outside were told. */
+  /** Every notification was sent, or failed. */
   settled(): Promise<void>;
   close(): void;
 }
 
-export function createReporters(options: ReporterOptions): Reporters {
-  const { output, env, clock = systemClock } = options;
-  const now = () => clock.now();
-  const redact = createRedactor(env);
-  const { events } = options;
+export function createReporters(call: Call, { settings, project }: SetUp): Reporters {
+  const { output } = call;
+  const events = openEvents(call); // before anything else is written
+  const now = () => systemClock.now();
   const verbose = output.verbose ? createVerbose(now) : undefined;
   const human = createHumanReporter({
     write: text => output.human(text),
@@ -45,11 +34,11 @@ export function createReporters(options: ReporterOptions): Reporters {
     style: styleOf(output),
     clock: now,
     quiet: output.quiet,
-    streamAgentOutput: options.streamAgentOutput,
+    streamAgentOutput: settings.streamAgentOutput,
     // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
     ...(verbose && output.humanIsTTY && { verbose }),
   });
-  const notify = notifier(options, redact);
+  const notify = notifier(call, settings, project.root);
   let isClosed = false;
 
   return {
@@ -69,13 +58,14 @@ export function createReporters(options: ReporterOptions): Reporters {
   };
 }
 
-function notifier({ notify, output, cwd, env }: ReporterOptions, redact: (text: string) => string): Notify {
-  const { command, webhook, bell = true, on = [] } = asked(notify);
+function notifier({ output, env }: Call, { notify }: Settings, cwd: string): Notify {
+  const asked: NotifySettings = typeof notify === 'string' ? { command: notify } : (notify ?? {});
+  const { command, webhook, bell = true, on = [] } = asked;
   return createNotify({
     on,
     cwd,
     env,
-    redact,
+    redact: createRedactor(env),
     failed: text => output.error(`ralph: ${text}\n`),
     ...(command !== undefined && { command }),
     ...(webhook !== undefined && { webhook }),
@@ -83,36 +73,31 @@ function notifier({ notify, output, cwd, env }: ReporterOptions, redact: (text: 
   });
 }
 
-function asked(notify: Settings['notify']): NotifySettings {
-  return typeof notify === 'string' ? { command: notify } : (notify ?? {});
-}
-
 export function styleOf(output: Output): Style {
   return { ...DEFAULT_STYLE, color: output.color, emoji: output.emoji, width: output.columns() };
 }
 
-export interface EventSink {
+interface EventSink {
   readonly write: Emit;
   close(): void;
 }
 
 /** Where `--events` go. Throws when that cannot be written. */
-export function openEvents({
-  output,
-  cwd,
-  env,
-}: Pick<Call, 'output' | 'cwd' | 'env'>): EventSink | undefined {
+function openEvents({ output, cwd, env }: Call): EventSink | undefined {
   const { events } = output;
   if (events === undefined) return undefined;
   const redact = createRedactor(env);
   const writer = (write: (text: string) => void) =>
-    createJsonWriter({ write: text => write(redact(text)), clock: () => systemClock.now() });
+    createJsonWriter(
+      text => write(redact(text)),
+      () => systemClock.now(),
+    );
   if (events === '-') return { write: writer(output.answer), close() {} };
   let fd: number;
   try {
     fd = openSync(resolve(cwd, events), 'a', 0o600);
   } catch (error) {
-    throw new Problems([{ where: `--events ${events}`, what: `it cannot be written: ${errorWords(error)}` }]);
+    refuse(`--events ${events}`, `it cannot be written: ${errorWords(error)}`);
   }
   let open = true;
   const append = (text: string) => {

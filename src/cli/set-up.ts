@@ -3,14 +3,14 @@ import type { Command } from 'commander';
 import { type FlagSpec, flagsOf, settingsFromFlags } from '../config/flags.ts';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
 import { withoutSecrets } from '../config/secrets.ts';
-import type { SettingsCommand } from '../config/setting.ts';
+import type { SettingsCommand, SettingsLayer } from '../config/setting.ts';
 import { defaultOf } from '../config/settings.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { agentRequest, invocationOf, limitProblems, shownCommand } from '../turns/agent-turn.ts';
 import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../turns/choose-agent.ts';
-import { type Call, Problems } from './command.ts';
+import { answer, type Call, Problems } from './command.ts';
 
 /** Declares the flags of the settings that a command takes. */
 export function declareSettings(command: Command, name: SettingsCommand): void {
@@ -28,9 +28,15 @@ export function declareFlag(
   if (negation) command.option(negation, 'the opposite');
 }
 
-function collect(value: string, before: readonly string[] = []): readonly string[] {
+/** For a flag that may be given again. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
+
+export const DRY_RUN = [
+  '--dry-run',
+  'show the resolved settings, the agent command and the first prompt; run nothing',
+] as const;
 
 function described(help: string, fallback: unknown): string {
   return fallback === undefined || fallback === false || typeof fallback === 'object'
@@ -48,18 +54,12 @@ export interface SetUp {
   readonly flags: Readonly<Record<string, unknown>>;
 }
 
-/** A layer of settings from elsewhere, such as a YAML file. */
-export interface MoreSettings {
-  readonly layer: Readonly<Record<string, unknown>>;
-  readonly problems: readonly Problem[];
-}
-
-/** Throws all problems together, those of the command's own input (`own`) last. */
+/** Throws all problems together, those of the command's own input (`own`) last. `more` comes from elsewhere, such as a YAML file. */
 export function setUp(
   command: SettingsCommand,
   { options, cwd, env, output }: Call,
   own: (settings: Settings) => readonly Problem[],
-  more: MoreSettings = { layer: {}, problems: [] },
+  more: SettingsLayer = { layer: {}, problems: [] },
 ): SetUp {
   const project = projectPaths(cwd);
   const flags = settingsFromFlags(command, options);
@@ -90,14 +90,15 @@ function findAgents(
 export function showPlan({ output }: Call, { settings, agent, project }: SetUp, prompt: string): void {
   const mode = settings.streamAgentOutput ? 'stream' : 'text';
   const command = shownCommand(invocationOf(agent, agentRequest(agent, settings, mode, project.prompt(1))));
-  if (output.json) {
-    output.answer(
-      `${JSON.stringify({ settings: withoutSecrets(settings), agent: agent.adapter.name, command, prompt })}\n`,
-    );
-    return;
-  }
-  output.answer(
-    `Settings\n${JSON.stringify(withoutSecrets(settings), null, 2)}\n\nAgent (${agent.adapter.name}: ${agent.why})\n${command}\n\n`,
-  );
-  output.answer(`Prompt of the first iteration, on its stdin (${prompt.length} characters)\n${prompt}\n`);
+  const { name } = agent.adapter;
+  const shown = withoutSecrets(settings);
+  const lines = () => `Settings
+${JSON.stringify(shown, null, 2)}
+
+Agent (${name}: ${agent.why})
+${command}
+
+Prompt of the first iteration, on its stdin (${prompt.length} characters)
+${prompt}`;
+  answer(output, { settings: shown, agent: name, command, prompt }, lines);
 }

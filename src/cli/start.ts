@@ -2,39 +2,25 @@
 import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { createStopRequest } from '../engine/stop.ts';
 import type { RunKind } from '../opening/kind.ts';
-import { openRun } from '../opening/open-run.ts';
-import type { ResumedRun } from '../opening/resume.ts';
+import { openRun, type RunRequest } from '../opening/open-run.ts';
 import { mergeAdvice } from '../workspace/worktree.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, orThrow } from './command.ts';
-import { createReporters, openEvents } from './reporters.ts';
+import { createReporters } from './reporters.ts';
 import type { SetUp } from './set-up.ts';
 import { listenForSignals } from './signals.ts';
 import { VERSION } from './version.ts';
-
-export interface StartOptions {
-  /** What the user should know before the first iteration. */
-  readonly notices?: readonly string[];
-  readonly resumed?: ResumedRun;
-}
 
 export async function startLoop(
   kind: RunKind,
   call: Call,
   ready: SetUp,
-  options: StartOptions = {},
+  options: Pick<RunRequest, 'notices' | 'resumed'> = {},
 ): Promise<ExitCode> {
   const { env, output } = call;
   const { project, settings, agent, fallbacks, flags } = ready;
   const stop = createStopRequest();
-  const reporters = createReporters({
-    output,
-    env,
-    events: openEvents(call),
-    streamAgentOutput: settings.streamAgentOutput,
-    cwd: project.root,
-    ...(settings.notify !== undefined && { notify: settings.notify }),
-  });
+  const reporters = createReporters(call, ready);
   // Not behind the live line.
   const say = (text: string) => output.error(output.humanIsTTY && !output.quiet ? `\n${text}` : text);
   const signals = listenForSignals(say, stop);

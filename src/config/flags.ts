@@ -1,7 +1,7 @@
 /** The flags that stand for settings: their values from the command line, checked by the same kinds as the files. */
 import type { Problem } from '../domain/problem.ts';
 import type { Kind } from './kinds.ts';
-import type { Setting, SettingsCommand } from './setting.ts';
+import type { Setting, SettingsCommand, SettingsLayer } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
 export interface FlagSpec {
@@ -44,10 +44,7 @@ function flagValue(kind: Kind, given: unknown): unknown {
 export function settingsFromFlags(
   command: SettingsCommand,
   options: Readonly<Record<string, unknown>>,
-): {
-  readonly layer: Readonly<Record<string, unknown>>;
-  readonly problems: readonly Problem[];
-} {
+): SettingsLayer {
   const layer: Record<string, unknown> = {};
   const problems: Problem[] = [];
   for (const { setting, declaration, name } of flagsOf(command)) {

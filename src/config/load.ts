@@ -5,7 +5,7 @@ import type { Problem } from '../domain/problem.ts';
 import { errorWords, readIfThere } from '../platform/files.ts';
 import { checkField } from './kinds.ts';
 import { mergeLayers } from './merge.ts';
-import type { SettingsCommand } from './setting.ts';
+import type { SettingsCommand, SettingsLayer } from './setting.ts';
 import { defaultSettings, SETTINGS } from './settings.ts';
 import type { Settings } from './settings-shape.ts';
 
@@ -15,13 +15,12 @@ export interface SettingsFiles {
   readonly localSettings: string;
 }
 
-export interface LoadedSettings {
+export interface LoadedSettings extends Pick<SettingsLayer, 'problems'> {
   /** Only what the files say, without the defaults. */
   readonly fromFiles: Readonly<Record<string, unknown>>;
   readonly settings: Settings;
   /** The files that were there, relative to the project. */
   readonly files: readonly string[];
-  readonly problems: readonly Problem[];
 }
 
 /** `over` are layers already checked, the strongest last. With problems, `settings` is not to be used. */
@@ -47,11 +46,9 @@ export function loadSettings(
   };
 }
 
-interface Layer {
+interface Layer extends SettingsLayer {
   readonly name: string;
   readonly there: boolean;
-  readonly layer: Readonly<Record<string, unknown>>;
-  readonly problems: readonly Problem[];
 }
 
 function readLayer(path: string, name: string): Layer {
@@ -72,10 +69,8 @@ function readLayer(path: string, name: string): Layer {
   try {
     value = JSON.parse(source.replace(/^\uFEFF/, ''));
   } catch (error) {
-    return broken(
-      `is not valid JSON: ${jsonTrouble(source, error)}`,
-      'comments and trailing commas are not allowed',
-    );
+    const what = `is not valid JSON: ${jsonTrouble(source, error)}`;
+    return broken(what, 'comments and trailing commas are not allowed');
   }
   if (!isObject(value)) return broken('must hold a JSON object');
   return { name, there: true, layer: value, problems: checkSettings(value, name) };

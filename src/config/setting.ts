@@ -1,5 +1,6 @@
 /** What a row of the table of settings holds. */
 import type { LoopCommand } from '../domain/event.ts';
+import type { Problem } from '../domain/problem.ts';
 import type { Kind } from './kinds.ts';
 
 export interface Setting {
@@ -16,6 +17,12 @@ export interface Setting {
   /** Its name in a YAML file, where that is not the key in snake case, and the range there. */
   readonly yaml?: { readonly name: string; readonly kind: Kind };
   readonly help: string;
+}
+
+/** Settings from one source, and what is wrong there. */
+export interface SettingsLayer {
+  readonly layer: Readonly<Record<string, unknown>>;
+  readonly problems: readonly Problem[];
 }
 
 export type SettingsCommand = Extract<LoopCommand, 'run' | 'loop' | 'prd'>;

@@ -5,9 +5,8 @@
 import { AGENTS } from './rows/agents.ts';
 import { CHECKS } from './rows/checks.ts';
 import { COMPLETION } from './rows/completion.ts';
-import { GUARD } from './rows/guard.ts';
+import { GUARD, MONITOR } from './rows/guard.ts';
 import { LIMITS } from './rows/limits.ts';
-import { MONITOR } from './rows/monitor.ts';
 import { NOTIFY } from './rows/notify.ts';
 import { SANDBOX } from './rows/sandbox.ts';
 import { STORIES } from './rows/stories.ts';

@@ -3,17 +3,12 @@ import { readFileSync } from 'node:fs';
 import { isMap, isNode, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { closest, type Problem } from '../domain/problem.ts';
 import { errorWords } from '../platform/files.ts';
-import type { Setting } from './setting.ts';
+import type { Setting, SettingsLayer } from './setting.ts';
 import { SETTINGS } from './settings.ts';
-
-export interface YamlLayer {
-  readonly layer: Readonly<Record<string, unknown>>;
-  readonly problems: readonly Problem[];
-}
 
 const BLOCK = 'ralph_loop';
 
-export function loadYaml(path: string, name: string): YamlLayer {
+export function loadYaml(path: string, name: string): SettingsLayer {
   let source: string;
   try {
     source = readFileSync(path, 'utf8');
@@ -23,12 +18,8 @@ export function loadYaml(path: string, name: string): YamlLayer {
   const lines = new LineCounter();
   const document = parseDocument(source, { lineCounter: lines, prettyErrors: false });
   const at = (position: number | undefined) => `${name}:${lines.linePos(position ?? 0).line}`;
-  if (document.errors.length > 0) {
-    return {
-      layer: {},
-      problems: document.errors.map(error => ({ where: at(error.pos[0]), what: error.message })),
-    };
-  }
+  const errors = document.errors.map(error => ({ where: at(error.pos[0]), what: error.message }));
+  if (errors.length > 0) return { layer: {}, problems: errors };
   const root: unknown = document.contents;
   if (!isMap(root))
     return { layer: {}, problems: [{ where: name, what: `must hold a block named ${BLOCK}:` }] };
@@ -62,7 +53,7 @@ function readBlock(
 ): void {
   for (const { key, value, position } of entries(block)) {
     const setting = KNOWN.get(key);
-    const plain = toPlain(value);
+    const plain = isNode(value) ? value.toJSON() : value;
     if (!setting) problems.push(unknownKey(at(position), key, KNOWN.keys()));
     else if (plain === null)
       continue; // null: no limit, the default
@@ -85,10 +76,6 @@ function entries(map: YAMLMap): readonly Pair[] {
     const node = key as { value?: unknown; range?: readonly number[] } | null;
     return { key: String(node?.value ?? key), value, position: node?.range?.[0] };
   });
-}
-
-function toPlain(node: unknown): unknown {
-  return isNode(node) ? node.toJSON() : node;
 }
 
 function unknownKey(where: string, key: string, known: Iterable<string>): Problem {

@@ -5,7 +5,7 @@ import { readRun } from '../report/read-run.ts';
 import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
 import { overviewOf, type RunOverview, type RunState } from '../store/overview.ts';
 import { type ProjectPaths, projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
-import { type LiveRun, listRuns, liveRun } from '../store/run-file.ts';
+import { listRuns, liveRun } from '../store/run-file.ts';
 import { pauseIsPending } from '../store/steering.ts';
 
 export interface ProjectRuns {
@@ -27,29 +27,20 @@ export interface Snapshot extends RunReading {
   readonly since: number;
 }
 
-export interface Projects {
-  list(): readonly ProjectRuns[];
-  /** undefined: there is none of that name. */
-  find(project: string, id: string): FoundRun | undefined;
-}
-
-export interface FoundRun {
-  readonly paths: RunPaths;
-  snapshot(): Snapshot;
-  detail(iteration: number): IterationDetail | undefined;
-  /** undefined: it has ended, or is controlled elsewhere. */
-  live(): LiveRun | undefined;
-}
+export type Projects = ReturnType<typeof openProjects>;
+export type FoundRun = ReturnType<typeof foundRun>;
 
 /** Of each project; more are in `ralph status`. */
 const SHOWN = 200;
 
-export function openProjects(roots: readonly string[]): Projects {
+export function openProjects(roots: readonly string[]) {
   const projects = roots.map(projectPaths);
   const runsOf = createList();
   return {
-    list: () => projects.map(project => ({ root: project.root, runs: runsOf(project) })),
-    find(index, id) {
+    list: (): readonly ProjectRuns[] =>
+      projects.map(project => ({ root: project.root, runs: runsOf(project) })),
+    /** undefined: there is none of that name. */
+    find(index: string, id: string): FoundRun | undefined {
       const project = /^\d{1,4}$/.test(index) ? projects[Number(index)] : undefined;
       // A name from outside never becomes a path unless it is the name of a run.
       if (!project || !listRuns(project).includes(id)) return undefined;
@@ -58,12 +49,10 @@ export function openProjects(roots: readonly string[]): Projects {
   };
 }
 
-type List = (project: ProjectPaths) => readonly ListedRun[];
-
 /** A run that has ended is read only once, and again when its ledger has grown. */
-function createList(): List {
+function createList() {
   const ended = new Map<string, { readonly size: number; readonly run: ListedRun }>();
-  return project =>
+  return (project: ProjectPaths): readonly ListedRun[] =>
     listRuns(project)
       .slice(-SHOWN)
       .toReversed()
@@ -85,18 +74,18 @@ function listedRun(id: string, paths: RunPaths): ListedRun {
   return { ...overview, state, now, paused: now === 'paused' || pauseIsPending(paths) };
 }
 
-function foundRun(project: ProjectPaths, id: string): FoundRun {
+function foundRun(project: ProjectPaths, id: string) {
   const paths = runPaths(project.runs, id);
   return {
     paths,
-    snapshot() {
+    snapshot(): Snapshot {
       let since = 0;
       const { result: _, ...reading } = readRun(id, paths, entry => {
         if (entry.type === 'iteration-started') since = entry.seq;
       });
       return { ...reading, since };
     },
-    detail(iteration) {
+    detail(iteration: number): IterationDetail | undefined {
       let found: IterationDetail | undefined;
       const fold = createDetailFold(
         paths,
@@ -109,6 +98,7 @@ function foundRun(project: ProjectPaths, id: string): FoundRun {
       fold.end();
       return found;
     },
+    /** undefined: it has ended, or is controlled elsewhere. */
     live: () => liveRun(project, id),
   };
 }

@@ -177,18 +177,6 @@ export type LedgerOnly = Extract<
   { readonly type: 'prepared' | 'turn-ended' | 'tampered' | 'judged' | 'scm-started' }
 >;
 
-const LEDGER_ONLY: ReadonlySet<string> = new Set<LedgerOnly['type']>([
-  'prepared',
-  'turn-ended',
-  'tampered',
-  'judged',
-  'scm-started',
-]);
-
-export function isLedgerOnly(event: RunEvent): event is LedgerOnly {
-  return LEDGER_ONLY.has(event.type);
-}
-
 /** An event as it is on the ledger: when it happened, in which run, and in which iteration of it (0: before the first). */
 export type RecordedEvent = RunEvent & {
   /** Milliseconds since 1970. */

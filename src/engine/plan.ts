@@ -53,6 +53,11 @@ export interface LoopPlan {
   close(): void;
 }
 
+/** Tells the user of something that is no ending. */
+export function warn(emit: Emit, text: string): void {
+  emit({ type: 'notice', level: 'warning', text });
+}
+
 export interface EngineWorld {
   readonly runId: string;
   readonly clock: Clock;

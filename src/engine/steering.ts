@@ -1,10 +1,8 @@
 /** How a run acts on the messages in its inbox: cancel at once, pause between two turns, words for the agent in the next prompt. */
-import type { Emit } from '../domain/event.ts';
-import type { Past } from '../domain/past.ts';
 import { addHints } from '../domain/prompt.ts';
-import { type Clock, secondsSince } from '../platform/clock.ts';
+import { secondsSince } from '../platform/clock.ts';
 import type { RunStore } from '../store/run-store.ts';
-import type { StopRequest } from './stop.ts';
+import { type EngineWorld, warn } from './plan.ts';
 import { pause } from './wait.ts';
 
 /** What a plan does so that the user's changes while paused are not taken for the agent's. */
@@ -26,12 +24,8 @@ export interface Steering {
   close(): void;
 }
 
-export interface SteeringOptions {
+export interface SteeringOptions extends Pick<EngineWorld, 'emit' | 'clock' | 'stop' | 'past'> {
   readonly store: Pick<RunStore, 'messages' | 'removeMessage'>;
-  readonly emit: Emit;
-  readonly clock: Clock;
-  readonly stop: StopRequest;
-  past(): Past;
 }
 
 /** Milliseconds between two looks into the inbox. */
@@ -82,8 +76,7 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
       const left = store.messages().filter(({ kind }) => kind === 'tell').length;
       if (left === 0) return;
       const messages = left === 1 ? '1 message was' : `${left} messages were`;
-      const text = `${messages} not delivered: the run ended before the next iteration.`;
-      emit({ type: 'notice', level: 'warning', text });
+      warn(emit, `${messages} not delivered: the run ended before the next iteration.`);
     },
   };
 }

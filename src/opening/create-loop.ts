@@ -137,12 +137,8 @@ function prepare(
     throw new LoopConfigError(problems);
   const fallbacks = others.filter((each): each is ChosenAgent => !isProblem(each));
   const { specFile: name, worktree } = config;
-  const given: TaskGiven = {
-    task,
-    ...(name !== undefined && { spec: { name, source: specSource(name, project.root) } }),
-    ...(worktree !== undefined && { worktree }),
-  };
-  return { given, settings: loaded.settings, agents: [agent, ...fallbacks] };
+  const spec = name === undefined ? undefined : { name, source: specSource(name, project.root) };
+  return { given: { task, spec, worktree }, settings: loaded.settings, agents: [agent, ...fallbacks] };
 }
 
 function settingsOf(config: LoopConfig): Readonly<Record<string, unknown>> {

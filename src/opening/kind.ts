@@ -28,8 +28,8 @@ export interface Entered {
   /** What the run was given beside its settings: with it the run can be resumed. */
   readonly given: Omit<Given, 'flags'>;
   /** The user's words. */
-  readonly task?: string;
-  readonly worktree?: Worktree;
+  readonly task?: string | undefined;
+  readonly worktree?: Worktree | undefined;
   /** The plan gives up what it holds when it is closed. `kept`: the protected files as they were when a resumed run began. */
   plan(parts: Parts, kept: string | undefined): Promise<LoopPlan | Problem>;
   /** Gives up what is held: a directory, a worktree. */
@@ -45,18 +45,18 @@ export interface RunKind {
 export interface PromptGiven {
   readonly source: PromptSource;
   /** Where the prompt was read from; else it is `prompt`. */
-  readonly promptFile?: string;
-  readonly prompt?: string;
+  readonly promptFile?: string | undefined;
+  readonly prompt?: string | undefined;
 }
 
 /** `ralph run`. */
-export function promptKind({ source, promptFile, prompt }: PromptGiven): RunKind {
+export function promptKind({ source, promptFile, prompt: task }: PromptGiven): RunKind {
   return {
     command: 'run',
     enter: async ({ project }) => ({
       cwd: project.root,
       given: promptFile === undefined ? {} : { promptFile },
-      ...(prompt !== undefined && { task: prompt }),
+      task,
       plan: async parts => runPlan({ ...parts, source }),
       leave() {},
     }),
@@ -66,13 +66,13 @@ export function promptKind({ source, promptFile, prompt }: PromptGiven): RunKind
 export interface TaskGiven {
   readonly task: string;
   /** The file that the task was read from, and reads it anew. */
-  readonly spec?: { readonly name: string; readonly source: PromptSource };
+  readonly spec?: { readonly name: string; readonly source: PromptSource } | undefined;
   /** The YAML file with its settings. */
-  readonly yaml?: string;
+  readonly yaml?: string | undefined;
   /** true: a worktree under a name of Ralph's own. */
-  readonly worktree?: string | boolean;
+  readonly worktree?: string | boolean | undefined;
   /** The commit from which changes are counted, where it is known. */
-  readonly startRef?: string;
+  readonly startRef?: string | undefined;
 }
 
 /** `ralph loop`. */
@@ -80,10 +80,9 @@ export function taskKind({ task, spec, yaml, worktree: wanted, ...known }: TaskG
   return {
     command: 'loop',
     async enter({ project: { root }, env }) {
-      const worktree =
-        wanted === undefined || wanted === false
-          ? undefined
-          : await openWorktree({ root, env, ...(typeof wanted === 'string' && { name: wanted }) });
+      const worktree = wanted
+        ? await openWorktree({ root, env, ...(typeof wanted === 'string' && { name: wanted }) })
+        : undefined;
       if (isProblem(worktree)) return worktree;
       const cwd = worktree?.cwd ?? root;
       const startRef = known.startRef ?? (await startRefAt({ cwd, env }));
@@ -97,43 +96,17 @@ export function taskKind({ task, spec, yaml, worktree: wanted, ...known }: TaskG
           ...(worktree && { worktree: worktree.name }),
         },
         task,
-        ...(worktree && { worktree }),
-        plan: (parts, kept) =>
-          planTask(parts, {
-            task,
-            startRef,
-            cwd,
-            kept,
-            ...(spec && { spec: spec.source }),
-            ...(worktree && { worktree }),
-          }),
+        worktree,
+        async plan(parts, kept) {
+          const protection = await openProtection(parts, kept);
+          if (isProblem(protection)) return protection;
+          const notices = [...parts.notices, ...(worktree?.notes ?? []), ...(protection?.notes ?? [])];
+          const place = worktree && { worktreePath: worktree.path, branch: worktree.branch };
+          const own = { task, startRef, cwd, spec: spec?.source, notices, protection, place };
+          return loopPlan({ ...parts, ...own });
+        },
         leave: () => worktree?.release(),
       };
     },
   };
-}
-
-interface PlannedTask {
-  readonly task: string;
-  readonly startRef: string;
-  readonly cwd: string;
-  readonly kept: string | undefined;
-  readonly spec?: PromptSource;
-  readonly worktree?: Worktree;
-}
-
-async function planTask(
-  parts: Parts,
-  { kept, worktree, ...planned }: PlannedTask,
-): Promise<LoopPlan | Problem> {
-  const protection = await openProtection({ ...parts, ...(kept !== undefined && { kept }) });
-  if (isProblem(protection)) return protection;
-  return loopPlan({
-    ...parts,
-    ...planned,
-    notices: [...parts.notices, ...(worktree?.notes ?? []), ...(protection?.notes ?? [])],
-    close: () => protection?.close(),
-    ...(protection && { protection }),
-    ...(worktree && { place: { worktreePath: worktree.path, branch: worktree.branch } }),
-  });
 }

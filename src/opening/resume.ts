@@ -45,38 +45,24 @@ export async function claimRun(paths: RunPaths, id: string): Promise<ClaimedRun 
   if (!existsSync(paths.folder)) return { where: id, what: 'no such run', fix: '`ralph status` lists them' };
   return withLock(paths.lock, async () => {
     const file = readRunFile(paths);
-    if (!file?.given) return whyNot(paths, file, id);
-    if (isRunning(paths, file) || file.command === 'session') return whyNot(paths, file, id);
+    if (!file?.given || isRunning(paths, file) || file.command === 'session') return whyNot(paths, file, id);
     const holder = writeLease(paths);
     return { file: { ...file, given: file.given }, release: () => releaseLease(paths, holder) };
   });
 }
 
 function whyNot(paths: RunPaths, file: RunFile | undefined, id: string): Problem {
-  if (!file)
-    return {
-      where: id,
-      what: 'it was cut off while it was being created, so there is nothing to resume',
-      fix: 'start a new run',
-    };
+  const because = (what: string, fix = 'start a new run'): Problem => ({ where: id, what, fix });
+  if (!file) return because('it was cut off while it was being created, so there is nothing to resume');
   if (file.command === 'session')
-    return {
-      where: id,
-      what: 'a loop inside a session continues in its host',
-      fix: 'open the session again there',
-    };
+    return because('a loop inside a session continues in its host', 'open the session again there');
   if (!file.given)
-    return {
-      where: id,
-      what: 'it was started by a program or by an older Ralph, and cannot be resumed here',
-      fix: 'start a new run',
-    };
+    return because('it was started by a program or by an older Ralph, and cannot be resumed here');
   const { pid } = readLease(paths)?.process ?? file.process ?? {};
-  return {
-    where: id,
-    what: `it is running${pid === undefined ? '' : ` (process ${pid})`}`,
-    fix: `\`ralph log ${id} --follow\` shows it, \`ralph cancel ${id}\` stops it`,
-  };
+  return because(
+    `it is running${pid === undefined ? '' : ` (process ${pid})`}`,
+    `\`ralph log ${id} --follow\` shows it, \`ralph cancel ${id}\` stops it`,
+  );
 }
 
 export interface Recovered {
@@ -125,13 +111,9 @@ export async function kindAgain(
   if (isProblem(task)) return [task];
   const gone = await missingWorktree(given.worktree, cwd, env);
   if (gone) return [gone];
-  const { spec, worktree, startRef } = given;
-  return taskKind({
-    task,
-    ...(spec !== undefined && { spec: { name: spec, source: specSource(spec, cwd) } }),
-    ...(worktree !== undefined && { worktree }),
-    ...(startRef !== undefined && { startRef }),
-  });
+  const { spec: name, worktree, startRef } = given;
+  const spec = name === undefined ? undefined : { name, source: specSource(name, cwd) };
+  return taskKind({ task, spec, worktree, startRef });
 }
 
 /** The same worktree or none: a new one would not hold the work. */
@@ -142,11 +124,8 @@ async function missingWorktree(
 ): Promise<Problem | undefined> {
   if (name === undefined || (await listWorktrees({ root, env })).some(each => each.name === name))
     return undefined;
-  return {
-    where: `worktree ${name}`,
-    what: 'it is gone, and with it the work of the run',
-    fix: 'start a new run',
-  };
+  const what = 'it is gone, and with it the work of the run';
+  return { where: `worktree ${name}`, what, fix: 'start a new run' };
 }
 
 const DIFF_KEPT = 200_000;
@@ -191,9 +170,6 @@ function freeName(path: string): string {
 function readTask(paths: RunPaths): string | Problem {
   const text = readSlice(paths.task, 0, Number.MAX_SAFE_INTEGER);
   if (text !== '') return text;
-  return {
-    where: paths.task,
-    what: 'the prompt or task that the run was started with is gone',
-    fix: 'start a new run',
-  };
+  const what = 'the prompt or task that the run was started with is gone';
+  return { where: paths.task, what, fix: 'start a new run' };
 }

@@ -45,7 +45,8 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
     return { where, what: 'there is no such path', fix: 'make it first: only what is there can be opened' };
   }
   for (const agent of settled) makeState(agent, at);
-  const roots = real([repo?.top ?? cwd, ...gitFolders(repo), ...state, ...settings.writable.map(at)]);
+  const git = repo ? [repo.commonDir, repo.gitDir] : [];
+  const roots = real([repo?.top ?? cwd, ...git, ...state, ...settings.writable.map(at)]);
   const trusted = trustedPaths(input, repo, at, settled).filter(path =>
     roots.some(root => isInside(path, root)),
   );
@@ -175,10 +176,6 @@ async function hideable(
       name => `${name} is in the repository, where anybody can read it: it is not hidden.`,
     ),
   };
-}
-
-function gitFolders(repo: Repository | undefined): readonly string[] {
-  return repo ? [repo.commonDir, repo.gitDir] : [];
 }
 
 /** What decides what is run outside of the sandbox, now or later: Ralph's own files, git's hooks, the agents' settings. */

@@ -11,8 +11,7 @@ import { readTemplate } from '../store/templates.ts';
 import type { Begun } from '../stories/keeper.ts';
 import { loadStories } from '../stories/load.ts';
 import { claimDirectory, planPrd, promptTemplate } from '../stories/open.ts';
-import type { Recovery } from '../stories/recover.ts';
-import { standOf, unknown } from '../stories/recover.ts';
+import { type Recovery, standOf, unknown } from '../stories/recover.ts';
 import type { RunKind } from './kind.ts';
 
 export interface StoriesGiven {
@@ -20,9 +19,9 @@ export interface StoriesGiven {
   /** As it is trusted when the run begins. */
   readonly list: StoryList;
   /** The iteration that a resumed run was in. */
-  readonly begun?: Begun;
+  readonly begun?: Begun | undefined;
   /** What a run that was killed has left, put right. */
-  readonly recovery?: Recovery;
+  readonly recovery?: Recovery | undefined;
 }
 
 export function storiesKind({ prd, list, begun, recovery }: StoriesGiven): RunKind {
@@ -42,15 +41,7 @@ export function storiesKind({ prd, list, begun, recovery }: StoriesGiven): RunKi
         cwd: project.root,
         given: { ralphDir: prd.name },
         plan: (parts, kept) =>
-          planPrd({
-            ...parts,
-            notices: [...parts.notices, ...notices],
-            prd,
-            list,
-            template,
-            ...(begun && { begun }),
-            ...(kept !== undefined && { kept }),
-          }),
+          planPrd({ ...parts, notices: [...parts.notices, ...notices], prd, list, template, begun }, kept),
         leave: claimed.release,
       };
     },
@@ -70,7 +61,7 @@ export function listAgain(
   const isUsers = past.time.isPaused || past.ended !== undefined;
   const stand = isUsers ? undefined : standOf(run.paths, { past, problems: [] });
   if (stand === 'unknown') return [unknown(prd, run.id)];
-  if (stand) return { list: stand.trusted, ...(stand.begun && { begun: stand.begun }) };
+  if (stand) return { list: stand.trusted, begun: stand.begun };
   const list = loadStories(prd, policy);
   return isList(list) ? { list } : list;
 }

@@ -1,15 +1,16 @@
 /** Many runs: how often they succeed, what that costs, where the time goes. */
 import { compact, dollars, duration } from '../report/numbers.ts';
+import { totalSeconds } from '../report/run-view.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
 import { Figure } from './head.tsx';
 import { Section } from './section.tsx';
 import { timeOfDay } from './time.ts';
+import { Legend, TimeBar } from './time-bar.tsx';
 
 const SHOWN = 1_000;
 
 export function AllRuns({ figures }: { readonly figures: RunsFigures }) {
   const { runs, seconds, successRate, iterationsToDone, cost, costPerStory, reviewsPerStory } = figures;
-  const total = Math.max(0.001, seconds.agent + seconds.checks + seconds.waiting);
   return (
     <article class="run">
       <header class="head">
@@ -29,18 +30,8 @@ export function AllRuns({ figures }: { readonly figures: RunsFigures }) {
         </dl>
       </header>
       <Section title="Time">
-        <span class="row-bar is-big" aria-hidden="true">
-          {(['agent', 'checks', 'waiting'] as const).map(kind => (
-            <i key={kind} class={`is-${kind}`} style={{ width: `${(seconds[kind] / total) * 100}%` }} />
-          ))}
-        </span>
-        <ul class="legend is-below">
-          {(['agent', 'checks', 'waiting'] as const).map(kind => (
-            <li key={kind} class={`is-${kind}`}>
-              {kind} {duration(seconds[kind])}
-            </li>
-          ))}
-        </ul>
+        <TimeBar seconds={seconds} longest={Math.max(0.001, totalSeconds(seconds))} look=" is-big" />
+        <Legend seconds={seconds} look=" is-below" />
       </Section>
       <Section title="Runs">
         <RunTable runs={runs} />

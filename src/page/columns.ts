@@ -1,5 +1,5 @@
 /** Any number of iterations as a number of columns that fits a screen. */
-import type { IterationView, Seconds } from '../report/run-view.ts';
+import { type IterationView, type Seconds, totalSeconds } from '../report/run-view.ts';
 
 export type CellState = 'none' | 'green' | 'flaky' | 'excused' | 'red';
 
@@ -52,6 +52,11 @@ export function cellOf({ checks }: IterationView, index: number): CellState {
   if (!check) return 'none';
   if (check.passed) return check.flaked > 0 ? 'flaky' : 'green';
   return check.ungated ? 'excused' : 'red';
+}
+
+/** Never 0: bars are drawn as shares of it. */
+export function longestOf(all: readonly { readonly seconds: Seconds }[]): number {
+  return Math.max(0.001, ...all.map(({ seconds }) => totalSeconds(seconds)));
 }
 
 /** The checks of a run, in order: those it was given, and those that turned up. */

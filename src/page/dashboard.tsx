@@ -1,12 +1,16 @@
 /** The runs of the machine, and one of them live. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
-import { dollars } from '../report/numbers.ts';
+import { dollars, wholeSeconds } from '../report/numbers.ts';
+import { phasePhrase } from '../report/phrases.ts';
+import type { RunView } from '../report/run-view.ts';
+import type { Passage } from '../report/transcript.ts';
 import { Controls } from './controls.tsx';
 import { useLiveRun } from './live-run.ts';
-import { Now } from './now.tsx';
+import { Passages } from './passages.tsx';
 import { Run } from './run.tsx';
+import { Section } from './section.tsx';
 import { askDetail, followList, type ListedProject, type ListedRun, type Place } from './server.ts';
-import { timeOfDay } from './time.ts';
+import { timeOfDay, useClock } from './time.ts';
 
 export function Dashboard() {
   const [projects, setProjects] = useState<readonly ListedProject[]>();
@@ -63,7 +67,9 @@ function RunList({ root, runs, project, chosen }: RunListProps) {
                 href={`#/${project}/${encodeURIComponent(run.id)}`}
                 aria-current={isChosen ? 'page' : undefined}
               >
-                <span class={`state is-${run.state}`}>{stateWords(run)}</span>
+                <span class={`state is-${run.state}`}>
+                  {(run.stopReason ?? run.now).replaceAll('_', ' ')}
+                </span>
                 <span class="run-what">
                   {run.command} {run.iteration}
                   {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
@@ -76,10 +82,6 @@ function RunList({ root, runs, project, chosen }: RunListProps) {
       </ul>
     </section>
   );
-}
-
-function stateWords({ now, stopReason }: ListedRun): string {
-  return (stopReason ?? now).replaceAll('_', ' ');
 }
 
 function LiveRun({ place, listed }: { readonly place: Place; readonly listed: ListedRun | undefined }) {
@@ -103,6 +105,31 @@ function LiveRun({ place, listed }: { readonly place: Place; readonly listed: Li
       )}
       {isRunning && <Now view={reading.view} passages={run.passages} connected={run.connected} />}
     </Run>
+  );
+}
+
+/** Of the agent's latest passages. */
+const SHOWN = 12;
+
+interface NowProps {
+  readonly view: RunView;
+  readonly passages: readonly Passage[];
+  readonly connected: boolean;
+}
+
+/** What happens now: the step, for how long, and the agent's latest words and tool calls. */
+function Now({ view, passages, connected }: NowProps) {
+  const clock = useClock(true);
+  const iteration = view.iterations.at(-1)?.number ?? 0;
+  const since = view.open ? ` · ${wholeSeconds((clock - view.open.since) / 1000)}` : '';
+  const shown = passages.slice(-SHOWN);
+  return (
+    <Section
+      title={iteration > 0 ? `Iteration ${iteration}` : 'Now'}
+      note={<small>{connected ? `${phasePhrase(view.phase)}${since}` : 'reconnecting…'}</small>}
+    >
+      {shown.length === 0 ? <p class="empty">Nothing yet.</p> : <Passages passages={shown} />}
+    </Section>
   );
 }
 

@@ -1,8 +1,8 @@
 /** All details of one iteration: the prompt, what the agent said and did, the changes, the checks. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { compact, counted, duration } from '../report/numbers.ts';
-import { checkPhrase, promptPhrase, turnPhrase, usagePhrases } from '../report/phrases.ts';
+import { compact, counted } from '../report/numbers.ts';
+import { checkPhrase, promptPhrase, timePhrases, turnPhrase, usagePhrases } from '../report/phrases.ts';
 import type { CheckOutput, CheckView, IterationDetail, IterationView, Part } from '../report/run-view.ts';
 import type { FindDetail } from './data.ts';
 import { Diff } from './diff.tsx';
@@ -39,13 +39,12 @@ export function Detail({ iteration, find }: DetailProps) {
   );
 }
 
-function Parts({
-  detail,
-  checks,
-}: {
+interface PartsProps {
   readonly detail: IterationDetail;
   readonly checks: readonly CheckView[];
-}) {
+}
+
+function Parts({ detail, checks }: PartsProps) {
   const { prompt, passages, passagesLeft, diff, errors } = detail;
   return (
     <>
@@ -141,16 +140,8 @@ function sizeOf({ text, left }: Part): string {
   return `${compact(text.length + left)} characters`;
 }
 
-function factsOf({
-  outcome,
-  attempts,
-  prompt,
-  toolCalls,
-  toolErrors,
-  usage,
-  seconds,
-  agent,
-}: IterationView): readonly string[] {
+function factsOf(iteration: IterationView): readonly string[] {
+  const { outcome, attempts, prompt, toolCalls, toolErrors, usage, seconds, agent } = iteration;
   const turn = outcome ? turnPhrase(outcome) : undefined;
   return [
     ...(agent === '' ? [] : [agent]),
@@ -160,8 +151,6 @@ function factsOf({
     ...(toolErrors ? [counted(toolErrors, 'error')] : []),
     ...(usage ? usagePhrases(usage) : []),
     ...(prompt ? [`prompt: ${promptPhrase(prompt)}`] : []),
-    `agent ${duration(seconds.agent)}`,
-    `checks ${duration(seconds.checks)}`,
-    ...(seconds.waiting > 0 ? [`waiting ${duration(seconds.waiting)}`] : []),
+    ...timePhrases(seconds),
   ];
 }

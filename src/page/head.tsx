@@ -1,23 +1,18 @@
 /** The verdict, its evidence, the next step, and the run in figures. */
 import type { ComponentChildren } from 'preact';
-import type { Tokens } from '../domain/usage.ts';
 import { endedView, nextStep, standingSentence } from '../report/ending-words.ts';
 import { compact, duration, wholeSeconds } from '../report/numbers.ts';
-import { costPhrase, iterationOf, promptPhrase, tokensPhrase } from '../report/phrases.ts';
+import { costPhrase, iterationOf, promptPhrase, timePhrases, tokensPhrase } from '../report/phrases.ts';
 import { proofs } from '../report/proofs.ts';
-import { averagePrompt, elapsed, type PromptSize, type RunReading } from '../report/run-view.ts';
+import { averagePrompt, elapsed, type RunReading } from '../report/run-view.ts';
 import { timeOfDay, useClock } from './time.ts';
 
 const HOLDS = { yes: ['✓', 'holds'], no: ['✗', 'does not hold'], unknown: ['–', 'unknown'] } as const;
 
 export function Head({ run }: { readonly run: RunReading }) {
-  const { view, state, integrity } = run;
+  const { view, state } = run;
   const { ending } = view;
   const ended = endedView(view);
-  const tokens = tokensOf(run);
-  const isRunning = state === 'running';
-  const clock = useClock(isRunning);
-  const ran = (clock - (view.startedAt ?? clock)) / 1000;
   const agent = view.model === null ? view.agent : `${view.agent} (${view.model})`;
   return (
     <header class={`head is-${state}`}>
@@ -37,30 +32,8 @@ export function Head({ run }: { readonly run: RunReading }) {
       )}
       {ended && <p class="detail">{withCode(nextStep(ended))}</p>}
       <div class="head-body">
-        <ul class="proofs" aria-label="Evidence">
-          {proofs(view, integrity).map(({ holds, text }) => (
-            <li key={text} class={`proof is-${holds}`}>
-              <span class="sign" role="img" aria-label={HOLDS[holds][1]}>
-                {HOLDS[holds][0]}
-              </span>
-              <bdi dir="ltr">{withCode(text)}</bdi>
-            </li>
-          ))}
-        </ul>
-        <dl class="figures">
-          <Figure name="Iterations" value={iterationOf(view.iterations.length, view.maxIterations, ' of ')} />
-          <Figure name="Cost" value={costPhrase(ending ? ending.totalCost : view.usage?.cost)} />
-          <Figure
-            name="Time"
-            value={isRunning ? wholeSeconds(ran) : duration(elapsed(view))}
-            note={timeNote(run)}
-          />
-          <Figure
-            name="Tokens"
-            value={tokens ? compact(tokens.input + tokens.output) : 'unknown'}
-            note={tokensNote(tokens, averagePrompt(view))}
-          />
-        </dl>
+        <Proofs run={run} />
+        <Figures run={run} />
       </div>
       <p class="place">
         <bdi class="mono">{view.cwd}</bdi>
@@ -73,6 +46,44 @@ export function Head({ run }: { readonly run: RunReading }) {
         {view.startedAt !== null && <span>{timeOfDay(view.startedAt)}</span>}
       </p>
     </header>
+  );
+}
+
+function Proofs({ run: { view, integrity } }: { readonly run: RunReading }) {
+  return (
+    <ul class="proofs" aria-label="Evidence">
+      {proofs(view, integrity).map(({ holds, text }) => (
+        <li key={text} class={`proof is-${holds}`}>
+          <span class="sign" role="img" aria-label={HOLDS[holds][1]}>
+            {HOLDS[holds][0]}
+          </span>
+          <bdi dir="ltr">{withCode(text)}</bdi>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Figures({ run: { view, state } }: { readonly run: RunReading }) {
+  const { ending, usage, startedAt } = view;
+  const tokens = ending ? ending.totalTokens : usage?.tokens;
+  const isRunning = state === 'running';
+  const clock = useClock(isRunning);
+  const ran = wholeSeconds((clock - (startedAt ?? clock)) / 1000);
+  const time = isRunning ? ran : duration(elapsed(view));
+  const used = tokens ? compact(tokens.input + tokens.output) : 'unknown';
+  const prompt = averagePrompt(view);
+  const notes = [
+    ...(tokens ? [tokensPhrase(tokens)] : []),
+    ...(prompt ? [`prompt: ${promptPhrase(prompt)}`] : []),
+  ];
+  return (
+    <dl class="figures">
+      <Figure name="Iterations" value={iterationOf(view.iterations.length, view.maxIterations, ' of ')} />
+      <Figure name="Cost" value={costPhrase(ending ? ending.totalCost : usage?.cost)} />
+      <Figure name="Time" value={time} note={timePhrases(view.seconds).join(', ')} />
+      <Figure name="Tokens" value={used} note={notes.join('; ')} />
+    </dl>
   );
 }
 
@@ -97,21 +108,4 @@ export function Figure({ name, value, note }: FigureProps) {
       </dd>
     </div>
   );
-}
-
-function tokensOf({ view: { ending, usage } }: RunReading): Tokens | null {
-  return (ending ? ending.totalTokens : usage?.tokens) ?? null;
-}
-
-function tokensNote(tokens: Tokens | null, prompt: PromptSize | null): string {
-  return [
-    ...(tokens ? [tokensPhrase(tokens)] : []),
-    ...(prompt ? [`prompt: ${promptPhrase(prompt)}`] : []),
-  ].join('; ');
-}
-
-function timeNote({ view: { seconds } }: RunReading): string {
-  const { agent, checks, waiting } = seconds;
-  const waited = waiting > 0 ? `, waiting ${duration(waiting)}` : '';
-  return `agent ${duration(agent)}, checks ${duration(checks)}${waited}`;
 }

@@ -1,11 +1,12 @@
 /** Every iteration as a row that opens. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { counted, dollars, duration } from '../report/numbers.ts';
-import type { IterationView, RunView } from '../report/run-view.ts';
-import { cellOf } from './columns.ts';
+import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
+import { cellOf, longestOf } from './columns.ts';
 import type { FindDetail } from './data.ts';
 import { Detail } from './detail.tsx';
 import { Section } from './section.tsx';
+import { TimeBar } from './time-bar.tsx';
 import { Windowed } from './windowed.tsx';
 
 interface IterationsProps {
@@ -29,7 +30,7 @@ export function Iterations({ view, find, wanted, onShown }: IterationsProps) {
   const [filter, setFilter] = useState<Filter>('all');
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
   const shown = useMemo(() => view.iterations.filter(FILTERS[filter]), [view.iterations, filter]);
-  const longest = useMemo(() => Math.max(0.001, ...view.iterations.map(timeOf)), [view.iterations]);
+  const longest = useMemo(() => longestOf(view.iterations), [view.iterations]);
   useEffect(() => {
     if (wanted === undefined) return;
     setFilter('all');
@@ -114,31 +115,11 @@ function Row({ iteration, longest, isOpen, onToggle }: RowProps) {
         {mode !== null && <span class="tag">{story === null ? mode : `${mode} ${story}`}</span>}
         <bdi dir="ltr">{wordsOf(iteration)}</bdi>
       </span>
-      <Bar iteration={iteration} longest={longest} />
-      <span class="row-time">{duration(timeOf(iteration))}</span>
+      <TimeBar seconds={iteration.seconds} longest={longest} />
+      <span class="row-time">{duration(totalSeconds(iteration.seconds))}</span>
       <span class="row-cost">{usage?.cost === undefined ? '' : dollars(usage.cost)}</span>
     </button>
   );
-}
-
-function Bar({
-  iteration: { seconds },
-  longest,
-}: {
-  readonly iteration: IterationView;
-  readonly longest: number;
-}) {
-  return (
-    <span class="row-bar" aria-hidden="true">
-      {(['agent', 'checks', 'waiting'] as const).map(kind => (
-        <i key={kind} class={`is-${kind}`} style={{ width: `${(seconds[kind] / longest) * 100}%` }} />
-      ))}
-    </span>
-  );
-}
-
-function timeOf({ seconds }: IterationView): number {
-  return seconds.agent + seconds.checks + seconds.waiting;
 }
 
 function checksLabel({ checks }: IterationView): string {

@@ -40,14 +40,13 @@ export function Stories({ stories, view, onPick }: StoriesProps) {
   );
 }
 
-interface StoryProps {
+interface StoryProps extends Omit<StoriesProps, 'stories'> {
   readonly story: StoryView;
-  readonly view: RunView;
-  readonly onPick: (iteration: number) => void;
 }
 
 function Story({ story: { id, title, reviews, feedback }, view, onPick }: StoryProps) {
   const moves = view.moves.filter(({ story }) => story === id);
+  const modes = new Map(view.iterations.map(({ number, mode }) => [number, mode]));
   return (
     <details class="story">
       <summary>
@@ -57,17 +56,16 @@ function Story({ story: { id, title, reviews, feedback }, view, onPick }: StoryP
       {feedback !== '' && <Quote text={feedback} />}
       <ol class="history">
         {moves.map((move, at) => (
-          <Move key={at} move={move} mode={modeOf(view, move)} onPick={onPick} />
+          <Move key={at} move={move} mode={modes.get(move.iteration) ?? null} onPick={onPick} />
         ))}
       </ol>
     </details>
   );
 }
 
-interface MoveProps {
+interface MoveProps extends Pick<StoriesProps, 'onPick'> {
   readonly move: StoryMove;
   readonly mode: string | null;
-  readonly onPick: (iteration: number) => void;
 }
 
 function Move({ move: { iteration, status, feedback }, mode, onPick }: MoveProps) {
@@ -92,8 +90,4 @@ function Quote({ text }: { readonly text: string }) {
       <p>{text}</p>
     </blockquote>
   );
-}
-
-function modeOf({ iterations }: RunView, { iteration }: StoryMove): string | null {
-  return iterations.find(({ number }) => number === iteration)?.mode ?? null;
 }

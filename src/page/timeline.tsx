@@ -1,16 +1,17 @@
 /** Where the time went and how the checks stood, iteration by iteration, on one axis. */
 import { useMemo } from 'preact/hooks';
 import { duration } from '../report/numbers.ts';
-import type { IterationView, RunView } from '../report/run-view.ts';
-import { type Cell, type CellState, type Column, checkNames, columnsOf } from './columns.ts';
+import { timePhrases } from '../report/phrases.ts';
+import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
+import { type Cell, type CellState, type Column, checkNames, columnsOf, longestOf } from './columns.ts';
 import { Section } from './section.tsx';
+import { KINDS, Legend } from './time-bar.tsx';
 
 interface TimelineProps {
   readonly view: RunView;
   readonly onPick: (iteration: number) => void;
 }
 
-const KINDS = ['agent', 'checks', 'waiting'] as const;
 const WIDEST = 56;
 
 export function Timeline({ view, onPick }: TimelineProps) {
@@ -72,16 +73,9 @@ function Bars({ columns }: { readonly columns: readonly Column[] }) {
             {KINDS.map(kind => {
               const height = (column.seconds[kind] / longest) * 100;
               top -= height;
-              return height > 0 ? (
-                <rect
-                  key={kind}
-                  class={`bar is-${kind}`}
-                  x={at + 0.08}
-                  y={top}
-                  width={0.84}
-                  height={height}
-                />
-              ) : null;
+              return (
+                height > 0 && <Bar key={kind} look={`bar is-${kind}`} at={at} top={top} height={height} />
+              );
             })}
           </g>
         );
@@ -90,13 +84,22 @@ function Bars({ columns }: { readonly columns: readonly Column[] }) {
   );
 }
 
-/** The first iteration of a run that has just begun has nothing to show. */
-function hasSomething({ seconds, checks }: IterationView): boolean {
-  return seconds.agent + seconds.checks + seconds.waiting > 0 || checks.length > 0;
+interface BarProps {
+  readonly look: string;
+  /** The number of its column. */
+  readonly at: number;
+  readonly top: number;
+  readonly height: number;
 }
 
-function longestOf(columns: readonly Column[]): number {
-  return Math.max(0.001, ...columns.map(({ seconds }) => seconds.agent + seconds.checks + seconds.waiting));
+/** A little narrower than its column, so that two are seen as two. */
+function Bar({ look, at, top, height }: BarProps) {
+  return <rect class={look} x={at + 0.08} y={top} width={0.84} height={height} />;
+}
+
+/** The first iteration of a run that has just begun has nothing to show. */
+function hasSomething({ seconds, checks }: IterationView): boolean {
+  return totalSeconds(seconds) > 0 || checks.length > 0;
 }
 
 interface TrackProps {
@@ -131,38 +134,16 @@ function Track({ name, cells, width }: TrackProps) {
       >
         {cells.map(({ state, share }, at) => {
           const height = Math.max(Math.min(LOWEST, HEIGHT[state]), HEIGHT[state] * share);
-          return (
-            <rect
-              key={at}
-              class={`cell is-${state}`}
-              x={at + 0.08}
-              y={50 - height / 2}
-              width={0.84}
-              height={height}
-            />
-          );
+          return <Bar key={at} look={`cell is-${state}`} at={at} top={50 - height / 2} height={height} />;
         })}
       </svg>
     </>
   );
 }
 
-function Legend() {
-  return (
-    <ul class="legend" aria-label="Colours">
-      {KINDS.map(kind => (
-        <li key={kind} class={`is-${kind}`}>
-          {kind}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 function barTitle({ first, last, seconds }: Column): string {
   const name = first === last ? `Iteration ${first}` : `Iterations ${first} to ${last}, on average`;
-  const waiting = seconds.waiting > 0 ? `, waiting ${duration(seconds.waiting)}` : '';
-  return `${name}: agent ${duration(seconds.agent)}, checks ${duration(seconds.checks)}${waiting}`;
+  return `${name}: ${timePhrases(seconds).join(', ')}`;
 }
 
 function timeLabel({ iterations, seconds }: RunView): string {

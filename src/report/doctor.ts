@@ -1,7 +1,7 @@
 /** `ralph doctor`: what was found here, a line each, and how to fix it. */
 import { counted } from './numbers.ts';
 import { phrase } from './phrases.ts';
-import { hanging, type Mark, type Style, sign } from './style.ts';
+import { type Mark, markLines, type Style } from './style.ts';
 
 /** `fact`: neither good nor bad. `problem`: no loop can run before it is fixed. */
 export type Level = 'ok' | 'fact' | 'warning' | 'problem';
@@ -17,9 +17,9 @@ const MARKS: Record<Level, Mark> = { ok: 'ok', fact: 'note', warning: 'warning',
 
 export function doctorLines(findings: readonly Finding[], style: Style): readonly string[] {
   const lines = findings.flatMap(({ topic, level, what, fix }) =>
-    hanging(
+    markLines(
       style,
-      sign(style, MARKS[level]),
+      MARKS[level],
       `${topic}: ${phrase(what)}${fix ? ` → ${phrase(fix)}` : ''}`,
       level === 'fact' ? 'dim' : undefined,
     ),

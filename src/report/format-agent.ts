@@ -3,7 +3,7 @@ import type { AgentEvent, TodoItem, TodoStatus } from '../domain/agent-event.ts'
 import { beginning, clip, displayWidth, harmless, oneLine, wrap } from '../platform/text.ts';
 import { counted } from './numbers.ts';
 import { capital, phrase, type Tool, toolLabel, troublePhrase } from './phrases.ts';
-import { hanging, type Mark, mark, paint, type Style, sign, textWidth } from './style.ts';
+import { hanging, type Mark, mark, markLines, paint, type Style, sign, textWidth } from './style.ts';
 
 /** Lines that belong together. A blank line comes between two blocks of different groups. */
 export interface Block {
@@ -47,7 +47,7 @@ export function createAgentFormat(style: Style): (event: AgentAction) => Block {
     const words = [event.sessionId && `Session ${event.sessionId}`, event.model].filter(Boolean).join(', ');
     if (words === session) return NOTHING;
     session = words;
-    return { group: 'note', lines: hanging(style, sign(style, 'note'), phrase(words), 'dim') };
+    return { group: 'note', lines: markLines(style, 'note', phrase(words), 'dim') };
   };
 
   return event => {
@@ -65,12 +65,11 @@ export function createAgentFormat(style: Style): (event: AgentAction) => Block {
       case 'todo':
         return { group: 'todo', lines: todoLines(style, event.items) };
       case 'trouble': {
-        const marker = sign(style, event.retrying ? 'retry' : 'error');
         const words = `${capital(troublePhrase(event.trouble))}${event.retrying ? ' (the agent retries)' : ''}`;
-        return { group: 'note', lines: hanging(style, marker, words) };
+        return { group: 'note', lines: markLines(style, event.retrying ? 'retry' : 'error', words) };
       }
       case 'progress':
-        return { group: 'note', lines: hanging(style, sign(style, 'note'), phrase(event.text), 'dim') };
+        return { group: 'note', lines: markLines(style, 'note', phrase(event.text), 'dim') };
       case 'usage':
       case 'result':
       case 'unknown':
@@ -86,11 +85,8 @@ const MAX_OPEN = 256;
 
 function remember(open: Map<string, Tool>, id: string, tool: Tool): void {
   open.set(id, tool);
-  if (open.size <= MAX_OPEN) return;
-  for (const oldest of open.keys()) {
-    open.delete(oldest);
-    return;
-  }
+  const [oldest] = open.keys();
+  if (open.size > MAX_OPEN && oldest !== undefined) open.delete(oldest);
 }
 
 function indented(subagent: true | undefined, lines: readonly string[]): readonly string[] {

@@ -1,10 +1,10 @@
 /** A run as lines for people: a terminal above its live line, a log file, a replay. */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CheckResult } from '../domain/check.ts';
-import { isLedgerOnly, type LoopCommand, type RunEvent } from '../domain/event.ts';
-import type { Feedback, Verdict } from '../domain/verdict.ts';
+import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import { beginning, harmless } from '../platform/text.ts';
-import { type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
+import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { type AgentAction, type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { compact, counted, duration } from './numbers.ts';
 import {
   checkNoun,
@@ -21,10 +21,19 @@ import {
   violationPhrase,
   whyContinue,
 } from './phrases.ts';
-import { resumptionLines } from './resumption.ts';
-import { hanging, mark, type Style, sign, stamped, textWidth, titled } from './style.ts';
+import {
+  hanging,
+  type Mark,
+  mark,
+  markLines,
+  type Paint,
+  type Style,
+  stamped,
+  textWidth,
+  titled,
+} from './style.ts';
 import { createTextStream } from './text-stream.ts';
-import { betweenLines } from './waits.ts';
+import { type BetweenSteps, betweenWords, resumptionLines } from './waits.ts';
 
 export interface Formatter {
   /** Whole lines without line ends. Words that still stream in wait until their row is full. */
@@ -34,13 +43,11 @@ export interface Formatter {
 }
 
 export function createFormatter(style: Style): Formatter {
-  const run = createRunFormat(style);
   const agent = createAgentFormat(style);
   const words = createTextStream(() => textWidth(style));
   let group: string | undefined;
   let message: string | undefined;
-  let purpose: 'work' | 'commit-message' = 'work';
-  let shownTrouble: string | undefined;
+  let known: Known = { command: 'run', maxIterations: 0, iteration: 0, purpose: 'work', trouble: undefined };
 
   const place = (block: Block, now: number): string[] => {
     if (block.lines.length === 0) return [];
@@ -57,29 +64,47 @@ export function createFormatter(style: Style): Formatter {
     const after = event.delta ? words.add(event.text) : [...words.add(shown(event.text)), ...words.end()];
     return [...before, ...place({ group: 'text', lines: trimmed(after, group) }, now)];
   };
-  const act = (block: Block, now: number): string[] => {
-    if (block.lines.length === 0) return [];
-    return [...rest(now), ...place(block, now)];
+  const act = (event: AgentAction, now: number): string[] => {
+    const block = agent(event);
+    return block.lines.length === 0 ? [] : [...rest(now), ...place(block, now)];
   };
 
   return {
     rest,
     lines(event, now) {
       if (event.type === 'agent') {
+        const { event: action } = event;
         // The scm line shows the commit message; only trouble is news here.
-        if (purpose === 'commit-message' && event.event.kind !== 'trouble') return [];
-        if (event.event.kind === 'trouble' && !event.event.retrying) {
-          const { message } = event.event.trouble;
-          if (message === shownTrouble) return []; // some agents say it in two records
-          shownTrouble = message;
+        if (known.purpose === 'commit-message' && action.kind !== 'trouble') return [];
+        if (action.kind === 'trouble' && !action.retrying) {
+          if (action.trouble.message === known.trouble) return []; // some agents say it in two records
+          known = { ...known, trouble: action.trouble.message };
         }
-        return event.event.kind === 'text' ? speak(event.event, now) : act(agent(event.event), now);
+        return action.kind === 'text' ? speak(action, now) : act(action, now);
       }
-      if (event.type === 'agent-started') [purpose, shownTrouble] = [event.purpose, undefined];
-      if (event.type === 'agent-ended') purpose = 'work';
-      return [...rest(now), ...place(run(event, now, shownTrouble), now)];
+      const block = lookUp(BLOCKS, event, style, known, now) ?? NOTHING;
+      known = learn(known, event);
+      return [...rest(now), ...place(block, now)];
     },
   };
+}
+
+/** What the lines of an event need to know of those before it. */
+interface Known {
+  readonly command: LoopCommand;
+  readonly maxIterations: number;
+  readonly iteration: number;
+  readonly purpose: 'work' | 'commit-message';
+  /** The trouble of this turn that the reader has already seen. */
+  readonly trouble: string | undefined;
+}
+
+function learn(known: Known, event: RunEvent): Known {
+  if (event.type === 'run-started' || event.type === 'run-resumed')
+    return { ...known, command: event.command, maxIterations: event.maxIterations };
+  if (event.type === 'iteration-started') return { ...known, iteration: event.iteration };
+  if (event.type === 'agent-started') return { ...known, purpose: event.purpose, trouble: undefined };
+  return event.type === 'agent-ended' ? { ...known, purpose: 'work' } : known;
 }
 
 /** Nobody reads more than this of one message in a terminal; the journal has it all. */
@@ -97,104 +122,70 @@ function trimmed(lines: readonly string[], group: string | undefined): readonly 
   return first === -1 ? [] : lines.slice(first);
 }
 
-type OwnEvent = Exclude<RunEvent, { type: 'agent' }>;
+const between = (event: BetweenSteps, style: Style, _: Known, now: number) =>
+  block('between', style, ...betweenWords(event, now));
 
-/** `shownTrouble` is the trouble of this turn that the reader has already seen. */
-type RunFormat = (event: OwnEvent, now: number, shownTrouble?: string) => Block;
+const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
+  'run-started': (event, style) => ({ group: 'run', lines: runLines(style, event) }),
+  'run-resumed': (event, style) => ({ group: 'run', lines: runLines(style, event) }),
+  'iteration-started': iterationBlock,
+  'agent-started': startedBlock,
+  agent: null,
+  'agent-ended': endedBlock,
+  waiting: between,
+  'agent-switched': between,
+  paused: between,
+  continued: between,
+  told: between,
+  'check-started': (event, style, { command }) =>
+    block('check', style, 'tool', `${checkNoun(command)} "${phrase(event.command)}"`),
+  'check-ended': ({ result }, style, { command }) => ({
+    group: 'check',
+    lines: checkLines(style, result, command),
+  }),
+  violation: (event, style) => block('check', style, 'error', violationPhrase(event.violation)),
+  denied: (event, style) => block('denied', style, 'warning', deniedPhrase(event.what)),
+  'stories-settled': (event, style) => block('stories', style, 'progress', settledWords(event)),
+  scm: scmBlock,
+  'iteration-ended': verdictBlock,
+  notice: noticeBlock,
+  ...LEDGER_ONLY,
+  'run-ended': null, // the summary says it
+};
 
-function createRunFormat(style: Style): RunFormat {
-  let command: LoopCommand = 'run';
-  let maxIterations = 0;
-  let iteration = 0;
-
-  return (event, now, shownTrouble) => {
-    if (isLedgerOnly(event)) return NOTHING;
-    switch (event.type) {
-      case 'run-started':
-      case 'run-resumed':
-        ({ command, maxIterations } = event);
-        return { group: 'run', lines: runLines(style, event) };
-      case 'iteration-started': {
-        const again = event.iteration === iteration ? ' (again)' : '';
-        iteration = event.iteration;
-        const count = `Iteration ${iterationOf(iteration, maxIterations, ' of ')}${again}`;
-        const title = [count, ...purposeOf(event)].join(mark(style, 'dot'));
-        return { group: `iteration ${iteration}${again}`, lines: [titled(style, title)] };
-      }
-      case 'agent-started':
-        if (event.purpose === 'work') return attemptBlock(style, event.attempt);
-        return {
-          group: 'scm',
-          lines: hanging(style, sign(style, 'note'), 'Asking for a commit message', 'dim'),
-        };
-      case 'agent-ended':
-        return endedBlock(style, event, shownTrouble);
-      case 'waiting':
-      case 'agent-switched':
-      case 'paused':
-      case 'continued':
-      case 'told':
-        return { group: 'between', lines: betweenLines(style, event, now) };
-      case 'check-started':
-        return {
-          group: 'check',
-          lines: hanging(style, sign(style, 'tool'), `${checkNoun(command)} "${phrase(event.command)}"`),
-        };
-      case 'check-ended':
-        return { group: 'check', lines: checkLines(style, event.result, command) };
-      case 'violation':
-        return {
-          group: 'check',
-          lines: hanging(style, sign(style, 'error'), violationPhrase(event.violation)),
-        };
-      case 'denied':
-        return {
-          group: 'denied',
-          lines: hanging(style, sign(style, 'warning'), deniedPhrase(event.what)),
-        };
-      case 'stories-settled':
-        return { group: 'stories', lines: hanging(style, sign(style, 'progress'), settledWords(event)) };
-      case 'scm':
-        return { group: 'scm', lines: scmLines(style, event) };
-      case 'iteration-ended':
-        if (event.verdict.kind === 'stop' || isPlainNext(command, event.verdict.feedback)) return NOTHING;
-        return { group: 'verdict', lines: nextLines(style, event.verdict, command) };
-      case 'notice':
-        if (event.level === 'debug') return NOTHING;
-        return { group: 'notice', lines: noticeLines(style, event.level, event.text) };
-      case 'run-ended':
-        return NOTHING; // the summary says it
-      default:
-        return event satisfies never;
-    }
-  };
+function block(group: string, style: Style, mark: Mark, words: string, color?: Paint): Block {
+  return { group, lines: markLines(style, mark, words, color) };
 }
 
-function settledWords({ moved, done, total }: OwnEvent & { type: 'stories-settled' }): string {
+function iterationBlock(event: Of<'iteration-started'>, style: Style, known: Known): Block {
+  const { iteration, mode, story } = event;
+  const again = iteration === known.iteration ? ' (again)' : '';
+  const count = `Iteration ${iterationOf(iteration, known.maxIterations, ' of ')}${again}`;
+  const purpose =
+    mode === undefined ? [] : [[mode, ...(story === undefined ? [] : [story])].map(phrase).join(' ')];
+  const title = [count, ...purpose].join(mark(style, 'dot'));
+  return { group: `iteration ${iteration}${again}`, lines: [titled(style, title)] };
+}
+
+function startedBlock({ purpose, attempt }: Of<'agent-started'>, style: Style): Block {
+  if (purpose !== 'work') return block('scm', style, 'note', 'Asking for a commit message', 'dim');
+  return attempt === undefined ? NOTHING : block('between', style, 'retry', `Retrying (attempt ${attempt})`);
+}
+
+function settledWords({ moved, done, total }: Of<'stories-settled'>): string {
   const count = `${done} of ${total} done`;
   if (!moved) return count;
   const feedback = moved.reviewStatus === 'changes_requested' ? `: ${phrase(moved.reviewFeedback)}` : '';
   return `${phrase(moved.id)} ${storyState({ ...moved, done: moved.passes })}${feedback} (${count})`;
 }
 
-function nextLines(style: Style, verdict: Verdict & { kind: 'continue' }, command: LoopCommand) {
-  return hanging(style, sign(style, 'next'), `Not done: ${whyContinue(verdict, checkNoun(command))}`);
-}
-
 /** Where there are stories, that there is more to do is no news. */
-function isPlainNext(command: LoopCommand, feedback: readonly Feedback[]): boolean {
-  return command === 'prd' && feedback.length === 0;
+function verdictBlock({ verdict }: Of<'iteration-ended'>, style: Style, { command }: Known): Block {
+  if (verdict.kind === 'stop' || (command === 'prd' && verdict.feedback.length === 0)) return NOTHING;
+  return block('verdict', style, 'next', `Not done: ${whyContinue(verdict, checkNoun(command))}`);
 }
 
-function purposeOf({ mode, story }: OwnEvent & { type: 'iteration-started' }): readonly string[] {
-  if (mode === undefined) return [];
-  return [story === undefined ? phrase(mode) : `${phrase(mode)} ${phrase(story)}`];
-}
-
-function runLines(
-  style: Style,
-  event: OwnEvent & { type: 'run-started' | 'run-resumed' },
-): readonly string[] {
+function runLines(style: Style, event: Of<'run-started' | 'run-resumed'>): readonly string[] {
   const dot = mark(style, 'dot');
   const agent = event.model === undefined ? event.agent : `${event.agent} (${event.model})`;
   const limit = isLimit(event.maxIterations) ? [`up to ${counted(event.maxIterations, 'iteration')}`] : [];
@@ -202,7 +193,7 @@ function runLines(
   const checks = event.checks.length === 0 ? 'none' : event.checks.map(phrase).join(dot);
   const noun = checkNoun(event.command);
   return [
-    ...hanging(style, sign(style, 'tool'), title, 'bold'),
+    ...markLines(style, 'tool', title, 'bold'),
     ...hanging(style, ' ', `Run ${phrase(event.runId)} in ${phrase(event.cwd)}`, 'dim'),
     ...(event.command === 'prd' ? [] : hanging(style, ' ', `${noun}s: ${checks}`, 'dim')),
     ...(event.type === 'run-resumed' ? resumptionLines(style, event) : []),
@@ -210,15 +201,7 @@ function runLines(
   ];
 }
 
-function attemptBlock(style: Style, attempt: number | undefined): Block {
-  if (attempt === undefined) return NOTHING;
-  return {
-    group: 'between',
-    lines: hanging(style, sign(style, 'retry'), `Retrying (attempt ${attempt})`),
-  };
-}
-
-function endedBlock(style: Style, event: OwnEvent & { type: 'agent-ended' }, shownTrouble?: string): Block {
+function endedBlock(event: Of<'agent-ended'>, style: Style, { trouble: shownTrouble }: Known): Block {
   const { outcome, purpose } = event;
   if (purpose === 'commit-message' && outcome.kind === 'completed') return NOTHING;
   const facts = [
@@ -230,16 +213,13 @@ function endedBlock(style: Style, event: OwnEvent & { type: 'agent-ended' }, sho
   const group = purpose === 'work' ? 'ended' : 'scm';
   switch (outcome.kind) {
     case 'completed':
-      return { group, lines: hanging(style, sign(style, 'ok'), `Complete ${spent}`) };
+      return block(group, style, 'ok', `Complete ${spent}`);
     case 'failed': {
       const why = outcome.trouble.message === shownTrouble ? '' : `: ${troublePhrase(outcome.trouble)}`;
-      return { group, lines: hanging(style, sign(style, 'error'), `Failed${why} ${spent}`) };
+      return block(group, style, 'error', `Failed${why} ${spent}`);
     }
     case 'ended':
-      return {
-        group,
-        lines: hanging(style, sign(style, 'warning'), `Ended by ${endedBy(outcome.by)} ${spent}`),
-      };
+      return block(group, style, 'warning', `Ended by ${endedBy(outcome.by)} ${spent}`);
     default:
       return outcome satisfies never;
   }
@@ -247,11 +227,11 @@ function endedBlock(style: Style, event: OwnEvent & { type: 'agent-ended' }, sho
 
 function checkLines(style: Style, result: CheckResult, command: LoopCommand): readonly string[] {
   const words = `${checkNoun(command)} "${phrase(result.command)}" ${checkPhrase(result, result.duration)}`;
-  if (result.passed) return hanging(style, sign(style, result.flaked ? 'warning' : 'ok'), words);
+  if (result.passed) return markLines(style, result.flaked ? 'warning' : 'ok', words);
   const action = command === 'run' ? `, ${result.failAction}` : '';
   const log = result.logFile === '' ? [] : hanging(style, '    ', `Log: ${phrase(result.logFile)}`, 'dim');
   return [
-    ...hanging(style, sign(style, 'error'), `${words}${action}`),
+    ...markLines(style, 'error', `${words}${action}`),
     ...outputLines(style, result.output, 'end'),
     ...log,
   ];
@@ -259,13 +239,15 @@ function checkLines(style: Style, result: CheckResult, command: LoopCommand): re
 
 const SCM_MARKS = { done: 'ok', 'nothing-to-do': 'note', failed: 'error' } as const;
 
-function scmLines(style: Style, event: OwnEvent & { type: 'scm' }): readonly string[] {
+function scmBlock(event: Of<'scm'>, style: Style): Block {
   const color = event.outcome === 'nothing-to-do' ? 'dim' : undefined;
-  return hanging(style, sign(style, SCM_MARKS[event.outcome]), scmPhrase(event), color);
+  return block('scm', style, SCM_MARKS[event.outcome], scmPhrase(event), color);
 }
 
-function noticeLines(style: Style, level: 'info' | 'warning', text: string): readonly string[] {
+function noticeBlock({ level, text }: Of<'notice'>, style: Style): Block {
   const words = harmless(beginning(text, MAX_TEXT)).trim();
-  if (level === 'info') return hanging(style, sign(style, 'note'), words);
-  return hanging(style, sign(style, 'warning'), words, 'yellow');
+  if (level === 'debug') return NOTHING;
+  return level === 'info'
+    ? block('notice', style, 'note', words)
+    : block('notice', style, 'warning', words, 'yellow');
 }

@@ -7,14 +7,10 @@ import { createLiveScreen, createPlainScreen, type LiveScreenOptions } from './s
 import { paint, type Style } from './style.ts';
 import { labelled, NO_LABEL, summaryLines } from './summary.ts';
 
-export interface HumanReporterOptions {
-  readonly write: (text: string) => void;
+/** `columns` is asked for at each line; without a terminal `style.width` counts. */
+export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 'columns' | 'clock'> {
   readonly isTTY: boolean;
-  /** The width of the terminal, asked for at each line; without a terminal `style.width` counts. */
-  readonly columns: () => number;
   readonly style: Style;
-  /** Milliseconds since 1970. */
-  readonly clock: () => number;
   /** Only the final block. */
   readonly quiet?: boolean;
   readonly streamAgentOutput: boolean;
@@ -30,16 +26,8 @@ export interface Reporter {
 }
 
 export function createHumanReporter(options: HumanReporterOptions): Reporter {
-  const {
-    write,
-    isTTY,
-    columns,
-    clock,
-    quiet = false,
-    streamAgentOutput,
-    verbose,
-    later = unreferenced,
-  } = options;
+  const { write, isTTY, columns, clock, streamAgentOutput, verbose } = options;
+  const { quiet = false, later = unreferenced } = options;
   const style = isTTY ? following(columns, options.style) : options.style;
   const formatter = createFormatter(style);
   let state = NO_RUN;

@@ -1,8 +1,9 @@
 /** The one line at the bottom of a terminal: where the run is and what happens right now. */
 import type { AgentEvent } from '../domain/agent-event.ts';
-import type { RunEvent } from '../domain/event.ts';
+import type { RunEvent, RunHead } from '../domain/event.ts';
 import { totalTokens, type Usage } from '../domain/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
+import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { NO_TURN, spentWith, type TurnUsage, turnUsage, usedSoFar } from './live-usage.ts';
 import { compact, dollars, wholeSeconds } from './numbers.ts';
 import { checkNoun, iterationOf, toolLabel, troubleName } from './phrases.ts';
@@ -32,7 +33,7 @@ type Doing =
   | { readonly kind: 'preparing' | 'waiting' | 'thinking' | 'committing' | 'paused' }
   | { readonly kind: 'writing'; readonly tail: string }
   | { readonly kind: 'retrying'; readonly what: string }
-  | { readonly kind: 'limited'; readonly event: RunEvent & { type: 'waiting' } };
+  | { readonly kind: 'limited'; readonly event: Of<'waiting'> };
 
 interface Running {
   readonly id: string;
@@ -55,62 +56,54 @@ export const NO_RUN: LiveState = {
 };
 
 export function live(state: LiveState, event: RunEvent, now: number): LiveState {
-  switch (event.type) {
-    case 'run-started':
-    case 'run-resumed': {
-      const agent = oneLine(event.agent, 20);
-      const noun = checkNoun(event.command).toLowerCase();
-      const { maxIterations } = event;
-      return { ...NO_RUN, on: true, agent, checkNoun: noun, maxIterations, startedAt: now, since: now };
-    }
-    case 'iteration-started':
-      return doing({ ...state, iteration: event.iteration }, { kind: 'preparing' }, now);
-    case 'agent-started':
-      return doing(state, { kind: event.purpose === 'work' ? 'waiting' : 'committing' }, now);
-    case 'agent':
-      return liveAgent(state, event.event, now);
-    case 'agent-ended':
-      return doing(
-        { ...state, spent: spentWith(state.spent, event), turn: NO_TURN, tools: [] },
-        { kind: 'preparing' },
-        now,
-      );
-    case 'check-started': {
-      const check = { id: String(event.index), label: `${state.checkNoun} ${oneLine(event.command, LABEL)}` };
-      return { ...state, checking: started(state.checking, check), since: now };
-    }
-    case 'check-ended': {
-      const { index, passed } = event.result;
-      const checking = ended(state.checking, String(index));
-      return { ...state, checking, checks: { ...state.checks, [index]: passed }, since: now };
-    }
-    case 'waiting':
-      return doing(state, { kind: 'limited', event }, now);
-    case 'agent-switched':
-      return { ...state, agent: oneLine(event.to, 20) };
-    case 'paused':
-    case 'continued':
-      return doing(state, { kind: event.type === 'paused' ? 'paused' : 'preparing' }, now);
-    case 'iteration-ended':
-      return doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now);
-    case 'run-ended':
-      return { ...state, on: false };
-    case 'prepared':
-    case 'turn-ended':
-    case 'tampered':
-    case 'violation':
-    case 'judged':
-    case 'scm-started':
-    case 'denied':
-    case 'stories-settled':
-    case 'scm':
-    case 'notice':
-    case 'told':
-      return state;
-    default:
-      return event satisfies never;
-  }
+  return lookUp(STATES, event, state, now) ?? state;
 }
+
+const startRun = ({ agent, command, maxIterations }: RunHead, _: LiveState, now: number): LiveState => ({
+  ...NO_RUN,
+  on: true,
+  agent: oneLine(agent, 20),
+  checkNoun: checkNoun(command).toLowerCase(),
+  maxIterations,
+  startedAt: now,
+  since: now,
+});
+
+const STATES: EventTable<[state: LiveState, now: number], LiveState> = {
+  'run-started': startRun,
+  'run-resumed': startRun,
+  'iteration-started': ({ iteration }, state, now) =>
+    doing({ ...state, iteration }, { kind: 'preparing' }, now),
+  'agent-started': ({ purpose }, state, now) =>
+    doing(state, { kind: purpose === 'work' ? 'waiting' : 'committing' }, now),
+  agent: ({ event }, state, now) => liveAgent(state, event, now),
+  'agent-ended': (event, state, now) => {
+    const after = { ...state, spent: spentWith(state.spent, event), turn: NO_TURN, tools: [] };
+    return doing(after, { kind: 'preparing' }, now);
+  },
+  'check-started': ({ index, command }, state, now) => {
+    const check = { id: String(index), label: `${state.checkNoun} ${oneLine(command, LABEL)}` };
+    return { ...state, checking: started(state.checking, check), since: now };
+  },
+  'check-ended': ({ result: { index, passed } }, state, now) => {
+    const checking = ended(state.checking, String(index));
+    return { ...state, checking, checks: { ...state.checks, [index]: passed }, since: now };
+  },
+  waiting: (event, state, now) => doing(state, { kind: 'limited', event }, now),
+  'agent-switched': ({ to }, state) => ({ ...state, agent: oneLine(to, 20) }),
+  paused: (_, state, now) => doing(state, { kind: 'paused' }, now),
+  continued: (_, state, now) => doing(state, { kind: 'preparing' }, now),
+  'iteration-ended': (_, state, now) =>
+    doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now),
+  'run-ended': (_, state) => ({ ...state, on: false }),
+  ...LEDGER_ONLY,
+  violation: null,
+  denied: null,
+  'stories-settled': null,
+  scm: null,
+  notice: null,
+  told: null,
+};
 
 const LABEL = 200;
 const MAX_RUNNING = 16;

@@ -45,11 +45,7 @@ function sum(a: Amount, b: Amount): Amount {
 
 /** The tokens and the money of the run up to now. */
 export function usedSoFar(spent: Usage | undefined, turn: TurnUsage): Amount {
-  const now = sum(turn.settled, turn.last);
-  return { tokens: addTokens(spent?.tokens, now.tokens), cost: costSoFar(spent, now) };
-}
-
-/** Unknown is not zero: one turn without a price makes the sum unknown. */
-function costSoFar(spent: Usage | undefined, turn: Amount): number | undefined {
-  return spent && spent.cost === undefined ? undefined : sum(spent ?? {}, turn).cost;
+  const { tokens, cost } = sum(spent ?? {}, sum(turn.settled, turn.last));
+  // Unknown is not zero: one turn without a price makes the sum unknown.
+  return { tokens, cost: spent && spent.cost === undefined ? undefined : cost };
 }

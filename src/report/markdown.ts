@@ -67,10 +67,11 @@ export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
   const { seconds } = figures;
   const known = (value: number | null, say: (value: number) => string) =>
     value === null ? 'unknown' : say(value);
+  const rate = known(figures.successRate, share => `${Math.round(share * 100)} %`);
   return [
     '### Ralph: all runs',
     '',
-    `- Runs: ${figures.ended} ended, ${figures.done} done (${known(figures.successRate, percent)})`,
+    `- Runs: ${figures.ended} ended, ${figures.done} done (${rate})`,
     `- Iterations to done: ${known(figures.iterationsToDone, one)}`,
     `- Cost: ${known(figures.cost, dollars)}`,
     `- Stories verified: ${figures.storiesVerified}, cost of each: ${known(figures.costPerStory, dollars)}, reviews of each: ${known(figures.reviewsPerStory, one)}`,
@@ -90,10 +91,6 @@ export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
     ),
     '',
   ].join('\n');
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
 }
 
 function one(value: number): string {

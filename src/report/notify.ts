@@ -1,4 +1,5 @@
 /** Sends notifications: by the terminal, by a command of the user's, by a webhook. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Emit } from '../domain/event.ts';
 import { createNotifications, type Notification, type Occasion } from '../domain/notification.ts';
 import { errorWords } from '../platform/files.ts';
@@ -35,7 +36,8 @@ export function createNotify(options: NotifyOptions): Notify {
     emit(event) {
       const notification = read(event);
       if (!notification || (on.length > 0 && !on.includes(notification.occasion))) return;
-      if (terminal && isLongAgo(notification)) terminal(desktopWords(notification));
+      const { duration } = notification;
+      if (terminal && (duration === null || duration >= LONG)) terminal(desktopWords(notification));
       const body = options.redact(JSON.stringify(notification));
       if (command !== undefined) under.push(runCommand(command, notification, body, options));
       if (webhook !== undefined) under.push(post(webhook, body, options));
@@ -48,10 +50,6 @@ export function createNotify(options: NotifyOptions): Notify {
 
 /** Nobody looks away from a run of seconds. */
 const LONG = 30;
-
-function isLongAgo({ duration }: Notification): boolean {
-  return duration === null || duration >= LONG;
-}
 
 /** OSC 9 is a desktop notification where the terminal knows it; the bell is for the others. */
 function desktopWords({ project, message }: Notification): string {
@@ -107,7 +105,8 @@ async function post(url: string, body: string, { failed, pause = sleep }: Notify
     if (!answer.again) break;
   }
   // The rest of the address may hold a secret.
-  failed(`the webhook at ${hostOf(url)} could not be reached: ${why}`);
+  const host = URL.canParse(url) ? new URL(url).host : url;
+  failed(`the webhook at ${host} could not be reached: ${why}`);
 }
 
 type Answer = 'accepted' | { readonly why: string; readonly again: boolean };
@@ -127,12 +126,4 @@ async function attempt(url: string, body: string): Promise<Answer> {
     const cause = error instanceof Error && error.cause ? error.cause : error;
     return { why: errorWords(cause), again: true };
   }
-}
-
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : url;
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms));
 }

@@ -10,7 +10,7 @@ import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { compact, counted, dollars, duration } from './numbers.ts';
-import type { Phase, PromptSize } from './run-view.ts';
+import type { Phase, PromptSize, Seconds } from './run-view.ts';
 
 /** Longer than any sentence should be, short enough for a terminal. */
 const SENTENCE = 300;
@@ -133,39 +133,29 @@ export function whyContinue(verdict: Verdict & { kind: 'continue' }, noun: strin
   return [...new Set(phrases)].join('; ');
 }
 
+const FEEDBACK: {
+  readonly [Kind in Feedback['kind']]: (of: Extract<Feedback, { kind: Kind }>, noun: string) => string;
+} = {
+  'check-failed': ({ check }, noun) =>
+    `${noun.toLowerCase()} "${phrase(check.command)}" ${checkOutcome(check)}`,
+  violation: ({ violation }) => violationPhrase(violation),
+  denied: ({ what }) => `the sandbox blocked ${counted(what.length, 'action')} of the agent`,
+  'near-miss': ({ nearMiss, said }) => nearMissPhrase(nearMiss, said),
+  'claim-missing': () => 'the agent has not said that it is done',
+  'claim-unproven': () => 'the agent says that it is done',
+  'no-work': () => 'the agent says that it is done, but it did nothing',
+  'stories-open': ({ ids }) =>
+    `the agent says that everything is complete, but these stories are not: ${phrase(listSome(ids))}`,
+  'story-missing': ({ message }) => phrase(message),
+  uncommitted: ({ paths }) => `not committed: ${phrase(listSome(paths))}`,
+  stuck: ({ repeats }) => `the same failure ${repeats} times without a change`,
+  standstill: ({ standstill }) => formatStandstill(standstill),
+  'turn-ended': ({ by }) => turnPhrase({ kind: 'ended', by }) ?? '',
+  'turn-failed': ({ trouble }) => turnPhrase({ kind: 'failed', trouble }) ?? '',
+};
+
 function feedbackPhrase(feedback: Feedback, noun: string): string {
-  switch (feedback.kind) {
-    case 'check-failed':
-      return `${noun.toLowerCase()} "${phrase(feedback.check.command)}" ${checkOutcome(feedback.check)}`;
-    case 'violation':
-      return violationPhrase(feedback.violation);
-    case 'denied':
-      return `the sandbox blocked ${counted(feedback.what.length, 'action')} of the agent`;
-    case 'near-miss':
-      return nearMissPhrase(feedback.nearMiss, feedback.said);
-    case 'claim-missing':
-      return 'the agent has not said that it is done';
-    case 'claim-unproven':
-      return 'the agent says that it is done';
-    case 'no-work':
-      return 'the agent says that it is done, but it did nothing';
-    case 'stories-open':
-      return `the agent says that everything is complete, but these stories are not: ${phrase(listSome(feedback.ids))}`;
-    case 'story-missing':
-      return phrase(feedback.message);
-    case 'uncommitted':
-      return `not committed: ${phrase(listSome(feedback.paths))}`;
-    case 'stuck':
-      return `the same failure ${feedback.repeats} times without a change`;
-    case 'standstill':
-      return formatStandstill(feedback.standstill).replace(/\.$/, '');
-    case 'turn-ended':
-      return `the turn was ended by ${endedBy(feedback.by)}`;
-    case 'turn-failed':
-      return `the turn failed (${troublePhrase(feedback.trouble)})`;
-    default:
-      return feedback satisfies never;
-  }
+  return (FEEDBACK[feedback.kind] as (of: Feedback, noun: string) => string)(feedback, noun);
 }
 
 const NEAR_MISS: Record<NearMiss, string> = {
@@ -238,6 +228,15 @@ export function usagePhrases({ cost, costSource, tokens }: Usage): readonly stri
 /** How long the prompt was, and how much of it was not the user's own. Four characters are about one token. */
 export function promptPhrase({ chars, added }: PromptSize): string {
   return `~${compact(chars / 4)} tokens, ~${compact(added / 4)} of them added by Ralph`;
+}
+
+/** `agent 6m7s`, `checks 42s`, and `waiting 1h45m` where there was any. */
+export function timePhrases({ agent, checks, waiting }: Seconds): readonly string[] {
+  return [
+    `agent ${duration(agent)}`,
+    `checks ${duration(checks)}`,
+    ...(waiting > 0 ? [`waiting ${duration(waiting)}`] : []),
+  ];
 }
 
 /** `1.2M in (850K cached) / 45K out`. */

@@ -1,5 +1,5 @@
 /** What happened beside the steps of an iteration, in a line each. */
-import { type KnownEntry, type RawEntry, unknownEntryWords } from '../domain/ledger-entry.ts';
+import type { KnownEntry } from '../domain/ledger-entry.ts';
 import { deniedPhrase, scmPhrase } from './phrases.ts';
 import type { Remark } from './run-view.ts';
 import { betweenWords, resumedPhrase } from './waits.ts';
@@ -16,10 +16,7 @@ export function remarkOn(entry: KnownEntry): Words | undefined {
     case 'denied':
       return { level: 'warning', text: deniedPhrase(entry.what) };
     case 'run-resumed':
-      return {
-        level: 'info',
-        text: [resumedPhrase(entry), ...entry.repaired, ...entry.changes].join('; '),
-      };
+      return { level: 'info', text: [resumedPhrase(entry), ...entry.repaired, ...entry.changes].join('; ') };
     case 'waiting':
     case 'agent-switched':
     case 'paused':
@@ -31,8 +28,4 @@ export function remarkOn(entry: KnownEntry): Words | undefined {
     default:
       return undefined;
   }
-}
-
-export function unknownWords(entry: RawEntry): Words {
-  return { level: 'warning', text: unknownEntryWords(entry) };
 }

@@ -5,7 +5,7 @@ import type { Verdict } from '../domain/verdict.ts';
 import { whyNotDone } from './check-views.ts';
 import { counted } from './numbers.ts';
 import { phrase } from './phrases.ts';
-import { hanging, type Style, sign } from './style.ts';
+import { hanging, markLines, type Style } from './style.ts';
 
 export interface ReplayRow {
   readonly iteration: number;
@@ -23,9 +23,9 @@ export function replayLines(
 ): readonly string[] {
   const different = rows.filter(row => !row.same).length;
   const lines = rows.flatMap(row => [
-    ...hanging(
+    ...markLines(
       style,
-      sign(style, row.same ? 'ok' : 'error'),
+      row.same ? 'ok' : 'error',
       `Iteration ${row.iteration}: ${row.same ? 'the same' : 'DIFFERENT'}: ${words(row.recorded, command)}`,
     ),
     ...(row.same ? [] : hanging(style, '   ', `today: ${words(row.today, command)}`)),

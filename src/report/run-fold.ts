@@ -1,11 +1,12 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
 import type { CheckResult } from '../domain/check.ts';
-import type { RunEvent, RunHead } from '../domain/event.ts';
-import { type KnownEntry, knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import type { RunHead } from '../domain/event.ts';
+import { knownEntry, type RawEntry, unknownEntryWords } from '../domain/ledger-entry.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
+import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { spentWith } from './live-usage.ts';
 import { phrase } from './phrases.ts';
-import { remarkOn, unknownWords, type Words } from './remarks.ts';
+import { remarkOn, type Words } from './remarks.ts';
 import {
   EMPTY_ITERATION,
   EMPTY_VIEW,
@@ -26,7 +27,6 @@ type Draft<T> = { -readonly [Key in keyof T]: T[Key] };
 type Lists = 'iterations' | 'violations' | 'remarks' | 'moves';
 /** Lists grow in place: ten thousand iterations are not copied ten thousand times. */
 type State = Draft<Omit<RunView, Lists>> & { [Key in Lists]: RunView[Key][number][] };
-type Of<Type extends RunEvent['type']> = Extract<KnownEntry, { readonly type: Type }>;
 
 /** Continues from a view that was folded before, here or elsewhere. */
 export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
@@ -42,8 +42,8 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
     add(entry) {
       view = undefined;
       const known = knownEntry(entry);
-      if (known) step(state, known);
-      const words = known ? remarkOn(known) : unknownWords(entry);
+      if (known) lookUp(STEPS, known, state, Date.parse(known.at));
+      const words = known ? remarkOn(known) : ({ level: 'warning', text: unknownEntryWords(entry) } as const);
       if (words) remark(state, entry, words);
       state.seq = Number.isFinite(entry.seq) ? entry.seq : state.seq;
       state.lastAt = timeOf(entry) ?? state.lastAt;
@@ -61,116 +61,63 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
   };
 }
 
-function step(state: State, entry: KnownEntry): void {
-  const at = Date.parse(entry.at);
-  switch (entry.type) {
-    case 'run-started':
-      begin(state, entry, at);
-      break;
-    case 'run-resumed':
-      resume(state, entry, at);
-      break;
-    case 'waiting':
-    case 'paused':
-      enter(state, entry.type, at);
-      break;
-    case 'continued':
-      enter(state, 'between', at);
-      break;
-    case 'agent-switched':
-      state.agent = entry.to;
-      break;
-    case 'stories-settled':
-      settle(state, entry, at);
-      break;
-    case 'run-ended':
-      end(state, entry, at);
-      break;
-    default:
-      stepOfIteration(state, entry, at);
-  }
-}
+/** What each event does to the view. */
+const STEPS: EventTable<[state: State, at: number], void> = {
+  'run-started': begin,
+  'run-resumed': resume,
+  waiting: (_, state, at) => enter(state, 'waiting', at),
+  paused: (_, state, at) => enter(state, 'paused', at),
+  continued: (_, state, at) => enter(state, 'between', at),
+  'agent-switched'({ to }, state) {
+    state.agent = to;
+  },
+  'stories-settled': settle,
+  'run-ended': end,
+  'iteration-started'({ iteration, mode = null, story = null }, state, at) {
+    enter(state, 'between', at);
+    startIteration(state, iteration, at);
+    change(state, () => ({ mode, story }));
+  },
+  'agent-started': startTurn,
+  'agent-ended': endTurn,
+  'check-started': (_, state, at) => startCheck(state, at),
+  'check-ended': ({ result }, state, at) => endCheck(state, result, at),
+  violation({ violation }, state, at) {
+    state.violations.push({ ...violation, iteration: numberOf(state), at });
+    change(state, ({ violations }) => ({ violations: violations + 1 }));
+  },
+  'iteration-ended': endIteration,
+  ...LEDGER_ONLY,
+  judged({ limits }, state) {
+    state.limits = limits ?? state.limits;
+  },
+  agent: null,
+  told: null,
+  denied: null,
+  scm: null,
+  notice: null,
+};
 
-type OfRun =
-  | 'run-started'
-  | 'run-resumed'
-  | 'waiting'
-  | 'paused'
-  | 'continued'
-  | 'agent-switched'
-  | 'stories-settled'
-  | 'run-ended';
-
-function stepOfIteration(state: State, entry: Exclude<KnownEntry, { type: OfRun }>, at: number): void {
-  switch (entry.type) {
-    case 'iteration-started':
-      enter(state, 'between', at);
-      startIteration(state, entry.iteration, at);
-      change(state, () => ({ mode: entry.mode ?? null, story: entry.story ?? null }));
-      break;
-    case 'agent-started':
-      enter(state, 'agent', at);
-      if (entry.purpose === 'work')
-        change(state, ({ attempts }) => ({
-          attempts: attempts + 1,
-          agent: state.agent,
-          prompt: promptSize(entry),
-        }));
-      break;
-    case 'agent-ended':
-      endTurn(state, entry);
-      break;
-    case 'check-started':
-      startCheck(state, at);
-      break;
-    case 'check-ended':
-      endCheck(state, entry.result, at);
-      break;
-    case 'violation':
-      state.violations.push({ ...entry.violation, iteration: numberOf(state), at });
-      change(state, ({ violations }) => ({ violations: violations + 1 }));
-      break;
-    case 'iteration-ended':
-      endIteration(state, entry, at);
-      break;
-    case 'judged':
-      state.limits = entry.limits ?? state.limits;
-      break;
-    case 'prepared':
-    case 'agent':
-    case 'turn-ended':
-    case 'told':
-    case 'tampered':
-    case 'denied':
-    case 'scm-started':
-    case 'scm':
-    case 'notice':
-      break;
-    default:
-      entry satisfies never;
-  }
-}
-
-function begin(state: State, entry: RunHead, at: number): void {
+function begin(entry: RunHead, state: State, at: number): void {
   const { runId, command, agent, model = null, cwd, maxIterations, checks, sandbox = null } = entry;
   Object.assign(state, { runId, command, agent, model, cwd, maxIterations, checks, sandbox });
   state.startedAt ??= at;
 }
 
 /** What was open ended when the run was cut off, and not when it was resumed. */
-function resume(state: State, entry: RunHead, at: number): void {
+function resume(entry: RunHead, state: State, at: number): void {
   enter(state, 'between', state.lastAt ?? at);
-  begin(state, entry, at);
+  begin(entry, state, at);
   state.ending = null;
 }
 
-function end(state: State, { result }: Of<'run-ended'>, at: number): void {
+function end({ result }: Of<'run-ended'>, state: State, at: number): void {
   const { iterations: _, ...ending } = result;
   enter(state, 'ended', at);
   state.ending = ending;
 }
 
-function settle(state: State, { hash, iteration, moved }: Of<'stories-settled'>, at: number): void {
+function settle({ hash, iteration, moved }: Of<'stories-settled'>, state: State, at: number): void {
   state.storyList = hash;
   if (!moved) return;
   const { id: story, reviewFeedback: feedback = '' } = moved;
@@ -214,12 +161,16 @@ function numberOf(state: State): number {
   return state.iterations.at(-1)?.number ?? 0;
 }
 
-function promptSize({ promptChars: chars, userChars }: Of<'agent-started'>): IterationView['prompt'] {
-  return userChars === undefined ? null : { chars, added: Math.max(0, chars - userChars) };
+function startTurn(entry: Of<'agent-started'>, state: State, at: number): void {
+  const { purpose, promptChars: chars, userChars } = entry;
+  enter(state, 'agent', at);
+  if (purpose !== 'work') return;
+  const prompt = userChars === undefined ? null : { chars, added: Math.max(0, chars - userChars) };
+  change(state, ({ attempts }) => ({ attempts: attempts + 1, agent: state.agent, prompt }));
 }
 
 /** The agent's own clock is the better one: a wall clock may jump. */
-function endTurn(state: State, entry: Of<'agent-ended'>) {
+function endTurn(entry: Of<'agent-ended'>, state: State): void {
   const { purpose, outcome, duration, toolCalls, toolErrors } = entry;
   if (state.phase === 'agent') {
     state.phase = 'between';
@@ -255,7 +206,7 @@ function endCheck(state: State, result: CheckResult, at: number): void {
   else enter(state, 'between', at);
 }
 
-function endIteration(state: State, entry: Of<'iteration-ended'>, at: number): void {
+function endIteration(entry: Of<'iteration-ended'>, state: State, at: number): void {
   const { verdict, claim, usage } = entry;
   enter(state, 'between', at);
   // A session's hook only writes the end of one.

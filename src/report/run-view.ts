@@ -197,6 +197,10 @@ export interface IterationDetail {
 
 export const NO_SECONDS: Seconds = { agent: 0, checks: 0, waiting: 0 };
 
+export function totalSeconds({ agent, checks, waiting }: Seconds): number {
+  return agent + checks + waiting;
+}
+
 export const EMPTY_ITERATION: IterationView = {
   number: 0,
   mode: null,

@@ -63,26 +63,19 @@ export function figuresOfAll(runs: readonly RunFigures[]): RunsFigures {
   const done = ended.filter(({ state }) => state === 'done');
   const withStories = runs.filter(({ reviews, storiesVerified }) => reviews + storiesVerified > 0);
   const storiesVerified = add(runs, run => run.storiesVerified);
-  const cost = runs.some(run => run.cost === null) ? null : add(runs, run => run.cost ?? 0);
-  const storyCost = withStories.some(run => run.cost === null)
-    ? null
-    : add(withStories, run => run.cost ?? 0);
+  const storyCost = costOf(withStories);
+  const iterations = add(done, run => run.iterations);
+  const reviews = add(withStories, run => run.reviews);
   return {
     runs,
     ended: ended.length,
     done: done.length,
-    successRate: share(done.length, ended.length),
-    iterationsToDone: share(
-      add(done, run => run.iterations),
-      done.length,
-    ),
-    cost,
+    successRate: ratio(done.length, ended.length),
+    iterationsToDone: ratio(iterations, done.length),
+    cost: costOf(runs),
     storiesVerified,
-    costPerStory: storyCost === null ? null : share(storyCost, storiesVerified),
-    reviewsPerStory: share(
-      add(withStories, run => run.reviews),
-      storiesVerified,
-    ),
+    costPerStory: storyCost === null ? null : ratio(storyCost, storiesVerified),
+    reviewsPerStory: ratio(reviews, storiesVerified),
     seconds: runs.reduce((sum, { seconds }) => addSeconds(sum, seconds), NO_SECONDS),
   };
 }
@@ -91,10 +84,15 @@ function addSeconds(a: Seconds, b: Seconds): Seconds {
   return { agent: a.agent + b.agent, checks: a.checks + b.checks, waiting: a.waiting + b.waiting };
 }
 
+/** null: what one of them cost is unknown. */
+function costOf(runs: readonly RunFigures[]): number | null {
+  return runs.some(run => run.cost === null) ? null : add(runs, run => run.cost ?? 0);
+}
+
 function add(runs: readonly RunFigures[], figure: (run: RunFigures) => number): number {
   return runs.reduce((sum, run) => sum + figure(run), 0);
 }
 
-function share(part: number, whole: number): number | null {
+function ratio(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }

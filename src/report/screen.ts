@@ -11,7 +11,7 @@ export interface Screen {
 export interface LiveScreenOptions {
   readonly write: (text: string) => void;
   readonly columns: () => number;
-  /** Milliseconds. */
+  /** Milliseconds since 1970. */
   readonly clock: () => number;
   /** What the live line should say now; empty for none. */
   readonly line: () => string;

@@ -2,7 +2,7 @@
 import type { RunEvent } from '../domain/event.ts';
 import { resultSentence } from './ending-words.ts';
 import { type checkNoun, turnPhrase, violationPhrase, whyContinue } from './phrases.ts';
-import { hanging, type Style, sign } from './style.ts';
+import { hanging, markLines, type Style, sign } from './style.ts';
 import { betweenWords } from './waits.ts';
 
 export interface Simulated {
@@ -49,7 +49,7 @@ function sentence(event: RunEvent, noun: string): string | undefined {
 export function simulatedLines(simulated: Simulated, style: Style): readonly string[] {
   const { trouble, title, story, weakness } = simulated;
   return [
-    ...hanging(style, sign(style, weakness === undefined ? 'ok' : 'warning'), `${trouble}: ${title}`, 'bold'),
+    ...markLines(style, weakness === undefined ? 'ok' : 'warning', `${trouble}: ${title}`, 'bold'),
     ...story.flatMap(words => hanging(style, `   ${sign(style, 'note')}`, words)),
     ...(weakness === undefined ? [] : hanging(style, `   ${sign(style, 'warning')}`, weakness, 'yellow')),
   ];

@@ -114,6 +114,11 @@ export function hanging(style: Style, marker: string, text: string, color?: Pain
   });
 }
 
+/** The same behind one of the signs. */
+export function markLines(style: Style, name: Mark, text: string, color?: Paint): string[] {
+  return hanging(style, sign(style, name), text, color);
+}
+
 /** A title set into a rule. */
 export function titled(style: Style, title: string): string {
   const width = Math.min(textWidth(style), WIDEST_RULE);

@@ -27,6 +27,7 @@ export function labelled(label: RunLabel, event: RunEvent): RunLabel {
 /** The outcome first, the stop reason last: the two lines that people look for. */
 export function summaryLines(result: LoopResult, label: RunLabel): readonly string[] {
   const agent = label.agent === '' ? '' : ` with ${phrase(label.agent)}`;
+  const waited = result.waited === undefined ? '' : `, of which ${duration(result.waited)} waiting`;
   return [
     resultSentence(result),
     '',
@@ -39,7 +40,7 @@ export function summaryLines(result: LoopResult, label: RunLabel): readonly stri
     ...errorLines(result),
     `- Cost: ${costWords(result)}`,
     `- Tokens: ${result.totalTokens ? tokensPhrase(result.totalTokens) : 'unknown'}`,
-    `- Time: ${duration(result.totalDuration)}${waitWords(result)}`,
+    `- Time: ${duration(result.totalDuration)}${waited}`,
     ...branchLines(result),
     `- Next: ${nextStep(endedRun(result, label.command, label.limits ?? undefined))}`,
     `- Stop reason: ${phrase(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
@@ -108,10 +109,6 @@ function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): stri
     : 'as the agent reports it';
   const without = unreportedCalls > 0 ? `; ${counted(unreportedCalls, 'call')} reported no cost` : '';
   return `${costPhrase(totalCost)} (${source}${without})`;
-}
-
-function waitWords({ waited }: LoopResult): string {
-  return waited === undefined ? '' : `, of which ${duration(waited)} waiting`;
 }
 
 function branchLines({ branch, worktreePath }: LoopResult): readonly string[] {

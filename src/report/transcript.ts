@@ -22,8 +22,6 @@ export type Passage =
 
 export interface Transcript {
   add(event: AgentEvent): void;
-  /** A line of our own between the agent's. */
-  note(text: string): void;
   passages(): readonly Passage[];
   /** Passages that were too many to keep. */
   left(): number;
@@ -64,7 +62,6 @@ export function createTranscript(): Transcript {
       else if (event.kind === 'text') speak(event);
       else if (event.kind === 'tool-end') endTool(event);
     },
-    note: text => push({ kind: 'note', text: phrase(text) }),
     passages: () => passages,
     left: () => left,
   };

@@ -1,7 +1,8 @@
 /** `--verbose`: what Ralph does, as `[ralph] …` lines. */
-import type { RunEvent } from '../domain/event.ts';
+import type { RunEvent, RunHead } from '../domain/event.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
 import { oneLine } from '../platform/text.ts';
+import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { counted, duration, grouped } from './numbers.ts';
 import { checkNoun, endedBy, iterationOf, nearMissPhrase, troublePhrase, usagePhrases } from './phrases.ts';
 
@@ -9,77 +10,71 @@ export type Verbose = (event: RunEvent) => readonly string[];
 
 /** `clock` is in milliseconds. */
 export function createVerbose(clock: () => number): Verbose {
-  let maxIterations = 0;
-  let noun: string = checkNoun('run');
-  let begun = clock();
-
-  const linesOf = (event: RunEvent): readonly string[] => {
-    switch (event.type) {
-      case 'run-started':
-      case 'run-resumed':
-        maxIterations = event.maxIterations;
-        noun = checkNoun(event.command);
-        return [`Run ${event.runId} in ${event.cwd}`, `${noun}s: ${event.checks.join(', ') || 'none'}`];
-      case 'iteration-started':
-        begun = clock();
-        return [`Iteration ${iterationOf(event.iteration, maxIterations)} starting`];
-      case 'agent-started':
-        return [`Agent command: ${event.command}`, promptLine(event)];
-      case 'agent':
-        return event.event.kind === 'unknown' ? [`Unknown record from the agent: ${event.event.what}`] : [];
-      case 'agent-ended': {
-        const { toolCalls, toolErrors } = event;
-        const counts =
-          toolCalls === null ? [] : [counted(toolCalls, 'tool call'), counted(toolErrors ?? 0, 'error')];
-        const used = [...counts, ...usagePhrases(event.usage)].join(', ');
-        return [`Agent ${outcomeWords(event.outcome)} (${duration(event.duration)}): ${used}`];
-      }
-      case 'check-started':
-        return [`Running ${noun.toLowerCase()}: ${event.command}`];
-      case 'check-ended': {
-        const { exitCode, timedOut, duration: seconds } = event.result;
-        return [
-          `${noun} ${timedOut ? 'timed out, ' : ''}exited with code ${exitCode} (${duration(seconds)})`,
-        ];
-      }
-      case 'iteration-ended': {
-        const took = duration((clock() - begun) / 1000);
-        return [completionLine(event, noun), `Iteration ${event.iteration} took ${took}`];
-      }
-      case 'notice':
-        return event.level === 'debug' ? [event.text] : [];
-      case 'run-ended':
-        return [`Run ended: ${event.result.stopReason} (${duration(event.result.totalDuration)})`];
-      case 'waiting':
-        return [`Waiting until ${new Date(event.until).toISOString()} (${event.trouble.class})`];
-      case 'stories-settled':
-        return [`Story list ${event.hash}: ${event.done} of ${event.total} done`];
-      case 'prepared':
-      case 'turn-ended':
-      case 'tampered':
-      case 'violation':
-      case 'judged':
-      case 'scm-started':
-      case 'denied':
-      case 'scm':
-      case 'agent-switched':
-      case 'paused':
-      case 'continued':
-      case 'told':
-        return [];
-      default:
-        return event satisfies never;
-    }
+  let known: Known = { maxIterations: 0, noun: checkNoun('run'), begun: clock() };
+  return event => {
+    if (event.type === 'run-started' || event.type === 'run-resumed')
+      known = { ...known, maxIterations: event.maxIterations, noun: checkNoun(event.command) };
+    if (event.type === 'iteration-started') known = { ...known, begun: clock() };
+    const lines = lookUp(LINES, event, known, clock) ?? [];
+    return lines.map(line => `[ralph] ${oneLine(line, LONGEST)}`);
   };
-
-  return event => linesOf(event).map(line => `[ralph] ${oneLine(line, LONGEST)}`);
 }
+
+interface Known {
+  readonly maxIterations: number;
+  readonly noun: string;
+  /** When the iteration started. */
+  readonly begun: number;
+}
+
+const startLines = ({ runId, cwd, checks }: RunHead, { noun }: Known) => [
+  `Run ${runId} in ${cwd}`,
+  `${noun}s: ${checks.join(', ') || 'none'}`,
+];
+
+const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> = {
+  'run-started': startLines,
+  'run-resumed': startLines,
+  'iteration-started': ({ iteration }, { maxIterations }) => [
+    `Iteration ${iterationOf(iteration, maxIterations)} starting`,
+  ],
+  'agent-started': event => [`Agent command: ${event.command}`, promptLine(event)],
+  agent: ({ event }) => (event.kind === 'unknown' ? [`Unknown record from the agent: ${event.what}`] : []),
+  'agent-ended': endedLines,
+  'check-started': ({ command }, { noun }) => [`Running ${noun.toLowerCase()}: ${command}`],
+  'check-ended': ({ result: { exitCode, timedOut, duration: seconds } }, { noun }) => [
+    `${noun} ${timedOut ? 'timed out, ' : ''}exited with code ${exitCode} (${duration(seconds)})`,
+  ],
+  'iteration-ended': (event, { noun, begun }, clock) => [
+    completionLine(event, noun),
+    `Iteration ${event.iteration} took ${duration((clock() - begun) / 1000)}`,
+  ],
+  notice: ({ level, text }) => (level === 'debug' ? [text] : []),
+  'run-ended': ({ result }) => [`Run ended: ${result.stopReason} (${duration(result.totalDuration)})`],
+  waiting: ({ until, trouble }) => [`Waiting until ${new Date(until).toISOString()} (${trouble.class})`],
+  'stories-settled': ({ hash, done, total }) => [`Story list ${hash}: ${done} of ${total} done`],
+  ...LEDGER_ONLY,
+  violation: null,
+  denied: null,
+  scm: null,
+  'agent-switched': null,
+  paused: null,
+  continued: null,
+  told: null,
+};
 
 const LONGEST = 2_000;
 
-function promptLine({ promptHead, promptChars }: RunEvent & { type: 'agent-started' }): string {
+function promptLine({ promptHead, promptChars }: Of<'agent-started'>): string {
   const size = promptHead.length < promptChars ? `${grouped(promptHead.length)} of ` : '';
   return `Prompt (${size}${grouped(promptChars)} chars): ${promptHead}`;
+}
+
+function endedLines({ outcome, duration: seconds, usage, toolCalls, toolErrors }: Of<'agent-ended'>) {
+  const counts =
+    toolCalls === null ? [] : [counted(toolCalls, 'tool call'), counted(toolErrors ?? 0, 'error')];
+  const used = [...counts, ...usagePhrases(usage)].join(', ');
+  return [`Agent ${outcomeWords(outcome)} (${duration(seconds)}): ${used}`];
 }
 
 function outcomeWords(outcome: TurnOutcome): string {
@@ -96,7 +91,7 @@ function outcomeWords(outcome: TurnOutcome): string {
 }
 
 /** A claim only counts when the checks are green. */
-function completionLine({ claim, verdict }: RunEvent & { type: 'iteration-ended' }, noun: string): string {
+function completionLine({ claim, verdict }: Of<'iteration-ended'>, noun: string): string {
   const red =
     verdict.kind === 'stop'
       ? 0

@@ -1,18 +1,14 @@
 /** Resuming, waiting, changing the agent, pausing, hints: what happens between the steps, in words. */
 import type { ResumedStep, Resumption, RunEvent } from '../domain/event.ts';
+import { outputLines } from './format-agent.ts';
 import { timeOfDay, wholeSeconds } from './numbers.ts';
-import { phrase, troubleName } from './phrases.ts';
-import { hanging, type Mark, type Style, sign } from './style.ts';
+import { capital, phrase, troubleName } from './phrases.ts';
+import { type Mark, markLines, type Style } from './style.ts';
 
 export type BetweenSteps = Extract<
   RunEvent,
   { type: 'waiting' | 'agent-switched' | 'paused' | 'continued' | 'told' }
 >;
-
-export function betweenLines(style: Style, event: BetweenSteps, now: number): readonly string[] {
-  const [mark, words] = betweenWords(event, now);
-  return hanging(style, sign(style, mark), words);
-}
 
 export function betweenWords(event: BetweenSteps, now: number): readonly [Mark, string] {
   switch (event.type) {
@@ -61,4 +57,20 @@ const STEPS: Readonly<Record<ResumedStep, (iteration: number) => string>> = {
 
 export function resumedPhrase({ step, iteration }: Pick<Resumption, 'step' | 'iteration'>): string {
   return `Resumed: ${Object.hasOwn(STEPS, step) ? STEPS[step](iteration) : `in iteration ${iteration}`}`;
+}
+
+/** So much of it fits a screen; the whole is in the run's folder. */
+const DIFF_LINES = 20;
+const DIFF_CHARS = 2_000;
+
+export function resumptionLines(style: Style, event: Resumption): readonly string[] {
+  const { repaired, changes, diff = '' } = event;
+  const wide = { ...style, maxOutputLines: DIFF_LINES, maxOutputChars: DIFF_CHARS };
+  return [
+    ...markLines(style, 'next', resumedPhrase(event)),
+    ...repaired.flatMap(text => markLines(style, 'warning', `${capital(phrase(text))}.`, 'yellow')),
+    ...changes.flatMap(text => markLines(style, 'note', `Changed since the start: ${phrase(text)}`)),
+    ...(diff.trim() === '' ? [] : markLines(style, 'note', 'Changes of the turn that was cut off:')),
+    ...(diff.trim() === '' ? [] : outputLines(wide, diff)),
+  ];
 }

@@ -16,7 +16,6 @@ export interface ScriptedTurn {
 
 export type Step =
   | { readonly say: string }
-  | { readonly think: string }
   | {
       readonly todo: readonly {
         readonly content: string;

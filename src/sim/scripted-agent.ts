@@ -23,34 +23,22 @@ else play();
 
 function play(): void {
   const { steps } = chooseTurn(scenario, prompt, scenario.inOrder ? countCall() : 0);
-  print({
-    type: 'system',
-    subtype: 'init',
-    session_id: 'scripted',
-    model: 'scripted',
-    cwd: process.cwd(),
-    tools: [],
-  });
+  const cwd = process.cwd();
+  print({ type: 'system', subtype: 'init', session_id: 'scripted', model: 'scripted', cwd, tools: [] });
   for (const step of steps) {
     pause(Number(pace));
     tokens += 900;
     act(step);
   }
-  print({
-    type: 'result',
-    subtype: 'success',
-    is_error: false,
-    num_turns: steps.length,
-    result: '',
-    total_cost_usd: tokens * 0.000004,
-    usage: usage(),
-    modelUsage: {},
-  });
+  end({ is_error: false, num_turns: steps.length, result: '', total_cost_usd: tokens * 0.000004 });
+}
+
+function end(how: Record<string, unknown>): void {
+  print({ type: 'result', subtype: 'success', ...how, usage: usage(), modelUsage: {} });
 }
 
 function act(step: Step): void {
   if ('say' in step) assistant({ type: 'text', text: step.say });
-  else if ('think' in step) assistant({ type: 'thinking', thinking: step.think });
   else if ('todo' in step)
     tool('TodoWrite', { todos: step.todo }, () => ({ text: 'Todos have been modified' }));
   else if ('read' in step)
@@ -79,12 +67,8 @@ function tool(name: string, input: Record<string, unknown>, run: () => ToolResul
   pause(Number(pace));
   const { text, failed = false } = run();
   const content = [{ type: 'tool_result', tool_use_id: id, content: text, is_error: failed }];
-  print({
-    type: 'user',
-    message: { role: 'user', content },
-    parent_tool_use_id: null,
-    session_id: 'scripted',
-  });
+  const message = { role: 'user', content };
+  print({ type: 'user', message, parent_tool_use_id: null, session_id: 'scripted' });
 }
 
 /** Which call of this agent it is; the count is kept beside the scenario. */
@@ -105,17 +89,8 @@ function limited(seconds: number): void {
   const resetsAt = Math.ceil(Date.now() / 1000) + seconds;
   const info = { status: 'rejected', resetsAt, rateLimitType: 'five_hour' };
   print({ type: 'rate_limit_event', rate_limit_info: info, session_id: 'scripted' });
-  print({
-    type: 'result',
-    subtype: 'success',
-    is_error: true,
-    num_turns: 1,
-    api_error_status: 429,
-    result: "You've hit your 5-hour limit",
-    total_cost_usd: 0,
-    usage: usage(),
-    modelUsage: {},
-  });
+  const result = "You've hit your 5-hour limit";
+  end({ is_error: true, num_turns: 1, api_error_status: 429, result, total_cost_usd: 0 });
   process.exit(1);
 }
 

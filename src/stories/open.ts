@@ -57,14 +57,12 @@ export function promptTemplate(paths: PrdPaths, shipped: () => string): string {
   return own === undefined || own.trim() === '' ? shipped() : own;
 }
 
-export interface PrdRequest extends Omit<PrdParts, 'protection'> {
-  /** The name of the protected files as they were when the run began, for a resumed run. */
-  readonly kept?: string;
-}
-
-export async function planPrd(request: PrdRequest): Promise<LoopPlan | Problem> {
-  const protection = await openProtection(request);
+/** `kept`: the name of the protected files as they were when the run began, for a resumed run. */
+export async function planPrd(
+  parts: Omit<PrdParts, 'protection'>,
+  kept: string | undefined,
+): Promise<LoopPlan | Problem> {
+  const protection = await openProtection(parts, kept);
   if (isProblem(protection)) return protection;
-  const notices = [...request.notices, ...(protection?.notes ?? [])];
-  return prdPlan({ ...request, notices, ...(protection && { protection }) });
+  return prdPlan({ ...parts, notices: [...parts.notices, ...(protection?.notes ?? [])], protection });
 }

@@ -1,6 +1,5 @@
 /** The plan of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
 import type { Settings } from '../config/settings-shape.ts';
-import type { CompletionRule } from '../domain/completion.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
 import type { Story, StoryList } from '../domain/story.ts';
 import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
@@ -10,7 +9,14 @@ import type { Run } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import { createPausing, preparedWith } from '../turns/pausing.ts';
-import { commitWork, limitsOf, type PlanParts, standstillLimits, workTurn } from '../turns/plan-parts.ts';
+import {
+  commitWork,
+  limitsOf,
+  type PlanParts,
+  standstillLimits,
+  TERMS,
+  workTurn,
+} from '../turns/plan-parts.ts';
 import type { Protection } from '../workspace/protect.ts';
 import { shownPath } from '../workspace/repository.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
@@ -24,32 +30,33 @@ export interface PrdParts extends PlanParts {
   /** The project's own prompt, read anew when the user may have changed it. */
   template(): string;
   readonly notices: readonly string[];
-  readonly protection?: Protection;
+  readonly protection: Protection | undefined;
   /** The iteration that a resumed run was in. */
-  readonly begun?: Begun;
+  readonly begun: Begun | undefined;
 }
 
 export function prdPlan(given: PrdParts): LoopPlan {
-  const { settings, agent, protection, prd, emit, paths, runId } = given;
+  const { settings, agent, protection, prd, emit, runId, list, begun } = given;
   const parts: PrdParts = { ...given, hooks: { ...given.hooks, points: withStop(given.hooks.points) } };
-  const rule = storyRule(settings);
-  const limits = limitsOf(settings);
+  const run = { ...TERMS.prd(settings), limits: limitsOf(settings) };
+  const { rule } = run;
   const policy = policyOf(settings);
   const { maximumIterations: maxIterations } = settings;
-  const { aside, stories } = paths;
-  const keeper = createStoryKeeper({
+  const { aside, stories } = parts.paths;
+  const isolation = parts.sandbox?.words === undefined ? 'direct' : 'sandbox';
+  const own = {
     paths: prd,
     aside,
     stories,
     runId,
-    list: parts.list,
+    list,
     policy,
     maxIterations,
-    isolation: parts.sandbox?.words === undefined ? 'direct' : 'sandbox',
-    ...(parts.begun && { begun: parts.begun }),
+    isolation,
+    begun,
     emit,
-    now: () => parts.clock.now(),
-  });
+  } as const;
+  const keeper = createStoryKeeper({ ...own, now: () => parts.clock.now() });
   let template = parts.template();
   parts.steering.care({
     async begin() {},
@@ -59,25 +66,17 @@ export function prdPlan(given: PrdParts): LoopPlan {
   });
   return {
     command: 'prd',
-    run: { ...storyTerms(settings), limits },
+    run,
     agent,
     checks: [],
     standstill: standstillLimits(settings),
     notices: parts.notices,
     async prompt(iteration, feedback) {
       const assignment = keeper.begin();
-      return buildStoryPrompt({
-        template,
-        iteration,
-        maxIterations,
-        ralphDir: prd.name,
-        assignment,
-        policy,
-        rule,
-        feedback,
-      });
+      const terms = { maxIterations, ralphDir: prd.name, policy, rule };
+      return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback });
     },
-    ...createSteps(parts, keeper, policy, () => template.length),
+    ...createSteps(parts, keeper, run, () => template.length),
     check: async () => [],
     assignment() {
       const { mode, story } = keeper.assignment();
@@ -97,13 +96,12 @@ export function prdPlan(given: PrdParts): LoopPlan {
 function createSteps(
   parts: PrdParts,
   keeper: StoryKeeper,
-  policy: ReviewPolicy,
+  run: Run,
   userChars: () => number,
 ): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'restore' | 'look' | 'stories'>> {
   const { settings, cwd, env, protection, emit } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
-  const rule = storyRule(settings);
-  const limits = limitsOf(settings);
+  const policy = policyOf(settings);
   let outcome: TurnOutcome = { kind: 'completed' };
   let missing: readonly string[] = [];
   let uncommitted: readonly string[] = [];
@@ -129,7 +127,7 @@ function createSteps(
       return preparedWith(tree, protection);
     },
     async turn(iteration, prompt) {
-      const ended = await workTurn(parts, { iteration, prompt, userChars: userChars(), rule, limits });
+      const ended = await workTurn(parts, run, { iteration, prompt, userChars: userChars() });
       outcome = ended.outcome;
       return ended;
     },
@@ -156,15 +154,6 @@ function cappedWords({ id, reviewCount, reviewFeedback }: Story): string {
 
 function withStop(points: PlanParts['hooks']['points']): PlanParts['hooks']['points'] {
   return points.includes('stop') ? points : [...points, 'stop'];
-}
-
-/** What counts as done. */
-export function storyTerms(settings: Settings): Omit<Run, 'limits'> {
-  return { rule: storyRule(settings), success: 'all_stories_approved', minToolCalls: 0 };
-}
-
-export function storyRule(settings: Settings): CompletionRule {
-  return { kind: 'promise', text: settings.completionTag };
 }
 
 export function policyOf({ skipReview, reviewCap, atCap }: Settings): ReviewPolicy {

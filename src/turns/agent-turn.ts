@@ -9,6 +9,7 @@ import type { Emit } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
 import { redactWords } from '../domain/secrets.ts';
+import { warn } from '../engine/plan.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import type { Disk } from '../platform/disk.ts';
@@ -91,7 +92,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
           lingerTimeout: settings.lingerTimeout * 1000,
           abort,
           onEvent,
-          onNotice: text => emit({ type: 'notice', level: 'warning', text }),
+          onNotice: text => warn(emit, text),
           onDiskTrouble: world.disk.failed,
         },
         invocation,
@@ -161,24 +162,10 @@ export function limitProblems(settings: Settings, agent: ChosenAgent): readonly 
     ? 'use another agent, or --max-time'
     : 'it only tells while --stream-agent-output is on';
   const priced = tokens && !cost ? 'give its prices in the settings (prices), or use --max-tokens' : fix;
-  return [
-    ...(settings.maxCost !== undefined && !cost
-      ? [
-          {
-            where: '--max-cost',
-            what: `${name} does not report what it costs, so the limit could not be kept`,
-            fix: priced,
-          },
-        ]
-      : []),
-    ...(settings.maxTokens !== undefined && !tokens
-      ? [
-          {
-            where: '--max-tokens',
-            what: `${name} does not report its tokens, so the limit could not be kept`,
-            fix,
-          },
-        ]
-      : []),
-  ];
+  const problems: Problem[] = [];
+  const add = (where: string, unknown: string, fix: string) =>
+    problems.push({ where, what: `${name} does not report ${unknown}, so the limit could not be kept`, fix });
+  if (settings.maxCost !== undefined && !cost) add('--max-cost', 'what it costs', priced);
+  if (settings.maxTokens !== undefined && !tokens) add('--max-tokens', 'its tokens', fix);
+  return problems;
 }

@@ -1,11 +1,9 @@
 /** An agent that is a function: for tests, for models called directly, for anything that is no command line. */
 import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
-import type { TurnReport } from '../agents/invoke.ts';
+import type { TurnReport, TurnRequest } from '../agents/invoke.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
-import type { CompletionRule } from '../domain/completion.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import { createTurnFold } from '../domain/turn.ts';
-import type { Usage } from '../domain/usage.ts';
 
 export interface AgentTurn {
   readonly prompt: string;
@@ -54,16 +52,8 @@ export function adapterOf({ name }: FunctionAgent): AgentAdapter {
   };
 }
 
-export interface FunctionTurn {
-  readonly prompt: string;
-  readonly cwd: string;
-  readonly iteration: number;
-  readonly rule: CompletionRule;
-  readonly deadlines: readonly { readonly after: number; readonly by: EndedBy }[];
-  overBudget(usage: Usage): EndedBy | undefined;
-  readonly abort: AbortSignal;
-  onEvent(event: AgentEvent): void;
-}
+type FunctionTurn = Pick<AgentTurn, 'prompt' | 'cwd' | 'iteration'> &
+  Pick<TurnRequest, 'rule' | 'deadlines' | 'overBudget' | 'abort' | 'onEvent'>;
 
 export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn): Promise<TurnReport> {
   const fold = createTurnFold({ rule: turn.rule, prices: {} });

@@ -3,10 +3,11 @@
  * long as many a tool. The agent must have told its version first, so the first turn has programs, and a run of one
  * turn opens nothing. Refused requests keep the agent from its tools; so at the first sign of them there are programs again.
  */
-import type { AgentAdapter } from '../agents/agent.ts';
 import { compareVersions } from '../agents/version.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
+import { warn } from '../engine/plan.ts';
+import type { ChosenAgent } from './choose-agent.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -19,11 +20,7 @@ export interface ServedHooks {
 }
 
 /** Two agents may be of one kind, and not of one version. */
-export interface Caller {
-  readonly command: string;
-  readonly prefix: readonly string[];
-  readonly adapter: AgentAdapter;
-}
+export type Caller = Pick<ChosenAgent, 'command' | 'prefix' | 'adapter'>;
 
 export interface HookDoor {
   /** undefined: its hooks are programs. */
@@ -41,11 +38,7 @@ export function createHookDoor(serve: () => Promise<ServedHooks>, emit: Emit): H
 
   const shut = (why: string) => {
     isShut = true;
-    emit({
-      type: 'notice',
-      level: 'warning',
-      text: `${why}: from now on each hook is a process of its own.`,
-    });
+    warn(emit, `${why}: from now on each hook is a process of its own.`);
   };
   return {
     async urlFor(agent, env) {

@@ -1,12 +1,9 @@
 /** The plan of `ralph loop`: a task, a clean context each time, and checks that must all pass. */
 import { runChecks } from '../checks/run-checks.ts';
-import type { Settings } from '../config/settings-shape.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
-import type { CompletionRule } from '../domain/completion.ts';
-import { buildLoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
+import { buildLoopPrompt, type LoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
-import type { Feedback, Run } from '../domain/verdict.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import { type LoopPlan, warn } from '../engine/plan.ts';
 import { writeAtomic } from '../platform/files.ts';
 import { createProgress } from '../store/progress.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
@@ -14,21 +11,19 @@ import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { createPausing, type Held, preparedWith } from './pausing.ts';
-import { commitWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
+import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface LoopParts extends PlanParts {
   /** The task, or the text of the spec file. */
   readonly task: string;
   /** The spec file, to be read anew when the user has had his hands on it. */
-  readonly spec?: PromptSource;
+  readonly spec: PromptSource | undefined;
   /** The commit from which changes are counted. */
   readonly startRef: string;
   readonly notices: readonly string[];
-  readonly protection?: Protection;
-  /** Lets go of what the run has held. */
-  close(): void;
-  readonly place?: { readonly worktreePath: string; readonly branch: string };
+  readonly protection: Protection | undefined;
+  readonly place: LoopPlan['place'] | undefined;
 }
 
 const DIFF_CHARS = 5_000;
@@ -36,20 +31,20 @@ const ERROR_CHARS = 2_000;
 
 export function loopPlan(parts: LoopParts): LoopPlan {
   const { settings, agent, cwd, env, protection } = parts;
-  const rule = loopRule(settings);
-  const limits = limitsOf(settings);
+  const run = { ...TERMS.loop(settings), limits: limitsOf(settings) };
+  const { rule } = run;
   const checks = settings.checks.map(
     command => ({ command, failAction: 'APPEND', timeout: settings.checkTimeout }) as const,
   );
   const progress = createProgress(parts.project, parts.paths);
   const tree = createTreeWatch({ cwd, env, on: true });
   const baseline = createBaseline(parts, checks);
-  const run = (iteration: number) => runRound(parts, checks, iteration, baseline.excuse);
+  const check = (iteration: number) => runRound(parts, checks, iteration, baseline.excuse);
   const task = createTask(parts);
   const pausing = createPausing(parts, tree, task);
   return {
     command: 'loop',
-    run: { ...loopTerms(settings), limits },
+    run,
     standstill: standstillLimits(settings),
     agent,
     checks,
@@ -58,7 +53,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     async prepare() {
       const prepared = preparedWith(await tree.start(), protection);
       if (!settings.baseline) return prepared;
-      await baseline.take(run);
+      await baseline.take(check);
       tree.touched();
       return prepared;
     },
@@ -78,17 +73,16 @@ export function loopPlan(parts: LoopParts): LoopPlan {
         progress: progress.latest(),
         status: tree.takeStatus(),
       }),
-    turn: (iteration, prompt) =>
-      workTurn(parts, { iteration, prompt, userChars: task.text().length, rule, limits }),
+    turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars: task.text().length }),
     restore: pausing.restore,
-    check: run,
+    check,
     look: tree.look,
     commit(iteration, before) {
       if (settings.scm) tree.touched();
       return commitWork(parts, iteration, rule, before);
     },
     note: result => progress.add(result),
-    close: parts.close,
+    close: () => protection?.close(),
   };
 }
 
@@ -111,19 +105,9 @@ function createTask({ task, spec, emit, paths }: LoopParts): HeldTask {
       if (typeof now === 'string') {
         text = now;
         writeAtomic(paths.task, now);
-      } else
-        emit({ type: 'notice', level: 'warning', text: `${formatProblem(now)}. The task stays as it was.` });
+      } else warn(emit, `${formatProblem(now)}. The task stays as it was.`);
     },
   };
-}
-
-/** What counts as done. */
-export function loopTerms(settings: Settings): Omit<Run, 'limits'> {
-  return { rule: loopRule(settings), success: 'all_checks_passed', minToolCalls: 1 };
-}
-
-export function loopRule(settings: Settings): CompletionRule {
-  return { kind: 'promise', text: settings.completionTag };
 }
 
 /** What is excused is so in the ledger too. */
@@ -158,11 +142,7 @@ function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[])
         red.add(check.index);
         const why =
           check.exitCode === 127 ? 'there is no such command (exit code 127)' : `exit code ${check.exitCode}`;
-        emit({
-          type: 'notice',
-          level: 'warning',
-          text: `Baseline: \`${check.command}\` fails before the first iteration: ${why}.`,
-        });
+        warn(emit, `Baseline: \`${check.command}\` fails before the first iteration: ${why}.`);
       }
     },
     recall(results: readonly CheckResult[]): void {
@@ -177,13 +157,7 @@ function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[])
   };
 }
 
-interface PromptInput {
-  readonly task: string;
-  readonly iteration: number;
-  readonly feedback: readonly Feedback[];
-  readonly rule: CompletionRule;
-  readonly checks: readonly PromptCheck[];
-  readonly progress: string;
+interface PromptInput extends Omit<LoopPrompt, 'maxIterations' | 'diff'> {
   readonly status: TreeStatus | undefined;
 }
 

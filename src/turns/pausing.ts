@@ -1,17 +1,13 @@
 /** What the user changes while the run is paused is his; what the agent had changed by then is still the agent's. */
-import type { Emit, Prepared } from '../domain/event.ts';
+import type { Prepared } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
 import { formatProblem } from '../domain/problem.ts';
-import type { LoopPlan } from '../engine/plan.ts';
-import type { Steering } from '../engine/steering.ts';
+import { type LoopPlan, warn } from '../engine/plan.ts';
 import type { Protection } from '../workspace/protect.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
+import type { LoopParts } from './loop-plan.ts';
 
-export interface PausingParts {
-  readonly protection?: Protection;
-  readonly steering: Steering;
-  readonly emit: Emit;
-}
+type PausingParts = Pick<LoopParts, 'protection' | 'steering' | 'emit'>;
 
 /** What a plan has of its own that the user may change. */
 export interface Held {
@@ -40,7 +36,7 @@ export function createPausing(
     },
     async end() {
       const problem = await protection?.renew();
-      if (problem) emit({ type: 'notice', level: 'warning', text: formatProblem(problem) });
+      if (problem) warn(emit, formatProblem(problem));
       const state = await tree.release();
       held.release();
       // A run that is resumed later begins with what the user has left.

@@ -1,4 +1,5 @@
-/** What the plans of `run` and `loop` have in common: the agent's turn, source control, limits. */
+/** What the plans have in common: what counts as done, the agent's turn, source control, limits. */
+import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import type { EndedTurn } from '../domain/event.ts';
@@ -9,6 +10,7 @@ import type { Problem } from '../domain/problem.ts';
 import { COMMIT_PROMPT } from '../domain/prompt.ts';
 import type { StandstillLimits } from '../domain/standstill.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
+import type { Run } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
@@ -24,6 +26,21 @@ export interface PlanParts extends AttemptWorld {
   past(): Past;
   readonly project: ProjectPaths;
   readonly paths: RunPaths;
+}
+
+/** What each command counts as done. */
+export const TERMS: Readonly<Record<SettingsCommand, (settings: Settings) => Omit<Run, 'limits'>>> = {
+  run: ({ completionResponse: text }) => ({
+    rule: { kind: 'response', text },
+    success: 'promise_accepted',
+    minToolCalls: 0,
+  }),
+  loop: settings => ({ rule: promiseOf(settings), success: 'all_checks_passed', minToolCalls: 1 }),
+  prd: settings => ({ rule: promiseOf(settings), success: 'all_stories_approved', minToolCalls: 0 }),
+};
+
+function promiseOf({ completionTag: text }: Settings): CompletionRule {
+  return { kind: 'promise', text };
 }
 
 export function limitsOf(settings: Settings): Limits {
@@ -44,13 +61,10 @@ export function standstillLimits(settings: Settings): StandstillLimits {
 }
 
 /** undefined: nothing is protected. */
-export async function openProtection({
-  settings,
-  cwd,
-  env,
-  paths,
-  kept,
-}: PlanParts & { readonly kept?: string }): Promise<Protection | Problem | undefined> {
+export async function openProtection(
+  { settings, cwd, env, paths }: PlanParts,
+  kept: string | undefined,
+): Promise<Protection | Problem | undefined> {
   if (settings.protect.length === 0) return undefined;
   return createProtection({
     cwd,
@@ -63,20 +77,14 @@ export async function openProtection({
   });
 }
 
-export interface Work {
-  readonly iteration: number;
-  readonly prompt: string;
-  readonly userChars: number;
-  readonly rule: CompletionRule;
-  readonly limits: Limits;
-}
-
 /** The turn in which the work is done, with its prompt on record and its limits kept from inside. */
 export async function workTurn(
   parts: PlanParts,
-  { iteration, prompt, userChars, rule, limits }: Work,
+  { rule, limits }: Run,
+  work: { readonly iteration: number; readonly prompt: string; readonly userChars: number },
 ): Promise<EndedTurn> {
   const { settings, project } = parts;
+  const { iteration, prompt } = work;
   const paths = parts.paths.iteration(iteration);
   ensureFolder(paths.folder);
   writePrivate(paths.prompt, prompt);
@@ -87,11 +95,9 @@ export async function workTurn(
   const ended = await takeAttempts(parts, iteration, ({ number, world, used }) => {
     const files = number === 1 ? paths : paths.attempt(number);
     return oneTurn(world, {
+      ...work,
       purpose: 'work',
-      iteration,
       ...(number > 1 && { attempt: number }),
-      prompt,
-      userChars,
       rule,
       mode: settings.streamAgentOutput ? 'stream' : 'text',
       rawFile: files.agent,
@@ -100,10 +106,8 @@ export async function workTurn(
       overBudget: usage => budgetSpent(limits, sumOf(before, used, usage)),
     });
   });
-  await keepChanges(paths.diff, {
-    toolCalls: ended.toolCalls,
-    duration: secondsSince(parts.clock, began),
-  });
+  const duration = secondsSince(parts.clock, began);
+  await keepChanges(paths.diff, { toolCalls: ended.toolCalls, duration });
   return ended;
 }
 
@@ -139,16 +143,8 @@ export async function commitWork(
     );
     return outcome.kind === 'completed' ? turn.lastWords : undefined;
   };
-  const { cwd, env, abort, emit, sandbox } = parts;
-  await runScmTasks({
-    command: scm.command,
-    tasks: scm.tasks,
-    before,
-    cwd,
-    env,
-    abort,
-    emit,
-    askForMessage,
-    sandbox: sandbox?.words === undefined ? undefined : sandbox,
-  });
+  const { command, tasks } = scm;
+  const { cwd, env, abort, emit } = parts;
+  const sandbox = parts.sandbox?.words === undefined ? undefined : parts.sandbox;
+  await runScmTasks({ command, tasks, before, cwd, env, abort, emit, askForMessage, sandbox });
 }

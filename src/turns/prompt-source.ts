@@ -39,7 +39,8 @@ export function specSource(name: string, cwd: string): PromptSource {
   return { read: () => readPrompt(name, resolve(cwd, name), 'spec file') };
 }
 
-function text(option: unknown): string | undefined {
+/** undefined: the flag was not given. */
+export function text(option: unknown): string | undefined {
   return typeof option === 'string' ? option : undefined;
 }
 

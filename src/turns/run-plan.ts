@@ -2,13 +2,12 @@
 import { runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Check } from '../domain/check.ts';
-import type { CompletionRule } from '../domain/completion.ts';
 import { buildRunPrompt } from '../domain/prompt.ts';
-import type { Feedback, Run } from '../domain/verdict.ts';
+import type { Feedback } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { linkOver } from '../platform/files.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import { commitWork, limitsOf, type PlanParts, standstillLimits, workTurn } from './plan-parts.ts';
+import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface RunParts extends PlanParts {
@@ -18,11 +17,12 @@ export interface RunParts extends PlanParts {
 
 export function runPlan(parts: RunParts): LoopPlan {
   const { settings, agent, source, project, cwd, env } = parts;
-  const rule = completionRule(settings);
-  const limits = limitsOf(settings);
+  const run = { ...TERMS.run(settings), limits: limitsOf(settings) };
   const checks = checksOf(settings);
   let userChars = 0;
-  const tree = createTreeWatch({ cwd, env, on: looksAtFiles(settings) });
+  const { stuckAfter, unchangedAfter, thrashingAfter } = settings;
+  // Looking at the files costs time; only what is asked for needs it.
+  const tree = createTreeWatch({ cwd, env, on: stuckAfter + unchangedAfter + thrashingAfter > 0 });
   parts.steering.care({
     begin: tree.hold,
     async end() {
@@ -31,7 +31,7 @@ export function runPlan(parts: RunParts): LoopPlan {
   });
   return {
     command: 'run',
-    run: { ...runTerms(settings), limits },
+    run,
     standstill: standstillLimits(settings),
     agent,
     checks,
@@ -47,7 +47,7 @@ export function runPlan(parts: RunParts): LoopPlan {
       userChars = base.length;
       return promptOf(settings, base, iteration, feedback);
     },
-    turn: (iteration, prompt) => workTurn(parts, { iteration, prompt, userChars, rule, limits }),
+    turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars }),
     restore: async () => [],
     check: iteration =>
       runChecks({
@@ -65,24 +65,10 @@ export function runPlan(parts: RunParts): LoopPlan {
         retries: 0,
       }),
     look: tree.look,
-    commit: (iteration, before) => commitWork(parts, iteration, rule, before),
+    commit: (iteration, before) => commitWork(parts, iteration, run.rule, before),
     note() {},
     close() {},
   };
-}
-
-/** Looking at the files costs time; only what is asked for needs it. */
-function looksAtFiles({ stuckAfter, unchangedAfter, thrashingAfter }: Settings): boolean {
-  return stuckAfter + unchangedAfter + thrashingAfter > 0;
-}
-
-/** What counts as done. */
-export function runTerms(settings: Settings): Omit<Run, 'limits'> {
-  return { rule: completionRule(settings), success: 'promise_accepted', minToolCalls: 0 };
-}
-
-export function completionRule(settings: Settings): CompletionRule {
-  return { kind: 'response', text: settings.completionResponse };
 }
 
 export function promptOf(

@@ -6,7 +6,10 @@ import { RUN_STARTED } from './events.ts';
 
 test('an event is one line with its time first', () => {
   const lines: string[] = [];
-  const emit = createJsonWriter({ write: line => lines.push(line), clock: () => Date.UTC(2026, 2, 1, 12) });
+  const emit = createJsonWriter(
+    line => lines.push(line),
+    () => Date.UTC(2026, 2, 1, 12),
+  );
   emit(RUN_STARTED);
   expect(lines).toEqual([`{"at":"2026-03-01T12:00:00.000Z",${JSON.stringify(RUN_STARTED).slice(1)}\n`]);
 });
@@ -15,7 +18,10 @@ test('every event can be read back', () => {
   fc.assert(
     fc.property(anyEvent, event => {
       let line = '';
-      createJsonWriter({ write: text => (line = text), clock: () => 0 })(event);
+      createJsonWriter(
+        text => (line = text),
+        () => 0,
+      )(event);
       expect(line.indexOf('\n')).toBe(line.length - 1);
       expect(JSON.parse(line)).toEqual(
         JSON.parse(JSON.stringify({ at: '1970-01-01T00:00:00.000Z', ...event })),

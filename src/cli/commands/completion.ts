@@ -1,8 +1,7 @@
 /** `ralph completion SHELL`: scripts that complete commands and flags, made from the same tables as the help. */
 import { Command } from 'commander';
-import { type CliCommand, Problems } from '../command.ts';
-import { COMMANDS } from '../command-list.ts';
-import { GLOBAL_FLAGS } from '../global-flags.ts';
+import { type CliCommand, refuse } from '../command.ts';
+import { COMMANDS, GLOBAL_FLAGS } from '../command-list.ts';
 
 export const completion: CliCommand = {
   declare(command) {
@@ -18,10 +17,7 @@ Examples:
   },
   async run({ args: [shell = ''], output }) {
     const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell as keyof typeof SHELLS] : undefined;
-    if (!write)
-      throw new Problems([
-        { where: shell, what: 'there is no completion for this shell', fix: 'bash, zsh or fish' },
-      ]);
+    if (!write) refuse(shell, 'there is no completion for this shell', 'bash, zsh or fish');
     output.answer(write(await describeCommands()));
     return 0;
   },

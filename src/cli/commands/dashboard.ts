@@ -9,7 +9,7 @@ import { errorCode, errorWords } from '../../platform/files.ts';
 import { openUrl } from '../../platform/foreground.ts';
 import { projectAt } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { answer, type Call, type CliCommand, Problems, refuse } from '../command.ts';
 import { readPageAssets } from '../page-assets.ts';
 import { listenForSignals } from '../signals.ts';
 import { VERSION } from '../version.ts';
@@ -36,7 +36,7 @@ export const dashboard: CliCommand = {
       output.error(
         `ralph dashboard: ${host} is not a loopback address: others on the network can reach it.\n`,
       );
-    output.answer(output.json ? `${JSON.stringify({ url: served.url })}\n` : `${served.url}\n`);
+    answer(output, { url: served.url }, () => served.url);
     // A machine without a browser is no error: the address is there.
     if (call.options.open === true && !(await openUrl(served.url, env)))
       output.error('ralph dashboard: no browser could be opened. Open the address yourself.\n');
@@ -89,10 +89,8 @@ async function serve({ env }: Call, { port, host, projects }: Request): Promise<
     });
   } catch (error) {
     if (errorCode(error) === 'EADDRINUSE')
-      throw new Problems([
-        { where: `--port ${port}`, what: 'the port is in use', fix: 'leave --port out, or use another one' },
-      ]);
+      refuse(`--port ${port}`, 'the port is in use', 'leave --port out, or use another one');
     if (errorCode(error) === undefined) throw error;
-    throw new Problems([{ where: `--host ${host}`, what: errorWords(error) }]);
+    return refuse(`--host ${host}`, errorWords(error));
   }
 }

@@ -6,7 +6,7 @@ import { capture } from '../../platform/capture.ts';
 import { joinWords } from '../../platform/shell.ts';
 import { DEMO } from '../../sim/scenarios/demo.ts';
 import { projectPaths } from '../../store/paths.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, refuse } from '../command.ts';
 import { run } from './run.ts';
 
 export const demo: CliCommand = {
@@ -72,9 +72,6 @@ async function makeRepository(folder: string, call: Call): Promise<void> {
 
 async function git(folder: string, { env }: Call, ...args: string[]): Promise<string> {
   const { code, output } = await capture(['git', ...args], { cwd: folder, env });
-  if (code !== 0)
-    throw new Problems([
-      { where: `git ${args[0]}`, what: output.trim() || `exit code ${code}`, fix: 'the demo needs git' },
-    ]);
+  if (code !== 0) refuse(`git ${args[0]}`, output.trim() || `exit code ${code}`, 'the demo needs git');
   return output;
 }

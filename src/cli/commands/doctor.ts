@@ -7,7 +7,7 @@ import { compareVersions, versionIn } from '../../agents/version.ts';
 import { loadSettings } from '../../config/load.ts';
 import { defaultSettings } from '../../config/settings.ts';
 import type { SandboxSettings } from '../../config/settings-shape.ts';
-import { isProblem } from '../../domain/problem.ts';
+import { isProblem, type Problem } from '../../domain/problem.ts';
 import { containerOf } from '../../opening/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
 import { errorWords } from '../../platform/files.ts';
@@ -17,7 +17,7 @@ import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
 import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import { chooseAgent, isExecutable } from '../../turns/choose-agent.ts';
-import type { Call, CliCommand } from '../command.ts';
+import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
 export const doctor: CliCommand = {
@@ -27,8 +27,7 @@ export const doctor: CliCommand = {
   async run({ cwd, env, output }) {
     const findings = await examine({ cwd, env });
     const ok = canRun(findings);
-    if (output.json) output.answer(`${JSON.stringify({ ok, findings })}\n`);
-    else output.answer(`${doctorLines(findings, styleOf(output)).join('\n')}\n`);
+    answer(output, { ok, findings }, () => doctorLines(findings, styleOf(output)).join('\n'));
     return ok ? 0 : 2;
   },
 };
@@ -70,20 +69,10 @@ function nodeFinding(): Finding {
   return { topic: 'node', level: compareVersions(node, OLDEST_NODE) < 0 ? 'problem' : 'ok', what };
 }
 
-function settingsFindings(
-  files: readonly string[],
-  problems: ReturnType<typeof loadSettings>['problems'],
-): readonly Finding[] {
-  if (problems.length === 0)
-    return [
-      { topic: 'settings', level: 'ok', what: files.join(', ') || 'no settings files: the defaults apply' },
-    ];
-  return problems.map(({ where, what, fix }) => ({
-    topic: 'settings',
-    level: 'problem',
-    what: `${where}: ${what}`,
-    ...(fix !== undefined && { fix }),
-  }));
+function settingsFindings(files: readonly string[], problems: readonly Problem[]): readonly Finding[] {
+  const what = files.join(', ') || 'no settings files: the defaults apply';
+  if (problems.length === 0) return [{ topic: 'settings', level: 'ok', what }];
+  return problems.map(problem => problemFinding('settings', problem));
 }
 
 /** Whether Ralph could write there; nothing is written. */
@@ -105,13 +94,12 @@ type Chosen = ReturnType<typeof chooseAgent> | undefined;
 function chosenFinding(chosen: NonNullable<Chosen>): Finding {
   if (!isProblem(chosen))
     return { topic: 'agent', level: 'ok', what: `${chosen.name}, because ${chosen.why}` };
-  const { where, what, fix } = chosen;
-  return {
-    topic: 'agent',
-    level: 'problem',
-    what: where === 'agent' ? what : `${where}: ${what}`,
-    ...(fix !== undefined && { fix }),
-  };
+  return problemFinding('agent', chosen);
+}
+
+function problemFinding(topic: string, { where, what, fix }: Problem): Finding {
+  const words = where === topic ? what : `${where}: ${what}`;
+  return { topic, level: 'problem', what: words, ...(fix !== undefined && { fix }) };
 }
 
 const PROBE_TIME = 10_000;

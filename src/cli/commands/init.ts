@@ -4,7 +4,7 @@ import { loadSettings } from '../../config/load.ts';
 import { FAIL_ACTIONS } from '../../domain/check.ts';
 import { ensureFolder, writeAtomic } from '../../platform/files.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
-import { type CliCommand, Problems } from '../command.ts';
+import { type CliCommand, refuse } from '../command.ts';
 import type { Output } from '../output.ts';
 
 export const init: CliCommand = {
@@ -13,13 +13,8 @@ export const init: CliCommand = {
   },
   async run({ cwd, output }) {
     if (!process.stdin.isTTY || !process.stdout.isTTY) {
-      throw new Problems([
-        {
-          where: 'ralph init',
-          what: 'this command asks questions and needs a terminal',
-          fix: 'write .ralph/settings.json by hand; docs/reference/settings.md lists the keys',
-        },
-      ]);
+      const fix = 'write .ralph/settings.json by hand; docs/reference/settings.md lists the keys';
+      refuse('ralph init', 'this command asks questions and needs a terminal', fix);
     }
     const project = projectPaths(cwd);
     const dialogue = openDialogue();

@@ -8,21 +8,22 @@ import {
   type EventKind,
   parseIterations,
 } from '../../domain/event-filter.ts';
-import { closest, isProblem, type Problem } from '../../domain/problem.ts';
+import { closest, type Problem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { watchFile } from '../../platform/follow.ts';
 import { createLedgerLines } from '../../report/ledger-lines.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
-import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
-import { findRun, isRunning } from '../../store/run-file.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import type { RunPaths } from '../../store/paths.ts';
+import { isRunning } from '../../store/run-file.ts';
+import { type Call, type CliCommand, Problems, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { listenForSignals } from '../signals.ts';
+import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
 
 export const log: CliCommand = {
   declare(command) {
     command
-      .argument('[run]', 'a run, or part of its id; without it the latest')
+      .argument(...RUN_ARGUMENT)
       .option('--follow', 'continue until the run ends')
       .option('--only <kinds>', `only events of these kinds: ${EVENT_KINDS.join(', ')}`)
       .option('--iteration <n>', 'only these iterations: 3, 2-5 or 4-')
@@ -33,11 +34,9 @@ export const log: CliCommand = {
   },
   async run(call) {
     const wanted = filterOf(call.options);
-    const project = projectAt(call.cwd);
-    const id = findRun(project, call.args[0]);
-    if (isProblem(id)) throw new Problems([id]);
-    const paths = runPaths(project.runs, id);
-    if (!existsSync(paths.events)) throw new Problems([noLedger(id)]);
+    const { id, paths } = wantedRun(call);
+    if (!existsSync(paths.events))
+      refuse(id, 'it has no ledger: it ended before it began', '`ralph status` lists the runs');
     const journal = openJournal(paths.events);
     const show = createShow(call, createEventFilter(wanted));
     try {
@@ -56,21 +55,14 @@ export const log: CliCommand = {
   },
 };
 
-function noLedger(id: string): Problem {
-  return {
-    where: id,
-    what: 'it has no ledger: it ended before it began',
-    fix: '`ralph status` lists the runs',
-  };
-}
-
 /** Throws everything that is wrong with the flags at once. */
 function filterOf({ only, iteration }: Call['options']): EventFilter {
   const words = typeof only === 'string' ? only.split(',').map(word => word.trim()) : [];
-  const kinds = words.filter((word): word is EventKind => EVENT_KINDS.some(kind => kind === word));
+  const isKind = (word: string): word is EventKind => EVENT_KINDS.some(kind => kind === word);
+  const kinds = words.filter(isKind);
   const iterations = typeof iteration === 'string' ? parseIterations(iteration) : undefined;
   const problems: Problem[] = words
-    .filter(word => !EVENT_KINDS.some(kind => kind === word))
+    .filter(word => !isKind(word))
     .map(word => {
       const near = closest(word, EVENT_KINDS);
       const fix = near ? `did you mean ${near}?` : `one of ${EVENT_KINDS.join(', ')}`;
@@ -100,22 +92,16 @@ function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): S
 /** Ends with the run, with its process, or with Ctrl-C. */
 async function follow(journal: JournalReader, paths: RunPaths, show: Show): Promise<void> {
   const signals = listenForSignals(() => {});
-  let ended = false;
-  const look = () => {
-    const entries = journal.next();
-    show(entries);
-    ended ||= entries.some(entry => entry.type === 'run-ended');
-  };
-  const runs = () => isRunning(paths);
   await new Promise<void>(resolve => {
     const done = () => {
       watching.close();
       resolve();
     };
     const step = () => {
-      const alive = runs();
-      look();
-      if (ended || !alive) done();
+      const isAlive = isRunning(paths); // before the look: what it wrote last is still shown
+      const entries = journal.next();
+      show(entries);
+      if (!isAlive || entries.some(entry => entry.type === 'run-ended')) done();
     };
     const watching = watchFile(paths.events, step, 1000);
     signals.stopping.addEventListener('abort', done);

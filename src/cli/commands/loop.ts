@@ -1,13 +1,14 @@
 /** `ralph loop`: seed 004's loop. A clean context each time, until every check passes. */
 import { resolve } from 'node:path';
+import type { SettingsLayer } from '../../config/setting.ts';
 import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { taskKind } from '../../opening/kind.ts';
-import { loopRule } from '../../turns/loop-plan.ts';
-import { type PromptSource, specSource } from '../../turns/prompt-source.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
-import { declareSettings, type MoreSettings, setUp, showPlan } from '../set-up.ts';
+import { TERMS } from '../../turns/plan-parts.ts';
+import { type PromptSource, specSource, text } from '../../turns/prompt-source.ts';
+import { type Call, type CliCommand, orThrow } from '../command.ts';
+import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 
 export const loop: CliCommand = {
@@ -19,27 +20,24 @@ export const loop: CliCommand = {
       .option('--worktree [name]', 'work in a git worktree of its own, on the branch ralph/NAME')
       .option('--junit <file>', 'write the checks of the last iteration as JUnit XML');
     declareSettings(command, 'loop');
-    command.option(
-      '--dry-run',
-      'show the resolved settings, the agent command and the first prompt; run nothing',
-    );
-    command.addHelpText('after', EXAMPLES);
+    command.option(...DRY_RUN).addHelpText('after', EXAMPLES);
   },
   async run(call) {
-    const task = taskOf(call);
-    const ready = setUp('loop', call, settings => ownProblems(task, settings), await yamlSettings(call));
-    if (isProblem(task)) throw new Problems([task]);
+    const given = taskOf(call);
+    const ready = setUp('loop', call, settings => ownProblems(given, settings), await yamlSettings(call));
+    const task = orThrow(given);
     if (call.options.dryRun === true) {
       showPlan(call, ready, firstPrompt(ready.settings, task));
       return 0;
     }
     const { worktree, config: yaml, spec: name } = call.options;
     const source = specOf(call);
+    const spec = source && { name: String(name), source };
     const kind = taskKind({
       task,
-      ...(typeof name === 'string' && source && { spec: { name, source } }),
-      ...(typeof yaml === 'string' && { yaml }),
-      ...(worktree !== undefined && { worktree: worktree as string | boolean }),
+      spec,
+      yaml: text(yaml),
+      worktree: worktree as string | boolean | undefined,
     });
     return startLoop(kind, call, ready);
   },
@@ -67,8 +65,8 @@ function taskOf(call: Call): string | Problem {
   } = call;
   const spec = specOf(call);
   if (spec) {
-    const text = spec.read();
-    return typeof text === 'string' ? notTooLong(`spec file ${options.spec}`, text) : text;
+    const read = spec.read();
+    return typeof read === 'string' ? notTooLong(`spec file ${options.spec}`, read) : read;
   }
   if (task !== undefined && task.trim() !== '') return notTooLong('the task', task);
   const greedy = ['worktree', 'sandbox'].find(name => typeof options[name] === 'string');
@@ -80,14 +78,10 @@ function taskOf(call: Call): string | Problem {
   };
 }
 
-function notTooLong(where: string, text: string): string | Problem {
-  if (text.length <= LONGEST_TASK) return text;
-  const size = `${(text.length / 1e6).toFixed(1)} million characters`;
-  return {
-    where,
-    what: `it has ${size}, more than any model reads`,
-    fix: 'shorten it, or let it name the files to read',
-  };
+function notTooLong(where: string, task: string): string | Problem {
+  if (task.length <= LONGEST_TASK) return task;
+  const what = `it has ${(task.length / 1e6).toFixed(1)} million characters, more than any model reads`;
+  return { where, what, fix: 'shorten it, or let it name the files to read' };
 }
 
 function ownProblems(task: string | Problem, settings: Settings): readonly Problem[] {
@@ -102,7 +96,7 @@ function ownProblems(task: string | Problem, settings: Settings): readonly Probl
 export async function yamlSettings({
   options: { config },
   cwd,
-}: Pick<Call, 'options' | 'cwd'>): Promise<MoreSettings | undefined> {
+}: Pick<Call, 'options' | 'cwd'>): Promise<SettingsLayer | undefined> {
   if (typeof config !== 'string') return undefined;
   const { loadYaml } = await import('../../config/yaml.ts');
   return loadYaml(resolve(cwd, config), config);
@@ -112,7 +106,7 @@ function firstPrompt(settings: Settings, task: string): string {
   return buildLoopPrompt({
     task,
     checks: settings.checks.map(command => ({ command })),
-    rule: loopRule(settings),
+    rule: TERMS.loop(settings).rule,
     iteration: 1,
     maxIterations: settings.maximumIterations,
     diff: '',

@@ -6,7 +6,7 @@ import { counted, megabytes } from '../../report/numbers.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
 import { emptyTrash, type PrunableRun, prunableRuns, removeRaw, removeRun } from '../../store/prune.ts';
 import { removeWorktree } from '../../workspace/worktree.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { answer, type Call, type CliCommand, Problems } from '../command.ts';
 
 export const prune: CliCommand = {
   declare(command) {
@@ -21,14 +21,10 @@ export const prune: CliCommand = {
   },
   async run(call) {
     const project = projectAt(call.cwd);
-    const { keep, before } = ruleOf(call);
+    const rule = ruleOf(call);
     const runs = prunableRuns(project);
     const force = call.options.force === true;
-    const { go, spared } = choosePruned(runs, {
-      force,
-      ...(keep !== undefined && { keep }),
-      ...(before !== undefined && { before }),
-    });
+    const { go, spared } = choosePruned(runs, { force, ...rule });
     const raw = call.options.raw === true;
     const isDry = call.options.dryRun === true;
     const chosen = raw ? go.filter(run => run.rawBytes > 0) : go;
@@ -113,14 +109,9 @@ interface Pruned {
 }
 
 function print({ output }: Call, { chosen, bytes, raw, isDry, spared, worktrees, kept }: Pruned): void {
-  if (output.json) {
-    const ids = chosen.map(run => run.id);
-    const left = spared.map(({ run, why }) => ({ id: run.id, why }));
-    output.answer(
-      `${JSON.stringify({ removed: isDry ? [] : ids, chosen: ids, raw, bytes, spared: left, worktrees, kept })}\n`,
-    );
-    return;
-  }
+  const ids = chosen.map(run => run.id);
+  const left = spared.map(({ run, why }) => ({ id: run.id, why }));
+  const value = { removed: isDry ? [] : ids, chosen: ids, raw, bytes, spared: left, worktrees, kept };
   const what = raw ? `the raw output of ${counted(chosen.length, 'run')}` : counted(chosen.length, 'run');
   const lines = [
     ...chosen.map(run => `  ${run.id}  ${megabytes(raw ? run.rawBytes : run.bytes)}`),
@@ -130,5 +121,5 @@ function print({ output }: Call, { chosen, bytes, raw, isDry, spared, worktrees,
       ? 'Nothing to remove.'
       : `${isDry ? 'Would remove' : 'Removed'} ${what}, ${megabytes(bytes)}.`,
   ];
-  output.answer(`${lines.join('\n')}\n`);
+  answer(output, value, () => lines.join('\n'));
 }

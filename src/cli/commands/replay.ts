@@ -1,22 +1,17 @@
 /** `ralph replay`: judges a recorded run again, with the adapters and the judge of this version. */
 import type { Settings } from '../../config/settings-shape.ts';
-import { isProblem, type Problem } from '../../domain/problem.ts';
 import { replayLines } from '../../report/replay.ts';
 import { readIterations } from '../../store/checkpoint.ts';
-import { projectAt, runPaths } from '../../store/paths.ts';
-import { findRun, readRunFile } from '../../store/run-file.ts';
-import { storyTerms } from '../../stories/plan.ts';
-import { loopTerms } from '../../turns/loop-plan.ts';
+import { readRunFile } from '../../store/run-file.ts';
+import { TERMS } from '../../turns/plan-parts.ts';
 import { replayIteration } from '../../turns/replay.ts';
-import { runTerms } from '../../turns/run-plan.ts';
-import { type CliCommand, Problems } from '../command.ts';
+import { answer, type CliCommand, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
-
-const TERMS = { run: runTerms, loop: loopTerms, prd: storyTerms } as const;
+import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
 
 export const replay: CliCommand = {
   declare(command) {
-    command.argument('[run]', 'a run, or part of its id; without it the latest').addHelpText(
+    command.argument(...RUN_ARGUMENT).addHelpText(
       'after',
       `
 Examples:
@@ -30,15 +25,16 @@ Exit code 0: all the same; 1: at least one differs or cannot be read.
 `,
     );
   },
-  async run({ args: [wanted], cwd, output }) {
-    const project = projectAt(cwd);
-    const id = findRun(project, wanted);
-    if (isProblem(id)) throw new Problems([id]);
-    const paths = runPaths(project.runs, id);
+  async run(call) {
+    const { output } = call;
+    const { id, paths } = wantedRun(call);
     const file = readRunFile(paths);
     const { iterations: recorded, problems } = readIterations(paths);
     const terms = file && file.command in TERMS ? TERMS[file.command as keyof typeof TERMS] : undefined;
-    if (!file || !terms) throw new Problems([notJudged(id, file?.command)]);
+    if (!file || !terms) {
+      const what = `a run of \`ralph ${file?.command ?? 'unknown'}\` cannot be judged again from its folder`;
+      refuse(id, what, 'replay works for ralph run, ralph loop and ralph prd run');
+    }
     const settings = file.config as Settings;
     const damaged: string[] = [];
     const iterations = recorded.flatMap(each => {
@@ -52,19 +48,9 @@ Exit code 0: all the same; 1: at least one differs or cannot be read.
     const same = iterations.every(each => each.same) && damaged.length === 0;
     for (const problem of damaged) output.error(`ralph replay: ${problem}\n`);
     for (const problem of problems) output.error(`ralph replay: the ledger has been changed: ${problem}\n`);
-    if (output.json) output.answer(`${JSON.stringify({ runId: id, same, iterations })}\n`);
-    else {
-      const lines = replayLines(iterations, file.command, styleOf(output));
-      output.answer(`${[`Run ${id}, judged again`, '', ...lines].join('\n')}\n`);
-    }
+    answer(output, { runId: id, same, iterations }, () =>
+      [`Run ${id}, judged again`, '', ...replayLines(iterations, file.command, styleOf(output))].join('\n'),
+    );
     return same ? 0 : 1;
   },
 };
-
-function notJudged(id: string, command: string | undefined): Problem {
-  return {
-    where: id,
-    what: `a run of \`ralph ${command ?? 'unknown'}\` cannot be judged again from its folder`,
-    fix: 'replay works for ralph run, ralph loop and ralph prd run',
-  };
-}

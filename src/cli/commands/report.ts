@@ -1,21 +1,22 @@
 /** `ralph report`: a run, or all of them, as a file for people or for programs. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { closest, isProblem, type Problem } from '../../domain/problem.ts';
+import { closest, type Problem } from '../../domain/problem.ts';
 import { createRedactor } from '../../domain/secrets.ts';
 import { writeAtomic } from '../../platform/files.ts';
 import { createDetailFold } from '../../report/details.ts';
 import { type HtmlWorld, htmlOf, htmlOfAll } from '../../report/html.ts';
 import { junitOfChecks } from '../../report/junit.ts';
 import { markdownOf, markdownOfAll } from '../../report/markdown.ts';
-import { cleanJson, type ReadRun, readRun } from '../../report/read-run.ts';
-import { figuresOf, figuresOfAll, type RunsFigures } from '../../report/runs-figures.ts';
+import { cleanJson, readRun } from '../../report/read-run.ts';
+import { figuresOf, figuresOfAll } from '../../report/runs-figures.ts';
 import { sarifOf } from '../../report/sarif.ts';
 import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
-import { findRun, listRuns } from '../../store/run-file.ts';
+import { listRuns } from '../../store/run-file.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
 import { readPageAssets } from '../page-assets.ts';
 import { VERSION } from '../version.ts';
+import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
 
 const FORMATS = ['html', 'md', 'json', 'junit', 'sarif'] as const;
 type Format = (typeof FORMATS)[number];
@@ -25,7 +26,7 @@ const FORMATS_OF_ALL: readonly Format[] = ['html', 'md', 'json'];
 export const report: CliCommand = {
   declare(command) {
     command
-      .argument('[run]', 'a run, or part of its id; without it the latest')
+      .argument(...RUN_ARGUMENT)
       .option('--format <format>', `${FORMATS.join(', ')}; without it from the name of the file, else md`)
       .option('-o, --output <file>', 'write to this file instead of stdout')
       .option('--all', 'every run of the project: success rate, iterations, cost, time')
@@ -47,14 +48,8 @@ export const report: CliCommand = {
   },
 };
 
-interface Request {
-  readonly format: Format;
-  readonly output: string | undefined;
-  readonly all: boolean;
-}
-
 /** Throws everything that is wrong with the flags at once. */
-function requestOf({ options, args, output: { json } }: Call): Request {
+function requestOf({ options, args, output: { json } }: Call) {
   const all = options.all === true;
   const output = typeof options.output === 'string' ? options.output : undefined;
   const asked = typeof options.format === 'string' ? options.format : json ? 'json' : formatOfFile(output);
@@ -92,10 +87,7 @@ function formatOfFile(output: string | undefined): Format {
 }
 
 function oneAs(format: Format, call: Call): string {
-  const project = projectAt(call.cwd);
-  const id = findRun(project, call.args[0]);
-  if (isProblem(id)) throw new Problems([id]);
-  const paths = runPaths(project.runs, id);
+  const { id, paths } = wantedRun(call);
   const redact = createRedactor(call.env);
   switch (format) {
     case 'html':
@@ -154,14 +146,8 @@ function allAs(format: Format, call: Call): string {
     listRuns(project)
       .map(id => ({ id, paths: runPaths(project.runs, id) }))
       .filter(({ paths }) => existsSync(paths.events))
-      .map(({ id, paths }): ReadRun => readRun(id, paths))
-      .map(figuresOf),
+      .map(({ id, paths }) => figuresOf(readRun(id, paths))),
   );
-  return asText(format, figures, { assets: readPageAssets(), version: VERSION, redact });
-}
-
-function asText(format: Format, figures: RunsFigures, world: HtmlWorld): string {
-  if (format === 'html') return htmlOfAll(figures, world);
-  if (format === 'json') return `${cleanJson(figures, world.redact)}\n`;
-  return world.redact(markdownOfAll(figures));
+  if (format === 'html') return htmlOfAll(figures, { assets: readPageAssets(), version: VERSION, redact });
+  return format === 'json' ? `${cleanJson(figures, redact)}\n` : redact(markdownOfAll(figures));
 }

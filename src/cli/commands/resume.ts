@@ -19,7 +19,7 @@ import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } f
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
 import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
-import { declareFlag, type MoreSettings, type SetUp, setUp } from '../set-up.ts';
+import { declareFlag, type SetUp, setUp } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 import { VERSION } from '../version.ts';
 import { yamlSettings } from './loop.ts';
@@ -108,13 +108,8 @@ need --accept-changes. Nothing is done twice: see docs/resume.md.
 function chosen(project: ProjectPaths, wanted: string | undefined): string | Problem {
   if (wanted !== undefined) return findRun(project, wanted);
   const latest = listRuns(project).findLast(id => resumable(id, runPaths(project.runs, id)));
-  return (
-    latest ?? {
-      where: project.runs,
-      what: 'there is no run here that can be resumed',
-      fix: '`ralph status` lists them all',
-    }
-  );
+  const what = 'there is no run here that can be resumed';
+  return latest ?? { where: project.runs, what, fix: '`ralph status` lists them all' };
 }
 
 /** The settings as they are now, under the flags of the start and those given now; and what is different but for the latter. */
@@ -123,15 +118,11 @@ async function settingsAgain(
   { command, given, config, cwd }: ResumableFile,
 ): Promise<{ readonly ready: SetUp; readonly changes: readonly string[] }> {
   const name = command as SettingsCommand;
-  const yaml: MoreSettings = (given.yaml !== undefined &&
-    (await yamlSettings({ options: { config: given.yaml }, cwd }))) || { layer: {}, problems: [] };
-  const layer = mergeLayers(yaml.layer, given.flags);
-  const { maxIterations } = call.options;
-  const options = {
-    ...call.options,
-    ...(maxIterations !== undefined && { maximumIterations: maxIterations }),
-  };
-  const ready = setUp(name, { ...call, options }, () => [], { layer, problems: yaml.problems });
+  const yaml = await yamlSettings({ options: { config: given.yaml }, cwd });
+  const layer = mergeLayers(yaml?.layer ?? {}, given.flags);
+  // `resume` has the flag of `loop`; `run` calls it by another name.
+  const options = { maximumIterations: call.options.maxIterations, ...call.options };
+  const ready = setUp(name, { ...call, options }, () => [], { layer, problems: yaml?.problems ?? [] });
   const { settings } = loadSettings(ready.project, name, layer);
   const changes = listSettingChanges(config as Record<string, unknown>, { ...withoutSecrets(settings) });
   return { ready, changes };
@@ -154,17 +145,11 @@ function usedSoFar({ totals: { iterations, usage }, time }: Past): Used {
 }
 
 function doubt(id: string, what: string): Problem {
-  return {
-    where: id,
-    what: `the ledger has been changed: ${what}`,
-    fix: 'look at it with `ralph log`; resume anyway with --accept-changes',
-  };
+  const fix = 'look at it with `ralph log`; resume anyway with --accept-changes';
+  return { where: id, what: `the ledger has been changed: ${what}`, fix };
 }
 
 function changed(what: string): Problem {
-  return {
-    where: 'the settings have changed since the run began',
-    what,
-    fix: 'restore it, or resume with it as it is with --accept-changes',
-  };
+  const fix = 'restore it, or resume with it as it is with --accept-changes';
+  return { where: 'the settings have changed since the run began', what, fix };
 }

@@ -3,10 +3,11 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { markerOf } from '../../domain/completion.ts';
 import { isProblem } from '../../domain/problem.ts';
 import { promptKind } from '../../opening/kind.ts';
-import { type PromptSource, promptSource } from '../../turns/prompt-source.ts';
-import { completionRule, promptOf } from '../../turns/run-plan.ts';
-import { type CliCommand, Problems } from '../command.ts';
-import { declareSettings, setUp, showPlan } from '../set-up.ts';
+import { TERMS } from '../../turns/plan-parts.ts';
+import { type PromptSource, promptSource, text } from '../../turns/prompt-source.ts';
+import { promptOf } from '../../turns/run-plan.ts';
+import { type CliCommand, orThrow } from '../command.ts';
+import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 
 export const run: CliCommand = {
@@ -15,27 +16,19 @@ export const run: CliCommand = {
       .option('-p, --prompt <text>', 'the prompt')
       .option('-f, --prompt-file <file>', 'a file with the prompt, read anew for every iteration');
     declareSettings(command, 'run');
-    command.option(
-      '--dry-run',
-      'show the resolved settings, the agent command and the first prompt; run nothing',
-    );
-    command.addHelpText('after', EXAMPLES);
+    command.option(...DRY_RUN).addHelpText('after', EXAMPLES);
   },
   async run(call) {
-    const source = promptSource(call.options, call.cwd);
-    const ready = setUp('run', call, () => (isProblem(source) ? [source] : []));
-    if (isProblem(source)) throw new Problems([source]);
+    const given = promptSource(call.options, call.cwd);
+    const ready = setUp('run', call, () => (isProblem(given) ? [given] : []));
+    const source = orThrow(given);
     if (call.options.dryRun === true) {
       const base = source.read();
       showPlan(call, ready, typeof base === 'string' ? promptOf(ready.settings, base, 1, []) : '');
       return 0;
     }
     const { prompt, promptFile } = call.options;
-    const kind = promptKind({
-      source,
-      ...(typeof promptFile === 'string' && { promptFile }),
-      ...(typeof prompt === 'string' && { prompt }),
-    });
+    const kind = promptKind({ source, prompt: text(prompt), promptFile: text(promptFile) });
     return startLoop(kind, call, ready, { notices: promptNotices(ready.settings, source) });
   },
 };
@@ -52,7 +45,7 @@ Guardrails and source control are set in .ralph/settings.json: ralph init
 
 /** An agent that is not told how to end never does. */
 function promptNotices(settings: Settings, source: PromptSource): readonly string[] {
-  const rule = completionRule(settings);
+  const { rule } = TERMS.run(settings);
   const prompt = source.read();
   if (typeof prompt === 'string' && prompt.toLowerCase().includes(`<${rule.kind}>`)) return [];
   return [`The prompt does not say how to end: ask the agent for ${markerOf(rule)} when it is done.`];

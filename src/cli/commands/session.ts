@@ -1,8 +1,8 @@
 /** `ralph session`: the in-session loop from a terminal: shows loops, starts one for a session, ends one. */
-import { isProblem, type Problem } from '../../domain/problem.ts';
+import type { Problem } from '../../domain/problem.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { answer, type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
 
 export const session: CliCommand = {
   declare(command) {
@@ -22,7 +22,7 @@ export const session: CliCommand = {
     if (action === 'status') return status(call);
     if (action === 'cancel') return cancel(call);
     if (action === 'start') return start(call, rest);
-    throw new Problems([{ where: action, what: 'unknown action', fix: 'use start, status or cancel' }]);
+    return refuse(action, 'unknown action', 'use start, status or cancel');
   },
 };
 
@@ -37,14 +37,10 @@ The loop itself runs in the session's own stop hook: the ralph plugin must be in
 
 function status({ cwd, output }: Call): 0 {
   const files = listSessions(cwd);
-  if (output.json) output.answer(`${JSON.stringify({ sessions: files })}\n`);
-  else if (files.length === 0)
-    output.answer(
-      'No in-session loop here. Start one with /ralph-loop in a session, or with `ralph session start`.\n',
-    );
-  else
-    for (const file of files)
-      output.answer(`${'state' in file ? line(file) : `${file.path}: damaged, ${file.problem}`}\n`);
+  const none =
+    'No in-session loop here. Start one with /ralph-loop in a session, or with `ralph session start`.';
+  const lines = files.map(file => ('state' in file ? line(file) : `${file.path}: damaged, ${file.problem}`));
+  answer(output, { sessions: files }, () => lines.join('\n') || none);
   return 0;
 }
 
@@ -57,9 +53,7 @@ function line({ state }: SessionFile): string {
 }
 
 function cancel(call: Call): 0 {
-  const id = sessionOf(call);
-  if (isProblem(id)) throw new Problems([id]);
-  call.output.answer(`${cancelSession(call.cwd, id)}\n`);
+  call.output.answer(`${cancelSession(call.cwd, orThrow(sessionOf(call)))}\n`);
   return 0;
 }
 
@@ -80,13 +74,8 @@ function sessionOf({ options, cwd }: Call): string | Problem {
 function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
   const { session: id } = options;
   if (typeof id !== 'string') {
-    throw new Problems([
-      {
-        where: '--session',
-        what: 'no session is named',
-        fix: 'give its id, or --session next for the session that sends the next prompt',
-      },
-    ]);
+    const fix = 'give its id, or --session next for the session that sends the next prompt';
+    refuse('--session', 'no session is named', fix);
   }
   const { problems, message } = startSession(cwd, id, words);
   if (problems.length > 0) throw new Problems(problems.map(what => ({ where: 'ralph session start', what })));

@@ -4,7 +4,7 @@ import { settingsFromFlags } from '../../config/flags.ts';
 import { loadSettings } from '../../config/load.ts';
 import type { Settings } from '../../config/settings-shape.ts';
 import { markerOf } from '../../domain/completion.ts';
-import { closest, isProblem, type Problem } from '../../domain/problem.ts';
+import { closest, type Problem } from '../../domain/problem.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
 import { checkNoun } from '../../report/phrases.ts';
 import { type Simulated, simulatedLines, storyOf } from '../../report/simulate.ts';
@@ -17,11 +17,11 @@ import {
   type TroubleName,
 } from '../../sim/scenarios/trouble.ts';
 import { projectPaths } from '../../store/paths.ts';
-import { loopRule } from '../../turns/loop-plan.ts';
-import { completionRule } from '../../turns/run-plan.ts';
+import { TERMS } from '../../turns/plan-parts.ts';
 import { throwAwayCopy } from '../../workspace/throw-away.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
 import { styleOf } from '../reporters.ts';
+import { collect } from '../set-up.ts';
 import {
   hangsForever,
   simulate as runOne,
@@ -44,8 +44,7 @@ export const simulate: CliCommand = {
   async run(call) {
     const wanted = troublesOf(call.args);
     const settings = settingsOf(call);
-    const copy = await throwAwayCopy({ cwd: call.cwd, env: call.env });
-    if (isProblem(copy)) throw new Problems([copy]);
+    const copy = orThrow(await throwAwayCopy({ cwd: call.cwd, env: call.env }));
     const simulation = simulationOf(call, settings, copy);
     try {
       for (const note of copy.notes) call.output.error(`ralph simulate: ${note}\n`);
@@ -68,10 +67,6 @@ model and fails first. Everything happens in a copy; your files, your
 remote and your agents are not touched. Timeouts are shortened to seconds.
 Exit code 1: a failure was not caught.
 `;
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
 
 function troublesOf(args: readonly string[]): readonly TroubleName[] {
   const problems = args
@@ -102,7 +97,7 @@ function simulationOf(call: Call, settings: Settings, copy: Simulation['copy']):
   const { check, protect } = call.options;
   if (settings.checks.length > 0)
     return { call, settings, copy, command: loop, args: [task], options: { check, protect } };
-  const prompt = `${task} When it is done, say ${markerOf(completionRule(settings))}`;
+  const prompt = `${task} When it is done, say ${markerOf(TERMS.run(settings).rule)}`;
   return { call, settings, copy, command: run, args: [], options: { prompt } };
 }
 
@@ -110,15 +105,17 @@ async function play(simulation: Simulation, wanted: readonly TroubleName[]): Pro
   const { call, settings } = simulation;
   const { output } = call;
   const isLoop = simulation.command === loop;
-  const claim = markerOf(isLoop ? loopRule(settings) : completionRule(settings));
+  const claim = markerOf(TERMS[isLoop ? 'loop' : 'run'](settings).rule);
   const project = await targets(simulation, claim);
   const all: Simulated[] = [];
   output.human(`Simulating \`ralph ${isLoop ? 'loop' : 'run'}\` with your settings, in a copy.\n\n`);
   const calm = await runOne(simulation, createHonestScenario(project));
-  if (calm.result?.success === false)
+  if (calm.result?.success === false) {
+    const last = storyOf(calm.events, 'Check').at(-2) ?? '';
     output.human(
-      `Even without failures the run does not succeed here (${calm.result.stopReason}): ${lastVerdict(calm)}\n\n`,
+      `Even without failures the run does not succeed here (${calm.result.stopReason}): ${last}\n\n`,
     );
+  }
   for (const trouble of wanted) {
     const simulated = await playOne(simulation, trouble, project);
     if (simulated === 'interrupted') return 130;
@@ -153,10 +150,6 @@ function nothingToHarm(trouble: TroubleName, { victim, guarded }: SimulatedProje
   return undefined;
 }
 
-function lastVerdict({ events }: SimulatedRun): string {
-  return storyOf(events, 'Check').at(-2) ?? '';
-}
-
 function closing(all: readonly Simulated[]): string {
   const weak = all.filter(each => each.weakness !== undefined);
   if (weak.length === 0) return 'Every failure was caught.';
@@ -173,27 +166,18 @@ function weaknessOf(
   const isLoop = command === loop;
   const believed = result?.success === true && result.iterations.length === 1;
   const restored = events.some(event => event.type === 'violation');
-  switch (trouble) {
-    case 'lie':
-      return !believed ? undefined : `The lie was believed: ${victim} is empty, and no check noticed.`;
-    case 'tamper':
-      return restored
-        ? undefined
-        : `${guarded} was emptied and not restored: ${isLoop ? 'protect it, with --protect or "protect" in the settings' : 'only `ralph loop` protects paths'}.`;
-    case 'limit':
-      return result?.stopReason === 'rate_limited'
-        ? 'A limit ends the run: see --max-wait and --fallback.'
-        : undefined;
-    case 'echo':
-      return believed ? 'The echo was accepted as a claim.' : undefined;
-    case 'hang':
-      return hangsForever(settings)
-        ? 'Nothing would end the turn: set --idle-timeout or --iteration-timeout.'
-        : undefined;
-    case 'crash':
-    case 'flood':
-      return undefined;
-    default:
-      return trouble satisfies never;
-  }
+  const protect = isLoop
+    ? 'protect it, with --protect or "protect" in the settings'
+    : 'only `ralph loop` protects paths';
+  const weaknesses: Readonly<Record<TroubleName, readonly [boolean, string]>> = {
+    lie: [believed, `The lie was believed: ${victim} is empty, and no check noticed.`],
+    tamper: [!restored, `${guarded} was emptied and not restored: ${protect}.`],
+    limit: [result?.stopReason === 'rate_limited', 'A limit ends the run: see --max-wait and --fallback.'],
+    echo: [believed, 'The echo was accepted as a claim.'],
+    hang: [hangsForever(settings), 'Nothing would end the turn: set --idle-timeout or --iteration-timeout.'],
+    crash: [false, ''],
+    flood: [false, ''],
+  };
+  const [isWeak, words] = weaknesses[trouble];
+  return isWeak ? words : undefined;
 }

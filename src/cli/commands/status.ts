@@ -1,5 +1,5 @@
 /** `ralph status`: which runs there were, which are running, how they ended; once, or until Ctrl-C; here, or on the whole machine. */
-import { isProblem } from '../../domain/problem.ts';
+import { pause } from '../../engine/wait.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { statusLines, type WorktreeRow, worktreeLines } from '../../report/status.ts';
 import { overviewOf, type RunOverview } from '../../store/overview.ts';
@@ -7,7 +7,7 @@ import { projectAt, projectPaths, runPaths } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
 import { findRun, listRuns } from '../../store/run-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, orThrow, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { listenForSignals } from '../signals.ts';
 
@@ -44,7 +44,7 @@ function lastOf({ options: { last } }: Call): number {
   if (last === undefined) return SHOWN;
   const count = Number(last);
   if (Number.isSafeInteger(count) && count >= 0) return count;
-  throw new Problems([{ where: `--last ${last}`, what: 'must be a whole number, 0 for all' }]);
+  return refuse(`--last ${last}`, 'must be a whole number, 0 for all');
 }
 
 async function lookAt(
@@ -55,11 +55,9 @@ async function lookAt(
   return Promise.all(
     roots.map(async root => {
       const project = projectPaths(root);
-      const ids = wanted === undefined ? listRuns(project) : [findRun(project, wanted)];
-      const runs = (last === 0 ? ids : ids.slice(-last)).map(id => {
-        if (isProblem(id)) throw new Problems([id]);
-        return overviewOf(id, runPaths(project.runs, id));
-      });
+      const ids = wanted === undefined ? listRuns(project) : [orThrow(findRun(project, wanted))];
+      const shown = last === 0 ? ids : ids.slice(-last);
+      const runs = shown.map(id => overviewOf(id, runPaths(project.runs, id)));
       return { root, runs, worktrees: await listWorktrees({ root, env }) };
     }),
   );
@@ -93,13 +91,7 @@ async function watch(call: Call, look: () => Promise<readonly ProjectStatus[]>):
     const next = rendered(call, await look());
     if (next !== shown) output.answer(inPlace ? erased(shown) + fitting(next) : next);
     shown = inPlace ? fitting(next) : next;
-    await new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, LOOK_EVERY);
-      signals.stopping.addEventListener('abort', () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+    await pause(LOOK_EVERY, signals.stopping);
   }
   signals.dispose();
   return 0;

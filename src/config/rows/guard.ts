@@ -1,9 +1,9 @@
-/** The guard before a tool runs. */
-import { type Kind, list, object, text } from '../kinds.ts';
+/** What looks at the agent while it works: the guard before a tool runs, and the monitor of its context. */
+import { integer, type Kind, list, object, text } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
 const words = 'true, false or "auto"';
-export const onOffAuto: Kind<boolean | 'auto'> = {
+const onOffAuto: Kind<boolean | 'auto'> = {
   words,
   schema: { enum: [true, false, 'auto'] },
   check: (value, where) =>
@@ -27,5 +27,22 @@ export const GUARD = [
     kind: guard,
     default: { enabled: 'auto', allow: [], deny: [] },
     help: 'Checks every tool call of the agent before it runs and refuses dangerous ones, where the agent has hooks for that: docs/guard.md.',
+  },
+] as const satisfies readonly Setting[];
+
+const contextMonitor = object({
+  enabled: { kind: onOffAuto, help: 'auto: in ralph prd run.' },
+  window: {
+    kind: integer({ min: 1_000 }),
+    help: 'The size of the context of the agent, in tokens. Default: that of the model.',
+  },
+});
+
+export const MONITOR = [
+  {
+    key: 'contextMonitor',
+    kind: contextMonitor,
+    default: { enabled: 'auto' },
+    help: 'Warns the agent when its context is 50, 60, 70, 80 and 90 percent full: docs/hooks.md.',
   },
 ] as const satisfies readonly Setting[];

@@ -1,13 +1,6 @@
 /** The demo: a small cart with two bugs, and an agent that fixes one, says it is done, and is not believed. */
 import type { Scenario } from '../scenario.ts';
 
-export interface DemoProject {
-  readonly files: Readonly<Record<string, string>>;
-  readonly prompt: string;
-  readonly guardrail: string;
-  readonly scenario: Scenario;
-}
-
 const CART = `// A shopping cart. Prices are in cents.
 export function total(items) {
   let sum = 0;
@@ -82,7 +75,7 @@ const SCENARIO: Scenario = {
   ],
 };
 
-export const DEMO: DemoProject = {
+export const DEMO = {
   files: {
     'cart.js': CART,
     'cart.test.js': TEST,

@@ -25,45 +25,32 @@ export const TITLES: Readonly<Record<TroubleName, string>> = {
 
 /** An agent that makes no trouble at all. */
 export function createHonestScenario({ claim }: SimulatedProject): Scenario {
-  return {
-    commitMessage: 'Simulated work',
-    inOrder: true,
-    turns: [{ steps: [{ shell: 'true' }, { say: `Done. ${claim}` }] }],
-  };
+  return scenario([{ shell: 'true' }, { say: `Done. ${claim}` }]);
 }
 
 export function createScenario(trouble: TroubleName, project: SimulatedProject): Scenario {
-  const { claim } = project;
-  const good: readonly Step[] = [...fixes(trouble, project), { shell: 'true' }, { say: `Done. ${claim}` }];
-  return {
-    commitMessage: 'Simulated work',
-    inOrder: true,
-    turns: [{ steps: troubleSteps(trouble, project) }, { steps: good }],
-  };
+  const good: readonly Step[] = [{ shell: 'true' }, { say: `Done. ${project.claim}` }];
+  return scenario(STEPS[trouble](project), [...fixes(trouble, project), ...good]);
 }
 
-function troubleSteps(trouble: TroubleName, { claim, victim, guarded }: SimulatedProject): readonly Step[] {
-  const begin: Step = { say: 'I will look at it.' };
-  const emptied = (path: string | undefined): readonly Step[] =>
-    path === undefined ? [{ shell: 'true' }] : [{ write: path, content: '' }];
-  switch (trouble) {
-    case 'limit':
-      return [{ limit: 2 }];
-    case 'hang':
-      return [begin, { hang: true }];
-    case 'lie':
-      return [...emptied(victim), { say: `All done. ${claim}` }];
-    case 'echo':
-      return [begin, { echo: true }, { say: 'That is what I was asked to do.' }];
-    case 'crash':
-      return [begin, { crash: 3 }];
-    case 'flood':
-      return [begin, { flood: 20 }, { say: 'That was a lot.' }];
-    case 'tamper':
-      return [...emptied(guarded), { say: `All done. ${claim}` }];
-    default:
-      return trouble satisfies never;
-  }
+function scenario(...turns: readonly (readonly Step[])[]): Scenario {
+  return { commitMessage: 'Simulated work', inOrder: true, turns: turns.map(steps => ({ steps })) };
+}
+
+const BEGIN: Step = { say: 'I will look at it.' };
+
+const STEPS: Readonly<Record<TroubleName, (project: SimulatedProject) => readonly Step[]>> = {
+  limit: () => [{ limit: 2 }],
+  hang: () => [BEGIN, { hang: true }],
+  lie: ({ claim, victim }) => [emptied(victim), { say: `All done. ${claim}` }],
+  echo: () => [BEGIN, { echo: true }, { say: 'That is what I was asked to do.' }],
+  crash: () => [BEGIN, { crash: 3 }],
+  flood: () => [BEGIN, { flood: 20 }, { say: 'That was a lot.' }],
+  tamper: ({ claim, guarded }) => [emptied(guarded), { say: `All done. ${claim}` }],
+};
+
+function emptied(path: string | undefined): Step {
+  return path === undefined ? { shell: 'true' } : { write: path, content: '' };
 }
 
 /** What an honest agent does when a check is red. */

@@ -1,6 +1,5 @@
 /** `ralph prd archive`: moves a list to the archive and starts a new one. */
 import { relative } from 'node:path';
-import type { Problem } from '../../../domain/problem.ts';
 import type { StoryList } from '../../../domain/story.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { archiveSummary } from '../../../report/stories.ts';
@@ -11,7 +10,7 @@ import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { liveLoop } from '../../../stories/open.ts';
 import { commitPaths } from '../../../workspace/scm.ts';
-import { type CliCommand, Problems } from '../../command.ts';
+import { answer, type CliCommand, Problems } from '../../command.ts';
 import { declarePlace, placeOf } from './place.ts';
 
 export const archive: CliCommand = {
@@ -31,19 +30,17 @@ export const archive: CliCommand = {
     const now = systemClock.now();
     const label = typeof options.label === 'string' ? options.label : list.branchName.replace(/^ralph\//, '');
     const summary = archiveSummary(list, { from: startedOn(paths) ?? 'unknown', to: day(now) });
-    const { folder, touched } = archiveFolder(paths, label || list.project, summary, {
-      name: undefined,
-      now,
-    });
+    const named = { name: undefined, now };
+    const { folder, touched } = archiveFolder(paths, label || list.project, summary, named);
     const where = relative(cwd, folder);
     const commit = await commitPaths({ cwd, env }, touched, `chore: archive ${where}`);
-    if (output.json) output.answer(`${JSON.stringify({ folder: where, committed: commit.done })}\n`);
-    else {
-      const committed = commit.done ? 'and committed' : `and not committed: ${commit.why}`;
-      output.answer(
-        `${where}/ holds prd.md, tasks.json, progress.txt and summary.md, ${committed}.\n${paths.name}/ is new. Next: ralph prd plan\n`,
-      );
-    }
+    const committed = commit.done ? 'and committed' : `and not committed: ${commit.why}`;
+    answer(
+      output,
+      { folder: where, committed: commit.done },
+      () => `${where}/ holds prd.md, tasks.json, progress.txt and summary.md, ${committed}.
+${paths.name}/ is new. Next: ralph prd plan`,
+    );
     return 0;
   },
 };
@@ -60,11 +57,7 @@ function listOf(paths: PrdPaths, force: boolean): StoryList {
     throw new Problems(list.map(problem => ({ fix, ...problem })));
   }
   const open = list.userStories.filter(story => !story.passes);
-  const problems: Problem[] = open.map(story => ({
-    where: tasks,
-    what: `story ${story.id} is not done`,
-    fix,
-  }));
-  if (problems.length > 0 && !force) throw new Problems(problems);
+  if (open.length > 0 && !force)
+    throw new Problems(open.map(({ id }) => ({ where: tasks, what: `story ${id} is not done`, fix })));
   return list;
 }

@@ -10,7 +10,7 @@ import { fillFolder, ignoreActive } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList, writeTasks } from '../../../store/tasks-file.ts';
 import { isUntouchedTemplate } from '../../../store/templates.ts';
-import { type CliCommand, Problems } from '../../command.ts';
+import { answer, type CliCommand, Problems } from '../../command.ts';
 import { declarePlace, placeOf } from './place.ts';
 
 export const importList: CliCommand = {
@@ -32,13 +32,14 @@ export const importList: CliCommand = {
     writeTasks(paths.tasks, list);
     ignoreActive(paths);
     const waiting = list.userStories.filter(story => story.reviewStatus === 'needs_review').length;
-    const { output } = call;
-    if (output.json) output.answer(`${JSON.stringify({ stories: list.userStories.length, waiting })}\n`);
-    else {
-      output.answer(
-        `${list.userStories.length} stories are in ${relative(call.cwd, paths.tasks)}; ${waiting} of them are built and wait for a review.\nNext: write ${paths.name}/prd.md, then ralph prd run\n`,
-      );
-    }
+    const { length: stories } = list.userStories;
+    const tasks = relative(call.cwd, paths.tasks);
+    answer(
+      call.output,
+      { stories, waiting },
+      () => `${stories} stories are in ${tasks}; ${waiting} of them are built and wait for a review.
+Next: write ${paths.name}/prd.md, then ralph prd run`,
+    );
     return 0;
   },
 };
@@ -58,8 +59,7 @@ function readForeign(path: string, name: string): StoryList | readonly Problem[]
 function inTheWay(paths: PrdPaths): readonly Problem[] {
   const tasks = readIfThere(paths.tasks);
   if (tasks === undefined || isUntouchedTemplate(tasks)) return [];
-  const fix = 'ralph prd archive --force';
-  return [
-    { where: relative(paths.root, paths.tasks), what: 'is there already, and nothing is overwritten', fix },
-  ];
+  const where = relative(paths.root, paths.tasks);
+  const what = 'is there already, and nothing is overwritten';
+  return [{ where, what, fix: 'ralph prd archive --force' }];
 }

@@ -2,7 +2,7 @@
 import { relative } from 'node:path';
 import { systemClock } from '../../../platform/clock.ts';
 import { ignoreActive, initFolder } from '../../../store/prd-folder.ts';
-import { type CliCommand, Problems } from '../../command.ts';
+import { answer, type CliCommand, Problems, refuse } from '../../command.ts';
 import { declarePlace, placeOf } from './place.ts';
 
 export const init: CliCommand = {
@@ -14,26 +14,22 @@ export const init: CliCommand = {
   async run(given) {
     const { call, paths } = placeOf(given);
     const { name } = call.options;
-    if (typeof name === 'string' && name.trim() === '')
-      throw new Problems([{ where: '--name', what: 'must not be empty' }]);
-    const problems = initFolder(paths, {
-      name: typeof name === 'string' ? name.trim() : undefined,
-      now: systemClock.now(),
-    });
+    const feature = typeof name === 'string' ? name.trim() : undefined;
+    if (feature === '') refuse('--name', 'must not be empty');
+    const problems = initFolder(paths, { name: feature, now: systemClock.now() });
     if (problems.length > 0) throw new Problems(problems);
     const ignored = ignoreActive(paths);
-    if (call.output.json) {
-      call.output.answer(`${JSON.stringify({ folder: paths.folder, tasks: paths.tasks })}\n`);
-      return 0;
-    }
-    const folder = relative(paths.root, paths.folder) || '.';
-    call.output.answer(`Created ${folder}/: prd.md, tasks.json, progress.txt, prompt.md.
+    const { folder, tasks } = paths;
+    answer(
+      call.output,
+      { folder, tasks },
+      () => `Created ${relative(paths.root, folder) || '.'}/: prd.md, tasks.json, progress.txt, prompt.md.
 ${ignored ? '.ralph-active was added to .gitignore.\n' : ''}
 Next:
   1. ralph prd plan     plan it with an agent, or write prd.md and tasks.json
   2. ralph prd status   check the list
-  3. ralph prd run      build it, story by story
-`);
+  3. ralph prd run      build it, story by story`,
+    );
     return 0;
   },
 };

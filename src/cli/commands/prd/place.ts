@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type PrdPaths, prdPaths } from '../../../store/prd-paths.ts';
-import { type Call, Problems } from '../../command.ts';
+import { type Call, refuse } from '../../command.ts';
 
 export function declarePlace(command: Command): Command {
   return command
@@ -19,7 +19,7 @@ export function placeOf(call: Call): { readonly call: Call; readonly paths: PrdP
   const { projectDir, ralphDir } = call.options;
   const root = typeof projectDir === 'string' ? resolve(call.cwd, projectDir) : call.cwd;
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
-    throw new Problems([{ where: `--project-dir ${projectDir}`, what: 'there is no such folder' }]);
+    refuse(`--project-dir ${projectDir}`, 'there is no such folder');
   const paths = typeof ralphDir === 'string' ? prdPaths(root, ralphDir) : prdPaths(root);
   return { call: { ...call, cwd: root }, paths };
 }

@@ -11,7 +11,7 @@ import { readTemplate } from '../../../store/templates.ts';
 import { loadStories } from '../../../stories/load.ts';
 import { policyOf } from '../../../stories/plan.ts';
 import type { ChosenAgent } from '../../../turns/choose-agent.ts';
-import { type CliCommand, Problems } from '../../command.ts';
+import { type CliCommand, Problems, refuse } from '../../command.ts';
 import { setUp } from '../../set-up.ts';
 import { declarePlace, placeOf } from './place.ts';
 
@@ -26,17 +26,11 @@ export const plan: CliCommand = {
     const { call, paths } = placeOf(given);
     const { settings, agent } = setUp('prd', call, () => ownProblems(paths));
     const argv = dialogue(agent, planPrompt(paths));
-    if (!argv)
-      throw new Problems([
-        {
-          where: `agent ${agent.name}`,
-          what: 'Ralph cannot start a dialogue with this agent',
-          fix: 'use another --agent, or write the files yourself',
-        },
-      ]);
+    const where = `agent ${agent.name}`;
+    const what = 'Ralph cannot start a dialogue with this agent';
+    if (!argv) refuse(where, what, 'use another --agent, or write the files yourself');
     const { notStarted } = await runInForeground(argv, { cwd: call.cwd, env: call.env });
-    if (notStarted !== undefined)
-      throw new Problems([{ where: `agent ${agent.name}`, what: `cannot be started: ${notStarted}` }]);
+    if (notStarted !== undefined) refuse(where, `cannot be started: ${notStarted}`);
     const list = loadStories(paths, policyOf(settings));
     if (!isList(list)) throw new Problems(list);
     const { length } = list.userStories;
@@ -58,20 +52,18 @@ derives the stories. In Claude Code with Ralph's plugin, /ralph:ralph-plan is th
 
 function ownProblems(paths: PrdPaths): readonly Problem[] {
   const folder = relative(paths.root, paths.folder) || '.';
-  return [
-    ...(existsSync(paths.folder)
-      ? []
-      : [{ where: `${folder}/`, what: 'there is no such folder', fix: '`ralph prd init` creates it' }]),
-    ...(process.stdin.isTTY && process.stdout.isTTY
-      ? []
-      : [
-          {
-            where: 'ralph prd plan',
-            what: 'this command is a dialogue and needs a terminal',
-            fix: `write ${folder}/prd.md and ${folder}/tasks.json by hand, or ralph prd import`,
-          },
-        ]),
-  ];
+  const problems: Problem[] = [];
+  if (!existsSync(paths.folder))
+    problems.push({
+      where: `${folder}/`,
+      what: 'there is no such folder',
+      fix: '`ralph prd init` creates it',
+    });
+  if (!process.stdin.isTTY || !process.stdout.isTTY) {
+    const fix = `write ${folder}/prd.md and ${folder}/tasks.json by hand, or ralph prd import`;
+    problems.push({ where: 'ralph prd plan', what: 'this command is a dialogue and needs a terminal', fix });
+  }
+  return problems;
 }
 
 function planPrompt(paths: PrdPaths): string {

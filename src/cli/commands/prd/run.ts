@@ -12,10 +12,11 @@ import { isList } from '../../../store/tasks-file.ts';
 import { readTemplate } from '../../../store/templates.ts';
 import { loadStories } from '../../../stories/load.ts';
 import { promptTemplate } from '../../../stories/open.ts';
-import { policyOf, storyRule } from '../../../stories/plan.ts';
+import { policyOf } from '../../../stories/plan.ts';
 import { recoverStories } from '../../../stories/recover.ts';
+import { TERMS } from '../../../turns/plan-parts.ts';
 import { type Call, type CliCommand, Problems } from '../../command.ts';
-import { declareSettings, setUp, showPlan } from '../../set-up.ts';
+import { DRY_RUN, declareSettings, setUp, showPlan } from '../../set-up.ts';
 import { startLoop } from '../../start.ts';
 import { declarePlace, placeOf } from './place.ts';
 
@@ -25,7 +26,7 @@ export const run: CliCommand = {
     declareSettings(command, 'prd');
     command
       .option('--trust-tasks', 'after a run that was killed: take tasks.json as it is')
-      .option('--dry-run', 'show the resolved settings, the agent command and the first prompt; run nothing')
+      .option(...DRY_RUN)
       .addHelpText('after', EXAMPLES);
   },
   async run(given) {
@@ -37,7 +38,7 @@ export const run: CliCommand = {
       showPlan(call, ready, firstPrompt(ready.settings, list, paths));
       return 0;
     }
-    const kind = storiesKind({ prd: paths, list, ...(recovery && { recovery }) });
+    const kind = storiesKind({ prd: paths, list, recovery });
     return startLoop(kind, call, ready);
   },
 };
@@ -51,7 +52,7 @@ Examples:
   ralph prd run --dry-run
 `;
 
-/** Everything that is wrong is told at once: flags, settings, agent, list. */
+/** Everything that is wrong is said at once: flags, settings, agent, list. */
 function prepare(call: Call, paths: PrdPaths) {
   const trusts = call.options.trustTasks === true;
   const recovery = trusts ? undefined : recoverStories(paths, projectPaths(call.cwd));
@@ -64,7 +65,7 @@ function prepare(call: Call, paths: PrdPaths) {
     return [];
   });
   if (!list || isProblem(recovery)) throw new Problems([]);
-  return { ready, list, ...(recovery && { recovery }) };
+  return { ready, list, recovery };
 }
 
 function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
@@ -90,7 +91,7 @@ function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): stri
     ralphDir: paths.name,
     assignment: nextAssignment(list, policy),
     policy,
-    rule: storyRule(settings),
+    rule: TERMS.prd(settings).rule,
     feedback: [],
   });
 }

@@ -7,7 +7,7 @@ import { storiesLines } from '../../../report/stories.ts';
 import { isLive, readActive } from '../../../store/active-file.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
-import { type CliCommand, Problems } from '../../command.ts';
+import { answer, type CliCommand, Problems } from '../../command.ts';
 import { styleOf } from '../../reporters.ts';
 import { declarePlace, placeOf } from './place.ts';
 
@@ -27,19 +27,14 @@ export const status: CliCommand = {
     const loop = loopOf(paths);
     const problems = findInvalidStories(list.userStories, POLICY);
     const { output } = call;
-    if (output.json) {
-      const { mode, story } = nextAssignment(list, POLICY);
-      const next = story ? { mode, story: story.id } : null;
-      output.answer(`${JSON.stringify({ ...list, next, loop, problems })}\n`);
-      return 0;
-    }
+    const { mode, story } = nextAssignment(list, POLICY);
+    const next = story ? { mode, story: story.id } : null;
     const running = loop
       ? `process ${loop.pid}${loop.runId ? `, run ${loop.runId}` : ''}, ${loop.mode}${loop.story ? ` ${loop.story}` : ''}`
       : 'not running';
-    output.answer(
-      `${storiesLines({ list, next: nextWords(list), loop: running }, styleOf(output)).join('\n')}\n`,
-    );
-    for (const problem of problems) output.error(`${problem}\n`);
+    const view = { list, next: nextWords(list, next), loop: running };
+    answer(output, { ...list, next, loop, problems }, () => storiesLines(view, styleOf(output)).join('\n'));
+    if (!output.json) for (const problem of problems) output.error(`${problem}\n`);
     return 0;
   },
 };
@@ -51,8 +46,7 @@ function loopOf(paths: PrdPaths) {
   return { pid: process.pid, runId: runId ?? null, mode: terms.mode, story: terms.story ?? null };
 }
 
-function nextWords(list: StoryList): string {
+function nextWords(list: StoryList, next: { mode: string; story: string } | null): string {
   if (openStories(list, { skipReview: true }).length === 0) return 'all done; `ralph prd archive`';
-  const { mode, story } = nextAssignment(list, POLICY);
-  return story ? `${mode} ${story.id}; \`ralph prd run\`` : 'nothing';
+  return next ? `${next.mode} ${next.story}; \`ralph prd run\`` : 'nothing';
 }

@@ -1,0 +1,91 @@
+/** The commands that steer a run from another terminal: pause, continue, tell, cancel. */
+import { systemClock } from '../../platform/clock.ts';
+import { LONGEST_TEXT, type Message } from '../../store/inbox.ts';
+import { projectAt } from '../../store/paths.ts';
+import { findLiveRun } from '../../store/run-file.ts';
+import { steerRun } from '../../store/steering.ts';
+import { removeWorktree } from '../../workspace/worktree.ts';
+import { answer, type Call, type CliCommand, orThrow, refuse } from '../command.ts';
+
+const RUN_ARGUMENT = ['[run]', 'a run, or part of its id; may be left out when only one is running'] as const;
+
+/** The run stops between two steps until it is continued. */
+export const pause: CliCommand = {
+  declare(command) {
+    command
+      .argument(...RUN_ARGUMENT)
+      .addHelpText(
+        'after',
+        "\nExamples:\n  ralph pause\n  ralph pause 20261115\n\nWhat you change in the files meanwhile is yours: it is not taken for the agent's, and protected files are protected as you leave them.\n",
+      );
+  },
+  run: async call => steer(call, call.args[0], { kind: 'pause' }),
+};
+
+export const continueRun: CliCommand = {
+  declare(command) {
+    command
+      .argument(...RUN_ARGUMENT)
+      .addHelpText('after', '\nExamples:\n  ralph continue\n  ralph continue 20261115\n');
+  },
+  run: async call => steer(call, call.args[0], { kind: 'continue' }),
+};
+
+/** Words for the agent, in its next prompt, once. */
+export const tell: CliCommand = {
+  declare(command) {
+    command
+      .argument(...RUN_ARGUMENT)
+      .argument('[text]', 'what to tell the agent')
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph tell "The bug is in src/login.ts, not in the tests"\n  ralph tell 20261115 "Use the helper in src/dates.ts"\n\nThe agent reads it at the beginning of its next iteration, and only then.\n',
+      );
+  },
+  async run(call) {
+    const { args } = call;
+    const [run, text] = args.length > 1 ? args : [undefined, args[0]];
+    if (text === undefined || text.trim() === '')
+      refuse('text', 'there is none', 'ralph tell "Look at src/login.ts"');
+    if (text.length > LONGEST_TEXT) {
+      const what = `it has ${text.length} characters; at most ${LONGEST_TEXT}`;
+      refuse('text', what, 'write it to a file, and tell the agent its name');
+    }
+    return steer(call, run, { kind: 'tell', text });
+  },
+};
+
+/** Ends a run, and takes its worktree away when that loses nothing. */
+export const cancel: CliCommand = {
+  declare(command) {
+    command
+      .argument(...RUN_ARGUMENT)
+      .option('--gently', 'let the step that it is in finish')
+      .option(
+        '--remove <worktree>',
+        'remove a worktree that Ralph made, and its branch; refused while it holds unmerged work',
+      )
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph cancel\n  ralph cancel 20261115 --gently\n  ralph cancel --remove async\n',
+      );
+  },
+  async run(call) {
+    const { remove } = call.options;
+    if (typeof remove !== 'string')
+      return steer(call, call.args[0], { kind: 'cancel', gently: call.options.gently === true });
+    orThrow(await removeWorktree({ root: call.cwd, env: call.env, name: remove }));
+    call.output.answer(`The worktree ${remove} and its branch are gone.\n`);
+    return 0;
+  },
+};
+
+function steer({ cwd, output }: Call, wanted: string | undefined, order: Message): 0 | 1 {
+  const run = orThrow(findLiveRun(projectAt(cwd), wanted));
+  const { message, done } =
+    'ended' in run
+      ? { message: `${run.ended} is not running.`, done: false }
+      : steerRun(run, order, systemClock.now());
+  answer(output, { runId: 'ended' in run ? run.ended : run.id, done, message }, () => message);
+  return done ? 0 : 1;
+}

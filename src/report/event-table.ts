@@ -1,0 +1,27 @@
+/** A reader of events as a table: a row for each kind, so that the compiler names every reader that a new kind needs. */
+import type { LedgerOnly, RunEvent } from '../domain/event.ts';
+
+export type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>;
+
+/** null: no news for this reader. */
+export type EventTable<Args extends readonly unknown[], Result> = {
+  readonly [Type in RunEvent['type']]: ((event: Of<Type>, ...args: Args) => Result) | null;
+};
+
+/** What is written down only so that a run can be resumed or judged again. */
+export const LEDGER_ONLY: Readonly<Record<LedgerOnly['type'], null>> = {
+  prepared: null,
+  'turn-ended': null,
+  tampered: null,
+  judged: null,
+  'scm-started': null,
+};
+
+export function lookUp<Args extends readonly unknown[], Result>(
+  table: EventTable<Args, Result>,
+  event: RunEvent,
+  ...args: Args
+): Result | undefined {
+  const read = table[event.type] as ((event: RunEvent, ...args: Args) => Result) | null;
+  return read?.(event, ...args);
+}
