@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NotifySettings, Settings } from '../config/settings-shape.ts';
-import type { Emit } from '../domain/event.ts';
+import type { RecordedEvent } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/files.ts';
@@ -16,7 +16,7 @@ import type { Output } from './output.ts';
 import type { SetUp } from './set-up.ts';
 
 export interface Reporters {
-  readonly emit: Emit;
+  emit(event: RecordedEvent): void;
   /** Every notification was sent, or failed. */
   settled(): Promise<void>;
   close(): void;
@@ -78,7 +78,7 @@ export function styleOf(output: Output): Style {
 }
 
 interface EventSink {
-  readonly write: Emit;
+  readonly write: (event: RecordedEvent) => void;
   close(): void;
 }
 
@@ -87,11 +87,7 @@ function openEvents({ output, cwd, env }: Call): EventSink | undefined {
   const { events } = output;
   if (events === undefined) return undefined;
   const redact = createRedactor(env);
-  const writer = (write: (text: string) => void) =>
-    createJsonWriter(
-      text => write(redact(text)),
-      () => systemClock.now(),
-    );
+  const writer = (write: (text: string) => void) => createJsonWriter(text => write(redact(text)));
   if (events === '-') return { write: writer(output.answer), close() {} };
   let fd: number;
   try {

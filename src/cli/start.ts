@@ -3,6 +3,7 @@ import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { createStopRequest } from '../engine/stop.ts';
 import type { RunKind } from '../opening/kind.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
+import { limitsOf } from '../turns/plan-parts.ts';
 import { mergeAdvice } from '../workspace/worktree.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, orThrow } from './command.ts';
@@ -30,7 +31,16 @@ export async function startLoop(
     const request = { kind, project, settings, agents, flags, env, stop, version: VERSION, onEvent };
     const opened = orThrow(await openRun({ ...request, ...options }));
     const result = await opened.run();
-    leaveTraces(call, { command: kind.command, agent: agent.name, sandbox: opened.sandbox }, result);
+    leaveTraces(
+      call,
+      {
+        command: kind.command,
+        agent: agent.name,
+        sandbox: opened.sandbox,
+        limits: limitsOf(settings),
+      },
+      result,
+    );
     await reporters.settled();
     if (output.json) output.answer(`${JSON.stringify(result)}\n`);
     if (opened.worktree && !output.quiet) {

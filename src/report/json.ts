@@ -1,7 +1,9 @@
 /** `--events`: one JSON event a line, each with its time. */
-import type { Emit } from '../domain/event.ts';
+import type { RecordedEvent } from '../domain/event.ts';
 
-/** `clock`: milliseconds since 1970. */
-export function createJsonWriter(write: (line: string) => void, clock: () => number): Emit {
-  return event => write(`${JSON.stringify({ at: new Date(clock()).toISOString(), ...event })}\n`);
+export function createJsonWriter(write: (line: string) => void): (event: RecordedEvent) => void {
+  return ({ time, run, iteration, ...event }) => {
+    const at = new Date(time).toISOString();
+    write(`${JSON.stringify({ at, run, iteration, ...event })}\n`);
+  };
 }

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import type { Prunable } from '../domain/prune.ts';
 import { overviewOf } from './overview.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
+import { statePaths } from './projects.ts';
 import { listRuns, readRunFile } from './run-file.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
 
 /** `startedAt` is 0 where it is not known: long ago. */
 export interface PrunableRun extends Prunable {
@@ -55,7 +58,8 @@ function filesIn(folder: string): readonly FoundFile[] {
 }
 
 /** First out of sight, then gone: half a run is never left behind among the others. */
-export function removeRun(project: ProjectPaths, id: string): void {
+export function removeRun(project: ProjectPaths, id: string, env: Env): void {
+  rmSync(statePaths(env).head(project.root, id), { force: true });
   const away = join(project.folder, `${TRASH}${id}`);
   renameSync(runPaths(project.runs, id).folder, away);
   rmSync(away, { recursive: true, force: true });

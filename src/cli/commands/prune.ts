@@ -31,7 +31,7 @@ export const prune: CliCommand = {
     const bytes = chosen.reduce((sum, run) => sum + (raw ? run.rawBytes : run.bytes), 0);
     if (!isDry) {
       emptyTrash(project);
-      for (const { id } of chosen) (raw ? removeRaw : removeRun)(project, id);
+      for (const { id } of chosen) (raw ? removeRaw : removeRun)(project, id, call.env);
     }
     const stays = runs.filter(run => !chosen.includes(run));
     const worktrees = call.options.worktrees === true && !raw ? orphans(chosen, stays) : [];
