@@ -228,7 +228,6 @@ test('no file is longer than 300 lines', () => {
   expect(long).toEqual([]);
 });
 
-const TO_BE_SPLIT: readonly string[] = [];
 test('no function is longer than 60 lines', () => {
   const script = join(SRC, '../scripts/figures.mjs');
   const figures = JSON.parse(execFileSync(process.execPath, [script, '--json'], { encoding: 'utf8' }));
