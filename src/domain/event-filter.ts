@@ -63,8 +63,9 @@ const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
 };
 
 function kindOf(event: RunEvent): EventKind {
-  // One of a later version is shown with the notices.
-  if (event.type !== 'agent') return Object.hasOwn(KINDS, event.type) ? KINDS[event.type] : 'notices';
+  // One of a later version, or whose type is damaged, is shown with the notices.
+  const isKnown = typeof event.type === 'string' && Object.hasOwn(KINDS, event.type);
+  if (event.type !== 'agent') return isKnown ? KINDS[event.type] : 'notices';
   const kind: unknown = event.event?.kind; // a damaged ledger may have none
   if (kind === 'text') return 'words';
   return kind === 'tool-start' || kind === 'tool-end' ? 'tools' : 'agent';

@@ -206,6 +206,7 @@ const AGENT_EVENTS = shapesOf(AGENT_SHAPES);
 export function knownEntry(entry: RawEntry): KnownEntry | null {
   if (
     !number.fits(entry.seq) ||
+    !text.fits(entry.at) || // an object may have no way to become a text
     Number.isNaN(Date.parse(entry.at)) ||
     !hasShape(entry, EVENTS.get(entry.type))
   )
@@ -236,5 +237,10 @@ const ENVELOPE: ReadonlySet<string> = new Set(['seq', 'at', 'type', 'prev', 'run
 /** A line that this version cannot read, with all that it holds: better than to hide it. */
 export function unknownEntryWords(entry: RawEntry): string {
   const rest = Object.entries(entry).filter(([key]) => !ENVELOPE.has(key));
-  return `Unknown event "${String(entry.type)}": ${JSON.stringify(Object.fromEntries(rest))}`;
+  return `Unknown event "${typeText(entry)}": ${JSON.stringify(Object.fromEntries(rest))}`;
+}
+
+/** The type of a line that may be damaged. */
+export function typeText({ type }: { readonly type: unknown }): string {
+  return typeof type === 'string' ? type : String(JSON.stringify(type));
 }

@@ -22,7 +22,9 @@ export function createLedgerLines(style: Style, isWanted: (event: RunEvent) => b
   };
   const unknown = (entry: RawEntry): readonly string[] => {
     const event: RunEvent = { type: 'notice', level: 'warning', text: unknownEntryWords(entry) };
-    return isWanted(event) ? formatter.lines(event, Date.parse(entry.at) || 0) : [];
+    return isWanted(event)
+      ? formatter.lines(event, typeof entry.at === 'string' ? Date.parse(entry.at) || 0 : 0)
+      : [];
   };
   return {
     rest: now => formatter.rest(now),

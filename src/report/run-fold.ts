@@ -1,7 +1,7 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
 import type { CheckResult } from '../domain/check.ts';
 import type { RunHead } from '../domain/event.ts';
-import { knownEntry, type RawEntry, unknownEntryWords } from '../domain/ledger-entry.ts';
+import { knownEntry, type RawEntry, typeText, unknownEntryWords } from '../domain/ledger-entry.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
 import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { spentWith } from './live-usage.ts';
@@ -226,7 +226,14 @@ function endIteration(entry: Of<'iteration-ended'>, state: State, at: number): v
 function remark(state: State, { seq, at, type }: RawEntry, { level, text }: Words): void {
   const time = timeOf({ at }) ?? state.lastAt ?? 0;
   const iteration = numberOf(state);
-  state.remarks.push({ seq, at: time, iteration, type: phrase(String(type)), level, text: phrase(text) });
+  state.remarks.push({
+    seq,
+    at: time,
+    iteration,
+    type: phrase(typeText({ type })),
+    level,
+    text: phrase(text),
+  });
 }
 
 function timeOf({ at }: { readonly at: unknown }): number | undefined {
