@@ -40,6 +40,17 @@ const HEAD: Readonly<Record<string, Kind>> = {
   'sandbox?': 'string',
 };
 
+/** What was used, at this place of an event. */
+const usageAt = (path: string): Readonly<Record<string, Kind>> => ({
+  [path]: 'object',
+  [`${path}.cost?`]: 'number',
+  [`${path}.tokens?`]: 'object',
+  [`${path}.tokens.input?`]: 'number',
+  [`${path}.tokens.output?`]: 'number',
+  [`${path}.tokens.cacheRead?`]: 'number',
+  [`${path}.tokens.cacheWrite?`]: 'number',
+});
+
 /** What readers rely on in each event; other keys do not matter. `*`: each of a list. `?`: may be missing. `??`: may be null, too. */
 const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>> = {
   'run-started': HEAD,
@@ -49,7 +60,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'outcome.kind': 'string',
     'claim.found': 'boolean',
     steps: 'number',
-    usage: 'object',
+    ...usageAt('usage'),
   },
   tampered: { what: 'strings' },
   judged: {
@@ -61,7 +72,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'spent.iterations': 'number',
     'spent.failures': 'number',
     'spent.elapsed': 'number',
-    'spent.usage': 'object',
+    ...usageAt('spent.usage'),
     'limits?': 'object',
     'limits.maxIterations??': 'number',
     'limits.maxCost?': 'number',
@@ -88,9 +99,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'outcome.trouble?': 'object',
     'outcome.trouble.message?': 'string',
     duration: 'number',
-    usage: 'object',
-    'usage.cost?': 'number',
-    'usage.tokens?': 'object',
+    ...usageAt('usage'),
   },
   waiting: {
     agent: 'string',
@@ -123,9 +132,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'verdict.kind': 'string',
     'verdict.reason?': 'string',
     'verdict.feedback?': 'list',
-    usage: 'object',
-    'usage.cost?': 'number',
-    'usage.tokens?': 'object',
+    ...usageAt('usage'),
   },
   notice: { level: 'string', text: 'string' },
   'run-ended': {
@@ -172,7 +179,14 @@ const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, 
     'event.output.lines': 'number',
   },
   todo: { 'event.items': 'list' },
-  usage: {},
+  usage: {
+    'event.cost?': 'number',
+    'event.tokens?': 'object',
+    'event.tokens.input?': 'number',
+    'event.tokens.output?': 'number',
+    'event.tokens.cacheRead?': 'number',
+    'event.tokens.cacheWrite?': 'number',
+  },
   result: {},
   trouble: { 'event.trouble.class': 'string', 'event.trouble.message': 'string' },
   progress: { 'event.text': 'string' },

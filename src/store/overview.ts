@@ -64,7 +64,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     story: ended || begun?.story === undefined ? null : `${begun.mode} ${begun.story}`,
     until: state === 'waiting' ? (find(recent, 'waiting')?.until ?? null) : null,
     maxIterations: (find(recent, 'run-resumed') ?? started)?.maxIterations ?? null,
-    cost: ended ? ended.result.totalCost : (find(recent, 'iteration-ended')?.usage.cost ?? null),
+    cost: (ended ? ended.result.totalCost : find(recent, 'iteration-ended')?.usage.cost) ?? null,
     checks: ended ? lastChecks(ended) : checksSince(recent),
   };
 }

@@ -15,6 +15,7 @@ import { htmlOf } from '../../src/report/html.ts';
 import { readRun } from '../../src/report/read-run.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { type Line, OLD_RUN, oldLines, oldProject, writeLedger } from '../rig/old-run.ts';
+import { examples } from '../rig/thorough.ts';
 
 const LINES = oldLines();
 
@@ -117,7 +118,7 @@ test('events of a later version and damaged fields stop no reader', { timeout: 6
         }
       },
     ),
-    { numRuns: 40 },
+    examples(200),
   );
   expect(unknown).toBeGreaterThan(40);
 });
