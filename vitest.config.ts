@@ -27,8 +27,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // One more than cores: many tests wait for a time to pass, or for a process to end.
-    maxWorkers: 3,
+    // Two more than cores: many tests wait for a time to pass, or for a process to end.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'units', include: [UNITS], exclude, isolate: false } },

@@ -1,9 +1,10 @@
 /** Killed at random moments, several times over, with the damage of a power cut, then resumed. Each run is told by its seed. */
 import { expect, test } from 'vitest';
+import { IS_THOROUGH } from '../rig/thorough.ts';
 import { type Blow, type CameTo, type Damage, disturbed } from './disturb.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
-const RUNS = Number(process.env.RALPH_CHAOS_RUNS ?? 8);
+const RUNS = Number(process.env.RALPH_CHAOS_RUNS ?? (IS_THOROUGH ? 16 : 4));
 const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
 const NAMES = Object.keys(SHAPES) as ShapeName[];
 const DAMAGES: readonly Damage[] = ['none', 'none', 'torn', 'unflushed'];
