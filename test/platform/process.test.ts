@@ -115,7 +115,7 @@ describe('nothing is left behind', () => {
 
   test('when the child has fled into a session of its own', async () => {
     const child = start(
-      'setsid sh -c "echo \\$\\$; touch ready; exec sleep 1000" & until [ -e ready ]; do :; done',
+      'setsid sh -c "echo \\$\\$; : > ready; exec sleep 1000" & until [ -e ready ]; do :; done',
     );
     const pid = await firstNumber(child);
     expect(await child.done).toMatchObject({ leftBehind: 1 });
