@@ -176,8 +176,10 @@ export function namesIn(folder: string): readonly string[] {
   }
 }
 
+/** 0 where there is none, and of what is no file: a folder has a size, and nothing to read. */
 export function fileSize(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() ? stat.size : 0;
 }
 
 /** At most `bytes` of a file from `position` on, as text; nothing when there is no such file. */

@@ -71,6 +71,19 @@ const odd = fc.oneof(
 );
 const input = fc.dictionary(fc.constantFrom(...FIELDS), odd, { maxKeys: FIELDS.length });
 
+test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini'])(
+  '%s: a transcript that is a folder is none',
+  async host => {
+    const project = repo();
+    project.write(STATE, formatState(loop));
+    for (const event of ['Stop', 'agentStop', 'AfterAgent']) {
+      const stdin = JSON.stringify({ session_id: SESSION, transcript_path: '.' });
+      const env = { CLAUDE_PROJECT_DIR: project.dir, GEMINI_PROJECT_DIR: project.dir };
+      expect(await runHook(host, event, stdin, env)).not.toContain('hook failed');
+    }
+  },
+);
+
 test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'])(
   '%s',
   async host => {
