@@ -27,6 +27,7 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    setupFiles: ['test/rig/seed.ts'],
     // Two more than cores: many tests wait for a time to pass, or for a process to end.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
