@@ -18,9 +18,9 @@ export interface LeaseHolder {
   readonly token: string;
 }
 
-/** Milliseconds. */
-export const HEARTBEAT = 5_000;
-/** Six missed heartbeats: nobody is there. */
+/** Milliseconds. Often, so that a lease which an agent deletes is soon there again. */
+export const HEARTBEAT = 1_000;
+/** So long without a heartbeat: nobody is there. */
 export const LEASE_TIME = 30_000;
 
 /** `lost` is called once, when somebody else has taken the run over: nothing more may be written to it. */
