@@ -35,13 +35,20 @@ export function knownProjects(env: Env): readonly string[] {
     .sort();
 }
 
-/** What is kept outside of every project, where no agent works: `$XDG_STATE_HOME/ralph`. */
+/**
+ * What is kept outside of every project: `$XDG_STATE_HOME/ralph`. What must be believed later is here, because the inside can write
+ * everything in the project. Containment and sandboxes hide this folder from the inside.
+ */
 export function statePaths({ XDG_STATE_HOME, HOME }: Env) {
   const folder = join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph');
+  const keyOf = (path: string) => sha256(path).slice(0, 16);
   return {
+    folder,
     /** A small file for each project in which Ralph has run. */
     projects: join(folder, 'projects'),
     /** The hash of a run's checkpoint. */
-    head: (root: string, run: string) => join(folder, 'heads', `${sha256(root).slice(0, 16)}-${run}`),
+    head: (root: string, run: string) => join(folder, 'heads', `${keyOf(root)}-${run}`),
+    /** Ralph's own git directory for a work tree, by the top of that tree. */
+    git: (top: string) => join(folder, 'git', keyOf(top)),
   };
 }

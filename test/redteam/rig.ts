@@ -1,0 +1,109 @@
+/**
+ * Attacks by an agent that cheats, tried with the real binary. Each says at which level it is held, and is tried at every level that works
+ * on this machine: what is said to be held must be, and what is said not to be held must not be, so that the table in docs/proof.md
+ * (written from these rows by `npm run generate`) is neither too proud nor too modest.
+ */
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { srt } from '../../src/sandbox/srt.ts';
+import { type Finished, ralph } from '../rig/ralph.ts';
+import { type Repo, repo } from '../rig/repo.ts';
+
+/** `plain`: `containment` is off. `contained`: no sandbox, a PID namespace. `sandboxed`: srt. */
+export const LEVELS = ['plain', 'contained', 'sandboxed'] as const;
+export type Level = (typeof LEVELS)[number];
+
+export interface Attack {
+  /** What the attacker does, for the table: "A nested repository with a clean filter". */
+  readonly name: string;
+  /** Whether it is held at each level; absent: it makes no sense there. */
+  readonly held: Partial<Readonly<Record<Level, boolean>>>;
+  /** Answers whether it was held. */
+  attempt(arena: Arena): Promise<boolean>;
+}
+
+export interface Arena {
+  readonly level: Level;
+  /** The user's home: `.local/state/ralph` below it is Ralph's state folder. */
+  readonly home: string;
+  /** A folder outside of project and home that no attack may write to when the level holds; an escape creates a file there. */
+  readonly outside: string;
+  /** A project, a git repository. Pass files; `README.md` is there without any. */
+  project(files?: Readonly<Record<string, string>>): Repo;
+  /** An agent that is this shell script; answers its command, for `--agent`. stdin holds its prompt. */
+  agent(script: string): string;
+  /** The real binary, at this level: `args` of a command that runs a loop get the flags of the level. */
+  ralph(args: readonly string[], options: RedTeamOptions): Promise<Finished>;
+}
+
+export interface RedTeamOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly path?: readonly string[];
+  readonly input?: string;
+}
+
+const srtWorks = (await srt.probe({ cwd: '/', env: process.env, container: { args: [] } })).ok;
+export const CONTAINMENT_WORKS = process.platform === 'linux' && existsSync('/usr/bin/unshare');
+
+const WORKS: Readonly<Record<Level, boolean>> = {
+  plain: true,
+  contained: CONTAINMENT_WORKS,
+  sandboxed: srtWorks,
+};
+
+/** One class of attacks: a heading of the table, and a row for each. */
+export function attacks(heading: string, rows: readonly Attack[]): void {
+  ATTACKS.push({ heading, rows });
+  describe(heading, () => {
+    for (const attack of rows) {
+      for (const level of LEVELS) {
+        const held = attack.held[level];
+        if (held === undefined) continue;
+        const says = held ? 'is held' : 'is not held, as the table says';
+        test.skipIf(!WORKS[level])(`${attack.name} ${says} (${level})`, async () => {
+          expect(await attack.attempt(arenaAt(level))).toBe(held);
+        });
+      }
+    }
+  });
+}
+
+/** All that were registered in this process. */
+export const ATTACKS: { readonly heading: string; readonly rows: readonly Attack[] }[] = [];
+
+const LOOPS: ReadonlySet<string> = new Set(['run', 'loop', 'prd', 'resume']);
+
+function flagsOf(level: Level, args: readonly string[]): readonly string[] {
+  if (!LOOPS.has(args[0] ?? '') || (args[0] === 'prd' && args[1] !== 'run')) return [];
+  if (args[0] === 'resume') return [];
+  if (level === 'plain') return ['--containment', 'off'];
+  return level === 'sandboxed' ? ['--sandbox=srt'] : [];
+}
+
+function arenaAt(level: Level): Arena {
+  const made = (name: string) => {
+    const dir = mkdtempSync(join(tmpdir(), name));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }));
+    return dir;
+  };
+  const home = made('ralph-home-');
+  const outside = made('ralph-outside-');
+  return {
+    level,
+    home,
+    outside,
+    project: files => repo(files),
+    agent(script) {
+      const command = join(made('ralph-agent-'), 'agent');
+      mkdirSync(join(command, '..'), { recursive: true });
+      writeFileSync(command, `#!/bin/sh\n${script}\n`);
+      chmodSync(command, 0o755);
+      return command;
+    },
+    ralph: (args, { env = {}, ...options }) =>
+      ralph([...args, ...flagsOf(level, args)], { ...options, env: { HOME: home, ...env } }),
+  };
+}
