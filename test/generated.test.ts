@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../src/cli/command-list.ts';
 import { VERSION } from '../src/cli/version.ts';
@@ -7,35 +7,23 @@ import { buildReference, buildSchema } from '../src/config/schema.ts';
 import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
 import { TROUBLES } from '../src/domain/trouble.ts';
 import { readTemplate } from '../src/store/templates.ts';
+import { expectGenerated, expectTable } from './rig/generated.ts';
 import { ralph } from './rig/ralph.ts';
 import { folder } from './rig/repo.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-
-/** Compares a committed file with what it is generated from; `npm run generate` writes it. */
-function expectGenerated(name: string, content: string): void {
-  const path = join(ROOT, name);
-  if (process.env.RALPH_GENERATE) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, content);
-  }
-  expect(readFileSync(path, 'utf8'), `${name} is out of date: npm run generate`).toBe(content);
-}
 
 test('the settings reference is what the table says', () => {
   expectGenerated('docs/reference/settings.md', buildReference());
 });
 
 test('the table of trouble in the docs is the one that the loop goes by', () => {
-  const name = 'docs/trouble.md';
-  const page = readFileSync(join(ROOT, name), 'utf8');
-  const [before = '', , after = ''] = page.split(/<!-- (?:table|end) -->\n/);
   const rows = Object.entries(TROUBLES).map(
     ([name, { recognised, happens, counted }]) =>
       `| **${name}** | ${recognised} | ${happens} | ${counted} |\n`,
   );
   const table = `| class | recognised by | what happens | counted |\n|---|---|---|---|\n${rows.join('')}`;
-  expectGenerated(name, `${before}<!-- table -->\n${table}<!-- end -->\n${after}`);
+  expectTable('docs/trouble.md', table);
 });
 
 test('the JSON schema is what the table says', () => {

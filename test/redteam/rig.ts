@@ -57,6 +57,7 @@ const WORKS: Readonly<Record<Level, boolean>> = {
 /** One class of attacks: a heading of the table, and a row for each. */
 export function attacks(heading: string, rows: readonly Attack[]): void {
   ATTACKS.push({ heading, rows });
+  if (onlyListed) return;
   describe(heading, () => {
     for (const attack of rows) {
       for (const level of LEVELS) {
@@ -73,6 +74,13 @@ export function attacks(heading: string, rows: readonly Attack[]): void {
 
 /** All that were registered in this process. */
 export const ATTACKS: { readonly heading: string; readonly rows: readonly Attack[] }[] = [];
+
+let onlyListed = false;
+
+/** From now on attacks are listed and not tried: for the table of the docs. */
+export function listOnly(): void {
+  onlyListed = true;
+}
 
 const LOOPS: ReadonlySet<string> = new Set(['run', 'loop', 'prd', 'resume']);
 
