@@ -1,4 +1,5 @@
 /** What a command is to the CLI: flags declared on a parser, and a function from parsed input to an exit code. */
+import { isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
@@ -32,10 +33,17 @@ export interface ActionRow extends CommandRow {
 export interface Call {
   readonly options: Readonly<Record<string, unknown>>;
   readonly args: readonly string[];
-  /** The folder to work in, `-C` applied. */
+  /** The folder that the user is in, `-C` applied: names of files on the command line are relative to it. */
   readonly cwd: string;
+  /** The root of the project: there are its settings and its runs, and there the agent works. */
+  readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly output: Output;
+}
+
+/** A file that was named on the command line, as a run can find it again: from the root of the project. */
+export function fromRoot({ cwd, root }: Pick<Call, 'cwd' | 'root'>, file: string): string {
+  return cwd === root || isAbsolute(file) ? file : relative(root, resolve(cwd, file));
 }
 
 /** The value; a problem is thrown, for main to print. */

@@ -7,6 +7,7 @@ import type { ExitCode } from '../domain/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { errorCode, errorWords } from '../platform/files.ts';
 import { environment } from '../platform/shell.ts';
+import { projectRoot } from '../store/paths.ts';
 import {
   type Call,
   type CliCommand,
@@ -45,7 +46,7 @@ async function runCommand(
   const output = createOutput(parsed.options, env);
   try {
     const cwd = workingFolder(parsed.options);
-    return await command.run({ ...parsed, cwd, env, output });
+    return await command.run({ ...parsed, cwd, root: projectRoot(cwd), env, output });
   } catch (error) {
     return reportError(error, output);
   }

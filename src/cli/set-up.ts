@@ -57,17 +57,17 @@ export interface SetUp {
 /** Throws all problems together, those of the command's own input (`own`) last. `more` comes from elsewhere, such as a YAML file. */
 export function setUp(
   command: SettingsCommand,
-  { options, cwd, env, output }: Call,
+  { options, root, env, output }: Call,
   own: (settings: Settings) => readonly Problem[],
   more: SettingsLayer = { layer: {}, problems: [] },
 ): SetUp {
-  const project = projectPaths(cwd);
+  const project = projectPaths(root);
   const flags = settingsFromFlags(command, options);
   const loaded = loadSettings(project, command, more.layer, flags.layer);
   if (output.verbose)
     for (const file of loaded.files) output.error(`[ralph] Loading settings from ${file}\n`);
   const problems = [...flags.problems, ...more.problems, ...loaded.problems, ...own(loaded.settings)];
-  const found = loaded.problems.length === 0 ? findAgents(loaded, { cwd, env }, problems) : [];
+  const found = loaded.problems.length === 0 ? findAgents(loaded, { cwd: root, env }, problems) : [];
   const [agent, ...fallbacks] = found;
   if (problems.length > 0 || !agent) throw new Problems(problems);
   return { project, settings: loaded.settings, agent, fallbacks, flags: flags.layer };
@@ -76,7 +76,7 @@ export function setUp(
 /** The agent, and behind it its fallbacks. */
 function findAgents(
   { settings, fromFiles }: LoadedSettings,
-  world: Pick<Call, 'cwd' | 'env'>,
+  world: { readonly cwd: string; readonly env: Call['env'] },
   problems: Problem[],
 ): readonly ChosenAgent[] {
   const found = [chooseAgent(settings, fromFiles, world), ...chooseFallbacks(settings, fromFiles, world)];

@@ -48,6 +48,7 @@ export async function simulate(simulation: Simulation, scenario: Scenario): Prom
     args,
     options,
     cwd: copy.cwd,
+    root: copy.cwd,
     env: { ...call.env, XDG_STATE_HOME: copy.beside },
     output: silent(call.output),
   });
@@ -61,7 +62,7 @@ export async function simulate(simulation: Simulation, scenario: Scenario): Prom
 
 /** The user's own files, and over them who works, and nothing that would reach the world outside or take hours. */
 function writeSettings({ call, copy, settings }: Simulation, scenario: string): void {
-  const from = projectPaths(call.cwd);
+  const from = projectPaths(call.root);
   const to = projectPaths(copy.cwd);
   mkdirSync(to.folder, { recursive: true });
   if (existsSync(from.settings)) writeFileSync(to.settings, readFileSync(from.settings));

@@ -29,7 +29,8 @@ export async function startLoop(
     const agents = [agent, ...fallbacks] as const;
     const onEvent = reporters.emit;
     const request = { kind, project, settings, agents, flags, env, stop, version: VERSION, onEvent };
-    const opened = orThrow(await openRun({ ...request, ...options }));
+    const notices = [...whereabouts(call), ...(options.notices ?? [])];
+    const opened = orThrow(await openRun({ ...request, ...options, notices, alone: true }));
     const result = await opened.run();
     leaveTraces(
       call,
@@ -52,4 +53,9 @@ export async function startLoop(
     reporters.close();
     signals.dispose();
   }
+}
+
+/** Whoever starts a run in a subfolder should know that it is not confined to it. */
+function whereabouts({ cwd, root }: Call): readonly string[] {
+  return cwd === root ? [] : [`The project is ${root}: agent and checks run there.`];
 }

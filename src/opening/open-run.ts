@@ -3,7 +3,6 @@
  * line adds a terminal and signals, the library an iterator.
  */
 
-import { withoutSecrets } from '../config/secrets.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Emit, RecordedEvent, RunEvent, RunHead } from '../domain/event.ts';
 import { resumedStep } from '../domain/next.ts';
@@ -18,15 +17,14 @@ import type { StopRequest } from '../engine/stop.ts';
 import { serveHooks } from '../hooks/server.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
-import { ownerName } from '../platform/spawn.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { rememberProject } from '../store/projects.ts';
-import { createRun } from '../store/run-file.ts';
 import { openRunStore, type RunStore } from '../store/run-store.ts';
 import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { createHookDoor } from '../turns/hook-door.ts';
 import { createRoster } from '../turns/roster.ts';
 import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts';
+import { beginRun } from './begin.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
 import type { ResumedRun } from './resume.ts';
 import { chooseSandbox, openSandbox, type Sandbox } from './sandbox.ts';
@@ -49,6 +47,8 @@ export interface RunRequest {
   readonly clock?: Clock;
   /** The chance in the back-off, from 0 to 1. */
   readonly random?: () => number;
+  /** It is refused while another run works in the same tree. A program may know better. */
+  readonly alone?: boolean;
   /** What else the user should know before the first iteration. */
   readonly notices?: readonly string[];
   readonly resumed?: ResumedRun;
@@ -88,7 +88,9 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   if (isProblem(entered)) return entered;
   later(entered.leave);
   const { cwd } = entered;
-  const { file, paths } = resumed ?? newRun(request, entered, clock);
+  const begun = await beginRun(request, entered, clock);
+  if (isProblem(begun)) return begun;
+  const { file, paths } = begun;
   rememberProject(project.root, env);
   const world = openWorld(request, file.id, clock, later);
   const { emit } = world;
@@ -170,18 +172,6 @@ function createCleanUp() {
     }
   };
   return { later: (action: () => unknown): void => void actions.push(action), now };
-}
-
-function newRun({ kind, project, settings, flags, version }: RunRequest, entered: Entered, clock: Clock) {
-  return createRun(project, {
-    command: kind.command,
-    version,
-    config: withoutSecrets(settings),
-    now: clock.now(),
-    owner: ownerName(),
-    ...(flags && { given: { ...entered.given, flags } }),
-    ...(entered.task !== undefined && { task: entered.task }),
-  });
 }
 
 /** The ledger first, then the past, then those who look on. */

@@ -17,6 +17,8 @@ export function projectPaths(root: string) {
     runs: join(folder, 'runs'),
     /** A lease for each run that is running, so that the others need not be looked at. */
     live: join(folder, 'live'),
+    /** Held while a run is begun, so that of two at the same time one sees the other. */
+    beginLock: join(folder, 'begin.lock'),
     /** Worktrees that Ralph made, one folder each, and beside them who works in which. */
     worktrees,
     worktree: (name: string) => join(worktrees, name),
@@ -31,13 +33,25 @@ export function projectPaths(root: string) {
   };
 }
 
-/** The project that a folder belongs to: the nearest one above it in which Ralph has run, else the folder itself. */
-export function projectAt(folder: string): ProjectPaths {
-  for (let root = folder; ; root = dirname(root)) {
-    const project = projectPaths(root);
-    if (existsSync(project.runs)) return project;
-    if (dirname(root) === root) return projectPaths(folder);
+/**
+ * The root of the project that a folder belongs to: the nearest folder with `.ralph/` up to the repository's root, else the repository's
+ * root. Outside of a repository it is the folder itself: settings further up may be anybody's, and they name commands.
+ */
+export function projectRoot(folder: string): string {
+  let nearest: string | undefined;
+  for (let at = folder; ; at = dirname(at)) {
+    if (nearest === undefined && existsSync(projectPaths(at).folder)) nearest = at;
+    if (existsSync(join(at, '.git'))) return nearest ?? at;
+    if (dirname(at) === at) return folder;
   }
+}
+
+/** The same for whoever looks at runs: from a worktree that Ralph made, those of the project it was made for. */
+export function projectAt(folder: string): ProjectPaths {
+  const root = projectRoot(folder);
+  const owner = dirname(dirname(dirname(root)));
+  const isOurs = dirname(root) === projectPaths(owner).worktrees;
+  return projectPaths(isOurs && !existsSync(projectPaths(root).runs) ? owner : root);
 }
 
 export type RunPaths = Readonly<ReturnType<typeof runPathsIn>>;

@@ -37,7 +37,7 @@ async function run(command: CliCommand, cwd: string, options: Call['options'] = 
     color: false,
     emoji: true,
   };
-  await command.run({ args: [], options, cwd, env: {}, output });
+  await command.run({ args: [], options, cwd, root: cwd, env: {}, output });
   return printed;
 }
 

@@ -28,6 +28,7 @@ runs commands. It will say that it is done too early. Ralph runs the tests.
     const exitCode = await run.run({
       ...call,
       cwd: folder,
+      root: folder,
       options: { ...call.options, promptFile: DEMO.prompt },
     });
     output.human(`\nWhat the agent committed:\n${await git(folder, call, 'log', '--oneline')}

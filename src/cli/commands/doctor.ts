@@ -24,7 +24,7 @@ export const doctor: CliCommand = {
   declare(command) {
     command.addHelpText('after', '\nExamples:\n  ralph doctor\n  ralph doctor --json\n');
   },
-  async run({ cwd, env, output }) {
+  async run({ root: cwd, env, output }) {
     const findings = await examine({ cwd, env });
     const ok = canRun(findings);
     answer(output, { ok, findings }, () => doctorLines(findings, styleOf(output)).join('\n'));

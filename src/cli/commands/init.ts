@@ -1,4 +1,5 @@
 /** `ralph init`: seed 001's dialogue. Nothing is written before the last answer. */
+import { relative } from 'node:path';
 import { createInterface, type Interface } from 'node:readline/promises';
 import { loadSettings } from '../../config/load.ts';
 import { FAIL_ACTIONS } from '../../domain/check.ts';
@@ -9,21 +10,23 @@ import type { Output } from '../output.ts';
 
 export const init: CliCommand = {
   declare(command) {
-    command.addHelpText('after', '\nExamples:\n  ralph init\n  ralph init -C path/to/project\n');
+    command
+      .option('--here', 'make this folder a project of its own, not the root of its repository')
+      .addHelpText('after', '\nExamples:\n  ralph init\n  ralph init --here -C packages/api\n');
   },
-  async run({ cwd, output }) {
+  async run({ cwd, root, options, output }) {
     if (!process.stdin.isTTY || !process.stdout.isTTY) {
       const fix = 'write .ralph/settings.json by hand; docs/reference/settings.md lists the keys';
       refuse('ralph init', 'this command asks questions and needs a terminal', fix);
     }
-    const project = projectPaths(cwd);
+    const project = projectPaths(options.here === true ? cwd : root);
     const dialogue = openDialogue();
     try {
       if (!(await mayWrite(project, dialogue, output))) return 0;
       const settings = await askAll(dialogue);
       ensureFolder(project.folder);
       writeAtomic(project.settings, `${JSON.stringify(settings, null, 2)}\n`, 0o644);
-      output.answer('\nSettings written to .ralph/settings.json\n');
+      output.answer(`\nSettings written to ${relative(cwd, project.settings)}\n`);
       return 0;
     } catch (error) {
       if (!(error instanceof Left)) throw error;

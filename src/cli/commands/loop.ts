@@ -7,7 +7,7 @@ import { isProblem, type Problem } from '../../domain/problem.ts';
 import { taskKind } from '../../opening/kind.ts';
 import { TERMS } from '../../turns/plan-parts.ts';
 import { type PromptSource, specSource, text } from '../../turns/prompt-source.ts';
-import { type Call, type CliCommand, orThrow } from '../command.ts';
+import { type Call, type CliCommand, fromRoot, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 
@@ -30,13 +30,14 @@ export const loop: CliCommand = {
       showPlan(call, ready, firstPrompt(ready.settings, task));
       return 0;
     }
-    const { worktree, config: yaml, spec: name } = call.options;
+    const { worktree, config, spec: name } = call.options;
     const source = specOf(call);
-    const spec = source && { name: String(name), source };
+    const spec = source && { name: fromRoot(call, String(name)), source };
+    const yaml = text(config);
     const kind = taskKind({
       task,
       spec,
-      yaml: text(yaml),
+      yaml: yaml === undefined ? undefined : fromRoot(call, yaml),
       worktree: worktree as string | boolean | undefined,
     });
     return startLoop(kind, call, ready);

@@ -54,7 +54,7 @@ export const resume: CliCommand = {
     const paths = runPaths(project.runs, id);
     const { file, release } = orThrow(await claimRun(paths, id));
     try {
-      return await resumeRun({ ...call, cwd: file.cwd }, file, paths);
+      return await resumeRun({ ...call, cwd: file.cwd, root: file.cwd }, file, paths);
     } finally {
       release();
     }

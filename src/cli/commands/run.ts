@@ -6,7 +6,7 @@ import { promptKind } from '../../opening/kind.ts';
 import { TERMS } from '../../turns/plan-parts.ts';
 import { type PromptSource, promptSource, text } from '../../turns/prompt-source.ts';
 import { promptOf } from '../../turns/run-plan.ts';
-import { type CliCommand, orThrow } from '../command.ts';
+import { type CliCommand, fromRoot, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 
@@ -27,8 +27,9 @@ export const run: CliCommand = {
       showPlan(call, ready, typeof base === 'string' ? promptOf(ready.settings, base, 1, []) : '');
       return 0;
     }
-    const { prompt, promptFile } = call.options;
-    const kind = promptKind({ source, prompt: text(prompt), promptFile: text(promptFile) });
+    const [prompt, file] = [text(call.options.prompt), text(call.options.promptFile)];
+    const promptFile = file === undefined ? undefined : fromRoot(call, file);
+    const kind = promptKind({ source, prompt, promptFile });
     return startLoop(kind, call, ready, { notices: promptNotices(ready.settings, source) });
   },
 };

@@ -44,7 +44,7 @@ export const simulate: CliCommand = {
   async run(call) {
     const wanted = troublesOf(call.args);
     const settings = settingsOf(call);
-    const copy = orThrow(await throwAwayCopy({ cwd: call.cwd, env: call.env }));
+    const copy = orThrow(await throwAwayCopy({ cwd: call.root, env: call.env }));
     const simulation = simulationOf(call, settings, copy);
     try {
       for (const note of copy.notes) call.output.error(`ralph simulate: ${note}\n`);
@@ -83,9 +83,9 @@ function troublesOf(args: readonly string[]): readonly TroubleName[] {
   return args.length === 0 ? TROUBLES : (args as readonly TroubleName[]);
 }
 
-function settingsOf({ cwd, options }: Call): Settings {
+function settingsOf({ root, options }: Call): Settings {
   const flags = settingsFromFlags('loop', { check: options.check, protect: options.protect });
-  const loaded = loadSettings(projectPaths(cwd), 'loop', flags.layer);
+  const loaded = loadSettings(projectPaths(root), 'loop', flags.layer);
   const problems = [...flags.problems, ...loaded.problems];
   if (problems.length > 0) throw new Problems(problems);
   return loaded.settings;

@@ -74,7 +74,7 @@ export const cancel: CliCommand = {
     const { remove } = call.options;
     if (typeof remove !== 'string')
       return steer(call, call.args[0], { kind: 'cancel', gently: call.options.gently === true });
-    orThrow(await removeWorktree({ root: call.cwd, env: call.env, name: remove }));
+    orThrow(await removeWorktree({ root: projectAt(call.cwd).root, env: call.env, name: remove }));
     call.output.answer(`The worktree ${remove} and its branch are gone.\n`);
     return 0;
   },

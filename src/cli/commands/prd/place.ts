@@ -7,7 +7,7 @@ import { type Call, refuse } from '../../command.ts';
 
 export function declarePlace(command: Command): Command {
   return command
-    .option('-d, --project-dir <path>', 'the project; default: this folder')
+    .option('-d, --project-dir <path>', 'the project; default: the one that this folder is in')
     .option(
       '--ralph-dir <path>',
       'the folder of prd.md and tasks.json, relative to the project; default: ralph',
@@ -17,9 +17,9 @@ export function declarePlace(command: Command): Command {
 /** The call as if it had been made in the project, and the files there. */
 export function placeOf(call: Call): { readonly call: Call; readonly paths: PrdPaths } {
   const { projectDir, ralphDir } = call.options;
-  const root = typeof projectDir === 'string' ? resolve(call.cwd, projectDir) : call.cwd;
+  const root = typeof projectDir === 'string' ? resolve(call.cwd, projectDir) : call.root;
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory())
     refuse(`--project-dir ${projectDir}`, 'there is no such folder');
   const paths = typeof ralphDir === 'string' ? prdPaths(root, ralphDir) : prdPaths(root);
-  return { call: { ...call, cwd: root }, paths };
+  return { call: { ...call, cwd: root, root }, paths };
 }
