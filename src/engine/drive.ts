@@ -11,7 +11,7 @@ export async function drive(plan: LoopPlan, world: EngineWorld): Promise<LoopRes
   const perform = createPerformer(plan, world);
   try {
     for (;;) {
-      const step = requestedEnd(world) ?? next(world.past(), plan.run);
+      const step = nextStep(plan, world);
       if (step.kind === 'end') return await end(plan, world, step);
       const ending = await perform(step);
       if (ending) return await end(plan, world, ending);
@@ -25,12 +25,17 @@ export async function drive(plan: LoopPlan, world: EngineWorld): Promise<LoopRes
   }
 }
 
-/** A run that was asked to stop begins no further step. */
-function requestedEnd({ stop, disk }: EngineWorld): End | undefined {
+/**
+ * A run that was asked to stop begins no further turn and no further check. What has been judged is finished and committed all the same,
+ * and a verdict that ends the run outranks the request: proven work is not thrown away by a Ctrl-C.
+ */
+function nextStep(plan: LoopPlan, { past, stop, disk }: EngineWorld): Step {
   const trouble = disk.trouble();
   if (trouble !== undefined) return { kind: 'end', reason: 'disk_failed', detail: trouble };
+  const step = next(past(), plan.run);
   const requested = stop.requested();
-  return requested && { kind: 'end', ...requested };
+  const mayFinish = step.kind === 'finish' && !stop.abort.aborted;
+  return !requested || step.kind === 'end' || mayFinish ? step : { kind: 'end', ...requested };
 }
 
 async function end(plan: LoopPlan, world: EngineWorld, { reason, detail }: End): Promise<LoopResult> {

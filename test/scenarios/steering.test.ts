@@ -225,7 +225,8 @@ describe('which run', () => {
     const one = start();
     const turn = await first.begun;
     expect((await steer(project, 'tell', 'to the only one')).code).toBe(0);
-    const two = start();
+    const beside = ['loop', 'go', '--check', 'true', '--worktree', 'beside', '--agent', 'worker'];
+    const two = startRalph(beside, { cwd: project.dir, path: [agent.bin] });
     const other = await second.begun;
     const [, a = '', b = ''] = runsOf(project)
       .slice()
