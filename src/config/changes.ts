@@ -1,12 +1,14 @@
 /** What is different between two sets of settings, a line each. */
-import { SETTINGS } from './settings.ts';
+import type { SettingsCommand } from './setting.ts';
+import { defaultOf, SETTINGS } from './settings.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** In the order of the table; what is in neither is no change. */
-export function listSettingChanges(before: Values, now: Values): readonly string[] {
-  return SETTINGS.flatMap(({ key }) => {
-    const [was, is] = [shown(before[key]), shown(now[key])];
+/** In the order of the table; what is in neither is no change. A setting that an older version did not know had its default. */
+export function listSettingChanges(command: SettingsCommand, before: Values, now: Values): readonly string[] {
+  return SETTINGS.flatMap(row => {
+    const { key } = row;
+    const [was, is] = [shown(before[key] ?? defaultOf(row, command)), shown(now[key])];
     return was === is ? [] : [`${key}: was ${was}, is ${is}`];
   });
 }

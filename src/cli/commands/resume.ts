@@ -124,7 +124,9 @@ async function settingsAgain(
   const options = { maximumIterations: call.options.maxIterations, ...call.options };
   const ready = setUp(name, { ...call, options }, () => [], { layer, problems: yaml?.problems ?? [] });
   const { settings } = loadSettings(ready.project, name, layer);
-  const changes = listSettingChanges(config as Record<string, unknown>, { ...withoutSecrets(settings) });
+  const changes = listSettingChanges(name, config as Record<string, unknown>, {
+    ...withoutSecrets(settings),
+  });
   return { ready, changes };
 }
 
