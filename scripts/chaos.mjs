@@ -1,12 +1,19 @@
-// A campaign of the chaos suite: `npm run chaos -- --runs 500 --seed 1`. Every event of every shape as well with --every 1.
+// A campaign of the chaos suite: `npm run chaos -- --runs 500 --seed 1` kills; with `--signals TERM,INT,HUP,KILL` runs are stopped in good order.
+// Every event of every shape as well with --every 1.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const { values } = parseArgs({
-  options: { runs: { type: 'string' }, seed: { type: 'string' }, every: { type: 'string' } },
+  options: {
+    runs: { type: 'string' },
+    seed: { type: 'string' },
+    signals: { type: 'string' },
+    every: { type: 'string' },
+  },
 });
+const runs = values.runs ?? '200';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const files = values.every === undefined ? ['test/chaos/random.test.ts'] : ['test/chaos'];
 const { status } = spawnSync(
@@ -17,7 +24,9 @@ const { status } = spawnSync(
     stdio: 'inherit',
     env: {
       ...process.env,
-      RALPH_CHAOS_RUNS: values.runs ?? '200',
+      RALPH_CHAOS_RUNS: values.signals === undefined ? runs : '0',
+      RALPH_CHAOS_ORDERLY: values.signals === undefined ? '0' : runs,
+      ...(values.signals !== undefined && { RALPH_CHAOS_SIGNALS: values.signals }),
       RALPH_CHAOS_SEED: values.seed ?? '1',
       RALPH_CHAOS_EVERY: values.every ?? '7',
     },

@@ -43,7 +43,8 @@ export async function runChecks(round: CheckRound): Promise<readonly CheckResult
     if (round.stopping.aborted) return undefined;
     round.emit({ type: 'check-started', index, command: check.command });
     const result = await untilItPasses(round, check, index, slugs[index] ?? String(index));
-    round.emit({ type: 'check-ended', result });
+    // What we ended ourselves is no evidence.
+    if (result) round.emit({ type: 'check-ended', result });
     return result;
   };
   const results: (CheckResult | undefined)[] = [];
@@ -57,16 +58,23 @@ async function untilItPasses(
   check: Check,
   index: number,
   slug: string,
-): Promise<CheckResult> {
+): Promise<CheckResult | undefined> {
   let result = await runCheck(round, check, index, slug);
-  for (let failed = 1; failed <= round.retries && !result.passed && !round.stopping.aborted; failed++) {
+  for (let failed = 1; failed <= round.retries && result && !result.passed; failed++) {
+    if (round.stopping.aborted) break;
     const next = await runCheck(round, check, index, slug);
-    result = next.passed ? { ...next, flaked: failed } : next;
+    result = next?.passed ? { ...next, flaked: failed } : next;
   }
   return result;
 }
 
-async function runCheck(round: CheckRound, check: Check, index: number, slug: string): Promise<CheckResult> {
+/** undefined: it was ended by whoever ends the run. */
+async function runCheck(
+  round: CheckRound,
+  check: Check,
+  index: number,
+  slug: string,
+): Promise<CheckResult | undefined> {
   const { clock, abort } = round;
   const began = clock.ticks();
   const log = round.paths.check(slug);
@@ -85,6 +93,7 @@ async function runCheck(round: CheckRound, check: Check, index: number, slug: st
   const { end, endedBy } = await child.done;
   abort.removeEventListener('abort', stop);
   closeSync(fd);
+  if (endedBy === 'aborted') return undefined;
 
   const timedOut = endedBy === 'timeout';
   const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
@@ -95,7 +104,7 @@ async function runCheck(round: CheckRound, check: Check, index: number, slug: st
     command,
     failAction,
     ...(hint && { hint }),
-    passed: exitCode === 0 && endedBy === undefined,
+    passed: exitCode === 0,
     exitCode,
     timedOut,
     duration: secondsSince(clock, began),

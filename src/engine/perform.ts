@@ -20,8 +20,7 @@ export function createPerformer(plan: LoopPlan, world: EngineWorld) {
   return async (step: Exclude<Step, { readonly kind: 'end' }>): Performed => {
     switch (step.kind) {
       case 'prepare':
-        world.emit({ type: 'prepared', ...(await plan.prepare()) });
-        return undefined;
+        return prepare(plan, world);
       case 'turn':
         return takeTurn(plan, world, step, () => {
           [began, before] = [clock.ticks(), 0];
@@ -34,6 +33,13 @@ export function createPerformer(plan: LoopPlan, world: EngineWorld) {
         return step satisfies never;
     }
   };
+}
+
+/** A baseline that was cut off is taken again. */
+async function prepare(plan: LoopPlan, { emit, stop }: EngineWorld): Performed {
+  const prepared = await plan.prepare();
+  if (!stop.stopping.aborted) emit({ type: 'prepared', ...prepared });
+  return undefined;
 }
 
 /** What an iteration had taken when the run was cut off. */
@@ -116,7 +122,9 @@ async function finish(
 ): Performed {
   const { turn, checks, judged, tasks, story } = openIteration(world);
   if (!turn || !judged) return undefined;
-  if (turn.outcome.kind !== 'failed' && isGreen(checks)) await plan.commit(iteration, tasks);
+  const commits = turn.outcome.kind !== 'failed' && isGreen(checks);
+  // A task that was cut off with the run is taken up again when it is resumed.
+  if (commits && !(await plan.commit(iteration, tasks))) return undefined;
   const done = plan.assignment?.().story;
   world.emit({
     type: 'iteration-ended',

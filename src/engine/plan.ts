@@ -39,8 +39,8 @@ export interface LoopPlan {
   check(iteration: number): Promise<readonly CheckResult[]>;
   /** Whether the files have changed since the run began, and a name for what they are now; null: not looked at. */
   look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
-  /** After a turn that did not fail and whose checks are all green. `before`: the tasks that were begun. */
-  commit(iteration: number, before: readonly PastTask[]): Promise<void>;
+  /** After a turn that did not fail and whose checks are all green. `before`: the tasks that were begun. False: it was cut off with the run. */
+  commit(iteration: number, before: readonly PastTask[]): Promise<boolean>;
   /** What the iteration is for, where it is not all the same; asked when it begins and when it is over. */
   assignment?(): { readonly mode: string; readonly story?: string };
   /** What the stories say after this turn; asked once, after `restore` and `look`. */

@@ -49,7 +49,7 @@ export function storiesKind({ prd, list, begun, recovery }: StoriesGiven): RunKi
 }
 
 /**
- * While it was paused, or since it stopped in good order, the list was the user's. Else it is what the ledger vouches for, and
+ * While it was paused, or since it stopped between two iterations, the list was the user's. Else it is what the ledger vouches for, and
  * where it never got so far, what is there.
  */
 export function listAgain(
@@ -58,7 +58,7 @@ export function listAgain(
   past: Past,
   policy: ReviewPolicy,
 ): Pick<StoriesGiven, 'list' | 'begun'> | readonly Problem[] {
-  const isUsers = past.time.isPaused || past.ended !== undefined;
+  const isUsers = past.time.isPaused || (past.ended !== undefined && !past.open);
   const stand = isUsers ? undefined : standOf(run.paths, { past, problems: [] });
   if (stand === 'unknown') return [unknown(prd, run.id)];
   if (stand) return { list: stand.trusted, begun: stand.begun };

@@ -116,15 +116,15 @@ function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): 
   return before ? addUsage(before, attempts) : attempts;
 }
 
-/** Asks the agent for a commit message and runs the tasks of source control. */
+/** Asks the agent for a commit message and runs the tasks of source control. False: they were cut off with the run. */
 export async function commitWork(
   parts: PlanParts,
   iteration: number,
   rule: CompletionRule,
   before: readonly PastTask[],
-): Promise<void> {
+): Promise<boolean> {
   const { scm } = parts.settings;
-  if (!scm?.command || !scm.tasks?.length) return;
+  if (!scm?.command || !scm.tasks?.length) return true;
   const paths = parts.paths.iteration(iteration);
   const askForMessage = async () => {
     const { turn, outcome } = await oneTurn(
@@ -146,5 +146,5 @@ export async function commitWork(
   const { command, tasks } = scm;
   const { cwd, env, abort, emit } = parts;
   const sandbox = parts.sandbox?.words === undefined ? undefined : parts.sandbox;
-  await runScmTasks({ command, tasks, before, cwd, env, abort, emit, askForMessage, sandbox });
+  return runScmTasks({ command, tasks, before, cwd, env, abort, emit, askForMessage, sandbox });
 }

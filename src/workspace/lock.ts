@@ -56,7 +56,8 @@ function isHeld(path: string): boolean {
   const owner = readOwner(path);
   if (owner) return isAlive(owner);
   const made = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-  return made !== undefined && Date.now() - made < MOMENT;
+  // A clock that was set back may have dated it in the future: that says nothing of who holds it.
+  return made !== undefined && Math.abs(Date.now() - made) < MOMENT;
 }
 
 /**

@@ -27,20 +27,24 @@ export interface ScmRound {
 const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
 const TASK_TIMEOUT = 600_000;
 
-export async function runScmTasks(round: ScmRound): Promise<void> {
+/** False: a task was cut off with the run, or not begun. */
+export async function runScmTasks(round: ScmRound): Promise<boolean> {
   const { emit, before } = round;
   for (const task of round.tasks) {
-    if (round.abort.aborted) return;
+    if (round.abort.aborted) return false;
     const begun = before.find(each => each.task === task);
-    if (begun?.outcome === 'failed') return;
+    if (begun?.outcome === 'failed') return true;
     if (begun?.outcome !== undefined) continue;
     if (!begun) emit({ type: 'scm-started', task, head: await headOf(round) });
     const known = begun && (await cameAbout(round, begun));
     const { outcome, detail } = known ?? (await carryOut(round, task));
+    // What we ended ourselves has not failed.
+    if (outcome === 'failed' && round.abort.aborted) return false;
     emit({ type: 'scm', task, outcome, detail });
     // A commit that failed must not be followed by a push of the state before it.
-    if (outcome === 'failed') return;
+    if (outcome === 'failed') return true;
   }
+  return true;
 }
 
 function carryOut(round: ScmRound, task: string): Promise<TaskResult> {

@@ -1,4 +1,4 @@
-/** Runs a loop, kills it when it is told to, resumes it until it ends, and says what it came to. */
+/** Runs a loop, stops it by a signal, resumes it until it ends, and says what is left. */
 import { spawn } from 'node:child_process';
 import { appendFileSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { BIN, testEnv } from '../rig/ralph.ts';
 import type { Repo } from '../rig/repo.ts';
 import { agentFolder, type Shape } from './shapes.ts';
 
-/** When a process is killed: on the nth event that it tells, after so many milliseconds, or not at all. */
+/** When a process gets its signal: on the nth event that it prints, after so many milliseconds, or not at all. */
 export type Moment = { readonly event: number } | { readonly after: number } | undefined;
 
 /** What a power cut does beyond a kill: a line half written, or the end of what was not flushed lost. */
@@ -15,16 +15,18 @@ export type Damage = 'none' | 'torn' | 'unflushed';
 export interface Blow {
   readonly moment: Moment;
   readonly damage?: Damage;
+  /** SIGKILL where there is none. Each further one is sent when Ralph has said that it received the last. */
+  readonly signals?: readonly NodeJS.Signals[];
 }
 
 export interface CameTo {
   /** Equal for every run of a shape. */
   readonly outcome: unknown;
-  /** How often it was really cut off. */
+  /** How often it was really stopped. */
   readonly kills: number;
   /** The types of the events of the first process. */
   readonly events: readonly string[];
-  /** Where it went on, each time. */
+  /** Where it was resumed, each time. */
   readonly steps: readonly string[];
   readonly seconds: number;
 }
@@ -36,13 +38,14 @@ export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<C
   let [args, kills] = [shape.args, 0];
   let first: readonly string[] | undefined;
   const said: string[] = [];
-  for (const { moment, damage = 'none' } of [...blows, { moment: undefined }]) {
-    const { killed, events, stderr, code } = await once(project, env, args, moment);
+  for (const blow of [...blows, { moment: undefined }] as readonly Blow[]) {
+    const { damage = 'none' } = blow;
+    const { stopped, events, stderr, code } = await once(project, env, args, blow);
     first ??= events;
     said.push(stderr);
-    if (!killed || hasEnded(project)) {
-      if (!killed && code !== 0)
-        throw new Error(`it ended with ${code} after ${kills} kill(s)\n${said.join('\n---\n')}`);
+    if (!stopped || hasEnded(project)) {
+      if (!stopped && code !== 0)
+        throw new Error(`it ended with ${code} after ${kills} stop(s)\n${said.join('\n---\n')}`);
       return {
         ...outcomeOf(shape, project, said),
         kills,
@@ -51,7 +54,7 @@ export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<C
       };
     }
     kills++;
-    // Killed before there was a run: as for a user, there is nothing to resume.
+    // Stopped before there was a run: as for a user, there is nothing to resume.
     const events_ = ledger(project);
     args = events_ === undefined ? shape.args : ['resume'];
     if (events_ !== undefined) hurt(events_, damage);
@@ -60,7 +63,8 @@ export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<C
 }
 
 interface Once {
-  readonly killed: boolean;
+  /** By a signal of ours: killed, or ended as interrupted. */
+  readonly stopped: boolean;
   readonly code: number | null;
   readonly events: readonly string[];
   readonly stderr: string;
@@ -70,7 +74,7 @@ function once(
   project: Repo,
   env: Record<string, string>,
   args: readonly string[],
-  moment: Moment,
+  { moment, signals = ['SIGKILL'] }: Blow,
 ): Promise<Once> {
   const child = spawn(process.execPath, [BIN, ...args, '--events', '-'], {
     cwd: project.dir,
@@ -79,31 +83,39 @@ function once(
   });
   const events: string[] = [];
   let [buffer, stderr] = ['', ''];
-  const kill = () => child.kill('SIGKILL');
+  let sent = 0;
+  const strike = () => {
+    if (sent === 0) child.kill(signals[sent++]);
+  };
   child.stderr.setEncoding('utf8').on('data', chunk => {
     stderr += chunk;
+    const heard = stderr.split('Received signal').length - 1;
+    if (sent > 0 && heard >= sent && sent < signals.length) child.kill(signals[sent++]);
   });
   child.stdout.setEncoding('utf8').on('data', chunk => {
     buffer += chunk;
     const lines = buffer.split('\n');
     buffer = lines.pop() ?? '';
     for (const line of lines) events.push(JSON.parse(line).type);
-    if (moment && 'event' in moment && events.length >= moment.event) kill();
+    if (moment && 'event' in moment && events.length >= moment.event) strike();
   });
-  const timer = moment && 'after' in moment ? setTimeout(kill, moment.after) : undefined;
+  const timer = moment && 'after' in moment ? setTimeout(strike, moment.after) : undefined;
   return new Promise(resolve => {
     child.on('close', (code, signal) => {
       clearTimeout(timer);
-      resolve({ killed: signal === 'SIGKILL', code, events, stderr });
+      resolve({ stopped: signal !== null || (sent > 0 && code === 130), code, events, stderr });
     });
   });
 }
 
-/** Killed after its last word: there is nothing to resume. */
+/** Stopped after its last word: there is nothing to resume. */
 function hasEnded(project: Repo): boolean {
   const path = ledger(project);
   return (
-    path !== undefined && /"type":"run-ended".*\n$/.test(readFileSync(path, { encoding: 'utf8', flag: 'a+' }))
+    path !== undefined &&
+    /"type":"run-ended"(?!.*"stopReason":"interrupted").*\n$/.test(
+      readFileSync(path, { encoding: 'utf8', flag: 'a+' }),
+    )
   );
 }
 
@@ -151,7 +163,7 @@ function outcomeOf(shape: Shape, project: Repo, said: readonly string[]): Pick<C
     steps: lines.filter(line => line.type === 'run-resumed').map(line => String(line.step)),
     outcome: {
       result: timeless({ ...ended.result, ...withoutWaste(ended.result, lines) }),
-      ends: lines.filter(line => line.type === 'run-ended').length,
+      ends: lines.filter(line => line.type === 'run-ended' && !isInterrupted(line)).length,
       iterations: lines
         .filter(line => line.type === 'iteration-ended')
         .map(({ usage: _, ...line }) => timeless(line)),
@@ -163,19 +175,26 @@ function outcomeOf(shape: Shape, project: Repo, said: readonly string[]): Pick<C
   };
 }
 
+/** An orderly stop is recorded as an end each time. */
+function isInterrupted({ result }: Line): boolean {
+  return (result as { stopReason?: unknown }).stopReason === 'interrupted';
+}
+
 interface Amount {
   readonly cost: number;
   readonly tokens: { readonly input: number; readonly output: number };
 }
 
-/** What a turn that was cut off had told of its use is spent, and rightly in the total; nothing else may be. */
+/** What a turn that was cut off had reported of its use is spent, and rightly in the total; nothing else may be. */
 function withoutWaste(result: Record<string, unknown>, lines: readonly Line[]) {
   const { totalCost, totalTokens } = result as { totalCost: number; totalTokens: Amount['tokens'] };
   const waste: Amount[] = [];
   let turn: Amount | undefined;
-  for (const { type, event } of lines as readonly (Line & { event?: Amount & { kind: string } })[]) {
+  for (const { type, event, outcome } of lines as readonly (Line & {
+    event?: Amount & { kind: string };
+  })[]) {
     if (type === 'agent' && event?.kind === 'usage') turn = event;
-    if (type === 'turn-ended') turn = undefined;
+    if (type === 'turn-ended' && !isCutOff(outcome)) turn = undefined;
     if (type !== 'run-resumed' || !turn) continue;
     waste.push(turn);
     turn = undefined;
@@ -188,6 +207,11 @@ function withoutWaste(result: Record<string, unknown>, lines: readonly Line[]) {
       totalTokens.output - sum(({ tokens }) => tokens.output),
     ],
   };
+}
+
+function isCutOff(outcome: unknown): boolean {
+  const { kind, by } = (outcome ?? {}) as { kind?: string; by?: string };
+  return kind === 'ended' && by === 'interrupt';
 }
 
 /** Ids and times differ from run to run; so does how often the agent was asked for a commit message. */

@@ -1,13 +1,23 @@
-/** Killed at random moments, several times over, with the damage of a power cut, then resumed. Each run is told by its seed. */
+/** Stopped at random moments, several times over, then resumed: by SIGKILL with the damage of a power cut, and in good order. Its seed tells each run. */
 import { expect, test } from 'vitest';
 import { IS_THOROUGH } from '../rig/thorough.ts';
 import { type Blow, type CameTo, type Damage, disturbed } from './disturb.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
 const RUNS = Number(process.env.RALPH_CHAOS_RUNS ?? (IS_THOROUGH ? 16 : 4));
+const ORDERLY_RUNS = Number(process.env.RALPH_CHAOS_ORDERLY ?? 60);
 const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
 const NAMES = Object.keys(SHAPES) as ShapeName[];
 const DAMAGES: readonly Damage[] = ['none', 'none', 'torn', 'unflushed'];
+
+/** What an orderly stop is made of: one signal, or one and another that does not wait. */
+const ORDERLY: Readonly<Record<string, readonly (readonly NodeJS.Signals[])[]>> = {
+  KILL: [['SIGKILL']],
+  TERM: [['SIGTERM'], ['SIGTERM', 'SIGTERM'], ['SIGTERM', 'SIGKILL']],
+  INT: [['SIGINT'], ['SIGINT', 'SIGINT'], ['SIGINT', 'SIGKILL']],
+  HUP: [['SIGHUP']],
+};
+const SIGNALS = (process.env.RALPH_CHAOS_SIGNALS ?? 'TERM,INT,HUP,KILL').split(',');
 
 const calm = new Map<ShapeName, Promise<CameTo>>();
 const calmly = (name: ShapeName) => {
@@ -18,19 +28,34 @@ const calmly = (name: ShapeName) => {
 
 const seeds = Array.from({ length: RUNS }, (_, index) => SEED + index);
 
-test.each(seeds)('seed %i', { timeout: 120_000 }, async seed => {
+test.each(seeds)('seed %i, killed', { timeout: 120_000 }, async seed => {
   const random = generator(seed);
+  const damages = () => ({ damage: oneOf(DAMAGES, random) });
+  await compare(seed, random, damages);
+});
+
+const orderly = Array.from({ length: ORDERLY_RUNS }, (_, index) => SEED + index);
+
+test.each(orderly)('seed %i, stopped in good order', { timeout: 120_000 }, async seed => {
+  const random = generator(seed);
+  await compare(seed, random, () => ({ signals: oneOf(ORDERLY[oneOf(SIGNALS, random)] ?? [], random) }));
+});
+
+async function compare(seed: number, random: () => number, blow: () => Omit<Blow, 'moment'>): Promise<void> {
   const name = NAMES[seed % NAMES.length] ?? 'runWithPush';
   const { outcome: expected, seconds } = await calmly(name);
   const blows = Array.from({ length: 1 + Math.floor(random() * 3) }, (): Blow => {
-    const damage = DAMAGES[Math.floor(random() * DAMAGES.length)] ?? 'none';
-    return { moment: { after: random() * seconds * 1000 }, damage };
+    return { moment: { after: random() * seconds * 1000 }, ...blow() };
   });
   const { outcome, steps, kills } = await disturbed(SHAPES[name], blows);
-  expect(outcome, `${name}, ${JSON.stringify(blows)}; ${kills} kill(s), went on at ${steps}`).toEqual(
+  expect(outcome, `${name}, ${JSON.stringify(blows)}; ${kills} stop(s), resumed at ${steps}`).toEqual(
     expected,
   );
-});
+}
+
+function oneOf<Value>(values: readonly Value[], random: () => number): Value {
+  return values[Math.floor(random() * values.length)] as Value;
+}
 
 /** Small and good enough: mulberry32. */
 function generator(seed: number): () => number {
