@@ -235,6 +235,7 @@ function announce(plan: LoopPlan, world: EngineWorld, { cwd, sandbox, resumed }:
     checks: checks.map(check => check.command),
     cwd,
     ...(sandbox.words !== undefined && { sandbox: sandbox.words }),
+    contained: sandbox.contained,
   };
   if (resumed) {
     const draft = { type: 'run-resumed', ...head, ...resumed.repairs, step: 'next', iteration: 0 } as const;

@@ -1,4 +1,4 @@
-/** The sandbox of a run: chosen, opened, and what came of it told. Without one, only the environment is kept back. */
+/** The sandbox of a run: chosen, opened, and what came of it told. Without one, agent and checks are contained. */
 import { lstatSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { AgentAdapter } from '../agents/agent.ts';
@@ -6,17 +6,24 @@ import { ADAPTERS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Violation } from '../domain/evidence.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import type { Contained } from '../domain/proof.ts';
 import { filterEnv, type Visible } from '../domain/secrets.ts';
-import type { Command, Confinement } from '../platform/confinement.ts';
+import type { Confinement } from '../platform/confinement.ts';
+import { type Containment, findContainment } from '../platform/containment.ts';
+import { ensureFolder, errorWords } from '../platform/files.ts';
 import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
+import { statePaths } from '../store/projects.ts';
 import { moveAside } from '../workspace/move-aside.ts';
 import { containerOf, planSpec } from './sandbox-spec.ts';
 
 export interface Sandbox {
   readonly agent: Confinement;
   readonly checks: Confinement;
+  /** Containment alone, with the whole environment: for what works with the user's own keys. Absent: there is a sandbox, or nothing. */
+  readonly wall?: Confinement;
+  readonly contained: Contained;
   /** For people: what it is, and what it lets through. undefined: there is none. */
   readonly words?: string;
   /** What the user should know of it. */
@@ -78,6 +85,7 @@ export async function openSandbox(
   return {
     agent: within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] }),
     checks: within(inside, { hide: settings.hideEnv, keep }),
+    contained: 'sandbox',
     words: `${provider.name} (${what}), network ${mode}${mode === 'allowlist' ? ` (${domains.join(', ') || 'nothing'})` : ''}`,
     notices: [
       ...notices,
@@ -104,26 +112,51 @@ function within(inside: OpenSandbox, visible: Visible): Confinement {
   };
 }
 
-function noSandbox({ settings }: SandboxWorld, refused: readonly string[]): Sandbox {
-  const bare: Confinement = {
-    wrap: async (command: Command) => ({
-      ...command,
-      env: filterEnv(command.env, { hide: settings.hideEnv }),
-    }),
+async function noSandbox(world: SandboxWorld, refused: readonly string[]): Promise<Sandbox> {
+  const { settings } = world;
+  const { wall, notices } = await contain(world);
+  const filtered: Confinement = {
+    async wrap(command) {
+      const env = filterEnv(command.env, { hide: settings.hideEnv });
+      return wall ? wall.wrap({ ...command, env }) : { ...command, env };
+    },
   };
+  const none = `NO SANDBOX works here: agent and checks run as you, and only the guard looks on. ${refused.join('. ')}.`;
   return {
-    agent: bare,
-    checks: bare,
-    notices:
-      settings.sandbox.provider === 'auto'
-        ? [
-            `NO SANDBOX works here: agent and checks run as you, and only the guard looks on. ${refused.join('. ')}.`,
-          ]
-        : [],
+    agent: filtered,
+    checks: filtered,
+    ...(wall && { wall }),
+    contained: wall ? 'pid' : 'none',
+    notices: [...(settings.sandbox.provider === 'auto' ? [none] : []), ...notices],
     takeDenials: () => [],
     restore: () => [],
     async close() {},
   };
+}
+
+interface Contain {
+  readonly wall?: Confinement;
+  readonly notices: readonly string[];
+}
+
+async function contain({ settings, project, env }: SandboxWorld): Promise<Contain> {
+  if (settings.containment === 'off') return { notices: [] };
+  const found = await tryContainment(project.root, env);
+  return found.ok
+    ? { wall: found.wall, notices: [] }
+    : { notices: [`Not contained: ${found.why}. A process that hides its traces can outlive its turn.`] };
+}
+
+/** Whether a PID namespace works here. What is to be hidden must be there first. */
+export async function tryContainment(root: string, env: SandboxWorld['env']): Promise<Containment> {
+  const hide = statePaths(env).folder;
+  try {
+    ensureFolder(hide);
+  } catch (error) {
+    const fix = 'make it a folder that you can write, or set XDG_STATE_HOME to one';
+    return { ok: false, why: `${hide} cannot be created (${errorWords(error)})`, fix };
+  }
+  return findContainment({ tree: root, env, hide });
 }
 
 /** Enough to see what happens; an agent that runs against the wall all day is not news each time. */
