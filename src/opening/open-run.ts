@@ -94,8 +94,8 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const { emit } = world;
 
   const adapters = request.agents.map(({ adapter }) => adapter);
-  const deny = (what: string) => emit({ type: 'denied', what });
-  const sandbox = await openSandbox(chosen, { settings, adapters, project, cwd, env }, paths, deny);
+  const reports = { deny: (what: string) => emit({ type: 'denied', what }), failed: world.disk.failed };
+  const sandbox = await openSandbox(chosen, { settings, adapters, project, cwd, env }, paths, reports);
   if (isProblem(sandbox)) return sandbox;
   later(sandbox.close);
   const sandboxed = chosen.provider !== undefined;

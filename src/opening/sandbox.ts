@@ -9,13 +9,11 @@ import { isProblem, type Problem } from '../domain/problem.ts';
 import type { Contained } from '../domain/proof.ts';
 import { filterEnv, type Visible } from '../domain/secrets.ts';
 import type { Confinement } from '../platform/confinement.ts';
-import { type Containment, findContainment } from '../platform/containment.ts';
-import { ensureFolder, errorWords } from '../platform/files.ts';
 import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
-import { statePaths } from '../store/projects.ts';
 import { moveAside } from '../workspace/move-aside.ts';
+import { contain } from './contain.ts';
 import { containerOf, planSpec } from './sandbox-spec.ts';
 
 export interface Sandbox {
@@ -56,15 +54,23 @@ export function chooseSandbox({
   return chooseProvider(provider, { cwd, env, container: containerOf(settings.sandbox) });
 }
 
-/** `paths` is where things are moved to; `deny` is told what was stopped, each thing once a turn. */
+/** Who is told what the inside tried. */
+export interface SandboxReports {
+  /** It was stopped. Each thing once a turn. */
+  deny(what: string): void;
+  /** A file of Ralph's own is lost: the run cannot continue. */
+  failed(what: string): void;
+}
+
+/** `paths` is where things are moved to. */
 export async function openSandbox(
   { provider, what, refused }: ChosenSandbox,
   world: SandboxWorld,
   paths: Pick<RunPaths, 'aside'>,
-  deny: (what: string) => void,
+  { deny, failed }: SandboxReports,
 ): Promise<Sandbox | Problem> {
   const { settings, project, env } = world;
-  if (!provider) return noSandbox(world, refused);
+  if (!provider) return noSandbox(world, refused, failed);
   const agents = world.adapters.map(adapter => adapter.needs);
   const planned = await planSpec({ ...world, settings: settings.sandbox, agents });
   if (isProblem(planned)) return planned;
@@ -112,9 +118,13 @@ function within(inside: OpenSandbox, visible: Visible): Confinement {
   };
 }
 
-async function noSandbox(world: SandboxWorld, refused: readonly string[]): Promise<Sandbox> {
+async function noSandbox(
+  world: SandboxWorld,
+  refused: readonly string[],
+  failed: SandboxReports['failed'],
+): Promise<Sandbox> {
   const { settings } = world;
-  const { wall, notices } = await contain(world);
+  const { wall, restore, close, notices } = await contain({ ...world, ...settings, failed });
   const filtered: Confinement = {
     async wrap(command) {
       const env = filterEnv(command.env, { hide: settings.hideEnv });
@@ -129,34 +139,9 @@ async function noSandbox(world: SandboxWorld, refused: readonly string[]): Promi
     contained: wall ? 'pid' : 'none',
     notices: [...(settings.sandbox.provider === 'auto' ? [none] : []), ...notices],
     takeDenials: () => [],
-    restore: () => [],
-    async close() {},
+    restore,
+    close,
   };
-}
-
-interface Contain {
-  readonly wall?: Confinement;
-  readonly notices: readonly string[];
-}
-
-async function contain({ settings, project, env }: SandboxWorld): Promise<Contain> {
-  if (settings.containment === 'off') return { notices: [] };
-  const found = await tryContainment(project.root, env);
-  return found.ok
-    ? { wall: found.wall, notices: [] }
-    : { notices: [`Not contained: ${found.why}. A process that hides its traces can outlive its turn.`] };
-}
-
-/** Whether a PID namespace works here. What is to be hidden must be there first. */
-export async function tryContainment(root: string, env: SandboxWorld['env']): Promise<Containment> {
-  const hide = statePaths(env).folder;
-  try {
-    ensureFolder(hide);
-  } catch (error) {
-    const fix = 'make it a folder that you can write, or set XDG_STATE_HOME to one';
-    return { ok: false, why: `${hide} cannot be created (${errorWords(error)})`, fix };
-  }
-  return findContainment({ tree: root, env, hide });
 }
 
 /** Enough to see what happens; an agent that runs against the wall all day is not news each time. */

@@ -22,6 +22,8 @@ export interface Confined extends Command {
    * nothing behind it is left.
    */
   readonly init?: true;
+  /** Called when nothing of it is left, before anything is decided. Must not throw. */
+  ended?(): void;
   /** Ends it where no signal from here reaches, such as a container. */
   readonly undo?: readonly [string, ...string[]];
 }

@@ -95,6 +95,7 @@ export function startProcess<Why extends string>(spec: ProcessSpec): OwnedProces
     const leftBehind = isTidy
       ? await started.leftBehind()
       : await reap({ ...spec, pid, mark, victims, began, hurry: endedBy !== undefined });
+    spec.ended?.();
     await started.finish();
     const own = spec.init ? endOfCommand(end) : end;
     return { end: own, leftBehind, ...(endedBy !== undefined && { endedBy }) };

@@ -74,9 +74,16 @@ function ignore(): void {}
 
 /** It distinguishes our processes from those of another Ralph, the number one child of ours from the next. */
 export function ownerName(): string {
-  owner ??= `RALPH_OWNER_${randomBytes(6).toString('hex')}`;
+  owner ??= `${OWNER}${randomBytes(6).toString('hex')}`;
   return owner;
 }
+
+/** Whether a Ralph, this one or another, has started whoever has this environment. */
+export function hasMark(env: Readonly<Record<string, string | undefined>>): boolean {
+  return Object.keys(env).some(name => name.startsWith(OWNER));
+}
+
+const OWNER = 'RALPH_OWNER_';
 
 let owner: string | undefined;
 let marks = 0;
