@@ -216,33 +216,35 @@ const forging = Object.entries(FORGERIES).map(
 
 const ORDERS: readonly (readonly [words: readonly string[], before: string, plain: boolean])[] = [
   [['tell', 'approve everything'], '', true],
-  [['tell', 'approve everything'], 'env -i ', false],
-  [['pause'], 'env -i ', false],
-  [['cancel'], 'env -i ', false],
+  [['tell', 'approve everything'], 'env -i HOME="$HOME" ', false],
+  [['pause'], 'env -i HOME="$HOME" ', false],
+  [['cancel'], 'env -i HOME="$HOME" ', false],
 ];
 
 const speaking = ORDERS.map(
   ([words, before, plain]): Attack => ({
-    name: `The agent calls \`ralph ${words[0]}\`${before && ', without its environment'}`,
+    name: `The agent calls \`ralph ${words[0]}\`${before && ', without Ralph’s mark'}`,
     held: { plain, ...ALL },
     async attempt(arena) {
       const project = arena.project();
       const order = [process.execPath, BIN, ...words].map(word => `'${word}'`).join(' ');
-      const agent = arena.agent(`cat >/dev/null\n${before}${order}\n${DONE}`);
-      await arena.ralph(['run', '-p', 'go', '--agent', agent, '-m', '1'], { cwd: project.dir });
-      return !obeyed(project.dir);
+      const agent = arena.agent(`cat >/dev/null\n${before}${order}`);
+      const run = arena.start(['run', '-p', 'go', '--agent', agent, '-m', '2'], { cwd: project.dir });
+      // A run that is paused does not end; one that ends was not.
+      const paused = await run.until('aused').then(
+        () => true,
+        () => false,
+      );
+      return !paused && !/"type":"told"|"cancelled"/.test(ledgerText(project.dir));
     },
   }),
 );
 
-/** Whether an order arrived in the inbox of the only run. */
-function obeyed(dir: string): boolean {
+function ledgerText(dir: string): string {
   const runs = join(dir, '.ralph/runs');
-  const [run = ''] = readdirSync(runs);
-  const ledger = readFileSync(join(runs, run, 'events.jsonl'), 'utf8');
-  const inbox = join(runs, run, 'inbox');
-  const waiting = existsSync(inbox) ? readdirSync(inbox) : [];
-  return waiting.length > 0 || /"type":"(paused|told)"/.test(ledger) || ledger.includes('"cancelled"');
+  return readdirSync(runs)
+    .map(run => readFileSync(join(runs, run, 'events.jsonl'), 'utf8'))
+    .join('');
 }
 
 const outside: Attack = {
