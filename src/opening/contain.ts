@@ -1,48 +1,34 @@
-/** The containment of a run without a sandbox: tried, opened, and Ralph's state folder kept where it is. */
+/** The containment of a run without a sandbox, and what keeps Ralph's state folder in its place with one and without. */
 import type { Violation } from '../domain/evidence.ts';
 import type { Command, Confinement } from '../platform/confinement.ts';
 import { findContainment } from '../platform/containment.ts';
 import { ensureFolder, errorWords } from '../platform/files.ts';
 import { pinFolder } from '../platform/pinned-folder.ts';
-import type { ProjectPaths } from '../store/paths.ts';
 import { statePaths } from '../store/projects.ts';
 
-interface ContainWorld {
-  readonly containment: 'auto' | 'off';
-  readonly project: ProjectPaths;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Told that the state folder is lost. */
-  failed(what: string): void;
-}
-
-interface Containing {
-  /** Absent: there is nothing but the mark. */
-  readonly wall?: Confinement;
-  readonly notices: readonly string[];
-  /** What the inside did to the state folder since it was last asked. */
+export interface StateGuard {
+  readonly folder: string;
+  /** Why there is no such folder, if it cannot be made. */
+  readonly missing?: string;
+  /** The same confinement; what was behind it and moved the folder has it put back before anything is read from it or written to it. */
+  watch(confinement: Confinement): Confinement;
+  /** What the inside did to the folder since it was last asked. */
   restore(): readonly Violation[];
-  close(): Promise<void>;
+  close(): void;
 }
 
-export async function contain({ containment, project, env, failed }: ContainWorld): Promise<Containing> {
+/** `failed` is told that the folder is lost. */
+export function guardState(
+  env: Readonly<Record<string, string | undefined>>,
+  failed: (what: string) => void,
+): StateGuard {
   const { folder } = statePaths(env);
-  const without = (notices: readonly string[]) => ({ notices, restore: () => [], async close() {} });
-  if (containment === 'off') return without([]);
   try {
-    ensureFolder(folder); // what is covered must be there
+    ensureFolder(folder); // what is hidden must be there
   } catch (error) {
-    return without([notContained(`${folder} cannot be created (${errorWords(error)})`)]);
+    const missing = `${folder} cannot be created (${errorWords(error)})`;
+    return { folder, missing, watch: confinement => confinement, restore: () => [], close() {} };
   }
-  const found = await findContainment({ tree: project.root, env, hide: folder });
-  return found.ok ? guardState(found.wall, folder, failed) : without([notContained(found.why)]);
-}
-
-function notContained(why: string): string {
-  return `Not contained: ${why}. A process that hides its traces can outlive its turn.`;
-}
-
-/** What the inside moved is back before anything is read from it or written to it. */
-function guardState(wall: Confinement, folder: string, failed: ContainWorld['failed']): Containing {
   const pin = pinFolder(folder);
   const what = `${folder}, where Ralph keeps its own records`;
   let found: Violation[] = [];
@@ -52,20 +38,44 @@ function guardState(wall: Confinement, folder: string, failed: ContainWorld['fai
     if (now === 'lost') failed(`${what}: it was moved, and cannot be put back`);
   };
   return {
-    wall: {
+    folder,
+    watch: confinement => ({
+      ...confinement,
       async wrap(command: Command) {
-        const wrapped = await wall.wrap(command);
+        const wrapped = await confinement.wrap(command);
         return 'code' in wrapped ? wrapped : { ...wrapped, ended };
       },
-    },
-    notices: [],
+    }),
     restore() {
       const taken = found;
       found = [];
       return taken;
     },
-    async close() {
-      pin.close();
-    },
+    close: pin.close,
   };
+}
+
+export interface ContainWorld {
+  readonly containment: 'auto' | 'off';
+  /** The work tree. */
+  readonly tree: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly state: StateGuard;
+}
+
+interface Contain {
+  readonly wall?: Confinement;
+  readonly notices: readonly string[];
+}
+
+/** Without a wall there is nothing but the mark; unless that was asked for, the user is told why. */
+export async function contain({ containment, tree, env, state }: ContainWorld): Promise<Contain> {
+  if (containment === 'off') return { notices: [] };
+  if (state.missing !== undefined) return notContained(state.missing);
+  const found = await findContainment({ tree, env, hide: state.folder });
+  return found.ok ? { wall: state.watch(found.wall), notices: [] } : notContained(found.why);
+}
+
+function notContained(why: string): Contain {
+  return { notices: [`Not contained: ${why}. A process that hides its traces can outlive its turn.`] };
 }

@@ -13,7 +13,7 @@ import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { moveAside } from '../workspace/move-aside.ts';
-import { contain } from './contain.ts';
+import { contain, guardState, type StateGuard } from './contain.ts';
 import { containerOf, planSpec } from './sandbox-spec.ts';
 
 export interface Sandbox {
@@ -70,7 +70,7 @@ export async function openSandbox(
   { deny, failed }: SandboxReports,
 ): Promise<Sandbox | Problem> {
   const { settings, project, env } = world;
-  if (!provider) return noSandbox(world, refused, failed);
+  if (!provider) return noSandbox(world, refused, guardState(env, failed));
   const agents = world.adapters.map(adapter => adapter.needs);
   const planned = await planSpec({ ...world, settings: settings.sandbox, agents });
   if (isProblem(planned)) return planned;
@@ -83,14 +83,15 @@ export async function openSandbox(
     denials.add,
   );
   if (isProblem(inside)) return inside;
+  const state = guardState(env, failed);
   // A command nobody knows may be a wrapper of any of them.
   const isUnknown = world.adapters.some(adapter => adapter.name === 'generic');
   const known = (isUnknown ? ADAPTERS.map(adapter => adapter.needs) : agents).flatMap(({ keys }) => keys);
   const keep = [...settings.keepEnv, ...spec.secrets.map(secret => secret.env)];
   const { mode, domains } = spec.network;
   return {
-    agent: within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] }),
-    checks: within(inside, { hide: settings.hideEnv, keep }),
+    agent: state.watch(within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] })),
+    checks: state.watch(within(inside, { hide: settings.hideEnv, keep })),
     contained: 'sandbox',
     words: `${provider.name} (${what}), network ${mode}${mode === 'allowlist' ? ` (${domains.join(', ') || 'nothing'})` : ''}`,
     notices: [
@@ -99,8 +100,11 @@ export async function openSandbox(
       ...withheld(env, { hide: settings.hideEnv, keep: [...keep, ...known] }),
     ],
     takeDenials: denials.take,
-    restore: () => restore(absent, project, paths.aside),
-    close: inside.close,
+    restore: () => [...restore(absent, project, paths.aside), ...state.restore()],
+    async close() {
+      state.close();
+      await inside.close();
+    },
   };
 }
 
@@ -121,10 +125,11 @@ function within(inside: OpenSandbox, visible: Visible): Confinement {
 async function noSandbox(
   world: SandboxWorld,
   refused: readonly string[],
-  failed: SandboxReports['failed'],
+  state: StateGuard,
 ): Promise<Sandbox> {
-  const { settings } = world;
-  const { wall, restore, close, notices } = await contain({ ...world, ...settings, failed });
+  const { settings, project, env } = world;
+  const { containment } = settings;
+  const { wall, notices } = await contain({ containment, tree: project.root, env, state });
   const filtered: Confinement = {
     async wrap(command) {
       const env = filterEnv(command.env, { hide: settings.hideEnv });
@@ -139,8 +144,8 @@ async function noSandbox(
     contained: wall ? 'pid' : 'none',
     notices: [...(settings.sandbox.provider === 'auto' ? [none] : []), ...notices],
     takeDenials: () => [],
-    restore,
-    close,
+    restore: state.restore,
+    close: async () => state.close(),
   };
 }
 

@@ -182,6 +182,33 @@ const looking: Attack = {
   },
 };
 
+const reading: Attack = {
+  name: 'The agent reads Ralph’s state folder',
+  held: { plain: false, ...ALL },
+  async attempt(arena) {
+    const project = arena.project();
+    mkdirSync(join(arena.home, '.local/state/ralph/heads'), { recursive: true });
+    const agent = arena.agent(`cat >/dev/null\nls "$HOME/.local/state/ralph" >seen\n${DONE}`);
+    await arena.ralph(['run', '-p', 'go', '--agent', agent, '-m', '1'], { cwd: project.dir });
+    return !project.read('seen').includes('heads');
+  },
+};
+
+const atHome: Attack = {
+  name: 'The agent moves Ralph’s state folder, which lies in its work tree',
+  held: { plain: false, ...ALL },
+  async attempt(arena) {
+    const { dir } = arena.project();
+    const state = join(dir, '.local/state/ralph');
+    mkdirSync(join(state, 'heads'), { recursive: true });
+    const forge = 'mv .local/state .local/old; mkdir -p .local/state/ralph; touch .local/state/ralph/forged';
+    const agent = arena.agent(`cat >/dev/null\n(${forge}) 2>/dev/null\n${DONE}`);
+    const args = ['run', '-p', 'go', '--agent', agent, '-m', '1'];
+    await arena.ralph(args, { cwd: dir, env: { HOME: dir } });
+    return !existsSync(join(state, 'forged')) && existsSync(join(state, 'heads'));
+  },
+};
+
 /** Ways to a state folder, `$state`, that is covered. */
 const FORGERIES: Readonly<Record<string, string>> = {
   'by its path': 'echo forged >"$state/forged"',
@@ -268,4 +295,14 @@ const outside: Attack = {
   },
 };
 
-attacks('Processes', [...leftByAgent, ...leftByCheck, ...ENDING, looking, ...forging, ...speaking, outside]);
+attacks('Processes', [
+  ...leftByAgent,
+  ...leftByCheck,
+  ...ENDING,
+  looking,
+  reading,
+  atHome,
+  ...forging,
+  ...speaking,
+  outside,
+]);
