@@ -3,6 +3,7 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
+import { hasMark } from '../platform/spawn.ts';
 import type { Output } from './output.ts';
 
 export interface CliCommand {
@@ -55,6 +56,13 @@ export function orThrow<Value>(value: Value | Problem): Value {
 /** Throws the one problem there is. */
 export function refuse(where: string, what: string, fix?: string): never {
   throw new Problems([{ where, what, ...(fix !== undefined && { fix }) }]);
+}
+
+/** What an agent or a check starts is not the user, whatever it says. */
+export function refuseInside(name: string, { env }: Pick<Call, 'env'>): void {
+  if (!hasMark(env)) return;
+  const what = 'an agent or a check of a run has started this command, and only the user may steer runs';
+  refuse(`ralph ${name}`, what, 'use a terminal of your own');
 }
 
 /** What was asked for, as the answer on stdout: JSON for a program, or the lines for people. */

@@ -4,6 +4,7 @@ import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
 import type { Evidence, TurnOutcome, Violation } from './evidence.ts';
 import type { Limits } from './limits.ts';
+import type { Contained } from './proof.ts';
 import type { LoopResult } from './result.ts';
 import type { Story } from './story.ts';
 import type { Trouble } from './trouble.ts';
@@ -24,6 +25,8 @@ export interface RunHead {
   readonly cwd: string;
   /** What agent and checks run in, in a few words; absent: nothing. */
   readonly sandbox?: string;
+  /** What ends the processes of a turn or a check with it; absent: recorded before this was. */
+  readonly contained?: Contained;
 }
 
 export type RunEvent =

@@ -38,6 +38,7 @@ const HEAD: Readonly<Record<string, Kind>> = {
   checks: 'strings',
   cwd: 'string',
   'sandbox?': 'string',
+  'contained?': 'string',
 };
 
 /** What was used, at this place of an event. */

@@ -96,8 +96,8 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const { emit } = world;
 
   const adapters = request.agents.map(({ adapter }) => adapter);
-  const deny = (what: string) => emit({ type: 'denied', what });
-  const sandbox = await openSandbox(chosen, { settings, adapters, project, cwd, env }, paths, deny);
+  const reports = { deny: (what: string) => emit({ type: 'denied', what }), failed: world.disk.failed };
+  const sandbox = await openSandbox(chosen, { settings, adapters, project, cwd, env }, paths, reports);
   if (isProblem(sandbox)) return sandbox;
   later(sandbox.close);
   const sandboxed = chosen.provider !== undefined;
@@ -225,6 +225,7 @@ function announce(plan: LoopPlan, world: EngineWorld, { cwd, sandbox, resumed }:
     checks: checks.map(check => check.command),
     cwd,
     ...(sandbox.words !== undefined && { sandbox: sandbox.words }),
+    contained: sandbox.contained,
   };
   if (resumed) {
     const draft = { type: 'run-resumed', ...head, ...resumed.repairs, step: 'next', iteration: 0 } as const;

@@ -6,11 +6,12 @@ import type { AgentNeeds } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
 import type { SandboxSettings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import { ensureFolder, writePrivate } from '../platform/files.ts';
+import { ensureFolder, tryTo, writePrivate } from '../platform/files.ts';
 import { splitWords } from '../platform/shell.ts';
 import { findHidden, isBelow, isInside, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
 import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider.ts';
 import type { ProjectPaths } from '../store/paths.ts';
+import { statePaths } from '../store/projects.ts';
 import { findRepository, type Repository } from '../workspace/repository.ts';
 
 export interface SpecInput {
@@ -66,7 +67,7 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
       cwd: realpathSync(cwd),
       writable: roots,
       trusted,
-      hidden: hidden.paths,
+      hidden: [...hidden.paths, ...ownState(env)],
       network: networkOf(input),
       secrets: settings.secrets,
       limits: settings.limits,
@@ -90,6 +91,13 @@ export function containerOf({ image, engine, engineArgs = [] }: SandboxSettings)
     ...(engine !== undefined && { engine: splitWords(engine) }),
     args: engineArgs,
   };
+}
+
+/** What Ralph believes later, wherever the work tree lies: what is hidden cannot be written either. */
+function ownState(env: SpecInput['env']): readonly string[] {
+  const { folder } = statePaths(env);
+  tryTo(() => ensureFolder(folder));
+  return real([folder]);
 }
 
 /** Whose commits they are: a container does not see the user's own configuration. */

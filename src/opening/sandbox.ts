@@ -1,4 +1,4 @@
-/** The sandbox of a run: chosen, opened, and what came of it told. Without one, only the environment is kept back. */
+/** The sandbox of a run: chosen, opened, and what came of it told. Without one, agent and checks are contained. */
 import { lstatSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { AgentAdapter } from '../agents/agent.ts';
@@ -6,17 +6,22 @@ import { ADAPTERS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Violation } from '../domain/evidence.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import type { Contained } from '../domain/proof.ts';
 import { filterEnv, type Visible } from '../domain/secrets.ts';
-import type { Command, Confinement } from '../platform/confinement.ts';
+import type { Confinement } from '../platform/confinement.ts';
 import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { moveAside } from '../workspace/move-aside.ts';
+import { contain, guardState, type StateGuard } from './contain.ts';
 import { containerOf, planSpec } from './sandbox-spec.ts';
 
 export interface Sandbox {
   readonly agent: Confinement;
   readonly checks: Confinement;
+  /** Containment alone, with the whole environment: for what works with the user's own keys. Absent: there is a sandbox, or nothing. */
+  readonly wall?: Confinement;
+  readonly contained: Contained;
   /** For people: what it is, and what it lets through. undefined: there is none. */
   readonly words?: string;
   /** What the user should know of it. */
@@ -49,15 +54,23 @@ export function chooseSandbox({
   return chooseProvider(provider, { cwd, env, container: containerOf(settings.sandbox) });
 }
 
-/** `paths` is where things are moved to; `deny` is told what was stopped, each thing once a turn. */
+/** Who is told what the inside tried. */
+export interface SandboxReports {
+  /** It was stopped. Each thing once a turn. */
+  deny(what: string): void;
+  /** A file of Ralph's own is lost: the run cannot continue. */
+  failed(what: string): void;
+}
+
+/** `paths` is where things are moved to. */
 export async function openSandbox(
   { provider, what, refused }: ChosenSandbox,
   world: SandboxWorld,
   paths: Pick<RunPaths, 'aside'>,
-  deny: (what: string) => void,
+  { deny, failed }: SandboxReports,
 ): Promise<Sandbox | Problem> {
   const { settings, project, env } = world;
-  if (!provider) return noSandbox(world, refused);
+  if (!provider) return noSandbox(world, refused, guardState(env, failed));
   const agents = world.adapters.map(adapter => adapter.needs);
   const planned = await planSpec({ ...world, settings: settings.sandbox, agents });
   if (isProblem(planned)) return planned;
@@ -70,14 +83,16 @@ export async function openSandbox(
     denials.add,
   );
   if (isProblem(inside)) return inside;
+  const state = guardState(env, failed);
   // A command nobody knows may be a wrapper of any of them.
   const isUnknown = world.adapters.some(adapter => adapter.name === 'generic');
   const known = (isUnknown ? ADAPTERS.map(adapter => adapter.needs) : agents).flatMap(({ keys }) => keys);
   const keep = [...settings.keepEnv, ...spec.secrets.map(secret => secret.env)];
   const { mode, domains } = spec.network;
   return {
-    agent: within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] }),
-    checks: within(inside, { hide: settings.hideEnv, keep }),
+    agent: state.watch(within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] })),
+    checks: state.watch(within(inside, { hide: settings.hideEnv, keep })),
+    contained: 'sandbox',
     words: `${provider.name} (${what}), network ${mode}${mode === 'allowlist' ? ` (${domains.join(', ') || 'nothing'})` : ''}`,
     notices: [
       ...notices,
@@ -85,8 +100,11 @@ export async function openSandbox(
       ...withheld(env, { hide: settings.hideEnv, keep: [...keep, ...known] }),
     ],
     takeDenials: denials.take,
-    restore: () => restore(absent, project, paths.aside),
-    close: inside.close,
+    restore: () => [...restore(absent, project, paths.aside), ...state.restore()],
+    async close() {
+      state.close();
+      await inside.close();
+    },
   };
 }
 
@@ -104,25 +122,30 @@ function within(inside: OpenSandbox, visible: Visible): Confinement {
   };
 }
 
-function noSandbox({ settings }: SandboxWorld, refused: readonly string[]): Sandbox {
-  const bare: Confinement = {
-    wrap: async (command: Command) => ({
-      ...command,
-      env: filterEnv(command.env, { hide: settings.hideEnv }),
-    }),
+async function noSandbox(
+  world: SandboxWorld,
+  refused: readonly string[],
+  state: StateGuard,
+): Promise<Sandbox> {
+  const { settings, project, env } = world;
+  const { containment } = settings;
+  const { wall, notices } = await contain({ containment, tree: project.root, env, state });
+  const filtered: Confinement = {
+    async wrap(command) {
+      const env = filterEnv(command.env, { hide: settings.hideEnv });
+      return wall ? wall.wrap({ ...command, env }) : { ...command, env };
+    },
   };
+  const none = `NO SANDBOX works here: agent and checks run as you, and only the guard looks on. ${refused.join('. ')}.`;
   return {
-    agent: bare,
-    checks: bare,
-    notices:
-      settings.sandbox.provider === 'auto'
-        ? [
-            `NO SANDBOX works here: agent and checks run as you, and only the guard looks on. ${refused.join('. ')}.`,
-          ]
-        : [],
+    agent: filtered,
+    checks: filtered,
+    ...(wall && { wall }),
+    contained: wall ? 'pid' : 'none',
+    notices: [...(settings.sandbox.provider === 'auto' ? [none] : []), ...notices],
     takeDenials: () => [],
-    restore: () => [],
-    async close() {},
+    restore: state.restore,
+    close: async () => state.close(),
   };
 }
 

@@ -16,6 +16,14 @@ export interface Confined extends Command {
    * meant for. A signal to the wall would bring everything down at once.
    */
   readonly inside?: string;
+  /**
+   * What is started has one child, an init that waits for the command and tidies up after it. A request to stop is not for these two;
+   * a death by signal comes back as 128 + n; how many processes were left is written to descriptor 3; when it has ended by itself,
+   * nothing behind it is left.
+   */
+  readonly init?: true;
+  /** Called when nothing of it is left, before anything is decided. Must not throw. */
+  ended?(): void;
   /** Ends it where no signal from here reaches, such as a container. */
   readonly undo?: readonly [string, ...string[]];
 }

@@ -38,6 +38,14 @@ export function groupOf({ pid }: ProcessId): number | undefined {
   return readRow(pid)?.group;
 }
 
+/** Who is in the group of `pid`, but for itself and its children. */
+export function groupBehind(pid: number): readonly ProcessId[] {
+  return allPids()
+    .flatMap(each => readRow(each) ?? [])
+    .filter(row => row.group === pid && row.pid !== pid && row.parent !== pid)
+    .map(row => ({ pid: row.pid, started: row.started }));
+}
+
 /** Every process below `pid`, by the chain of parents as it is now. */
 export function descendants(pid: number): readonly ProcessId[] {
   const rows = allPids().flatMap(each => readRow(each) ?? []);

@@ -3,11 +3,13 @@
  * and when it ends, nothing it started outlives it, not even what fled into a session of its own.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { systemClock } from './clock.ts';
 import type { Confinement } from './confinement.ts';
 import { errorCode, tryTo } from './files.ts';
 import {
   descendants,
+  groupBehind,
   groupIsAlive,
   groupOf,
   isAlive,
@@ -89,9 +91,14 @@ export function startProcess<Why extends string>(spec: ProcessSpec): OwnedProces
     timers.clear();
     if (pid === undefined) return { end, leftBehind: 0 };
     if (spec.undo && (endedBy !== undefined || end.kind === 'signalled')) await finished(spec.undo);
-    const leftBehind = await reap({ ...spec, pid, mark, victims, began, hurry: endedBy !== undefined });
+    const isTidy = spec.init && end.kind === 'exited';
+    const leftBehind = isTidy
+      ? await started.leftBehind()
+      : await reap({ ...spec, pid, mark, victims, began, hurry: endedBy !== undefined });
+    spec.ended?.();
     await started.finish();
-    return { end, leftBehind, ...(endedBy !== undefined && { endedBy }) };
+    const own = spec.init ? endOfCommand(end) : end;
+    return { end: own, leftBehind, ...(endedBy !== undefined && { endedBy }) };
   });
   return { pid, stop, done };
 }
@@ -101,8 +108,21 @@ function notStarted<Why extends string>(code: string): OwnedProcess<Why> {
   return { pid: undefined, stop() {}, done: Promise.resolve({ end, leftBehind: 0 }) };
 }
 
+/** An init reports what it saw as a shell does. */
+function endOfCommand(end: ProcessEnd): ProcessEnd {
+  if (end.kind !== 'exited') return end;
+  const name = Object.entries(constants.signals).find(([, number]) => number === end.code - 128)?.[0];
+  return name === undefined ? end : { kind: 'signalled', signal: name as NodeJS.Signals };
+}
+
 /** Asks the command to stop, past the wall around it; what is not behind one is asked as a group. */
-function ask(pid: number, { inside, stopSignal = 'SIGTERM' }: ProcessSpec): void {
+function ask(pid: number, { inside, init, stopSignal = 'SIGTERM' }: ProcessSpec): void {
+  if (init) {
+    const group = groupBehind(pid);
+    if (group.length > 0) askEach(group, stopSignal);
+    else signalGroup(pid, 'SIGKILL'); // the wall is not up yet
+    return;
+  }
   const confined = inside === undefined ? [] : marked(inside, pid);
   const [first] = confined;
   if (!first) {
@@ -111,9 +131,16 @@ function ask(pid: number, { inside, stopSignal = 'SIGTERM' }: ProcessSpec): void
     return;
   }
   const group = groupOf(first);
-  for (const each of confined.filter(other => groupOf(other) === group)) {
-    signal(each.pid, stopSignal);
-    signal(each.pid, 'SIGCONT');
+  askEach(
+    confined.filter(other => groupOf(other) === group),
+    stopSignal,
+  );
+}
+
+function askEach(processes: readonly ProcessId[], name: NodeJS.Signals): void {
+  for (const { pid } of processes) {
+    signal(pid, name);
+    signal(pid, 'SIGCONT');
   }
 }
 
@@ -155,7 +182,7 @@ function ended(child: ChildProcess): Promise<ProcessEnd> {
   });
 }
 
-interface Remains extends Pick<ProcessSpec, 'inside'> {
+interface Remains extends Pick<ProcessSpec, 'inside' | 'init'> {
   readonly pid: number;
   readonly mark: string;
   readonly victims: readonly ProcessId[];
@@ -165,13 +192,13 @@ interface Remains extends Pick<ProcessSpec, 'inside'> {
 }
 
 /** Ends what the process left behind and says how many that were. */
-async function reap({ pid, mark, inside, victims, began, hurry }: Remains): Promise<number> {
+async function reap({ pid, mark, inside, init, victims, began, hurry }: Remains): Promise<number> {
   if (isLatest(pid)) return 0;
   // Numbers do not wrap round in ten seconds; a short-lived process need not search the whole table.
   const youngerThan = systemClock.ticks() - began < 10_000 ? pid : undefined;
   const survivors = () => unique([...marked(mark, youngerThan), ...victims.filter(isAlive)]);
   // A wall that comes down takes with it what is behind it; that needs a moment and no help.
-  if (inside !== undefined) await gone(() => survivors().length > 0, LEFTOVER_GRACE);
+  if (inside !== undefined || init) await gone(() => survivors().length > 0, LEFTOVER_GRACE);
   const first = survivors();
   if (first.length === 0 && !groupIsAlive(pid)) return 0;
   if (!hurry) {

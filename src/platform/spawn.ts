@@ -25,6 +25,8 @@ export interface Spawned {
   readonly child: ChildProcess;
   /** `NAME=value` in the environment of it and of everything it starts. */
   readonly mark: string;
+  /** How many processes its init found left behind, once it has ended. */
+  leftBehind(): Promise<number>;
   /** Reads what is still to come when the process and all it started have ended. */
   finish(): Promise<void>;
 }
@@ -43,6 +45,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
     if (file !== undefined) closeSync(file);
   }
   const { pid } = child;
+  const left = spec.init ? readNumber(child.stdio[3] as Readable | null) : Promise.resolve(0);
   const follower =
     onStdout && spec.throughFile !== undefined ? followFile(spec.throughFile, onStdout) : undefined;
   if (onStdout) child.stdout?.on('data', onStdout);
@@ -56,6 +59,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   return {
     child,
     mark,
+    leftBehind: () => left,
     async finish() {
       await follower?.end();
       await Promise.all([drained(child.stdout), drained(child.stderr)]);
@@ -70,9 +74,16 @@ function ignore(): void {}
 
 /** It distinguishes our processes from those of another Ralph, the number one child of ours from the next. */
 export function ownerName(): string {
-  owner ??= `RALPH_OWNER_${randomBytes(6).toString('hex')}`;
+  owner ??= `${OWNER}${randomBytes(6).toString('hex')}`;
   return owner;
 }
+
+/** Whether a Ralph, this one or another, has started whoever has this environment. */
+export function hasMark(env: Readonly<Record<string, string | undefined>>): boolean {
+  return Object.keys(env).some(name => name.startsWith(OWNER));
+}
+
+const OWNER = 'RALPH_OWNER_';
 
 let owner: string | undefined;
 let marks = 0;
@@ -99,7 +110,20 @@ function spawnInGroup(spec: SpawnSpec, mark: string, file: number | undefined): 
       spec.input === undefined ? 'ignore' : 'pipe',
       typeof spec.stdout === 'number' ? spec.stdout : (file ?? 'pipe'),
       typeof spec.stderr === 'number' ? spec.stderr : 'pipe',
+      ...(spec.init ? ['pipe' as const] : []),
     ],
+  });
+}
+
+/** What an init says; it is the last to hold the other end. */
+function readNumber(pipe: Readable | null): Promise<number> {
+  let said = '';
+  return new Promise(resolve => {
+    pipe?.on('data', chunk => {
+      said += chunk;
+    });
+    pipe?.once('close', () => resolve(Number.parseInt(said, 10) || 0));
+    if (!pipe) resolve(0);
   });
 }
 

@@ -35,6 +35,8 @@ export interface TurnWorld {
   readonly sandbox?: {
     readonly agent: Confinement;
     readonly checks: Confinement;
+    /** Containment alone, with the whole environment. */
+    readonly wall?: Confinement;
     /** For people; undefined: there is none. */
     readonly words?: string;
   };

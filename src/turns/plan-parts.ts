@@ -145,6 +145,8 @@ export async function commitWork(
   };
   const { command, tasks } = scm;
   const { cwd, env, abort, emit } = parts;
-  const sandbox = parts.sandbox?.words === undefined ? undefined : parts.sandbox;
+  const { words, wall } = parts.sandbox ?? {};
+  const contained = wall && { checks: wall };
+  const sandbox = words === undefined ? contained : parts.sandbox;
   return runScmTasks({ command, tasks, before, cwd, env, abort, emit, askForMessage, sandbox });
 }

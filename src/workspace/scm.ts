@@ -16,8 +16,8 @@ export interface ScmRound {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly abort: AbortSignal;
-  /** What agent and checks run in: hooks run code that is the agent's as much as theirs. */
-  readonly sandbox?: { readonly checks: Confinement } | undefined;
+  /** What agent and checks run in: hooks run code that is the agent's as much as theirs. Without `words` it hides no keys. */
+  readonly sandbox?: { readonly checks: Confinement; readonly words?: string } | undefined;
   readonly emit: Emit;
   /** Asks the agent for a commit message; undefined when it has no answer. */
   askForMessage(): Promise<string | undefined>;
@@ -120,7 +120,7 @@ async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskRe
 const GOES_OUT = /^(push|pull|fetch)$/;
 
 function scm({ command, cwd, env, abort, sandbox }: ScmRound, args: readonly string[]) {
-  const goesOut = sandbox !== undefined && GOES_OUT.test(args[0] ?? '');
+  const goesOut = sandbox?.words !== undefined && GOES_OUT.test(args[0] ?? '');
   const own = { ...env, ...QUIET_GIT };
   return capture([command, ...args], {
     cwd,

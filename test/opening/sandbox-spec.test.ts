@@ -106,12 +106,13 @@ describe('trusted', () => {
 });
 
 describe('hidden', () => {
-  test('keys and other agents’ logins, as far as they are there', async () => {
+  test('keys and other agents’ logins, as far as they are there, and Ralph’s own state', async () => {
     const home = folder('home ');
     for (const name of ['.ssh/id', '.codex/auth.json', '.claude/.credentials.json', '.netrc'])
       home.write(name, 'x');
     const { spec: made } = await spec({ home });
-    expect([...made.hidden].sort()).toEqual(['.codex', '.netrc', '.ssh'].map(name => real(home.path(name))));
+    const names = ['.codex', '.local/state/ralph', '.netrc', '.ssh'];
+    expect([...made.hidden].sort()).toEqual(names.map(name => real(home.path(name))));
   });
 
   test('by pattern, unless git knows the file: then hiding it would be a pretence', async () => {
@@ -120,7 +121,8 @@ describe('hidden', () => {
     project.write('deep/er/.env', 'x');
     project.write('node_modules/a/.env', 'x');
     const { spec: made, notices } = await spec({ project, settings: { denyRead: ['**/.env', '**/.env.*'] } });
-    expect([...made.hidden].sort()).toEqual(['.env', 'deep/er/.env'].map(name => real(project.path(name))));
+    const own = made.hidden.filter(path => path.startsWith(real(project.dir)));
+    expect([...own].sort()).toEqual(['.env', 'deep/er/.env'].map(name => real(project.path(name))));
     expect(notices).toEqual([expect.stringContaining('kept/.env.example is in the repository')]);
   });
 
@@ -135,7 +137,7 @@ describe('hidden', () => {
     const home = folder('home ');
     home.write('.aws/config', 'x');
     const { spec: made } = await spec({ home, settings: { writable: ['~/.aws'] } });
-    expect(made.hidden).toEqual([]);
+    expect(made.hidden).toEqual([real(home.path('.local/state/ralph'))]);
   });
 });
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { srt } from '../../src/sandbox/srt.ts';
-import { type Finished, ralph } from '../rig/ralph.ts';
+import { type Finished, type Running, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 /** `plain`: `containment` is off. `contained`: no sandbox, a PID namespace. `sandboxed`: srt. */
@@ -36,6 +36,8 @@ export interface Arena {
   agent(script: string): string;
   /** The real binary, at this level: `args` of a command that runs a loop get the flags of the level. */
   ralph(args: readonly string[], options: RedTeamOptions): Promise<Finished>;
+  /** The same, while it runs. */
+  start(args: readonly string[], options: RedTeamOptions): Running;
 }
 
 export interface RedTeamOptions {
@@ -99,6 +101,8 @@ function arenaAt(level: Level): Arena {
   };
   const home = made('ralph-home-');
   const outside = made('ralph-outside-');
+  const start: Arena['start'] = (args, { env = {}, ...options }) =>
+    startRalph([...args, ...flagsOf(level, args)], { ...options, env: { HOME: home, ...env } });
   return {
     level,
     home,
@@ -111,7 +115,7 @@ function arenaAt(level: Level): Arena {
       chmodSync(command, 0o755);
       return command;
     },
-    ralph: (args, { env = {}, ...options }) =>
-      ralph([...args, ...flagsOf(level, args)], { ...options, env: { HOME: home, ...env } }),
+    ralph: (args, options) => start(args, options).finished,
+    start,
   };
 }

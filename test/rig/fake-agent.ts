@@ -4,6 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { outerPid, outerPidNear } from './processes.ts';
 
 export interface Called {
   readonly argv: readonly string[];
@@ -11,6 +12,7 @@ export interface Called {
   readonly input: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Its number out here, whatever it calls itself behind a wall. */
   readonly pid: number;
 }
 
@@ -21,11 +23,11 @@ export interface FakeTurn extends Called {
   printError(text: string): Promise<unknown>;
   write(file: string, content: string): Promise<unknown>;
   shell(command: string): Promise<unknown>;
-  /** Starts a process that it does not wait for; answers its number. */
+  /** Starts a process that it does not wait for; answers its number out here. */
   background(
     command: string,
     options?: { readonly detached?: boolean; readonly stdio?: 'ignore' | 'inherit' },
-  ): Promise<unknown>;
+  ): Promise<number>;
   ignore(signal: string): Promise<unknown>;
   /** Does not answer: it is gone. */
   exit(code?: number): void;
@@ -59,8 +61,9 @@ export async function fakeAgent(name: string, ...handlers: readonly Handler[]): 
         if (message.done !== undefined) orders.get(message.done)?.(message.answer);
         else {
           const handler = handlers[Math.min(calls.length, handlers.length - 1)];
-          calls.push(message);
-          void handler?.(createTurn(message, socket, orders));
+          const called: Called = { ...message, pid: outerPid(message.pid, socketPath) };
+          calls.push(called);
+          void handler?.(createTurn(called, socket, orders));
         }
       }
     });
@@ -96,8 +99,8 @@ function createTurn(
     printError: text => order({ printError: text }),
     write: (file, content) => order({ write: file, content }),
     shell: command => order({ shell: command }),
-    background: (command, { detached = false, stdio = 'ignore' } = {}) =>
-      order({ background: command, detached, stdio }),
+    background: async (command, { detached = false, stdio = 'ignore' } = {}) =>
+      outerPidNear((await order({ background: command, detached, stdio })) as number, called.pid),
     ignore: signal => order({ ignore: signal }),
     exit: (code = 0) => void order({ exit: code }),
   };

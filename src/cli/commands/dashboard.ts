@@ -9,7 +9,7 @@ import { errorCode, errorWords } from '../../platform/files.ts';
 import { openUrl } from '../../platform/foreground.ts';
 import { projectAt } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
-import { answer, type Call, type CliCommand, Problems, refuse } from '../command.ts';
+import { answer, type Call, type CliCommand, Problems, refuse, refuseInside } from '../command.ts';
 import { readPageAssets } from '../page-assets.ts';
 import { listenForSignals } from '../signals.ts';
 import { VERSION } from '../version.ts';
@@ -28,6 +28,8 @@ export const dashboard: CliCommand = {
       );
   },
   async run(call) {
+    // Its page can steer every run.
+    refuseInside('dashboard', call);
     const { output, env } = call;
     const { port, host, projects } = requestOf(call);
     const signals = listenForSignals(() => {});

@@ -1,6 +1,6 @@
 /** `ralph doctor`: which agents, git and sandboxes can be used here, and how to fix what cannot. Changes nothing. */
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import type { AgentAdapter } from '../../agents/agent.ts';
 import { ADAPTERS, PLUGINS } from '../../agents/registry.ts';
 import { compareVersions, versionIn } from '../../agents/version.ts';
@@ -10,12 +10,14 @@ import type { SandboxSettings } from '../../config/settings-shape.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { containerOf } from '../../opening/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
+import { findContainment } from '../../platform/containment.ts';
 import { errorWords } from '../../platform/files.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { placeOf } from '../../plugins/install.ts';
 import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
 import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
+import { statePaths } from '../../store/projects.ts';
 import { chooseAgent, isExecutable } from '../../turns/choose-agent.ts';
 import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -43,9 +45,10 @@ export async function examine(world: World): Promise<readonly Finding[]> {
   const { settings, fromFiles, files, problems } = loadSettings(project, 'run');
   const chosen = problems.length === 0 ? chooseAgent(settings, fromFiles, world) : undefined;
   const agents = ADAPTERS.filter(({ tested }) => tested !== undefined);
-  const [seen, git, sandboxes] = await Promise.all([
+  const [seen, git, contained, sandboxes] = await Promise.all([
     Promise.all(agents.map(adapter => agentFinding(adapter, chosen, world))),
     gitFindings(world),
+    containmentFinding(world),
     sandboxFindings(world, (problems.length === 0 ? settings : defaultSettings('run')).sandbox),
   ]);
   return [
@@ -57,6 +60,7 @@ export async function examine(world: World): Promise<readonly Finding[]> {
     ...rootFindings(agents, chosen, settings.permissions, world),
     ...sessionFindings(world),
     ...git,
+    contained,
     ...sandboxes,
   ];
 }
@@ -207,6 +211,16 @@ async function gitFindings(world: World): Promise<readonly Finding[]> {
           fix: 'git config --global user.name "NAME" && git config --global user.email "EMAIL"',
         },
   ];
+}
+
+/** What a run without a sandbox is contained in. The state folder need not be there yet: any folder can be tried. */
+async function containmentFinding({ cwd, env }: World): Promise<Finding> {
+  const topic = 'containment';
+  const { folder } = statePaths(env);
+  const found = await findContainment({ tree: cwd, env, hide: existsSync(folder) ? folder : tmpdir() });
+  if (found.ok) return { topic, level: 'ok', what: `works (${found.what}): nothing outlives its turn` };
+  const what = `mark only, a process that hides its traces can outlive its turn: ${found.why}`;
+  return { topic, level: 'fact', what, ...(found.fix !== '' && { fix: found.fix }) };
 }
 
 /** Each sandbox really runs something; none is needed for a loop. */

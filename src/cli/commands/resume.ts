@@ -18,7 +18,7 @@ import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
-import { type Call, type CliCommand, orThrow, Problems } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems, refuseInside } from '../command.ts';
 import { declareFlag, type SetUp, setUp } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 import { VERSION } from '../version.ts';
@@ -49,6 +49,7 @@ export const resume: CliCommand = {
     command.addHelpText('after', HELP);
   },
   async run(call) {
+    refuseInside('resume', call);
     const project = projectAt(call.cwd);
     const id = orThrow(chosen(project, call.args[0]));
     const paths = runPaths(project.runs, id);

@@ -5,7 +5,7 @@ import { projectAt } from '../../store/paths.ts';
 import { findLiveRun } from '../../store/run-file.ts';
 import { steerRun } from '../../store/steering.ts';
 import { removeWorktree } from '../../workspace/worktree.ts';
-import { answer, type Call, type CliCommand, orThrow, refuse } from '../command.ts';
+import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../command.ts';
 
 const RUN_ARGUMENT = ['[run]', 'a run, or part of its id; may be left out when only one is running'] as const;
 
@@ -74,13 +74,16 @@ export const cancel: CliCommand = {
     const { remove } = call.options;
     if (typeof remove !== 'string')
       return steer(call, call.args[0], { kind: 'cancel', gently: call.options.gently === true });
+    refuseInside('cancel', call);
     orThrow(await removeWorktree({ root: projectAt(call.cwd).root, env: call.env, name: remove }));
     call.output.answer(`The worktree ${remove} and its branch are gone.\n`);
     return 0;
   },
 };
 
-function steer({ cwd, output }: Call, wanted: string | undefined, order: Message): 0 | 1 {
+function steer(call: Call, wanted: string | undefined, order: Message): 0 | 1 {
+  refuseInside(order.kind, call);
+  const { cwd, output } = call;
   const run = orThrow(findLiveRun(projectAt(cwd), wanted));
   const { message, done } =
     'ended' in run

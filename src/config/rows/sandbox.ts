@@ -66,6 +66,13 @@ export const SANDBOX = [
     help: 'Run agent and checks in a sandbox. Without a name: the strongest that works here, or an error.',
   },
   {
+    key: 'containment',
+    kind: choice(['auto', 'off']),
+    default: 'auto',
+    flag: both('--containment <auto|off>'),
+    help: 'Without a sandbox: run each turn and each check in a PID namespace where this machine can, so that nothing outlives it.',
+  },
+  {
     key: 'hideEnv',
     kind: list(text()),
     default: [],

@@ -1,0 +1,204 @@
+/**
+ * Containment: a PID namespace around each turn and each check that has no sandbox, with an empty folder over Ralph's own state. When the
+ * command ends, everything that it started ends; when Ralph is killed, so does everything. Which means works is found out by running it.
+ */
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
+import { capture } from './capture.ts';
+import type { Command, Confinement } from './confinement.ts';
+import { errorCode, errorWords, tryTo } from './files.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+export interface ContainmentWorld {
+  /** The work tree: no program of the wall comes from it. */
+  readonly tree: string;
+  readonly env: Env;
+  /** The folder that looks empty from inside. It is there. */
+  readonly hide: string;
+}
+
+export type Containment =
+  /** `what` it is made of, in a few words. */
+  | { readonly ok: true; readonly what: string; readonly wall: Confinement }
+  | { readonly ok: false; readonly why: string; readonly fix: string };
+
+/** Tried once for each folder that is to be hidden. Never rejects. */
+export function findContainment(world: ContainmentWorld): Promise<Containment> {
+  const key = `${world.hide}\0${world.tree}`;
+  const known = tried.get(key) ?? tryRecipes(world);
+  tried.set(key, known);
+  return known;
+}
+
+const tried = new Map<string, Promise<Containment>>();
+
+async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
+  if (process.platform !== 'linux') return { ok: false, why: 'only Linux has PID namespaces', fix: '' };
+  let why = 'neither bwrap nor unshare and setpriv are installed';
+  let fix = 'sudo apt-get install bubblewrap (or the same from your package manager)';
+  for (const recipe of RECIPES) {
+    const prefix = tryTo(() => prefixOf(recipe, world));
+    if (!prefix) continue;
+    const wall = wallOf(prefix);
+    const { code, output } = await probe(wall, world);
+    if (code === PROVEN) return { ok: true, what: recipe.what, wall };
+    why = output.trim().split('\n').at(-1) || `${recipe.what} ended with exit code ${code}`;
+    fix =
+      'allow user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 kernel.unprivileged_userns_clone=1';
+  }
+  return { ok: false, why, fix };
+}
+
+type Programs = (name: string) => string;
+
+/** A way to make the namespace, as the words before the init and its command. */
+interface Recipe {
+  readonly what: string;
+  readonly forRoot?: true;
+  words(program: Programs, hide: string): readonly string[];
+}
+
+/** PID 1 is no ordinary process, and a wall must not take a signal for a request: so each recipe makes the init below its first and only child. */
+const RECIPES: readonly Recipe[] = [
+  {
+    // Root without a user namespace: what could take the wall down again is dropped instead. A sandbox still works inside.
+    what: 'a PID namespace by unshare',
+    forRoot: true,
+    words: (program, hide) => [
+      ...diesWithRalph(program),
+      ...inNamespaces(program, hide, []),
+      ...[program('setpriv'), '--bounding-set', DROPPED.map(name => `-${name}`).join(), '--'],
+    ],
+  },
+  {
+    what: 'a PID namespace by bubblewrap',
+    words: (program, hide) => [
+      program('bwrap'),
+      // Only root must ask for a user namespace; it has what umount needs in it, unless that is dropped.
+      ...(isRoot() ? ['--unshare-user', ...dropped('sys_admin'), ...dropped('sys_ptrace')] : []),
+      ...['--dev-bind', '/', '/', '--unshare-pid', '--as-pid-1', '--proc', '/proc', '--die-with-parent'],
+      ...['--tmpfs', hide, '--'],
+    ],
+  },
+  {
+    what: 'a PID namespace by unshare',
+    words: (program, hide) => [
+      ...diesWithRalph(program),
+      ...inNamespaces(program, hide, ['--user', '--map-root-user']),
+      // A second user namespace: the first one owns the mounts and could undo them.
+      ...[
+        program('unshare'),
+        '--user',
+        `--map-user=${process.getuid?.()}`,
+        `--map-group=${process.getgid?.()}`,
+      ],
+      '--',
+    ],
+  },
+];
+
+/** What reaches around the wall: mounts, other processes, files by handle, kernel memory, devices. */
+const DROPPED = ['sys_admin', 'sys_ptrace', 'dac_read_search', 'sys_module', 'sys_rawio', 'mknod'];
+
+const dropped = (capability: string) => ['--cap-drop', `CAP_${capability.toUpperCase()}`];
+
+const isRoot = () => process.getuid?.() === 0;
+
+const diesWithRalph = (program: Programs) => [program('setpriv'), '--pdeathsig', 'KILL', '--'];
+
+function inNamespaces(program: Programs, hide: string, user: readonly string[]): readonly string[] {
+  const namespaces = [...user, '--pid', '--fork', '--kill-child', '--mount-proc'];
+  const covered = [program('sh'), '-c', COVER, 'sh', hide, program('mount')];
+  return [program('unshare'), ...namespaces, '--', ...covered];
+}
+
+const COVER = `hide=$1 mount=$2; shift 2
+"$mount" -t tmpfs -o mode=0700,size=64m none "$hide" || exit 125
+exec "$@"`;
+
+/**
+ * PID 1 of the namespace. It keeps its own remarks on how the command died to itself, gives what is left a moment to end, and ends: with it
+ * the kernel ends the namespace.
+ */
+const INIT = `exec 4>&2 2>/dev/null
+(exec "$@" 2>&4 3>&- 4>&-)
+code=$?
+kill -s 0 -- -1 || exit $code
+left() {
+  n=0
+  for each in /proc/[0-9]*; do
+    read -r stat < "$each/stat" || continue
+    case $stat in '1 '* | *') Z '*) ;; *) n=$((n + 1)) ;; esac
+  done
+}
+left
+[ $n -eq 0 ] && exit $code
+echo $n >&3
+kill -s TERM -- -1
+for each in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+  sleep 0.02
+  left
+  [ $n -eq 0 ] && break
+done
+exit $code`;
+
+function prefixOf(recipe: Recipe, { tree, env, hide }: ContainmentWorld): readonly string[] | undefined {
+  if (recipe.forRoot && !isRoot()) return undefined;
+  const program = (name: string) => wallProgram(name, tree, env);
+  return [...recipe.words(program, realpathSync(hide)), program('sh'), '-c', INIT, 'sh'];
+}
+
+/** Where the system keeps its programs comes first; what lies in the work tree is the agent's. Throws where there is none. */
+function wallProgram(name: string, tree: string, { PATH = '' }: Env): string {
+  const top = realpathSync(tree);
+  const folders = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', ...PATH.split(delimiter).filter(isAbsolute)];
+  for (const folder of folders) {
+    const path = tryTo(() => realpathSync(join(folder, name)));
+    // Some programs are one file that looks at its name: the name is kept, the place is looked at.
+    if (path !== undefined && relative(top, path).startsWith('..') && !whyNotExecutable(path))
+      return join(realpathSync(folder), name);
+  }
+  throw new Error(`${name} is not installed`);
+}
+
+/** The wall is right when the command sees an init as its parent and nothing in the folder. */
+const PROBE = `[ $PPID -eq 1 ] || exit 1
+for file in "$1"/* "$1"/.[!.]*; do [ -e "$file" ] && exit 2; done
+exit 42`;
+const PROVEN = 42;
+const PROBE_TIME = 10_000;
+
+function probe(wall: Confinement, { env, hide }: ContainmentWorld) {
+  const argv = ['/bin/sh', '-c', PROBE, 'sh', hide] as const;
+  return capture(argv, { cwd: '/', env, timeout: PROBE_TIME, confinement: wall });
+}
+
+function wallOf([first = '', ...words]: readonly string[]): Confinement {
+  return {
+    async wrap(command) {
+      const code = whyNotStarted(command);
+      if (code !== undefined) return { code };
+      return { ...command, argv: [first, ...words, ...command.argv], init: true };
+    },
+  };
+}
+
+/** Behind a wall a program that is not there would be an exit code like any other. */
+function whyNotStarted({ argv: [name], cwd, env }: Command): string | undefined {
+  if (name.includes('/')) return whyNotExecutable(resolve(cwd, name));
+  const codes = (env.PATH ?? '/usr/bin:/bin')
+    .split(delimiter)
+    .map(folder => whyNotExecutable(resolve(cwd, folder, name)));
+  if (codes.includes(undefined)) return undefined;
+  return codes.find(code => code === 'EACCES') ?? 'ENOENT';
+}
+
+function whyNotExecutable(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile() ? undefined : 'EACCES';
+  } catch (error) {
+    return errorCode(error) ?? errorWords(error);
+  }
+}

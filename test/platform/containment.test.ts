@@ -1,0 +1,181 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { findContainment } from '../../src/platform/containment.ts';
+import { pinFolder } from '../../src/platform/pinned-folder.ts';
+import { type ProcessSpec, startConfined } from '../../src/platform/process.ts';
+import { folder } from '../rig/repo.ts';
+
+async function contained(argv: readonly [string, ...string[]], options: Partial<ProcessSpec> = {}) {
+  const { dir, path } = folder();
+  mkdirSync(path('state'));
+  writeFileSync(path('state/secret'), '');
+  const env = { PATH: process.env.PATH };
+  const found = await findContainment({ tree: dir, env, hide: path('state') });
+  if (!found.ok) throw new Error(found.why);
+  let printed = '';
+  let onPrint = () => {};
+  const print = (chunk: Buffer) => {
+    printed += chunk;
+    onPrint();
+  };
+  const spec = { argv, cwd: dir, env, stdout: print, stderr: print, ...options };
+  const child = await startConfined<'test'>(found.wall, spec);
+  const until = (text: string) =>
+    new Promise<void>(resolve => {
+      onPrint = () => printed.includes(text) && resolve();
+      onPrint();
+    });
+  return { ...child, dir, until, printed: () => printed };
+}
+
+const shell = (command: string, options: Partial<ProcessSpec> = {}) =>
+  contained(['sh', '-c', command], options);
+
+const works = await findContainment({ tree: '/tmp', env: process.env, hide: '/tmp' });
+
+describe.skipIf(!works.ok)('a contained command', () => {
+  test('keeps its exit code', async () => {
+    expect(await (await shell('exit 3')).done).toEqual({ end: { kind: 'exited', code: 3 }, leftBehind: 0 });
+  });
+
+  test('that dies of a signal says so, and nothing is printed for it', async () => {
+    const child = await shell('kill -9 $$');
+    expect(await child.done).toEqual({ end: { kind: 'signalled', signal: 'SIGKILL' }, leftBehind: 0 });
+    expect(child.printed()).toBe('');
+  });
+
+  test.each([
+    ['/no/such/program', 'ENOENT'],
+    ['no-such-program', 'ENOENT'],
+    ['./not-executable', 'EACCES'],
+  ])('%s is not started: %s', async (name, code) => {
+    const { dir, path } = folder();
+    writeFileSync(path('not-executable'), '');
+    const child = await contained([name], { cwd: dir });
+    expect(await child.done).toEqual({ end: { kind: 'not-started', code }, leftBehind: 0 });
+  });
+
+  test('has its input, and nothing of what is between Ralph and its init', async () => {
+    const child = await shell('cat; [ -e /proc/$$/fd/3 ] || [ -e /proc/$$/fd/4 ] || echo and no more', {
+      input: 'input ',
+    });
+    await child.done;
+    expect(child.printed()).toBe('input and no more\n');
+  });
+
+  test('sees an empty folder and no process but its own', async () => {
+    const child = await shell('ls -A state; echo /proc/[0-9]* | wc -w; echo $PPID');
+    await child.done;
+    expect(child.printed()).toMatch(/^[34]\n1\n$/);
+  });
+
+  test('is asked to stop, past its wall: its handler runs and its exit code comes back', async () => {
+    const child = await shell('trap "echo bye; exit 5" INT; echo up; while :; do sleep 0.01; done', {
+      stopSignal: 'SIGINT',
+    });
+    await child.until('up');
+    child.stop('test');
+    expect(await child.done).toEqual({ end: { kind: 'exited', code: 5 }, endedBy: 'test', leftBehind: 0 });
+    expect(child.printed()).toBe('up\nbye\n');
+  });
+
+  test('that does not listen is killed with all that it started', async () => {
+    const child = await shell(
+      'trap "" TERM; env -i setsid sleep 1000 & echo up; while :; do sleep 0.01; done',
+      {
+        grace: 50,
+      },
+    );
+    await child.until('up');
+    child.stop('test');
+    expect(await child.done).toMatchObject({
+      end: { kind: 'signalled', signal: 'SIGKILL' },
+      endedBy: 'test',
+    });
+  });
+
+  test('that is stopped before its wall is up is ended at once', async () => {
+    const child = await shell('exec sleep 1000');
+    child.stop('test');
+    expect(await child.done).toMatchObject({ end: { kind: 'signalled' }, endedBy: 'test' });
+  });
+
+  test('has what it leaves counted, and asked before it is killed', async () => {
+    const daemon = 'trap "echo asked >asked; exit" TERM; echo up >up; while :; do sleep 0.01; done';
+    const child = await shell(`env -i setsid sh -c '${daemon}' <&- >&- 2>&- & until [ -e up ]; do :; done`);
+    const { end, leftBehind } = await child.done;
+    expect(end).toEqual({ kind: 'exited', code: 0 });
+    // The daemon, and its sleep while it is in one.
+    expect([1, 2]).toContain(leftBehind);
+    expect(existsSync(`${child.dir}/asked`)).toBe(true);
+  });
+});
+
+test('no program of the wall comes from the work tree', async () => {
+  const { dir, path } = folder();
+  mkdirSync(path('bin'));
+  mkdirSync(path('state'));
+  for (const name of ['bwrap', 'unshare', 'setpriv', 'mount', 'sh']) {
+    writeFileSync(path(`bin/${name}`), `#!/bin/sh\ntouch '${path('ran')}'\n`);
+    chmodSync(path(`bin/${name}`), 0o755);
+  }
+  const env = { PATH: `${path('bin')}:${process.env.PATH}` };
+  await findContainment({ tree: dir, env, hide: path('state') });
+  expect(existsSync(path('ran'))).toBe(false);
+});
+
+describe('a pinned folder', () => {
+  function pinned() {
+    const { path } = folder();
+    mkdirSync(path('a/b/state'), { recursive: true });
+    writeFileSync(path('a/b/state/mine'), '');
+    const pin = pinFolder(path('a/b/state'));
+    return { path, pin, look: () => readdirSync(path('a/b/state')) };
+  }
+
+  test('that was not touched is left alone', () => {
+    const { pin, look } = pinned();
+    expect([pin.putBack(), look()]).toEqual(['untouched', ['mine']]);
+    pin.close();
+  });
+
+  test.each<[string, (path: (name: string) => string) => void]>([
+    ['gone', path => renameSync(path('a/b/state'), path('elsewhere'))],
+    [
+      'replaced by another one',
+      path => {
+        renameSync(path('a'), path('old'));
+        mkdirSync(path('a/b/state'), { recursive: true });
+        writeFileSync(path('a/b/state/forged'), '');
+      },
+    ],
+    [
+      'hidden by a link above it',
+      path => {
+        renameSync(path('a/b'), path('old'));
+        mkdirSync(path('other/state'), { recursive: true });
+        symlinkSync(path('other'), path('a/b'));
+      },
+    ],
+    [
+      'replaced by a file above it',
+      path => {
+        renameSync(path('a'), path('old'));
+        writeFileSync(path('a'), '');
+      },
+    ],
+  ])('that is %s is put back', (_, move) => {
+    const { path, pin, look } = pinned();
+    move(path);
+    expect([pin.putBack(), look(), pin.putBack()]).toEqual(['moved', ['mine'], 'untouched']);
+    pin.close();
+  });
+});

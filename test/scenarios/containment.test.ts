@@ -1,0 +1,129 @@
+/** What a run says of its containment, and that it works for root, for an ordinary user and in a run inside a run. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { ledgerOf, only } from '../rig/ledger.ts';
+import { BIN, ralph, testEnv } from '../rig/ralph.ts';
+import { folder, repo } from '../rig/repo.ts';
+
+const DONE = says('<response>DONE</response>');
+
+async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const project = repo();
+  const agent = await fakeAgent('worker', DONE);
+  const { code } = await ralph(['run', '-p', 'go', '--agent', 'worker', ...args], {
+    cwd: project.dir,
+    path: [agent.bin],
+    env,
+  });
+  const entries = ledgerOf(project);
+  const notices = only(entries, 'notice').map(({ text }) => text);
+  return { code, contained: only(entries, 'run-started')[0]?.contained, notices };
+}
+
+describe('the ledger says what a run is contained in', () => {
+  test('a PID namespace', async () => {
+    expect(await run([])).toMatchObject({ code: 0, contained: 'pid' });
+  });
+
+  test('nothing, when it is off, which needs no warning', async () => {
+    const { contained, notices } = await run(['--containment', 'off']);
+    expect([contained, notices.filter(text => text.includes('contained'))]).toEqual(['none', []]);
+  });
+
+  test('nothing, and why, when the state folder cannot be made', async () => {
+    const { path } = folder();
+    writeFileSync(path('file'), '');
+    const { code, contained, notices } = await run([], { XDG_STATE_HOME: path('file/state') });
+    expect([code, contained]).toEqual([0, 'none']);
+    expect(notices).toContainEqual(
+      expect.stringMatching(/^Not contained: .*file\/state\/ralph cannot be created \(/),
+    );
+  });
+});
+
+test('a run inside a run is contained too', async () => {
+  const project = repo();
+  project.write('inner/README.md', '');
+  const inner = `cd inner && '${process.execPath}' '${BIN}' run -p go --agent worker -m 1`;
+  const agent = await fakeAgent(
+    'worker',
+    async turn => {
+      void turn.shell(inner).then(async () => {
+        await turn.print('<response>DONE</response>');
+        turn.exit();
+      });
+    },
+    DONE,
+  );
+  const args = ['run', '-p', 'go', '--agent', 'worker', '-m', '1'];
+  const { code } = await ralph(args, { cwd: project.dir, path: [agent.bin] });
+  expect([code, agent.calls.length]).toEqual([0, 2]);
+  const { dir } = project;
+  const [started] = only(
+    ledgerOf({ ...project, dir: `${dir}/inner`, path: name => `${dir}/inner/${name}` }),
+    'run-started',
+  );
+  expect(started?.contained).toBe('pid');
+});
+
+const NOBODY = 65_534;
+
+test.skipIf(process.getuid?.() !== 0)('an ordinary user is contained as well as root', () => {
+  const home = folder();
+  const project = folder();
+  chmodSync(home.dir, 0o755);
+  mkdirSync(home.path('.local/state/ralph'), { recursive: true });
+  const script = `#!/bin/sh
+cat >/dev/null
+env -i setsid sh -c 'touch ready; exec sleep 1000' <&- >&- 2>&- &
+until [ -e ready ]; do :; done
+touch "$HOME/.local/state/ralph/forged"; umount "$HOME/.local/state/ralph"
+echo "parent $PPID, user $(id -u)" >seen; ls -A "$HOME/.local/state/ralph" >>seen
+echo '<response>DONE</response>'
+`;
+  project.write('agent', script);
+  chmodSync(project.path('agent'), 0o755);
+  for (const path of [
+    home.dir,
+    home.path('.local'),
+    home.path('.local/state'),
+    home.path('.local/state/ralph'),
+    project.dir,
+  ])
+    chownSync(path, NOBODY, NOBODY);
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [BIN, 'run', '-p', 'go', '--agent', './agent', '-m', '1'],
+    {
+      cwd: project.dir,
+      encoding: 'utf8',
+      env: { ...testEnv({}), HOME: home.dir, RALPH_CACHE_DIR: home.path('cache') },
+      uid: NOBODY,
+      gid: NOBODY,
+    },
+  );
+  expect([status, stdout]).toEqual([
+    0,
+    expect.stringContaining('The agent left 1 process(es) behind: ended.'),
+  ]);
+  expect(project.read('seen')).toBe(`parent 1, user ${NOBODY}\nforged\n`);
+  expect(() => home.read('.local/state/ralph/forged')).toThrow();
+});
+
+test.each([['pause'], ['continue'], ['tell', 'hello'], ['cancel'], ['resume'], ['dashboard']])(
+  '`ralph %s` from inside a run is refused',
+  async (...args) => {
+    const { dir } = repo();
+    const env = { RALPH_OWNER_0123456789ab: '1' };
+    const { code, stderr } = await ralph(args, { cwd: dir, env });
+    expect(code).toBe(2);
+    expect(stderr).toContain('only the user may steer runs');
+  },
+);
+
+test('reading is not steering', async () => {
+  const { code } = await ralph(['status'], { cwd: repo().dir, env: { RALPH_OWNER_0123456789ab: '1' } });
+  expect(code).toBe(0);
+});
