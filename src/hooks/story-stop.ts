@@ -11,7 +11,7 @@ import { findForbiddenChanges, findInvalidStories } from '../domain/transitions.
 import { readIfThere, tryTo, writePrivate } from '../platform/files.ts';
 import { type Active, isLive, readActive } from '../store/active-file.ts';
 import { leaveNote } from '../store/hook-notes.ts';
-import { runPathsIn } from '../store/paths.ts';
+import { runFolder } from '../store/paths.ts';
 import { ACTIVE_FILE } from '../store/prd-paths.ts';
 import { isList, loadTasks } from '../store/tasks-file.ts';
 import { readStatus } from '../workspace/tree-status.ts';
@@ -38,7 +38,7 @@ export async function onStoryStop(root: string, input: HookInput, orders?: HookO
   const message = `🔄 Ralph: this iteration is not finished (${wrong.length}).`;
   if (orders) {
     const text = `The agent wanted to stop and was sent back: ${wrong.join(' ')}`;
-    leaveNote(runPathsIn(orders.run).hookNotes, { type: 'notice', level: 'info', text });
+    leaveNote(runFolder(orders.run).hookNotes, { type: 'notice', level: 'info', text });
   }
   const reason = [REASON, ...wrong.map(each => `- ${each}`)].join('\n');
   return { kind: 'block', reason, message, ...(warning !== undefined && { warning }) };
@@ -76,7 +76,7 @@ async function uncommittedMessages(root: string): Promise<readonly string[]> {
 
 /** How often this iteration has been sent back now; the mark of the loop is written anew for each one. */
 function countBlock({ run }: HookOrders, { timestamp }: Active): number {
-  const path = runPathsIn(run).stopBlocks;
+  const path = runFolder(run).stopBlocks;
   const [stamp, before] = (readIfThere(path) ?? '').split(' ');
   const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
   // a wall round the agent: then the host's own cap must do

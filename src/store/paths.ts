@@ -1,21 +1,29 @@
 /** Every file that Ralph keeps, and where. Nothing else builds these names. */
 import { existsSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { dirname, join, sep } from 'node:path';
+import { type Env, type ProjectState, type RunState, statePaths } from './state.ts';
 
 export type ProjectPaths = Readonly<ReturnType<typeof projectPaths>>;
 
-export function projectPaths(root: string) {
+/** `env` says where the user's state folder is. */
+export function projectPaths(root: string, env: Env = process.env) {
   const folder = join(root, '.ralph');
   const worktrees = join(folder, 'worktrees');
+  let state: ProjectState | undefined;
   return {
     root,
+    /** What is kept of it outside. Not before it is asked for: that costs a look at the disk. */
+    state(): ProjectState {
+      state ??= statePaths(env).project(root);
+      return state;
+    },
     /** `.ralph`, Ralph's own folder in the project. */
     folder,
     gitignore: join(folder, '.gitignore'),
     settings: join(folder, 'settings.json'),
     localSettings: join(folder, 'settings.local.json'),
     runs: join(folder, 'runs'),
-    /** A lease for each run that is running, so that the others need not be looked at. */
+    /** A copy of the lease of each run that is running, for people and for other machines. */
     live: join(folder, 'live'),
     /** Worktrees that Ralph made, one folder each, and beside them who works in which. */
     worktrees,
@@ -32,41 +40,50 @@ export function projectPaths(root: string) {
 }
 
 /** The project that a folder belongs to: the nearest one above it in which Ralph has run, else the folder itself. */
-export function projectAt(folder: string): ProjectPaths {
+export function projectAt(folder: string, env: Env = process.env): ProjectPaths {
   for (let root = folder; ; root = dirname(root)) {
-    const project = projectPaths(root);
+    const project = projectPaths(root, env);
     if (existsSync(project.runs)) return project;
-    if (dirname(root) === root) return projectPaths(folder);
+    if (dirname(root) === root) return projectPaths(folder, env);
   }
 }
 
-export type RunPaths = Readonly<ReturnType<typeof runPathsIn>>;
+/** A run: its folder in the project, and what is kept of it outside. */
+export type RunPaths = RunFolder & {
+  readonly state: RunState;
+  /** The user's key. */
+  readonly key: string;
+  /** Its lease. */
+  readonly live: string;
+  /** The copy of it in the project. */
+  readonly shownLive: string;
+};
+export type RunFolder = Readonly<ReturnType<typeof runFolder>>;
 export type IterationPaths = Readonly<ReturnType<typeof iterationPaths>>;
 
-export function runPaths(runs: string, id: string): RunPaths {
-  return runPathsIn(join(runs, id));
+export function runPaths(project: ProjectPaths, id: string): RunPaths {
+  const state = project.state();
+  return {
+    ...runFolder(join(project.runs, id)),
+    state: state.run(id),
+    key: state.key,
+    live: join(state.live, id),
+    shownLive: join(project.live, id),
+  };
 }
 
-/** The same from the run's own folder. */
-export function runPathsIn(folder: string) {
+/** What is in the project. */
+export function runFolder(folder: string) {
   const below = belowOf(folder);
   return {
     folder,
     run: below('run.json'),
-    /** Its lease, in the project's `live`. */
-    live: join(folder, '../../live', basename(folder)),
     events: below('events.jsonl'),
     progress: below('progress.md'),
     /** Ralph's own copy of the story list, in `ralph prd`, as it was at some time. */
     stories: (hash: string) => below(`stories/${hash}.json`),
-    /** The results of the checks of a session, and for which files. */
-    checks: below('checks.json'),
     /** The commit that changes are counted from. */
     startRef: below('start-ref'),
-    /** Messages to the run that nobody has acted on yet, a file each. */
-    inbox: below('inbox'),
-    /** What the run had done at some place of its ledger. */
-    checkpoint: below('checkpoint.json'),
     /** How full its context was when an agent was last told, a file a session. */
     contextAlerts: (session: string) => below(`context/${fileName(session)}.json`),
     /** What the hooks of the agent have to say to the run; the ledger has one writer. */
@@ -79,8 +96,6 @@ export function runPathsIn(folder: string) {
     kept: below('kept'),
     /** The user's prompt or task, byte for byte. */
     task: below('task.md'),
-    /** Held while a process makes the run its own. */
-    lock: below('lock'),
     iteration: (iteration: number) =>
       iterationPaths(below(`iterations/${String(iteration).padStart(4, '0')}`)),
   };

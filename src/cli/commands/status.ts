@@ -51,13 +51,13 @@ async function lookAt(
   { args: [wanted], options, cwd, env }: Call,
   last: number,
 ): Promise<readonly ProjectStatus[]> {
-  const roots = options.all === true ? knownProjects(env) : [projectAt(cwd).root];
+  const roots = options.all === true ? knownProjects(env) : [projectAt(cwd, env).root];
   return Promise.all(
     roots.map(async root => {
-      const project = projectPaths(root);
+      const project = projectPaths(root, env);
       const ids = wanted === undefined ? listRuns(project) : [orThrow(findRun(project, wanted))];
       const shown = last === 0 ? ids : ids.slice(-last);
-      const runs = shown.map(id => overviewOf(id, runPaths(project.runs, id)));
+      const runs = shown.map(id => overviewOf(id, runPaths(project, id)));
       return { root, runs, worktrees: await listWorktrees({ root, env }) };
     }),
   );

@@ -80,8 +80,8 @@ export const cancel: CliCommand = {
   },
 };
 
-function steer({ cwd, output }: Call, wanted: string | undefined, order: Message): 0 | 1 {
-  const run = orThrow(findLiveRun(projectAt(cwd), wanted));
+function steer({ cwd, env, output }: Call, wanted: string | undefined, order: Message): 0 | 1 {
+  const run = orThrow(findLiveRun(projectAt(cwd, env), wanted));
   const { message, done } =
     'ended' in run
       ? { message: `${run.ended} is not running.`, done: false }
