@@ -31,7 +31,7 @@ export async function carryOut(
       if (orders.monitor) rearm(alertsOf(orders, input));
       return NOTHING;
     case 'stop':
-      return await onStoryStop(orders.root, input, orders);
+      return await onStoryStop(orders, input);
     // Commands and prompts are for a session of its own.
     case 'command':
     case 'prompt':

@@ -45,6 +45,7 @@ export interface ClaimedRun {
 /** Of two that try at the same time one gets it; the other is told who has it. */
 export async function claimRun(paths: RunPaths, id: string): Promise<ClaimedRun | Problem> {
   if (!existsSync(paths.folder)) return { where: id, what: 'no such run', fix: '`ralph status` lists them' };
+  ensureFolder(paths.state.folder);
   return withLock(paths.state.lock, async () => {
     const file = readRunFile(paths);
     if (!file?.given || isRunning(paths, file) || file.command === 'session') return whyNot(paths, file, id);
