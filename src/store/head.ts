@@ -4,8 +4,9 @@
  */
 import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { defined } from '../domain/fields.ts';
 import { countAt, objectAt, parseObject, stringAt } from '../domain/json.ts';
-import { ensureFolder, fileSize, readSlice } from '../platform/files.ts';
+import { ensureFolder, fileSize, readIfThere, readSlice, tryTo } from '../platform/files.ts';
 import { hashOf, lineEndingAt } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 import { ensureKey, readSealed, type Sealed, seal } from './seal.ts';
@@ -19,6 +20,8 @@ export interface Head {
   readonly next?: { readonly bytes: number; readonly hash: string };
   /** It did not fit at some time, and was continued all the same. */
   readonly changed?: string;
+  /** Since when the machine runs that wrote it. */
+  readonly boot?: string;
 }
 
 type Place = Pick<RunPaths, 'events' | 'key'> & { readonly state: Pick<RunPaths['state'], 'head'> };
@@ -40,9 +43,11 @@ export function openHead({ state: { head: path }, key: keyFile }: Place, changed
   ensureFolder(dirname(path));
   const fd = openSync(path, existsSync(path) ? 'r+' : 'w+', 0o600);
   const taint = changed !== undefined && { changed: changed.replace(/[^ -~]/g, '?').slice(0, LONGEST_WORDS) };
+  const boot = bootName();
+  const fixed = { ...taint, ...(boot !== undefined && { boot }) };
   return {
     expect(head) {
-      const text = JSON.stringify({ ...head, ...taint });
+      const text = JSON.stringify({ ...head, ...fixed });
       writeSync(fd, seal(key, path, text.padEnd(RECORD - 66)), 0);
     },
     close: () => closeSync(fd),
@@ -59,14 +64,28 @@ export function readHead({ state, key }: Place): HeadReading {
   const found = parseObject(sealed.text);
   const next = objectAt(found, 'next');
   const [offset, prev] = [countAt(found, 'offset'), stringAt(found, 'prev')];
-  const [bytes, hash, changed] = [countAt(next, 'bytes'), stringAt(next, 'hash'), stringAt(found, 'changed')];
+  const [bytes, hash] = [countAt(next, 'bytes'), stringAt(next, 'hash')];
+  const more = defined({ changed: stringAt(found, 'changed'), boot: stringAt(found, 'boot') });
   if (offset === undefined || prev === undefined) return { kind: 'damaged' };
   const expected = bytes !== undefined && hash !== undefined && { next: { bytes, hash } };
-  return { kind: 'fits', head: { offset, prev, ...expected, ...(changed !== undefined && { changed }) } };
+  return { kind: 'fits', head: { offset, prev, ...expected, ...more } };
+}
+
+/** Changes when the machine starts; undefined where that cannot be seen. */
+function bootName(): string | undefined {
+  return tryTo(() => readIfThere('/proc/sys/kernel/random/boot_id'))
+    ?.trim()
+    .slice(0, 8);
 }
 
 /** What is wrong with the end of a ledger; undefined: it fits. A last line that was cut off is the mark of a crash. */
-export function misfitOf({ events }: Pick<Place, 'events'>, head: Head): string | undefined {
+export function misfitOf(place: Pick<Place, 'events'>, head: Head): string | undefined {
+  const misfit = differenceOf(place, head);
+  if (misfit === undefined || head.boot === bootName()) return misfit;
+  return `${misfit} (the machine was started anew since: a power cut can do this)`;
+}
+
+function differenceOf({ events }: Pick<Place, 'events'>, head: Head): string | undefined {
   if (!existsSync(events)) return head.offset === 0 ? undefined : 'it is gone';
   const { offset, prev, next } = head;
   const size = fileSize(events);

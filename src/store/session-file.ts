@@ -10,6 +10,7 @@ import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domai
 import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { projectPaths } from './paths.ts';
 import { readSealed, writeSealed } from './seal.ts';
+import type { Env } from './state.ts';
 import { isBelow } from './state-check.ts';
 
 export interface SessionFile {
@@ -40,18 +41,18 @@ const NAME = /^ralph-loop(\..+)?\.local\.md$/;
 export const SESSION_FILES = `${FOLDER}/ralph-loop*.local.md`;
 
 /** Every loop of a project, the user's own and strangers'. */
-export function listSessions(root: string): readonly FoundFile[] {
+export function listSessions(root: string, env: Env = process.env): readonly FoundFile[] {
   const folder = join(root, FOLDER);
   const names = tryTo(() => readdirSync(folder)) ?? [];
   return names
     .filter(name => NAME.test(name))
     .sort()
-    .map(name => readSession(join(folder, name)));
+    .map(name => readSession(join(folder, name), env));
 }
 
-function readSession(path: string): FoundFile {
+function readSession(path: string, env: Env): FoundFile {
   const text = tryTo(() => readIfThere(path)) ?? '';
-  const { folder, key, record, root } = recordOf(path);
+  const { folder, key, record, root } = recordOf(path, env);
   const sealed = readSealed(key, record);
   const known = sealed.kind === 'fits' && !isBelow(root, folder) ? parseState(sealed.text) : undefined;
   if (known && !('problem' in known) && sealed.kind === 'fits')
@@ -63,9 +64,9 @@ function readSession(path: string): FoundFile {
 }
 
 /** The name says which loop it is; where the project is says which project. */
-function recordOf(path: string) {
+function recordOf(path: string, env: Env = process.env) {
   const root = dirname(dirname(path));
-  const { folder, key, session } = projectPaths(root).state();
+  const { folder, key, session } = projectPaths(root, env).state();
   return { root, folder, key, record: session(basename(path)) };
 }
 

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { formatState, parseState } from '../../src/store/session-file.ts';
+import { parseState, writeSession } from '../../src/store/session-file.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -425,12 +425,9 @@ describe('what only happens sometimes', () => {
     for (const source of ['startup', 'resume', 'clear']) expect(await began(source)).toBeUndefined();
   });
 
-  test('a state file without a run, as people write it, gets one at the first stop', async () => {
+  test('a loop without a run, as one from a terminal, gets one at the first stop', async () => {
     const project = repo();
-    project.write(
-      STATE,
-      '---\nactive: true\niteration: 1\nmax_iterations: 0\nsession_id: "s1"\n---\nTidy up',
-    );
+    await ralph(['session', 'start', '--session', 's1', 'Tidy up'], { cwd: project.dir });
     await stop(project, { last_assistant_message: 'no' });
     const state = parseState(project.read(STATE));
     expect(state).toMatchObject({ iteration: 2, runId: expect.stringMatching(/^\d{8}-/) });
