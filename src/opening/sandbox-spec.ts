@@ -11,6 +11,7 @@ import { splitWords } from '../platform/shell.ts';
 import { findHidden, isBelow, isInside, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
 import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider.ts';
 import type { ProjectPaths } from '../store/paths.ts';
+import { statePaths } from '../store/state.ts';
 import { findRepository, type Repository } from '../workspace/repository.ts';
 
 export interface SpecInput {
@@ -52,7 +53,7 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
   );
   const own = real([...state, ...settings.writable.map(at)]);
   const secret = findHidden(
-    [...SECRET_PATHS, ...othersState(agents), ...settings.denyRead],
+    [...SECRET_PATHS, statePaths(env).folder, ...othersState(agents), ...settings.denyRead],
     home,
     project.root,
   );
