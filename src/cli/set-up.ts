@@ -61,7 +61,7 @@ export function setUp(
   own: (settings: Settings) => readonly Problem[],
   more: SettingsLayer = { layer: {}, problems: [] },
 ): SetUp {
-  const project = projectPaths(root);
+  const project = projectPaths(root, env);
   const flags = settingsFromFlags(command, options);
   const loaded = loadSettings(project, command, more.layer, flags.layer);
   if (output.verbose)

@@ -40,7 +40,8 @@ export async function simulate(simulation: Simulation, scenario: Scenario): Prom
   writeFileSync(file, JSON.stringify(scenario));
   writeFileSync(`${file}.calls`, '0');
   writeSettings(simulation, file);
-  const project = projectPaths(copy.cwd);
+  const env = { ...call.env, XDG_STATE_HOME: copy.beside };
+  const project = projectPaths(copy.cwd, env);
   // Ids of the same second are in no order.
   const before = new Set(listRuns(project));
   await command.run({
@@ -49,11 +50,11 @@ export async function simulate(simulation: Simulation, scenario: Scenario): Prom
     options,
     cwd: copy.cwd,
     root: copy.cwd,
-    env: { ...call.env, XDG_STATE_HOME: copy.beside },
+    env,
     output: silent(call.output),
   });
   const id = listRuns(project).find(each => !before.has(each)) ?? '';
-  const journal = openJournal(runPaths(project.runs, id).events);
+  const journal = openJournal(runPaths(project, id).events);
   const events = journal.next();
   journal.close();
   const ended = events.findLast(event => event.type === 'run-ended');

@@ -6,6 +6,7 @@ import type { IterationDetail, RunReading, Standing } from '../report/run-view.t
 import { overviewOf, type RunOverview, type RunState } from '../store/overview.ts';
 import { type ProjectPaths, projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import { listRuns, liveRun } from '../store/run-file.ts';
+import type { Env } from '../store/state.ts';
 import { pauseIsPending } from '../store/steering.ts';
 
 export interface ProjectRuns {
@@ -33,8 +34,8 @@ export type FoundRun = ReturnType<typeof foundRun>;
 /** Of each project; more are in `ralph status`. */
 const SHOWN = 200;
 
-export function openProjects(roots: readonly string[]) {
-  const projects = roots.map(projectPaths);
+export function openProjects(roots: readonly string[], env: Env) {
+  const projects = roots.map(root => projectPaths(root, env));
   const runsOf = createList();
   return {
     list: (): readonly ProjectRuns[] =>
@@ -57,7 +58,7 @@ function createList() {
       .slice(-SHOWN)
       .toReversed()
       .map(id => {
-        const paths = runPaths(project.runs, id);
+        const paths = runPaths(project, id);
         const size = fileSize(paths.events);
         const known = ended.get(paths.events);
         if (known?.size === size) return known.run;
@@ -75,7 +76,7 @@ function listedRun(id: string, paths: RunPaths): ListedRun {
 }
 
 function foundRun(project: ProjectPaths, id: string) {
-  const paths = runPaths(project.runs, id);
+  const paths = runPaths(project, id);
   return {
     paths,
     snapshot(): Snapshot {

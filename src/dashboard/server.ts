@@ -13,6 +13,8 @@ import { openStream, streamLedger, streamList } from './stream.ts';
 export interface DashboardOptions {
   /** The folders of the projects. */
   readonly projects: readonly string[];
+  /** Says where the user's state folder is. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
@@ -32,7 +34,7 @@ export interface Dashboard {
 
 /** Rejects when the port is in use. */
 export async function openDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const projects = openProjects(options.projects);
+  const projects = openProjects(options.projects, options.env);
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

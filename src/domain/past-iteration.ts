@@ -3,6 +3,7 @@ import type { CheckResult } from './check.ts';
 import type { EndedTurn, Judged, RunEvent, ScmOutcome } from './event.ts';
 import type { Violation } from './evidence.ts';
 import { pick } from './fields.ts';
+import type { Repeated } from './standstill.ts';
 import { addReport, NO_USAGE, type Usage, type UsageSoFar } from './usage.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -42,14 +43,16 @@ export interface PastIteration {
   readonly violations: readonly Violation[];
   readonly checks: readonly CheckResult[];
   readonly judged?: Judged & { readonly verdict: Verdict };
+  /** It was judged before: its turn is in the totals. What had repeated itself until then. */
+  readonly counted?: { readonly repeated: Repeated | null };
   readonly tasks: readonly PastTask[];
 }
 
 export type Changes = { readonly [Key in keyof PastIteration]?: PastIteration[Key] | undefined };
 
 /** The agent was cut off, by a crash or by a signal, or its turn had failed: that is no evidence. */
-export function needsAgent({ turn, judged }: PastIteration): boolean {
-  if (judged) return false;
+export function needsAgent({ turn, judged, counted }: PastIteration): boolean {
+  if (judged || counted) return false;
   const outcome = turn?.outcome;
   if (outcome === undefined || outcome.kind === 'failed') return true;
   return outcome.kind === 'ended' && outcome.by === 'interrupt';

@@ -2,6 +2,7 @@
  * What a run has done so far, folded from its events: all that is needed to continue it. A run that starts has an empty past, a run
  * that is resumed has that of its ledger; `next` does not see a difference. Plain data: a checkpoint of it can be written as JSON.
  */
+import { beforeVerdict } from './before-verdict.ts';
 import type { CheckResult } from './check.ts';
 import type { Prepared, RunEvent, RunHead } from './event.ts';
 import { defined, pick } from './fields.ts';
@@ -15,9 +16,10 @@ import {
   timesRepeated,
   traceOf,
 } from './standstill.ts';
-import type { StopReason } from './stop-reason.ts';
+import { isSuccess, type StopReason } from './stop-reason.ts';
 import { isLimit } from './trouble.ts';
-import { addExtra, countTurn, NOTHING_SPENT, type Totals, usageOf } from './usage.ts';
+import { addExtra, NOTHING_SPENT, type Totals, usageOf } from './usage.ts';
+import type { Verdict } from './verdict.ts';
 
 /** An event with its time, in milliseconds since 1970. */
 export type Timed = RunEvent & { readonly time: number };
@@ -111,7 +113,10 @@ function withOpen(past: Past, changes: Changes | undefined): Past {
   return { ...past, open: { ...past.open, ...changes } as PastIteration };
 }
 
-/** What a turn that was cut off is known to have used is counted, and the turn is taken again. */
+/**
+ * What a turn that was cut off is known to have used is counted, and the turn is taken again. Turns and money are believed, success is
+ * not: whatever the ledger says of the checks, they run again before the run is done.
+ */
 function afterResumption({ ended, isOverruled: _, ...past }: Past, event: Of<'run-resumed'>): Past {
   const verdict = past.last?.judged?.verdict;
   const isOverruled = ended !== undefined && verdict?.kind === 'stop' && verdict.reason === ended;
@@ -124,8 +129,23 @@ function afterResumption({ ended, isOverruled: _, ...past }: Past, event: Of<'ru
     resumptions: past.resumptions + 1,
     ...(isOverruled && { isOverruled }),
   };
-  if (!past.open || !needsAgent(past.open)) return resumed;
+  if (!past.open) return isSuccessful(verdict) && !isOverruled ? judgeAgain(reopen(resumed)) : resumed;
+  if (!needsAgent(past.open)) return judgeAgain(resumed);
   return withOpen(countWasted(resumed, past.open), { turn: undefined, attempts: [], soFar: undefined });
+}
+
+function isSuccessful(verdict: Verdict | undefined): boolean {
+  return verdict?.kind === 'stop' && isSuccess(verdict.reason);
+}
+
+/** The last iteration is not over after all. */
+function reopen({ last, results, ...past }: Past): Past {
+  return last ? { ...past, results: results.slice(0, -1), open: last } : { ...past, results };
+}
+
+/** The checks of the open iteration run again, and what they give is judged: its turn stays, and is counted once. */
+function judgeAgain(past: Past): Past {
+  return withOpen(past, { checks: [], judged: undefined });
 }
 
 function afterStart(
@@ -149,8 +169,8 @@ function afterStart(
   return { ...(open ? countWasted(past, open) : past), open: started };
 }
 
-function countWasted(past: Past, { judged, turn, attempts, soFar }: PastIteration): Past {
-  if (judged) return past;
+function countWasted(past: Past, { judged, counted, turn, attempts, soFar }: PastIteration): Past {
+  if (judged || counted) return past;
   const all = turn ? [turn.usage] : [...attempts, ...(soFar ? [usageOf(soFar, undefined, {})] : [])];
   const known = all.filter(({ tokens, cost }) => tokens !== undefined || cost !== undefined);
   return { ...past, totals: known.reduce(addExtra, past.totals) };
@@ -160,12 +180,14 @@ function afterVerdict(past: Past, event: Of<'judged'>): Past {
   const { open } = past;
   if (!open?.turn) return past;
   const ending: Ending = { ...open.turn, checks: open.checks, tree: event.tree };
-  const traces = [...past.traces, traceOf(ending, open.turn.usage)].slice(-MOST_TRACES);
+  const before = beforeVerdict(past, open.turn);
+  const traces = [...before.traces, traceOf(ending, open.turn.usage)].slice(-MOST_TRACES);
   const repeated = event.tree !== null && {
-    repeated: { signature: signatureOf(ending), times: timesRepeated(past.repeated, ending) },
+    repeated: { signature: signatureOf(ending), times: timesRepeated(before.repeated, ending) },
   };
-  const judged = withOpen(past, { judged: pick(event, ...JUDGED) });
-  return { ...judged, totals: countTurn(past.totals, open.turn), traces, ...repeated };
+  const counted = { repeated: before.repeated ?? null };
+  const judged = withOpen(past, { judged: pick(event, ...JUDGED), counted });
+  return { ...judged, totals: before.totals, traces, ...repeated };
 }
 
 /** More than anybody would wait for progress; a run of any length looks back no further. */

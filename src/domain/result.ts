@@ -1,4 +1,5 @@
 /** The result of a run: what the library and `--json` return. */
+import { beforeVerdict } from './before-verdict.ts';
 import { type CheckResult, isGreen } from './check.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
@@ -6,7 +7,7 @@ import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
-import { type CostSource, countTurn, type Tokens } from './usage.ts';
+import type { CostSource, Tokens } from './usage.ts';
 
 export interface CheckSummary
   extends Pick<CheckResult, 'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated'> {
@@ -71,7 +72,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
   const { open, head } = past;
   const seconds = open && Math.max(0, Math.round(past.time.latest - open.startedAt) / 1000);
   const brokenOff = open?.turn ? [iterationResult(open, head?.command ?? '', seconds ?? 0)] : [];
-  const totals = open?.turn && !open.judged ? countTurn(past.totals, open.turn) : past.totals;
+  const totals = open?.turn && !open.judged ? beforeVerdict(past, open.turn).totals : past.totals;
   const cutShort = (open?.checks.length ?? 0) < (head?.checks.length ?? 0);
   return {
     runId,

@@ -1,11 +1,12 @@
 /** Performs one step: everything that happens in it is an event, and the last of them says that the step is over. */
+import { beforeVerdict } from '../domain/before-verdict.ts';
 import { isGreen } from '../domain/check.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import { formatProblem } from '../domain/problem.ts';
 import { findStandstill, timesRepeated, traceOf } from '../domain/standstill.ts';
-import { countTurn, spentSoFar } from '../domain/usage.ts';
+import { spentSoFar } from '../domain/usage.ts';
 import { judge } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { stayLean } from '../platform/memory.ts';
@@ -75,8 +76,7 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
   const { emit, stop, meter, past, sandbox } = world;
   // What the checks rest on is restored before they run.
   await restoreFiles(plan, world);
-  const known = openIteration(world).checks;
-  const checks = known.length === plan.checks.length ? known : await plan.check(iteration);
+  const checks = await plan.check(iteration);
   if (stop.stopping.aborted && checks.length < plan.checks.length) return undefined;
   const { changed, state } = await plan.look();
   const denials = sandbox?.takeDenials() ?? [];
@@ -84,15 +84,16 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
   const { turn, violations } = openIteration(world);
   if (!turn) return undefined;
   const ending = { ...turn, checks, tree: state };
-  const traces = [...past().traces, traceOf(ending, turn.usage)];
+  const before = beforeVerdict(past(), turn);
+  const traces = [...before.traces, traceOf(ending, turn.usage)];
   const standstill = plan.standstill && findStandstill(traces, plan.standstill);
   const seen = {
     treeChanged: changed,
-    repeats: timesRepeated(past().repeated, ending),
+    repeats: timesRepeated(before.repeated, ending),
     ...(standstill && { standstill }),
     ...(denials.length > 0 && { denials }),
     ...(stories && { stories }),
-    spent: spentSoFar(countTurn(past().totals, turn), meter.elapsed()),
+    spent: spentSoFar(before.totals, meter.elapsed()),
   };
   const { outcome, claim, blocked } = turn;
   const blocks = blocked !== undefined && { blocked };

@@ -1,10 +1,12 @@
 /** The slash commands: set up, cancel and explain the loop, from what the user typed. No shell ever sees it. */
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
+import { formatProblem } from '../domain/problem.ts';
 import { contract, type SessionRequest, type SessionState } from '../domain/session.ts';
 import { parseArguments } from '../domain/session-arguments.ts';
 import { findSession, newSessionPath, removeSession, writeSession } from '../store/session-file.ts';
 import { openRun, record } from '../store/session-ledger.ts';
+import { openState } from '../store/state-check.ts';
 
 export function onCommand(root: string, { host, prefix }: Dialect, input: HookInput): HookAnswer {
   const name = input.commandName.split(':').at(-1);
@@ -30,8 +32,9 @@ function start(root: string, host: string, input: HookInput, ultrawork: boolean)
   const { request, problems } = parseArguments(input.commandArguments);
   const sleeping = findSession(root, input.sessionId);
   if (input.commandArguments.trim() === '' && sleeping) return wake(sleeping.path, sleeping.state, input);
-  if (problems.length > 0)
-    return refuse(`❌ Ralph loop: not started.\n${problems.map(problem => `- ${problem}`).join('\n')}`);
+  const all = [...problems, ...stateProblems(root)];
+  if (all.length > 0)
+    return refuse(`❌ Ralph loop: not started.\n${all.map(problem => `- ${problem}`).join('\n')}`);
   if (sleeping) removeSession(sleeping.path);
   const asked = { ...request, ultrawork };
   const state = newState(input, asked, openRun(root, asked, host));
@@ -41,7 +44,8 @@ function start(root: string, host: string, input: HookInput, ultrawork: boolean)
 
 /** The same from a terminal, for a running session; its run begins there. The words were split by the user's own shell. */
 export function startSession(root: string, sessionId: string, words: readonly string[]) {
-  const { request, problems } = parseArguments(words.map(quotedWord).join(' '));
+  const { request, problems: wrong } = parseArguments(words.map(quotedWord).join(' '));
+  const problems = [...wrong, ...stateProblems(root)];
   if (problems.length > 0) return { problems, message: '' };
   const state = newState(
     { sessionId, promptId: null, transcript: null },
@@ -50,6 +54,12 @@ export function startSession(root: string, sessionId: string, words: readonly st
   );
   writeSession(newSessionPath(root, sessionId), state);
   return { problems, message: started(state) };
+}
+
+/** A loop is believed by its record: where there can be none, there is no loop. */
+function stateProblems(root: string): readonly string[] {
+  const unfit = openState(root, process.env);
+  return unfit ? [formatProblem(unfit)] : [];
 }
 
 /** A word that was one word stays one. */

@@ -9,7 +9,7 @@ import { type Json, numberAt, parseObject, textsIn } from '../domain/json.ts';
 import { afterCalls } from '../domain/session.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { type HookNote, leaveNote } from '../store/hook-notes.ts';
-import { projectPaths, runPathsIn } from '../store/paths.ts';
+import { projectPaths, runFolder } from '../store/paths.ts';
 import { findSession, writeSession } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
 import { type GuardVerdict, guard, refusal } from './guard.ts';
@@ -31,7 +31,7 @@ export async function carryOut(
       if (orders.monitor) rearm(alertsOf(orders, input));
       return NOTHING;
     case 'stop':
-      return await onStoryStop(orders.root, input, orders);
+      return await onStoryStop(orders, input);
     // Commands and prompts are for a session of its own.
     case 'command':
     case 'prompt':
@@ -44,7 +44,7 @@ export async function carryOut(
 }
 
 function alertsOf({ run }: HookOrders, { sessionId }: HookInput): string {
-  return runPathsIn(run).contextAlerts(sessionId);
+  return runFolder(run).contextAlerts(sessionId);
 }
 
 /** Orders that cannot be read guard all the same: nothing is known of what should be let through. */
@@ -52,7 +52,7 @@ function guardCall(orders: HookOrders, input: HookInput): HookAnswer {
   if (orders.run === '') return refusal(['its orders cannot be read, so nothing can be judged.']).answer;
   if (!orders.guard) return NOTHING;
   const verdict = guard(orders.guard, orders.root, input);
-  for (const note of notesOn(verdict)) leaveNote(runPathsIn(orders.run).hookNotes, note);
+  for (const note of notesOn(verdict)) leaveNote(runFolder(orders.run).hookNotes, note);
   return verdict.answer;
 }
 

@@ -4,13 +4,12 @@ import { findDialect } from '../agents/registry.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { type HookOrders, readOrders } from '../domain/hook-orders.ts';
 import { contract } from '../domain/session.ts';
-import { findSession, writeSession } from '../store/session-file.ts';
+import { findSession, listSessions, NEXT, sessionIn, writeSession } from '../store/session-file.ts';
 import { openRun } from '../store/session-ledger.ts';
 import { onCommand } from './commands.ts';
 import { carryOut, onTool, rearmSession, watchSession } from './duties.ts';
 import { refusal } from './guard.ts';
-import { NO_EFFECTS, onStop } from './stop.ts';
-import { onStoryStop } from './story-stop.ts';
+import { NO_EFFECTS, onStop, reportStrangers } from './stop.ts';
 
 export async function runHook(
   host: string,
@@ -80,23 +79,20 @@ async function answerInSession(
       return watchSession(root, dialect, input);
     case 'peek':
       return await onStop(root, dialect, input, NO_EFFECTS);
-    case 'stop': {
-      const answer = await onStop(root, dialect, input);
-      return answer.kind === 'nothing' ? await onStoryStop(root, input) : answer;
-    }
+    case 'stop':
+      return await onStop(root, dialect, input);
     default:
       return moment satisfies never;
   }
 }
 
-/** The name of a loop that was started from a terminal for whichever session sends the next prompt. */
-const NEXT = 'next';
-
 /** A background task that has ended comes as a prompt of its own: the loop follows it. Any other prompt is the user's. */
 function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer {
   const { sessionId, promptId, prompt, transcript } = input;
-  const file = findSession(root, sessionId) ?? findSession(root, NEXT);
-  if (!file?.state.active) return NOTHING;
+  const files = listSessions(root);
+  const file = sessionIn(files, sessionId) ?? sessionIn(files, NEXT);
+  if (!file) return reportStrangers(files, input);
+  if (!file.state.active) return NOTHING;
   const { state, path } = file;
   if (state.sessionId === NEXT) {
     const runId = state.runId || openRun(root, state, host);

@@ -21,11 +21,12 @@ import {
 } from '../domain/session.ts';
 import { type Feedback, judge } from '../domain/verdict.ts';
 import {
-  type DamagedFile,
+  type FoundFile,
   listSessions,
+  NEXT,
   removeSession,
   type SessionFile,
-  setAside,
+  sessionIn,
   writeSession,
 } from '../store/session-file.ts';
 import { openRun, record } from '../store/session-ledger.ts';
@@ -37,11 +38,9 @@ interface Effects {
   readonly record: typeof record;
   readonly write: typeof writeSession;
   readonly remove: typeof removeSession;
-  /** Moves a damaged file out of the way and says where it is now. */
-  readonly setAside: typeof setAside;
 }
 
-const EFFECTS: Effects = { open: openRun, record, write: writeSession, remove: removeSession, setAside };
+const EFFECTS: Effects = { open: openRun, record, write: writeSession, remove: removeSession };
 
 /** For a host that must know the answer to a stop before it happens. */
 export const NO_EFFECTS: Effects = {
@@ -49,7 +48,6 @@ export const NO_EFFECTS: Effects = {
   record() {},
   write() {},
   remove() {},
-  setAside: path => path,
 };
 
 export async function onStop(
@@ -59,14 +57,14 @@ export async function onStop(
   effects: Effects = EFFECTS,
 ): Promise<HookAnswer> {
   const files = listSessions(root);
-  const found = files.find(
-    (file): file is SessionFile => 'state' in file && file.state.sessionId === input.sessionId,
-  );
-  if (!found) return reportDamaged(files, effects);
+  const found = sessionIn(files, input.sessionId);
+  if (!found) return reportStrangers(files, input);
   // Esc, or another prompt: the loop sleeps. A sub-agent will bring its own turn.
   const { active } = found.state;
   if (!active || isElsewhere(found.state, input) || input.inSubagent || input.pending > 0) return NOTHING;
   const opened = withRun(root, dialect.host, found.state, effects);
+  if (found.isChanged)
+    effects.record(root, opened.runId, { type: 'notice', level: 'warning', text: CHANGED });
   const claim = await claimOf(opened, dialect, input);
   const run = sessionRun(opened);
   const state = await withToolCalls(opened, dialect, input, claim.found ? opened.minToolCalls : 0);
@@ -88,7 +86,9 @@ export async function onStop(
   return sendBack({ ...found, state }, verdict.feedback, dialect.capOf(process.env), effects);
 }
 
-/** A loop that was begun in a terminal, or by hand, has its run from the session that carries it out. */
+const CHANGED = 'The state file of the loop was changed by somebody else: what the user started counts.';
+
+/** A loop that was begun in a terminal has its run from the session that carries it out. */
 function withRun(root: string, host: string, state: SessionState, { open }: Effects): SessionState {
   return state.runId === '' ? { ...state, runId: open(root, state, host) } : state;
 }
@@ -97,14 +97,18 @@ function isElsewhere(state: SessionState, input: HookInput): boolean {
   return state.promptId !== null && input.promptId !== null && state.promptId !== input.promptId;
 }
 
-/** A file that cannot be read may belong to any session: it is set aside, and the agent may stop. */
-function reportDamaged(files: readonly (SessionFile | DamagedFile)[], effects: Effects): HookAnswer {
-  const broken = files.find((file): file is DamagedFile => 'problem' in file);
-  if (!broken) return NOTHING;
-  const aside = effects.setAside(broken.path, Date.now());
+/**
+ * A file that no user of this machine has started a loop with came with the repository, or from an agent. It is shown to the session that
+ * it is made for, and nothing in it is obeyed.
+ */
+export function reportStrangers(files: readonly FoundFile[], input: HookInput): HookAnswer {
+  const stranger = files
+    .filter(file => 'stranger' in file)
+    .find(({ sessionId }) => sessionId === null || sessionId === NEXT || sessionId === input.sessionId);
+  if (!stranger) return NOTHING;
   return {
     kind: 'say',
-    message: `⚠️ Ralph loop: State file corrupted\n  File: ${broken.path}\n  Problem: ${broken.problem}\n  It was moved to ${aside}. The loop has ended; start it again with /ralph-loop TASK.`,
+    message: `⚠️ Ralph: ${stranger.path} ${stranger.stranger}. Nothing in it is obeyed; delete it, or start a loop of your own with /ralph-loop TASK.`,
   };
 }
 
@@ -151,7 +155,7 @@ function endLoop(
 }
 
 function sendBack(
-  { path, state }: SessionFile,
+  { path, state, isChanged }: SessionFile,
   feedback: readonly Feedback[],
   cap: Cap | undefined,
   effects: Effects,
@@ -164,7 +168,7 @@ function sendBack(
     reason: continuation(state, why),
     message: iterationMessage(next),
     afresh: [contract(state), ...why].join('\n\n'),
-    ...capWarning(next, cap),
+    ...(isChanged ? { warning: `⚠️ Ralph: ${CHANGED}` } : capWarning(next, cap)),
   };
 }
 

@@ -9,9 +9,9 @@ import type { HookOrders } from '../domain/hook-orders.ts';
 import { isProblem } from '../domain/problem.ts';
 import { findForbiddenChanges, findInvalidStories } from '../domain/transitions.ts';
 import { readIfThere, tryTo, writePrivate } from '../platform/files.ts';
-import { type Active, isLive, readActive } from '../store/active-file.ts';
+import { type Active, readActive } from '../store/active-file.ts';
 import { leaveNote } from '../store/hook-notes.ts';
-import { runPathsIn } from '../store/paths.ts';
+import { runFolder } from '../store/paths.ts';
 import { ACTIVE_FILE } from '../store/prd-paths.ts';
 import { isList, loadTasks } from '../store/tasks-file.ts';
 import { readStatus } from '../workspace/tree-status.ts';
@@ -19,7 +19,9 @@ import { readStatus } from '../workspace/tree-status.ts';
 /** How often an iteration is sent back; then the loop deals with it. A commit that cannot succeed must not be asked for without end. */
 const MOST_BLOCKS = 8;
 
-export async function onStoryStop(root: string, input: HookInput, orders?: HookOrders): Promise<HookAnswer> {
+/** Only the agent of a run is asked: in a session of the user's own, a `.ralph-active` that came with a repository decides nothing. */
+export async function onStoryStop(orders: HookOrders, input: HookInput): Promise<HookAnswer> {
+  const { root } = orders;
   const active = readActive(join(root, ACTIVE_FILE));
   if (!active || !concerns(active, orders)) return NOTHING;
   // A sub-agent will bring its own turn.
@@ -30,28 +32,23 @@ export async function onStoryStop(root: string, input: HookInput, orders?: HookO
       ? undefined
       : `⚠️ Ralph: ${ACTIVE_FILE} holds no snapshot, so the changes of this iteration were not checked.`;
   if (wrong.length === 0) return warning === undefined ? NOTHING : { kind: 'say', message: warning };
-  const count = orders ? countBlock(orders, active) : 1;
+  const count = countBlock(orders, active);
   if (count > MOST_BLOCKS) {
     const message = `🛑 Ralph: sent back ${MOST_BLOCKS} times; the run deals with what is left.`;
     return { kind: 'say', message };
   }
   const message = `🔄 Ralph: this iteration is not finished (${wrong.length}).`;
-  if (orders) {
-    const text = `The agent wanted to stop and was sent back: ${wrong.join(' ')}`;
-    leaveNote(runPathsIn(orders.run).hookNotes, { type: 'notice', level: 'info', text });
-  }
+  const text = `The agent wanted to stop and was sent back: ${wrong.join(' ')}`;
+  leaveNote(runFolder(orders.run).hookNotes, { type: 'notice', level: 'info', text });
   const reason = [REASON, ...wrong.map(each => `- ${each}`)].join('\n');
   return { kind: 'block', reason, message, ...(warning !== undefined && { warning }) };
 }
 
 const REASON = 'This Ralph iteration is not finished. Fix this, then stop again:';
 
-/**
- * A session that is not the loop's is none of its business, even if it is in the same folder. The agent of a run need not look
- * whether the loop is alive, and in a sandbox it could not.
- */
-function concerns(active: Active, orders: HookOrders | undefined): boolean {
-  return active.runId === undefined ? isLive(active) : active.runId === basename(orders?.run ?? '');
+/** The agent of another run is none of its business, even if it is in the same folder. */
+function concerns({ runId }: Active, { run }: HookOrders): boolean {
+  return runId === undefined || runId === basename(run);
 }
 
 /** Checks 1, 2 and 2.5. */
@@ -76,7 +73,7 @@ async function uncommittedMessages(root: string): Promise<readonly string[]> {
 
 /** How often this iteration has been sent back now; the mark of the loop is written anew for each one. */
 function countBlock({ run }: HookOrders, { timestamp }: Active): number {
-  const path = runPathsIn(run).stopBlocks;
+  const path = runFolder(run).stopBlocks;
   const [stamp, before] = (readIfThere(path) ?? '').split(' ');
   const count = (stamp === timestamp ? Number(before) || 0 : 0) + 1;
   // a wall round the agent: then the host's own cap must do

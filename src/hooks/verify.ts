@@ -20,9 +20,9 @@ export async function verify(
   emit: (event: RunEvent) => void,
 ): Promise<readonly CheckResult[]> {
   if (state.checks.length === 0) return [];
-  const paths = runPaths(projectPaths(root).runs, state.runId);
+  const paths = runPaths(projectPaths(root), state.runId);
   const tree = await filesNow(root);
-  const known = typeof tree === 'string' ? cached(paths.checks, tree) : undefined;
+  const known = typeof tree === 'string' ? cached(paths.state.checks, tree) : undefined;
   if (known) return known;
   const never = new AbortController().signal;
   const results = await runChecks({
@@ -45,7 +45,7 @@ export async function verify(
   });
   // What the checks themselves have written belongs to the state they were run in.
   const after = await filesNow(root);
-  if (typeof after === 'string') writePrivate(paths.checks, JSON.stringify({ tree: after, results }));
+  if (typeof after === 'string') writePrivate(paths.state.checks, JSON.stringify({ tree: after, results }));
   return results;
 }
 

@@ -15,11 +15,9 @@ export async function beginRun(request: RunRequest, entered: Entered, clock: Clo
   const { worktree } = entered.given;
   const make = () => resumed ?? newRun(request, entered, clock);
   if (!alone) return make();
-  ensureFolder(project.folder);
-  return withLock(
-    project.beginLock,
-    async () => busyTree(project, { worktree, own: resumed?.file.id }) ?? make(),
-  );
+  const { runs, beginLock } = project.state();
+  ensureFolder(runs);
+  return withLock(beginLock, async () => busyTree(project, { worktree, own: resumed?.file.id }) ?? make());
 }
 
 interface Tree {

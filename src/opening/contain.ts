@@ -4,7 +4,7 @@ import type { Command, Confinement } from '../platform/confinement.ts';
 import { findContainment } from '../platform/containment.ts';
 import { ensureFolder, errorWords } from '../platform/files.ts';
 import { pinFolder } from '../platform/pinned-folder.ts';
-import { statePaths } from '../store/projects.ts';
+import { statePaths } from '../store/state.ts';
 
 export interface StateGuard {
   readonly folder: string;

@@ -78,7 +78,7 @@ export class LoopConfigError extends Error {
 
 export function createLoop(config: LoopConfig, options: LoopOptions = {}): Loop {
   const { cwd = process.cwd(), env = environment() } = options;
-  const project = projectPaths(resolve(cwd));
+  const project = projectPaths(resolve(cwd), env);
   const queue = createEventQueue();
   let opened: OpenedRun | undefined;
   return {

@@ -20,6 +20,7 @@ import { createDisk } from '../platform/disk.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { rememberProject } from '../store/projects.ts';
 import { openRunStore, type RunStore } from '../store/run-store.ts';
+import { openState } from '../store/state-check.ts';
 import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { createHookDoor } from '../turns/hook-door.ts';
 import { createRoster } from '../turns/roster.ts';
@@ -82,6 +83,8 @@ type Later = (action: () => unknown) => void;
 
 async function open(request: RunRequest, later: Later): Promise<OpenedRun | Problem> {
   const { kind, project, settings, env, resumed, clock = systemClock } = request;
+  const unfit = openState(project.root, env);
+  if (unfit) return unfit;
   const chosen = await chooseSandbox({ settings, cwd: project.root, env });
   if (isProblem(chosen)) return chosen;
   const entered = await kind.enter({ project, env, ...(resumed && { resumed: resumed.file.id }) });

@@ -2,19 +2,21 @@
 import { existsSync, renameSync } from 'node:fs';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Resumption } from '../domain/event.ts';
+import { doubtsOf, trustWith } from '../domain/ledger-trust.ts';
 import type { Past } from '../domain/past.ts';
 import { needsAgent } from '../domain/past-iteration.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { ensureFolder, readSlice, writePrivate } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { endOwned } from '../platform/process.ts';
+import { loadPast } from '../store/checkpoint.ts';
 import { readMessages, removeMessage } from '../store/inbox.ts';
 import { readLease, releaseLease, writeLease } from '../store/lease.ts';
 import { repairTorn } from '../store/ledger-end.ts';
-import type { IterationPaths, ProjectPaths, RunPaths } from '../store/paths.ts';
+import type { IterationPaths, RunPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { type Given, isRunning, type RunFile, readRunFile } from '../store/run-file.ts';
-import { loadRun } from '../store/run-store.ts';
+import { ledgerTrust } from '../store/trust.ts';
 import { policyOf } from '../stories/plan.ts';
 import { promptSource, specSource } from '../turns/prompt-source.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
@@ -43,7 +45,8 @@ export interface ClaimedRun {
 /** Of two that try at the same time one gets it; the other is told who has it. */
 export async function claimRun(paths: RunPaths, id: string): Promise<ClaimedRun | Problem> {
   if (!existsSync(paths.folder)) return { where: id, what: 'no such run', fix: '`ralph status` lists them' };
-  return withLock(paths.lock, async () => {
+  ensureFolder(paths.state.folder);
+  return withLock(paths.state.lock, async () => {
     const file = readRunFile(paths);
     if (!file?.given || isRunning(paths, file) || file.command === 'session') return whyNot(paths, file, id);
     const holder = writeLease(paths);
@@ -68,24 +71,21 @@ function whyNot(paths: RunPaths, file: RunFile | undefined, id: string): Problem
 export interface Recovered {
   readonly past: Past;
   readonly repaired: readonly string[];
-  /** What is wrong with the ledger beyond a torn last line. */
-  readonly problems: readonly string[];
+  /** Why it cannot be believed as it is: a sentence each. */
+  readonly doubts: readonly string[];
 }
 
 /** Ends what the dead process left running, repairs its ledger, and reads it. Old messages no longer count, but for words to the agent. */
-export async function recoverRun(
-  project: ProjectPaths,
-  paths: RunPaths,
-  file: ResumableFile,
-  env: Env,
-): Promise<Recovered> {
+export async function recoverRun(paths: RunPaths, file: ResumableFile): Promise<Recovered> {
   const repaired: string[] = [];
   const orphans = file.owner === undefined ? 0 : await endOwned(file.owner);
   if (orphans > 0) repaired.push(`${orphans} process(es) of the run were still running: ended`);
+  const trust = ledgerTrust(paths);
   const torn = existsSync(paths.events) ? repairTorn(paths.events) : 0;
   if (torn > 0) repaired.push(`the last line of the ledger was not complete: ${torn} bytes were cut off`);
   for (const { id, kind } of readMessages(paths)) if (kind !== 'tell') removeMessage(paths, id);
-  return { ...loadRun(project, file.id, env), repaired };
+  const { past, problems } = loadPast(paths);
+  return { past, repaired, doubts: doubtsOf(trustWith(trust, problems)) };
 }
 
 /** The kind of run that it was, with what it was given. */

@@ -11,7 +11,7 @@ import { splitWords } from '../platform/shell.ts';
 import { findHidden, isBelow, isInside, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';
 import type { ContainerOptions, Network, SandboxSpec } from '../sandbox/provider.ts';
 import type { ProjectPaths } from '../store/paths.ts';
-import { statePaths } from '../store/projects.ts';
+import { statePaths } from '../store/state.ts';
 import { findRepository, type Repository } from '../workspace/repository.ts';
 
 export interface SpecInput {

@@ -1,4 +1,5 @@
 /** Many runs: how often they succeed, what that costs, where the time goes. */
+import { trustMark } from '../domain/ledger-trust.ts';
 import { compact, dollars, duration } from '../report/numbers.ts';
 import { totalSeconds } from '../report/run-view.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
@@ -72,7 +73,10 @@ function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
               <th scope="row" class="mono">
                 {run.id}
               </th>
-              <td class={`state is-${run.state}`}>{(run.stopReason ?? run.state).replaceAll('_', ' ')}</td>
+              <td class={`state is-${run.state}`}>
+                {(run.stopReason ?? run.state).replaceAll('_', ' ')}
+                {trustMark(run.ledger)}
+              </td>
               <td>
                 {run.agent} <small>ralph {run.command}</small>
               </td>

@@ -1,5 +1,7 @@
 /** The runs of the machine, and one of them live. */
+
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { trustMark } from '../domain/ledger-trust.ts';
 import { dollars, wholeSeconds } from '../report/numbers.ts';
 import { phasePhrase } from '../report/phrases.ts';
 import type { RunView } from '../report/run-view.ts';
@@ -69,6 +71,7 @@ function RunList({ root, runs, project, chosen }: RunListProps) {
               >
                 <span class={`state is-${run.state}`}>
                   {(run.stopReason ?? run.now).replaceAll('_', ' ')}
+                  {trustMark(run.ledger.kind)}
                 </span>
                 <span class="run-what">
                   {run.command} {run.iteration}

@@ -1,8 +1,10 @@
 /** What the page asks of its dashboard. The token is in the page's own address. */
+import type { LedgerTrust } from '../domain/ledger-trust.ts';
 import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
 
 /** A run in the list. */
 export interface ListedRun {
+  readonly ledger: LedgerTrust;
   readonly id: string;
   readonly state: Standing;
   /** `waiting` and `paused` are two ways of running. */

@@ -10,3 +10,9 @@ export function sha256(content: string | Buffer): string {
   if (crypto.hash) return crypto.hash('sha256', content, 'hex');
   return crypto.createHash('sha256').update(content).digest('hex');
 }
+
+/** With a key: whoever does not have it cannot write a text that fits. */
+export function signature(key: string, content: string): string {
+  crypto ??= createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
+  return crypto.createHmac('sha256', key).update(content).digest('hex');
+}

@@ -1,6 +1,7 @@
 /** Gathers what an iteration consists of from the ledger and the files beside it. */
 import { type CheckResult, slugsOf } from '../domain/check.ts';
 import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import { withCheck } from '../domain/past-iteration.ts';
 import { readPart } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
 import type { IterationDetail, Part } from './run-view.ts';
@@ -45,7 +46,7 @@ export function createDetailFold(
       if (!current) return;
       if (known.type === 'agent-started') current.isWork = known.purpose === 'work';
       if (known.type === 'agent' && current.isWork) current.transcript.add(known.event);
-      if (known.type === 'check-ended') current.checks.push(known.result);
+      if (known.type === 'check-ended') current.checks = withCheck(current.checks, known.result);
     },
   };
 }
@@ -53,7 +54,7 @@ export function createDetailFold(
 interface Current {
   readonly number: number;
   readonly transcript: Transcript;
-  readonly checks: CheckResult[];
+  checks: readonly CheckResult[];
   /** Whether the agent works on the task, and does not write a commit message. */
   isWork: boolean;
 }
@@ -67,13 +68,11 @@ function detailOf(paths: RunPaths, commands: readonly string[], current: Current
     passages: transcript.passages(),
     passagesLeft: transcript.left(),
     diff: part(files.diff, DIFF),
-    checks: checks
-      .toSorted((a, b) => a.index - b.index)
-      .map(check => ({
-        index: check.index,
-        command: check.command,
-        output: outputOf(files, slugsOf(commands)[check.index], check),
-      })),
+    checks: checks.map(check => ({
+      index: check.index,
+      command: check.command,
+      output: outputOf(files, slugsOf(commands)[check.index], check),
+    })),
     errors: part(files.agentErrors, ERRORS),
   };
 }

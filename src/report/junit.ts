@@ -1,8 +1,9 @@
 /** The checks of a run as JUnit XML, which every CI can show. */
+import { trustSentence } from '../domain/ledger-trust.ts';
 import type { CheckSummary, LoopResult } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
 import { escapeMarkup } from './markup.ts';
-import { lastChecks, type RunView } from './run-view.ts';
+import { type Integrity, lastChecks, type RunView } from './run-view.ts';
 
 /** The checks as they stood at the end; a run that never got to a check has none. */
 export function junitOf(result: LoopResult): string {
@@ -11,10 +12,21 @@ export function junitOf(result: LoopResult): string {
   return suiteOf(checks);
 }
 
-/** The same from a ledger; `outputs` by the position of the check. */
-export function junitOfChecks(view: RunView, outputs: ReadonlyMap<number, string>): string {
-  return suiteOf(
-    lastChecks(view).map(({ index, command, passed, exitCode, seconds, ungated }) => ({
+/** The same from a ledger; `outputs` by the position of the check. A ledger that was changed is a failure, too. */
+export function junitOfChecks(
+  view: RunView,
+  outputs: ReadonlyMap<number, string>,
+  { trust }: Integrity,
+): string {
+  const ledger = {
+    name: 'the ledger is intact',
+    passed: trust.kind !== 'changed',
+    exitCode: 1,
+    duration: 0,
+    output: trustSentence(trust),
+  };
+  return suiteOf([
+    ...lastChecks(view).map(({ index, command, passed, exitCode, seconds, ungated }) => ({
       name: command,
       passed,
       exitCode,
@@ -22,7 +34,8 @@ export function junitOfChecks(view: RunView, outputs: ReadonlyMap<number, string
       output: outputs.get(index) ?? '',
       ...(ungated && { ungated }),
     })),
-  );
+    ...(trust.kind === 'changed' ? [ledger] : []),
+  ]);
 }
 
 function suiteOf(checks: readonly CheckSummary[]): string {

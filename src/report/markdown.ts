@@ -1,4 +1,5 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
+import { trustMark } from '../domain/ledger-trust.ts';
 import { standingSentence } from './ending-words.ts';
 import { compact, counted, dollars, duration } from './numbers.ts';
 import { phrase, promptPhrase } from './phrases.ts';
@@ -82,7 +83,7 @@ export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
     ...runs.map(run =>
       row([
         run.id,
-        run.stopReason ?? run.state,
+        `${run.stopReason ?? run.state}${trustMark(run.ledger)}`,
         String(run.iterations),
         run.cost === null ? '' : dollars(run.cost),
         run.tokens === null ? '' : compact(run.tokens),

@@ -1,4 +1,5 @@
 /** What supports the result of a run, and what speaks against it. The head of every form of a report, and of `ralph explain`. */
+import { trustSentence } from '../domain/ledger-trust.ts';
 import { counted } from './numbers.ts';
 import { checkNoun, checkPhrase, nearMissPhrase, phrase } from './phrases.ts';
 import { type CheckView, type Integrity, lastChecks, type RunView } from './run-view.ts';
@@ -44,14 +45,11 @@ function violationProof({ violations }: RunView): readonly Proof[] {
     : [{ holds: 'no', text: `${what}, ${left} NOT undone` }];
 }
 
-/** A hundred broken lines say no more than the first. */
-export function ledgerProof({ problems, torn }: Integrity): readonly Proof[] {
-  const [first] = problems;
-  if (first !== undefined) {
-    const more = problems.length > 1 ? `, and ${problems.length - 1} more` : '';
-    return [{ holds: 'no', text: `The ledger has been changed: ${phrase(first)}${more}` }];
-  }
-  if (torn > 0)
-    return [{ holds: 'unknown', text: `The ledger's last line is incomplete (${counted(torn, 'byte')})` }];
-  return [{ holds: 'yes', text: 'The ledger is intact: every line carries the hash of the line before it' }];
+export function ledgerProof({ trust, torn }: Integrity): readonly Proof[] {
+  const text = phrase(trustSentence(trust));
+  if (trust.kind === 'changed') return [{ holds: 'no', text }];
+  const cut = `The ledger's last line is incomplete (${counted(torn, 'byte')})`;
+  const incomplete: readonly Proof[] = torn > 0 ? [{ holds: 'unknown', text: cut }] : [];
+  if (trust.kind !== 'intact') return [{ holds: 'unknown', text }, ...incomplete];
+  return torn > 0 ? incomplete : [{ holds: 'yes', text }];
 }

@@ -1,10 +1,12 @@
 /** Reads a run from its folder, in bounded pieces: its view, its result, and how far its ledger can be trusted. */
 import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import { trustWith } from '../domain/ledger-trust.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
 import { type JournalReader, openJournal } from '../store/journal.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { isRunning } from '../store/run-file.ts';
+import { ledgerTrust } from '../store/trust.ts';
 import { createRunFold } from './run-fold.ts';
 import type { Integrity, RunReading, RunView, Standing } from './run-view.ts';
 import { storyViews } from './story-views.ts';
@@ -35,12 +37,12 @@ function readLedger(paths: RunPaths, add: (entry: RawEntry) => void): Integrity 
   try {
     journal = openJournal(paths.events);
   } catch {
-    return { problems: ['there is no ledger'], torn: 0 };
+    return { trust: trustWith(ledgerTrust(paths), ['there is no ledger']), torn: 0 };
   }
   try {
     do for (const entry of journal.next(PIECE)) add(entry);
     while (!journal.atEnd());
-    return { problems: [...journal.problems()], torn: journal.torn() };
+    return { trust: trustWith(ledgerTrust(paths), journal.problems()), torn: journal.torn() };
   } finally {
     journal.close();
   }

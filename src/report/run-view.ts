@@ -5,6 +5,7 @@
 import type { Claim } from '../domain/completion.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import type { TurnOutcome, Violation } from '../domain/evidence.ts';
+import type { LedgerTrust } from '../domain/ledger-trust.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { LoopResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
@@ -151,8 +152,8 @@ export type Standing = 'running' | 'done' | 'stopped' | 'crashed';
 
 /** How far the ledger itself can be trusted. */
 export interface Integrity {
-  /** Lines that were changed, taken out or put in. */
-  readonly problems: readonly string[];
+  /** Whether it is what Ralph wrote. */
+  readonly trust: LedgerTrust;
   /** Bytes of a last line that was cut off. */
   readonly torn: number;
 }

@@ -1,4 +1,5 @@
 /** Many runs in a few figures: how often they succeed, what that costs, where the time goes. */
+import type { LedgerTrust } from '../domain/ledger-trust.ts';
 import { totalTokens } from '../domain/usage.ts';
 import { elapsed, NO_SECONDS, type RunReading, type Seconds, type Standing } from './run-view.ts';
 
@@ -18,6 +19,7 @@ export interface RunFigures {
   readonly elapsed: number;
   readonly storiesVerified: number;
   readonly reviews: number;
+  readonly ledger: LedgerTrust['kind'];
 }
 
 export interface RunsFigures {
@@ -38,7 +40,7 @@ export interface RunsFigures {
   readonly seconds: Seconds;
 }
 
-export function figuresOf({ id, state, view, stories }: RunReading): RunFigures {
+export function figuresOf({ id, state, view, stories, integrity }: RunReading): RunFigures {
   const { ending, usage } = view;
   return {
     id,
@@ -55,6 +57,7 @@ export function figuresOf({ id, state, view, stories }: RunReading): RunFigures 
     elapsed: elapsed(view),
     storiesVerified: stories.filter(({ status }) => status === 'approved').length,
     reviews: stories.reduce((sum, { reviews }) => sum + reviews, 0),
+    ledger: integrity.trust.kind,
   };
 }
 

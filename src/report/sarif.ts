@@ -1,7 +1,8 @@
 /** Violations and red checks as SARIF 2.1.0, which code hosts show beside the code. */
+import { trustSentence } from '../domain/ledger-trust.ts';
 import { harmless } from '../platform/text.ts';
 import { checkOutcome, phrase, violatedPath, violationPhrase } from './phrases.ts';
-import { type CheckView, lastChecks, type RunView, type ViolationView } from './run-view.ts';
+import { type CheckView, type Integrity, lastChecks, type RunView, type ViolationView } from './run-view.ts';
 
 const RULES = [
   {
@@ -14,10 +15,16 @@ const RULES = [
     shortDescription: { text: 'A check failed when the run ended.' },
     defaultConfiguration: { level: 'error' },
   },
+  {
+    id: 'ledger',
+    shortDescription: { text: 'The ledger of the run is not known to be what Ralph wrote.' },
+    defaultConfiguration: { level: 'error' },
+  },
 ] as const;
 
-export function sarifOf(view: RunView, version: string): string {
+export function sarifOf(view: RunView, integrity: Integrity, version: string): string {
   const results = [
+    ...ledgerResult(integrity, view),
     ...view.violations.map(violationResult),
     ...lastChecks(view)
       .filter(check => !check.passed)
@@ -35,6 +42,13 @@ export function sarifOf(view: RunView, version: string): string {
     ],
   };
   return `${JSON.stringify(log, null, 2)}\n`;
+}
+
+function ledgerResult({ trust }: Integrity, { runId }: RunView) {
+  if (trust.kind === 'intact') return [];
+  const level = trust.kind === 'changed' ? 'error' : 'note';
+  const locations = [location(`.ralph/runs/${runId}/events.jsonl`)];
+  return [{ ruleId: 'ledger', level, message: { text: `${phrase(trustSentence(trust))}.` }, locations }];
 }
 
 /** What was undone is on record, but is no longer wrong. */

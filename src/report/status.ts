@@ -1,5 +1,6 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
 import type { LoopCommand } from '../domain/event.ts';
+import { trustSentence } from '../domain/ledger-trust.ts';
 import { clip, displayWidth } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
 import { resumePhrase } from './ending-words.ts';
@@ -30,7 +31,17 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     const run = runs[index];
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
   });
-  return [...lines, ...resumeLines(runs, style)];
+  return [...lines, ...ledgerLines(runs, style), ...resumeLines(runs, style)];
+}
+
+/** A line for each run whose ledger is not known to be what Ralph wrote; those of 0.1 are not worth one. */
+function ledgerLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+  const doubtful = runs.filter(({ ledger: { kind } }) => kind === 'changed' || kind === 'elsewhere');
+  const lines = doubtful.flatMap(({ id, ledger }) => {
+    const text = `${id}: ${phrase(trustSentence(ledger))}.`;
+    return hanging(style, ledger.kind === 'changed' ? '!' : '?', text);
+  });
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 /** How to resume the latest run that can be resumed. */

@@ -1,18 +1,17 @@
 /**
- * A checkpoint is the past of a run as it was at some place of its ledger, so that resuming does not read all of it. It is beside the
- * ledger, where an agent could write; so its hash is kept outside the project, and one that does not fit is ignored.
+ * A checkpoint is the past of a run as it was at some place of its ledger, so that resuming does not read all of it. It is kept outside
+ * the project, where no agent writes, and one that does not fit the ledger is ignored.
  */
 import { existsSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { knownEntry } from '../domain/ledger-entry.ts';
 import { fold, NOTHING_YET, type Past } from '../domain/past.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import type { CheckSummary } from '../domain/result.ts';
-import { ensureFolder, fileSize, readIfThere, writeWhole } from '../platform/files.ts';
-import { sha256 } from '../platform/hash.ts';
+import { fileSize, tryTo } from '../platform/files.ts';
 import { type Journal, openJournal } from './journal.ts';
 import { hashOf, lineEndingAt } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
+import { readSealed, writeSealed } from './seal.ts';
 
 type Place = ReturnType<Journal['end']>;
 
@@ -23,7 +22,7 @@ interface Checkpoint {
 }
 
 /** Changes with the shape of a past. */
-const VERSION = 1;
+const VERSION = 2;
 
 export interface Loaded {
   readonly past: Past;
@@ -31,9 +30,9 @@ export interface Loaded {
   readonly problems: readonly string[];
 }
 
-/** The past of a run: from its checkpoint where that fits, and from the ledger after it. `head`: where the hash is kept. */
-export function loadPast(paths: RunPaths, head: string): Loaded {
-  const known = readCheckpoint(paths, head);
+/** The past of a run: from its checkpoint where that fits, and from the ledger after it. */
+export function loadPast(paths: RunPaths): Loaded {
+  const known = readCheckpoint(paths);
   const { past, problems } = readPast(paths, known?.past, known?.at);
   return { past: shortened(past), problems };
 }
@@ -71,22 +70,20 @@ export function readPast(
 }
 
 /** Never the reason that a run fails: without it the ledger is read. */
-export function writeCheckpoint(paths: RunPaths, head: string, past: Past, at: Place): void {
+export function writeCheckpoint(paths: RunPaths, past: Past, at: Place): void {
+  const { checkpoint } = paths.state;
   try {
     const text = JSON.stringify({ version: VERSION, at, past: shortened(past) } satisfies Checkpoint);
-    ensureFolder(dirname(head));
-    writeWhole(paths.checkpoint, text);
-    writeWhole(head, sha256(text));
+    writeSealed(paths.key, checkpoint, text);
   } catch {
-    rmSync(head, { force: true });
+    tryTo(() => rmSync(checkpoint, { force: true }));
   }
 }
 
-function readCheckpoint(paths: RunPaths, head: string): Checkpoint | undefined {
-  const hash = readIfThere(head);
-  const text = hash === undefined ? undefined : readIfThere(paths.checkpoint);
-  if (text === undefined || sha256(text) !== hash) return undefined;
-  const checkpoint: Checkpoint = JSON.parse(text);
+function readCheckpoint(paths: RunPaths): Checkpoint | undefined {
+  const sealed = readSealed(paths.key, paths.state.checkpoint);
+  if (sealed.kind !== 'fits') return undefined;
+  const checkpoint: Checkpoint = JSON.parse(sealed.text);
   const { version, at } = checkpoint;
   if (version !== VERSION || fileSize(paths.events) < at.offset) return undefined;
   const line = lineEndingAt(paths.events, at.offset);

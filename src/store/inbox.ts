@@ -1,10 +1,15 @@
-/** Messages to a run: a file each in the run's folder, oldest first by name. Whoever drives the run acts on them and removes them. */
+/**
+ * Messages to a run: a file each in a folder of the user's, oldest first by name. Whoever drives the run acts on them and removes them.
+ * What is put into the run's folder in the project is nobody's message: the agent can write there.
+ */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseObject } from '../domain/json.ts';
 import { ensureFolder, namesIn, readSlice, writeAtomic } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
+
+type Place = { readonly state: Pick<RunPaths['state'], 'inbox'> };
 
 export type Message =
   | { readonly kind: 'pause' }
@@ -23,14 +28,14 @@ const NAME = /^\d{14}-[0-9a-f]{8}\.json$/;
 const MOST_BYTES = 8 * LONGEST_TEXT;
 
 /** Whole or not at all: a run never reads half a message. */
-export function sendMessage({ inbox }: Pick<RunPaths, 'inbox'>, message: Message, now: number): void {
+export function sendMessage({ state: { inbox } }: Place, message: Message, now: number): void {
   ensureFolder(inbox);
   const id = `${String(Math.floor(now)).padStart(14, '0')}-${randomBytes(4).toString('hex')}.json`;
   writeAtomic(join(inbox, id), JSON.stringify(message));
 }
 
 /** Those that nobody has acted on yet. A file that is none is left alone. */
-export function readMessages({ inbox }: Pick<RunPaths, 'inbox'>): readonly Received[] {
+export function readMessages({ state: { inbox } }: Place): readonly Received[] {
   return namesIn(inbox)
     .filter(name => NAME.test(name))
     .flatMap(id => {
@@ -39,7 +44,7 @@ export function readMessages({ inbox }: Pick<RunPaths, 'inbox'>): readonly Recei
     });
 }
 
-export function removeMessage({ inbox }: Pick<RunPaths, 'inbox'>, id: string): void {
+export function removeMessage({ state: { inbox } }: Place, id: string): void {
   rmSync(join(inbox, id), { force: true });
 }
 

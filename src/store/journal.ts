@@ -16,7 +16,9 @@ import type { RecordedEvent, RunEvent } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
 import { createPrivate, errorWords, fileSize, tryTo } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
+import { type Head, type HeadWriter, misfitOf, openHead, readHead } from './head.ts';
 import { cutHalfLine, GENESIS, hashOf, lastEntry } from './ledger-end.ts';
+import type { RunPaths } from './paths.ts';
 
 /** Ledgers of 0.1 have no run and no iteration in every line. */
 export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
@@ -61,11 +63,14 @@ export interface JournalOptions {
   redact?(line: string): string;
   /** Whether it waits for the disk at all; a hook does not. */
   readonly durable?: boolean;
+  /** Where its head is kept; without it nobody can say later whether the ledger was changed. */
+  readonly place?: RunPaths;
 }
 
 export function createJournal(path: string, options: JournalOptions): Journal {
-  const { run, now, redact = line => line, durable = true } = options;
-  const file = openForWriting(path);
+  const { run, now, redact = line => line, durable = true, place } = options;
+  const head = place && continueHead(place);
+  const file = openForWriting(path, head);
   let { seq, prev, iteration } = lastEntry(path);
   let offset = fileSize(path);
   let turnBytes = 0;
@@ -73,11 +78,14 @@ export function createJournal(path: string, options: JournalOptions): Journal {
   const write = (event: RunEvent, time: number) => {
     const at = new Date(time).toISOString();
     const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event }));
-    if (!file.write(line)) return;
+    const next = { hash: hashOf(line), bytes: Buffer.byteLength(line) + 1 };
+    if (!file.write(line, { offset, prev, next })) return;
     seq++;
-    prev = hashOf(line);
-    offset += Buffer.byteLength(line) + 1;
+    prev = next.hash;
+    offset += next.bytes;
     turnBytes += line.length;
+    // The words of an agent are many, and nothing hangs on the last of them: the next line says that it was written.
+    if (event.type !== 'agent') file.confirm({ offset, prev });
   };
   const record = (event: RunEvent, time: number) => {
     if (event.type === 'agent-started') turnBytes = 0;
@@ -102,13 +110,28 @@ export function createJournal(path: string, options: JournalOptions): Journal {
   };
 }
 
+/** What a crash left of its last line is cut off. That it did not fit when it was continued stays on record. */
+function continueHead(place: RunPaths): HeadWriter {
+  const reading = readHead(place);
+  const misfit =
+    reading.kind === 'fits'
+      ? (reading.head.changed ?? misfitOf(place, reading.head))
+      : fileSize(place.events) > 0
+        ? 'it was continued without a record of what it held before'
+        : undefined;
+  cutHalfLine(place.events);
+  return openHead(place, misfit);
+}
+
 /** The file of a ledger. When the disk fails it is closed, and nothing is written any more. */
-function openForWriting(path: string) {
+function openForWriting(path: string, head: HeadWriter | undefined) {
   let fd: number | undefined = createPrivate(path);
   let trouble: string | undefined;
   const close = () => {
     const open = fd;
-    if (open !== undefined) tryTo(() => closeSync(open)); // a disk that gave out may say so once more
+    if (open === undefined) return;
+    tryTo(() => closeSync(open)); // a disk that gave out may say so once more
+    tryTo(() => head?.close());
     fd = undefined;
   };
   /** False when it was not done. */
@@ -124,8 +147,9 @@ function openForWriting(path: string) {
     }
   };
   return {
-    write: (line: string) =>
+    write: (line: string, ahead: Head) =>
       attempt(open => {
+        head?.expect(ahead);
         try {
           writeFileSync(open, `${line}\n`);
         } catch (error) {
@@ -133,6 +157,8 @@ function openForWriting(path: string) {
           throw error;
         }
       }),
+    /** The line is there. */
+    confirm: (now: Head) => attempt(() => head?.expect(now)),
     flush(): void {
       attempt(open => {
         fd = stillThere(path, open);

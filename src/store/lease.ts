@@ -1,6 +1,7 @@
 /**
- * Who drives a run. The file is in the project's `live` folder while the run is driven, and its time of change is the heartbeat. On
- * the same machine the process itself is looked for; from another machine, on a shared disk, only the heartbeat can be seen.
+ * Who drives a run. The file is in the user's state folder while the run is driven, and its time of change is the heartbeat. The process
+ * itself is looked for. A copy is in the project's `live` folder: people read it, and another machine on a shared disk, which sees the
+ * heartbeat; whoever has the lease itself does not look at it.
  */
 import { randomBytes } from 'node:crypto';
 import { rmSync, statSync, utimesSync } from 'node:fs';
@@ -10,6 +11,8 @@ import { countAt, objectAt, parseObject, stringAt, wordAt } from '../domain/json
 import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 import type { RunPaths } from './paths.ts';
+
+type Place = Pick<RunPaths, 'live' | 'shownLive'>;
 
 export interface LeaseHolder {
   readonly process: ProcessId;
@@ -24,7 +27,7 @@ export const HEARTBEAT = 1_000;
 export const LEASE_TIME = 30_000;
 
 /** `lost` is called once, when somebody else has taken the run over: nothing more may be written to it. */
-export function takeLease(paths: Pick<RunPaths, 'live'>, lost: () => void) {
+export function takeLease(paths: Place, lost: () => void) {
   const holder = writeLease(paths);
   const timer = setInterval(() => {
     if (beat(paths, holder)) return;
@@ -42,12 +45,13 @@ export function takeLease(paths: Pick<RunPaths, 'live'>, lost: () => void) {
 }
 
 /** False when the run is somebody else's. A file that was deleted is written again. */
-function beat(paths: Pick<RunPaths, 'live'>, holder: LeaseHolder): boolean {
+function beat(paths: Place, holder: LeaseHolder): boolean {
   try {
     const now = readLease(paths);
     if (now && now.token !== holder.token) return false;
     if (now) utimesSync(paths.live, new Date(), new Date());
-    else write(paths, holder);
+    else write(paths.live, holder);
+    show(paths, holder);
   } catch {
     // a disk that fails: the ledger says so
   }
@@ -55,35 +59,52 @@ function beat(paths: Pick<RunPaths, 'live'>, holder: LeaseHolder): boolean {
 }
 
 /** Makes this process the holder, without a heartbeat yet. */
-export function writeLease(paths: Pick<RunPaths, 'live'>): LeaseHolder {
+export function writeLease(paths: Place): LeaseHolder {
   const holder: LeaseHolder = {
     process: ourselves(),
     host: hostname(),
     token: randomBytes(8).toString('hex'),
   };
-  write(paths, holder);
+  write(paths.live, holder);
+  show(paths, holder);
   return holder;
 }
 
-function write(paths: Pick<RunPaths, 'live'>, holder: LeaseHolder): void {
-  ensureFolder(dirname(paths.live));
-  writeWhole(paths.live, `${JSON.stringify(holder)}\n`);
+function write(path: string, holder: LeaseHolder): void {
+  ensureFolder(dirname(path));
+  writeWhole(path, `${JSON.stringify(holder)}\n`);
+}
+
+/** What becomes of the copy decides nothing. */
+function show({ shownLive }: Place, holder: LeaseHolder): void {
+  tryTo(() => write(shownLive, holder));
 }
 
 /** Unless somebody else holds it by now. */
-export function releaseLease(paths: Pick<RunPaths, 'live'>, { token }: LeaseHolder): void {
+export function releaseLease(paths: Place, { token }: LeaseHolder): void {
   if (readLease(paths)?.token === token) removeLease(paths);
 }
 
 /** What a process left behind that was killed is removed by whoever looks next. */
-export function removeLease(paths: Pick<RunPaths, 'live'>): void {
+export function removeLease(paths: Place): void {
   // a disk that fails: whoever looks next finds that nobody is there
   tryTo(() => rmSync(paths.live, { force: true }));
+  tryTo(() => rmSync(paths.shownLive, { force: true }));
+}
+
+export function readLease({ live }: Pick<Place, 'live'>): LeaseHolder | undefined {
+  return holderIn(tryTo(() => readIfThere(live)) ?? '');
+}
+
+/** Another machine, on a shared disk, drives it: for a run that has no record here. */
+export function isShownLive({ shownLive }: Pick<Place, 'shownLive'>): boolean {
+  const holder = holderIn(tryTo(() => readIfThere(shownLive)) ?? '');
+  return holder !== undefined && holder.host !== hostname() && isHeld({ live: shownLive }, holder);
 }
 
 /** undefined: there is none, or it was written by 0.1, which left the file empty. */
-export function readLease(paths: Pick<RunPaths, 'live'>): LeaseHolder | undefined {
-  const lease = parseObject(readIfThere(paths.live) ?? '');
+function holderIn(text: string): LeaseHolder | undefined {
+  const lease = parseObject(text);
   const process = objectAt(lease, 'process');
   const [pid, started] = [countAt(process, 'pid'), stringAt(process, 'started')];
   const [host, token] = [stringAt(lease, 'host'), wordAt(lease, 'token')];
@@ -92,7 +113,7 @@ export function readLease(paths: Pick<RunPaths, 'live'>): LeaseHolder | undefine
   return { process: { pid, started }, host, token };
 }
 
-export function isHeld(paths: Pick<RunPaths, 'live'>, holder: LeaseHolder): boolean {
+export function isHeld(paths: Pick<Place, 'live'>, holder: LeaseHolder): boolean {
   if (holder.host === hostname()) return isAlive(holder.process);
   const { mtimeMs = 0 } = statSync(paths.live, { throwIfNoEntry: false }) ?? {};
   return Date.now() - mtimeMs < LEASE_TIME;

@@ -1,11 +1,15 @@
 /** A run at a glance, from its ledger, without reading all of it. */
 import type { RunEvent } from '../domain/event.ts';
+import { parseObject, stringAt } from '../domain/json.ts';
 import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import { type LedgerTrust, trustWith } from '../domain/ledger-trust.ts';
 import { type Raise, raiseOf, usedBy } from '../domain/resume-command.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
+import { hashOf } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 import { isRunning, readRunFile } from './run-file.ts';
+import { ledgerTrust } from './trust.ts';
 
 export type RunState = 'running' | 'waiting' | 'paused' | 'done' | 'stopped' | 'crashed';
 
@@ -30,6 +34,8 @@ export interface RunOverview {
   readonly resumable: boolean;
   /** How to raise the limit that stopped it; null: no limit did, or it is not known. */
   readonly raise: Raise | null;
+  /** Whether its ledger is what Ralph wrote, by its end. */
+  readonly ledger: LedgerTrust;
 }
 
 const WINDOW = 64 * 1024;
@@ -66,6 +72,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     maxIterations: (find(recent, 'run-resumed') ?? started)?.maxIterations ?? null,
     cost: (ended ? ended.result.totalCost : find(recent, 'iteration-ended')?.usage.cost) ?? null,
     checks: ended ? lastChecks(ended) : checksSince(recent),
+    ledger: trustWith(ledgerTrust(paths), brokenLinks(paths, size - window, window)),
   };
 }
 
@@ -102,6 +109,18 @@ function lines(paths: RunPaths, position: number, bytes: number): readonly RunEv
       // the window cut it, or the machine did
       return tryTo(() => knownEntry(JSON.parse(line) as RawEntry) ?? []) ?? [];
     });
+}
+
+/** In the part that was looked at: what is shown follows from the end. */
+function brokenLinks(paths: RunPaths, position: number, bytes: number): readonly string[] {
+  const whole = readSlice(paths.events, position, bytes)
+    .split('\n')
+    .slice(position === 0 ? 0 : 1, -1);
+  const isBroken = whole.some((line, at) => {
+    const before = whole[at - 1];
+    return before !== undefined && stringAt(parseObject(line), 'prev') !== hashOf(before);
+  });
+  return isBroken ? ['a line does not follow from the line before it'] : [];
 }
 
 function find<Type extends RunEvent['type']>(

@@ -1,24 +1,30 @@
 /** Every file that Ralph keeps, and where. Nothing else builds these names. */
 import { existsSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { dirname, join, sep } from 'node:path';
+import { type Env, type ProjectState, type RunState, statePaths } from './state.ts';
 
 export type ProjectPaths = Readonly<ReturnType<typeof projectPaths>>;
 
-export function projectPaths(root: string) {
+/** `env` says where the user's state folder is. */
+export function projectPaths(root: string, env: Env = process.env) {
   const folder = join(root, '.ralph');
   const worktrees = join(folder, 'worktrees');
+  let state: ProjectState | undefined;
   return {
     root,
+    /** What is kept of it outside. Not before it is asked for: that costs a look at the disk. */
+    state(): ProjectState {
+      state ??= statePaths(env).project(root);
+      return state;
+    },
     /** `.ralph`, Ralph's own folder in the project. */
     folder,
     gitignore: join(folder, '.gitignore'),
     settings: join(folder, 'settings.json'),
     localSettings: join(folder, 'settings.local.json'),
     runs: join(folder, 'runs'),
-    /** A lease for each run that is running, so that the others need not be looked at. */
+    /** A copy of the lease of each run that is running, for people and for other machines. */
     live: join(folder, 'live'),
-    /** Held while a run is begun, so that of two at the same time one sees the other. */
-    beginLock: join(folder, 'begin.lock'),
     /** Worktrees that Ralph made, one folder each, and beside them who works in which. */
     worktrees,
     worktree: (name: string) => join(worktrees, name),
@@ -40,47 +46,56 @@ export function projectPaths(root: string) {
 export function projectRoot(folder: string): string {
   let nearest: string | undefined;
   for (let at = folder; ; at = dirname(at)) {
-    if (nearest === undefined && existsSync(projectPaths(at).folder)) nearest = at;
+    if (nearest === undefined && existsSync(join(at, '.ralph'))) nearest = at;
     if (existsSync(join(at, '.git'))) return nearest ?? at;
     if (dirname(at) === at) return folder;
   }
 }
 
 /** The same for whoever looks at runs: from a worktree that Ralph made, those of the project it was made for. */
-export function projectAt(folder: string): ProjectPaths {
+export function projectAt(folder: string, env: Env = process.env): ProjectPaths {
   const root = projectRoot(folder);
-  const owner = dirname(dirname(dirname(root)));
-  const isOurs = dirname(root) === projectPaths(owner).worktrees;
-  return projectPaths(isOurs && !existsSync(projectPaths(root).runs) ? owner : root);
+  const owner = projectPaths(dirname(dirname(dirname(root))), env);
+  const own = projectPaths(root, env);
+  return dirname(root) === owner.worktrees && !existsSync(own.runs) ? owner : own;
 }
 
-export type RunPaths = Readonly<ReturnType<typeof runPathsIn>>;
+/** A run: its folder in the project, and what is kept of it outside. */
+export type RunPaths = RunFolder & {
+  readonly state: RunState;
+  /** The user's key. */
+  readonly key: string;
+  /** Its lease. */
+  readonly live: string;
+  /** The copy of it in the project. */
+  readonly shownLive: string;
+};
+export type RunFolder = Readonly<ReturnType<typeof runFolder>>;
 export type IterationPaths = Readonly<ReturnType<typeof iterationPaths>>;
 
-export function runPaths(runs: string, id: string): RunPaths {
-  return runPathsIn(join(runs, id));
+export function runPaths(project: ProjectPaths, id: string): RunPaths {
+  const state = project.state();
+  return {
+    ...runFolder(join(project.runs, id)),
+    state: state.run(id),
+    key: state.key,
+    live: join(state.live, id),
+    shownLive: join(project.live, id),
+  };
 }
 
-/** The same from the run's own folder. */
-export function runPathsIn(folder: string) {
+/** What is in the project. */
+export function runFolder(folder: string) {
   const below = belowOf(folder);
   return {
     folder,
     run: below('run.json'),
-    /** Its lease, in the project's `live`. */
-    live: join(folder, '../../live', basename(folder)),
     events: below('events.jsonl'),
     progress: below('progress.md'),
     /** Ralph's own copy of the story list, in `ralph prd`, as it was at some time. */
     stories: (hash: string) => below(`stories/${hash}.json`),
-    /** The results of the checks of a session, and for which files. */
-    checks: below('checks.json'),
     /** The commit that changes are counted from. */
     startRef: below('start-ref'),
-    /** Messages to the run that nobody has acted on yet, a file each. */
-    inbox: below('inbox'),
-    /** What the run had done at some place of its ledger. */
-    checkpoint: below('checkpoint.json'),
     /** How full its context was when an agent was last told, a file a session. */
     contextAlerts: (session: string) => below(`context/${fileName(session)}.json`),
     /** What the hooks of the agent have to say to the run; the ledger has one writer. */
@@ -93,8 +108,6 @@ export function runPathsIn(folder: string) {
     kept: below('kept'),
     /** The user's prompt or task, byte for byte. */
     task: below('task.md'),
-    /** Held while a process makes the run its own. */
-    lock: below('lock'),
     iteration: (iteration: number) =>
       iterationPaths(below(`iterations/${String(iteration).padStart(4, '0')}`)),
   };

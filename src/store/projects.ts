@@ -1,12 +1,10 @@
 /** Where on this machine Ralph has worked: a small file for each project, so that all runs can be found again. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import { type Env, statePaths } from './state.ts';
 
 /** Never the reason that a run fails. */
 export function rememberProject(root: string, env: Env): void {
@@ -33,22 +31,4 @@ export function knownProjects(env: Env): readonly string[] {
       return [];
     })
     .sort();
-}
-
-/**
- * What is kept outside of every project: `$XDG_STATE_HOME/ralph`. What must be believed later is here, because the inside can write
- * everything in the project. Containment and sandboxes hide this folder from the inside.
- */
-export function statePaths({ XDG_STATE_HOME, HOME }: Env) {
-  const folder = join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph');
-  const keyOf = (path: string) => sha256(path).slice(0, 16);
-  return {
-    folder,
-    /** A small file for each project in which Ralph has run. */
-    projects: join(folder, 'projects'),
-    /** The hash of a run's checkpoint. */
-    head: (root: string, run: string) => join(folder, 'heads', `${keyOf(root)}-${run}`),
-    /** Ralph's own git directory for a work tree, by the top of that tree. */
-    git: (top: string) => join(folder, 'git', keyOf(top)),
-  };
 }

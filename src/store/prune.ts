@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import type { Prunable } from '../domain/prune.ts';
 import { overviewOf } from './overview.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
-import { statePaths } from './projects.ts';
 import { listRuns, readRunFile } from './run-file.ts';
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** `startedAt` is 0 where it is not known: long ago. */
 export interface PrunableRun extends Prunable {
@@ -22,7 +19,7 @@ export interface PrunableRun extends Prunable {
 /** Every run, oldest first. */
 export function prunableRuns(project: ProjectPaths): readonly PrunableRun[] {
   return listRuns(project).map(id => {
-    const paths = runPaths(project.runs, id);
+    const paths = runPaths(project, id);
     const { state, resumable, startedAt } = overviewOf(id, paths);
     const worktree = readRunFile(paths)?.given?.worktree;
     const sizes = filesIn(paths.folder).map(file => ({ isRaw: RAW.test(file.name), bytes: file.bytes }));
@@ -58,10 +55,11 @@ function filesIn(folder: string): readonly FoundFile[] {
 }
 
 /** First out of sight, then gone: half a run is never left behind among the others. */
-export function removeRun(project: ProjectPaths, id: string, env: Env): void {
-  rmSync(statePaths(env).head(project.root, id), { force: true });
+export function removeRun(project: ProjectPaths, id: string): void {
+  const { folder, state } = runPaths(project, id);
+  rmSync(state.folder, { recursive: true, force: true });
   const away = join(project.folder, `${TRASH}${id}`);
-  renameSync(runPaths(project.runs, id).folder, away);
+  renameSync(folder, away);
   rmSync(away, { recursive: true, force: true });
 }
 
@@ -77,7 +75,7 @@ export function emptyTrash(project: ProjectPaths): void {
 
 /** Only what the agents printed; the ledger stays. */
 export function removeRaw(project: ProjectPaths, id: string): void {
-  for (const { path, name } of filesIn(runPaths(project.runs, id).folder)) {
+  for (const { path, name } of filesIn(runPaths(project, id).folder)) {
     if (RAW.test(name)) rmSync(path, { force: true });
   }
 }

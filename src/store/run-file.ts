@@ -1,14 +1,23 @@
 /** `run.json` and the folder around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import type { LoopCommand } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import { ensureFolder, errorCode, namesIn, readIfThere, syncFolder, writeAtomic } from '../platform/files.ts';
+import {
+  ensureFolder,
+  errorCode,
+  namesIn,
+  readIfThere,
+  syncFolder,
+  tryTo,
+  writeAtomic,
+} from '../platform/files.ts';
 import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
-import { isHeld, readLease, removeLease, writeLease } from './lease.ts';
+import { isHeld, isShownLive, readLease, removeLease, writeLease } from './lease.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
+import { recordAround } from './run-record.ts';
+import { ensureKey, keyName } from './seal.ts';
 
 export interface RunFile {
   readonly id: string;
@@ -24,6 +33,8 @@ export interface RunFile {
   readonly given?: Given;
   /** The name that the marks of all its processes have. */
   readonly owner?: string;
+  /** The name of the key with which its records outside the project are signed; a run of 0.1 has none. */
+  readonly recorded?: string;
 }
 
 /** What a command was given beside the settings files: enough to give it the same again. Its text is in `task.md`. */
@@ -74,22 +85,31 @@ export function createRun(
   if (task !== undefined) writeAtomic(paths.task, task);
   if (command !== 'session') writeLease(paths);
   // Last: with it the run is there.
-  writeRunFile(paths, file);
-  return { file, paths };
+  return { file: writeRunFile(paths, file), paths };
 }
 
-/** Makes it survive a power cut, too. */
-export function writeRunFile(paths: RunPaths, file: RunFile): void {
-  writeAtomic(paths.run, `${JSON.stringify(file, null, 2)}\n`);
+/**
+ * Makes it survive a power cut, too, and keeps a record of it outside. An in-session loop is not refused where there can be none: its
+ * ledger says then that it cannot be verified.
+ */
+export function writeRunFile(paths: RunPaths, file: RunFile): RunFile {
+  const isSession = file.command === 'session';
+  const key = isSession ? tryTo(() => ensureKey(paths.key)) : ensureKey(paths.key);
+  const written = { ...file, ...(key !== undefined && { recorded: keyName(key) }) };
+  const text = `${JSON.stringify(written, null, 2)}\n`;
+  const write = () => writeAtomic(paths.run, text);
+  if (key === undefined) write();
+  else recordAround(paths, text, write);
   syncFolder(paths.folder);
+  return written;
 }
 
 /** The runs of this project that are running, however many have ended in it. */
 export function liveRuns(project: ProjectPaths): readonly LiveRun[] {
-  return namesIn(project.live).flatMap(id => {
+  return namesIn(project.state().live).flatMap(id => {
     const live = liveRun(project, id);
     if (live) return [live];
-    const paths = { live: join(project.live, id) };
+    const paths = runPaths(project, id);
     const holder = readLease(paths);
     if (!holder || !isHeld(paths, holder)) removeLease(paths);
     return [];
@@ -114,7 +134,7 @@ function claimId(project: ProjectPaths, now: number): { readonly id: string; rea
       .toString(36)
       .padStart(2, '0');
     const id = `${stamp}-${within}${randomBytes(1).toString('hex')}`;
-    const paths = runPaths(project.runs, id);
+    const paths = runPaths(project, id);
     try {
       mkdirSync(paths.folder, { mode: 0o700 });
       return { id, paths };
@@ -183,7 +203,7 @@ export function findLiveRun(
 
 /** An in-session loop runs in its host and is steered there. */
 export function liveRun(project: ProjectPaths, id: string): LiveRun | undefined {
-  const paths = runPaths(project.runs, id);
+  const paths = runPaths(project, id);
   const file = readRunFile(paths);
   return file && file.command !== 'session' && isRunning(paths, file) ? { id, paths, file } : undefined;
 }
@@ -194,9 +214,14 @@ export function readRunFile(paths: RunPaths): RunFile | undefined {
   return file && 'command' in file ? (file as unknown as RunFile) : undefined;
 }
 
-/** Somebody drives it. A run of 0.1 has no lease with somebody in it, and an in-session loop runs in its host. */
+/**
+ * Somebody drives it. An in-session loop runs in its host, and a run of 0.1 has no lease with somebody in it. Of a run with a record
+ * nothing in the project says whether it is running.
+ */
 export function isRunning(paths: RunPaths, file = readRunFile(paths)): boolean {
   const holder = readLease(paths);
   if (holder) return isHeld(paths, holder);
+  if (file?.command !== 'session' && existsSync(paths.state.record)) return false;
+  if (isShownLive(paths)) return true;
   return file?.process !== undefined && isAlive(file.process);
 }

@@ -5,12 +5,11 @@
 import type { RecordedEvent, RunEvent } from '../domain/event.ts';
 import type { Past } from '../domain/past.ts';
 import { createRedactor } from '../domain/secrets.ts';
-import { type Loaded, loadPast, writeCheckpoint } from './checkpoint.ts';
+import { writeCheckpoint } from './checkpoint.ts';
 import { type Received, readMessages, removeMessage } from './inbox.ts';
 import { createJournal } from './journal.ts';
 import { takeLease } from './lease.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
-import { statePaths } from './projects.ts';
 
 export interface RunStore {
   /** Appends to the ledger, in order, and answers the event as it was recorded. Must not throw. */
@@ -42,13 +41,12 @@ const WORTH_A_CHECKPOINT = 512 * 1024;
 
 /** Takes the lease of the run, too. */
 export function openRunStore({ project, id, env, now, lost }: StoreOptions): RunStore {
-  const paths = runPaths(project.runs, id);
-  const journal = createJournal(paths.events, { run: id, now, redact: createRedactor(env) });
+  const paths = runPaths(project, id);
+  const journal = createJournal(paths.events, { run: id, now, redact: createRedactor(env), place: paths });
   const lease = takeLease(paths, () => {
     journal.close();
     lost();
   });
-  const head = statePaths(env).head(project.root, id);
   let kept = 0;
   return {
     append: journal.append,
@@ -58,7 +56,7 @@ export function openRunStore({ project, id, env, now, lost }: StoreOptions): Run
       const end = journal.end();
       if (end.offset - kept < WORTH_A_CHECKPOINT) return;
       kept = end.offset;
-      writeCheckpoint(paths, head, past, end);
+      writeCheckpoint(paths, past, end);
     },
     messages: () => readMessages(paths),
     removeMessage: message => removeMessage(paths, message),
@@ -67,8 +65,4 @@ export function openRunStore({ project, id, env, now, lost }: StoreOptions): Run
       lease.release();
     },
   };
-}
-
-export function loadRun(project: ProjectPaths, id: string, env: StoreOptions['env']): Loaded {
-  return loadPast(runPaths(project.runs, id), statePaths(env).head(project.root, id));
 }

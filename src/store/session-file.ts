@@ -1,23 +1,38 @@
 /**
  * `.claude/ralph-loop.local.md`: the state of an in-session loop, in seed 000's form. Front matter, then the task, byte for byte.
- * A second session has a file of its own. A damaged file is set aside, never deleted.
+ * A second session has a file of its own. The file is for people to read, and in the agent's reach: what counts is the record of it in
+ * the user's state folder. A file without a record is a stranger's: it is shown, and never obeyed.
  */
-import { readdirSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { textsIn } from '../domain/json.ts';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
 import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
+import { projectPaths } from './paths.ts';
+import { readSealed, writeSealed } from './seal.ts';
+import type { Env } from './state.ts';
+import { isBelow } from './state-check.ts';
 
 export interface SessionFile {
   readonly path: string;
+  /** As it was recorded. */
   readonly state: SessionState;
+  /** The file in the project says something else. */
+  readonly isChanged: boolean;
 }
 
-export interface DamagedFile {
+export interface StrangeFile {
   readonly path: string;
-  /** What is wrong with it, in one sentence. */
-  readonly problem: string;
+  /** Why nothing in it counts, to follow its name. */
+  readonly stranger: string;
+  /** The session that it names; null: it cannot be read. */
+  readonly sessionId: string | null;
 }
+
+export type FoundFile = SessionFile | StrangeFile;
+
+/** The name of a loop that was started from a terminal for whichever session sends the next prompt. */
+export const NEXT = 'next';
 
 const FOLDER = '.claude';
 const NAME = /^ralph-loop(\..+)?\.local\.md$/;
@@ -25,25 +40,43 @@ const NAME = /^ralph-loop(\..+)?\.local\.md$/;
 /** The files of all loops, from the project's root: seed 000's place, whichever host runs the loop. */
 export const SESSION_FILES = `${FOLDER}/ralph-loop*.local.md`;
 
-/** Every loop of a project, whole or damaged. */
-export function listSessions(root: string): readonly (SessionFile | DamagedFile)[] {
+/** Every loop of a project, the user's own and strangers'. */
+export function listSessions(root: string, env: Env = process.env): readonly FoundFile[] {
   const folder = join(root, FOLDER);
   const names = tryTo(() => readdirSync(folder)) ?? [];
   return names
     .filter(name => NAME.test(name))
     .sort()
-    .map(name => {
-      const path = join(folder, name);
-      const parsed = parseState(readIfThere(path) ?? '');
-      return 'problem' in parsed ? { path, problem: parsed.problem } : { path, state: parsed };
-    });
+    .map(name => readSession(join(folder, name), env));
+}
+
+function readSession(path: string, env: Env): FoundFile {
+  const text = tryTo(() => readIfThere(path)) ?? '';
+  const { folder, key, record, root } = recordOf(path, env);
+  const sealed = readSealed(key, record);
+  const known = sealed.kind === 'fits' && !isBelow(root, folder) ? parseState(sealed.text) : undefined;
+  if (known && !('problem' in known) && sealed.kind === 'fits')
+    return { path, state: known, isChanged: text !== sealed.text };
+  const parsed = parseState(text);
+  const sessionId = 'problem' in parsed ? null : parsed.sessionId;
+  const damage = 'problem' in parsed ? `, and is damaged: ${parsed.problem}` : '';
+  return { path, stranger: `is not of a loop that you started here${damage}`, sessionId };
+}
+
+/** The name says which loop it is; where the project is says which project. */
+function recordOf(path: string, env: Env = process.env) {
+  const root = dirname(dirname(path));
+  const { folder, key, session } = projectPaths(root, env).state();
+  return { root, folder, key, record: session(basename(path)) };
+}
+
+export function sessionIn(files: readonly FoundFile[], sessionId: string): SessionFile | undefined {
+  return files.find((file): file is SessionFile => 'state' in file && file.state.sessionId === sessionId);
 }
 
 /** The loop of a session. */
 export function findSession(root: string, sessionId: string): SessionFile | undefined {
-  return listSessions(root).find(
-    (file): file is SessionFile => 'state' in file && file.state.sessionId === sessionId,
-  );
+  return sessionIn(listSessions(root), sessionId);
 }
 
 /** The short name while no other session has it, else one with the session in it. */
@@ -55,21 +88,21 @@ export function newSessionPath(root: string, sessionId: string): string {
   return taken ? join(root, FOLDER, `ralph-loop.${sessionId.replace(/[^\w-]/g, '_')}.local.md`) : short;
 }
 
-/** The loop lives in its session, and no session outlives a power cut: there is no waiting for the disk. */
+/**
+ * The loop lives in its session, and no session outlives a power cut: there is no waiting for the disk. Throws when there can be no
+ * record of it: then there is no loop.
+ */
 export function writeSession(path: string, state: SessionState): void {
-  ensureFolder(join(path, '..'));
-  writeWhole(path, formatState(state));
+  const { key, record } = recordOf(path);
+  const text = formatState(state);
+  ensureFolder(dirname(path));
+  writeSealed(key, record, text);
+  writeWhole(path, text);
 }
 
 export function removeSession(path: string): void {
   rmSync(path, { force: true });
-}
-
-/** Moves a damaged file out of the way and says where it is now. */
-export function setAside(path: string, now: number): string {
-  const aside = `${path}.damaged-${now}`;
-  renameSync(path, aside);
-  return aside;
+  rmSync(recordOf(path).record, { force: true });
 }
 
 /** The fields in the order of the file, where each has a name in small letters. */

@@ -35,7 +35,7 @@ function confirmation(id: string, order: Message): string {
 }
 
 /** The run has been asked to pause and is still in its turn. */
-export function pauseIsPending(paths: Pick<RunPaths, 'inbox'>): boolean {
+export function pauseIsPending(paths: Pick<RunPaths, 'state'>): boolean {
   const last = readMessages(paths).findLast(({ kind }) => kind === 'pause' || kind === 'continue');
   return last?.kind === 'pause';
 }

@@ -58,7 +58,7 @@ export function unknown({ name }: PrdPaths, id: string): Problem {
 /** The last one, unless it is running or ended by itself. */
 function lastRun(project: ProjectPaths) {
   for (const id of listRuns(project).toReversed()) {
-    const of = runPaths(project.runs, id);
+    const of = runPaths(project, id);
     const file = readRunFile(of);
     if (file?.command !== 'prd') continue;
     const isOver = overviewOf(id, of).stopReason !== null;

@@ -7,7 +7,7 @@ import type { Emit, LoopCommand } from '../domain/event.ts';
 import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/hook-orders.ts';
 import { hookProgram } from '../platform/package.ts';
 import { createNoteReader } from '../store/hook-notes.ts';
-import { type RunPaths, runPathsIn } from '../store/paths.ts';
+import { type RunPaths, runFolder } from '../store/paths.ts';
 import type { Caller, Env, HookDoor } from './hook-door.ts';
 
 /** What a run wants of its agent's hooks. */
@@ -92,7 +92,7 @@ export async function hooksFor(
 
 /** Passes on what the hooks of a turn have noted, as it comes. */
 export function listenToHooks({ orders }: RunHooks, emit: Emit) {
-  const take = createNoteReader(runPathsIn(orders.run).hookNotes);
+  const take = createNoteReader(runFolder(orders.run).hookNotes);
   return {
     listen(): void {
       for (const note of take()) emit(note);

@@ -36,6 +36,7 @@ export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<C
   const env = testEnv({ path: [agentFolder(shape.lists)] });
   const began = performance.now();
   let [args, kills] = [shape.args, 0];
+  let accepts: readonly string[] = [];
   let first: readonly string[] | undefined;
   const said: string[] = [];
   for (const blow of [...blows, { moment: undefined }] as readonly Blow[]) {
@@ -56,7 +57,9 @@ export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<C
     kills++;
     // Stopped before there was a run: as for a user, there is nothing to resume.
     const events_ = ledger(project);
-    args = events_ === undefined ? shape.args : ['resume'];
+    // After a power cut the end of the ledger is not what was recorded: the user says that he knows.
+    if (damage === 'unflushed') accepts = ['--accept-changes'];
+    args = events_ === undefined ? shape.args : ['resume', ...accepts];
     if (events_ !== undefined) hurt(events_, damage);
   }
   throw new Error('unreachable');

@@ -15,6 +15,7 @@ export async function serve(
   const read = (name: string) => readFileSync(join(BIN, '../../page', name), 'utf8');
   const dashboard = await openDashboard({
     projects,
+    env: process.env,
     host: '127.0.0.1',
     port,
     token: TOKEN,

@@ -117,12 +117,12 @@ describe('what is next', () => {
     expect(next(pastOf(...events), RUN)).toMatchObject(step);
   });
 
-  test('is the same for a run that was cut off there and resumed', () => {
+  test('is the same for a run that was cut off there and resumed, but that what was judged is judged again', () => {
     const events = [...BEGUN, ...iteration(1), ...iteration(2), started(3), turned, checked, judged(3)];
     for (let at = 1; at <= events.length; at++) {
       const here = next(pastOf(...events.slice(0, at)), RUN);
       const again = next(pastOf(...events.slice(0, at), resumed), RUN);
-      expect([at, again.kind]).toEqual([at, here.kind]);
+      expect([at, again.kind]).toEqual([at, here.kind === 'finish' ? 'check' : here.kind]);
     }
   });
 
@@ -165,12 +165,41 @@ describe('what is next', () => {
     });
   });
 
-  test('proven work that was interrupted before the run could end is done when it is resumed', () => {
+  test('success is never believed: proven work that was cut off before the run could end is checked again', () => {
     const done: Verdict = { kind: 'stop', reason: 'all_checks_passed' };
-    const cut = pastOf(...BEGUN, started(1), turned, checked, judged(1, done), over('interrupted'), resumed);
-    expect(next(cut, RUN)).toMatchObject({ kind: 'finish', iteration: 1 });
-    const finished = pastOf(...BEGUN, ...iteration(1, done), over('interrupted'), resumed);
-    expect(next(finished, RUN)).toEqual({ kind: 'end', reason: 'all_checks_passed' });
+    const green = { ...checked, result: { ...CHECK, passed: true } } as unknown as RunEvent;
+    const proven = [...BEGUN, started(1), turned, green, judged(1, done)];
+    const cut = [
+      [...BEGUN, started(1), turned, green, resumed],
+      [...proven, resumed],
+      [...proven, over('interrupted'), resumed],
+      [...proven, ended(1, done), resumed],
+      [...proven, ended(1, done), over('interrupted'), resumed],
+      [...proven, resumed, green, judged(1, done), ended(1, done), resumed],
+    ];
+    for (const events of cut) {
+      const past = pastOf(...events);
+      expect(next(past, RUN)).toEqual({ kind: 'check', iteration: 1 });
+      expect([past.open?.checks, past.results]).toEqual([[], []]);
+    }
+  });
+
+  test('what is judged again counts once', () => {
+    const done: Verdict = { kind: 'stop', reason: 'all_checks_passed' };
+    const first = [...BEGUN, ...iteration(1), started(2), turned, checked, judged(2, done)];
+    const again = [checked, judged(2, done), ended(2, done)];
+    const whole = pastOf(...first, ended(2, done));
+    const cut = [
+      pastOf(...first, resumed, ...again),
+      pastOf(...first, ended(2, done), resumed, ...again),
+      pastOf(...first, resumed, resumed, checked, judged(2, done), resumed, ...again),
+    ];
+    for (const past of cut) {
+      expect(past.totals).toEqual(whole.totals);
+      expect(past.traces).toEqual(whole.traces);
+      expect(past.repeated).toEqual(whole.repeated);
+      expect(past.results.map(each => each.iteration)).toEqual([1, 2]);
+    }
   });
 
   test('a run that was blocked and is resumed asks the agent again', () => {

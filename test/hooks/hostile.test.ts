@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runHook } from '../../src/hooks/main.ts';
-import { findSession, formatState, parseState } from '../../src/store/session-file.ts';
+import { findSession, parseState, writeSession } from '../../src/store/session-file.ts';
 import { repo } from '../rig/repo.ts';
 import { examples } from '../rig/thorough.ts';
 
@@ -75,7 +75,7 @@ test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini'])(
   '%s: a transcript that is a folder is none',
   async host => {
     const project = repo();
-    project.write(STATE, formatState(loop));
+    writeSession(project.path(STATE), loop);
     for (const event of ['Stop', 'agentStop', 'AfterAgent']) {
       const stdin = JSON.stringify({ session_id: SESSION, transcript_path: '.' });
       const env = { CLAUDE_PROJECT_DIR: project.dir, GEMINI_PROJECT_DIR: project.dir };
@@ -90,7 +90,7 @@ test.each(['claude', 'codex', 'copilot', 'qwen', 'gemini', 'opencode'])(
     const project = repo();
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...EVENTS), input, fc.boolean(), async (event, fields, isMine) => {
-        project.write(STATE, formatState(loop));
+        writeSession(project.path(STATE), loop);
         const stdin = JSON.stringify(isMine ? { ...fields, session_id: SESSION } : fields);
         const answer = await runHook(host, event, stdin, {
           CLAUDE_PROJECT_DIR: project.dir,

@@ -1,6 +1,6 @@
-import { appendFileSync, existsSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { formatState, parseState } from '../../src/store/session-file.ts';
+import { parseState, writeSession } from '../../src/store/session-file.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -268,19 +268,22 @@ describe('nobody is trapped', () => {
     ['---\niteration: 1\nmax_iterations: 0\n---\n \n', 'there is no task'],
     ['---\niteration: 1\nmax_iter', 'no front matter'],
     ['\0\0\0', 'no front matter'],
-  ])(
-    'a damaged state file (%j) is set aside with a message, and the stop goes through',
-    async (content, problem) => {
-      const project = repo();
-      project.write(STATE, content);
-      const answer = await stop(project);
-      expect(answer.systemMessage).toContain('State file corrupted');
-      expect(answer.systemMessage).toContain(problem);
-      const [kept = ''] = readdirSync(project.path('.claude'));
-      expect(kept).toMatch(/^ralph-loop\.local\.md\.damaged-\d+$/);
-      expect(project.read(`.claude/${kept}`)).toBe(content);
-    },
-  );
+  ])('a damaged file (%j) of nobody is shown; one of a loop is written again', async (content, problem) => {
+    const project = repo();
+    project.write(STATE, content);
+    const answer = await stop(project);
+    expect(answer.systemMessage).toContain('is not of a loop that you started here');
+    expect(answer.systemMessage).toContain(problem);
+    expect(project.read(STATE)).toBe(content);
+    rmSync(project.path(STATE));
+    await start(project, 'x --completion-promise DONE');
+    project.write(STATE, content);
+    expect(await stop(project)).toMatchObject({
+      decision: 'block',
+      systemMessage: expect.stringContaining('was changed by somebody else'),
+    });
+    expect(parseState(project.read(STATE))).toMatchObject({ iteration: 2, task: 'x' });
+  });
 
   test('a hook that fails lets the stop through and says so', async () => {
     const project = repo();
@@ -290,7 +293,7 @@ describe('nobody is trapped', () => {
     project.write('.ralph/runs/x', '');
     const state = parseState(project.read(STATE));
     if ('problem' in state) throw new Error(state.problem);
-    project.write(STATE, formatState({ ...state, runId: 'x/y' }));
+    writeSession(project.path(STATE), { ...state, runId: 'x/y' });
     const answer = await stop(project, { last_assistant_message: DONE });
     expect(answer.decision).toBeUndefined();
     expect(answer.systemMessage).toContain('failed and let the agent pass');
@@ -422,12 +425,9 @@ describe('what only happens sometimes', () => {
     for (const source of ['startup', 'resume', 'clear']) expect(await began(source)).toBeUndefined();
   });
 
-  test('a state file without a run, as people write it, gets one at the first stop', async () => {
+  test('a loop without a run, as one from a terminal, gets one at the first stop', async () => {
     const project = repo();
-    project.write(
-      STATE,
-      '---\nactive: true\niteration: 1\nmax_iterations: 0\nsession_id: "s1"\n---\nTidy up',
-    );
+    await ralph(['session', 'start', '--session', 's1', 'Tidy up'], { cwd: project.dir });
     await stop(project, { last_assistant_message: 'no' });
     const state = parseState(project.read(STATE));
     expect(state).toMatchObject({ iteration: 2, runId: expect.stringMatching(/^\d{8}-/) });

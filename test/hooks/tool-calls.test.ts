@@ -6,7 +6,7 @@ import { DIALECTS } from '../../src/agents/registry.ts';
 import { countCalls } from '../../src/agents/transcript.ts';
 import type { SessionState } from '../../src/domain/session.ts';
 import { runHook } from '../../src/hooks/main.ts';
-import { formatState, parseState } from '../../src/store/session-file.ts';
+import { parseState, writeSession } from '../../src/store/session-file.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const STATE = '.claude/ralph-loop.local.md';
@@ -166,7 +166,7 @@ test('OpenCode has no transcript: its plugin counts, and the peek before a stop 
   const project = repo();
   const state = parseState('---\niteration: 1\nmax_iterations: 0\nsession_id: "s"\n---\nDo it');
   if ('problem' in state) throw new Error(state.problem);
-  project.write(STATE, formatState({ ...state, completionPromise: 'DONE' }));
+  writeSession(project.path(STATE), { ...state, completionPromise: 'DONE' });
   const call = (event: string, counted_calls: unknown) => {
     const input = { session_id: 's', cwd: project.dir, last_assistant_message: DONE, counted_calls };
     return runHook('opencode', event, JSON.stringify(input), {});

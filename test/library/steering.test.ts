@@ -1,7 +1,9 @@
 /** Clocks, limits and pauses through the library, where a test can set the clock. */
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLoop, defineAgent, type LoopEvent } from '../../src/index.ts';
 import { sendMessage } from '../../src/store/inbox.ts';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { repo } from '../rig/repo.ts';
 
 const HOUR = 3_600_000;
@@ -93,7 +95,7 @@ test('what the user takes for a pause is not counted by --max-time', async () =>
       return 'not yet';
     },
     (event, folder) => {
-      const inbox = { inbox: `${folder}/inbox` };
+      const inbox = runPaths(projectPaths(join(folder, '../../..')), basename(folder));
       if (event.type === 'iteration-started' && event.iteration === 1)
         sendMessage(inbox, { kind: 'pause' }, 1);
       if (event.type !== 'paused') return;

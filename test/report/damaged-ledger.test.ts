@@ -50,12 +50,12 @@ async function readWithAll(cwd: string): Promise<string> {
   }
   await run(log, cwd, { json: true, only: 'run,checks,verdicts', iteration: '2-' });
   for (const format of ['md', 'json', 'junit', 'sarif']) await run(report, cwd, { format });
-  const paths = runPaths(projectPaths(cwd).runs, OLD_RUN);
+  const paths = runPaths(projectPaths(cwd), OLD_RUN);
   const fold = createDetailFold(paths, () => {});
   const world = { assets: { script: '', style: '' }, version: '0', redact: (line: string) => line };
   htmlOf(readRun(OLD_RUN, paths, fold.add), new Map(), world);
   fold.end();
-  const projects = openProjects([cwd]);
+  const projects = openProjects([cwd], process.env);
   projects.list();
   projects.find('0', OLD_RUN)?.snapshot();
   projects.find('0', OLD_RUN)?.detail(1);

@@ -236,9 +236,9 @@ describe('laws of the view', () => {
       fc.property(fc.array(fc.oneof(anyEvent, torn), { maxLength: 30 }), events => {
         const view = fold(...(events as RunEvent[]));
         const reading = { id: 'x', state: 'stopped', view, stories: [], result: null } as const;
-        const integrity = { problems: [], torn: 0 };
+        const integrity = { trust: { kind: 'intact' }, torn: 0 } as const;
         expect(() => markdownOf({ ...reading, integrity })).not.toThrow();
-        expect(() => sarifOf(view, '0.0.0')).not.toThrow();
+        expect(() => sarifOf(view, integrity, '0.0.0')).not.toThrow();
         for (const { seconds } of [view, ...view.iterations])
           expect(Math.min(seconds.agent, seconds.checks, seconds.waiting)).toBeGreaterThanOrEqual(0);
       }),

@@ -1,7 +1,10 @@
 /** What a run has written down. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/domain/event.ts';
+import { openHead } from '../../src/store/head.ts';
+import { lastEntry } from '../../src/store/ledger-end.ts';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import type { Repo } from './repo.ts';
 
 /** The ids of a project's runs, oldest first. */
@@ -15,6 +18,15 @@ export function ledgerOf(project: Repo, id = runsOf(project)[0] ?? ''): readonly
     .split('\n')
     .filter(Boolean)
     .map(line => JSON.parse(line) as RunEvent);
+}
+
+/** A ledger that a test has shortened, as if the run had been killed there. */
+export function acceptEnd(project: Repo, id = runsOf(project)[0] ?? ''): void {
+  const paths = runPaths(projectPaths(project.dir), id);
+  const { prev } = lastEntry(paths.events);
+  const head = openHead(paths);
+  head.expect({ offset: statSync(paths.events).size, prev });
+  head.close();
 }
 
 export function only<Type extends RunEvent['type']>(

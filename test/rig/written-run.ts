@@ -71,7 +71,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
   const project = projectPaths(root);
   let now = options.start ?? START;
   const { file } = createRun(project, { command, version: '0.1.0', config: {}, now });
-  const paths = runPaths(project.runs, file.id);
+  const paths = runPaths(project, file.id);
   const journal = createJournal(paths.events, { run: file.id, now: () => now, durable: false });
   const random = createRandom(7);
   const results: IterationResult[] = [];

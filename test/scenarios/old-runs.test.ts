@@ -27,7 +27,8 @@ async function readAll(project: Repo): Promise<Readonly<Record<string, string>>>
   const printed: Record<string, string> = {};
   for (const args of READERS) {
     const { code, stdout, stderr } = await ralph([...args, '--no-color'], { cwd: project.dir });
-    expect([args.join(' '), code, stderr]).toEqual([args.join(' '), 0, '']);
+    expect([args.join(' '), code]).toEqual([args.join(' '), 0]);
+    expect(stderr).toMatch(/^(ralph \w+: The ledger was recorded before its end was kept outside .*\n)?$/);
     printed[args.join(' ')] = args[0] === 'status' ? stdout.replace(/\d+[hms]\d*[ms]?$/gm, '') : stdout;
   }
   const { port } = await serve([project.dir]);

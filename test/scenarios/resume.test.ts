@@ -4,12 +4,15 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
+import { acceptEnd } from '../rig/ledger.ts';
 import { writeLedger } from '../rig/old-run.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -142,9 +145,15 @@ describe('a run that was killed', () => {
     writeLedger(`${folder}/events.jsonl`, old as never);
     const file = JSON.parse(readFileSync(`${folder}/run.json`, 'utf8'));
     const process = { pid: 4_194_303, started: '1' };
-    writeFileSync(`${folder}/run.json`, JSON.stringify({ ...file, version: '0.1.0', process }));
+    writeFileSync(
+      `${folder}/run.json`,
+      JSON.stringify({ ...file, recorded: undefined, version: '0.1.0', process }),
+    );
     writeFileSync(project.path(`.ralph/live/${runId(project)}`), '');
-    const { code, result: done } = await resume(project, agent.bin);
+    rmSync(runPaths(projectPaths(project.dir), runId(project)).state.folder, { recursive: true });
+    const refused = await resume(project, agent.bin);
+    expect(refused.stderr).toContain('recorded before its end was kept outside the project');
+    const { code, result: done } = await resume(project, agent.bin, '--accept-changes');
     expect([code, done.iterations.length, agent.calls.length]).toEqual([0, 2, 3]);
   });
 
@@ -280,7 +289,7 @@ describe('who may resume', () => {
     run.process.kill('SIGKILL');
     await run.finished;
     // The number has been given to somebody else since: this very process.
-    const file = project.path(`.ralph/runs/${runId(project)}/run.json`);
+    const file = runPaths(projectPaths(project.dir), runId(project)).live;
     const told = JSON.parse(readFileSync(file, 'utf8'));
     writeFileSync(file, JSON.stringify({ ...told, process: { pid: process.pid, started: '1' } }));
     expect(await resume(project, agent.bin)).toMatchObject({ code: 0 });
@@ -465,6 +474,7 @@ test('a commit or a push that was made and not recorded is recognised, and not m
   for (const task of ['commit', 'push']) {
     const cut = whole.findIndex(line => line.includes('"scm-started"') && line.includes(task));
     writeFileSync(ledger, `${whole.slice(0, cut + 1).join('\n')}\n`);
+    acceptEnd(project);
     const { code } = await resume(project, agent.bin);
     expect(code).toBe(0);
     const kept = events(project).filter(event => event.type === 'scm');

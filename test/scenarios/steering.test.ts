@@ -1,6 +1,7 @@
 /** Steering a run from another terminal: pause, continue, tell, cancel. */
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
@@ -164,7 +165,7 @@ describe('ralph tell', () => {
       [2, HINT],
       [2, 'and be quick'],
     ]);
-    expect(readdirSync(project.path(`.ralph/runs/${runsOf(project)[0]}/inbox`))).toEqual([]);
+    expect(readdirSync(inboxOf(project, runsOf(project)[0]))).toEqual([]);
   });
 
   test('that came too late is kept, and the run says so', async () => {
@@ -243,14 +244,17 @@ describe('which run', () => {
     const json = await steer(project, 'pause', a, '--json');
     expect(JSON.parse(json.stdout)).toMatchObject({ runId: a, done: true });
     for (const id of [a, b]) {
-      const inbox = project.path(`.ralph/runs/${id}/inbox`);
-      expect(existsSync(inbox)).toBe(true);
+      expect(existsSync(inboxOf(project, id))).toBe(true);
     }
     for (const each of [turn, other]) each.exit();
     for (const id of [a, b]) await steer(project, 'cancel', id);
     await Promise.all([one.finished, two.finished]);
   });
 });
+
+function inboxOf(project: Repo, id = ''): string {
+  return runPaths(projectPaths(project.dir), id).state.inbox;
+}
 
 function writes(file: string, words: string): Handler {
   return async turn => {

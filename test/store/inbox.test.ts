@@ -8,10 +8,10 @@ import {
   removeMessage,
   sendMessage,
 } from '../../src/store/inbox.ts';
-import { runPaths } from '../../src/store/paths.ts';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { folder } from '../rig/repo.ts';
 
-const pathsOf = () => runPaths(folder().dir, 'r');
+const pathsOf = () => runPaths(projectPaths(folder().dir), 'r');
 
 test('messages come in the order in which they were sent, and each until it is removed', () => {
   const paths = pathsOf();
@@ -28,8 +28,8 @@ test('messages come in the order in which they were sent, and each until it is r
 test('an inbox that is not there, or is no folder, is empty', () => {
   const paths = pathsOf();
   expect(readMessages(paths)).toEqual([]);
-  mkdirSync(paths.folder, { recursive: true });
-  writeFileSync(paths.inbox, 'x');
+  mkdirSync(paths.state.folder, { recursive: true });
+  writeFileSync(paths.state.inbox, 'x');
   expect(readMessages(paths)).toEqual([]);
 });
 
@@ -38,8 +38,8 @@ test('what is no message is left alone, whatever it is', () => {
   sendMessage(paths, { kind: 'pause' }, 1);
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), text => {
-      writeFileSync(`${paths.inbox}/00000000000002-0000000a.json`, text);
-      writeFileSync(`${paths.inbox}/half-written.tmp`, text);
+      writeFileSync(`${paths.state.inbox}/00000000000002-0000000a.json`, text);
+      writeFileSync(`${paths.state.inbox}/half-written.tmp`, text);
       return readMessages(paths).every(({ kind }) => kind === 'pause');
     }),
   );

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -15,7 +15,7 @@ import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { createRun, isRunning, liveRuns } from '../../src/store/run-file.ts';
 import { folder } from '../rig/repo.ts';
 
-const pathsOf = () => runPaths(projectPaths(folder().dir).runs, 'r');
+const pathsOf = () => runPaths(projectPaths(folder().dir), 'r');
 const OTHER: LeaseHolder = { process: { pid: 1, started: 'x' }, host: 'another-machine', token: 'other' };
 
 describe('a lease', () => {
@@ -107,9 +107,11 @@ describe('a run', () => {
   test('of 0.1 is alive by the process in its run.json', () => {
     const project = projectPaths(folder().dir);
     const { paths } = createRun(project, { command: 'run', version: '0.1.0', config: {}, now: 0 });
-    writeFileSync(paths.live, '');
     const file = JSON.parse(readFileSync(paths.run, 'utf8'));
     writeFileSync(paths.run, JSON.stringify({ ...file, process: { pid: process.pid, started: '' } }));
+    writeFileSync(paths.live, '');
+    expect(isRunning(paths)).toBe(false); // it has a record: what the project says does not count
+    rmSync(paths.state.folder, { recursive: true });
     expect(isRunning(paths)).toBe(true);
     writeFileSync(paths.run, JSON.stringify({ ...file, process: { pid: process.pid, started: 'another' } }));
     expect(isRunning(paths)).toBe(false);

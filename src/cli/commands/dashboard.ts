@@ -82,6 +82,7 @@ async function serve({ env }: Call, { port, host, projects }: Request): Promise<
   try {
     return await openDashboard({
       projects,
+      env,
       host,
       port,
       token: encodeURIComponent(token),

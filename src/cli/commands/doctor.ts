@@ -17,7 +17,9 @@ import { placeOf } from '../../plugins/install.ts';
 import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
 import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
-import { statePaths } from '../../store/projects.ts';
+import { listSessions } from '../../store/session-file.ts';
+import { statePaths } from '../../store/state.ts';
+import { openState } from '../../store/state-check.ts';
 import { chooseAgent, isExecutable } from '../../turns/choose-agent.ts';
 import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -55,6 +57,8 @@ export async function examine(world: World): Promise<readonly Finding[]> {
     nodeFinding(),
     ...settingsFindings(files, problems),
     folderFinding(project),
+    stateFinding(world),
+    ...strangerFindings(world),
     ...(chosen ? [chosenFinding(chosen)] : []),
     ...seen,
     ...rootFindings(agents, chosen, settings.permissions, world),
@@ -91,6 +95,21 @@ function folderFinding({ folder, root }: ProjectPaths): Finding {
   } catch (error) {
     return { topic, level: 'problem', what: `${folder} cannot be written: ${errorWords(error)}` };
   }
+}
+
+/** Made where it is missing, as by a run. */
+function stateFinding({ cwd, env }: World): Finding {
+  const unfit = openState(cwd, env);
+  if (unfit) return problemFinding('state', unfit);
+  return { topic: 'state', level: 'ok', what: `${statePaths(env).folder} keeps what was proven` };
+}
+
+function strangerFindings({ cwd, env }: World): readonly Finding[] {
+  return listSessions(cwd, env).flatMap((file): readonly Finding[] => {
+    if (!('stranger' in file)) return [];
+    const what = `${file.path} ${file.stranger}. Nothing in it is obeyed.`;
+    return [{ topic: 'loop', level: 'warning', what, fix: `rm '${file.path}'` }];
+  });
 }
 
 type Chosen = ReturnType<typeof chooseAgent> | undefined;

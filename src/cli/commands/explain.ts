@@ -4,7 +4,7 @@ import { explainLines, explain as explanationOf } from '../../report/explain.ts'
 import { readRun } from '../../report/read-run.ts';
 import { answer, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
-import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
+import { RUN_ARGUMENT, wantedRun, warnOfLedger } from '../which-run.ts';
 
 export const explain: CliCommand = {
   declare(command) {
@@ -20,9 +20,10 @@ export const explain: CliCommand = {
     const { id, paths } = wantedRun(call);
     const { view, state, integrity } = readRun(id, paths);
     const now = { isAlive: state === 'running', now: systemClock.now() };
-    answer(output, explanationOf(view, now), () => explainLines(view, now, styleOf(output)).join('\n'));
-    for (const problem of integrity.problems)
-      output.error(`ralph explain: the ledger has been changed: ${problem}\n`);
+    answer(output, { ...explanationOf(view, now), ledger: integrity.trust }, () =>
+      explainLines(view, now, styleOf(output)).join('\n'),
+    );
+    warnOfLedger(output, 'explain', integrity.trust);
     return 0;
   },
 };

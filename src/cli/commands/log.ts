@@ -8,6 +8,7 @@ import {
   type EventKind,
   parseIterations,
 } from '../../domain/event-filter.ts';
+import { trustWith } from '../../domain/ledger-trust.ts';
 import { closest, type Problem } from '../../domain/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { watchFile } from '../../platform/follow.ts';
@@ -15,10 +16,11 @@ import { createLedgerLines } from '../../report/ledger-lines.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
 import type { RunPaths } from '../../store/paths.ts';
 import { isRunning } from '../../store/run-file.ts';
+import { ledgerTrust } from '../../store/trust.ts';
 import { type Call, type CliCommand, Problems, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { listenForSignals } from '../signals.ts';
-import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
+import { RUN_ARGUMENT, wantedRun, warnOfLedger } from '../which-run.ts';
 
 export const log: CliCommand = {
   declare(command) {
@@ -45,8 +47,7 @@ export const log: CliCommand = {
     } finally {
       journal.close();
     }
-    for (const problem of journal.problems())
-      call.output.error(`ralph log: the ledger has been changed: ${problem}\n`);
+    warnOfLedger(call.output, 'log', trustWith(ledgerTrust(paths), journal.problems()));
     if (journal.torn() > 0)
       call.output.error(
         'ralph log: the last line of the ledger is incomplete: the run was cut off while it wrote.\n',

@@ -20,7 +20,7 @@ export const prune: CliCommand = {
       .addHelpText('after', HELP);
   },
   async run(call) {
-    const project = projectAt(call.cwd);
+    const project = projectAt(call.cwd, call.env);
     const rule = ruleOf(call);
     const runs = prunableRuns(project);
     const force = call.options.force === true;
@@ -31,7 +31,7 @@ export const prune: CliCommand = {
     const bytes = chosen.reduce((sum, run) => sum + (raw ? run.rawBytes : run.bytes), 0);
     if (!isDry) {
       emptyTrash(project);
-      for (const { id } of chosen) (raw ? removeRaw : removeRun)(project, id, call.env);
+      for (const { id } of chosen) (raw ? removeRaw : removeRun)(project, id);
     }
     const stays = runs.filter(run => !chosen.includes(run));
     const worktrees = call.options.worktrees === true && !raw ? orphans(chosen, stays) : [];

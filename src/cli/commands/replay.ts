@@ -1,13 +1,15 @@
 /** `ralph replay`: judges a recorded run again, with the adapters and the judge of this version. */
 import type { Settings } from '../../config/settings-shape.ts';
+import { trustWith } from '../../domain/ledger-trust.ts';
 import { replayLines } from '../../report/replay.ts';
 import { readIterations } from '../../store/checkpoint.ts';
 import { readRunFile } from '../../store/run-file.ts';
+import { ledgerTrust } from '../../store/trust.ts';
 import { TERMS } from '../../turns/plan-parts.ts';
 import { replayIteration } from '../../turns/replay.ts';
 import { answer, type CliCommand, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
-import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
+import { RUN_ARGUMENT, wantedRun, warnOfLedger } from '../which-run.ts';
 
 export const replay: CliCommand = {
   declare(command) {
@@ -47,8 +49,9 @@ Exit code 0: all the same; 1: at least one differs or cannot be read.
     });
     const same = iterations.every(each => each.same) && damaged.length === 0;
     for (const problem of damaged) output.error(`ralph replay: ${problem}\n`);
-    for (const problem of problems) output.error(`ralph replay: the ledger has been changed: ${problem}\n`);
-    answer(output, { runId: id, same, iterations }, () =>
+    const ledger = trustWith(ledgerTrust(paths), problems);
+    warnOfLedger(output, 'replay', ledger);
+    answer(output, { runId: id, same, ledger, iterations }, () =>
       [`Run ${id}, judged again`, '', ...replayLines(iterations, file.command, styleOf(output))].join('\n'),
     );
     return same ? 0 : 1;

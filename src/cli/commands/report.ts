@@ -100,8 +100,10 @@ function oneAs(format: Format, call: Call): string {
     }
     case 'junit':
       return redact(junitReport(id, paths));
-    case 'sarif':
-      return redact(sarifOf(readRun(id, paths).view, VERSION));
+    case 'sarif': {
+      const { view, integrity } = readRun(id, paths);
+      return redact(sarifOf(view, integrity, VERSION));
+    }
     default:
       return format satisfies never;
   }
@@ -134,17 +136,17 @@ function junitReport(id: string, paths: RunPaths): string {
   const fold = createDetailFold(paths, ({ checks }) => {
     if (checks.length > 0) outputs = new Map(checks.map(({ index, output }) => [index, output.text]));
   });
-  const { view } = readRun(id, paths, fold.add);
+  const { view, integrity } = readRun(id, paths, fold.add);
   fold.end();
-  return junitOfChecks(view, outputs);
+  return junitOfChecks(view, outputs, integrity);
 }
 
 function allAs(format: Format, call: Call): string {
-  const project = projectAt(call.cwd);
+  const project = projectAt(call.cwd, call.env);
   const redact = createRedactor(call.env);
   const figures = figuresOfAll(
     listRuns(project)
-      .map(id => ({ id, paths: runPaths(project.runs, id) }))
+      .map(id => ({ id, paths: runPaths(project, id) }))
       .filter(({ paths }) => existsSync(paths.events))
       .map(({ id, paths }) => figuresOf(readRun(id, paths))),
   );

@@ -17,6 +17,7 @@ import { ownerName } from '../../platform/spawn.ts';
 import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
+import { openState } from '../../store/state-check.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuseInside } from '../command.ts';
 import { declareFlag, type SetUp, setUp } from '../set-up.ts';
@@ -50,12 +51,16 @@ export const resume: CliCommand = {
   },
   async run(call) {
     refuseInside('resume', call);
-    const project = projectAt(call.cwd);
+    const project = projectAt(call.cwd, call.env);
     const id = orThrow(chosen(project, call.args[0]));
-    const paths = runPaths(project.runs, id);
+    const paths = runPaths(project, id);
+    const unfit = openState(project.root, call.env);
+    if (unfit) throw new Problems([unfit]);
     const { file, release } = orThrow(await claimRun(paths, id));
     try {
-      return await resumeRun({ ...call, cwd: file.cwd, root: file.cwd }, file, paths);
+      // Where the project is now: it may have been moved.
+      const { root } = project;
+      return await resumeRun({ ...call, cwd: root, root }, { ...file, cwd: root }, paths);
     } finally {
       release();
     }
@@ -65,7 +70,7 @@ export const resume: CliCommand = {
 async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Promise<ExitCode> {
   const { id, cwd } = file;
   const { env, options } = call;
-  const { past, repaired, problems: doubts } = await recoverRun(projectPaths(cwd), paths, file, env);
+  const { past, repaired, doubts } = await recoverRun(paths, file);
   const { ready, changes } = await settingsAgain(call, file);
   const isAccepted = options.acceptChanges === true;
   const problems = [
@@ -108,7 +113,7 @@ need --accept-changes. Nothing is done twice: see docs/resume.md.
 
 function chosen(project: ProjectPaths, wanted: string | undefined): string | Problem {
   if (wanted !== undefined) return findRun(project, wanted);
-  const latest = listRuns(project).findLast(id => resumable(id, runPaths(project.runs, id)));
+  const latest = listRuns(project).findLast(id => resumable(id, runPaths(project, id)));
   const what = 'there is no run here that can be resumed';
   return latest ?? { where: project.runs, what, fix: '`ralph status` lists them all' };
 }
@@ -148,8 +153,8 @@ function usedSoFar({ totals: { iterations, usage }, time }: Past): Used {
 }
 
 function doubt(id: string, what: string): Problem {
-  const fix = 'look at it with `ralph log`; resume anyway with --accept-changes';
-  return { where: id, what: `the ledger has been changed: ${what}`, fix };
+  const fix = `look at it with \`ralph log ${id}\`; resume anyway with --accept-changes`;
+  return { where: id, what, fix };
 }
 
 function changed(what: string): Problem {

@@ -39,7 +39,7 @@ function status({ cwd, output }: Call): 0 {
   const files = listSessions(cwd);
   const none =
     'No in-session loop here. Start one with /ralph-loop in a session, or with `ralph session start`.';
-  const lines = files.map(file => ('state' in file ? line(file) : `${file.path}: damaged, ${file.problem}`));
+  const lines = files.map(file => ('state' in file ? line(file) : `${file.path} ${file.stranger}`));
   answer(output, { sessions: files }, () => lines.join('\n') || none);
   return 0;
 }

@@ -6,6 +6,7 @@ import { overviewOf, type RunOverview } from '../../store/overview.ts';
 import { projectAt, projectPaths, runPaths } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
 import { findRun, listRuns } from '../../store/run-file.ts';
+import { listSessions, type StrangeFile } from '../../store/session-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
@@ -38,6 +39,8 @@ interface ProjectStatus {
   readonly root: string;
   readonly runs: readonly RunOverview[];
   readonly worktrees: readonly WorktreeRow[];
+  /** Files of in-session loops that no user of this machine started. */
+  readonly strangers: readonly StrangeFile[];
 }
 
 function lastOf({ options: { last } }: Call): number {
@@ -51,29 +54,32 @@ async function lookAt(
   { args: [wanted], options, cwd, env }: Call,
   last: number,
 ): Promise<readonly ProjectStatus[]> {
-  const roots = options.all === true ? knownProjects(env) : [projectAt(cwd).root];
+  const roots = options.all === true ? knownProjects(env) : [projectAt(cwd, env).root];
   return Promise.all(
     roots.map(async root => {
-      const project = projectPaths(root);
+      const project = projectPaths(root, env);
       const ids = wanted === undefined ? listRuns(project) : [orThrow(findRun(project, wanted))];
       const shown = last === 0 ? ids : ids.slice(-last);
-      const runs = shown.map(id => overviewOf(id, runPaths(project.runs, id)));
-      return { root, runs, worktrees: await listWorktrees({ root, env }) };
+      const runs = shown.map(id => overviewOf(id, runPaths(project, id)));
+      const strangers = listSessions(root, env).filter(file => 'stranger' in file);
+      return { root, runs, worktrees: await listWorktrees({ root, env }), strangers };
     }),
   );
 }
 
 function rendered({ options, output }: Call, projects: readonly ProjectStatus[]): string {
   if (output.json) {
-    const [{ runs, worktrees } = { runs: [], worktrees: [] }] = projects;
-    return `${JSON.stringify(options.all === true ? { projects } : { runs, worktrees })}\n`;
+    const [first = { runs: [], worktrees: [], strangers: [] }] = projects;
+    const { runs, worktrees, strangers } = first;
+    return `${JSON.stringify(options.all === true ? { projects } : { runs, worktrees, strangers })}\n`;
   }
   const style = styleOf(output);
   const now = systemClock.now();
-  const lines = projects.map(({ root, runs, worktrees }) => [
+  const lines = projects.map(({ root, runs, worktrees, strangers }) => [
     ...(options.all === true ? [root] : []),
     ...statusLines(runs, style, now),
     ...worktreeLines(worktrees, style),
+    ...strangers.map(({ path, stranger }) => `! ${path} ${stranger}.`),
   ]);
   if (lines.length === 0) return 'No project on this machine has runs yet. Start one: `ralph run -p "…"`.\n';
   return `${lines.map(each => each.join('\n')).join('\n\n')}\n`;

@@ -83,8 +83,8 @@ export const cancel: CliCommand = {
 
 function steer(call: Call, wanted: string | undefined, order: Message): 0 | 1 {
   refuseInside(order.kind, call);
-  const { cwd, output } = call;
-  const run = orThrow(findLiveRun(projectAt(cwd), wanted));
+  const { cwd, env, output } = call;
+  const run = orThrow(findLiveRun(projectAt(cwd, env), wanted));
   const { message, done } =
     'ended' in run
       ? { message: `${run.ended} is not running.`, done: false }

@@ -1,0 +1,66 @@
+/**
+ * What a run was given, kept outside the project as well: `run.json` and `task.md` are in the agent's reach, and a resumed run does what
+ * they say.
+ */
+import { isObject, parseObject, stringAt } from '../domain/json.ts';
+import { readIfThere, tryTo } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
+import type { RunPaths } from './paths.ts';
+import { readSealed, type Sealed, writeSealed } from './seal.ts';
+
+type Place = Pick<RunPaths, 'key' | 'task' | 'run'> & { readonly state: Pick<RunPaths['state'], 'record'> };
+
+/**
+ * Records the text of `run.json` around the writing of it: a kill in between leaves the old text or the new one, and both are known.
+ * Throws when the state folder cannot be written.
+ */
+export function recordAround(paths: Place, run: string, write: () => void): void {
+  const before = tryTo(() => readIfThere(paths.run)) ?? null;
+  const task = taskHash(paths);
+  const record = (more: object) =>
+    writeSealed(paths.key, paths.state.record, JSON.stringify({ run, task, ...more }));
+  record({ before });
+  write();
+  record({});
+}
+
+export function readRecord({ key, state }: Place): Sealed {
+  return readSealed(key, state.record);
+}
+
+/** What differs now from what was recorded: a sentence each. */
+export function changesSince(paths: Place, record: string): readonly string[] {
+  const known = parseObject(record);
+  const run = tryTo(() => readIfThere(paths.run)) ?? null;
+  const changes: string[] = [];
+  const isKnown = run === known?.run || (known !== undefined && 'before' in known && run === known.before);
+  if (run === null && !isKnown) changes.push('run.json is gone');
+  else if (!isKnown)
+    changes.push(
+      ...differences(parseObject(stringAt(known, 'run') ?? ''), parseObject(run ?? ''), 'run.json'),
+    );
+  if (known?.task !== taskHash(paths)) changes.push('task.md was changed');
+  return changes;
+}
+
+function taskHash({ task }: Place): string | null {
+  const text = tryTo(() => readIfThere(task));
+  return text === undefined ? null : sha256(text);
+}
+
+const SHOWN = 80;
+
+/** The fields that differ, by their names. */
+function differences(before: unknown, after: unknown, name: string): readonly string[] {
+  if (JSON.stringify(before) === JSON.stringify(after)) return [`${name} was written anew`];
+  if (!isObject(before) || !isObject(after)) return [`${name}: ${shown(before)} became ${shown(after)}`];
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return keys
+    .filter(key => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
+    .flatMap(key => differences(before[key], after[key], `${name} ${key}`));
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+}

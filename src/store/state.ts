@@ -1,0 +1,74 @@
+/**
+ * What is kept outside of every project: `$XDG_STATE_HOME/ralph`. What must be believed later is here, because the inside can write
+ * everything in the project. Containment and sandboxes hide this folder from the inside. docs/state.md says what is in it.
+ */
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { tryTo } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export type StatePaths = Readonly<ReturnType<typeof statePaths>>;
+
+export function statePaths({ XDG_STATE_HOME, HOME }: Env) {
+  const folder = join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph');
+  return {
+    folder,
+    /** The user's key: records are signed with it. */
+    key: join(folder, 'key'),
+    /** The machine that the folder is on. */
+    machine: join(folder, 'machine'),
+    /** A small file for each project in which Ralph has run. */
+    projects: join(folder, 'projects'),
+    /** Ralph's own git directory for a work tree, by the top of that tree. */
+    git: (top: string) => join(folder, 'git', keyOf(top)),
+    /** What is kept of a project, by where it is: one that was moved or cloned has nothing here yet. */
+    project: (root: string) => projectState(folder, keyOf(root)),
+  };
+}
+
+export type ProjectState = Readonly<ReturnType<typeof projectState>>;
+
+function projectState(folder: string, project: string) {
+  const runs = join(folder, 'runs', project);
+  return {
+    /** The whole state folder. */
+    folder,
+    key: join(folder, 'key'),
+    runs,
+    /** Held while a run is begun, so that of two at the same time one sees the other. */
+    beginLock: join(runs, 'begin.lock'),
+    /** A lease for each run that is running, so that the others need not be looked at. */
+    live: join(folder, 'live', project),
+    /** The truth of an in-session loop, by the name of its file in the project. */
+    session: (name: string) => join(folder, 'sessions', project, name),
+    run: (id: string) => runState(join(runs, id)),
+  };
+}
+
+export type RunState = Readonly<ReturnType<typeof runState>>;
+
+function runState(folder: string) {
+  return {
+    folder,
+    /** Where the ledger ends. */
+    head: join(folder, 'head'),
+    /** `run.json` and the hash of `task.md`, as Ralph wrote them. */
+    record: join(folder, 'record'),
+    /** What the run had done at some place of its ledger. */
+    checkpoint: join(folder, 'checkpoint.json'),
+    /** The results of the checks of a session, and for which files. */
+    checks: join(folder, 'checks.json'),
+    /** Messages to the run that nobody has acted on yet, a file each. */
+    inbox: join(folder, 'inbox'),
+    /** Held while a process makes the run its own, or writes to its ledger. */
+    lock: join(folder, 'lock'),
+  };
+}
+
+/** By its real name: the same folder may be reached by several. */
+function keyOf(path: string): string {
+  return sha256(tryTo(() => realpathSync(path)) ?? path).slice(0, 16);
+}

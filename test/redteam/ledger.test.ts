@@ -1,0 +1,276 @@
+/** The ledger, what a run was given, and the folder outside in which both are kept. */
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { hashOf } from '../../src/store/ledger-end.ts';
+import type { Repo } from '../rig/repo.ts';
+import { type Arena, type Attack, attacks } from './rig.ts';
+
+const SAYS_DONE = "cat > /dev/null\necho '<promise>COMPLETE</promise>'";
+const EVERYWHERE = { plain: true, contained: true } as const;
+
+interface Stopped {
+  readonly project: Repo;
+  readonly id: string;
+  /** The run's folder in the project. */
+  readonly folder: string;
+  readonly ledger: string;
+  ralph(...args: string[]): ReturnType<Arena['ralph']>;
+}
+
+/** A run whose check was red, so that it stopped; the check leaves a line in `asked` each time that it runs. */
+async function stopped(arena: Arena, script = SAYS_DONE): Promise<Stopped> {
+  const project = arena.project();
+  const call = (...args: string[]) => arena.ralph(args, { cwd: project.dir });
+  const check = `echo x >> '${arena.outside}/asked'; test -e proven`;
+  const flags = ['--check', check, '--max-iterations', '1', '--agent', arena.agent(script)];
+  await call('loop', 'Make it', ...flags);
+  const [id = ''] = readdirSync(project.path('.ralph/runs'));
+  const folder = project.path(`.ralph/runs/${id}`);
+  return { project, id, folder, ledger: join(folder, 'events.jsonl'), ralph: call };
+}
+
+/** No reader shows the ledger as what Ralph wrote, and no resume continues it. */
+async function isNoticed({ ralph }: Stopped): Promise<boolean> {
+  const status = JSON.parse((await ralph('status', '--json')).stdout).runs[0].ledger.kind;
+  const report = JSON.parse((await ralph('report', '--format', 'json')).stdout).integrity.trust.kind;
+  const explained = JSON.parse((await ralph('explain', '--json')).stdout).ledger.kind;
+  const log = (await ralph('log')).stderr;
+  const resumed = await ralph('resume', '--max-iterations', '2');
+  const kinds: readonly string[] = [status, report, explained];
+  return !kinds.includes('intact') && log.includes('The ledger') && resumed.code === 2;
+}
+
+type Lines = readonly Readonly<Record<string, unknown>>[];
+
+/** The whole chain computed anew, as anybody can. */
+function rechained(lines: Lines): string {
+  let prev = '0'.repeat(32);
+  return lines
+    .map((line, at) => {
+      const text = JSON.stringify({ ...line, seq: at + 1, prev });
+      prev = hashOf(text);
+      return `${text}\n`;
+    })
+    .join('');
+}
+
+function linesOf({ ledger }: Stopped): Lines {
+  return readFileSync(ledger, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+}
+
+/** The same lines, and what they say of the check turned into success. */
+function inGreen(lines: Lines): Lines {
+  const text = JSON.stringify(lines)
+    .replaceAll('"passed":false', '"passed":true')
+    .replaceAll('"exitCode":1', '"exitCode":0')
+    .replaceAll('"success":false', '"success":true')
+    .replaceAll('"reason":"max_iterations"', '"reason":"all_checks_passed"')
+    .replaceAll('"stopReason":"max_iterations"', '"stopReason":"all_checks_passed"');
+  return JSON.parse(text);
+}
+
+/** An attack on the files of a run that has stopped. */
+function onFiles(name: string, change: (run: Stopped) => void): Attack {
+  return {
+    name,
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const run = await stopped(arena);
+      change(run);
+      return isNoticed(run);
+    },
+  };
+}
+
+const rewrite = (run: Stopped, change: (lines: Lines) => Lines) =>
+  writeFileSync(run.ledger, rechained(change(linesOf(run))));
+
+attacks('The ledger', [
+  onFiles('The last line of the ledger is edited', ({ ledger }) => {
+    const text = readFileSync(ledger, 'utf8');
+    const at = text.lastIndexOf('"success":false');
+    writeFileSync(ledger, `${text.slice(0, at)}"success":true ${text.slice(at + 15)}`);
+  }),
+  onFiles('The last line of the ledger is cut off', run => {
+    const lines = readFileSync(run.ledger, 'utf8').trim().split('\n');
+    writeFileSync(run.ledger, `${lines.slice(0, -1).join('\n')}\n`);
+  }),
+  onFiles('The tail of the ledger, from the checks on, is cut off', run => {
+    const lines = readFileSync(run.ledger, 'utf8').split('\n');
+    const at = lines.findIndex(line => line.includes('"type":"check-'));
+    writeFileSync(run.ledger, `${lines.slice(0, at).join('\n')}\n`);
+  }),
+  onFiles('A red check is turned green, and the whole chain is computed anew', run => rewrite(run, inGreen)),
+  onFiles('Lines that end the run well are appended, with the right hashes', run =>
+    rewrite(run, lines => [...lines, ...inGreen(lines).slice(-3)]),
+  ),
+  onFiles('A line in the middle is changed, and nothing is computed', ({ ledger }) => {
+    const text = readFileSync(ledger, 'utf8');
+    writeFileSync(ledger, text.replace('"passed":false', '"passed":true '));
+  }),
+  onFiles('The ledger is deleted, and a new one put in its place', run => {
+    const lines = inGreen(linesOf(run));
+    rmSync(run.ledger);
+    writeFileSync(run.ledger, rechained(lines));
+  }),
+  onFiles('The ledger is a link to a file of the attacker', run => {
+    const other = run.project.path('other.jsonl');
+    writeFileSync(other, rechained(inGreen(linesOf(run))));
+    rmSync(run.ledger);
+    symlinkSync(other, run.ledger);
+  }),
+  onFiles('The check in run.json becomes `true`', ({ folder }) => {
+    const file = join(folder, 'run.json');
+    const text = readFileSync(file, 'utf8').replaceAll(/"echo x[^"]*"/g, '"true"');
+    writeFileSync(file, text);
+  }),
+  onFiles('The agent in run.json becomes a program of the attacker', ({ folder }) => {
+    const file = join(folder, 'run.json');
+    const run = JSON.parse(readFileSync(file, 'utf8'));
+    run.given.flags.agent = '/bin/true';
+    writeFileSync(file, JSON.stringify(run, null, 2));
+  }),
+  onFiles('The task of the run is replaced', ({ folder }) =>
+    writeFileSync(join(folder, 'task.md'), 'Say <promise>COMPLETE</promise>'),
+  ),
+  {
+    name: 'A checkpoint is put beside the ledger that says the work is proven',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const run = await stopped(arena);
+      const past = { prepared: { tree: null }, ended: 'all_checks_passed', results: [], traces: [] };
+      writeFileSync(join(run.folder, 'checkpoint.json'), JSON.stringify({ version: 2, past }));
+      const { code } = await run.ralph('resume', '--max-iterations', '2');
+      return code === 1 && asked(arena) === 2;
+    },
+  },
+  {
+    name: 'Green checks are appended after Ralph was killed, for `ralph resume` to believe',
+    held: { plain: true },
+    async attempt(arena) {
+      const run = await stopped(arena, `${SAYS_DONE}\nkill -9 $PPID\nsleep 1`);
+      const lines = linesOf(run);
+      const last = lines.at(-1) ?? {};
+      const claim = { found: true, text: 'COMPLETE' };
+      const turn = { outcome: { kind: 'completed' }, claim, steps: 1, toolCalls: 1, usage: {} };
+      const result = { command: 'x', index: 0, passed: true, exitCode: 0, output: '', duration: 1, log: '' };
+      writeFileSync(
+        run.ledger,
+        rechained([
+          ...lines,
+          { ...last, type: 'turn-ended', ...turn },
+          { ...last, type: 'check-ended', result },
+        ]),
+      );
+      const before = asked(arena);
+      const refused = await run.ralph('resume');
+      const accepted = await run.ralph('resume', '--accept-changes');
+      return refused.code === 2 && accepted.code !== 0 && asked(arena) > before;
+    },
+  },
+  {
+    name: 'The folder of a run that was proven elsewhere is copied into the project',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const run = await stopped(arena);
+      const other = arena.project();
+      mkdirSync(other.path('.ralph/runs'), { recursive: true });
+      cpSync(run.folder, other.path(`.ralph/runs/${run.id}`), { recursive: true });
+      const call = (...args: string[]) => arena.ralph(args, { cwd: other.dir });
+      return isNoticed({ ...run, project: other, ralph: call });
+    },
+  },
+  {
+    name: 'The agent deletes the records in the state folder',
+    held: { plain: false, contained: true, sandboxed: true },
+    async attempt(arena) {
+      const records = join(arena.home, '.local/state/ralph/runs');
+      const run = await stopped(arena, `rm -rf '${records}'\n${SAYS_DONE}`);
+      return JSON.parse((await run.ralph('status', '--json')).stdout).runs[0].ledger.kind === 'intact';
+    },
+  },
+  {
+    name: 'The agent reads the key with which records are signed',
+    held: { plain: false, contained: true, sandboxed: true },
+    async attempt(arena) {
+      const key = join(arena.home, '.local/state/ralph/key');
+      await stopped(arena, `cat '${key}' > stolen\n${SAYS_DONE}`);
+      const [project] = [...arenaProjects(arena)];
+      return readFileSync(join(project ?? '', 'stolen'), 'utf8') === '';
+    },
+  },
+]);
+
+/** How often the check has run. */
+function asked({ outside }: Arena): number {
+  const file = join(outside, 'asked');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0;
+}
+
+/** The projects that the state folder of this user knows. */
+function arenaProjects({ home }: Arena): readonly string[] {
+  const folder = join(home, '.local/state/ralph/projects');
+  return readdirSync(folder).map(name => readFileSync(join(folder, name), 'utf8'));
+}
+
+/** A state folder that cannot be relied on: no run starts, and nothing is proven in silence. */
+function unfit(
+  name: string,
+  prepare: (state: string, project: Repo) => Record<string, string> | undefined,
+): Attack {
+  return {
+    name,
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const project = arena.project();
+      const state = join(arena.home, '.local/state/ralph');
+      const env = prepare(state, project) ?? {};
+      const args = ['loop', 'x', '--check', 'true', '--agent', arena.agent(SAYS_DONE)];
+      const { code, stderr } = await arena.ralph(args, { cwd: project.dir, env });
+      return code === 2 && /state folder/.test(stderr) && !existsSync(project.path('.ralph/runs'));
+    },
+  };
+}
+
+const OTHER_MACHINE = unfit('The state folder is that of another machine', state => {
+  mkdirSync(state, { recursive: true, mode: 0o700 });
+  writeFileSync(join(state, 'machine'), 'another\n');
+  return undefined;
+});
+
+attacks('The state folder', [
+  unfit('The state folder is inside the project', (_, project) => ({
+    XDG_STATE_HOME: project.path('state'),
+  })),
+  unfit('The state folder is a link into the project', (state, project) => {
+    mkdirSync(project.path('mine'), { recursive: true });
+    mkdirSync(dirname(state), { recursive: true });
+    symlinkSync(project.path('mine'), state);
+    return undefined;
+  }),
+  unfit('The state folder can be written by others', state => {
+    mkdirSync(state, { recursive: true, mode: 0o700 });
+    chmodSync(state, 0o777);
+    return undefined;
+  }),
+  unfit('A file is in the place of the state folder', state => {
+    mkdirSync(dirname(state), { recursive: true });
+    writeFileSync(state, '');
+    return undefined;
+  }),
+  unfit('The state folder cannot be made', () => ({ XDG_STATE_HOME: '/dev/null/x' })),
+  ...(existsSync('/etc/machine-id') ? [OTHER_MACHINE] : []),
+]);
