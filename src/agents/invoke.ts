@@ -6,7 +6,7 @@ import type { CompletionRule } from '../domain/completion.ts';
 import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
 import { classifyError, type Trouble } from '../domain/trouble.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
-import type { PriceTable, Usage } from '../domain/usage.ts';
+import type { Prices, Usage } from '../domain/usage.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import {
   ensureFolder,
@@ -18,10 +18,11 @@ import {
 } from '../platform/files.ts';
 import { noteGarbage } from '../platform/memory.ts';
 import { type OwnedProcess, type ProcessEnd, startConfined } from '../platform/process.ts';
+import { startTimer, type Timer } from '../platform/timer.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest, OutputMode } from './agent.ts';
 import { createReader } from './reader.ts';
 
-export interface TurnRequest extends AgentRequest {
+export interface TurnRequest extends AgentRequest, Prices {
   readonly adapter: AgentAdapter;
   readonly prompt: string;
   readonly cwd: string;
@@ -29,7 +30,6 @@ export interface TurnRequest extends AgentRequest {
   /** The wall it runs behind. */
   readonly confinement?: Confinement;
   readonly rule: CompletionRule;
-  readonly prices: PriceTable;
   /** Where the raw output goes. */
   readonly rawFile: string;
   readonly errorFile: string;
@@ -65,8 +65,8 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   const timers = createTimers();
   let child: OwnedProcess<Why> | undefined;
 
-  const onEvent = (event: AgentEvent) => {
-    fold.add(event);
+  const onEvent = (read: AgentEvent) => {
+    const event = fold.add(read);
     request.onEvent(event);
     if (event.kind === 'result') timers.linger(request.lingerTimeout, () => child?.stop('lingering'));
     if (event.kind !== 'usage') return;
@@ -140,18 +140,18 @@ function createRawLog(path: string, onDiskTrouble: (what: string) => void) {
 }
 
 function createTimers() {
-  const timers: NodeJS.Timeout[] = [];
-  let lingering: NodeJS.Timeout | undefined;
+  const timers: Timer[] = [];
+  let lingering: Timer | undefined;
   return {
-    after: (delay: number, act: () => void) => void timers.push(setTimeout(act, delay)),
+    after: (delay: number, act: () => void) => void timers.push(startTimer(delay, act)),
     /** Restarted whenever something is printed: an agent that continues after its result is not lingering. */
     linger(delay: number, act: () => void): void {
-      if (delay > 0) lingering ??= setTimeout(act, delay);
+      if (delay > 0) lingering ??= startTimer(delay, act);
     },
-    active: () => void lingering?.refresh(),
+    active: () => lingering?.refresh(),
     clear(): void {
-      for (const timer of timers) clearTimeout(timer);
-      clearTimeout(lingering);
+      for (const timer of timers) timer.clear();
+      lingering?.clear();
     },
   };
 }

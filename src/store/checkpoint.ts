@@ -23,7 +23,7 @@ interface Checkpoint {
 }
 
 /** Changes with the shape of a past. */
-const VERSION = 1;
+const VERSION = 2;
 
 export interface Loaded {
   readonly past: Past;
@@ -61,7 +61,7 @@ export function readPast(
     for (const entry of journal.each()) {
       const known = knownEntry(entry); // what another version wrote, or what is damaged, is no evidence
       if (!known) continue;
-      past = fold(past, { ...known, time: Date.parse(known.at) });
+      past = fold(past, { ...known, time: Date.parse(known.at), ticks: entry.ticks });
       each(past);
     }
     return { past, problems: journal.problems() };

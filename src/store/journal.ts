@@ -19,7 +19,13 @@ import { createLineSplitter } from '../platform/lines.ts';
 import { cutHalfLine, GENESIS, hashOf, lastEntry } from './ledger-end.ts';
 
 /** Ledgers of 0.1 have no run and no iteration in every line. */
-export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
+export type Entry = {
+  readonly seq: number;
+  readonly at: string;
+  readonly prev: string;
+  /** On the steady clock; absent in older ledgers. */
+  readonly ticks?: number;
+} & RunEvent;
 
 export interface Journal {
   /**
@@ -57,6 +63,8 @@ export interface JournalOptions {
   readonly run: string;
   /** Milliseconds since 1970. */
   now(): number;
+  /** Milliseconds on a clock that is never set; absent: it is not recorded. */
+  ticks?(): number;
   /** Takes secrets out of a line before it is written. */
   redact?(line: string): string;
   /** Whether it waits for the disk at all; a hook does not. */
@@ -64,7 +72,7 @@ export interface JournalOptions {
 }
 
 export function createJournal(path: string, options: JournalOptions): Journal {
-  const { run, now, redact = line => line, durable = true } = options;
+  const { run, now, ticks: steady, redact = line => line, durable = true } = options;
   const file = openForWriting(path);
   let { seq, prev, iteration } = lastEntry(path);
   let offset = fileSize(path);
@@ -72,7 +80,8 @@ export function createJournal(path: string, options: JournalOptions): Journal {
 
   const write = (event: RunEvent, time: number) => {
     const at = new Date(time).toISOString();
-    const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event }));
+    const ticks = steady && { ticks: Math.round(steady()) };
+    const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks }));
     if (!file.write(line)) return;
     seq++;
     prev = hashOf(line);
@@ -83,9 +92,11 @@ export function createJournal(path: string, options: JournalOptions): Journal {
     if (event.type === 'agent-started') turnBytes = 0;
     if (event.type === 'run-ended') return write(withoutOutputs(event), time);
     if (event.type !== 'agent') return write(event, time);
-    if (turnBytes > MAX_TURN_BYTES) return;
+    const wasTooMuch = turnBytes > MAX_TURN_BYTES;
+    // What it used is always recorded: it is counted if the turn is cut off.
+    if (wasTooMuch && event.event.kind !== 'usage') return;
     write(shortened(event), time);
-    if (turnBytes > MAX_TURN_BYTES) write(TOO_MUCH, time);
+    if (!wasTooMuch && turnBytes > MAX_TURN_BYTES) write(TOO_MUCH, time);
   };
 
   return {

@@ -7,7 +7,7 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
-import type { Problem } from '../domain/problem.ts';
+import { pick } from '../domain/fields.ts';
 import { redactWords } from '../domain/secrets.ts';
 import { warn } from '../engine/plan.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
@@ -87,7 +87,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
           cwd,
           env: { ...env, ...given.env },
           ...(confinement && { confinement }),
-          prices: agent.prices,
+          ...pick(agent, 'prices', 'listPrice'),
           idleTimeout: settings.idleTimeout * 1000,
           lingerTimeout: settings.lingerTimeout * 1000,
           abort,
@@ -150,22 +150,4 @@ export function deadlines(
   if (iterationTimeout > 0) all.push({ after: iterationTimeout * 1000, by: 'iteration-timeout' });
   if (maxTime !== undefined) all.push({ after: Math.max(0, maxTime - elapsed) * 1000, by: 'max-time' });
   return all;
-}
-
-/** Limits on what an agent does not tell cannot bite; better refused than ignored. */
-export function limitProblems(settings: Settings, agent: ChosenAgent): readonly Problem[] {
-  const { reports, name } = agent.adapter;
-  const streams = settings.streamAgentOutput;
-  const tokens = reports.tokens && streams;
-  const cost = (reports.cost && streams) || (tokens && Object.keys(agent.prices).length > 0);
-  const fix = streams
-    ? 'use another agent, or --max-time'
-    : 'it only tells while --stream-agent-output is on';
-  const priced = tokens && !cost ? 'give its prices in the settings (prices), or use --max-tokens' : fix;
-  const problems: Problem[] = [];
-  const add = (where: string, unknown: string, fix: string) =>
-    problems.push({ where, what: `${name} does not report ${unknown}, so the limit could not be kept`, fix });
-  if (settings.maxCost !== undefined && !cost) add('--max-cost', 'what it costs', priced);
-  if (settings.maxTokens !== undefined && !tokens) add('--max-tokens', 'its tokens', fix);
-  return problems;
 }

@@ -19,7 +19,7 @@ export const gemini: AgentAdapter = {
   name: 'gemini',
   install: 'npm install -g @google/gemini-cli',
   tested: '0.61.0',
-  reports: { cost: false, tokens: true, toolCalls: true },
+  reports: { cost: 'never', tokens: 'turn', toolCalls: true },
   endsWithResult: true,
   needsFile: true,
   needs: {
