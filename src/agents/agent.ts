@@ -95,6 +95,9 @@ export interface AgentAdapter {
 
   invocation(request: AgentRequest): AgentInvocation;
 
+  /** What of its stderr is its own error, where that is not the last line. Must not throw. */
+  errorIn?(stderr: string): string | undefined;
+
   /** The events of one line of stream output. Must not throw: a line it cannot read is an `unknown` event. */
   read(line: string): readonly AgentEvent[];
 }

@@ -191,7 +191,7 @@ function keepReport({ rawFile, onDiskTrouble }: TurnRequest, report: string): vo
   }
 }
 
-const TAIL = 4_096;
+const TAIL = 16_384;
 
 function tail(path: string): string {
   return readSlice(path, Math.max(0, fileSize(path) - TAIL), TAIL).trim();
@@ -238,11 +238,7 @@ function troubleOf({ adapter, turn, end, stderr }: EndedTurn, said: string | und
       : end.kind === 'signalled'
         ? `ended by ${end.signal}`
         : '';
-  const lastLine = stderr
-    .split('\n')
-    .filter(line => line.trim() !== '')
-    .at(-1)
-    ?.trim();
+  const lastLine = (adapter.errorIn?.(stderr) ?? stderr.trimEnd().split('\n').at(-1))?.trim();
   const message = [said, exit, lastLine].filter(Boolean).join('; ');
   // A plain command's stderr may hold anything; only an agent's error channel is worth reading for its meaning.
   if (adapter.name === 'generic') return { class: 'crash', message };
