@@ -7,6 +7,7 @@ import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
 import { classifyError, type Trouble } from '../domain/trouble.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
 import type { Prices, Usage } from '../domain/usage.ts';
+import { leftOutNotice, openCapped } from '../platform/capped-file.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import {
   ensureFolder,
@@ -60,7 +61,7 @@ type Why = EndedBy | 'lingering';
 export async function takeTurn(request: TurnRequest, invocation: AgentInvocation): Promise<TurnReport> {
   const { adapter, prompt, cwd, env } = request;
   const fold = createTurnFold(request);
-  const errors = openSync(request.errorFile, 'a', 0o600);
+  const errors = openCapped(request.errorFile, 'append');
   const raw = adapter.needsFile ? undefined : createRawLog(request.rawFile, request.onDiskTrouble);
   const timers = createTimers();
   let child: OwnedProcess<Why> | undefined;
@@ -87,7 +88,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
       timers.active();
       noteGarbage(chunk.length);
     },
-    stderr: errors,
+    stderr: errors.fd,
     stopSignal: adapter.stopSignal,
     ...(adapter.needsFile && { throughFile: request.rawFile }),
     ...(request.idleTimeout > 0 && { idleTimeout: request.idleTimeout }),
@@ -102,7 +103,8 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   timers.clear();
   reader.end();
   raw?.close();
-  closeSync(errors);
+  const leftOut = errors.close();
+  if (leftOut > 0) request.onNotice(leftOutNotice('What the agent printed on stderr', leftOut));
   if (endedBy === 'lingering')
     request.onNotice('The agent reported its result and did not exit: it was ended.');
   else if (leftBehind > 0 && !endedBy)

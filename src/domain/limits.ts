@@ -118,6 +118,14 @@ function timeLimit({ maxTime }: Limits, { outcome, spent }: Evidence): Spending 
   return timeIsUp(maxTime, spent);
 }
 
+/** The time was up before the checks had ended: nothing can be said of the turn. */
+export function uncheckedLimit(limits: Limits, { outcome }: EndedTurn, elapsed: number): Spending {
+  const inside = outcome.kind === 'ended' && outcome.by === 'max-time';
+  const passed = `${Math.round(elapsed)} s of ${limits.maxTime} s have passed`;
+  const detail = inside ? 'The turn was ended by --max-time.' : `${passed}, and the checks were not done.`;
+  return { reason: 'timeout', detail };
+}
+
 function timeIsUp(maxTime: number | undefined, { elapsed }: Spent): Spending | undefined {
   if (maxTime === undefined || elapsed < maxTime) return undefined;
   return { reason: 'timeout', detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.` };

@@ -70,7 +70,8 @@ function isRaised(reason: StopReason, past: Past, limits: Limits): boolean {
 /** The limit that would stop the run at once. */
 export function stillSpent(past: Past, limits: Limits): Spending | undefined {
   const spent = spentBy(past);
-  return past.totals.iterations === 0 ? budgetLimit(limits, spent) : reachedLimit(limits, spent);
+  const hasWorked = past.totals.iterations > 0 || past.open?.turn !== undefined;
+  return hasWorked ? reachedLimit(limits, spent) : budgetLimit(limits, spent);
 }
 
 function spentBy({ totals, time }: Past): Spent {

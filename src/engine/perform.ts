@@ -1,6 +1,7 @@
 /** Performs one step: everything that happens in it is an event, and the last of them says that the step is over. */
 import { isGreen } from '../domain/check.ts';
 import type { Evidence } from '../domain/evidence.ts';
+import { uncheckedLimit } from '../domain/limits.ts';
 import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import { formatProblem } from '../domain/problem.ts';
@@ -71,12 +72,16 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
   await restoreFiles(plan, world);
   const known = openIteration(world).checks;
   const checks = known.length === plan.checks.length ? known : await plan.check(iteration);
-  if (stop.stopping.aborted && checks.length < plan.checks.length) return undefined;
+  const { turn } = openIteration(world);
+  if (!turn) return undefined;
+  if (checks.length < plan.checks.length) {
+    if (stop.stopping.aborted) return undefined;
+    return { kind: 'end', ...uncheckedLimit(plan.run.limits, turn, meter.elapsed()) };
+  }
   const { changed, state } = await plan.look();
   const denials = sandbox?.takeDenials() ?? [];
   const stories = plan.stories?.(iteration);
-  const { turn, violations } = openIteration(world);
-  if (!turn) return undefined;
+  const { violations } = openIteration(world);
   const ending = { ...turn, checks, tree: state };
   const traces = [...past().traces, traceOf(ending, turn.usage)];
   const standstill = plan.standstill && findStandstill(traces, plan.standstill);

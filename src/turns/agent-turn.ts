@@ -72,8 +72,9 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     promptHead: prompt.slice(0, 200),
   });
   const began = clock.ticks();
+  const tell = createTeller(emit);
   const onEvent = (event: AgentEvent) => {
-    emit({ type: 'agent', event });
+    tell(event);
     world.hooks.door?.hear(agent, event);
     if (event.kind === 'tool-end') notes.listen();
   };
@@ -111,6 +112,16 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     usage: done.usage,
   });
   return report;
+}
+
+/** Of a turn. More is in its raw output, and would keep Ralph busy: an agent may print a gigabyte that is no record. */
+const MOST_UNKNOWN = 1_000;
+
+function createTeller(emit: Emit): (event: AgentEvent) => void {
+  let unknown = 0;
+  return event => {
+    if (event.kind !== 'unknown' || ++unknown <= MOST_UNKNOWN) emit({ type: 'agent', event });
+  };
 }
 
 export function agentRequest(

@@ -1,5 +1,6 @@
 /** Limits on money, tokens and time through the real bin: with numbers that nobody knows, kills, jumps of the clock and long timers. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { LoopResult } from '../../src/domain/result.ts';
 import { init, result, speaks, text } from '../rig/claude-stream.ts';
@@ -265,6 +266,61 @@ describe('a timeout of any length', () => {
     ];
     const { stdout } = await ralph(args, { cwd: project.dir, path: [agent.bin] });
     expect(JSON.parse(stdout).iterations[0].checkResults[0]).toMatchObject({ passed: true, exitCode: 0 });
+  });
+});
+
+describe('--max-time', () => {
+  test('ends a check that is running, which then proves nothing, and resuming runs it again', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', async turn => {
+      await turn.write('made', 'yes');
+      await turn.print('<promise>COMPLETE</promise>');
+      turn.exit();
+    });
+    const check = 'test -e .ralph/free || sleep 1000';
+    const args = ['loop', 'x', '--agent', 'worker', '--check', check, '--json', '--max-time', '3'];
+    const stopped = await ralph(args, { cwd: project.dir, path: [agent.bin] });
+    const told = JSON.parse(stopped.stdout) as LoopResult;
+    expect([told.stopReason, told.iterations.length, told.iterations[0]?.checkResults]).toEqual([
+      'timeout',
+      1,
+      [],
+    ]);
+    expect(told.detail).toBe('3 s of 3 s have passed, and the checks were not done.');
+    expect(told.totalDuration).toBeLessThan(6);
+    const again = await ralph(['resume'], { cwd: project.dir, path: [agent.bin] });
+    expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/--max-time \d+/)]);
+    project.write('.ralph/free', '');
+    const resumed = await ralph(['resume', '--max-time', '60', '--json'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ stopReason: 'all_checks_passed' });
+    expect(agent.calls.length).toBe(1);
+  });
+});
+
+describe('what is printed without end', () => {
+  test('on stderr and by a check is kept from filling the disk: beginning and end stay', async () => {
+    const flood = 'echo BEGIN; yes | head -c 150000000; echo THE END';
+    const agent = `echo yes > made\n{ ${flood}; } >&2\necho '<promise>COMPLETE</promise>'\n`;
+    const project = repo({ 'agent.sh': agent });
+    const args = ['loop', 'x', '--agent', 'sh agent.sh', '--check', flood, '--json'];
+    const { stdout, stderr } = await ralph(args, { cwd: project.dir });
+    const told = JSON.parse(stdout) as LoopResult;
+    expect(told.stopReason).toBe('all_checks_passed');
+    expect(told.iterations[0]?.checkResults[0]?.output).toContain('THE END');
+    const folder = project.path(`.ralph/runs/${told.runId}/iterations/0001`);
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const long = files.map(file => join(folder, file)).filter(file => statSync(file).size > 1e6);
+    expect(long.length).toBe(2);
+    for (const file of long) {
+      expect(statSync(file).size).toBeLessThan(64 * 1024 * 1024);
+      const text = readFileSync(file, 'utf8');
+      expect([text.startsWith('BEGIN\ny\n'), text.endsWith('y\nTHE END\n')]).toEqual([true, true]);
+      expect(text).toMatch(/\[\.\.\. \d{8,} bytes left out \.\.\.\]/);
+    }
+    expect(stderr.replace(/\s+/g, ' ')).toContain('is longer than 64 MiB');
   });
 });
 
