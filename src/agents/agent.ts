@@ -64,6 +64,9 @@ export interface Dialogue {
   readonly modelFlag?: string;
 }
 
+/** After every call of the model, when the turn is over, or not at all. */
+export type Reported = 'step' | 'turn' | 'never';
+
 export interface AgentAdapter {
   readonly name: string;
   /** How to install it, one line. */
@@ -72,8 +75,8 @@ export interface AgentAdapter {
   readonly tested?: string;
   /** Variables that keep it from looking for a newer version of itself. */
   readonly noUpdates?: Readonly<Record<string, string>>;
-  /** What the stream can tell; a limit on what it cannot tell is refused. */
-  readonly reports: { readonly cost: boolean; readonly tokens: boolean; readonly toolCalls: boolean };
+  /** What the stream can tell, and when; a limit on what it cannot tell is refused. */
+  readonly reports: { readonly cost: Reported; readonly tokens: Reported; readonly toolCalls: boolean };
   /** A stream that ends without a `result` event was cut short. False where the agent has no such record. */
   readonly endsWithResult: boolean;
   /** It exits before a pipe has taken its last words: it writes into a file instead. True of agents written for Node. */
@@ -91,6 +94,9 @@ export interface AgentAdapter {
   readonly stopSignal: 'SIGINT' | 'SIGTERM';
 
   invocation(request: AgentRequest): AgentInvocation;
+
+  /** What of its stderr is its own error, where that is not the last line. Must not throw. */
+  errorIn?(stderr: string): string | undefined;
 
   /** The events of one line of stream output. Must not throw: a line it cannot read is an `unknown` event. */
   read(line: string): readonly AgentEvent[];

@@ -212,9 +212,13 @@ function troubleOf({ message, status, class: named, resetAt }: Failure): Trouble
 }
 
 /** Providers answer 400 and 429 for things that are neither a wrong call nor a matter of waiting a little. */
+const VAGUE: Readonly<Record<number, readonly TroubleClass[]>> = {
+  400: ['auth', 'quota', 'context-overflow', 'rate-limit'],
+  429: ['quota', 'context-overflow'],
+};
+
 function classOf(status: number, byText: TroubleClass): TroubleClass {
-  const vague = status === 400 || status === 429;
-  return vague && (byText === 'quota' || byText === 'context-overflow') ? byText : classifyStatus(status);
+  return VAGUE[status]?.includes(byText) ? byText : classifyStatus(status);
 }
 
 /** A time that some agents give in seconds and some in milliseconds. */

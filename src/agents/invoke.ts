@@ -6,7 +6,8 @@ import type { CompletionRule } from '../domain/completion.ts';
 import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
 import { classifyError, type Trouble } from '../domain/trouble.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
-import type { PriceTable, Usage } from '../domain/usage.ts';
+import type { Prices, Usage } from '../domain/usage.ts';
+import { leftOutNotice, openCapped } from '../platform/capped-file.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import {
   ensureFolder,
@@ -18,10 +19,11 @@ import {
 } from '../platform/files.ts';
 import { noteGarbage } from '../platform/memory.ts';
 import { type OwnedProcess, type ProcessEnd, startConfined } from '../platform/process.ts';
+import { startTimer, type Timer } from '../platform/timer.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest, OutputMode } from './agent.ts';
 import { createReader } from './reader.ts';
 
-export interface TurnRequest extends AgentRequest {
+export interface TurnRequest extends AgentRequest, Prices {
   readonly adapter: AgentAdapter;
   readonly prompt: string;
   readonly cwd: string;
@@ -29,7 +31,6 @@ export interface TurnRequest extends AgentRequest {
   /** The wall it runs behind. */
   readonly confinement?: Confinement;
   readonly rule: CompletionRule;
-  readonly prices: PriceTable;
   /** Where the raw output goes. */
   readonly rawFile: string;
   readonly errorFile: string;
@@ -60,13 +61,13 @@ type Why = EndedBy | 'lingering';
 export async function takeTurn(request: TurnRequest, invocation: AgentInvocation): Promise<TurnReport> {
   const { adapter, prompt, cwd, env } = request;
   const fold = createTurnFold(request);
-  const errors = openSync(request.errorFile, 'a', 0o600);
+  const errors = openCapped(request.errorFile, 'append');
   const raw = adapter.needsFile ? undefined : createRawLog(request.rawFile, request.onDiskTrouble);
   const timers = createTimers();
   let child: OwnedProcess<Why> | undefined;
 
-  const onEvent = (event: AgentEvent) => {
-    fold.add(event);
+  const onEvent = (read: AgentEvent) => {
+    const event = fold.add(read);
     request.onEvent(event);
     if (event.kind === 'result') timers.linger(request.lingerTimeout, () => child?.stop('lingering'));
     if (event.kind !== 'usage') return;
@@ -87,7 +88,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
       timers.active();
       noteGarbage(chunk.length);
     },
-    stderr: errors,
+    stderr: errors.fd,
     stopSignal: adapter.stopSignal,
     ...(adapter.needsFile && { throughFile: request.rawFile }),
     ...(request.idleTimeout > 0 && { idleTimeout: request.idleTimeout }),
@@ -102,7 +103,8 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   timers.clear();
   reader.end();
   raw?.close();
-  closeSync(errors);
+  const leftOut = errors.close();
+  if (leftOut > 0) request.onNotice(leftOutNotice('What the agent printed on stderr', leftOut));
   if (endedBy === 'lingering')
     request.onNotice('The agent reported its result and did not exit: it was ended.');
   else if (leftBehind > 0 && !endedBy)
@@ -140,18 +142,18 @@ function createRawLog(path: string, onDiskTrouble: (what: string) => void) {
 }
 
 function createTimers() {
-  const timers: NodeJS.Timeout[] = [];
-  let lingering: NodeJS.Timeout | undefined;
+  const timers: Timer[] = [];
+  let lingering: Timer | undefined;
   return {
-    after: (delay: number, act: () => void) => void timers.push(setTimeout(act, delay)),
+    after: (delay: number, act: () => void) => void timers.push(startTimer(delay, act)),
     /** Restarted whenever something is printed: an agent that continues after its result is not lingering. */
     linger(delay: number, act: () => void): void {
-      if (delay > 0) lingering ??= setTimeout(act, delay);
+      if (delay > 0) lingering ??= startTimer(delay, act);
     },
-    active: () => void lingering?.refresh(),
+    active: () => lingering?.refresh(),
     clear(): void {
-      for (const timer of timers) clearTimeout(timer);
-      clearTimeout(lingering);
+      for (const timer of timers) timer.clear();
+      lingering?.clear();
     },
   };
 }
@@ -191,7 +193,7 @@ function keepReport({ rawFile, onDiskTrouble }: TurnRequest, report: string): vo
   }
 }
 
-const TAIL = 4_096;
+const TAIL = 16_384;
 
 function tail(path: string): string {
   return readSlice(path, Math.max(0, fileSize(path) - TAIL), TAIL).trim();
@@ -238,11 +240,7 @@ function troubleOf({ adapter, turn, end, stderr }: EndedTurn, said: string | und
       : end.kind === 'signalled'
         ? `ended by ${end.signal}`
         : '';
-  const lastLine = stderr
-    .split('\n')
-    .filter(line => line.trim() !== '')
-    .at(-1)
-    ?.trim();
+  const lastLine = (adapter.errorIn?.(stderr) ?? stderr.trimEnd().split('\n').at(-1))?.trim();
   const message = [said, exit, lastLine].filter(Boolean).join('; ');
   // A plain command's stderr may hold anything; only an agent's error channel is worth reading for its meaning.
   if (adapter.name === 'generic') return { class: 'crash', message };

@@ -8,8 +8,9 @@ import { defaultOf } from '../config/settings.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
-import { agentRequest, invocationOf, limitProblems, shownCommand } from '../turns/agent-turn.ts';
+import { agentRequest, invocationOf, shownCommand } from '../turns/agent-turn.ts';
 import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../turns/choose-agent.ts';
+import { limitProblems } from '../turns/limit-notices.ts';
 import { answer, type Call, Problems } from './command.ts';
 
 /** Declares the flags of the settings that a command takes. */

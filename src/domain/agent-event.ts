@@ -3,7 +3,7 @@
  * `turn.ts` folds the list into a Turn. Nothing here depends on the line before.
  */
 import type { Trouble } from './trouble.ts';
-import type { Tokens } from './usage.ts';
+import type { Estimate, Tokens } from './usage.ts';
 
 export type TodoStatus = 'pending' | 'active' | 'done';
 
@@ -55,6 +55,8 @@ export type AgentEvent =
       readonly tokens?: Tokens;
       readonly cost?: number;
       readonly model?: string;
+      /** Put there by Ralph, not by an adapter: the cost of these tokens by a table of prices, where the agent reports none. */
+      readonly estimate?: Estimate;
     }
   /** The agent says its turn has ended. It may continue afterwards and say so again; the last one counts. */
   | {

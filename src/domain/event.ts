@@ -148,6 +148,8 @@ export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked
   readonly toolCalls: number | null;
   /** Of all attempts. */
   readonly usage: Usage;
+  /** No attempt said or did anything. */
+  readonly idle?: true;
 }
 
 export interface Judged

@@ -8,7 +8,13 @@ import { asObject, listOf, number, object, text, trueOrFalse } from './json.ts';
 
 export type KnownEntry = { readonly seq: number; readonly at: string } & RunEvent;
 
-export type RawEntry = { readonly seq: number; readonly at: string; readonly type: string };
+export type RawEntry = {
+  readonly seq: number;
+  readonly at: string;
+  readonly type: string;
+  /** On the steady clock of the part of the run that wrote it. */
+  readonly ticks?: number;
+};
 
 /** A damaged number must not make a reader build a list of a billion. */
 const MOST_ITERATIONS = 10_000_000;
@@ -45,6 +51,7 @@ const HEAD: Readonly<Record<string, Kind>> = {
 const usageAt = (path: string): Readonly<Record<string, Kind>> => ({
   [path]: 'object',
   [`${path}.cost?`]: 'number',
+  [`${path}.unpriced?`]: 'number',
   [`${path}.tokens?`]: 'object',
   [`${path}.tokens.input?`]: 'number',
   [`${path}.tokens.output?`]: 'number',
@@ -61,6 +68,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'outcome.kind': 'string',
     'claim.found': 'boolean',
     steps: 'number',
+    'idle?': 'boolean',
     ...usageAt('usage'),
   },
   tampered: { what: 'strings' },
@@ -182,6 +190,9 @@ const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, 
   todo: { 'event.items': 'list' },
   usage: {
     'event.cost?': 'number',
+    'event.estimate?': 'object',
+    'event.estimate.cost?': 'number',
+    'event.estimate.source?': 'string',
     'event.tokens?': 'object',
     'event.tokens.input?': 'number',
     'event.tokens.output?': 'number',
@@ -223,6 +234,7 @@ export function knownEntry(entry: RawEntry): KnownEntry | null {
     !number.fits(entry.seq) ||
     !text.fits(entry.at) || // an object may have no way to become a text
     Number.isNaN(Date.parse(entry.at)) ||
+    !(entry.ticks === undefined || number.fits(entry.ticks)) ||
     !hasShape(entry, EVENTS.get(entry.type))
   )
     return null;
@@ -247,7 +259,7 @@ function valuesAt(entry: unknown, path: readonly string[]): readonly unknown[] {
   return found;
 }
 
-const ENVELOPE: ReadonlySet<string> = new Set(['seq', 'at', 'type', 'prev', 'run', 'iteration']);
+const ENVELOPE: ReadonlySet<string> = new Set(['seq', 'at', 'ticks', 'type', 'prev', 'run', 'iteration']);
 
 /** A line that this version cannot read, with all that it holds: better than to hide it. */
 export function unknownEntryWords(entry: RawEntry): string {

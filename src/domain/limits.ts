@@ -1,10 +1,11 @@
 /** The limits of a run, and which of them is reached. */
 import { redChecks } from './check.ts';
+import type { EndedTurn } from './event.ts';
 import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
 import { formatStandstill } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
 import { adviseOn, isFatal, isLimit, type Trouble } from './trouble.ts';
-import { totalTokens, type Usage } from './usage.ts';
+import { totalTokens, type Usage, unpricedIn } from './usage.ts';
 
 export interface Limits {
   /** 0: no limit. */
@@ -42,6 +43,13 @@ export function reachedLimit(limits: Limits, spent: Spent): Spending | undefined
   return budgetLimit(limits, spent) ?? timeIsUp(maxTime, spent) ?? iterationLimit(limits, spent);
 }
 
+/** A turn in which no agent said or did anything, because all were limited: there is nothing to judge, and it is no iteration. */
+export function limitedTurn(turn: EndedTurn): Spending | undefined {
+  const { outcome, idle } = turn;
+  if (!idle || outcome.kind !== 'failed' || !isLimit(outcome.trouble)) return undefined;
+  return { reason: 'rate_limited', detail: describeTrouble(outcome.trouble, outcome.why) };
+}
+
 function failureLimit(limits: Limits, { outcome, spent }: Evidence): Spending | undefined {
   if (!isFailure(outcome)) return undefined;
   const trouble = troubleOf(outcome);
@@ -77,11 +85,17 @@ export function budgetSpent(
   return maxTokens !== undefined && used !== undefined && used >= maxTokens ? 'max-tokens' : undefined;
 }
 
-function budgetLimit(limits: Limits, { usage }: Spent): Spending | undefined {
+/** Kept on what is known: a call that reported nothing does not switch a limit off. */
+export function budgetLimit(limits: Limits, { usage }: Pick<Spent, 'usage'>): Spending | undefined {
   const reason = 'budget_exhausted';
   switch (budgetSpent(limits, usage)) {
-    case 'max-cost':
-      return { reason, detail: `$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent.` };
+    case 'max-cost': {
+      const estimated = usage.costSource === 'estimated' ? 'about ' : '';
+      const unknown = unpricedIn(usage);
+      const calls = unknown === 1 ? 'call' : 'calls';
+      const more = unknown === 0 ? '' : ` (${unknown} more ${calls} reported no cost)`;
+      return { reason, detail: `${estimated}$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent${more}.` };
+    }
     case 'max-tokens':
       return { reason, detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used.` };
     default:
@@ -102,6 +116,14 @@ function timeLimit({ maxTime }: Limits, { outcome, spent }: Evidence): Spending 
     return { reason: inside, detail: `The turn was ended by --${outcome.by}.` };
   }
   return timeIsUp(maxTime, spent);
+}
+
+/** The time was up before the checks had ended: nothing can be said of the turn. */
+export function uncheckedLimit(limits: Limits, { outcome }: EndedTurn, elapsed: number): Spending {
+  const inside = outcome.kind === 'ended' && outcome.by === 'max-time';
+  const passed = `${Math.round(elapsed)} s of ${limits.maxTime} s have passed`;
+  const detail = inside ? 'The turn was ended by --max-time.' : `${passed}, and the checks were not done.`;
+  return { reason: 'timeout', detail };
 }
 
 function timeIsUp(maxTime: number | undefined, { elapsed }: Spent): Spending | undefined {

@@ -3,9 +3,9 @@
  * was cut off anywhere continues with the step that has no such event yet, and a run that starts is one with an empty past.
  */
 import type { ResumedStep } from './event.ts';
-import type { Evidence } from './evidence.ts';
+import type { Evidence, Spent } from './evidence.ts';
 import { pick } from './fields.ts';
-import { type Limits, reachedLimit, type Spending } from './limits.ts';
+import { budgetLimit, type Limits, limitedTurn, reachedLimit, type Spending } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { endingOf, type StopReason } from './stop-reason.ts';
@@ -25,9 +25,18 @@ export type Step =
   | { readonly kind: 'end'; readonly reason: StopReason; readonly detail?: string };
 
 export function next(past: Past, run: Run): Step {
+  const step = nextStep(past, run);
+  // A turn that was cut off, or a commit message, may have spent what was left since the last verdict.
+  const spent = step.kind === 'turn' && budgetLimit(run.limits, spentBy(past));
+  return spent ? { kind: 'end', ...spent } : step;
+}
+
+function nextStep(past: Past, run: Run): Step {
   const { prepared, open, last } = past;
   if (!prepared) return { kind: 'prepare' };
   if (open?.judged) return { kind: 'finish', iteration: open.number };
+  const limited = open?.turn && limitedTurn(open.turn);
+  if (limited) return { kind: 'end', ...limited };
   if (open?.turn) return { kind: 'check', iteration: open.number };
   if (open) return { kind: 'turn', iteration: open.number, feedback: [...feedbackAfter(last, run), CUT_OFF] };
   const verdict = last?.judged?.verdict;
@@ -59,8 +68,14 @@ function isRaised(reason: StopReason, past: Past, limits: Limits): boolean {
 }
 
 /** The limit that would stop the run at once. */
-export function stillSpent({ totals, time }: Past, limits: Limits): Spending | undefined {
-  return totals.iterations === 0 ? undefined : reachedLimit(limits, spentSoFar(totals, time.elapsed));
+export function stillSpent(past: Past, limits: Limits): Spending | undefined {
+  const spent = spentBy(past);
+  const hasWorked = past.totals.iterations > 0 || past.open?.turn !== undefined;
+  return hasWorked ? reachedLimit(limits, spent) : budgetLimit(limits, spent);
+}
+
+function spentBy({ totals, time }: Past): Spent {
+  return spentSoFar(totals, time.elapsed);
 }
 
 /** As after any iteration; what stopped the run then does not count any more. */

@@ -72,7 +72,7 @@ export function changesOf(open: PastIteration, event: RunEvent): Changes | undef
     case 'told':
       return { hints: [...open.hints, { id: event.hint, text: event.text }] };
     case 'turn-ended':
-      return { turn: pick(event, 'outcome', 'claim', 'blocked', 'steps', 'toolCalls', 'usage') };
+      return { turn: pick(event, 'outcome', 'claim', 'blocked', 'steps', 'toolCalls', 'usage', 'idle') };
     case 'tampered':
       return { tampered: [...open.tampered, ...event.what] };
     case 'violation':

@@ -18,11 +18,11 @@ import {
 } from './standstill.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import { isLimit } from './trouble.ts';
-import { addExtra, NOTHING_SPENT, type Totals, usageOf } from './usage.ts';
+import { addExtra, addWasted, NOTHING_SPENT, type Totals, usageOf } from './usage.ts';
 import type { Verdict } from './verdict.ts';
 
-/** An event with its time, in milliseconds since 1970. */
-export type Timed = RunEvent & { readonly time: number };
+/** An event with its time, in milliseconds since 1970, and on a clock that is never set, where that is known. */
+export type Timed = RunEvent & { readonly time: number; readonly ticks?: number | undefined };
 
 export interface Past {
   readonly head?: RunHead;
@@ -58,6 +58,8 @@ export interface PastTime {
   readonly waited: number;
   /** When the last event happened, in milliseconds since 1970; 0: there was none. */
   readonly latest: number;
+  /** The same on the steady clock of this part of the run; absent: not recorded. */
+  readonly ticks?: number;
   readonly isWaiting: boolean;
   readonly isPaused: boolean;
 }
@@ -171,9 +173,8 @@ function afterStart(
 
 function countWasted(past: Past, { judged, counted, turn, attempts, soFar }: PastIteration): Past {
   if (judged || counted) return past;
-  const all = turn ? [turn.usage] : [...attempts, ...(soFar ? [usageOf(soFar, undefined, {})] : [])];
-  const known = all.filter(({ tokens, cost }) => tokens !== undefined || cost !== undefined);
-  return { ...past, totals: known.reduce(addExtra, past.totals) };
+  const all = turn ? [turn.usage] : [...attempts, ...(soFar ? [usageOf(soFar)] : [])];
+  return { ...past, totals: addWasted(past.totals, all) };
 }
 
 function afterVerdict(past: Past, event: Of<'judged'>): Past {
@@ -213,19 +214,23 @@ const JUDGED = [
 ];
 
 function headOf(event: RunHead): RunHead {
-  return pick(event, 'runId', 'command', 'agent', 'model', 'maxIterations', 'checks', 'cwd', 'sandbox');
+  const names = ['runId', 'command', 'agent', 'model', 'maxIterations', 'checks', 'cwd'] as const;
+  return pick(event, ...names, 'sandbox', 'contained');
 }
 
-/** By the run's own clock as far as it was recorded; by the time of day for what came after. */
-function timeAfter({ latest, elapsed, waited, isWaiting, isPaused }: PastTime, event: Timed): PastTime {
-  const { type, time } = event;
+/** By the steady clock where it was recorded: the time of day may have been set between two events. */
+function timeAfter(before: PastTime, event: Timed): PastTime {
+  const { latest, elapsed, waited, isWaiting, isPaused } = before;
+  const { type, time, ticks } = event;
   const isGap = latest === 0 || isPaused || type === 'run-resumed';
-  const seconds = isGap ? 0 : Math.max(0, time - latest) / 1000;
+  const passed = ticks === undefined || before.ticks === undefined ? time - latest : ticks - before.ticks;
+  const seconds = isGap ? 0 : Math.max(0, passed) / 1000;
   const isOver = type === 'continued' || type === 'run-resumed';
   return {
     elapsed: type === 'judged' ? event.spent.elapsed : elapsed + seconds,
     waited: isWaiting ? waited + seconds : waited,
     latest: time,
+    ...defined({ ticks }),
     isWaiting: type === 'waiting',
     isPaused: type === 'paused' || (isPaused && !isOver),
   };

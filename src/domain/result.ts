@@ -3,11 +3,12 @@ import { beforeVerdict } from './before-verdict.ts';
 import { type CheckResult, isGreen } from './check.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
+import { limitedTurn } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
-import type { CostSource, Tokens } from './usage.ts';
+import { addWasted, type CostSource, type Tokens, type Totals, unpricedIn } from './usage.ts';
 
 export interface CheckSummary
   extends Pick<CheckResult, 'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated'> {
@@ -43,9 +44,9 @@ export interface LoopResult {
   /** The exact limit, the last error: what the stop reason alone does not say. */
   readonly detail: string | null;
   readonly iterations: readonly IterationResult[];
-  /** null: unknown, which is not zero. */
+  /** What is known of it; null: nothing is, which is not zero. */
   readonly totalCost: number | null;
-  /** Calls beside the turns (commit messages) whose cost is not in `totalCost`, because they do not tell it. */
+  /** Turns, attempts and commit messages whose cost is not in `totalCost`, because nobody reported it: `totalCost` is a lower bound. */
   readonly unreportedCalls: number;
   readonly totalTokens: Tokens | null;
   readonly totalDuration: number;
@@ -71,8 +72,10 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
   const { runId, stopReason, detail, duration, place } = ending;
   const { open, head } = past;
   const seconds = open && Math.max(0, Math.round(past.time.latest - open.startedAt) / 1000);
-  const brokenOff = open?.turn ? [iterationResult(open, head?.command ?? '', seconds ?? 0)] : [];
-  const totals = open?.turn && !open.judged ? beforeVerdict(past, open.turn).totals : past.totals;
+  const isLimited = open?.turn && limitedTurn(open.turn) !== undefined;
+  const brokenOff =
+    open?.turn && !isLimited ? [iterationResult(open, head?.command ?? '', seconds ?? 0)] : [];
+  const totals = totalsWith(past);
   const cutShort = (open?.checks.length ?? 0) < (head?.checks.length ?? 0);
   return {
     runId,
@@ -84,13 +87,22 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
       ...brokenOff.map(each => (cutShort ? { ...each, allChecksPassed: false } : each)),
     ],
     totalCost: totals.usage?.cost ?? null,
-    unreportedCalls: totals.unreported,
+    unreportedCalls: totals.usage ? unpricedIn(totals.usage) : 0,
     totalTokens: totals.usage?.tokens ?? null,
     totalDuration: duration,
     ...(past.time.waited > 0 && { waited: past.time.waited }),
     worktreePath: place?.worktreePath ?? null,
     branch: place?.branch ?? null,
   };
+}
+
+/** With what an iteration has used that was broken off after its turn. */
+function totalsWith(past: Past): Totals {
+  const { totals, open } = past;
+  if (!open?.turn || open.judged) return totals;
+  return limitedTurn(open.turn)
+    ? addWasted(totals, [open.turn.usage])
+    : beforeVerdict(past, open.turn).totals;
 }
 
 export function iterationResult(

@@ -171,7 +171,7 @@ export function signatureOf({ outcome, claim, checks, tree }: Ending): string {
 }
 
 /** What an iteration left behind, to see a standstill. */
-export function traceOf({ checks, tree }: Ending, { cost }: Usage): IterationTrace {
+export function traceOf({ checks, tree }: Ending, { cost, unpriced }: Usage): IterationTrace {
   const green = checks.filter(check => check.passed).length;
-  return { tree, green, ...(cost !== undefined && { cost }) };
+  return { tree, green, ...(cost !== undefined && unpriced === undefined && { cost }) };
 }

@@ -40,26 +40,33 @@ export function classifyStatus(status: number): TroubleClass {
 const STATUS_IN_TEXT =
   /(?:^|\(|(?:status(?:\s*code)?|code|http(?:\/\d(?:\.\d)?)?|error)["']?[\s:=(]{0,4})([45]\d\d)\b/i;
 
+/** The first that fits counts: what only the user can fix comes before what a wait may cure. */
 const WORDS: readonly (readonly [RegExp, TroubleClass])[] = [
   [
-    /(invalid|incorrect).{0,12}api.?key|unauthorized|not logged in|authentication|please (run|log).{0,12}login/i,
+    /(invalid|incorrect).{0,12}api.?key|api.?key.{0,8}(not valid|invalid|expired)|unauthorized|not logged in|authentication|please (run|log).{0,12}login|\boauth\b.{0,20}\b(expired|revoked|invalid)|invalid oauth|refresh.?token.{0,24}(used|expired|revoked|invalid|reused)|token could not be refreshed|\b(sign|log) in again/i,
     'auth',
   ],
   [
-    /rate.?limit|too many requests|(?:hit|reached) your (?:(?!usage)\w+ ){0,3}limit|(?<!usage )\blimit reached\b/i,
+    /self.?signed cert|certificate (has expired|is not yet valid|verify failed)|issuer certificate|verify the first certificate|invalid peer certificate|\b(CERT_HAS_EXPIRED|ERR_TLS_CERT_ALTNAME_INVALID|UNABLE_TO_(VERIFY|GET)_\w+|(DEPTH_ZERO_)?SELF_SIGNED_CERT\w*)\b/i,
+    'config',
+  ],
+  [/(input|prompt) token count.{0,24}exceeds|exceeds the maximum number of tokens/i, 'context-overflow'],
+  [
+    /rate.?limit|too many requests|resource(_| has been | )exhausted|(?:hit|reached) your (?:(?!usage)\w+ ){0,3}limit|(?<!usage )\blimit reached\b/i,
     'rate-limit',
   ],
   [/quota|credit balance|billing|usage limit/i, 'quota'],
   [/context (length|window)|prompt is too long|too many tokens/i, 'context-overflow'],
+  [/\bat capacity\b/i, 'transient'],
   [
-    /model.{0,40}(not found|does not exist|not supported)|unexpected argument|unknown option|root\/sudo privileges/i,
+    /model.{0,40}(not found|does not exist|not supported)|selected model.{0,80}may not exist|unexpected argument|unknown option|root\/sudo privileges/i,
     'config',
   ],
 ];
 
 /** Said when there was no answer that could have had a status. "terminated" is all that Node's fetch has to say of a broken one. */
 const CONNECTION_WORDS =
-  /connect|socket|network|fetch failed|timed?.?out|overloaded|high demand|temporar|\bE(?:CONN|AI_|PIPE|TIMEDOUT)|^(?:\[API Error: )?terminated\]?$/i;
+  /connect|socket|network|fetch failed|timed?.?out|overloaded|high demand|temporar|\bE(?:CONN|AI_|PIPE|TIMEDOUT)|^(?:\[?API Error: )?terminated\]?$/i;
 
 /**
  * Classifies the text of an agent's OWN error channel: an error record or stderr of a failed call.
@@ -94,7 +101,7 @@ export const TROUBLES: Readonly<Record<TroubleClass, TroubleRow>> = {
   auth: {
     response: 'stop',
     recognised:
-      'HTTP 401, 403; OpenCode `ProviderAuthError`; Copilot `authentication`, `authorization`; an error text about a key or a login',
+      'HTTP 401, 403; OpenCode `ProviderAuthError`; Copilot `authentication`, `authorization`; an error text about a key or a login: "API key not valid", an OAuth token that has expired, a refresh token that was already used',
     happens: 'The run stops at once as `agent_failed` and says what to do.',
     counted: 'ends the run',
     advice: 'log in with the agent itself, or set its API key, then start again',
@@ -102,15 +109,16 @@ export const TROUBLES: Readonly<Record<TroubleClass, TroubleRow>> = {
   config: {
     response: 'stop',
     recognised:
-      'HTTP 400, 404, 422; an unknown model or flag in the error; the command cannot be started; root refused',
+      'HTTP 400, 404, 422; an unknown model or flag in the error; a certificate that is not trusted; the command cannot be started; root refused',
     happens: 'The run stops at once as `agent_failed` and says what to do.',
     counted: 'ends the run',
-    advice: 'check the model name and the agent flags, then start again',
+    advice:
+      'check the model name, the agent flags and, if it is about a certificate, which ones the agent trusts, then start again',
   },
   'rate-limit': {
     response: 'wait',
     recognised:
-      'HTTP 429; Claude Code `rate_limit_event` that is rejected; Codex "usage limit … try again at"; Gemini "retry in"; OpenCode `retry-after`; Copilot `rate_limit`',
+      'HTTP 429; Claude Code `rate_limit_event` that is rejected; Codex "usage limit … try again at"; Gemini "Resource exhausted", "retry in"; OpenCode `retry-after`; Copilot `rate_limit`',
     happens:
       'The next agent of `--fallback` takes over, else Ralph waits for the time that the agent states (none stated: a minute, then twice as long each time), 6 hours at most (`--max-wait`). Then the same iteration again. A limit that lasts longer ends the run as `rate_limited`.',
     counted: 'no',
@@ -128,7 +136,7 @@ export const TROUBLES: Readonly<Record<TroubleClass, TroubleRow>> = {
   transient: {
     response: 'back-off',
     recognised:
-      'HTTP 5xx and 529; a connection that broke; a stream that was cut; an error text about overload',
+      'HTTP 5xx and 529; a connection that broke; a stream that was cut; an error text about overload, or a model "at capacity"',
     happens:
       'The same iteration again, after 2 s, then twice as long each time, a minute at most, with random jitter; 5 times (`maxRetries`). Then the turn counts as failed.',
     counted: 'no, until no retries are left',
@@ -137,7 +145,7 @@ export const TROUBLES: Readonly<Record<TroubleClass, TroubleRow>> = {
   'context-overflow': {
     response: 'count',
     recognised:
-      'HTTP 413; OpenCode `ContextOverflowError`; Copilot `context_limit`; an error text about the context or the length of the prompt',
+      'HTTP 413; OpenCode `ContextOverflowError`; Copilot `context_limit`; an error text about the context or the length of the prompt, also with HTTP 400',
     happens:
       'The next iteration starts with a fresh context and asks the agent to work in smaller steps. 3 failed turns in a row (`maxFailures`) end the run.',
     counted: 'yes',

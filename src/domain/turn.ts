@@ -9,7 +9,15 @@ import {
 } from './completion.ts';
 import { defined } from './fields.ts';
 import type { Trouble } from './trouble.ts';
-import { addReport, NO_USAGE, type PriceTable, type Usage, type UsageSoFar, usageOf } from './usage.ts';
+import {
+  addReport,
+  estimateOf,
+  NO_USAGE,
+  type Prices,
+  type Usage,
+  type UsageSoFar,
+  usageOf,
+} from './usage.ts';
 
 export interface Turn {
   readonly claim: Claim;
@@ -34,14 +42,13 @@ export interface Turn {
 const MAX_WORDS = 65_536;
 const MAX_REASON = 2_000;
 
-export interface TurnFoldOptions {
+export interface TurnFoldOptions extends Prices {
   readonly rule: CompletionRule;
-  readonly prices: PriceTable;
   /** The model we asked for; the agent's own word for it wins. */
   readonly model?: string;
 }
 
-export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions) {
+export function createTurnFold({ rule, model: asked, ...prices }: TurnFoldOptions) {
   const words = createWords(rule);
   const facts: Facts = {
     toolCalls: 0,
@@ -58,13 +65,28 @@ export function createTurnFold({ rule, prices, model: asked }: TurnFoldOptions) 
       ...counts,
       claim: words.claim(),
       lastWords: words.last(),
-      usage: usageOf(usage, model, prices),
+      usage: usageOf(usage),
       ...defined({ blocked: words.blocked(), result, trouble, sessionId, model }),
     };
   };
   /** Usage so far, while the turn is running. */
-  const usage = () => usageOf(facts.usage, facts.model, prices);
-  return { add: (event: AgentEvent) => add(event, facts, words), turn, usage };
+  const usage = () => usageOf(facts.usage);
+  return {
+    /** Answers the event as it is to be recorded: with what its tokens cost, where the agent does not say. */
+    add(event: AgentEvent): AgentEvent {
+      const known = priced(event, facts.model, prices);
+      add(known, facts, words);
+      return known;
+    },
+    turn,
+    usage,
+  };
+}
+
+function priced(event: AgentEvent, model: string | undefined, prices: Prices): AgentEvent {
+  if (event.kind !== 'usage' || event.cost !== undefined || !event.tokens) return event;
+  const estimate = estimateOf(event.tokens, event.model ?? model, prices);
+  return estimate ? { ...event, estimate } : event;
 }
 
 /** What is known so far; it grows with every event. */

@@ -15,13 +15,16 @@ export interface Tokens {
   readonly cacheWrite: number;
 }
 
-/** Who says what it cost: the agent itself, our price table, or nobody. */
-export type CostSource = 'agent' | 'prices' | 'unknown';
+/** Who says what it cost: the agent itself, the user's price table, the table that comes with Ralph, or nobody. */
+export type CostSource = 'agent' | 'prices' | 'estimated' | 'unknown';
 
 export interface Usage {
   readonly tokens?: Tokens;
+  /** Dollars. Of a sum: what is known of it, which is a lower bound where there are `unpriced` calls. */
   readonly cost?: number;
   readonly costSource: CostSource;
+  /** How many calls in a sum reported no cost; absent: none did, or this is one call. */
+  readonly unpriced?: number;
 }
 
 /** Dollars for a million tokens. `cacheRead` and `cacheWrite` fall back to `input`. */
@@ -44,12 +47,30 @@ export function addTokens(a: Tokens | undefined, b: Tokens | undefined): Tokens 
   };
 }
 
-/** A sum is only known when every part of it is known. */
+/** Limits are kept on what is known; how many parts are not known is counted. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  const tokens = addTokens(a.tokens, b.tokens);
-  const cost = a.cost === undefined || b.cost === undefined ? undefined : a.cost + b.cost;
-  const costSource = cost === undefined ? 'unknown' : a.costSource === b.costSource ? a.costSource : 'prices';
-  return { ...defined({ tokens, cost }), costSource };
+  const unpriced = unpricedIn(a) + unpricedIn(b);
+  return {
+    ...defined({ tokens: addTokens(a.tokens, b.tokens), cost: addCosts(a.cost, b.cost) }),
+    costSource: leastSure(a.costSource, b.costSource),
+    ...(unpriced > 0 && { unpriced }),
+  };
+}
+
+/** Calls whose cost is not in `cost`. */
+export function unpricedIn({ cost, unpriced }: Usage): number {
+  return unpriced ?? (cost === undefined ? 1 : 0);
+}
+
+function addCosts(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+}
+
+const SURE: readonly CostSource[] = ['unknown', 'agent', 'prices', 'estimated'];
+
+/** Of what is known: who says so that is least to be relied on. */
+function leastSure<Source extends CostSource>(a: Source, b: Source): Source {
+  return SURE.indexOf(a) > SURE.indexOf(b) ? a : b;
 }
 
 export function totalTokens(tokens: Tokens | undefined): number | undefined {
@@ -57,7 +78,7 @@ export function totalTokens(tokens: Tokens | undefined): number | undefined {
 }
 
 /** The price of a model: its exact name, else the longest name in the table that begins it, else `*`. */
-export function priceOf(model: string | undefined, table: PriceTable): Price | undefined {
+function priceOf(model: string | undefined, table: PriceTable): Price | undefined {
   if (model !== undefined) {
     const names = Object.keys(table).filter(name => name !== '*' && model.startsWith(name));
     const best = names.sort((a, b) => b.length - a.length)[0];
@@ -66,7 +87,7 @@ export function priceOf(model: string | undefined, table: PriceTable): Price | u
   return table['*'];
 }
 
-export function costOf(tokens: Tokens, price: Price): number {
+function costOf(tokens: Tokens, price: Price): number {
   const plain = Math.max(0, tokens.input - tokens.cacheRead - tokens.cacheWrite);
   const dollars =
     plain * price.input +
@@ -76,9 +97,34 @@ export function costOf(tokens: Tokens, price: Price): number {
   return dollars / 1_000_000;
 }
 
+/** What tokens cost by a table of prices, and whose table that is: only to be used while the agent itself says nothing. */
+export interface Estimate {
+  readonly cost: number;
+  readonly source: 'prices' | 'estimated';
+}
+
+export interface Prices {
+  /** The user's. */
+  readonly prices: PriceTable;
+  /** The price that comes with Ralph, for a model that is named or not; absent: it is not to be used. */
+  readonly listPrice?: ((model: string | undefined) => Price | undefined) | undefined;
+}
+
+export function estimateOf(
+  tokens: Tokens,
+  model: string | undefined,
+  { prices, listPrice }: Prices,
+): Estimate | undefined {
+  const own = priceOf(model, prices);
+  if (own) return { cost: costOf(tokens, own), source: 'prices' };
+  const list = listPrice?.(model);
+  return list && { cost: costOf(tokens, list), source: 'estimated' };
+}
+
 interface Part {
   readonly tokens?: Tokens | undefined;
   readonly cost?: number | undefined;
+  readonly estimate?: Estimate | undefined;
 }
 
 export interface UsageSoFar {
@@ -95,13 +141,17 @@ export const NO_USAGE: UsageSoFar = { recent: [], sum: {}, anonymous: 0 };
 const MOST_RECENT = 64;
 
 export function addReport(soFar: UsageSoFar, event: AgentEvent & { kind: 'usage' }): UsageSoFar {
-  const part: Part = { tokens: event.tokens, cost: event.cost };
+  const part: Part = { tokens: event.tokens, cost: event.cost, estimate: event.estimate };
   const { recent, sum, anonymous } = soFar;
   if (event.scope === 'total') {
     const before = sumOf(soFar);
     return {
       recent: [],
-      sum: { tokens: part.tokens ?? before.tokens, cost: part.cost ?? before.cost },
+      sum: {
+        tokens: part.tokens ?? before.tokens,
+        cost: part.cost ?? before.cost,
+        estimate: part.tokens ? part.estimate : before.estimate,
+      },
       anonymous,
     };
   }
@@ -114,13 +164,13 @@ export function addReport(soFar: UsageSoFar, event: AgentEvent & { kind: 'usage'
   return { ...next, recent: rest, sum: oldest ? addParts(sum, oldest[1]) : sum };
 }
 
-/** So far; money from the price table where the agent itself reports none. */
-export function usageOf(soFar: UsageSoFar, model: string | undefined, prices: PriceTable): Usage {
-  const { tokens, cost } = sumOf(soFar);
-  if (cost !== undefined) return { ...(tokens && { tokens }), cost, costSource: 'agent' };
-  const price = priceOf(model, prices);
-  if (tokens && price) return { tokens, cost: costOf(tokens, price), costSource: 'prices' };
-  return { ...(tokens && { tokens }), costSource: 'unknown' };
+/** So far. What the agent reports wins over an estimate. */
+export function usageOf(soFar: UsageSoFar): Usage {
+  const { tokens, cost, estimate } = sumOf(soFar);
+  const known = tokens && { tokens };
+  if (cost !== undefined) return { ...known, cost, costSource: 'agent' };
+  if (estimate) return { ...known, cost: estimate.cost, costSource: estimate.source };
+  return { ...known, costSource: 'unknown' };
 }
 
 function sumOf({ recent, sum }: UsageSoFar): Part {
@@ -130,33 +180,42 @@ function sumOf({ recent, sum }: UsageSoFar): Part {
 function addParts(a: Part, b: Part): Part {
   return {
     tokens: addTokens(a.tokens, b.tokens),
-    cost: a.cost === undefined && b.cost === undefined ? undefined : (a.cost ?? 0) + (b.cost ?? 0),
+    cost: addCosts(a.cost, b.cost),
+    estimate: addEstimates(a.estimate, b.estimate),
   };
+}
+
+function addEstimates(a: Estimate | undefined, b: Estimate | undefined): Estimate | undefined {
+  if (!a || !b) return a ?? b;
+  return { cost: a.cost + b.cost, source: leastSure(a.source, b.source) };
 }
 
 export interface Totals extends Pick<Spent, 'iterations' | 'failures' | 'toolCalls'> {
   /** undefined: nothing was used yet. */
   readonly usage?: Usage;
-  /** Calls beside the turns that reported no cost. */
-  readonly unreported: number;
 }
 
-export const NOTHING_SPENT: Totals = { iterations: 0, failures: 0, toolCalls: 0, unreported: 0 };
+export const NOTHING_SPENT: Totals = { iterations: 0, failures: 0, toolCalls: 0 };
 
 export function countTurn(totals: Totals, { outcome, usage, toolCalls }: EndedTurn): Totals {
   return {
-    ...totals,
+    ...addExtra(totals, usage),
     iterations: totals.iterations + 1,
     failures: isFailure(outcome) ? totals.failures + 1 : 0,
     toolCalls: toolCalls === null || totals.toolCalls === null ? null : totals.toolCalls + toolCalls,
-    usage: totals.usage ? addUsage(totals.usage, usage) : usage,
   };
 }
 
 /** A call beside the turns, such as asking for a commit message, or a turn that was cut off. */
 export function addExtra(totals: Totals, usage: Usage): Totals {
-  if (usage.cost === undefined) return { ...totals, unreported: totals.unreported + 1 };
   return { ...totals, usage: totals.usage ? addUsage(totals.usage, usage) : usage };
+}
+
+/** What calls used that led to nothing. One that reported nothing is taken for one that never reached a model. */
+export function addWasted(totals: Totals, calls: readonly Usage[]): Totals {
+  return calls
+    .filter(({ tokens, cost }) => tokens !== undefined || cost !== undefined)
+    .reduce(addExtra, totals);
 }
 
 /** `elapsed`: seconds since the run began. */

@@ -2,6 +2,7 @@
 import { beforeVerdict } from '../domain/before-verdict.ts';
 import { isGreen } from '../domain/check.ts';
 import type { Evidence } from '../domain/evidence.ts';
+import { uncheckedLimit } from '../domain/limits.ts';
 import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import { formatProblem } from '../domain/problem.ts';
@@ -77,12 +78,16 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
   // What the checks rest on is restored before they run.
   await restoreFiles(plan, world);
   const checks = await plan.check(iteration);
-  if (stop.stopping.aborted && checks.length < plan.checks.length) return undefined;
+  const { turn } = openIteration(world);
+  if (!turn) return undefined;
+  if (checks.length < plan.checks.length) {
+    if (stop.stopping.aborted) return undefined;
+    return { kind: 'end', ...uncheckedLimit(plan.run.limits, turn, meter.elapsed()) };
+  }
   const { changed, state } = await plan.look();
   const denials = sandbox?.takeDenials() ?? [];
   const stories = plan.stories?.(iteration);
-  const { turn, violations } = openIteration(world);
-  if (!turn) return undefined;
+  const { violations } = openIteration(world);
   const ending = { ...turn, checks, tree: state };
   const before = beforeVerdict(past(), turn);
   const traces = [...before.traces, traceOf(ending, turn.usage)];

@@ -128,7 +128,7 @@ function openWorld(request: RunRequest, id: string, clock: Clock, later: Later):
   const disk = createDisk();
   disk.signal.addEventListener('abort', () => stop.request('disk_failed', 'now'));
   const lost = () => stop.request('cancelled', 'now', 'Another process has taken this run over.');
-  const store = openRunStore({ project, id, env, now: () => clock.now(), lost });
+  const store = openRunStore({ project, id, env, now: () => clock.now(), ticks: () => clock.ticks(), lost });
   later(store.close);
   const { emit, past } = createRecorder(request, store, disk.failed);
   const steering = createSteering({ store, emit, clock, stop, past });
@@ -190,7 +190,7 @@ function createRecorder(
     past: () => past,
     emit(event: RunEvent): void {
       const recorded = store.append(event);
-      past = fold(past, { ...recorded, time: zero + clock.ticks() });
+      past = fold(past, { ...recorded, time: zero + clock.ticks(), ticks: clock.ticks() });
       if (IS_BOUNDARY.has(event.type)) store.checkpoint(past);
       onEvent(recorded);
       const trouble = store.trouble();

@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import { liveRuns } from '../store/run-file.ts';
 import type { ChosenAgent } from '../turns/choose-agent.ts';
+import { costNotices } from '../turns/limit-notices.ts';
 import { guardNotice } from '../turns/run-hooks.ts';
 
 export interface Start {
@@ -24,6 +25,7 @@ export function startNotices({ settings, agent, project, env, sandboxed, own }: 
     ...(settings.permissions === 'skip' && !sandboxed && !agent.function
       ? permissionNotices(agent, settings, env)
       : []),
+    ...costNotices(settings, agent),
     ...others.map(({ id }) => `Another run is working in this folder: ${id}.`),
   ];
 }

@@ -80,7 +80,14 @@ function Figures({ run: { view, state } }: { readonly run: RunReading }) {
   return (
     <dl class="figures">
       <Figure name="Iterations" value={iterationOf(view.iterations.length, view.maxIterations, ' of ')} />
-      <Figure name="Cost" value={costPhrase(ending ? ending.totalCost : usage?.cost)} />
+      <Figure
+        name="Cost"
+        value={
+          ending
+            ? costPhrase(ending.totalCost, ending.unreportedCalls)
+            : costPhrase(usage?.cost, usage?.unpriced)
+        }
+      />
       <Figure name="Time" value={time} note={timePhrases(view.seconds).join(', ')} />
       <Figure name="Tokens" value={used} note={notes.join('; ')} />
     </dl>

@@ -19,6 +19,7 @@ import {
   type ProcessId,
 } from './process-table.ts';
 import { type SpawnSpec, spawnOwned } from './spawn.ts';
+import { startTimer, type Timer } from './timer.ts';
 
 export interface ProcessSpec extends SpawnSpec {
   /** Milliseconds of silence on stdout after which it is ended. */
@@ -155,18 +156,24 @@ function finished([command, ...args]: readonly [string, ...string[]]): Promise<v
 
 const UNDO_TIME = 20_000;
 
+/** Milliseconds. A timer that is later than this was not running, and neither were we: then nobody knows whether the child was silent. */
+const STOPPED = 1_000;
+
 function createTimers() {
-  let total: NodeJS.Timeout | undefined;
-  let idle: NodeJS.Timeout | undefined;
+  let total: Timer | undefined;
+  let idle: Timer | undefined;
+  const listen = (ms: number, act: () => void) => {
+    idle = startTimer(ms, late => (late > STOPPED ? listen(ms, act) : act()));
+  };
   return {
     start({ timeout, idleTimeout }: ProcessSpec, stop: (why: 'timeout' | 'idle-timeout') => void): void {
-      if (timeout) total = setTimeout(() => stop('timeout'), timeout);
-      if (idleTimeout) idle = setTimeout(() => stop('idle-timeout'), idleTimeout);
+      if (timeout) total = startTimer(timeout, () => stop('timeout'));
+      if (idleTimeout) listen(idleTimeout, () => stop('idle-timeout'));
     },
-    active: () => void idle?.refresh(),
+    active: () => idle?.refresh(),
     clear(): void {
-      clearTimeout(total);
-      clearTimeout(idle);
+      total?.clear();
+      idle?.clear();
     },
   };
 }

@@ -3,7 +3,15 @@ import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
 import { wrap } from '../platform/text.ts';
 import { endedView, nextStep, standingSentence } from './ending-words.ts';
 import { counted, dollars, duration, wholeSeconds } from './numbers.ts';
-import { checkNoun, phasePhrase, phrase, tokensPhrase, turnPhrase, violationPhrase } from './phrases.ts';
+import {
+  checkNoun,
+  costPhrase,
+  phasePhrase,
+  phrase,
+  tokensPhrase,
+  turnPhrase,
+  violationPhrase,
+} from './phrases.ts';
 import { checkProof } from './proofs.ts';
 import { type CheckView, elapsed, type IterationView, lastChecks, type RunView } from './run-view.ts';
 import { type Paint, paint, type Style } from './style.ts';
@@ -197,7 +205,7 @@ function spentOn(view: RunView): readonly string[] {
       : '';
   return [
     `Time: ${duration(total)} in ${counted(view.iterations.length, 'iteration')}: ${parts.join(', ')}.`,
-    ...(cost === undefined ? [] : [`Cost: ${dollars(cost)}${most}.`]),
+    ...(cost === undefined ? [] : [`Cost: ${costPhrase(cost, view.usage?.unpriced)}${most}.`]),
     ...(tokens ? [`Tokens: ${tokensPhrase(tokens)}.`] : []),
   ];
 }

@@ -5,8 +5,8 @@ import { totalTokens, type Usage } from '../domain/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
 import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { NO_TURN, spentWith, type TurnUsage, turnUsage, usedSoFar } from './live-usage.ts';
-import { compact, dollars, wholeSeconds } from './numbers.ts';
-import { checkNoun, iterationOf, toolLabel, troubleName } from './phrases.ts';
+import { compact, wholeSeconds } from './numbers.ts';
+import { checkNoun, costPhrase, iterationOf, toolLabel, troubleName } from './phrases.ts';
 import { mark, paint, type Style } from './style.ts';
 import { waitingPhrase } from './waits.ts';
 
@@ -228,14 +228,14 @@ function optionalParts(state: LiveState, style: Style, now: number): readonly Pa
   const seconds = (from: number) => wholeSeconds((now - from) / 1000);
   const used = usedSoFar(state.spent, state.turn);
   const tokens = totalTokens(used.tokens);
-  const { cost } = used;
+  const { cost, unpriced } = used;
   const slow = now - state.since >= SLOW && state.since > state.startedAt;
   const parts: readonly Part[] = [
     { text: slow ? `for ${seconds(state.since)}` : '', worth: 1 },
     { text: checksSoFar(state, style), worth: 4 },
     { text: seconds(state.startedAt), worth: 5 },
     { text: tokens === undefined ? '' : `${compact(tokens)} tokens`, worth: 2 },
-    { text: cost === undefined ? '' : dollars(cost), worth: 3 },
+    { text: cost === undefined ? '' : costPhrase(cost, unpriced), worth: 3 },
   ];
   return parts.filter(part => part.text !== '');
 }

@@ -212,15 +212,17 @@ export function troublePhrase(trouble: Trouble): string {
   return message === '' ? `${troubleName(trouble)}${status}` : `${troubleName(trouble)}${status}: ${message}`;
 }
 
-/** Unknown is not zero. */
-export function costPhrase(cost: number | null | undefined): string {
-  return cost === undefined || cost === null ? 'unknown' : dollars(cost);
+/** Unknown is not zero; where some calls reported no cost, what is known is a lower bound. */
+export function costPhrase(cost: number | null | undefined, unpriced = 0): string {
+  if (cost === undefined || cost === null) return 'unknown';
+  return unpriced > 0 ? `at least ${dollars(cost)}` : dollars(cost);
 }
 
 /** `cost: $5.76` and `tokens: …`. */
-export function usagePhrases({ cost, costSource, tokens }: Usage): readonly string[] {
+export function usagePhrases({ cost, costSource, tokens, unpriced }: Usage): readonly string[] {
+  const isEstimate = cost !== undefined && (costSource === 'prices' || costSource === 'estimated');
   return [
-    `cost: ${cost !== undefined && costSource === 'prices' ? '~' : ''}${costPhrase(cost)}`,
+    `cost: ${isEstimate ? '~' : ''}${costPhrase(cost, unpriced)}`,
     ...(tokens ? [`tokens: ${tokensPhrase(tokens)}`] : []),
   ];
 }

@@ -103,10 +103,13 @@ function errorLines({ iterations }: LoopResult): readonly string[] {
 
 function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): string {
   const known = iterations.reduce((sum, iteration) => sum + (iteration.cost ?? 0), 0);
-  if (totalCost === null) return known > 0 ? `unknown, at least ${dollars(known)}` : 'unknown';
-  const source = iterations.some(iteration => iteration.costSource === 'prices')
-    ? 'from the price table'
-    : 'as the agent reports it';
+  if (totalCost === null) return known > 0 ? `unknown, at least ${dollars(known)}` : 'unknown'; // by 0.1
+  const sources = new Set(iterations.map(iteration => iteration.costSource));
+  const source = sources.has('estimated')
+    ? 'an estimate by list prices'
+    : sources.has('prices')
+      ? 'from the price table'
+      : 'as the agent reports it';
   const without = unreportedCalls > 0 ? `; ${counted(unreportedCalls, 'call')} reported no cost` : '';
   return `${costPhrase(totalCost)} (${source}${without})`;
 }

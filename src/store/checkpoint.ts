@@ -60,7 +60,7 @@ export function readPast(
     for (const entry of journal.each()) {
       const known = knownEntry(entry); // what another version wrote, or what is damaged, is no evidence
       if (!known) continue;
-      past = fold(past, { ...known, time: Date.parse(known.at) });
+      past = fold(past, { ...known, time: Date.parse(known.at), ticks: entry.ticks });
       each(past);
     }
     return { past, problems: journal.problems() };

@@ -21,7 +21,13 @@ import { cutHalfLine, GENESIS, hashOf, lastEntry } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 
 /** Ledgers of 0.1 have no run and no iteration in every line. */
-export type Entry = { readonly seq: number; readonly at: string; readonly prev: string } & RunEvent;
+export type Entry = {
+  readonly seq: number;
+  readonly at: string;
+  readonly prev: string;
+  /** On the steady clock; absent in older ledgers. */
+  readonly ticks?: number;
+} & RunEvent;
 
 export interface Journal {
   /**
@@ -59,6 +65,8 @@ export interface JournalOptions {
   readonly run: string;
   /** Milliseconds since 1970. */
   now(): number;
+  /** Milliseconds on a clock that is never set; absent: it is not recorded. */
+  ticks?(): number;
   /** Takes secrets out of a line before it is written. */
   redact?(line: string): string;
   /** Whether it waits for the disk at all; a hook does not. */
@@ -68,7 +76,7 @@ export interface JournalOptions {
 }
 
 export function createJournal(path: string, options: JournalOptions): Journal {
-  const { run, now, redact = line => line, durable = true, place } = options;
+  const { run, now, ticks: steady, redact = line => line, durable = true, place } = options;
   const head = place && continueHead(place);
   const file = openForWriting(path, head);
   let { seq, prev, iteration } = lastEntry(path);
@@ -77,7 +85,8 @@ export function createJournal(path: string, options: JournalOptions): Journal {
 
   const write = (event: RunEvent, time: number) => {
     const at = new Date(time).toISOString();
-    const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event }));
+    const ticks = steady && { ticks: Math.round(steady()) };
+    const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks }));
     const next = { hash: hashOf(line), bytes: Buffer.byteLength(line) + 1 };
     if (!file.write(line, { offset, prev, next })) return;
     seq++;
@@ -91,9 +100,11 @@ export function createJournal(path: string, options: JournalOptions): Journal {
     if (event.type === 'agent-started') turnBytes = 0;
     if (event.type === 'run-ended') return write(withoutOutputs(event), time);
     if (event.type !== 'agent') return write(event, time);
-    if (turnBytes > MAX_TURN_BYTES) return;
+    const wasTooMuch = turnBytes > MAX_TURN_BYTES;
+    // What it used is always recorded: it is counted if the turn is cut off.
+    if (wasTooMuch && event.event.kind !== 'usage') return;
     write(shortened(event), time);
-    if (turnBytes > MAX_TURN_BYTES) write(TOO_MUCH, time);
+    if (!wasTooMuch && turnBytes > MAX_TURN_BYTES) write(TOO_MUCH, time);
   };
 
   return {

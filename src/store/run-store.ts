@@ -32,6 +32,7 @@ export interface StoreOptions {
   readonly id: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   now(): number;
+  ticks(): number;
   /** Somebody else has taken the run over. Nothing is written any more. */
   lost(): void;
 }
@@ -40,9 +41,10 @@ export interface StoreOptions {
 const WORTH_A_CHECKPOINT = 512 * 1024;
 
 /** Takes the lease of the run, too. */
-export function openRunStore({ project, id, env, now, lost }: StoreOptions): RunStore {
+export function openRunStore({ project, id, env, now, ticks, lost }: StoreOptions): RunStore {
   const paths = runPaths(project, id);
-  const journal = createJournal(paths.events, { run: id, now, redact: createRedactor(env), place: paths });
+  const redact = createRedactor(env);
+  const journal = createJournal(paths.events, { run: id, now, ticks, redact, place: paths });
   const lease = takeLease(paths, () => {
     journal.close();
     lost();

@@ -7,7 +7,7 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
-import type { Problem } from '../domain/problem.ts';
+import { pick } from '../domain/fields.ts';
 import { redactWords } from '../domain/secrets.ts';
 import { warn } from '../engine/plan.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
@@ -74,8 +74,9 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     promptHead: prompt.slice(0, 200),
   });
   const began = clock.ticks();
+  const tell = createTeller(emit);
   const onEvent = (event: AgentEvent) => {
-    emit({ type: 'agent', event });
+    tell(event);
     world.hooks.door?.hear(agent, event);
     if (event.kind === 'tool-end') notes.listen();
   };
@@ -89,7 +90,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
           cwd,
           env: { ...env, ...given.env },
           ...(confinement && { confinement }),
-          prices: agent.prices,
+          ...pick(agent, 'prices', 'listPrice'),
           idleTimeout: settings.idleTimeout * 1000,
           lingerTimeout: settings.lingerTimeout * 1000,
           abort,
@@ -113,6 +114,16 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     usage: done.usage,
   });
   return report;
+}
+
+/** Of a turn. More is in its raw output, and would keep Ralph busy: an agent may print a gigabyte that is no record. */
+const MOST_UNKNOWN = 1_000;
+
+function createTeller(emit: Emit): (event: AgentEvent) => void {
+  let unknown = 0;
+  return event => {
+    if (event.kind !== 'unknown' || ++unknown <= MOST_UNKNOWN) emit({ type: 'agent', event });
+  };
 }
 
 export function agentRequest(
@@ -152,22 +163,4 @@ export function deadlines(
   if (iterationTimeout > 0) all.push({ after: iterationTimeout * 1000, by: 'iteration-timeout' });
   if (maxTime !== undefined) all.push({ after: Math.max(0, maxTime - elapsed) * 1000, by: 'max-time' });
   return all;
-}
-
-/** Limits on what an agent does not tell cannot bite; better refused than ignored. */
-export function limitProblems(settings: Settings, agent: ChosenAgent): readonly Problem[] {
-  const { reports, name } = agent.adapter;
-  const streams = settings.streamAgentOutput;
-  const tokens = reports.tokens && streams;
-  const cost = (reports.cost && streams) || (tokens && Object.keys(agent.prices).length > 0);
-  const fix = streams
-    ? 'use another agent, or --max-time'
-    : 'it only tells while --stream-agent-output is on';
-  const priced = tokens && !cost ? 'give its prices in the settings (prices), or use --max-tokens' : fix;
-  const problems: Problem[] = [];
-  const add = (where: string, unknown: string, fix: string) =>
-    problems.push({ where, what: `${name} does not report ${unknown}, so the limit could not be kept`, fix });
-  if (settings.maxCost !== undefined && !cost) add('--max-cost', 'what it costs', priced);
-  if (settings.maxTokens !== undefined && !tokens) add('--max-tokens', 'its tokens', fix);
-  return problems;
 }

@@ -143,9 +143,11 @@ function createSum() {
   let toolCalls = 0;
   let steps = 0;
   let countsTools = true;
+  let idle = true;
   return {
     usage: () => usage,
     add({ turn }: TurnReport, counts: boolean): void {
+      idle &&= !hasWorked(turn);
       const isNothing = !hasWorked(turn) && turn.usage.cost === undefined && !turn.usage.tokens;
       if (!isNothing) usage = usage ? addUsage(usage, turn.usage) : turn.usage;
       toolCalls += turn.toolCalls;
@@ -159,6 +161,7 @@ function createSum() {
       steps,
       toolCalls: countsTools ? toolCalls : null,
       usage: usage ?? last,
+      ...(idle && { idle }),
     }),
   };
 }

@@ -2,14 +2,15 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, resolve } from 'node:path';
 import type { AgentAdapter } from '../agents/agent.ts';
+import { estimateFor } from '../agents/prices.ts';
 import { ADAPTERS, findAdapter, PREFERRED } from '../agents/registry.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { closest, isProblem, type Problem } from '../domain/problem.ts';
-import type { PriceTable } from '../domain/usage.ts';
+import type { Prices } from '../domain/usage.ts';
 import { splitFlag, splitWords } from '../platform/shell.ts';
 import type { FunctionAgent } from './function-agent.ts';
 
-export interface ChosenAgent {
+export interface ChosenAgent extends Prices {
   readonly adapter: AgentAdapter;
   /** What people call it. */
   readonly name: string;
@@ -18,7 +19,6 @@ export interface ChosenAgent {
   readonly prefix: readonly string[];
   readonly flags: readonly string[];
   readonly model?: string;
-  readonly prices: PriceTable;
   /** In one sentence, for the user. */
   readonly why: string;
   /** It is no command but a function. */
@@ -132,6 +132,8 @@ function choose(
     flags: (agent.flags ?? []).flatMap(splitFlag),
     ...(model !== undefined && { model }),
     prices: { ...settings.prices, ...agent.prices },
+    // Only to keep a limit: a cost that nobody asked for is better unknown than guessed.
+    ...(settings.maxCost !== undefined && { listPrice: estimateFor(adapter.name, model) }),
     why,
   };
 }

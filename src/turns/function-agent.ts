@@ -4,6 +4,7 @@ import type { TurnReport, TurnRequest } from '../agents/invoke.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import { createTurnFold } from '../domain/turn.ts';
+import { startTimer } from '../platform/timer.ts';
 
 export interface AgentTurn {
   readonly prompt: string;
@@ -42,7 +43,7 @@ export function adapterOf({ name }: FunctionAgent): AgentAdapter {
   return {
     name,
     install: '',
-    reports: { cost: true, tokens: true, toolCalls: true },
+    reports: { cost: 'turn', tokens: 'turn', toolCalls: true },
     endsWithResult: false,
     needsFile: false,
     needs: NO_NEEDS,
@@ -72,13 +73,13 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
   const abort = () => end('interrupt');
   turn.abort.addEventListener('abort', abort);
   if (turn.abort.aborted) abort();
-  const timers = turn.deadlines.map(({ after, by }) => setTimeout(() => end(by), after));
+  const timers = turn.deadlines.map(({ after, by }) => startTimer(after, () => end(by)));
   const { prompt, cwd, iteration } = turn;
   const call = Promise.resolve().then(() =>
     agent.run({ prompt, cwd, iteration, signal: ending.signal, emit }),
   );
   const reply = await Promise.race([settled(call), ended(ending.signal)]);
-  for (const timer of timers) clearTimeout(timer);
+  for (const timer of timers) timer.clear();
   turn.abort.removeEventListener('abort', abort);
 
   if ('reply' in reply) for (const event of replyEvents(reply.reply)) emit(event);

@@ -11,7 +11,15 @@ import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { createPausing, type Held, preparedWith } from './pausing.ts';
-import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
+import {
+  commitWork,
+  limitsOf,
+  type PlanParts,
+  standstillLimits,
+  TERMS,
+  timeLeft,
+  workTurn,
+} from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface LoopParts extends PlanParts {
@@ -120,6 +128,7 @@ async function runRound(
   const { settings, project, emit } = parts;
   const results = await runChecks({
     ...parts,
+    ...timeLeft(parts),
     emit: event => emit(event.type === 'check-ended' ? { ...event, result: excuse(event.result) } : event),
     checks,
     paths: parts.paths.iteration(iteration),

@@ -60,6 +60,11 @@ export function standstillLimits(settings: Settings): StandstillLimits {
   return { 'no-change': unchangedAfter, thrashing: thrashingAfter, costly: costlyAfter };
 }
 
+/** Milliseconds until `--max-time`; absent: there is none. */
+export function timeLeft({ settings: { maxTime }, meter }: PlanParts): { timeLeft?(): number } {
+  return maxTime === undefined ? {} : { timeLeft: () => (maxTime - meter.elapsed()) * 1000 };
+}
+
 /** undefined: nothing is protected. */
 export async function openProtection(
   { settings, cwd, env, paths }: PlanParts,

@@ -7,7 +7,15 @@ import type { Feedback } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { linkOver } from '../platform/files.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
+import {
+  commitWork,
+  limitsOf,
+  type PlanParts,
+  standstillLimits,
+  TERMS,
+  timeLeft,
+  workTurn,
+} from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface RunParts extends PlanParts {
@@ -52,6 +60,7 @@ export function runPlan(parts: RunParts): LoopPlan {
     check: iteration =>
       runChecks({
         ...parts,
+        ...timeLeft(parts),
         checks,
         paths: parts.paths.iteration(iteration),
         root: project.root,

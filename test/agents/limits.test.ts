@@ -4,6 +4,7 @@ import { codex } from '../../src/agents/codex/adapter.ts';
 import { gemini } from '../../src/agents/gemini/adapter.ts';
 import { opencode } from '../../src/agents/opencode/adapter.ts';
 import { qwen } from '../../src/agents/qwen/adapter.ts';
+import { findResetTime } from '../../src/domain/reset-time.ts';
 import { fold, line } from './reading.ts';
 
 const at = Date.UTC(2026, 0, 1);
@@ -47,4 +48,13 @@ test('the header that every answer may carry is the end of a limit only after a 
       .trouble;
   };
   expect([says(429)?.resetAt, says(500)?.resetAt]).toEqual([at + 60_000, undefined]);
+});
+
+test('resources that are exhausted are waited for as long as the server says, whether the client gives advice or not', () => {
+  const says = (advice: string) =>
+    geminiSays(`[API Error: Resource exhausted. Please retry in 17s.]${advice}`);
+  expect(says(ADVICE)).toMatchObject({ class: 'rate-limit', resetAt: at + 17_000 });
+  const told = says('');
+  expect(told).toMatchObject({ class: 'rate-limit' });
+  expect(findResetTime(told?.message ?? '', { now: at, zone: 'UTC' })).toBe(at + 17_000);
 });

@@ -56,7 +56,7 @@ const usage = fc.record(
   {
     tokens: fc.record({ input: count, output: count, cacheRead: count, cacheWrite: count }),
     cost: fc.double({ min: 0, max: 99, noNaN: true }),
-    costSource: fc.constantFrom('agent', 'prices', 'unknown'),
+    costSource: fc.constantFrom('agent', 'prices', 'estimated', 'unknown'),
   },
   { requiredKeys: ['costSource'] },
 );

@@ -195,7 +195,8 @@ describe('a run that was killed', () => {
     await killedAt('half way', args, project, agent.bin);
     const { code, result: told } = await resume(project, agent.bin);
     const numbers = told.iterations.map((each: { iteration: number }) => each.iteration);
-    expect([code, told.stopReason, numbers, told.totalCost]).toEqual([1, 'budget_exhausted', [1, 2], 0.02]);
+    expect([code, told.stopReason, numbers]).toEqual([1, 'budget_exhausted', [1, 2]]);
+    expect(told.totalCost).toBeCloseTo(0.02, 3); // and what the turn that was cut off is estimated to have cost
   });
 
   test('goes on in its worktree, also when it is asked from a folder inside', async () => {

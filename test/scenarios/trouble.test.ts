@@ -381,6 +381,8 @@ test('a full context counts, and the next iteration is told to take smaller step
 test.each([
   ['Invalid API key', 401, 'log in with the agent itself'],
   ['model: nonsense-9 not found', 404, 'check the model name'],
+  ['OAuth token has expired. Please obtain a new token.', undefined, 'log in with the agent itself'],
+  ['API Error: Unable to connect to API: Self-signed certificate detected', undefined, 'about a certificate'],
 ] as const)('%j stops at once with what to do', async (message, status, advice) => {
   const project = repo();
   const agent = await fakeAgent('claude', claudeFails(message, status), done);
@@ -395,6 +397,26 @@ test.each([
   );
   expect([code, told.stopReason, agent.calls.length, other.calls.length]).toEqual([1, 'agent_failed', 1, 0]);
   expect(told.detail).toContain(advice);
+});
+
+test('a refused key is one in text mode, too, where gemini prints a stack behind it', async () => {
+  const project = repo();
+  const agent = await fakeAgent('gemini', async turn => {
+    await turn.printError(
+      [
+        'Error when talking to Gemini API Full report available at: /tmp/x.json _ApiError: {"error":{"code":401,"message":"no","status":"INVALID_ARGUMENT"}}',
+        '    at throwErrorIfNotOK (file:///bundle/chunk.js:267833:24) {',
+        '  status: 401',
+        '}',
+        'An unexpected critical error occurred:[object Object]',
+        '',
+      ].join('\n'),
+    );
+    turn.exit(145);
+  });
+  const { result: told } = await run(project, [agent.bin], '--agent', 'gemini', '--no-stream-agent-output');
+  expect([told.stopReason, agent.calls.length]).toEqual(['agent_failed', 1]);
+  expect(told.detail).toContain('log in with the agent itself');
 });
 
 test('the commit message comes from the agent at work', async () => {

@@ -90,7 +90,7 @@ describe('a checkpoint', () => {
 
   test('of another version, or that cannot be written, is no harm', () => {
     const made = forged();
-    accept({ ...made, marked: made.marked.replace('"version":2', '"version":999') });
+    accept({ ...made, marked: made.marked.replace(/"version":\d+/, '"version":999') });
     expect(believed(made)).toBe(false);
     const { paths } = written(SOME, 9);
     const nowhere = { ...paths.state, checkpoint: `${paths.events}/no/such/folder` };

@@ -11,7 +11,7 @@ export const amp: AgentAdapter = {
   install: 'npm install -g @ampcode/cli',
   tested: '0.0.1777897475-g2324e1',
   noUpdates: { AMP_SKIP_UPDATE_CHECK: '1' },
-  reports: { cost: false, tokens: true, toolCalls: true },
+  reports: { cost: 'never', tokens: 'step', toolCalls: true },
   endsWithResult: true,
   needsFile: true,
   needs: {

@@ -30,7 +30,7 @@ export const claude: AgentAdapter = {
   install: 'npm install -g @anthropic-ai/claude-code',
   tested: '2.1.325',
   noUpdates: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
-  reports: { cost: true, tokens: true, toolCalls: true },
+  reports: { cost: 'turn', tokens: 'step', toolCalls: true },
   endsWithResult: true,
   needsFile: false,
   rootNeeds: ['IS_SANDBOX', 'CLAUDE_CODE_BUBBLEWRAP'],

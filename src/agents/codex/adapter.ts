@@ -26,7 +26,7 @@ export const codex: AgentAdapter = {
   name: 'codex',
   install: 'npm install -g @openai/codex',
   tested: '0.166.0',
-  reports: { cost: false, tokens: true, toolCalls: true },
+  reports: { cost: 'never', tokens: 'turn', toolCalls: true },
   endsWithResult: true,
   needsFile: false,
   needs: {

@@ -27,7 +27,7 @@ export const copilot: AgentAdapter = {
   install: 'npm install -g @github/copilot',
   tested: '1.0.102',
   noUpdates: { COPILOT_AUTO_UPDATE: 'false' },
-  reports: { cost: false, tokens: true, toolCalls: true },
+  reports: { cost: 'never', tokens: 'turn', toolCalls: true },
   endsWithResult: true,
   needsFile: true,
   needs: {

@@ -19,7 +19,7 @@ export const gemini: AgentAdapter = {
   name: 'gemini',
   install: 'npm install -g @google/gemini-cli',
   tested: '0.61.0',
-  reports: { cost: false, tokens: true, toolCalls: true },
+  reports: { cost: 'never', tokens: 'turn', toolCalls: true },
   endsWithResult: true,
   needsFile: true,
   needs: {
@@ -43,8 +43,12 @@ export const gemini: AgentAdapter = {
   dialogue: { promptFlag: '-i', modelFlag: '-m' },
   stopSignal: 'SIGTERM',
   invocation,
+  errorIn: stderr => [...stderr.matchAll(STDERR_ERROR)].at(-1)?.[1],
   read: line => readLine(line, RECORDS),
 };
+
+/** A stack and an "unexpected critical error" come after it. */
+const STDERR_ERROR = /^Error when talking to \S+ API\b.*?\b_?\w*Error: (.+)$/gm;
 
 function invocation({ command, flags, model, mode, permissions }: AgentRequest): AgentInvocation {
   const argv = [

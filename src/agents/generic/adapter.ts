@@ -4,7 +4,7 @@ import { type AgentAdapter, NO_NEEDS } from '../agent.ts';
 export const generic: AgentAdapter = {
   name: 'generic',
   install: 'put the command on the PATH',
-  reports: { cost: false, tokens: false, toolCalls: false },
+  reports: { cost: 'never', tokens: 'never', toolCalls: false },
   endsWithResult: false,
   needsFile: false,
   needs: NO_NEEDS,

@@ -32,7 +32,7 @@ export const opencode: AgentAdapter = {
   install: 'npm install -g opencode-ai',
   tested: '1.18.18',
   noUpdates: { OPENCODE_DISABLE_AUTOUPDATE: '1' },
-  reports: { cost: true, tokens: true, toolCalls: true },
+  reports: { cost: 'step', tokens: 'step', toolCalls: true },
   endsWithResult: false,
   needsFile: false,
   needs: {

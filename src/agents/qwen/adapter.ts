@@ -22,7 +22,7 @@ export const qwen: AgentAdapter = {
   name: 'qwen',
   install: 'npm install -g @qwen-code/qwen-code',
   tested: '0.24.4',
-  reports: { cost: false, tokens: true, toolCalls: true },
+  reports: { cost: 'never', tokens: 'step', toolCalls: true },
   endsWithResult: true,
   needsFile: true,
   needs: {

@@ -59,6 +59,6 @@ export const AGENTS = [
     key: 'prices',
     kind: named(price),
     default: {},
-    help: 'Prices by model name (or its beginning, or *), for agents that report tokens only.',
+    help: 'Prices by model name (or its beginning, or *), in dollars for a million tokens. For agents that report tokens only, and to keep --max-cost within a turn. They win over the prices that come with Ralph.',
   },
 ] as const satisfies readonly Setting[];

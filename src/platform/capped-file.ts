@@ -1,0 +1,63 @@
+/**
+ * A file that a child writes into by itself, so that nothing it prints passes through us, and that cannot fill the disk: its beginning
+ * and its end are kept. The file is looked at from time to time; whatever comes in between is written in full for that long.
+ */
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
+
+export interface CappedFile {
+  /** For the child: everything is appended. */
+  readonly fd: number;
+  /** The child is gone. Answers how many bytes were left out; the file says so, too. */
+  close(): number;
+}
+
+const MIB = 1024 * 1024;
+/** Of what one child prints. */
+const MOST = 64 * MIB;
+const HEAD = 32 * MIB;
+/** What is held in memory of the end, in case that not much comes after it. */
+const TAIL = 2 * MIB;
+const LOOK_EVERY = 250;
+
+export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
+  const { O_CREAT, O_RDWR, O_APPEND, O_TRUNC } = constants;
+  const fd = openSync(path, O_CREAT | O_RDWR | O_APPEND | (how === 'anew' ? O_TRUNC : 0), 0o600);
+  const head = fstatSync(fd).size + HEAD;
+  let leftOut = 0;
+  let end: Buffer = Buffer.alloc(0);
+  const cut = (size: number) => {
+    end = Buffer.concat([end, readAt(fd, Math.max(head, size - TAIL), size)]).subarray(-TAIL);
+    leftOut += size - head;
+    ftruncateSync(fd, head);
+  };
+  const look = () => {
+    const { size } = fstatSync(fd);
+    if (size > head - HEAD + MOST) cut(size);
+  };
+  const timer = setInterval(look, LOOK_EVERY).unref();
+  return {
+    fd,
+    close() {
+      clearInterval(timer);
+      look();
+      if (leftOut > 0) {
+        cut(fstatSync(fd).size);
+        leftOut -= end.length;
+        writeFileSync(fd, `\n[... ${leftOut} bytes left out ...]\n`);
+        writeFileSync(fd, end);
+      }
+      closeSync(fd);
+      return leftOut;
+    },
+  };
+}
+
+function readAt(fd: number, from: number, to: number): Buffer {
+  const bytes = Buffer.alloc(to - from);
+  return bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, from));
+}
+
+/** For the user. `what`: whose output, and where to. */
+export function leftOutNotice(what: string, bytes: number): string {
+  return `${what} is longer than ${MOST / MIB} MiB: ${Math.ceil(bytes / MIB)} MiB in the middle were left out.`;
+}
