@@ -1,4 +1,4 @@
-// P2: what an iteration costs beside the agent and its check.
+// P2: what an iteration costs beside the agent and its check. Not contained: P13 measures that.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,8 @@ export function loop(folder, quick) {
   const at = n => ({
     [`shell${n}`]: () => measure(['bash', '-c', shell, 'bash', agent, String(n)], { cwd: folder }),
     [`spawn${n}`]: () => measure([node, spawnLoop, String(n)], { cwd: folder }),
-    [`ralph${n}`]: () => measure([node, bin, 'run', '-p', 'go', '-m', String(n)], { cwd: folder }),
+    [`ralph${n}`]: () =>
+      measure([node, bin, 'run', '-p', 'go', '-m', String(n), '--containment', 'off'], { cwd: folder }),
   });
   const result = interleaved(quick ? 3 : 5, { ...at(1), ...at(iterations + 1) });
   // What the first iteration and the start cost is taken off.
@@ -64,6 +65,8 @@ function processes(folder) {
         'go',
         '-m',
         String(n),
+        '--containment',
+        'off',
       ],
       {
         cwd: folder,

@@ -179,8 +179,21 @@ function wallOf([first = '', ...words]: readonly string[]): Confinement {
     async wrap(command) {
       const code = whyNotStarted(command);
       if (code !== undefined) return { code };
-      return { ...command, argv: [first, ...words, ...command.argv], init: true };
+      const { env, loader } = splitEnv(command.env);
+      const again = loader.length > 0 ? ['/usr/bin/env', ...loader] : [];
+      return { ...command, env, argv: [first, ...words, ...again, ...command.argv], init: true };
     },
+  };
+}
+
+/** What may make a program load code from the work tree is for the command alone, not for the programs of the wall. */
+function splitEnv(env: Env): { readonly env: Env; readonly loader: readonly string[] } {
+  const isLoader = (name: string) => /^(LD_|GCONV_PATH$|GLIBC_TUNABLES$)/.test(name);
+  const names = Object.keys(env).filter(isLoader);
+  if (names.length === 0) return { env, loader: [] };
+  return {
+    env: Object.fromEntries(Object.entries(env).filter(([name]) => !isLoader(name))),
+    loader: names.flatMap(name => (env[name] === undefined ? [] : [`${name}=${env[name]}`])),
   };
 }
 

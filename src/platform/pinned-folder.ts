@@ -17,8 +17,6 @@ import {
 import { dirname } from 'node:path';
 import { ensureFolder, tryTo } from './files.ts';
 
-export type PinnedFolder = ReturnType<typeof pinFolder>;
-
 export function pinFolder(path: string) {
   const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
   const pinned = fstatSync(fd);
@@ -30,7 +28,8 @@ export function pinFolder(path: string) {
     /** `moved`: it had been moved, and is back. `lost`: it could not be put back. */
     putBack(): 'untouched' | 'moved' | 'lost' {
       if (isThere()) return 'untouched';
-      tryTo(() => bringBack(readlinkSync(`/proc/self/fd/${fd}`), path));
+      const isDeleted = fstatSync(fd).nlink === 0;
+      if (!isDeleted) tryTo(() => bringBack(readlinkSync(`/proc/self/fd/${fd}`), path));
       return isThere() ? 'moved' : 'lost';
     },
     close: () => closeSync(fd),

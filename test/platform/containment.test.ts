@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  rmdirSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -77,6 +78,17 @@ describe.skipIf(!works.ok)('a contained command', () => {
     expect(child.printed()).toMatch(/^[34]\n1\n$/);
   });
 
+  test('alone has the variables that make a program load other code', async () => {
+    const child = await shell(
+      'echo $LD_LIBRARY_PATH $OTHER; tr "\\0" "\\n" </proc/1/environ | grep -c ^LD_',
+      {
+        env: { PATH: process.env.PATH, LD_LIBRARY_PATH: '/of the tree', OTHER: 'other' },
+      },
+    );
+    await child.done;
+    expect(child.printed()).toBe('/of the tree other\n0\n');
+  });
+
   test('is asked to stop, past its wall: its handler runs and its exit code comes back', async () => {
     const child = await shell('trap "echo bye; exit 5" INT; echo up; while :; do sleep 0.01; done', {
       stopSignal: 'SIGINT',
@@ -133,6 +145,15 @@ test('no program of the wall comes from the work tree', async () => {
 });
 
 describe('a pinned folder', () => {
+  test('that was deleted is lost, and nothing is put in its place', () => {
+    const { path } = folder();
+    mkdirSync(path('state'));
+    const pin = pinFolder(path('state'));
+    rmdirSync(path('state'));
+    expect([pin.putBack(), existsSync(path('state'))]).toEqual(['lost', false]);
+    pin.close();
+  });
+
   function pinned() {
     const { path } = folder();
     mkdirSync(path('a/b/state'), { recursive: true });

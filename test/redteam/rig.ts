@@ -3,10 +3,11 @@
  * on this machine: what is said to be held must be, and what is said not to be held must not be, so that the table in docs/proof.md
  * (written from these rows by `npm run generate`) is neither too proud nor too modest.
  */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { findContainment } from '../../src/platform/containment.ts';
 import { srt } from '../../src/sandbox/srt.ts';
 import { type Finished, type Running, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -48,7 +49,9 @@ export interface RedTeamOptions {
 }
 
 const srtWorks = (await srt.probe({ cwd: '/', env: process.env, container: { args: [] } })).ok;
-export const CONTAINMENT_WORKS = process.platform === 'linux' && existsSync('/usr/bin/unshare');
+export const CONTAINMENT_WORKS = (
+  await findContainment({ tree: process.cwd(), env: process.env, hide: tmpdir() })
+).ok;
 
 const WORKS: Readonly<Record<Level, boolean>> = {
   plain: true,
