@@ -1,5 +1,6 @@
 /** The result of a run: what the library and `--json` return. */
 import { type CheckResult, isGreen } from './check.ts';
+import type { ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import type { Past } from './past.ts';
@@ -52,6 +53,8 @@ export interface LoopResult {
   readonly waited?: number;
   readonly worktreePath: string | null;
   readonly branch: string | null;
+  /** The latest result of each task of source control; absent: none was begun. */
+  readonly scm?: readonly ScmResult[];
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
 }
@@ -89,6 +92,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     ...(past.time.waited > 0 && { waited: past.time.waited }),
     worktreePath: place?.worktreePath ?? null,
     branch: place?.branch ?? null,
+    ...(past.scm && { scm: past.scm }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import { formatProblem } from '../domain/problem.ts';
 import { findStandstill, timesRepeated, traceOf } from '../domain/standstill.ts';
+import { isSuccess } from '../domain/stop-reason.ts';
 import { countTurn, spentSoFar } from '../domain/usage.ts';
 import { judge } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
@@ -116,7 +117,15 @@ async function finish(
 ): Performed {
   const { turn, checks, judged, tasks, story } = openIteration(world);
   if (!turn || !judged) return undefined;
-  if (turn.outcome.kind !== 'failed' && isGreen(checks)) await plan.commit(iteration, tasks);
+  if (turn.outcome.kind !== 'failed' && isGreen(checks)) {
+    await plan.commit(iteration, tasks);
+    const { verdict } = judged;
+    const after = openIteration(world).tasks;
+    // The last chance: what failed may have been a lock or a network that is free again.
+    const isLast = verdict.kind === 'stop' && isSuccess(verdict.reason);
+    const begun = after.filter(({ outcome }) => outcome !== 'failed');
+    if (isLast && begun.length < after.length) await plan.commit(iteration, begun);
+  }
   const done = plan.assignment?.().story;
   world.emit({
     type: 'iteration-ended',
