@@ -4,7 +4,7 @@
  */
 import { beforeVerdict } from './before-verdict.ts';
 import type { CheckResult } from './check.ts';
-import type { Prepared, RunEvent, RunHead } from './event.ts';
+import type { Prepared, RunEvent, RunHead, ScmResult } from './event.ts';
 import { defined, pick } from './fields.ts';
 import { type Changes, changesOf, needsAgent, type PastIteration, withCheck } from './past-iteration.ts';
 import { type IterationResult, iterationResult } from './result.ts';
@@ -48,6 +48,8 @@ export interface Past {
   readonly limits: Readonly<Record<string, number>>;
   /** Ralph's own copy of the story list, by its hash, and the iteration after which it was recorded. */
   readonly stories?: { readonly hash: string; readonly iteration: number };
+  /** The latest result of each task of source control; absent: none was begun. */
+  readonly scm?: readonly ScmResult[];
   readonly resumptions: number;
 }
 
@@ -82,7 +84,11 @@ export function fold(before: Past, event: Timed): Past {
     case 'run-resumed':
       return afterResumption(past, event);
     case 'prepared':
-      return { ...past, prepared: pick(event, 'tree', 'kept') };
+      // Where it began is said once, also of a run that was paused and prepared anew.
+      return {
+        ...past,
+        prepared: { ...defined({ start: past.prepared?.start }), ...pick(event, 'tree', 'kept', 'start') },
+      };
     case 'iteration-started':
       return afterStart(past, event);
     case 'waiting':
@@ -101,11 +107,21 @@ export function fold(before: Past, event: Timed): Past {
       return afterIteration(past, event);
     case 'stories-settled':
       return { ...past, stories: { hash: event.hash, iteration: event.iteration } };
+    case 'scm': {
+      const settled = withOpen(withScm(past, event), past.open && changesOf(past.open, event));
+      // A hook has changed what was committed: that is not what was checked.
+      return event.differs ? judgeAgain(settled) : settled;
+    }
     case 'run-ended':
       return { ...past, ended: event.result.stopReason };
     default:
       return past.open ? withOpen(past, changesOf(past.open, event)) : past;
   }
+}
+
+function withScm(past: Past, event: Of<'scm'>): Past {
+  const result = pick(event, 'task', 'outcome', 'detail', 'differs');
+  return { ...past, scm: [...(past.scm ?? []).filter(({ task }) => task !== event.task), result] };
 }
 
 type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>;
@@ -140,9 +156,11 @@ function isSuccessful(verdict: Verdict | undefined): boolean {
   return verdict?.kind === 'stop' && isSuccess(verdict.reason);
 }
 
-/** The last iteration is not over after all. */
+/** The last iteration is not over after all, and its tasks that failed are tried again. */
 function reopen({ last, results, ...past }: Past): Past {
-  return last ? { ...past, results: results.slice(0, -1), open: last } : { ...past, results };
+  if (!last) return { ...past, results };
+  const tasks = last.tasks.filter(({ outcome }) => outcome !== 'failed');
+  return { ...past, results: results.slice(0, -1), open: { ...last, tasks } };
 }
 
 /** The checks of the open iteration run again, and what they give is judged: its turn stays, and is counted once. */

@@ -1,6 +1,7 @@
 /** The result of a run: what the library and `--json` return. */
 import { beforeVerdict } from './before-verdict.ts';
 import { type CheckResult, isGreen } from './check.ts';
+import type { ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import { limitedTurn } from './limits.ts';
@@ -54,6 +55,8 @@ export interface LoopResult {
   readonly waited?: number;
   readonly worktreePath: string | null;
   readonly branch: string | null;
+  /** The latest result of each task of source control; absent: none was begun. */
+  readonly scm?: readonly ScmResult[];
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
 }
@@ -93,6 +96,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     ...(past.time.waited > 0 && { waited: past.time.waited }),
     worktreePath: place?.worktreePath ?? null,
     branch: place?.branch ?? null,
+    ...(past.scm && { scm: past.scm }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import { formatProblem } from '../domain/problem.ts';
 import { findStandstill, timesRepeated, traceOf } from '../domain/standstill.ts';
+import { isSuccess } from '../domain/stop-reason.ts';
 import { spentSoFar } from '../domain/usage.ts';
 import { judge } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
@@ -126,11 +127,10 @@ async function finish(
   iteration: number,
   seconds: () => number,
 ): Performed {
-  const { turn, checks, judged, tasks, story } = openIteration(world);
+  const { turn, checks, judged, story } = openIteration(world);
   if (!turn || !judged) return undefined;
   const commits = turn.outcome.kind !== 'failed' && isGreen(checks);
-  // A task that was cut off with the run is taken up again when it is resumed.
-  if (commits && !(await plan.commit(iteration, tasks))) return undefined;
+  if (commits && !(await settleTasks(plan, world, iteration))) return undefined;
   const done = plan.assignment?.().story;
   world.emit({
     type: 'iteration-ended',
@@ -144,6 +144,18 @@ async function finish(
   const result = world.past().results.at(-1);
   if (result) plan.note(result);
   return undefined;
+}
+
+/** False: they were cut off with the run, or a hook has changed what was committed: then the checks run again. */
+async function settleTasks(plan: LoopPlan, world: EngineWorld, iteration: number): Promise<boolean> {
+  if (!(await plan.commit(iteration, openIteration(world).tasks))) return false;
+  const { judged, tasks } = openIteration(world);
+  if (!judged) return false;
+  const { verdict } = judged;
+  const begun = tasks.filter(({ outcome }) => outcome !== 'failed');
+  // The last chance: what failed may have been a lock or a network that is free again.
+  const isLast = verdict.kind === 'stop' && isSuccess(verdict.reason);
+  return !isLast || begun.length === tasks.length || plan.commit(iteration, begun);
 }
 
 function openIteration({ past }: EngineWorld): PastIteration {

@@ -87,7 +87,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     look: tree.look,
     commit(iteration, before) {
       if (settings.scm) tree.touched();
-      return commitWork(parts, iteration, rule, before);
+      return commitWork(parts, iteration, rule, before, tree.checked());
     },
     note: result => progress.add(result),
     close: () => protection?.close(),

@@ -12,7 +12,7 @@ import type { StandstillLimits } from '../domain/standstill.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import type { Run } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
-import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
+import { ensureFolder, linkOver, readIfThere, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
 import { runScmTasks } from '../workspace/scm.ts';
@@ -121,12 +121,16 @@ function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): 
   return before ? addUsage(before, attempts) : attempts;
 }
 
+/** As much as is shown of a commit in one line. */
+const SUBJECT = 72;
+
 /** Asks the agent for a commit message and runs the tasks of source control. False: they were cut off with the run. */
 export async function commitWork(
   parts: PlanParts,
   iteration: number,
   rule: CompletionRule,
   before: readonly PastTask[],
+  checked: string | undefined,
 ): Promise<boolean> {
   const { scm } = parts.settings;
   if (!scm?.command || !scm.tasks?.length) return true;
@@ -150,8 +154,22 @@ export async function commitWork(
   };
   const { command, tasks } = scm;
   const { cwd, env, abort, emit } = parts;
-  const { words, wall } = parts.sandbox ?? {};
-  const contained = wall && { checks: wall };
-  const sandbox = words === undefined ? contained : parts.sandbox;
-  return runScmTasks({ command, tasks, before, cwd, env, abort, emit, askForMessage, sandbox });
+  const { words, wall, checks } = parts.sandbox ?? {};
+  const isSandboxed = words !== undefined;
+  return runScmTasks({
+    ...{ command, tasks, before, cwd, env, abort, emit, askForMessage, checked, isSandboxed },
+    confinement: isSandboxed ? checks : wall,
+    start: parts.past().prepared?.start,
+    commitDirty: parts.settings.commitDirty,
+    defaultMessage: defaultMessage(parts.paths, iteration),
+  });
+}
+
+/** The first line of the task, where the agent has no words for its work. */
+function defaultMessage({ task }: RunPaths, iteration: number): string {
+  const line = readIfThere(task)
+    ?.split('\n')
+    .map(each => each.replace(/^#+\s*/, '').trim())
+    .find(each => each !== '');
+  return line === undefined ? `Work of iteration ${iteration}` : line.slice(0, SUBJECT);
 }

@@ -74,7 +74,7 @@ export function runPlan(parts: RunParts): LoopPlan {
         retries: 0,
       }),
     look: tree.look,
-    commit: (iteration, before) => commitWork(parts, iteration, run.rule, before),
+    commit: (iteration, before) => commitWork(parts, iteration, run.rule, before, tree.checked()),
     note() {},
     close() {},
   };

@@ -10,8 +10,9 @@ import { join, relative } from 'node:path';
 import type { Violation } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
 import { blockedAt, clearPath, moveAside } from './move-aside.ts';
-import { filesAtStart, isThere, newFiles } from './protected-files.ts';
-import { findRepository, type Place, type Repository, shownPath } from './repository.ts';
+import { openOwnGit } from './own-git.ts';
+import { filesAtStart, isThere, newFiles, type WorkTree } from './protected-files.ts';
+import { type Place, shownPath } from './repository.ts';
 import type { Difference, FileStore, SavedFile } from './snapshot.ts';
 
 export interface ProtectionOptions extends Place {
@@ -38,9 +39,9 @@ export interface RestoreListener {
 export async function createProtection(options: ProtectionOptions) {
   const wrong = options.globs.flatMap(glob => wrongGlob(glob) ?? [])[0];
   if (wrong) return wrong;
-  const place = await findRepository(options);
-  if ('what' in place) return place;
-  const repository = pinned(place);
+  const own = await openOwnGit(options);
+  if ('what' in own) return own;
+  const repository = { top: own.top, prefix: own.prefix, git: own.git, rules: own.objects.cwd };
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
@@ -90,12 +91,6 @@ function finished(pending: readonly string[], rest: readonly Violation[]): reado
   return pending.map(what => ({ what, restored }));
 }
 
-/** An agent can write the settings of the repository, and one of them says where its files are. */
-function pinned(repository: Repository): Repository {
-  const { git, gitDir, top } = repository;
-  return { ...repository, git: git.with({ GIT_DIR: gitDir, GIT_WORK_TREE: top }) };
-}
-
 function wrongGlob(glob: string): Problem | undefined {
   const where = `protect ${JSON.stringify(glob)}`;
   if (glob.trim() === '') return { where, what: 'an empty glob protects nothing' };
@@ -104,7 +99,7 @@ function wrongGlob(glob: string): Problem | undefined {
 }
 
 interface Guard {
-  readonly repository: Repository;
+  readonly repository: WorkTree;
   readonly store: FileStore;
   readonly kept: ReadonlyMap<string, SavedFile>;
 }
@@ -149,7 +144,7 @@ export function changeWords(name: string, difference: Difference): string {
   }
 }
 
-function newOffences(repository: Repository, paths: readonly string[] | Problem): readonly Offence[] {
+function newOffences(repository: WorkTree, paths: readonly string[] | Problem): readonly Offence[] {
   if ('what' in paths) return [{ what: `new files cannot be looked for: ${paths.what}`, undo: impossible }];
   const { top, prefix } = repository;
   return paths

@@ -3,10 +3,10 @@ import { lstatSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { readIfThere } from '../platform/files.ts';
-import { complaint, type Env, type Git } from '../platform/git.ts';
+import { complaint, type Git } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
 import type { ProtectionOptions } from './protect.ts';
-import { isRalphs, type Repository, shownPath } from './repository.ts';
+import { isRalphs, shownPath } from './repository.ts';
 import {
   createFileStore,
   type FileStore,
@@ -15,6 +15,16 @@ import {
   saveSnapshot,
   temporaryName,
 } from './snapshot.ts';
+
+/** Looked at through Ralph's own git directory: what the agent says to git hides nothing. */
+export interface WorkTree {
+  readonly top: string;
+  /** Where globs count from, below `top`. */
+  readonly prefix: string;
+  readonly git: Git;
+  /** The folder with the rules that are in no file of the work tree. */
+  readonly rules: string;
+}
 
 export interface FilesAtStart {
   readonly store: FileStore;
@@ -30,17 +40,17 @@ export interface FilesAtStart {
 }
 
 export function filesAtStart(
-  repository: Repository,
+  repository: WorkTree,
   options: ProtectionOptions,
 ): Promise<FilesAtStart | Problem> {
   const { keepIn, recall } = options;
-  if (keepIn !== undefined && recall !== undefined) return recalled(repository, options.env, keepIn, recall);
+  if (keepIn !== undefined && recall !== undefined) return recalled(repository, keepIn, recall);
   return lookedUp(repository, options);
 }
 
 async function lookedUp(
-  repository: Repository,
-  { globs, newFiles: allowed, env, keepIn }: ProtectionOptions,
+  repository: WorkTree,
+  { globs, newFiles: allowed, keepIn }: ProtectionOptions,
 ): Promise<FilesAtStart | Problem> {
   const found = await findFiles(repository, globs);
   if ('what' in found) return found;
@@ -57,7 +67,7 @@ async function lookedUp(
     const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept });
     return { store, kept, notes, ...(name !== undefined && { name }) };
   }
-  const rules = await readIgnoreRules(repository, env);
+  const rules = await readIgnoreRules(repository);
   const ignored = await matching(repository, globs, IGNORED);
   const there = paths.filter(path => isThere(repository, path));
   const before = [...there, ...('what' in ignored ? [] : ignored)];
@@ -65,12 +75,7 @@ async function lookedUp(
   return { store, kept, notes, before: new Set(before), rules, ...(name !== undefined && { name }) };
 }
 
-async function recalled(
-  repository: Repository,
-  env: ProtectionOptions['env'],
-  keepIn: string,
-  name: string,
-): Promise<FilesAtStart | Problem> {
+async function recalled(repository: WorkTree, keepIn: string, name: string): Promise<FilesAtStart | Problem> {
   const saved = loadSnapshot(keepIn, name);
   if ('what' in saved) return saved;
   const { kept, before, rules, process } = saved;
@@ -79,7 +84,7 @@ async function recalled(
       rmSync(temporaryName(join(repository.top, path), process), { force: true });
   }
   const watch = before &&
-    rules && { before: new Set(before), rules: await readIgnoreRules(repository, env, rules) };
+    rules && { before: new Set(before), rules: await readIgnoreRules(repository, rules) };
   return { store: createFileStore(undefined, keepIn), kept, notes: [], name, ...watch };
 }
 
@@ -88,7 +93,7 @@ interface Found {
   readonly notes: readonly string[];
 }
 
-async function findFiles(repository: Repository, globs: readonly string[]): Promise<Found | Problem> {
+async function findFiles(repository: WorkTree, globs: readonly string[]): Promise<Found | Problem> {
   const paths = new Set<string>();
   const notes: string[] = [];
   for (const glob of globs) {
@@ -106,7 +111,7 @@ async function findFiles(repository: Repository, globs: readonly string[]): Prom
 
 /** What git knows or would add, or else what it ignores: paths from the top. */
 async function matching(
-  { git }: Repository,
+  { git }: WorkTree,
   globs: readonly string[],
   which: readonly string[] = ['--cached', '--others'],
 ): Promise<readonly string[] | Problem> {
@@ -117,10 +122,12 @@ async function matching(
   return [...new Set(records)].filter(path => !isRalphs(path));
 }
 
-function unprotectable({ top }: Repository, path: string): string | undefined {
+function unprotectable({ top }: WorkTree, path: string): string | undefined {
   if (path.includes('\ufffd')) return `${shownPath(path)} is not protected: its name is not UTF-8`;
   const isFolder = blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET)?.isDirectory();
-  return isFolder ? `${shownPath(path)} is not protected: it is a repository of its own` : undefined;
+  return isFolder
+    ? `${shownPath(path.replace(/\/$/, ''))} is not protected: it is a repository of its own`
+    : undefined;
 }
 
 const QUIET = { throwIfNoEntry: false } as const;
@@ -128,7 +135,7 @@ const IGNORED = ['--others', '--ignored'];
 
 /** What fits the globs and was not there at the start, also behind a rule that tells git to ignore it. */
 export async function newFiles(
-  repository: Repository,
+  repository: WorkTree,
   globs: readonly string[],
   { before, rules }: FilesAtStart,
 ): Promise<readonly string[] | Problem> {
@@ -141,7 +148,7 @@ export async function newFiles(
   return [...visible.filter(isNew), ...(await rules.hiddenSince(hidden.filter(isNew)))];
 }
 
-export function isThere({ top }: Repository, path: string): boolean {
+export function isThere({ top }: WorkTree, path: string): boolean {
   return blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
 }
 
@@ -151,11 +158,11 @@ export type SavedRules = readonly (readonly [source: string, lines: readonly str
 export type IgnoreRules = Awaited<ReturnType<typeof readIgnoreRules>>;
 
 /** As they are now, or as they were `saved`. */
-export async function readIgnoreRules(repository: Repository, env: Env, saved?: SavedRules) {
+export async function readIgnoreRules(repository: WorkTree, saved?: SavedRules) {
   const { git, top } = repository;
   const atTop = git.at(top);
   const rules = new Map(
-    saved?.map(([source, lines]) => [source, new Set(lines)]) ?? (await current(repository, env)),
+    saved?.map(([source, lines]) => [source, new Set(lines)]) ?? (await current(repository)),
   );
   return {
     saved: [...rules].map(([source, lines]): SavedRules[number] => [source, [...lines]]),
@@ -174,29 +181,18 @@ export async function readIgnoreRules(repository: Repository, env: Env, saved?: 
   };
 }
 
-async function current({ git, top, commonDir }: Repository, env: Env): Promise<[string, Set<string>][]> {
-  const atTop = git.at(top);
-  const files = await atTop.list([
-    'ls-files',
-    '-co',
-    '--exclude-standard',
-    '-z',
-    '--',
-    ':(glob)**/.gitignore',
+async function current({ git, top, rules }: WorkTree): Promise<[string, Set<string>][]> {
+  const flags = ['-co', '--exclude-standard', '-z', '--', ':(glob)**/.gitignore'];
+  const files = await git.at(top).list(['ls-files', ...flags]);
+  const sources = files.records.map(file => join(top, file));
+  return [...sources, join(rules, 'info/exclude'), join(rules, 'excludes')].map(source => [
+    source,
+    linesOf(source),
   ]);
-  const sources = [...files.records.map(file => join(top, file)), join(commonDir, 'info/exclude')];
-  return [...sources, await usersOwn(atTop, env)].map(source => [source, linesOf(source)]);
 }
 
 /** So that no name is taken for one of git's patterns. */
 const literal = (path: string) => `./${path}`;
-
-/** The file of rules that a user has for all repositories. */
-async function usersOwn(git: Git, env: Env): Promise<string> {
-  const set = await git.run(['config', '--type=path', '--get', 'core.excludesFile']);
-  if (set.code === 0) return set.stdout.replace(/\n$/, '');
-  return join(env.XDG_CONFIG_HOME || join(env.HOME ?? '/', '.config'), 'git/ignore');
-}
 
 /** git leaves out the spaces at the end of a rule. */
 function linesOf(source: string): Set<string> {
