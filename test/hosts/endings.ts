@@ -1,11 +1,12 @@
 /** Turns that Ralph ends: nothing of the agent may be left, whatever it was doing. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { identify, isAlive } from '../../src/platform/process-table.ts';
+import { identify, isAlive, type ProcessId } from '../../src/platform/process-table.ts';
 import { appears } from '../rig/hosts/appears.ts';
 import { agentEvents, outcomes, runLoop, startLoop } from '../rig/hosts/loop.ts';
 import { processesIn } from '../rig/hosts/processes.ts';
+import { outerPid } from '../rig/processes.ts';
 import { CASES } from './cases.ts';
 import type { Rig } from './conformance.ts';
 
@@ -59,7 +60,17 @@ async function hang(rig: Rig, turnTime: number): Promise<string> {
 }
 
 /** Leaves its number in a file that is whole as soon as it is there, and stays. */
-const WAIT = 'echo $$ > starting; mv starting started; exec tail -f /dev/null';
+const WAIT = 'echo $$ > starting; mv starting started; exec tail -f "$PWD/started"';
+
+/** It knows itself by a number of its own behind a wall, and can be told by what it follows. */
+async function findTool(started: string): Promise<ProcessId> {
+  const number = Number(readFileSync(started, 'utf8'));
+  for (;;) {
+    const tool = identify(outerPid(number, realpathSync(started)));
+    if (tool) return tool;
+    await new Promise(setImmediate);
+  }
+}
 
 async function signalled(rig: Rig, signal: 'SIGINT' | 'SIGTERM'): Promise<string> {
   const session = await rig.open({
@@ -68,8 +79,7 @@ async function signalled(rig: Rig, signal: 'SIGINT' | 'SIGTERM'): Promise<string
   const loop = startLoop(session, { args: ['-m', '2'] });
   const started = join(session.place.repo, 'started');
   await appears(started, loop.finished);
-  const tool = identify(Number(readFileSync(started, 'utf8')));
-  expect(tool !== undefined && isAlive(tool)).toBe(true);
+  const tool = await findTool(started);
   loop.process.kill(signal);
   await loop.until('Received signal, shutting down...');
   loop.process.kill(signal);
@@ -79,7 +89,7 @@ async function signalled(rig: Rig, signal: 'SIGINT' | 'SIGTERM'): Promise<string
     'interrupted',
     [{ kind: 'ended', by: 'interrupt' }],
   ]);
-  expect(tool !== undefined && isAlive(tool)).toBe(false);
+  expect(isAlive(tool)).toBe(false);
   const left = processesIn(session.place);
   return left.length === 0 ? 'nothing left' : `left: ${left.join('; ')}`;
 }

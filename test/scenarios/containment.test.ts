@@ -1,6 +1,7 @@
 /** What a run says of its containment, and that it works for root, for an ordinary user and in a run inside a run. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
@@ -41,6 +42,24 @@ describe('the ledger says what a run is contained in', () => {
       expect.stringMatching(/^Not contained: .*file\/state\/ralph cannot be created \(/),
     );
   });
+});
+
+test('an agent that moves the state folder has it put back, and that is a violation', async () => {
+  const project = repo();
+  const home = folder();
+  const agent = await fakeAgent('worker', async turn => {
+    await turn.shell('mv "$HOME/.local" "$HOME/moved"; mkdir -p "$HOME/.local/state/ralph"');
+    await turn.print('<response>DONE</response>');
+    turn.exit();
+  });
+  const args = ['run', '-p', 'go', '--agent', 'worker', '-m', '1'];
+  await ralph(args, { cwd: project.dir, path: [agent.bin], env: { HOME: home.dir } });
+  const state = home.path('.local/state/ralph');
+  const what = `${state}, where Ralph keeps its own records`;
+  expect(only(ledgerOf(project), 'violation').map(({ violation }) => violation)).toEqual([
+    { what, restored: true },
+  ]);
+  expect(existsSync(join(state, 'projects'))).toBe(true);
 });
 
 test('a run inside a run is contained too', async () => {
