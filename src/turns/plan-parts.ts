@@ -152,7 +152,7 @@ export async function commitWork(
   const isSandboxed = parts.sandbox?.words !== undefined;
   await runScmTasks({
     ...{ command, tasks, before, cwd, env, abort, emit, askForMessage, checked, isSandboxed },
-    ...(isSandboxed && { confinement: parts.sandbox?.checks }),
+    confinement: parts.sandbox?.checks,
     start: parts.past().prepared?.start,
     commitDirty: parts.settings.commitDirty,
     defaultMessage: defaultMessage(parts.paths, iteration),
