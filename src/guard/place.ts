@@ -128,7 +128,7 @@ function inHome(own: string, path: string, around: Surroundings): Where {
   if (START_UP.test(own)) return 'start-up';
   if (SECRET.test(own) || isIn(own, around.agents.secrets)) return 'secret';
   if (isAgentFile(own, around)) return 'agent-settings';
-  if (/^\.cache\/ralph(?:\/|$)/.test(own)) return 'state'; // code that Ralph has compiled
+  if (/^(?:\.cache|\.local\/state)\/ralph(?:\/|$)/.test(own)) return 'state'; // code that Ralph has compiled
   if (CACHE.test(own)) return 'cache';
   if (below(around.root, path) !== undefined) return 'home';
   return 'outside';

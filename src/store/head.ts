@@ -6,8 +6,8 @@ import { closeSync, existsSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { defined } from '../domain/fields.ts';
 import { countAt, objectAt, parseObject, stringAt } from '../domain/json.ts';
-import { ensureFolder, fileSize, readIfThere, readSlice, tryTo } from '../platform/files.ts';
-import { hashOf, lineEndingAt } from './ledger-end.ts';
+import { ensureFolder, fileSize, readIfThere, readSlice, tryTo, writeWhole } from '../platform/files.ts';
+import { cutHalfLine, hashOf, lastEntry, lineEndingAt, WORDS } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 import { ensureKey, readSealed, type Sealed, seal } from './seal.ts';
 
@@ -18,6 +18,8 @@ export interface Head {
   readonly prev: string;
   /** The line that is being written: its bytes with the line break, and its hash. */
   readonly next?: { readonly bytes: number; readonly hash: string };
+  /** Words of the agent may follow: they are many, prove nothing, and are the agent's own. */
+  readonly isOpen?: true;
   /** It did not fit at some time, and was continued all the same. */
   readonly changed?: string;
   /** Since when the machine runs that wrote it. */
@@ -32,23 +34,45 @@ export interface HeadWriter {
   close(): void;
 }
 
+/** What a crash left of its last line is cut off. That it did not fit when it was continued stays on record. */
+export function continueHead(place: Place): HeadWriter {
+  const reading = readHead(place);
+  const misfit =
+    reading.kind === 'fits'
+      ? (reading.head.changed ?? misfitOf(place, reading.head))
+      : fileSize(place.events) > 0
+        ? 'it was continued without a record of what it held before'
+        : undefined;
+  cutHalfLine(place.events);
+  const now = { offset: fileSize(place.events), prev: lastEntry(place.events).prev };
+  return openHead(place, now, misfit);
+}
+
 /** Every record has the same length and is written in one call over the one before: there is never half of one. */
 const RECORD = 512;
 const LONGEST_WORDS = 150;
 const LONGEST_LINE = 64 * 1024 * 1024;
 
-/** Throws when the state folder cannot be written. */
-export function openHead({ state: { head: path }, key: keyFile }: Place, changed?: string): HeadWriter {
+/** `now`: where the ledger ends. Throws when the state folder cannot be written. */
+export function openHead(
+  { state: { head: path }, key: keyFile }: Place,
+  now: Head,
+  changed?: string,
+): HeadWriter {
   const key = ensureKey(keyFile);
-  ensureFolder(dirname(path));
-  const fd = openSync(path, existsSync(path) ? 'r+' : 'w+', 0o600);
   const taint = changed !== undefined && { changed: changed.replace(/[^ -~]/g, '?').slice(0, LONGEST_WORDS) };
   const boot = bootName();
   const fixed = { ...taint, ...(boot !== undefined && { boot }) };
+  const recordOf = (head: Head) => seal(key, path, JSON.stringify({ ...head, ...fixed }).padEnd(RECORD - 66));
+  ensureFolder(dirname(path));
+  writeWhole(path, recordOf(now));
+  const fd = openSync(path, 'r+');
+  let isOpen = false;
   return {
     expect(head) {
-      const text = JSON.stringify({ ...head, ...fixed });
-      writeSync(fd, seal(key, path, text.padEnd(RECORD - 66)), 0);
+      if (head.isOpen && isOpen) return;
+      isOpen = head.isOpen === true;
+      writeSync(fd, recordOf(head), 0);
     },
     close: () => closeSync(fd),
   };
@@ -68,7 +92,8 @@ export function readHead({ state, key }: Place): HeadReading {
   const more = defined({ changed: stringAt(found, 'changed'), boot: stringAt(found, 'boot') });
   if (offset === undefined || prev === undefined) return { kind: 'damaged' };
   const expected = bytes !== undefined && hash !== undefined && { next: { bytes, hash } };
-  return { kind: 'fits', head: { offset, prev, ...expected, ...more } };
+  const open = found?.isOpen === true && ({ isOpen: true } as const);
+  return { kind: 'fits', head: { offset, prev, ...expected, ...open, ...more } };
 }
 
 /** Changes when the machine starts; undefined where that cannot be seen. */
@@ -99,7 +124,23 @@ function differenceOf({ events }: Pick<Place, 'events'>, head: Head): string | u
     const rest = added - next.bytes;
     if (rest === 0 || !readSlice(events, offset + next.bytes, rest).includes('\n')) return undefined;
   }
+  if (head.isOpen && areWords(readSlice(events, offset, added), prev)) return undefined;
   return `${added} bytes at its end are not what was written`;
+}
+
+/** Whole lines, each of which follows from the one before it; what is cut off at the end is no line. */
+function areWords(text: string, after: string): boolean {
+  let prev = after;
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .every(line => {
+      const entry = parseObject(line); // a field may be there twice: what counts is what a reader takes
+      const isWords = entry?.type === 'agent' && stringAt(objectAt(entry, 'event'), 'kind') !== 'usage';
+      const follows = isWords && WORDS.exec(line)?.[1] === prev;
+      prev = hashOf(line);
+      return follows;
+    });
 }
 
 function endsWith(path: string, offset: number, hash: string): boolean {

@@ -2,22 +2,14 @@
  * The ledger of a run: `events.jsonl`, append-only, one event a line. Each line carries the hash of the line before
  * it, so that a change anywhere shows. A torn last line is the mark of a crash, not an error.
  */
-import {
-  closeSync,
-  fdatasyncSync,
-  fstatSync,
-  openSync,
-  readSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import type { RecordedEvent, RunEvent } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
-import { createPrivate, errorWords, fileSize, tryTo } from '../platform/files.ts';
+import { fileSize } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
-import { type Head, type HeadWriter, misfitOf, openHead, readHead } from './head.ts';
-import { cutHalfLine, GENESIS, hashOf, lastEntry } from './ledger-end.ts';
+import { continueHead } from './head.ts';
+import { GENESIS, hashOf, lastEntry, WORDS } from './ledger-end.ts';
+import { openLedgerFile } from './ledger-file.ts';
 import type { RunPaths } from './paths.ts';
 
 /** Ledgers of 0.1 have no run and no iteration in every line. */
@@ -78,7 +70,7 @@ export interface JournalOptions {
 export function createJournal(path: string, options: JournalOptions): Journal {
   const { run, now, ticks: steady, redact = line => line, durable = true, place } = options;
   const head = place && continueHead(place);
-  const file = openForWriting(path, head);
+  const file = openLedgerFile(path, head);
   let { seq, prev, iteration } = lastEntry(path);
   let offset = fileSize(path);
   let turnBytes = 0;
@@ -88,13 +80,13 @@ export function createJournal(path: string, options: JournalOptions): Journal {
     const ticks = steady && { ticks: Math.round(steady()) };
     const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks }));
     const next = { hash: hashOf(line), bytes: Buffer.byteLength(line) + 1 };
-    if (!file.write(line, { offset, prev, next })) return;
+    const isWords = event.type === 'agent' && event.event.kind !== 'usage';
+    if (!file.write(line, isWords ? { offset, prev, isOpen: true } : { offset, prev, next })) return;
     seq++;
     prev = next.hash;
     offset += next.bytes;
     turnBytes += line.length;
-    // The words of an agent are many, and nothing hangs on the last of them: the next line says that it was written.
-    if (event.type !== 'agent') file.confirm({ offset, prev });
+    if (!isWords) file.confirm({ offset, prev });
   };
   const record = (event: RunEvent, time: number) => {
     if (event.type === 'agent-started') turnBytes = 0;
@@ -121,84 +113,11 @@ export function createJournal(path: string, options: JournalOptions): Journal {
   };
 }
 
-/** What a crash left of its last line is cut off. That it did not fit when it was continued stays on record. */
-function continueHead(place: RunPaths): HeadWriter {
-  const reading = readHead(place);
-  const misfit =
-    reading.kind === 'fits'
-      ? (reading.head.changed ?? misfitOf(place, reading.head))
-      : fileSize(place.events) > 0
-        ? 'it was continued without a record of what it held before'
-        : undefined;
-  cutHalfLine(place.events);
-  return openHead(place, misfit);
-}
-
-/** The file of a ledger. When the disk fails it is closed, and nothing is written any more. */
-function openForWriting(path: string, head: HeadWriter | undefined) {
-  let fd: number | undefined = createPrivate(path);
-  let trouble: string | undefined;
-  const close = () => {
-    const open = fd;
-    if (open === undefined) return;
-    tryTo(() => closeSync(open)); // a disk that gave out may say so once more
-    tryTo(() => head?.close());
-    fd = undefined;
-  };
-  /** False when it was not done. */
-  const attempt = (action: (fd: number) => void): boolean => {
-    if (fd === undefined) return false;
-    try {
-      action(fd);
-      return true;
-    } catch (error) {
-      trouble ??= `${path}: ${errorWords(error)}`;
-      close();
-      return false;
-    }
-  };
-  return {
-    write: (line: string, ahead: Head) =>
-      attempt(open => {
-        head?.expect(ahead);
-        try {
-          writeFileSync(open, `${line}\n`);
-        } catch (error) {
-          cutHalfLine(path); // a full disk may have taken a part of it
-          throw error;
-        }
-      }),
-    /** The line is there. */
-    confirm: (now: Head) => attempt(() => head?.expect(now)),
-    flush(): void {
-      attempt(open => {
-        fd = stillThere(path, open);
-        fdatasyncSync(fd);
-      });
-    },
-    close,
-    trouble: () => trouble,
-  };
-}
-
 const TOO_MUCH: RunEvent = {
   type: 'notice',
   level: 'debug',
   text: 'The agent prints a great deal: the rest of this turn is only in agent.jsonl.',
 };
-
-/** An agent may have deleted or replaced the file under us: then what we have written is put back, and theirs set aside. */
-function stillThere(path: string, fd: number): number {
-  const now = statSync(path, { throwIfNoEntry: false });
-  if (now?.ino === fstatSync(fd).ino) return fd;
-  if (now) renameSync(path, `${path}.replaced`);
-  const written = Buffer.alloc(fstatSync(fd).size);
-  readSync(fd, written, 0, written.length, 0);
-  closeSync(fd);
-  const fresh = createPrivate(path);
-  writeFileSync(fresh, written);
-  return fresh;
-}
 
 /** Long words are in agent.jsonl whole; here a reader wants to see what happened. */
 function shortened(event: RunEvent & { type: 'agent' }): RunEvent {
@@ -224,10 +143,6 @@ export interface JournalReading {
   /** Where to begin, when that is not the beginning. */
   readonly from?: ReturnType<Journal['end']>;
 }
-
-/** As `createJournal` writes it. What is written otherwise is read as a whole. */
-const WORDS =
-  /^\{"seq":\d+,"at":"[^"]*","prev":"([0-9a-f]{32})",(?:"run":"[^"]*","iteration":\d+,)?"type":"agent","event":\{"kind":"(?!usage")/;
 
 /** Reads a ledger in bounded pieces, checking the chain as it goes. */
 export function openJournal(path: string, reading: JournalReading = {}) {

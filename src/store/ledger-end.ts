@@ -11,6 +11,10 @@ export function hashOf(line: string): string {
   return sha256(line).slice(0, 32);
 }
 
+/** What an agent said and did, but for what it used, as `createJournal` writes it; with the hash of the line before. */
+export const WORDS =
+  /^\{"seq":\d+,"at":"[^"]*","prev":"([0-9a-f]{32})",(?:"run":"[^"]*","iteration":\d+,)?"type":"agent","event":\{"kind":"(?!usage")/;
+
 /** Cuts off a last line that was never finished, and says how many bytes that were. */
 export function repairTorn(path: string): number {
   const size = fileSize(path);

@@ -10,8 +10,6 @@ import { sha256 } from '../platform/hash.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-export type StatePaths = Readonly<ReturnType<typeof statePaths>>;
-
 export function statePaths({ XDG_STATE_HOME, HOME }: Env) {
   const folder = join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph');
   return {

@@ -3,6 +3,7 @@
  * the list is in its folder, vouched for by its ledger: what the agent left is held against that before a new run trusts it.
  */
 import { basename, dirname, join } from 'node:path';
+import { doubtsOf, trustWith } from '../domain/ledger-trust.ts';
 import type { Problem } from '../domain/problem.ts';
 import { readList, type StoryList } from '../domain/story.ts';
 import type { ReviewPolicy, StoryMode } from '../domain/story-mode.ts';
@@ -14,6 +15,7 @@ import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
 import { isRunning, listRuns, readRunFile } from '../store/run-file.ts';
 import { formatTasks, isList, readLeft } from '../store/tasks-file.ts';
+import { ledgerTrust } from '../store/trust.ts';
 import { clearPath } from '../workspace/move-aside.ts';
 import { type Begun, storiesHash } from './keeper.ts';
 
@@ -29,7 +31,7 @@ export interface Recovery {
 /** undefined: nothing was cut off, or the agent had done nothing that it may not do. A problem: nobody can tell any more. */
 export function recoverStories(paths: PrdPaths, project: ProjectPaths): Recovery | Problem | undefined {
   const run = lastRun(project);
-  const stand = run && standOf(run.paths, readPast(run.paths));
+  const stand = run && standOf(run.paths, readVerified(run.paths));
   if (!run || !stand) return undefined;
   if (stand === 'unknown') return unknown(paths, run.id);
   const { trusted, begun } = stand;
@@ -47,6 +49,12 @@ export function recoverStories(paths: PrdPaths, project: ProjectPaths): Recovery
   };
 }
 
+/** What is wrong with the ledger, and that it is not known to be what Ralph wrote. */
+function readVerified(paths: RunPaths): Loaded {
+  const { past, problems } = readPast(paths);
+  return { past, problems: doubtsOf(trustWith(ledgerTrust(paths), problems)) };
+}
+
 export function unknown({ name }: PrdPaths, id: string): Problem {
   return {
     where: `${name}/tasks.json`,
@@ -61,7 +69,8 @@ function lastRun(project: ProjectPaths) {
     const of = runPaths(project, id);
     const file = readRunFile(of);
     if (file?.command !== 'prd') continue;
-    const isOver = overviewOf(id, of).stopReason !== null;
+    const { stopReason, ledger } = overviewOf(id, of);
+    const isOver = stopReason !== null && ledger.kind !== 'changed'; // an end is soon written
     return isRunning(of, file) || isOver ? undefined : { id, paths: of, policy: file.config as ReviewPolicy };
   }
   return undefined;

@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { hashOf } from '../../src/store/ledger-end.ts';
 import type { Repo } from '../rig/repo.ts';
+import { approve, prdRepo, tasks } from '../rig/stories.ts';
 import { type Arena, type Attack, attacks } from './rig.ts';
 
 const SAYS_DONE = "cat > /dev/null\necho '<promise>COMPLETE</promise>'";
@@ -179,6 +180,24 @@ attacks('The ledger', [
       const refused = await run.ralph('resume');
       const accepted = await run.ralph('resume', '--accept-changes');
       return refused.code === 2 && accepted.code !== 0 && asked(arena) > before;
+    },
+  },
+  {
+    name: 'An end is appended to a killed `ralph prd run`, so that the next one trusts the approvals in the list',
+    held: { plain: true },
+    async attempt(arena) {
+      const project = prdRepo();
+      const call = (...args: string[]) => arena.ralph(args, { cwd: project.dir });
+      const killer = arena.agent('cat > /dev/null\nkill -9 $PPID\nsleep 1');
+      await call('prd', 'run', '--agent', killer);
+      const [id = ''] = readdirSync(project.path('.ralph/runs'));
+      const folder = project.path(`.ralph/runs/${id}`);
+      const run: Stopped = { project, id, folder, ledger: join(folder, 'events.jsonl'), ralph: call };
+      project.write('ralph/tasks.json', JSON.stringify(approve()(tasks(project))));
+      const result = { runId: id, success: false, stopReason: 'cancelled', iterations: [], totalCost: null };
+      rewrite(run, lines => [...lines, { ...lines.at(-1), type: 'run-ended', result }]);
+      const { code, stderr } = await call('prd', 'run', '--agent', killer);
+      return code === 2 && stderr.includes('its own records have been changed');
     },
   },
   {

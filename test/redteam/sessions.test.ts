@@ -41,14 +41,14 @@ function planted(name: string, sessionId: string, file = STATE): Attack {
     name,
     held: PLAIN,
     async attempt(arena) {
-      const escape = join(arena.outside, 'escaped');
-      const project = arena.project({ [file]: fileFor(sessionId, `touch ${escape}`), 'README.md': 'x' });
+      const escaped = join(arena.outside, 'escaped');
+      const project = arena.project({ [file]: fileFor(sessionId, `touch ${escaped}`), 'README.md': 'x' });
       const first = await hook(arena, project, 'UserPromptSubmit', { prompt: 'Hello' });
       const last = await stop(arena, project);
       const shown = (await arena.ralph(['session', 'status'], { cwd: project.dir })).stdout;
       const isTold = String(first.systemMessage).includes('is not of a loop that you started here');
       const isIdle = last.decision === undefined && first.hookSpecificOutput === undefined;
-      return !existsSync(escape) && isTold && isIdle && shown.includes('is not of a loop that you started');
+      return !existsSync(escaped) && isTold && isIdle && shown.includes('is not of a loop that you started');
     },
   };
 }
@@ -126,8 +126,8 @@ attacks('Loops in a session', [
       const project = arena.project();
       const env = { XDG_STATE_HOME: project.path('state'), CLAUDE_PROJECT_DIR: project.dir };
       const input = { session_id: 's1', prompt_id: 'p1', cwd: project.dir };
-      const escape = join(arena.outside, 'escaped');
-      const start = `x --completion-promise DONE --min-tool-calls 0 --check "touch ${escape}"`;
+      const escaped = join(arena.outside, 'escaped');
+      const start = `x --completion-promise DONE --min-tool-calls 0 --check "touch ${escaped}"`;
       const call = (event: string, more: object) =>
         arena.ralph(['hook', 'claude', event], {
           cwd: project.dir,
@@ -136,7 +136,7 @@ attacks('Loops in a session', [
         });
       await call('UserPromptExpansion', { command_name: 'ralph:ralph-loop', command_args: start });
       await call('Stop', { last_assistant_message: DONE });
-      return !existsSync(escape);
+      return !existsSync(escaped);
     },
   },
 ]);

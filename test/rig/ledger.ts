@@ -24,9 +24,7 @@ export function ledgerOf(project: Repo, id = runsOf(project)[0] ?? ''): readonly
 export function acceptEnd(project: Repo, id = runsOf(project)[0] ?? ''): void {
   const paths = runPaths(projectPaths(project.dir), id);
   const { prev } = lastEntry(paths.events);
-  const head = openHead(paths);
-  head.expect({ offset: statSync(paths.events).size, prev });
-  head.close();
+  openHead(paths, { offset: statSync(paths.events).size, prev }).close();
 }
 
 export function only<Type extends RunEvent['type']>(

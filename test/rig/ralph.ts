@@ -86,7 +86,7 @@ export function testEnv({ env = {}, path = [] }: Pick<RalphOptions, 'env' | 'pat
   return {
     ...base,
     HOME: home,
-    ...(env.HOME === undefined && { XDG_STATE_HOME: process.env.XDG_STATE_HOME ?? '' }),
+    ...(env.HOME !== undefined && { XDG_STATE_HOME: '' }), // then it is below that home
     RALPH_CACHE_DIR: CODE_CACHE,
     LANG: 'C.UTF-8',
     PATH: [...path, base.PATH].join(delimiter),

@@ -52,6 +52,7 @@ export function repo(files: Readonly<Record<string, string>> = { 'README.md': '#
 export function gitEnv(): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
+    XDG_STATE_HOME: process.env.XDG_STATE_HOME ?? '',
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_AUTHOR_NAME: 'Test',

@@ -72,7 +72,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
   let now = options.start ?? START;
   const { file } = createRun(project, { command, version: '0.1.0', config: {}, now });
   const paths = runPaths(project, file.id);
-  const journal = createJournal(paths.events, { run: file.id, now: () => now, durable: false });
+  const journal = createJournal(paths.events, { run: file.id, now: () => now, durable: false, place: paths });
   const random = createRandom(7);
   const results: IterationResult[] = [];
   let usage: Usage | undefined;

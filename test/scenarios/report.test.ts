@@ -45,7 +45,11 @@ describe('a real run', () => {
     );
 
     const json = JSON.parse((await REPORT(project, '--format', 'json')).stdout);
-    expect(json).toMatchObject({ id: runId, state: 'done', integrity: { problems: [], torn: 0 } });
+    expect(json).toMatchObject({
+      id: runId,
+      state: 'done',
+      integrity: { trust: { kind: 'intact' }, torn: 0 },
+    });
     expect(
       json.view.iterations.map((each: { checks: { passed: boolean }[] }) => each.checks[0]?.passed),
     ).toEqual([false, true]);
@@ -218,14 +222,16 @@ describe('a ledger that cannot be trusted', () => {
     const run = writeRun(dir, { iterations: 2, ends: 'max_iterations' });
     changeLedger(run, text => text.replace('"passed":false', '"passed":true '));
     expect((await REPORT(dir)).stdout).toMatch(/- The ledger has been changed: line \d+ does not follow/);
+    expect((await REPORT(dir, '--format', 'junit')).stdout).toContain('the ledger is intact');
+    expect((await REPORT(dir, '--format', 'sarif')).stdout).toContain('The ledger has been changed');
     const { integrity } = JSON.parse((await REPORT(dir, '--format', 'json')).stdout);
-    expect(integrity.problems).toHaveLength(1);
+    expect(integrity.trust.what).toHaveLength(1);
   });
 
   test('that was cut off in a line says so', async () => {
     const { dir } = folder();
-    const run = writeRun(dir, { iterations: 2, ends: 'max_iterations' });
-    changeLedger(run, text => text.slice(0, -40));
+    const run = writeRun(dir, { iterations: 2 });
+    changeLedger(run, text => `${text}{"seq":99,"at":"20`);
     const { stdout } = await REPORT(dir);
     expect(stdout).toMatch(/The ledger's last line is incomplete \(\d+ bytes\)/);
     // The process that wrote it is this one, which is alive.
@@ -251,7 +257,10 @@ describe('a ledger that cannot be trusted', () => {
     rmSync(run.paths.events);
     const { code, stdout } = await REPORT(dir, '--format', 'json');
     expect(code).toBe(0);
-    expect(JSON.parse(stdout).integrity.problems).toEqual(['there is no ledger']);
+    expect(JSON.parse(stdout).integrity.trust).toMatchObject({
+      kind: 'changed',
+      what: expect.arrayContaining(['there is no ledger']),
+    });
   });
 });
 

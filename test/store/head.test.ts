@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createJournal } from '../../src/store/journal.ts';
+import { hashOf } from '../../src/store/ledger-end.ts';
 import { projectPaths, type RunPaths } from '../../src/store/paths.ts';
 import { createRun, writeRunFile } from '../../src/store/run-file.ts';
 import { whyUnfit } from '../../src/store/state-check.ts';
@@ -44,16 +45,41 @@ describe('a ledger', () => {
     const paths = newRun();
     const journal = journalOf(paths);
     journal.append(NOTICE);
-    const before = { head: readFileSync(paths.state.head), size: readFileSync(paths.events).length };
-    journal.append({ type: 'agent', event: { kind: 'text', text: 'many words' } });
-    journal.close();
+    const known = readFileSync(paths.events).length;
+    const words = { type: 'agent', event: { kind: 'text', text: 'many words' } } as const;
+    for (const event of [words, words]) journal.append(event);
     const whole = readFileSync(paths.events);
-    for (let size = whole.length; size >= before.size; size--) {
+    for (let size = whole.length; size >= known; size--) {
       truncateSync(paths.events, size);
       expect([size, kindOf(paths)]).toEqual([size, 'intact']);
     }
-    truncateSync(paths.events, before.size - 1);
+    truncateSync(paths.events, known - 1);
     expect(kindOf(paths)).toBe('changed');
+    journal.close();
+  });
+
+  test('may grow by words of the agent during its turn, and by nothing else', () => {
+    const paths = newRun();
+    const journal = journalOf(paths);
+    journal.append(NOTICE);
+    journal.append({ type: 'agent', event: { kind: 'text', text: 'words' } });
+    const text = readFileSync(paths.events, 'utf8');
+    const prev = hashOf(text.trim().split('\n').at(-1) ?? '');
+    const line = (event: object) =>
+      JSON.stringify({ seq: 3, at: 'x', prev, run: 'r', iteration: 0, ...event });
+    const add = (added: string) => {
+      writeFileSync(paths.events, `${text}${added}\n`);
+      return kindOf(paths);
+    };
+    expect(add(line({ type: 'agent', event: { kind: 'text', text: 'more' } }))).toBe('intact');
+    expect(add(line({ type: 'check-ended', result: {} }))).toBe('changed');
+    expect(add(line({ type: 'agent', event: { kind: 'usage' } }))).toBe('changed');
+    const twice = line({ type: 'agent', event: { kind: 'text' } }).replace(/\}$/, ',"type":"judged"}');
+    expect(add(twice)).toBe('changed');
+    expect(add(line({ type: 'agent', event: { kind: 'text' }, x: 1 }).replace('"agent"', '"judged"'))).toBe(
+      'changed',
+    );
+    journal.close();
   });
 
   test('is continued where it fits, and says for good that it did not', () => {

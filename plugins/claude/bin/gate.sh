@@ -15,7 +15,7 @@ case $2 in
 PostToolBatch | PostToolUse | AfterTool) needs='"contextMonitor"' ;;
 *)
   # Qwen Code rewrites the name of the folder in scripts that it installs, unless it is spelt as a pattern.
-  for file in "$root"/.claud[e]/ralph-loop*.local.md "$root/.ralph-active"; do
+  for file in "$root"/.claud[e]/ralph-loop*.local.md; do
     [ -e "$file" ] && program "$@"
   done
   needs='"(guard|contextMonitor)"' ;;
