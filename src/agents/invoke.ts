@@ -93,7 +93,8 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     ...(adapter.needsFile && { throughFile: request.rawFile }),
     ...(request.idleTimeout > 0 && { idleTimeout: request.idleTimeout }),
   });
-  for (const { after, by } of request.deadlines) timers.after(after, () => child?.stop(by));
+  for (const { after, by } of request.deadlines)
+    timers.after(after, () => child?.stop(by, by === 'max-time' ? 'briefly' : 'gently'));
   const abort = () => child?.stop('interrupt', 'at-once');
   request.abort.addEventListener('abort', abort);
   if (request.abort.aborted) abort();
@@ -103,12 +104,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   timers.clear();
   reader.end();
   raw?.close();
-  const leftOut = errors.close();
-  if (leftOut > 0) request.onNotice(leftOutNotice('What the agent printed on stderr', leftOut));
-  if (endedBy === 'lingering')
-    request.onNotice('The agent reported its result and did not exit: it was ended.');
-  else if (leftBehind > 0 && !endedBy)
-    request.onNotice(`The agent left ${leftBehind} process(es) behind: ended.`);
+  for (const notice of noticesOf({ endedBy, leftBehind, leftOut: errors.close() })) request.onNotice(notice);
   const report = readSideFiles(invocation, adapter, onEvent);
   if (report) keepReport(request, report);
   if (invocation.folder) rmSync(invocation.folder.path, { recursive: true, force: true });
@@ -118,6 +114,22 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     turn,
     outcome: outcomeOf({ adapter, mode: request.mode, turn, end, stderr, ...(endedBy && { endedBy }) }),
   };
+}
+
+interface Remarkable {
+  readonly endedBy: string | undefined;
+  /** Processes. */
+  readonly leftBehind: number;
+  /** Bytes on stderr. */
+  readonly leftOut: number;
+}
+
+function noticesOf({ endedBy, leftBehind, leftOut }: Remarkable): readonly string[] {
+  return [
+    ...(endedBy === 'lingering' ? ['The agent reported its result and did not exit: it was ended.'] : []),
+    ...(leftBehind > 0 && !endedBy ? [`The agent left ${leftBehind} process(es) behind: ended.`] : []),
+    ...(leftOut > 0 ? [leftOutNotice('What the agent printed on stderr', leftOut)] : []),
+  ];
 }
 
 /** The raw output is kept as it came, unless the agent writes it into the file itself. */

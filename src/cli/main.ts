@@ -154,7 +154,8 @@ function workingFolder(options: Readonly<Record<string, unknown>>): string {
 function reportError(error: unknown, output: Output): ExitCode {
   if (error instanceof Problems) return reportProblems(error.problems, output);
   const disk = diskTrouble(error);
-  if (disk !== undefined) return reportProblems([{ where: 'the disk', what: disk }], output);
+  const where = /^E[MN]FILE$/.test(errorCode(error) ?? '') ? 'this machine' : 'the disk';
+  if (disk !== undefined) return reportProblems([{ where, what: disk }], output);
   // The file system refused: the user can fix that.
   if (errorCode(error) !== undefined && error instanceof Error && 'path' in error) {
     return reportProblems([{ where: String(error.path), what: errorWords(error) }], output);

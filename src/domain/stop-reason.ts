@@ -103,7 +103,7 @@ const ENDINGS: Readonly<Record<StopReason, Ending>> = {
   disk_failed: {
     ...STOPPED,
     sentence: 'Stopped: Ralph cannot write its files.',
-    todo: 'Free some disk space, or make the folder writable',
+    todo: 'Free some disk space, make the folder writable, or allow more open files',
   },
   scm_failed: {
     ...STOPPED,

@@ -1,4 +1,4 @@
-/** When a file of ours cannot be written: a full disk, a read-only file system, rights that were taken away. */
+/** When a file of ours cannot be written: a full disk, a read-only file system, rights that were taken away, too many open files. */
 import { errorCode, errorWords } from './files.ts';
 
 /** Holds the first trouble that is reported. Whoever runs things listens to `signal` and ends them. */
@@ -31,6 +31,8 @@ const CODES: ReadonlySet<string | undefined> = new Set([
   'EPERM',
   'EIO',
   'EFBIG',
+  'EMFILE',
+  'ENFILE',
 ]);
 
 /** An error in words when it is of that kind; undefined for every other. */

@@ -242,7 +242,8 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is exceeded',
-  EMFILE: 'too many open files',
+  EMFILE: 'too many open files; allow more of them with `ulimit -n 4096`',
+  ENFILE: 'too many open files on this machine',
   ENAMETOOLONG: 'the name is too long',
   E2BIG: 'the arguments are too long',
 };

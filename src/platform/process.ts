@@ -44,15 +44,19 @@ export interface ProcessResult<Why extends string> {
   readonly leftBehind: number;
 }
 
+export type Manner = 'gently' | 'briefly' | 'at-once';
+
 export interface OwnedProcess<Why extends string> {
   readonly pid: number | undefined;
-  /** Ends the whole tree: asks, waits for the grace, kills. `at-once` does not wait. */
-  stop(why: Why, how?: 'gently' | 'at-once'): void;
+  /** Ends the whole tree: asks, waits for the grace, kills. `briefly` waits less, `at-once` not at all. */
+  stop(why: Why, how?: Manner): void;
   /** The first reason to end it counts. Resolves when nothing of it is left; never rejects. */
   readonly done: Promise<ProcessResult<Why>>;
 }
 
 const GRACE = 5_000;
+/** Enough for an agent to report what it has used, and not much longer than the time that the user has allowed. */
+const BRIEF_GRACE = 1_000;
 /** After a clean end: what is still there gets this long to go by itself. */
 const LEFTOVER_GRACE = 500;
 
@@ -77,13 +81,14 @@ export function startProcess<Why extends string>(spec: ProcessSpec): OwnedProces
   let victims: readonly ProcessId[] = [];
   let killTimer: NodeJS.Timeout | undefined;
 
-  const stop = (why: Why | 'timeout' | 'idle-timeout', how: 'gently' | 'at-once' = 'gently') => {
+  const stop = (why: Why | 'timeout' | 'idle-timeout', how: Manner = 'gently') => {
     if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     if (endedBy === undefined) victims = descendants(pid);
     endedBy ??= why;
     if (how === 'at-once') return killAll(pid, victims);
     ask(pid, spec);
-    killTimer ??= setTimeout(() => killAll(pid, victims), spec.grace ?? GRACE);
+    const grace = how === 'briefly' ? BRIEF_GRACE : (spec.grace ?? GRACE);
+    killTimer ??= setTimeout(() => killAll(pid, victims), grace);
   };
   timers.start(spec, stop);
 

@@ -45,6 +45,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   } finally {
     if (file !== undefined) closeSync(file);
   }
+  if (wasNotMade(child)) throw tooManyFiles(child, spec.argv[0]);
   const { pid } = child;
   const left = spec.init ? readNumber(child.stdio[3] as Readable | null) : Promise.resolve(0);
   const follower =
@@ -72,6 +73,17 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
 }
 
 function ignore(): void {}
+
+/** Where no further file can be opened, Node gives up half way: there are no streams, whatever the types say. */
+function wasNotMade(child: ChildProcess): boolean {
+  return (child as Partial<ChildProcess>).stdio === undefined;
+}
+
+/** No outcome of the command: nothing of ours works any more, and whoever drives the run has to end it. */
+function tooManyFiles(child: ChildProcess, path: string): Error {
+  child.on('error', ignore);
+  return Object.assign(new Error(`${path} cannot be started`), { code: 'EMFILE', path });
+}
 
 /** It distinguishes our processes from those of another Ralph, the number one child of ours from the next. */
 export function ownerName(): string {

@@ -74,12 +74,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     promptHead: prompt.slice(0, 200),
   });
   const began = clock.ticks();
-  const tell = createTeller(emit);
-  const onEvent = (event: AgentEvent) => {
-    tell(event);
-    world.hooks.door?.hear(agent, event);
-    if (event.kind === 'tool-end') notes.listen();
-  };
+  const onEvent = createListener(world, notes.listen);
   const report = agent.function
     ? await takeFunctionTurn(agent.function, { ...turn, cwd, abort, onEvent })
     : await takeTurn(
@@ -119,10 +114,12 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
 /** Of a turn. More is in its raw output, and would keep Ralph busy: an agent may print a gigabyte that is no record. */
 const MOST_UNKNOWN = 1_000;
 
-function createTeller(emit: Emit): (event: AgentEvent) => void {
+function createListener({ agent, hooks, emit }: TurnWorld, onToolEnd: () => void) {
   let unknown = 0;
-  return event => {
+  return (event: AgentEvent): void => {
     if (event.kind !== 'unknown' || ++unknown <= MOST_UNKNOWN) emit({ type: 'agent', event });
+    hooks.door?.hear(agent, event);
+    if (event.kind === 'tool-end') onToolEnd();
   };
 }
 

@@ -1,4 +1,5 @@
 /** Limits on money, tokens and time through the real bin: with numbers that nobody knows, kills, jumps of the clock and long timers. */
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +7,7 @@ import type { LoopResult } from '../../src/domain/result.ts';
 import { init, result, speaks, text } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { BIN, ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const DONE = '<response>DONE</response>';
@@ -59,7 +60,6 @@ describe('--max-cost', () => {
       await turn.line(init);
       await turn.line(message('reading', 1_000));
       await turn.line(message('reading on', 1_000_000));
-      await turn.line(message('and on', 1_000_000));
     });
     const { told, stderr } = await run(project, agent.bin, '--agent', 'claude', '--max-cost', '3');
     expect([told.stopReason, told.iterations[0]?.error]).toEqual(['budget_exhausted', 'ended by max-cost']);
@@ -133,7 +133,8 @@ describe('a run that was killed in a turn', () => {
     (tokens: number): Handler =>
     async (turn: FakeTurn) => {
       await turn.line(init);
-      await turn.line(message('half way', tokens));
+      await turn.line(message('working', tokens));
+      await turn.line(message('half way', 0));
     };
   async function kill(project: Repo, bin: string, args: readonly string[]): Promise<void> {
     const running = startRalph(args, { cwd: project.dir, path: [bin] });
@@ -270,6 +271,15 @@ describe('a timeout of any length', () => {
 });
 
 describe('--max-time', () => {
+  test('does not wait long for an agent that ignores every signal', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', async turn => {
+      for (const signal of ['SIGTERM', 'SIGINT']) await turn.ignore(signal);
+    });
+    const { told } = await run(project, agent.bin, '--agent', 'worker', '--max-time', '2');
+    expect([told.stopReason, told.totalDuration < 5]).toEqual(['timeout', true]);
+  });
+
   test('ends a check that is running, which then proves nothing, and resuming runs it again', async () => {
     const project = repo();
     const agent = await fakeAgent('worker', async turn => {
@@ -297,6 +307,24 @@ describe('--max-time', () => {
     });
     expect(JSON.parse(resumed.stdout)).toMatchObject({ stopReason: 'all_checks_passed' });
     expect(agent.calls.length).toBe(1);
+  });
+});
+
+describe('a process that may not open enough files', () => {
+  // Too few to ask git, and too few to start the agent.
+  test.each([24, 28])('ends in a sentence with what to do (%i)', async files => {
+    const project = repo({ 'agent.sh': `echo '${DONE}'` });
+    const words = [process.execPath, BIN, 'loop', 'go', '--check', 'true', '--agent', 'sh agent.sh'];
+    const limited = ['-c', `ulimit -n ${files}; exec "$@"`, 'sh', ...words];
+    const { status, stdout, stderr } = spawnSync('sh', limited, {
+      cwd: project.dir,
+      env: testEnv({}),
+      encoding: 'utf8',
+    });
+    const said = (stdout + stderr).replace(/\s+/g, ' ');
+    expect([1, 2]).toContain(status);
+    expect(said).toContain('too many open files; allow more of them with `ulimit -n');
+    expect(said).not.toMatch(/Node\.js v|a bug in Ralph| at \S+ \(/);
   });
 });
 

@@ -68,3 +68,19 @@ describe.each([
     expect(stdout).toContain(`${count} lines`);
   });
 });
+
+test('an agent that prints megabytes of plain text where records should be keeps neither Ralph nor the ledger busy', async () => {
+  const project = repo();
+  const count = 150_000;
+  const agent = await fakeAgent('claude', async turn => {
+    await turn.print('a line of a build that nobody asked for, and that is no record\n'.repeat(count));
+    for (const record of [text('<response>DONE</response>'), result()]) await turn.line(record);
+    turn.exit();
+  });
+  const { code } = await ralph(['run', '-p', 'go', '--agent', 'claude'], {
+    cwd: project.dir,
+    path: [agent.bin],
+  });
+  const unknown = only(ledgerOf(project), 'agent').filter(({ event }) => event.kind === 'unknown');
+  expect([code, unknown.length]).toEqual([0, 1_000]);
+});

@@ -8,7 +8,7 @@ export const claude: Host = {
   name: 'claude',
   traps: [
     'As root it refuses to skip permissions unless IS_SANDBOX=1 is set.',
-    'Reports its cost at the end of a turn only: --max-cost is enforced during a turn only where prices are set, --max-tokens always.',
+    'Reports its cost at the end of a turn only: until then --max-cost is kept by an estimate, --max-tokens by what it reports.',
     'Reports when a limit resets with a subscription, but not with an API key.',
     'A prompt whose first character is "/" is taken as a command and may never reach the model.',
   ],
