@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
+import type { Redact } from '../domain/secrets.ts';
 import { classifyError, type Trouble } from '../domain/trouble.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
 import type { PriceTable, Usage } from '../domain/usage.ts';
@@ -18,7 +19,9 @@ import {
 } from '../platform/files.ts';
 import { noteGarbage } from '../platform/memory.ts';
 import { type OwnedProcess, type ProcessEnd, startConfined } from '../platform/process.ts';
+import { redactFile } from '../platform/redact-file.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest, OutputMode } from './agent.ts';
+import { createDoor } from './door.ts';
 import { createReader } from './reader.ts';
 
 export interface TurnRequest extends AgentRequest {
@@ -30,6 +33,8 @@ export interface TurnRequest extends AgentRequest {
   readonly confinement?: Confinement;
   readonly rule: CompletionRule;
   readonly prices: PriceTable;
+  /** Takes secrets out of what it says. */
+  readonly redact: Redact;
   /** Where the raw output goes. */
   readonly rawFile: string;
   readonly errorFile: string;
@@ -73,7 +78,8 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     const over = request.overBudget(fold.usage());
     if (over) child?.stop(over);
   };
-  const reader = createReader({ ...request, hasReplyFile: invocation.replyFile !== undefined }, onEvent);
+  const door = createDoor(request.redact, onEvent);
+  const reader = createReader({ ...request, hasReplyFile: invocation.replyFile !== undefined }, door.enter);
 
   writeFolder(invocation);
   child = await startConfined<Why>(request.confinement, {
@@ -101,17 +107,20 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   request.abort.removeEventListener('abort', abort);
   timers.clear();
   reader.end();
+  door.end();
   raw?.close();
   closeSync(errors);
   if (endedBy === 'lingering')
     request.onNotice('The agent reported its result and did not exit: it was ended.');
   else if (leftBehind > 0 && !endedBy)
     request.onNotice(`The agent left ${leftBehind} process(es) behind: ended.`);
-  const report = readSideFiles(invocation, adapter, onEvent);
+  const report = readSideFiles(invocation, adapter, door.enter);
+  door.end();
   if (report) keepReport(request, report);
+  for (const path of [request.rawFile, request.errorFile]) redactFile(path, request.redact);
   if (invocation.folder) rmSync(invocation.folder.path, { recursive: true, force: true });
   const turn = fold.turn();
-  const stderr = tail(request.errorFile);
+  const stderr = request.redact(tail(request.errorFile));
   return {
     turn,
     outcome: outcomeOf({ adapter, mode: request.mode, turn, end, stderr, ...(endedBy && { endedBy }) }),

@@ -4,10 +4,12 @@ import { constants } from 'node:os';
 import { relative } from 'node:path';
 import { type Check, type CheckResult, slugsOf } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
+import { createRedactor } from '../domain/secrets.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { type ProcessEnd, startConfined } from '../platform/process.ts';
+import { redactFile } from '../platform/redact-file.ts';
 import { shellCommand } from '../platform/shell.ts';
 import type { IterationPaths } from '../store/paths.ts';
 import { type Excerpt, excerptOf } from './excerpt.ts';
@@ -86,6 +88,8 @@ async function runCheck(round: CheckRound, check: Check, index: number, slug: st
   abort.removeEventListener('abort', stop);
   closeSync(fd);
 
+  const redact = createRedactor(round.env);
+  redactFile(log, redact);
   const timedOut = endedBy === 'timeout';
   const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
   const { text, cut } = excerptOf(log, round.excerpt);
@@ -99,7 +103,7 @@ async function runCheck(round: CheckRound, check: Check, index: number, slug: st
     exitCode,
     timedOut,
     duration: secondsSince(clock, began),
-    output: text,
+    output: redact(text),
     outputCut: cut,
     logFile: relative(round.root, round.publish?.(log, slug) ?? log),
   };

@@ -10,6 +10,7 @@ import { resumedStep } from '../domain/next.ts';
 import { fold, NOTHING_YET } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
+import { createRedactor, redactDeep } from '../domain/secrets.ts';
 import { drive } from '../engine/drive.ts';
 import { createMeter } from '../engine/meter.ts';
 import type { EngineWorld, LoopPlan } from '../engine/plan.ts';
@@ -172,11 +173,15 @@ function createCleanUp() {
   return { later: (action: () => unknown): void => void actions.push(action), now };
 }
 
-function newRun({ kind, project, settings, flags, version }: RunRequest, entered: Entered, clock: Clock) {
+function newRun(
+  { kind, project, settings, flags, version, env }: RunRequest,
+  entered: Entered,
+  clock: Clock,
+) {
   return createRun(project, {
     command: kind.command,
     version,
-    config: withoutSecrets(settings),
+    config: redactDeep(withoutSecrets(settings), createRedactor(env)),
     now: clock.now(),
     owner: ownerName(),
     ...(flags && { given: { ...entered.given, flags } }),

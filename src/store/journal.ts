@@ -57,14 +57,14 @@ export interface JournalOptions {
   readonly run: string;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Takes secrets out of a line before it is written. */
-  redact?(line: string): string;
+  /** Takes secrets out of an event before anybody sees it. */
+  redact?(event: RunEvent): RunEvent;
   /** Whether it waits for the disk at all; a hook does not. */
   readonly durable?: boolean;
 }
 
 export function createJournal(path: string, options: JournalOptions): Journal {
-  const { run, now, redact = line => line, durable = true } = options;
+  const { run, now, redact = event => event, durable = true } = options;
   const file = openForWriting(path);
   let { seq, prev, iteration } = lastEntry(path);
   let offset = fileSize(path);
@@ -72,7 +72,7 @@ export function createJournal(path: string, options: JournalOptions): Journal {
 
   const write = (event: RunEvent, time: number) => {
     const at = new Date(time).toISOString();
-    const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event }));
+    const line = JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event });
     if (!file.write(line)) return;
     seq++;
     prev = hashOf(line);
@@ -89,7 +89,8 @@ export function createJournal(path: string, options: JournalOptions): Journal {
   };
 
   return {
-    append(event) {
+    append(raw) {
+      const event = redact(raw);
       const time = now();
       if ('iteration' in event) iteration = event.iteration;
       record(event, time);

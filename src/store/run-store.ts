@@ -4,7 +4,7 @@
  */
 import type { RecordedEvent, RunEvent } from '../domain/event.ts';
 import type { Past } from '../domain/past.ts';
-import { createRedactor } from '../domain/secrets.ts';
+import { createRedactor, redactDeep } from '../domain/secrets.ts';
 import { type Loaded, loadPast, writeCheckpoint } from './checkpoint.ts';
 import { type Received, readMessages, removeMessage } from './inbox.ts';
 import { createJournal } from './journal.ts';
@@ -43,7 +43,8 @@ const WORTH_A_CHECKPOINT = 512 * 1024;
 /** Takes the lease of the run, too. */
 export function openRunStore({ project, id, env, now, lost }: StoreOptions): RunStore {
   const paths = runPaths(project.runs, id);
-  const journal = createJournal(paths.events, { run: id, now, redact: createRedactor(env) });
+  const redact = createRedactor(env);
+  const journal = createJournal(paths.events, { run: id, now, redact: event => redactDeep(event, redact) });
   const lease = takeLease(paths, () => {
     journal.close();
     lost();

@@ -1,6 +1,6 @@
 /** The ledger of an in-session loop, a run like any other: written by whoever decides something in it, a process each time. */
 import type { RunEvent } from '../domain/event.ts';
-import { createRedactor } from '../domain/secrets.ts';
+import { createRedactor, redactDeep } from '../domain/secrets.ts';
 import type { SessionRequest } from '../domain/session.ts';
 import { createJournal } from './journal.ts';
 import { projectPaths, runPaths } from './paths.ts';
@@ -10,11 +10,12 @@ import { createRun } from './run-file.ts';
 export function record(root: string, runId: string, ...events: readonly RunEvent[]): void {
   if (runId === '') return;
   try {
+    const redact = createRedactor(process.env);
     const path = runPaths(projectPaths(root).runs, runId).events;
     const journal = createJournal(path, {
       run: runId,
       now: Date.now,
-      redact: createRedactor(process.env),
+      redact: event => redactDeep(event, redact),
       durable: false,
     });
     for (const event of events) journal.append(event);

@@ -8,7 +8,7 @@ import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
-import { redactWords } from '../domain/secrets.ts';
+import { createRedactor, redactWords } from '../domain/secrets.ts';
 import { warn } from '../engine/plan.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
@@ -71,6 +71,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     ...(userChars !== undefined && { userChars }),
     promptHead: prompt.slice(0, 200),
   });
+  const redact = createRedactor(env);
   const began = clock.ticks();
   const onEvent = (event: AgentEvent) => {
     emit({ type: 'agent', event });
@@ -78,7 +79,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     if (event.kind === 'tool-end') notes.listen();
   };
   const report = agent.function
-    ? await takeFunctionTurn(agent.function, { ...turn, cwd, abort, onEvent })
+    ? await takeFunctionTurn(agent.function, { ...turn, cwd, abort, redact, onEvent })
     : await takeTurn(
         {
           ...request,
@@ -87,6 +88,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
           cwd,
           env: { ...env, ...given.env },
           ...(confinement && { confinement }),
+          redact,
           prices: agent.prices,
           idleTimeout: settings.idleTimeout * 1000,
           lingerTimeout: settings.lingerTimeout * 1000,
