@@ -42,6 +42,9 @@ export function firstTag(kind: CompletionRule['kind'], text: string): string | u
 /** The agent's honest way out: why it cannot continue. */
 export const BLOCKED_TAG = 'blocked';
 
+/** Every tag that means something in an agent's own words: an echo of one means nothing. */
+export const SPOKEN_TAGS: readonly string[] = ['response', 'promise', BLOCKED_TAG];
+
 export function createClaimScanner(rule: CompletionRule): ClaimScanner {
   const decide = rule.kind === 'response' ? responseDecision(rule) : promiseDecision(rule);
   let claim: Claim = NO_CLAIM;

@@ -111,7 +111,10 @@ export function openWord(text: string): number {
     /(?:authorization|x-api-key)\S{0,8}\s{0,4}\S{0,10}\s*\S*$/i.exec(text.slice(-HEADER_TAIL))?.[0].length ??
     0;
   const key = text.lastIndexOf('-----BEGIN ');
-  const isOpen = key !== -1 && text.length - key < MOST_HELD && !/-----END [A-Z0-9 ]*-----/.test(text.slice(key));
+  const isOpen =
+    key !== -1 &&
+    text.length - key < MOST_HELD &&
+    !/-----END [A-Z0-9 ]*-----/.test(text.slice(key, text.length - word));
   return Math.min(text.length - Math.max(word, header), isOpen ? key : text.length);
 }
 
