@@ -4,6 +4,7 @@ import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
+import type { Proof, Proven } from './proof.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
 import { type CostSource, countTurn, type Tokens } from './usage.ts';
@@ -52,8 +53,16 @@ export interface LoopResult {
   readonly waited?: number;
   readonly worktreePath: string | null;
   readonly branch: string | null;
+  /** What was proven and how; absent: a run of 0.1. */
+  readonly proof?: Proof;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
+}
+
+/** What a result has proven. */
+export function provenBy({ success, proof, iterations }: LoopResult, sandbox?: string | null): Proven {
+  const checks = iterations.findLast(({ checkResults }) => checkResults.length > 0)?.checkResults ?? [];
+  return { success, proof, passed: checks.filter(({ passed }) => passed).length, sandbox };
 }
 
 export interface RunEnding {

@@ -4,7 +4,7 @@ import { wrap } from '../platform/text.ts';
 import { endedView, nextStep, standingSentence } from './ending-words.ts';
 import { counted, dollars, duration, wholeSeconds } from './numbers.ts';
 import { checkNoun, phasePhrase, phrase, tokensPhrase, turnPhrase, violationPhrase } from './phrases.ts';
-import { checkProof } from './proofs.ts';
+import { checkProof, levelProof } from './proofs.ts';
 import { type CheckView, elapsed, type IterationView, lastChecks, type RunView } from './run-view.ts';
 import { type Paint, paint, type Style } from './style.ts';
 
@@ -32,7 +32,10 @@ export function explain(view: RunView, now: Now): Explanation {
   return {
     runId: view.runId,
     outcome: outcomeOf(view, now),
-    evidence: isDone(view) ? proofsOf(view) : missing(view),
+    evidence: [
+      ...levelProof(view).map(({ text }) => `${text}.`),
+      ...(isDone(view) ? proofsOf(view) : missing(view)),
+    ],
     onTheWay: onTheWay(view),
     spent: spentOn(view),
     next: nextSteps(view, now),

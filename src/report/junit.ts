@@ -1,18 +1,21 @@
 /** The checks of a run as JUnit XML, which every CI can show. */
-import type { CheckSummary, LoopResult } from '../domain/result.ts';
+import { provenWords } from '../domain/proof.ts';
+import { type CheckSummary, type LoopResult, provenBy } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
+import { viewProven } from './ending-words.ts';
 import { escapeMarkup } from './markup.ts';
 import { lastChecks, type RunView } from './run-view.ts';
 
 /** The checks as they stood at the end; a run that never got to a check has none. */
-export function junitOf(result: LoopResult): string {
+export function junitOf(result: LoopResult, sandbox?: string | null): string {
   const checks =
     result.iterations.findLast(iteration => iteration.checkResults.length > 0)?.checkResults ?? [];
-  return suiteOf(checks);
+  return suiteOf(checks, provenWords(provenBy(result, sandbox)));
 }
 
 /** The same from a ledger; `outputs` by the position of the check. */
 export function junitOfChecks(view: RunView, outputs: ReadonlyMap<number, string>): string {
+  const proven = viewProven(view);
   return suiteOf(
     lastChecks(view).map(({ index, command, passed, exitCode, seconds, ungated }) => ({
       name: command,
@@ -22,10 +25,11 @@ export function junitOfChecks(view: RunView, outputs: ReadonlyMap<number, string
       output: outputs.get(index) ?? '',
       ...(ungated && { ungated }),
     })),
+    proven && provenWords(proven),
   );
 }
 
-function suiteOf(checks: readonly CheckSummary[]): string {
+function suiteOf(checks: readonly CheckSummary[], proof: string | undefined): string {
   const failures = checks.filter(isFailure).length;
   const time = checks.reduce((sum, check) => sum + check.duration, 0).toFixed(3);
   const suite = `name="ralph" tests="${checks.length}" failures="${failures}" errors="0" skipped="0" time="${time}"`;
@@ -33,11 +37,20 @@ function suiteOf(checks: readonly CheckSummary[]): string {
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${suite}>`,
     `  <testsuite ${suite}>`,
+    ...(proof === undefined ? [] : properties(proof)),
     ...checks.flatMap(testCase),
     '  </testsuite>',
     '</testsuites>',
     '',
   ].join('\n');
+}
+
+function properties(proof: string): readonly string[] {
+  return [
+    '    <properties>',
+    `      <property name="ralph.proof" value="${escaped(proof)}"/>`,
+    '    </properties>',
+  ];
 }
 
 function isFailure({ passed, ungated }: CheckSummary): boolean {

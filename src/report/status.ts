@@ -90,6 +90,7 @@ function cells(run: RunOverview, now: number): readonly string[] {
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),
     run.startedAt === null ? '' : wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000)),
+    run.state === 'done' && run.proof !== null ? phrase(run.proof) : '',
   ];
 }
 

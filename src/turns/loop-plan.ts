@@ -14,6 +14,7 @@ import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { createPausing, type Held, preparedWith } from './pausing.ts';
 import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
+import { speaksPlainly } from './roster.ts';
 
 export interface LoopParts extends PlanParts {
   /** The task, or the text of the spec file. */
@@ -168,6 +169,7 @@ async function promptFor(parts: LoopParts, { status, ...input }: PromptInput): P
   if (isProblem(diff)) return diff;
   return buildLoopPrompt({
     ...input,
+    isPlain: speaksPlainly(parts.roster, settings),
     maxIterations: settings.maximumIterations,
     diff: createRedactor(env)(diff.text),
   });
