@@ -107,17 +107,13 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   request.abort.removeEventListener('abort', abort);
   timers.clear();
   reader.end();
-  door.end();
   raw?.close();
   closeSync(errors);
-  if (endedBy === 'lingering')
-    request.onNotice('The agent reported its result and did not exit: it was ended.');
-  else if (leftBehind > 0 && !endedBy)
-    request.onNotice(`The agent left ${leftBehind} process(es) behind: ended.`);
+  const notice = endNotice(endedBy, leftBehind);
+  if (notice !== undefined) request.onNotice(notice);
   const report = readSideFiles(invocation, adapter, door.enter);
   door.end();
-  if (report) keepReport(request, report);
-  for (const path of [request.rawFile, request.errorFile]) redactFile(path, request.redact);
+  keepFiles(request, report);
   if (invocation.folder) rmSync(invocation.folder.path, { recursive: true, force: true });
   const turn = fold.turn();
   const stderr = request.redact(tail(request.errorFile));
@@ -125,6 +121,11 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     turn,
     outcome: outcomeOf({ adapter, mode: request.mode, turn, end, stderr, ...(endedBy && { endedBy }) }),
   };
+}
+
+function endNotice(endedBy: string | undefined, leftBehind: number): string | undefined {
+  if (endedBy === 'lingering') return 'The agent reported its result and did not exit: it was ended.';
+  return leftBehind > 0 && !endedBy ? `The agent left ${leftBehind} process(es) behind: ended.` : undefined;
 }
 
 /** The raw output is kept as it came, unless the agent writes it into the file itself. */
@@ -191,13 +192,15 @@ function readSideFiles(
   return report;
 }
 
-/** So that the raw output holds all that was read. */
-function keepReport({ rawFile, onDiskTrouble }: TurnRequest, report: string): void {
+/** The raw output holds all that was read, and neither file a secret. */
+function keepFiles(request: TurnRequest, report: string | undefined): void {
+  const { rawFile, errorFile, redact, onDiskTrouble } = request;
   try {
-    appendFileSync(rawFile, `${report.trimEnd()}\n`);
+    if (report) appendFileSync(rawFile, `${report.trimEnd()}\n`);
   } catch (error) {
     onDiskTrouble(`${rawFile}: ${errorWords(error)}`);
   }
+  for (const path of [rawFile, errorFile]) redactFile(path, redact);
 }
 
 const TAIL = 4_096;

@@ -4,7 +4,7 @@ import { pick } from './fields.ts';
 import { provenWords } from './proof.ts';
 import { type LoopResult, provenBy } from './result.ts';
 import { formatStandstill } from './standstill.ts';
-import { endingSentence, type StopReason } from './stop-reason.ts';
+import { endingSentence, isSuccess, type StopReason } from './stop-reason.ts';
 import { isLimit } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
@@ -79,7 +79,7 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
           occasion: 'stopped',
           message: [
             endingSentence(result.stopReason, result.detail, checksOf(result)),
-            ...(result.success ? [`Proof: ${proof}.`] : []),
+            ...(isSuccess(result.stopReason) ? [`Proof: ${proof}.`] : []),
           ].join(' '),
           iteration: result.iterations.length,
           success: result.success,

@@ -32,10 +32,9 @@ export function explain(view: RunView, now: Now): Explanation {
   return {
     runId: view.runId,
     outcome: outcomeOf(view, now),
-    evidence: [
-      ...levelProof(view).map(({ text }) => `${text}.`),
-      ...(isDone(view) ? proofsOf(view) : missing(view)),
-    ],
+    evidence: isDone(view)
+      ? [...levelProof(view).map(({ text }) => `${text}.`), ...proofsOf(view)]
+      : missing(view),
     onTheWay: onTheWay(view),
     spent: spentOn(view),
     next: nextSteps(view, now),

@@ -65,7 +65,7 @@ function checkResult(check: CheckView) {
 
 /** In a message `[words](place)` would be a link. */
 function text(words: string): string {
-  return words.replace(/[[\]\\]/g, '\\$&');
+  return words.replace(/\[(?=[^\]]*\]\()/g, '\\[');
 }
 
 /** A code host needs a location for everything; where there is none it is the project itself. */

@@ -1,6 +1,6 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
 import type { LoopCommand } from '../domain/event.ts';
-import { clip, displayWidth } from '../platform/text.ts';
+import { clip, displayWidth, wrap } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
 import { resumePhrase } from './ending-words.ts';
 import { counted, dollars, timeOfDay, wholeSeconds } from './numbers.ts';
@@ -30,7 +30,14 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     const run = runs[index];
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
   });
-  return [...lines, ...resumeLines(runs, style)];
+  return [...lines, ...proofLines(runs, style), ...resumeLines(runs, style)];
+}
+
+/** What the latest run that is done has proven; a column of it would not fit. */
+function proofLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+  const latest = runs.findLast(run => run.state === 'done');
+  if (!latest?.proof) return [];
+  return ['', ...wrap(`Proof of ${latest.id}: ${phrase(latest.proof)}`, style.width)];
 }
 
 /** How to resume the latest run that can be resumed. */
@@ -90,7 +97,6 @@ function cells(run: RunOverview, now: number): readonly string[] {
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),
     run.startedAt === null ? '' : wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000)),
-    run.state === 'done' && run.proof !== null ? phrase(run.proof) : '',
   ];
 }
 

@@ -21,7 +21,7 @@ export const MARKDOWN_WORDS: Words = {
   code: text => codeSpan(phrase(text)),
 };
 
-const PLAIN = /^[A-Za-z0-9]+(?:[ -][A-Za-z0-9]+)*$/;
+const PLAIN = /^[A-Za-z0-9]+(?:(?: · |: |, |[ -])[A-Za-z0-9]+)*$/;
 
 /** With a fence that nothing inside can close. */
 function codeSpan(line: string): string {

@@ -60,16 +60,12 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
   const scratch = confinement?.scratch ? join(confinement.scratch, 'agent') : turn.rawFile;
   const request = agentRequest(agent, settings, turn.mode, scratch, given.wish);
   const invocation = invocationOf(agent, request);
-  const { purpose, prompt, attempt, userChars } = turn;
+  const { purpose } = turn;
   emit({
     type: 'agent-started',
-    purpose,
-    ...(attempt !== undefined && { attempt }),
     adapter: agent.adapter.name,
     command: shownCommand(invocation),
-    promptChars: prompt.length,
-    ...(userChars !== undefined && { userChars }),
-    promptHead: prompt.slice(0, 200),
+    ...startOf(turn),
   });
   const redact = createRedactor(env);
   const began = clock.ticks();
@@ -113,6 +109,16 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     usage: done.usage,
   });
   return report;
+}
+
+function startOf({ purpose, attempt, prompt, userChars }: OneTurn) {
+  return {
+    purpose,
+    ...(attempt !== undefined && { attempt }),
+    promptChars: prompt.length,
+    ...(userChars !== undefined && { userChars }),
+    promptHead: prompt.slice(0, 200),
+  };
 }
 
 export function agentRequest(
