@@ -5,7 +5,7 @@ export const HIDDEN = '[redacted]';
 
 const TOKENS = [
   'sk-ant-[\\w-]{16,}',
-  'sk-(?:[A-Za-z0-9]{32,}|(?=[\\w-]*\\d)(?=[\\w-]*[A-Z])[\\w-]{20,})',
+  'sk-(?:[A-Za-z0-9]{32,}|(?=[\\w-]{0,200}\\d)(?=[\\w-]{0,200}[A-Z])[\\w-]{20,})',
   'gh[opusr]_[A-Za-z0-9]{20,}',
   'github_pat_\\w{20,}',
   'gl(?:pat|dt|rt|ptt|cbt|ft|soat)-[\\w-]{20,}',
@@ -20,7 +20,7 @@ const TOKENS = [
   'dop_v1_[a-f0-9]{60,}',
   'SG\\.[\\w-]{16,}\\.[\\w-]{16,}',
   '(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}',
-  'eyJ[\\w-]{8,}\\.[\\w-]{8,}\\.[\\w-]*',
+  'eyJ[\\w-]{8,4096}\\.[\\w-]{8,8192}\\.[\\w-]*',
 ];
 const TOKEN = new RegExp(TOKENS.join('|'), 'y');
 
@@ -118,11 +118,24 @@ export function openWord(text: string): number {
   return Math.min(text.length - Math.max(word, header), isOpen ? key : text.length);
 }
 
+/** From the end, sign by sign: a pattern would look at each place of a long line again. */
 function lastWord(text: string): number {
-  const word = /\S*$/.exec(text.slice(-MOST_HELD))?.[0] ?? '';
-  if (word.length < MOST_HELD) return word.length;
-  const end = word.slice(0, -LONGEST_TOKEN).search(/["',;(){}<>|][^"',;(){}<>|]*$/);
-  return end === -1 ? LONGEST_TOKEN : word.length - end - 1;
+  const most = Math.min(text.length, MOST_HELD);
+  const length = lengthOfEnd(text, most, /\S/);
+  if (length < MOST_HELD) return length;
+  const inner = lengthOfEnd(
+    text.slice(0, text.length - LONGEST_TOKEN),
+    most - LONGEST_TOKEN,
+    /[^"',;(){}<>|]/,
+  );
+  return inner === most - LONGEST_TOKEN ? LONGEST_TOKEN : LONGEST_TOKEN + inner;
+}
+
+/** How many signs of this kind stand at the end. */
+function lengthOfEnd(text: string, most: number, kind: RegExp): number {
+  let length = 0;
+  while (length < most && kind.test(text[text.length - 1 - length] ?? '')) length++;
+  return length;
 }
 
 /** Characters. A longer word is data, and a longer key is cut. */

@@ -14,7 +14,7 @@ async function isNotDone(
 ): Promise<boolean> {
   const repo = project();
   const { code, stdout } = await ralph(
-    ['run', '-p', PROMPT, '--agent', agent(script), '--max-iterations', '1', '--json', ...args],
+    ['run', '-p', PROMPT, '--agent', agent(script), '-m', '1', '--json', ...args],
     { cwd: repo.dir },
   );
   return code === 1 && JSON.parse(stdout).stopReason === 'max_iterations';

@@ -90,9 +90,11 @@ attacks('Secrets', [
   row('A check prints it in base64', { check: 'printf %s "$SHOP_API_TOKEN" | base64; false' }),
   row('A check prints it broken into lines', { check: 'echo "$SHOP_API_TOKEN" | fold -w 7; false' }),
   row('A check prints the password of an address alone', {
-    check: 'echo "password p4ssw0rd-of-db was refused for $DATABASE_URL"; false',
+    check: 'echo "refused for $DATABASE_URL:"; echo "$DATABASE_URL" | sed "s/.*app://; s/@.*//"; false',
   }),
-  row('A check prints a token that no variable holds', { check: `echo 'remote: ${GITHUB}'; false` }),
+  row('A check prints a token that no variable holds', {
+    check: 'printf "remote: ghp_%s\\n" "$(printf "a1B2%.0s" 1 2 3 4 5 6 7 8 9)"; false',
+  }),
   row('A check prints it at the end of a megabyte without a space', {
     check: 'head -c 1000000 /dev/zero | tr "\\0" x; echo " $SHOP_API_TOKEN"; false',
   }),
