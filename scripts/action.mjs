@@ -34,7 +34,9 @@ const { status, stdout } = spawnSync(process.execPath, [bin, ...args], {
 });
 const result = stdout.toString().trim();
 if (process.env.GITHUB_OUTPUT && result.startsWith('{')) {
-  const { stopReason } = JSON.parse(result);
-  appendFileSync(process.env.GITHUB_OUTPUT, `result=${result}\nstop-reason=${stopReason}\n`);
+  // Written anew, so that no line of it can set another output.
+  const parsed = JSON.parse(result);
+  const reason = String(parsed.stopReason).replace(/\W/g, '');
+  appendFileSync(process.env.GITHUB_OUTPUT, `result=${JSON.stringify(parsed)}\nstop-reason=${reason}\n`);
 }
 process.exitCode = status ?? 1;

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
+import type { Redact } from '../domain/secrets.ts';
 import { classifyError, type Trouble } from '../domain/trouble.ts';
 import { createTurnFold, type Turn } from '../domain/turn.ts';
 import type { Prices, Usage } from '../domain/usage.ts';
@@ -19,8 +20,10 @@ import {
 } from '../platform/files.ts';
 import { noteGarbage } from '../platform/memory.ts';
 import { type OwnedProcess, type ProcessEnd, startConfined } from '../platform/process.ts';
+import { redactFile } from '../platform/redact-file.ts';
 import { startTimer, type Timer } from '../platform/timer.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest, OutputMode } from './agent.ts';
+import { createDoor } from './door.ts';
 import { createReader } from './reader.ts';
 
 export interface TurnRequest extends AgentRequest, Prices {
@@ -31,6 +34,8 @@ export interface TurnRequest extends AgentRequest, Prices {
   /** The wall it runs behind. */
   readonly confinement?: Confinement;
   readonly rule: CompletionRule;
+  /** Takes secrets out of what it says. */
+  readonly redact: Redact;
   /** Where the raw output goes. */
   readonly rawFile: string;
   readonly errorFile: string;
@@ -74,7 +79,8 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     const over = request.overBudget(fold.usage());
     if (over) child?.stop(over);
   };
-  const reader = createReader({ ...request, hasReplyFile: invocation.replyFile !== undefined }, onEvent);
+  const door = createDoor(request.redact, onEvent);
+  const reader = createReader({ ...request, hasReplyFile: invocation.replyFile !== undefined }, door.enter);
 
   writeFolder(invocation);
   child = await startConfined<Why>(request.confinement, {
@@ -105,11 +111,12 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   reader.end();
   raw?.close();
   for (const notice of noticesOf({ endedBy, leftBehind, leftOut: errors.close() })) request.onNotice(notice);
-  const report = readSideFiles(invocation, adapter, onEvent);
-  if (report) keepReport(request, report);
+  const report = readSideFiles(invocation, adapter, door.enter);
+  door.end();
+  keepFiles(request, report);
   if (invocation.folder) rmSync(invocation.folder.path, { recursive: true, force: true });
   const turn = fold.turn();
-  const stderr = tail(request.errorFile);
+  const stderr = request.redact(tail(request.errorFile));
   return {
     turn,
     outcome: outcomeOf({ adapter, mode: request.mode, turn, end, stderr, ...(endedBy && { endedBy }) }),
@@ -196,13 +203,15 @@ function readSideFiles(
   return report;
 }
 
-/** So that the raw output holds all that was read. */
-function keepReport({ rawFile, onDiskTrouble }: TurnRequest, report: string): void {
+/** The raw output holds all that was read, and neither file a secret. */
+function keepFiles(request: TurnRequest, report: string | undefined): void {
+  const { rawFile, errorFile, redact, onDiskTrouble } = request;
   try {
-    appendFileSync(rawFile, `${report.trimEnd()}\n`);
+    if (report) appendFileSync(rawFile, `${report.trimEnd()}\n`);
   } catch (error) {
     onDiskTrouble(`${rawFile}: ${errorWords(error)}`);
   }
+  for (const path of [rawFile, errorFile]) redactFile(path, redact);
 }
 
 const TAIL = 16_384;

@@ -1,17 +1,17 @@
 /** Reads what an agent prints, as it comes, in bounded memory: JSON records by its adapter, or plain words. */
 import { StringDecoder } from 'node:string_decoder';
 import type { AgentEvent } from '../domain/agent-event.ts';
-import type { CompletionRule } from '../domain/completion.ts';
-import { createEchoFilter } from '../domain/echo.ts';
+import { SPOKEN_TAGS } from '../domain/completion.ts';
+import { createEchoFilter, type Passage } from '../domain/echo.ts';
+import { visible } from '../domain/visible.ts';
 import { createLineSplitter, type LineSplitter } from '../platform/lines.ts';
 import type { AgentAdapter, OutputMode } from './agent.ts';
-import { shortenStrings, shortenText } from './long-lines.ts';
+import { shortenStrings } from './long-lines.ts';
 
 interface Reading {
   readonly adapter: AgentAdapter;
   readonly mode: OutputMode;
   readonly prompt: string;
-  readonly rule: CompletionRule;
   /** The reply is in a file: what is on stdout is not the agent's own words. */
   readonly hasReplyFile: boolean;
 }
@@ -34,44 +34,34 @@ export function createStreamReader(
   });
 }
 
-/** Plain output: all of it is the agent's own words, but for an echo of the prompt. */
+/** Plain output: all of it is the agent's own words as a reader sees them, but for an echo of the prompt. */
 function createTextReader(
-  { prompt, rule, hasReplyFile }: Reading,
+  { prompt, hasReplyFile }: Reading,
   onEvent: (event: AgentEvent) => void,
 ): LineSplitter {
-  const speak = (text: string) => text !== '' && onEvent({ kind: 'text', text, delta: true });
   if (hasReplyFile) return { push() {}, end() {} };
-  const isEcho = createEchoFilter(prompt, rule.kind);
-  if (!isEcho) {
-    const decoder = new StringDecoder('utf8');
-    return { push: chunk => void speak(decoder.write(chunk)), end: () => void speak(decoder.end()) };
-  }
-  // Several lines make one event: an event for each would take longer to show.
-  let said = '';
-  const flush = () => {
-    speak(said);
-    said = '';
+  const speak = (text: string) => text !== '' && onEvent({ kind: 'text', text, delta: true });
+  const echoes = createEchoFilter(prompt, SPOKEN_TAGS);
+  const pass = ({ text, isEcho }: Passage) =>
+    isEcho ? onEvent({ kind: 'progress', text: `prompt echoed: ${text}` }) : speak(text);
+  const decoder = new StringDecoder('utf8');
+  let held = '';
+  const read = (bytes: string, isOver: boolean) => {
+    const text = held + bytes;
+    const end = isOver ? text.length : text.search(HALF_ESCAPE);
+    held = text.slice(end);
+    const seen = visible(text.slice(0, end).replace(/\r+\n?/g, '\n'));
+    if (!echoes) speak(seen);
+    else for (const passage of echoes.push(seen)) pass(passage);
   };
-  const lines = createLineSplitter({
-    line(line) {
-      const echoed = isEcho(line);
-      if (!echoed) said += `${line}\n`;
-      if (echoed || said.length > PASSAGE) flush();
-      if (echoed) onEvent({ kind: 'progress', text: `prompt echoed: ${line}` });
-    },
-    shorten: shortenText,
-  });
   return {
-    push(chunk) {
-      lines.push(chunk);
-      flush();
-    },
+    push: chunk => read(decoder.write(chunk), false),
     end() {
-      lines.end();
-      flush();
+      read(decoder.end(), true);
+      for (const passage of echoes?.end() ?? []) pass(passage);
     },
   };
 }
 
-/** Characters. */
-const PASSAGE = 8 * 1024;
+/** An escape sequence, or a line end, that the next piece of the output completes; nothing at the very end. */
+const HALF_ESCAPE = /(?:\x1b(?:\[[0-?]{0,64}[ -/]{0,8}|[\]PX^_][^\x07\x1b\n]{0,4000}|[ -/]{0,8})?|\r)?$/;

@@ -3,11 +3,13 @@ import { constants } from 'node:os';
 import { relative } from 'node:path';
 import { type Check, type CheckResult, slugsOf } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
+import { createRedactor } from '../domain/secrets.ts';
 import { leftOutNotice, openCapped } from '../platform/capped-file.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { type ProcessEnd, startConfined } from '../platform/process.ts';
+import { redactFile } from '../platform/redact-file.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { startTimer } from '../platform/timer.ts';
 import type { IterationPaths } from '../store/paths.ts';
@@ -104,6 +106,8 @@ async function runCheck(
   const leftOut = file.close();
   if (leftOut > 0) warnOfLength(round, check, leftOut);
 
+  const redact = createRedactor(round.env);
+  redactFile(log, redact);
   if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
   const timedOut = endedBy === 'timeout';
   const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
@@ -118,7 +122,7 @@ async function runCheck(
     exitCode,
     timedOut,
     duration: secondsSince(clock, began),
-    output: text,
+    output: redact(text),
     outputCut: cut,
     logFile: relative(round.root, round.publish?.(log, slug) ?? log),
   };

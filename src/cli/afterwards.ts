@@ -5,6 +5,7 @@ import type { LoopResult } from '../domain/result.ts';
 import { errorWords, writeAtomic } from '../platform/files.ts';
 import { junitOf } from '../report/junit.ts';
 import { type RunLabel, summaryLines } from '../report/summary.ts';
+import { MARKDOWN_WORDS } from '../report/words.ts';
 import type { Call } from './command.ts';
 
 /** Trouble here is told and changes nothing about how the run came out. */
@@ -19,10 +20,10 @@ export function leaveTraces(call: Call, label: RunLabel, result: LoopResult): vo
   };
   const { junit } = options;
   if (typeof junit === 'string')
-    leave(`--junit ${junit}`, () => writeAtomic(resolve(cwd, junit), junitOf(result), 0o644));
+    leave(`--junit ${junit}`, () => writeAtomic(resolve(cwd, junit), junitOf(result, label.sandbox), 0o644));
   const page = env.GITHUB_STEP_SUMMARY;
   if (page) {
-    const text = ['### Ralph', '', ...summaryLines(result, label), '', ''].join('\n');
+    const text = ['### Ralph', '', ...summaryLines(result, label, MARKDOWN_WORDS), '', ''].join('\n');
     leave('the step summary', () => appendFileSync(page, text));
   }
 }

@@ -1,5 +1,6 @@
 /** Where things are written. Human words go to stderr when stdout belongs to a program. */
 import { writeSync } from 'node:fs';
+import { disarm, disarmJson, isReadByCi } from '../platform/ci-commands.ts';
 import { errorCode } from '../platform/files.ts';
 
 export interface Output {
@@ -25,10 +26,12 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
   const events = typeof options.events === 'string' ? options.events : undefined;
   const stream = json || events === '-' ? process.stderr : process.stdout;
   const isTTY = stream.isTTY === true;
+  const isRead = isReadByCi(env);
+  const say = (fd: number, text: string) => write(fd, isRead ? disarm(text) : text);
   return {
-    answer: text => write(1, text),
-    human: text => write(stream.fd, text),
-    error: text => write(2, text),
+    answer: text => (isRead && isJson(text) ? write(1, disarmJson(text)) : say(1, text)),
+    human: text => say(stream.fd, text),
+    error: text => say(2, text),
     humanIsTTY: isTTY && env.TERM !== 'dumb',
     columns: () => stream.columns ?? 80,
     json,
@@ -39,6 +42,11 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
     emoji: options.emoji !== false,
     ...(events !== undefined && { events }),
   };
+}
+
+/** All that is printed as JSON is an object or a list. */
+function isJson(text: string): boolean {
+  return /^\s*[[{]/.test(text);
 }
 
 /** Writes all of it, in order, now. A closed pipe does not end a run. */

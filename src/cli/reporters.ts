@@ -83,12 +83,10 @@ interface EventSink {
 }
 
 /** Where `--events` go. Throws when that cannot be written. */
-function openEvents({ output, cwd, env }: Call): EventSink | undefined {
+function openEvents({ output, cwd }: Call): EventSink | undefined {
   const { events } = output;
   if (events === undefined) return undefined;
-  const redact = createRedactor(env);
-  const writer = (write: (text: string) => void) => createJsonWriter(text => write(redact(text)));
-  if (events === '-') return { write: writer(output.answer), close() {} };
+  if (events === '-') return { write: createJsonWriter(output.answer), close() {} };
   let fd: number;
   try {
     fd = openSync(resolve(cwd, events), 'a', 0o600);
@@ -104,5 +102,5 @@ function openEvents({ output, cwd, env }: Call): EventSink | undefined {
       output.error(`ralph: --events ${events}: it cannot be written any more: ${errorWords(error)}\n`);
     }
   };
-  return { write: writer(append), close: () => closeSync(fd) };
+  return { write: createJsonWriter(append), close: () => closeSync(fd) };
 }

@@ -33,6 +33,15 @@ export function markerOf(rule: CompletionRule): string {
   return `<${rule.kind}>${rule.text}</${rule.kind}>`;
 }
 
+/**
+ * What a prompt says of the marker. An agent whose whole output is plain text may print its prompt back: to it the marker is described and not
+ * shown, so that no formatting of the prompt can make one. docs/adr/0039.
+ */
+export function markerWords(rule: CompletionRule, isPlain = false): string {
+  if (!isPlain) return markerOf(rule);
+  return `the text ${rule.text} in a tag named ${rule.kind} (as in HTML: the opening tag, the text, the closing tag, with nothing between them)`;
+}
+
 /** The first well-formed tag in a text, for a reply that is read as a whole. */
 export function firstTag(kind: CompletionRule['kind'], text: string): string | undefined {
   const found = new RegExp(`<${kind}>((?:(?!<${kind}>)[\\s\\S])*?)</${kind}>`, 'i').exec(text);
@@ -41,6 +50,9 @@ export function firstTag(kind: CompletionRule['kind'], text: string): string | u
 
 /** The agent's honest way out: why it cannot continue. */
 export const BLOCKED_TAG = 'blocked';
+
+/** Every tag that means something in an agent's own words: an echo of one means nothing. */
+export const SPOKEN_TAGS: readonly string[] = ['response', 'promise', BLOCKED_TAG];
 
 export function createClaimScanner(rule: CompletionRule): ClaimScanner {
   const decide = rule.kind === 'response' ? responseDecision(rule) : promiseDecision(rule);

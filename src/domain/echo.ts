@@ -1,34 +1,222 @@
 /**
- * An agent without a structured stream may print its prompt back, and a prompt that explains the completion tag
- * holds that tag. Such a line is not the agent's own word. A line counts as an echo when it holds a whole line of
- * the prompt that says more than the bare tag, or the bare tag right after the prompt line that came before it.
+ * An agent without a structured stream may print its prompt back, and a prompt that explains a tag holds that tag. Such a tag is not the
+ * agent's own word. It is known by what stands around it: by letters and digits alone, so that colours, boxes, quotes, prefixes and line
+ * breaks of any kind make no difference. docs/adr/0039.
  */
-export function createEchoFilter(prompt: string, tag: string): ((line: string) => boolean) | undefined {
-  const open = `<${tag}>`;
-  if (!prompt.toLowerCase().includes(open)) return undefined;
-  const telling: string[] = [];
-  const beforeBare: string[] = [];
-  let previous = '';
-  for (const raw of prompt.split('\n')) {
-    const line = raw.trim();
-    if (line === '') continue;
-    if (line.toLowerCase().includes(open)) {
-      if (isBareTag(line, tag)) beforeBare.push(previous);
-      else telling.push(line);
+
+export interface Passage {
+  readonly text: string;
+  readonly isEcho: boolean;
+}
+
+export interface EchoFilter {
+  /** More of the output, as it is read: without what a reader does not see. What cannot be judged yet is held back. */
+  push(text: string): readonly Passage[];
+  end(): readonly Passage[];
+}
+
+/** As many letters before a tag, or behind it, are the same by no accident. */
+const ENOUGH = 10;
+/** As many are, where the line before the tag has no more, or the output begins with them. */
+const FEWEST = 4;
+/** An echo that breaks off shows fewer behind its tag. */
+const BROKEN_OFF = 3;
+/** Characters of the output that are kept to look back at, or waited for. */
+const WINDOW = 4_000;
+const LONGEST_PREFIX = 16;
+const MOST_TAGS = 200;
+
+/** undefined: the prompt speaks of no such tag. */
+export function createEchoFilter(prompt: string, tags: readonly string[]): EchoFilter | undefined {
+  const opening = new RegExp(`<(${tags.join('|')})(?:\\s[^<>]{0,200})?>`, 'i');
+  const places = placesOf(prompt, opening);
+  if (places.length === 0) return undefined;
+  let before = '';
+  let pending = '';
+  const pass = (length: number, isEcho = false): readonly Passage[] => {
+    const text = pending.slice(0, length);
+    pending = pending.slice(length);
+    before = (before + text).slice(-WINDOW);
+    return text === '' ? [] : [{ text, isEcho }];
+  };
+  const read = (isOver: boolean): readonly Passage[] => {
+    const passed: Passage[] = [];
+    for (let tag = opening.exec(pending); tag; tag = opening.exec(pending)) {
+      passed.push(...pass(tag.index));
+      const isEcho = judge(places, { tag: nameOf(tag), before, after: pending.slice(tag[0].length), isOver });
+      if (isEcho === undefined) return passed;
+      passed.push(...pass(isEcho ? wholeTag(pending, tag) : tag[0].length, isEcho));
     }
-    previous = line;
-  }
-  let last = '';
-  return raw => {
-    const line = raw.trim();
-    const before = last;
-    if (line !== '') last = line;
-    if (!line.toLowerCase().includes(open)) return false;
-    if (telling.some(each => line.includes(each))) return true;
-    return isBareTag(line, tag) && beforeBare.some(each => each !== '' && before.includes(each));
+    return [...passed, ...pass(isOver ? pending.length : beforeHalfTag(pending))];
+  };
+  return {
+    push(text) {
+      pending += text;
+      return read(false);
+    },
+    end: () => read(true),
   };
 }
 
-function isBareTag(line: string, tag: string): boolean {
-  return new RegExp(`^<${tag}>[^<]*</${tag}>$`, 'i').test(line);
+interface Place {
+  readonly tag: string;
+  /** Letters before the tag, as many as are looked at; all there are, where there are fewer. */
+  readonly before: string;
+  /** So many of them are enough: a whole line says it as well. */
+  readonly enough: number;
+  /** Letters behind the opening tag: its content, the closing tag, and what follows. */
+  readonly after: string;
+  /** How many of `after` are content and closing tag: those the agent's own tag has, too. */
+  readonly own: number;
+}
+
+function placesOf(prompt: string, opening: RegExp): readonly Place[] {
+  const found = [...prompt.matchAll(new RegExp(opening, 'gi'))].slice(0, MOST_TAGS);
+  return found.map(tag => {
+    const rest = prompt.slice(tag.index + tag[0].length, tag.index + tag[0].length + WINDOW);
+    const end = rest.toLowerCase().indexOf(`</${nameOf(tag)}>`);
+    const own = letters(rest.slice(0, end === -1 ? 0 : end + nameOf(tag).length + 3)).length;
+    const lines = prompt
+      .slice(Math.max(0, tag.index - WINDOW), tag.index)
+      .split('\n')
+      .map(letters);
+    const line = lines.findLast(each => each !== '') ?? '';
+    return {
+      tag: nameOf(tag),
+      before: lines.join('').slice(-ENOUGH),
+      enough: Math.max(FEWEST, Math.min(ENOUGH, line.length)),
+      after: letters(rest).slice(0, own + ENOUGH),
+      own,
+    };
+  });
+}
+
+function nameOf(tag: RegExpExecArray): string {
+  return (tag[1] ?? '').toLowerCase();
+}
+
+interface Found {
+  readonly tag: string;
+  readonly before: string;
+  readonly after: string;
+  readonly isOver: boolean;
+}
+
+/** undefined: what is still to come decides. */
+function judge(places: readonly Place[], found: Found): boolean | undefined {
+  const lines = linesOf(found.before);
+  const same = places.filter(({ tag }) => tag === found.tag);
+  const looks = same.flatMap(place => {
+    if (isCloseBefore(found.before, place)) return [true];
+    const prefixes = prefixesOf(lines, place);
+    if (prefixes.some(prefix => isBefore(lines, place, prefix))) return [true];
+    return prefixes.map(prefix => compareAfter(found, place, prefix));
+  });
+  if (looks.includes(true)) return true;
+  return looks.includes(undefined) ? undefined : false;
+}
+
+/** What of the tag's own line may be a prefix: all of it but for the end that the prompt has, too. */
+function prefixesOf(lines: readonly string[], { before }: Place): readonly string[] {
+  const [alone = '', line = ''] = lines.slice(-2);
+  const same = commonEnd(line, before);
+  const own = Array.from({ length: same + 1 }, (_, kept) => line.slice(0, line.length - kept));
+  // One that the line break parted from the tag is that of an earlier line, too.
+  const isShort = line === '' && alone !== '' && alone.length <= LONGEST_PREFIX;
+  const isCommon = isShort && lines.slice(0, -2).some(each => withoutPrefix(each, alone) !== undefined);
+  return isCommon ? [...own, alone] : own;
+}
+
+/** Backwards from the tag, line by line, without the prefix or a number before each. */
+function isBefore(
+  lines: readonly string[],
+  { before: wanted, enough, after, own }: Place,
+  prefix: string,
+): boolean {
+  // A prompt that is nothing but the tag: so is its echo.
+  if (wanted === '') return after.length === own && lines.every(line => line === '');
+  const spare = Math.max(0, wanted.length - enough);
+  let left = wanted.length;
+  for (const line of lines.toReversed()) {
+    const text = withoutPrefix(line, prefix) ?? line;
+    const same = commonEnd(text, wanted.slice(0, left));
+    left -= same;
+    if (left <= spare) return true;
+    if (!/^\p{N}*$/u.test(text.slice(0, text.length - same))) return false;
+  }
+  return wanted.length - left >= FEWEST;
+}
+
+/** A prefix may stand between them where the lines were joined. What another tag parts is not close. */
+function isCloseBefore(before: string, { before: all, enough, tag }: Place): boolean {
+  const wanted = all.slice(-enough);
+  if (wanted.length <= FEWEST) return false;
+  const line = before.slice(before.lastIndexOf('\n') + 1);
+  const since = letters(line.slice(line.toLowerCase().lastIndexOf(`${tag}>`) + 1));
+  const at = since.lastIndexOf(wanted);
+  return at !== -1 && since.length - at - wanted.length <= LONGEST_PREFIX;
+}
+
+function compareAfter({ after, isOver }: Found, place: Place, prefix: string): boolean | undefined {
+  const { after: wanted, own } = place;
+  if (wanted.length === own) return false;
+  let at = 0;
+  for (const [index, line] of linesOf(after.slice(0, WINDOW)).entries()) {
+    const length = Math.min(wanted.length - at, line.length);
+    if (line.startsWith(wanted.slice(at, at + length))) at += length;
+    else {
+      const rest = index === 0 ? undefined : (withoutPrefix(line, prefix) ?? line.replace(/^\p{N}+/u, ''));
+      const fits = rest !== undefined && Math.min(wanted.length - at, rest.length);
+      if (fits === false || !rest?.startsWith(wanted.slice(at, at + fits))) return false;
+      at += fits;
+    }
+    if (at === wanted.length) return true;
+  }
+  if (isOver || after.length >= WINDOW) return at >= Math.min(own + BROKEN_OFF, wanted.length);
+  return undefined;
+}
+
+function withoutPrefix(line: string, prefix: string): string | undefined {
+  const head = line.slice(0, prefix.length);
+  return prefix !== '' && shapeOf(head) === shapeOf(prefix) ? line.slice(prefix.length) : undefined;
+}
+
+/** Times and line numbers count up. */
+function shapeOf(text: string): string {
+  return text.replace(/\p{N}/gu, '0');
+}
+
+function commonEnd(one: string, other: string): number {
+  const most = Math.min(one.length, other.length);
+  let length = 0;
+  while (length < most && one[one.length - 1 - length] === other[other.length - 1 - length]) length++;
+  return length;
+}
+
+/** In JSON a line ends in two letters. */
+function linesOf(text: string): readonly string[] {
+  return text.split(/\n|\\n/).map(letters);
+}
+
+/** What no formatting changes. Escapes of HTML and JSON have letters of their own. */
+function letters(text: string): string {
+  return text.replace(/&(?:[a-z]{2,6}|#x?[\da-f]{1,6});|\\[nrt]|[^\p{L}\p{N}\\&]+|[\\&]/giu, '');
+}
+
+/** With its content and its closing tag, where they are there. */
+function wholeTag(text: string, tag: RegExpExecArray): number {
+  const end = text.toLowerCase().indexOf(`</${nameOf(tag)}>`);
+  const inner = text.slice(tag[0].length, end);
+  return end === -1 || inner.length > WINDOW || inner.includes('<')
+    ? tag[0].length
+    : end + nameOf(tag).length + 3;
+}
+
+/** The longest opening tag that is waited for. */
+const HALF_TAG = 256;
+
+function beforeHalfTag(text: string): number {
+  const bracket = text.lastIndexOf('<');
+  const isOpen = bracket !== -1 && text.length - bracket < HALF_TAG && !text.includes('>', bracket);
+  return isOpen ? bracket : text.length;
 }

@@ -1,6 +1,6 @@
 /** What the agent sees in `ralph loop`: five parts and nothing else. What changes least stands first. */
 import type { CheckResult } from './check.ts';
-import { type CompletionRule, markerOf } from './completion.ts';
+import { type CompletionRule, markerWords } from './completion.ts';
 import { formatFeedback } from './feedback.ts';
 import type { Feedback } from './verdict.ts';
 
@@ -9,6 +9,8 @@ export interface LoopPrompt {
   readonly task: string;
   readonly checks: readonly PromptCheck[];
   readonly rule: CompletionRule;
+  /** The agent's whole output is plain text, and may hold this prompt. */
+  readonly isPlain?: boolean;
   readonly iteration: number;
   readonly maxIterations: number;
   /** Everything that changed since the start; empty when nothing did. */
@@ -35,7 +37,7 @@ export function buildLoopPrompt(prompt: LoopPrompt): string {
   return `${parts.filter(part => part !== '').join('\n\n')}\n`;
 }
 
-function rules({ checks, rule, iteration, maxIterations }: LoopPrompt): string {
+function rules({ checks, rule, isPlain, iteration, maxIterations }: LoopPrompt): string {
   const before = {
     gates: ' (failed before you began)',
     excused: ' (failed before you began; it need not pass)',
@@ -44,8 +46,10 @@ function rules({ checks, rule, iteration, maxIterations }: LoopPrompt): string {
     '## Rules',
     'These checks run after your turn, and all must pass:',
     ...checks.map(({ command, redBefore }) => `- \`${command}\`${redBefore ? before[redBefore] : ''}`),
-    `When the whole task is complete, say exactly ${markerOf(rule)}, and never before.`,
-    'If you cannot continue, say why: <blocked>reason</blocked>',
+    `When the whole task is complete, say exactly ${markerWords(rule, isPlain)}, and never before.`,
+    isPlain
+      ? 'If you cannot continue, say why, in a tag named blocked.'
+      : 'If you cannot continue, say why: <blocked>reason</blocked>',
     `This is iteration ${iteration} of ${maxIterations}. You remember nothing of earlier ones; their work is in the files.`,
   ].join('\n');
 }
@@ -54,8 +58,8 @@ function changes(diff: string): string {
   return diff === '' ? '' : `## Changes since the start\n${fenced(diff, 'diff')}`;
 }
 
-function lastTurn({ feedback, rule }: LoopPrompt): string {
-  const sentences = feedback.flatMap(item => formatFeedback(item, markerOf(rule)) ?? []);
+function lastTurn({ feedback, rule, isPlain }: LoopPrompt): string {
+  const sentences = feedback.flatMap(item => formatFeedback(item, markerWords(rule, isPlain)) ?? []);
   const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [formatFailure(item.check)] : []));
   if (sentences.length + failed.length === 0) return '';
   return ['## What went wrong in the last iteration', ...sentences, ...failed].join('\n\n');

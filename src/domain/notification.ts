@@ -1,9 +1,10 @@
 /** What is worth a notification: the run has stopped, it waits for a limit, or it is about to stop for lack of progress. */
 import type { LoopCommand, RunEvent } from './event.ts';
 import { pick } from './fields.ts';
-import type { LoopResult } from './result.ts';
+import { provenWords } from './proof.ts';
+import { type LoopResult, provenBy } from './result.ts';
 import { formatStandstill } from './standstill.ts';
-import { endingSentence, type StopReason } from './stop-reason.ts';
+import { endingSentence, isSuccess, type StopReason } from './stop-reason.ts';
 import { isLimit } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
@@ -32,15 +33,19 @@ export interface Notification {
   /** Seconds. */
   readonly duration: number | null;
   readonly branch: string | null;
+  /** What was proven and how, in one line; null while the run has not ended. */
+  readonly proof: string | null;
 }
 
 /** Reads a run's events in order; undefined for those that need no notification. */
 export function createNotifications(): (event: RunEvent) => Notification | undefined {
   let iteration = 0;
+  let sandbox: string | undefined;
   let head = { runId: '', command: 'run' as LoopCommand, agent: '', project: '' };
   return event => {
     switch (event.type) {
       case 'run-started':
+        sandbox = event.sandbox;
         head = {
           ...pick(event, 'runId', 'command', 'agent'),
           project: event.cwd.split(/[\\/]/).findLast(part => part !== '') ?? '',
@@ -67,17 +72,22 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
       }
       case 'run-ended': {
         const { result } = event;
+        const proof = provenWords(provenBy(result, sandbox));
         return {
           ...NOT_ENDED,
           ...head,
           occasion: 'stopped',
-          message: endingSentence(result.stopReason, result.detail, checksOf(result)),
+          message: [
+            endingSentence(result.stopReason, result.detail, checksOf(result)),
+            ...(isSuccess(result.stopReason) ? [`Proof: ${proof}.`] : []),
+          ].join(' '),
           iteration: result.iterations.length,
           success: result.success,
           stopReason: result.stopReason,
           cost: result.totalCost,
           duration: result.totalDuration,
           branch: result.branch,
+          proof,
         };
       }
       default:
@@ -102,5 +112,6 @@ const NOT_ENDED = {
   cost: null,
   duration: null,
   branch: null,
+  proof: null,
   until: null,
 } as const;

@@ -36,3 +36,43 @@ export function proofWords({ level, contained, checkInputsChanged }: Proof): str
     checkInputsChanged.length > 0 ? [`check inputs changed: ${checkInputsChanged.join(', ')}`] : [];
   return [LEVELS[level], CONTAINED[contained], ...changed].join(' · ');
 }
+
+/** What is known of a run that has ended. */
+export interface Proven {
+  readonly success: boolean;
+  /** As the result has it, or a ledger, which may hold anything; runs of 0.1 have none. */
+  readonly proof?: unknown;
+  /** How many checks passed at the end. */
+  readonly passed: number;
+  /** What agent and checks ran in; nothing: they ran as they are. */
+  readonly sandbox?: string | null | undefined;
+}
+
+export function proofOf({ proof, passed, sandbox }: Proven): Proof {
+  if (isProof(proof)) return proof;
+  const level = passed > 0 ? 'place' : 'claimed';
+  return {
+    level,
+    contained: sandbox ? 'sandbox' : 'none',
+    commit: null,
+    tree: null,
+    checkInputsChanged: [],
+  };
+}
+
+/** The line that every reader shows of a run that has ended. */
+export function provenWords(run: Proven): string {
+  const proof = proofOf(run);
+  return run.success ? proofWords(proof) : `nothing was proven · ${CONTAINED[proof.contained]}`;
+}
+
+function isProof(value: unknown): value is Proof {
+  if (typeof value !== 'object' || value === null) return false;
+  const { level, contained, checkInputsChanged } = value as Record<string, unknown>;
+  return (
+    Object.hasOwn(LEVELS, String(level)) &&
+    Object.hasOwn(CONTAINED, String(contained)) &&
+    Array.isArray(checkInputsChanged) &&
+    checkInputsChanged.every(each => typeof each === 'string')
+  );
+}

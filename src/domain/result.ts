@@ -7,6 +7,7 @@ import { pick } from './fields.ts';
 import { limitedTurn } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
+import type { Proof, Proven } from './proof.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
 import { addWasted, type CostSource, type Tokens, type Totals, unpricedIn } from './usage.ts';
@@ -57,8 +58,16 @@ export interface LoopResult {
   readonly branch: string | null;
   /** The latest result of each task of source control; absent: none was begun. */
   readonly scm?: readonly ScmResult[];
+  /** What was proven and how; absent: a run of 0.1. */
+  readonly proof?: Proof;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
+}
+
+/** What a result has proven. */
+export function provenBy({ success, proof, iterations }: LoopResult, sandbox?: string | null): Proven {
+  const checks = iterations.findLast(({ checkResults }) => checkResults.length > 0)?.checkResults ?? [];
+  return { success, proof, passed: checks.filter(({ passed }) => passed).length, sandbox };
 }
 
 export interface RunEnding {

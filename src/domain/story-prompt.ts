@@ -1,5 +1,5 @@
 /** What the agent sees in `ralph prd`: the project's own prompt, then what this iteration is for, then what went wrong in the last one. */
-import { type CompletionRule, markerOf } from './completion.ts';
+import { type CompletionRule, markerWords } from './completion.ts';
 import { formatFeedback } from './feedback.ts';
 import type { Assignment, ReviewPolicy } from './story-mode.ts';
 import { CAP_PREFIX } from './story-repair.ts';
@@ -15,6 +15,8 @@ export interface StoryPrompt {
   readonly assignment: Assignment;
   readonly policy: ReviewPolicy;
   readonly rule: CompletionRule;
+  /** The agent's whole output is plain text, and may hold this prompt. */
+  readonly isPlain?: boolean;
   readonly feedback: readonly Feedback[];
 }
 
@@ -35,7 +37,8 @@ function filledIn({ template, iteration, maxIterations, ralphDir, assignment, po
   return template.trimEnd().replace(/\$(RALPH_[A-Z_]+)/g, (whole, name: string) => values[name] ?? whole);
 }
 
-function thisIteration({ iteration, maxIterations, assignment, policy, rule }: StoryPrompt): string {
+function thisIteration(prompt: StoryPrompt): string {
+  const { iteration, maxIterations, assignment, policy, rule, isPlain } = prompt;
   const { mode, story } = assignment;
   return [
     '## This iteration',
@@ -45,7 +48,7 @@ function thisIteration({ iteration, maxIterations, assignment, policy, rule }: S
       ? `- Story: ${story.id} (${story.title})`
       : '- Story: none; all are done, and what stands below is still wrong',
     ...(mode === 'review' ? [reviewLine(story?.reviewCount ?? 0, policy)] : []),
-    ...(policy.skipReview ? [skipLine(rule)] : []),
+    ...(policy.skipReview ? [skipLine(markerWords(rule, isPlain))] : []),
   ].join('\n');
 }
 
@@ -59,12 +62,12 @@ function reviewLine(before: number, { reviewCap, atCap }: ReviewPolicy): string 
   return `- Review: number ${count}, the last that this story may have. If something is still wrong, ${what}`;
 }
 
-function skipLine(rule: CompletionRule): string {
-  return `- There are no reviews in this run. When the verify commands pass, set \`passes\` to true yourself and write \`notes\`; leave \`reviewStatus\` null and \`reviewCount\` 0. Say ${markerOf(rule)} when every story has \`passes\`: true`;
+function skipLine(marker: string): string {
+  return `- There are no reviews in this run. When the verify commands pass, set \`passes\` to true yourself and write \`notes\`; leave \`reviewStatus\` null and \`reviewCount\` 0. Say ${marker} when every story has \`passes\`: true`;
 }
 
-function lastIteration({ feedback, rule }: StoryPrompt): string {
-  const sentences = feedback.flatMap(item => formatFeedback(item, markerOf(rule)) ?? []);
+function lastIteration({ feedback, rule, isPlain }: StoryPrompt): string {
+  const sentences = feedback.flatMap(item => formatFeedback(item, markerWords(rule, isPlain)) ?? []);
   return sentences.length === 0
     ? ''
     : ['## What went wrong in the last iteration', ...sentences].join('\n\n');

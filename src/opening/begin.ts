@@ -1,6 +1,7 @@
 /** Makes the folder of a run, unless another run works in the same tree: the two would edit the same files, and neither could be believed. */
 import { withoutSecrets } from '../config/secrets.ts';
 import type { Problem } from '../domain/problem.ts';
+import { createRedactor, redactDeep } from '../domain/secrets.ts';
 import type { Clock } from '../platform/clock.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { ownerName } from '../platform/spawn.ts';
@@ -36,11 +37,15 @@ function busyTree(project: ProjectPaths, { worktree, own }: Tree): Problem | und
   return { where, what: `the run ${id} is working here`, fix };
 }
 
-function newRun({ kind, project, settings, flags, version }: RunRequest, entered: Entered, clock: Clock) {
+function newRun(
+  { kind, project, settings, flags, version, env }: RunRequest,
+  entered: Entered,
+  clock: Clock,
+) {
   return createRun(project, {
     command: kind.command,
     version,
-    config: withoutSecrets(settings),
+    config: redactDeep(withoutSecrets(settings), createRedactor(env)),
     now: clock.now(),
     owner: ownerName(),
     ...(flags && { given: { ...entered.given, flags } }),

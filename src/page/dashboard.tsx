@@ -77,6 +77,7 @@ function RunList({ root, runs, project, chosen }: RunListProps) {
                   {run.command} {run.iteration}
                   {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
                 </span>
+                {run.state === 'done' && run.proof !== null && <small class="run-proof">{run.proof}</small>}
                 <small>{run.startedAt === null ? run.id : timeOfDay(Date.parse(run.startedAt))}</small>
               </a>
             </li>

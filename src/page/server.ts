@@ -15,6 +15,8 @@ export interface ListedRun {
   readonly stopReason: string | null;
   readonly iteration: number;
   readonly cost: number | null;
+  /** What was proven and how; null: it has not ended. */
+  readonly proof: string | null;
   readonly paused: boolean;
 }
 

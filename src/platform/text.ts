@@ -1,4 +1,5 @@
 /** Text on a terminal: how wide it is, how it is cut, and how text from strangers is made harmless. */
+import { ESCAPE_SEQUENCE } from '../domain/visible.ts';
 import { stringWidth } from './width.ts';
 
 /** Columns that a terminal needs for it. */
@@ -43,14 +44,6 @@ const TAB = '    ';
 
 /** Anything `harmless` may have to touch; most text has none of it and is returned as it is. */
 const SUSPECT = /[^\n\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\uffff]/;
-
-/**
- * CSI; OSC, DCS, SOS, PM and APC up to their end, or to the end of the line where they have none; any other escape.
- * Only the ESC forms: the one-character C1 forms are dropped alone by CONTROL, since garbled text is full of them
- * and its words should stay.
- */
-const ESCAPE_SEQUENCE =
-  /\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?|[ -/]*[0-~]?)/g;
 
 /** Everything that some terminal takes for the end of a line. One run of `\r` is one break. */
 const LINE_BREAK = /\r+\n?|[\x0b\x0c\x85\u2028\u2029]/g;

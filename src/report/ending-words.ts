@@ -1,11 +1,13 @@
 /** How a run stands, why it stopped and what to do next: every reader takes the words from here. */
 import type { LoopCommand } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
+import { type Proven, provenWords } from '../domain/proof.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { type Raise, raiseOf, resumeCommand, usedBy } from '../domain/resume-command.ts';
 import { endingOf, endingSentence } from '../domain/stop-reason.ts';
 import { capital, phasePhrase, phrase } from './phrases.ts';
 import { lastChecks, type RunView, type Standing } from './run-view.ts';
+import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** An ended run, from its result or from its ledger. */
 export interface EndedRun {
@@ -17,9 +19,24 @@ export interface EndedRun {
 }
 
 /** The final sentence of a run. */
-export function resultSentence({ stopReason, detail, iterations }: LoopResult): string {
+export function resultSentence(result: LoopResult, words: Words = TERMINAL_WORDS): string {
+  const { stopReason, detail, iterations } = result;
   const checks = iterations.reduce((sum, { checkResults }) => sum + checkResults.length, 0);
-  return phrase(endingSentence(stopReason, detail, checks));
+  const sentence = phrase(endingSentence(stopReason, null, checks));
+  return detail ? `${sentence} ${words.say(detail)}` : sentence;
+}
+
+/** What a run has proven, as its ledger has it; undefined: it has not ended. */
+export function viewProven(view: RunView): Proven | undefined {
+  const { ending, sandbox } = view;
+  if (!ending) return undefined;
+  const { success, proof } = ending;
+  return { success, proof, passed: lastChecks(view).filter(({ passed }) => passed).length, sandbox };
+}
+
+/** `Proof: checked in place · contained`. */
+export function proofLine(run: Proven, { say }: Words = TERMINAL_WORDS): string {
+  return `Proof: ${say(provenWords(run))}`;
 }
 
 export function endedRun(result: LoopResult, command: LoopCommand, limits: Limits | undefined): EndedRun {

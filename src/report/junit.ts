@@ -1,15 +1,17 @@
 /** The checks of a run as JUnit XML, which every CI can show. */
 import { trustSentence } from '../domain/ledger-trust.ts';
-import type { CheckSummary, LoopResult } from '../domain/result.ts';
+import { provenWords } from '../domain/proof.ts';
+import { type CheckSummary, type LoopResult, provenBy } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
+import { viewProven } from './ending-words.ts';
 import { escapeMarkup } from './markup.ts';
 import { type Integrity, lastChecks, type RunView } from './run-view.ts';
 
 /** The checks as they stood at the end; a run that never got to a check has none. */
-export function junitOf(result: LoopResult): string {
+export function junitOf(result: LoopResult, sandbox?: string | null): string {
   const checks =
     result.iterations.findLast(iteration => iteration.checkResults.length > 0)?.checkResults ?? [];
-  return suiteOf(checks);
+  return suiteOf(checks, provenWords(provenBy(result, sandbox)));
 }
 
 /** The same from a ledger; `outputs` by the position of the check. A ledger that was changed is a failure, too. */
@@ -18,6 +20,7 @@ export function junitOfChecks(
   outputs: ReadonlyMap<number, string>,
   { trust }: Integrity,
 ): string {
+  const proven = viewProven(view);
   const ledger = {
     name: 'the ledger is intact',
     passed: trust.kind !== 'changed',
@@ -25,7 +28,7 @@ export function junitOfChecks(
     duration: 0,
     output: trustSentence(trust),
   };
-  return suiteOf([
+  const checks: readonly CheckSummary[] = [
     ...lastChecks(view).map(({ index, command, passed, exitCode, seconds, ungated }) => ({
       name: command,
       passed,
@@ -35,10 +38,11 @@ export function junitOfChecks(
       ...(ungated && { ungated }),
     })),
     ...(trust.kind === 'changed' ? [ledger] : []),
-  ]);
+  ];
+  return suiteOf(checks, proven && provenWords(proven));
 }
 
-function suiteOf(checks: readonly CheckSummary[]): string {
+function suiteOf(checks: readonly CheckSummary[], proof: string | undefined): string {
   const failures = checks.filter(isFailure).length;
   const time = checks.reduce((sum, check) => sum + check.duration, 0).toFixed(3);
   const suite = `name="ralph" tests="${checks.length}" failures="${failures}" errors="0" skipped="0" time="${time}"`;
@@ -46,11 +50,20 @@ function suiteOf(checks: readonly CheckSummary[]): string {
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${suite}>`,
     `  <testsuite ${suite}>`,
+    ...(proof === undefined ? [] : properties(proof)),
     ...checks.flatMap(testCase),
     '  </testsuite>',
     '</testsuites>',
     '',
   ].join('\n');
+}
+
+function properties(proof: string): readonly string[] {
+  return [
+    '    <properties>',
+    `      <property name="ralph.proof" value="${escaped(proof)}"/>`,
+    '    </properties>',
+  ];
 }
 
 function isFailure({ passed, ungated }: CheckSummary): boolean {

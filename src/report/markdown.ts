@@ -2,12 +2,15 @@
 import { trustMark } from '../domain/ledger-trust.ts';
 import { standingSentence } from './ending-words.ts';
 import { compact, counted, dollars, duration } from './numbers.ts';
-import { phrase, promptPhrase } from './phrases.ts';
+import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
 import type { ReadRun } from './read-run.ts';
 import { averagePrompt, elapsed, type IterationView } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
 import { summaryLines } from './summary.ts';
+import { MARKDOWN_WORDS } from './words.ts';
+
+const { say } = MARKDOWN_WORDS;
 
 /** Nobody reads a longer table in a pull request. */
 const ROWS = 50;
@@ -15,11 +18,11 @@ const ROWS = 50;
 export function markdownOf(reading: ReadRun): string {
   const { view, state, integrity, result } = reading;
   const lines = result
-    ? summaryLines(result, view)
+    ? summaryLines(result, view, MARKDOWN_WORDS)
     : [
         standingSentence(view, state),
         '',
-        `- Run: ${phrase(reading.id)} (ralph ${view.command} with ${phrase(view.agent)})`,
+        `- Run: ${say(reading.id)} (ralph ${say(view.command)} with ${say(view.agent)})`,
         `- Iterations: ${view.iterations.length}`,
         `- Time: ${duration(elapsed(view))}`,
       ];
@@ -29,9 +32,9 @@ export function markdownOf(reading: ReadRun): string {
   return [
     '### Ralph',
     '',
-    ...lines.map(plain),
+    ...lines,
     ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
-    ...doubts.map(({ text }) => `- ${plain(text)}`),
+    ...doubts.map(({ text }) => `- ${say(text)}`),
     '',
     '| iteration | agent | checks | waiting | cost | passed | result |',
     '|--:|--:|--:|--:|--:|:-:|---|',
@@ -39,11 +42,6 @@ export function markdownOf(reading: ReadRun): string {
     ...view.iterations.slice(-ROWS).map(iterationRow),
     '',
   ].join('\n');
-}
-
-/** The final block has its own Markdown; text from outside must not become a tag. */
-function plain(line: string): string {
-  return line.replaceAll('<', '&lt;');
 }
 
 function iterationRow(iteration: IterationView): string {
@@ -60,8 +58,11 @@ function iterationRow(iteration: IterationView): string {
   ]);
 }
 
+/** What Ralph itself writes into a cell: `12.5 s`, `$0.10`, `3/4`, `all_checks_passed`. */
+const FIGURE = /^(?:[$<~]?[\d.,]+[/\w .]*|[a-z_]+|…)$/;
+
 function row(cells: readonly string[]): string {
-  return `| ${cells.map(cell => plain(phrase(cell)).replaceAll('|', '\\|')).join(' | ')} |`;
+  return `| ${cells.map(cell => (FIGURE.test(cell) ? cell : say(cell)).replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
 export function markdownOfAll({ runs, ...figures }: RunsFigures): string {

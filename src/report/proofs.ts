@@ -1,5 +1,7 @@
 /** What supports the result of a run, and what speaks against it. The head of every form of a report, and of `ralph explain`. */
 import { trustSentence } from '../domain/ledger-trust.ts';
+import { proofOf, provenWords } from '../domain/proof.ts';
+import { viewProven } from './ending-words.ts';
 import { counted } from './numbers.ts';
 import { checkNoun, checkPhrase, nearMissPhrase, phrase } from './phrases.ts';
 import { type CheckView, type Integrity, lastChecks, type RunView } from './run-view.ts';
@@ -13,11 +15,20 @@ export interface Proof {
 export function proofs(view: RunView, integrity: Integrity): readonly Proof[] {
   const noun = checkNoun(view.command);
   return [
+    ...levelProof(view),
     ...lastChecks(view).map(check => checkProof(check, noun)),
     ...claimProof(view),
     ...violationProof(view),
     ...ledgerProof(integrity),
   ];
+}
+
+/** How far the result can be trusted at all. */
+export function levelProof(view: RunView): readonly Proof[] {
+  const run = viewProven(view);
+  if (!run) return [];
+  const holds = !run.success ? 'unknown' : proofOf(run).level === 'claimed' ? 'no' : 'yes';
+  return [{ holds, text: `Proof: ${phrase(provenWords(run))}` }];
 }
 
 export function checkProof(check: CheckView, noun: string): Proof {

@@ -55,7 +55,7 @@ export function stateOf({ ending }: RunView, paths: RunPaths): Standing {
 
 /** JSON in which no text can do anything to a terminal or turn the direction of a page, and no secret stands. */
 export function cleanJson(value: unknown, redact: (line: string) => string): string {
-  return redact(
-    JSON.stringify(value, (_, each: unknown) => (typeof each === 'string' ? harmless(each) : each)),
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'string' ? redact(harmless(each)) : each,
   );
 }

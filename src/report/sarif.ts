@@ -1,6 +1,8 @@
 /** Violations and red checks as SARIF 2.1.0, which code hosts show beside the code. */
 import { trustSentence } from '../domain/ledger-trust.ts';
+import { proofOf, provenWords } from '../domain/proof.ts';
 import { harmless } from '../platform/text.ts';
+import { viewProven } from './ending-words.ts';
 import { checkOutcome, phrase, violatedPath, violationPhrase } from './phrases.ts';
 import { type CheckView, type Integrity, lastChecks, type RunView, type ViolationView } from './run-view.ts';
 
@@ -30,6 +32,7 @@ export function sarifOf(view: RunView, integrity: Integrity, version: string): s
       .filter(check => !check.passed)
       .map(checkResult),
   ];
+  const proven = viewProven(view);
   const log = {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
@@ -38,6 +41,7 @@ export function sarifOf(view: RunView, integrity: Integrity, version: string): s
         tool: { driver: { name: 'ralph', version, rules: RULES } },
         automationDetails: { id: `ralph/${view.command}/${view.runId}` },
         results,
+        ...(proven && { properties: { proof: text(provenWords(proven)), ...proofOf(proven) } }),
       },
     ],
   };
@@ -57,7 +61,7 @@ function violationResult(violation: ViolationView) {
   return {
     ruleId: 'protected-path',
     level: restored ? 'note' : 'error',
-    message: { text: `Iteration ${iteration}: ${violationPhrase(violation)}.` },
+    message: { text: text(`Iteration ${iteration}: ${violationPhrase(violation)}.`) },
     locations: [location(violatedPath(what))],
   };
 }
@@ -68,9 +72,14 @@ function checkResult(check: CheckView) {
   return {
     ruleId: 'check-failed',
     level: ungated ? 'note' : 'error',
-    message: { text: `\`${phrase(command)}\` ${checkOutcome(check)}.${before}` },
+    message: { text: text(`\`${phrase(command)}\` ${checkOutcome(check)}.${before}`) },
     locations: [location(logFile)],
   };
+}
+
+/** In a message `[words](place)` would be a link. */
+function text(words: string): string {
+  return words.replace(/\[(?=[^\]]*\]\()/g, '\\[');
 }
 
 /** A code host needs a location for everything; where there is none it is the project itself. */

@@ -1,7 +1,7 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
 import type { LoopCommand } from '../domain/event.ts';
 import { trustSentence } from '../domain/ledger-trust.ts';
-import { clip, displayWidth } from '../platform/text.ts';
+import { clip, displayWidth, wrap } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
 import { resumePhrase } from './ending-words.ts';
 import { counted, dollars, timeOfDay, wholeSeconds } from './numbers.ts';
@@ -31,7 +31,7 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     const run = runs[index];
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
   });
-  return [...lines, ...ledgerLines(runs, style), ...resumeLines(runs, style)];
+  return [...lines, ...ledgerLines(runs, style), ...proofLines(runs, style), ...resumeLines(runs, style)];
 }
 
 /** A line for each run whose ledger is not known to be what Ralph wrote; those of 0.1 are not worth one. */
@@ -42,6 +42,13 @@ function ledgerLines(runs: readonly RunOverview[], style: Style): readonly strin
     return hanging(style, ledger.kind === 'changed' ? '!' : '?', text);
   });
   return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** What the latest run that is done has proven; a column of it would not fit. */
+function proofLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+  const latest = runs.findLast(run => run.state === 'done');
+  if (!latest?.proof) return [];
+  return ['', ...wrap(`Proof of ${latest.id}: ${phrase(latest.proof)}`, style.width)];
 }
 
 /** How to resume the latest run that can be resumed. */

@@ -1,20 +1,13 @@
 /** The final block: the result of a run, in lines that can be pasted into a pull request. */
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
-import type { CheckSummary, IterationResult, LoopResult } from '../domain/result.ts';
+import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/result.ts';
 import { exitCodeOf } from '../domain/stop-reason.ts';
 import type { StoryOutcome } from '../domain/story-report.ts';
-import { endedRun, nextStep, resultSentence } from './ending-words.ts';
+import { endedRun, nextStep, proofLine, resultSentence } from './ending-words.ts';
 import { counted, dollars, duration } from './numbers.ts';
-import {
-  checkNoun,
-  checkPhrase,
-  costPhrase,
-  phrase,
-  scmPhrase,
-  storyState,
-  tokensPhrase,
-} from './phrases.ts';
+import { checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
+import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** What the result itself does not know. */
 export interface RunLabel {
@@ -33,39 +26,45 @@ export function labelled(label: RunLabel, event: RunEvent): RunLabel {
 }
 
 /** The outcome first, the stop reason last: the two lines that people look for. */
-export function summaryLines(result: LoopResult, label: RunLabel): readonly string[] {
-  const agent = label.agent === '' ? '' : ` with ${phrase(label.agent)}`;
+export function summaryLines(
+  result: LoopResult,
+  label: RunLabel,
+  words: Words = TERMINAL_WORDS,
+): readonly string[] {
+  const { say } = words;
+  const agent = label.agent === '' ? '' : ` with ${say(label.agent)}`;
   const waited = result.waited === undefined ? '' : `, of which ${duration(result.waited)} waiting`;
   return [
-    resultSentence(result),
+    resultSentence(result, words),
     '',
-    `- Run: ${phrase(result.runId)} (ralph ${label.command}${agent})`,
-    ...(label.sandbox ? [`- Sandbox: ${phrase(label.sandbox)}`] : []),
+    `- Run: ${say(result.runId)} (ralph ${say(label.command)}${agent})`,
+    ...(label.sandbox ? [`- Sandbox: ${say(label.sandbox)}`] : []),
     `- Iterations: ${result.iterations.length}`,
-    ...storyLines(result.stories),
-    ...checkLines(result.iterations, checkNoun(label.command)),
-    ...violationLines(result.iterations),
-    ...errorLines(result),
+    ...storyLines(result.stories, words),
+    ...checkLines(result.iterations, checkNoun(label.command), words),
+    `- ${proofLine(provenBy(result, label.sandbox), words)}`,
+    ...violationLines(result.iterations, words),
+    ...errorLines(result, words),
     `- Cost: ${costWords(result)}`,
     `- Tokens: ${result.totalTokens ? tokensPhrase(result.totalTokens) : 'unknown'}`,
     `- Time: ${duration(result.totalDuration)}${waited}`,
-    ...branchLines(result),
-    ...scmLines(result),
+    ...branchLines(result, words),
+    ...scmLines(result, words),
     `- Next: ${nextStep(endedRun(result, label.command, label.limits ?? undefined))}`,
-    `- Stop reason: ${phrase(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
+    `- Stop reason: ${/^[a-z_]+$/.test(result.stopReason) ? result.stopReason : say(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
 }
 
-function storyLines(report: LoopResult['stories']): readonly string[] {
+function storyLines(report: LoopResult['stories'], words: Words): readonly string[] {
   if (!report) return [];
   const caps = report.capHits === 0 ? '' : `, ${counted(report.capHits, 'review cap')} reached`;
   return [
     `- Stories: ${report.done} of ${report.total} done, ${counted(report.reviews, 'review')}${caps}`,
-    ...report.stories.map(story => `  - ${storyWords(story)}`),
+    ...report.stories.map(story => `  - ${storyWords(story, words)}`),
   ];
 }
 
-function storyWords(story: StoryOutcome): string {
+function storyWords(story: StoryOutcome, { say }: Words): string {
   const { id, title, reviews, reachedCap, autoApproved, iterations, cost } = story;
   const facts = [
     storyState(story),
@@ -73,11 +72,15 @@ function storyWords(story: StoryOutcome): string {
     ...(autoApproved ? ['approved only because of the cap: read its feedback'] : []),
     ...(iterations > 0 ? [counted(iterations, 'iteration'), ...(cost === null ? [] : [dollars(cost)])] : []),
   ];
-  return `${phrase(id)} ${phrase(title)}: ${facts.join(', ')}`;
+  return `${say(id)} ${say(title)}: ${facts.join(', ')}`;
 }
 
 /** The last state of each check; an iteration that never got to a check does not change it. */
-function checkLines(iterations: readonly IterationResult[], noun: string): readonly string[] {
+function checkLines(
+  iterations: readonly IterationResult[],
+  noun: string,
+  { code }: Words,
+): readonly string[] {
   const last = new Map<string, CheckSummary>();
   for (const { checkResults } of iterations) {
     const seen = new Map<string, number>();
@@ -89,25 +92,25 @@ function checkLines(iterations: readonly IterationResult[], noun: string): reado
   }
   if (last.size === 0) return [];
   const lines = [...last.values()].map(
-    check => `  - \`${phrase(check.name)}\` ${checkPhrase(check, check.duration)}`,
+    check => `  - ${code(check.name)} ${checkPhrase(check, check.duration)}`,
   );
   return [`- ${noun}s:`, ...lines];
 }
 
 const MAX_VIOLATIONS = 10;
 
-function violationLines(iterations: readonly IterationResult[]): readonly string[] {
+function violationLines(iterations: readonly IterationResult[], { say }: Words): readonly string[] {
   const all = [...new Set(iterations.flatMap(iteration => iteration.violations))];
   if (all.length === 0) return [];
   const more = all.length > MAX_VIOLATIONS ? [`  - ${all.length - MAX_VIOLATIONS} more`] : [];
-  return ['- Violations:', ...all.slice(0, MAX_VIOLATIONS).map(what => `  - ${phrase(what)}`), ...more];
+  return ['- Violations:', ...all.slice(0, MAX_VIOLATIONS).map(what => `  - ${say(what)}`), ...more];
 }
 
 /** The detail has the error of a run that failed; a run that recovered from its errors says how many there were. */
-function errorLines({ iterations }: LoopResult): readonly string[] {
+function errorLines({ iterations }: LoopResult, { say }: Words): readonly string[] {
   const failed = iterations.filter(iteration => iteration.error !== null);
   const last = failed.at(-1)?.error;
-  return last ? [`- Failed turns: ${failed.length}, the last one: ${phrase(last)}`] : [];
+  return last ? [`- Failed turns: ${failed.length}, the last one: ${say(last)}`] : [];
 }
 
 function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): string {
@@ -123,12 +126,12 @@ function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): stri
   return `${costPhrase(totalCost)} (${source}${without})`;
 }
 
-function scmLines({ scm = [] }: LoopResult): readonly string[] {
-  return scm.length === 0 ? [] : ['- Source control:', ...scm.map(task => `  - ${scmPhrase(task)}`)];
+function scmLines({ scm = [] }: LoopResult, { say }: Words): readonly string[] {
+  return scm.length === 0 ? [] : ['- Source control:', ...scm.map(task => `  - ${say(scmPhrase(task))}`)];
 }
 
-function branchLines({ branch, worktreePath }: LoopResult): readonly string[] {
+function branchLines({ branch, worktreePath }: LoopResult, { say }: Words): readonly string[] {
   if (branch === null && worktreePath === null) return [];
-  const where = worktreePath === null ? '' : ` in ${phrase(worktreePath)}`;
-  return [`- Branch: ${branch === null ? 'none' : phrase(branch)}${where}`];
+  const where = worktreePath === null ? '' : ` in ${say(worktreePath)}`;
+  return [`- Branch: ${branch === null ? 'none' : say(branch)}${where}`];
 }

@@ -59,8 +59,8 @@ export interface JournalOptions {
   now(): number;
   /** Milliseconds on a clock that is never set; absent: it is not recorded. */
   ticks?(): number;
-  /** Takes secrets out of a line before it is written. */
-  redact?(line: string): string;
+  /** Takes secrets out of an event before anybody sees it. */
+  redact?(event: RunEvent): RunEvent;
   /** Whether it waits for the disk at all; a hook does not. */
   readonly durable?: boolean;
   /** Where its head is kept; without it nobody can say later whether the ledger was changed. */
@@ -68,7 +68,7 @@ export interface JournalOptions {
 }
 
 export function createJournal(path: string, options: JournalOptions): Journal {
-  const { run, now, ticks: steady, redact = line => line, durable = true, place } = options;
+  const { run, now, ticks: steady, redact = event => event, durable = true, place } = options;
   const head = place && continueHead(place);
   const file = openLedgerFile(path, head);
   let { seq, prev, iteration } = lastEntry(path);
@@ -78,7 +78,7 @@ export function createJournal(path: string, options: JournalOptions): Journal {
   const write = (event: RunEvent, time: number) => {
     const at = new Date(time).toISOString();
     const ticks = steady && { ticks: Math.round(steady()) };
-    const line = redact(JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks }));
+    const line = JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks });
     const next = { hash: hashOf(line), bytes: Buffer.byteLength(line) + 1 };
     const isWords = event.type === 'agent' && event.event.kind !== 'usage';
     if (!file.write(line, isWords ? { offset, prev, isOpen: true } : { offset, prev, next })) return;
@@ -100,7 +100,8 @@ export function createJournal(path: string, options: JournalOptions): Journal {
   };
 
   return {
-    append(event) {
+    append(raw) {
+      const event = redact(raw);
       const time = now();
       if ('iteration' in event) iteration = event.iteration;
       record(event, time);

@@ -3,6 +3,7 @@ import type { RunEvent } from '../domain/event.ts';
 import { parseObject, stringAt } from '../domain/json.ts';
 import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
 import { type LedgerTrust, trustWith } from '../domain/ledger-trust.ts';
+import { provenWords } from '../domain/proof.ts';
 import { type Raise, raiseOf, usedBy } from '../domain/resume-command.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
@@ -30,6 +31,8 @@ export interface RunOverview {
   readonly maxIterations: number | null;
   readonly cost: number | null;
   readonly checks: { readonly passed: number; readonly failed: number };
+  /** What was proven and how, in one line; null: it has not ended. */
+  readonly proof: string | null;
   /** `ralph resume` can continue it; with a raised limit, where that is what stopped it. */
   readonly resumable: boolean;
   /** How to raise the limit that stopped it; null: no limit did, or it is not known. */
@@ -56,6 +59,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   const begun = find(recent, 'iteration-started');
   const iteration = begun?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
   const state = stateOf(ended, isRunning(paths, file), recent);
+  const checks = ended ? lastChecks(ended) : checksSince(recent);
   return {
     id,
     state,
@@ -71,8 +75,9 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     until: state === 'waiting' ? (find(recent, 'waiting')?.until ?? null) : null,
     maxIterations: (find(recent, 'run-resumed') ?? started)?.maxIterations ?? null,
     cost: (ended ? ended.result.totalCost : find(recent, 'iteration-ended')?.usage.cost) ?? null,
-    checks: ended ? lastChecks(ended) : checksSince(recent),
+    checks,
     ledger: trustWith(ledgerTrust(paths), brokenLinks(paths, size - window, window)),
+    proof: ended ? provenWords({ ...ended.result, passed: checks.passed, sandbox: started?.sandbox }) : null,
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { RecordedEvent, RunEvent } from '../domain/event.ts';
 import type { Past } from '../domain/past.ts';
-import { createRedactor } from '../domain/secrets.ts';
+import { createRedactor, redactDeep } from '../domain/secrets.ts';
 import { writeCheckpoint } from './checkpoint.ts';
 import { type Received, readMessages, removeMessage } from './inbox.ts';
 import { createJournal } from './journal.ts';
@@ -43,7 +43,8 @@ const WORTH_A_CHECKPOINT = 512 * 1024;
 /** Takes the lease of the run, too. */
 export function openRunStore({ project, id, env, now, ticks, lost }: StoreOptions): RunStore {
   const paths = runPaths(project, id);
-  const redact = createRedactor(env);
+  const secrets = createRedactor(env);
+  const redact = (event: RunEvent) => redactDeep(event, secrets);
   const journal = createJournal(paths.events, { run: id, now, ticks, redact, place: paths });
   const lease = takeLease(paths, () => {
     journal.close();

@@ -2,7 +2,7 @@
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { RunEvent } from '../domain/event.ts';
-import { createRedactor } from '../domain/secrets.ts';
+import { createRedactor, redactDeep } from '../domain/secrets.ts';
 import type { SessionRequest } from '../domain/session.ts';
 import { ensureFolder, tryTo } from '../platform/files.ts';
 import { createJournal } from './journal.ts';
@@ -13,12 +13,13 @@ import { createRun } from './run-file.ts';
 export function record(root: string, runId: string, ...events: readonly RunEvent[]): void {
   if (runId === '') return;
   try {
+    const secrets = createRedactor(process.env);
     const paths = runPaths(projectPaths(root), runId);
     withTurn(paths.state.lock, () => {
       const journal = createJournal(paths.events, {
         run: runId,
         now: Date.now,
-        redact: createRedactor(process.env),
+        redact: event => redactDeep(event, secrets),
         durable: false,
         place: paths,
       });

@@ -19,6 +19,7 @@ import {
   TERMS,
   workTurn,
 } from '../turns/plan-parts.ts';
+import { speaksPlainly } from '../turns/roster.ts';
 import { uncommittedPaths } from '../workspace/changes.ts';
 import type { Protection } from '../workspace/protect.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
@@ -75,7 +76,8 @@ export function prdPlan(given: PrdParts): LoopPlan {
     notices: parts.notices,
     async prompt(iteration, feedback) {
       const assignment = keeper.begin();
-      const terms = { maxIterations, ralphDir: prd.name, policy, rule };
+      const isPlain = speaksPlainly(parts.roster, settings);
+      const terms = { maxIterations, ralphDir: prd.name, policy, rule, isPlain };
       return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback });
     },
     ...createSteps(parts, keeper, run, () => template.length),

@@ -8,7 +8,7 @@ import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import { pick } from '../domain/fields.ts';
-import { redactWords } from '../domain/secrets.ts';
+import { createRedactor, redactWords } from '../domain/secrets.ts';
 import { warn } from '../engine/plan.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
@@ -62,21 +62,18 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
   const scratch = confinement?.scratch ? join(confinement.scratch, 'agent') : turn.rawFile;
   const request = agentRequest(agent, settings, turn.mode, scratch, given.wish);
   const invocation = invocationOf(agent, request);
-  const { purpose, prompt, attempt, userChars } = turn;
+  const { purpose } = turn;
   emit({
     type: 'agent-started',
-    purpose,
-    ...(attempt !== undefined && { attempt }),
     adapter: agent.adapter.name,
     command: shownCommand(invocation),
-    promptChars: prompt.length,
-    ...(userChars !== undefined && { userChars }),
-    promptHead: prompt.slice(0, 200),
+    ...startOf(turn),
   });
+  const redact = createRedactor(env);
   const began = clock.ticks();
   const onEvent = createListener(world, notes.listen);
   const report = agent.function
-    ? await takeFunctionTurn(agent.function, { ...turn, cwd, abort, onEvent })
+    ? await takeFunctionTurn(agent.function, { ...turn, cwd, abort, redact, onEvent })
     : await takeTurn(
         {
           ...request,
@@ -86,6 +83,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
           env: { ...env, ...given.env },
           ...(confinement && { confinement }),
           ...pick(agent, 'prices', 'listPrice'),
+          redact,
           idleTimeout: settings.idleTimeout * 1000,
           lingerTimeout: settings.lingerTimeout * 1000,
           abort,
@@ -109,6 +107,16 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     usage: done.usage,
   });
   return report;
+}
+
+function startOf({ purpose, attempt, prompt, userChars }: OneTurn) {
+  return {
+    purpose,
+    ...(attempt !== undefined && { attempt }),
+    promptChars: prompt.length,
+    ...(userChars !== undefined && { userChars }),
+    promptHead: prompt.slice(0, 200),
+  };
 }
 
 /** Of a turn. More is in its raw output, and would keep Ralph busy: an agent may print a gigabyte that is no record. */

@@ -1,5 +1,6 @@
 /** An agent that is a function: for tests, for models called directly, for anything that is no command line. */
 import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
+import { createDoor } from '../agents/door.ts';
 import type { TurnReport, TurnRequest } from '../agents/invoke.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
@@ -54,7 +55,7 @@ export function adapterOf({ name }: FunctionAgent): AgentAdapter {
 }
 
 type FunctionTurn = Pick<AgentTurn, 'prompt' | 'cwd' | 'iteration'> &
-  Pick<TurnRequest, 'rule' | 'deadlines' | 'overBudget' | 'abort' | 'onEvent'>;
+  Pick<TurnRequest, 'rule' | 'deadlines' | 'overBudget' | 'abort' | 'redact' | 'onEvent'>;
 
 export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn): Promise<TurnReport> {
   const fold = createTurnFold({ rule: turn.rule, prices: {} });
@@ -64,12 +65,13 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
     endedBy ??= by;
     ending.abort();
   };
-  const emit = (event: AgentEvent) => {
+  const door = createDoor(turn.redact, event => {
     fold.add(event);
     turn.onEvent(event);
     const over = event.kind === 'usage' ? turn.overBudget(fold.usage()) : undefined;
     if (over) end(over);
-  };
+  });
+  const emit = door.enter;
   const abort = () => end('interrupt');
   turn.abort.addEventListener('abort', abort);
   if (turn.abort.aborted) abort();
@@ -83,10 +85,11 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
   turn.abort.removeEventListener('abort', abort);
 
   if ('reply' in reply) for (const event of replyEvents(reply.reply)) emit(event);
+  door.end();
   const done = fold.turn();
   if (endedBy) return { turn: done, outcome: { kind: 'ended', by: endedBy } };
   if (!('error' in reply)) return { turn: done, outcome: { kind: 'completed' } };
-  const message = reply.error instanceof Error ? reply.error.message : String(reply.error);
+  const message = turn.redact(reply.error instanceof Error ? reply.error.message : String(reply.error));
   return { turn: done, outcome: { kind: 'failed', trouble: done.trouble ?? { class: 'crash', message } } };
 }
 

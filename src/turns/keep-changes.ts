@@ -1,5 +1,6 @@
 /** Keeps, iteration by iteration, what had changed since the run began: for whoever looks at the run later. */
 import { isProblem } from '../domain/problem.ts';
+import { createRedactor } from '../domain/secrets.ts';
 import { readIfThere, writeAtomic, writePrivate } from '../platform/files.ts';
 import { git } from '../platform/git.ts';
 import type { RunPaths } from '../store/paths.ts';
@@ -34,7 +35,7 @@ export function watchChanges(world: ChangesWorld): (file: string, seen: Seen) =>
     const start = await started;
     if (start === undefined || abort.aborted || (!toolCalls && duration < WORTH)) return;
     const diff = await accumulatedDiff({ cwd, env, startRef: start, maxChars: MOST });
-    if (!isProblem(diff) && diff.text !== '') writePrivate(file, diff.text);
+    if (!isProblem(diff) && diff.text !== '') writePrivate(file, createRedactor(env)(diff.text));
   };
 }
 

@@ -3,6 +3,7 @@ import { runChecks } from '../checks/run-checks.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import { buildLoopPrompt, type LoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
+import { createRedactor } from '../domain/secrets.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
 import { writeAtomic } from '../platform/files.ts';
 import { createProgress } from '../store/progress.ts';
@@ -21,6 +22,7 @@ import {
   workTurn,
 } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
+import { speaksPlainly } from './roster.ts';
 
 export interface LoopParts extends PlanParts {
   /** The task, or the text of the spec file. */
@@ -174,5 +176,10 @@ async function promptFor(parts: LoopParts, { status, ...input }: PromptInput): P
   const { cwd, env, startRef, settings } = parts;
   const diff = await accumulatedDiff({ cwd, env, startRef, maxChars: DIFF_CHARS, ...(status && { status }) });
   if (isProblem(diff)) return diff;
-  return buildLoopPrompt({ ...input, maxIterations: settings.maximumIterations, diff: diff.text });
+  return buildLoopPrompt({
+    ...input,
+    isPlain: speaksPlainly(parts.roster, settings),
+    maxIterations: settings.maximumIterations,
+    diff: createRedactor(env)(diff.text),
+  });
 }

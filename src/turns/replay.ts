@@ -93,7 +93,7 @@ function foldAgain(
   const { rule } = terms;
   const fold = createTurnFold({ rule, prices: settings.prices });
   const prompt = readIfThere(paths.prompt) ?? '';
-  const reader = createReader({ adapter, mode, prompt, rule, hasReplyFile: false }, fold.add);
+  const reader = createReader({ adapter, mode, prompt, hasReplyFile: false }, fold.add);
   readPages(raw, reader.push);
   reader.end();
   return fold.turn();

@@ -1,4 +1,5 @@
 /** The agents of a run in the order of preference, and until when each of them is limited. */
+import type { Settings } from '../config/settings-shape.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 
 export interface Roster {
@@ -52,4 +53,12 @@ export function createRoster(
 /** The agent that works, or worked last. */
 export function currentAgent(roster: Roster): ChosenAgent {
   return roster.agents[roster.current()] as ChosenAgent;
+}
+
+/** Somebody in it prints plain text, in which an echo of the prompt has to be told from the agent's own words. */
+export function speaksPlainly(
+  { agents }: Roster,
+  { streamAgentOutput }: Pick<Settings, 'streamAgentOutput'>,
+): boolean {
+  return agents.some(agent => !agent.function && (!streamAgentOutput || agent.adapter.name === 'generic'));
 }

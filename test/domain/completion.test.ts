@@ -6,7 +6,6 @@ import {
   createClaimScanner,
   firstTag,
 } from '../../src/domain/completion.ts';
-import { createEchoFilter } from '../../src/domain/echo.ts';
 
 const response: CompletionRule = { kind: 'response', text: 'DONE' };
 const promise: CompletionRule = { kind: 'promise', text: 'DONE' };
@@ -121,31 +120,4 @@ describe('the scanner', () => {
 test('the first tag of a reply is its content without the space around it', () => {
   expect(firstTag('response', 'x <Response>\n Fix it </response> <response>no</response>')).toBe('Fix it');
   expect(firstTag('response', 'none')).toBeUndefined();
-});
-
-describe('an echoed prompt', () => {
-  const prompt =
-    'Fix the bug.\nWhen done, print <response>DONE</response>.\n\nEnd with:\n<response>DONE</response>\n';
-
-  test.each<[string, boolean]>([
-    ['When done, print <response>DONE</response>.', true],
-    ['> When done, print <response>DONE</response>.', true],
-    ['All tests pass. <response>DONE</response>', false],
-    ['Fix the bug.', false],
-  ])('%j is an echo: %s', (line, echo) => {
-    expect(createEchoFilter(prompt, 'response')?.(line)).toBe(echo);
-  });
-
-  test('a bare tag is an echo only right after the line before it in the prompt', () => {
-    const isEcho = createEchoFilter(prompt, 'response');
-    expect(
-      ['End with:', '<response>DONE</response>', 'Done now.', '<response>DONE</response>'].map(line =>
-        isEcho?.(line),
-      ),
-    ).toEqual([false, true, false, false]);
-  });
-
-  test('needs no filter when the prompt does not speak of the tag', () => {
-    expect(createEchoFilter('Fix the bug.', 'response')).toBeUndefined();
-  });
 });

@@ -319,7 +319,9 @@ describe('the ledger', () => {
     expect(log.stdout).toMatch(/\[\d\d:\d\d:\d\d\] All well\./);
     const status = await ralph(['status'], { cwd: project.dir });
     expect(status.stdout).toMatch(
-      new RegExp(`^${runId}  promise_accepted  run 1/10  checks 1/1  \\$0\\.0100  \\d+s\n$`),
+      new RegExp(
+        `^${runId}  promise_accepted  run 1/10  checks 1/1  \\$0\\.0100  \\d+s\n\nProof of ${runId}: checked in place · .+\n$`,
+      ),
     );
     const json = await ralph(['status', '--json'], { cwd: project.dir });
     expect(JSON.parse(json.stdout).runs).toMatchObject([

@@ -35,6 +35,7 @@ test('a run that is done: what proves it', async () => {
   const told = await explain(project);
   expect(told.outcome).toContain('Done: every check passes');
   expect(told.evidence).toEqual([
+    expect.stringMatching(/^Proof: checked in place · /),
     expect.stringMatching(/^Check `test -e a` passed/),
     'The agent said that it is done in iteration 1, in its own words.',
   ]);
@@ -50,7 +51,8 @@ test("a run without a check says that only the agent's own words support it", as
   });
   const { outcome, evidence } = await explain(project);
   expect(outcome).toContain('Nothing was checked: add `--check` or a guardrail.');
-  expect(evidence[0]).toBe("No guardrail ran: only the agent's own words support this result.");
+  expect(evidence[0]).toMatch(/^Proof: claimed only: nothing was checked/);
+  expect(evidence[1]).toBe("No guardrail ran: only the agent's own words support this result.");
 });
 
 test('a run that was not done: what was missing, since when, and who said otherwise', async () => {

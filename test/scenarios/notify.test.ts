@@ -57,7 +57,10 @@ const DONE = {
   iteration: 1,
   success: true,
   stopReason: 'all_checks_passed',
-  message: 'Done: every check passes and the agent says it is complete.',
+  message: expect.stringMatching(
+    /^Done: every check passes and the agent says it is complete\. Proof: checked in place · /,
+  ),
+  proof: expect.stringMatching(/^checked in place · /),
 };
 
 test('a command gets the notification on stdin and in its environment', async () => {

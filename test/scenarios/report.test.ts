@@ -41,7 +41,7 @@ describe('a real run', () => {
     expect(md).toContain('Done: the agent says so and every check passes.');
     expect(md).toContain('- Stop reason: promise_accepted (exit code 0)');
     expect(md).toMatch(
-      /\| 1 \|.*0\/1 \| guardrail "node --test" failed with exit code 1; the agent says that it is done \|/,
+      /\| 1 \|.*0\/1 \| `guardrail "node --test" failed with exit code 1; the agent says that it is done` \|/,
     );
 
     const json = JSON.parse((await REPORT(project, '--format', 'json')).stdout);

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { closest, type Problem } from '../../domain/problem.ts';
-import { createRedactor } from '../../domain/secrets.ts';
+import { createRedactor, type Redact, redactDeep } from '../../domain/secrets.ts';
 import { writeAtomic } from '../../platform/files.ts';
 import { createDetailFold } from '../../report/details.ts';
 import { type HtmlWorld, htmlOf, htmlOfAll } from '../../report/html.ts';
@@ -93,16 +93,16 @@ function oneAs(format: Format, call: Call): string {
     case 'html':
       return htmlReport(id, paths, { assets: readPageAssets(), version: VERSION, redact });
     case 'md':
-      return redact(markdownOf(readRun(id, paths)));
+      return markdownOf(redactDeep(readRun(id, paths), redact));
     case 'json': {
       const { result: _, ...reading } = readRun(id, paths);
       return `${cleanJson(reading, redact)}\n`;
     }
     case 'junit':
-      return redact(junitReport(id, paths));
+      return junitReport(id, paths, redact);
     case 'sarif': {
       const { view, integrity } = readRun(id, paths);
-      return redact(sarifOf(view, integrity, VERSION));
+      return sarifOf(redactDeep(view, redact), integrity, VERSION);
     }
     default:
       return format satisfies never;
@@ -131,14 +131,14 @@ function htmlReport(id: string, paths: RunPaths, world: HtmlWorld): string {
 }
 
 /** With what the checks printed, which the ledger's last line leaves out. */
-function junitReport(id: string, paths: RunPaths): string {
+function junitReport(id: string, paths: RunPaths, redact: Redact): string {
   let outputs: ReadonlyMap<number, string> = new Map();
   const fold = createDetailFold(paths, ({ checks }) => {
-    if (checks.length > 0) outputs = new Map(checks.map(({ index, output }) => [index, output.text]));
+    if (checks.length > 0) outputs = new Map(checks.map(({ index, output }) => [index, redact(output.text)]));
   });
   const { view, integrity } = readRun(id, paths, fold.add);
   fold.end();
-  return junitOfChecks(view, outputs, integrity);
+  return junitOfChecks(redactDeep(view, redact), outputs, integrity);
 }
 
 function allAs(format: Format, call: Call): string {
@@ -151,5 +151,5 @@ function allAs(format: Format, call: Call): string {
       .map(({ id, paths }) => figuresOf(readRun(id, paths))),
   );
   if (format === 'html') return htmlOfAll(figures, { assets: readPageAssets(), version: VERSION, redact });
-  return format === 'json' ? `${cleanJson(figures, redact)}\n` : redact(markdownOfAll(figures));
+  return format === 'json' ? `${cleanJson(figures, redact)}\n` : markdownOfAll(redactDeep(figures, redact));
 }
