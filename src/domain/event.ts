@@ -4,6 +4,7 @@ import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
 import type { Evidence, TurnOutcome, Violation } from './evidence.ts';
 import type { Limits } from './limits.ts';
+import type { Contained } from './proof.ts';
 import type { LoopResult } from './result.ts';
 import type { Story } from './story.ts';
 import type { Trouble } from './trouble.ts';
@@ -24,6 +25,8 @@ export interface RunHead {
   readonly cwd: string;
   /** What agent and checks run in, in a few words; absent: nothing. */
   readonly sandbox?: string;
+  /** What keeps processes from outliving their turn or check; absent: a mark in their environment. */
+  readonly contained?: Contained;
 }
 
 export type RunEvent =
@@ -92,7 +95,13 @@ export type RunEvent =
   | { readonly type: 'continued' }
   /** What the user says to the agent goes into the prompt of this iteration, and of no other. */
   | { readonly type: 'told'; readonly iteration: number; readonly hint: string; readonly text: string }
-  | { readonly type: 'check-started'; readonly index: number; readonly command: string }
+  | {
+      readonly type: 'check-started';
+      readonly index: number;
+      readonly command: string;
+      /** In a clean checkout of the tree that is handed over. */
+      readonly clean?: true;
+    }
   | { readonly type: 'check-ended'; readonly result: CheckResult }
   /** Written before anything of it is undone, so that a crash in the middle does not hide what was there. */
   | { readonly type: 'tampered'; readonly what: readonly string[] }
@@ -136,6 +145,8 @@ export interface Prepared {
   readonly tree: string | null;
   /** A name for the protected files as they are kept in the run's folder. */
   readonly kept?: string;
+  /** What the checks rest on: paths from where they run, each with a hash; '': it was not there. */
+  readonly inputs?: Readonly<Record<string, string>>;
 }
 
 export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked'> {
@@ -148,9 +159,14 @@ export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked
 }
 
 export interface Judged
-  extends Pick<Evidence, 'treeChanged' | 'repeats' | 'standstill' | 'denials' | 'stories' | 'spent'> {
+  extends Pick<
+    Evidence,
+    'treeChanged' | 'repeats' | 'standstill' | 'denials' | 'stories' | 'spent' | 'inputsChanged' | 'unsettled'
+  > {
   /** A name for what the files were; null: not looked at. */
   readonly tree: string | null;
+  /** The tree of git that was checked; absent: it is not known. */
+  readonly snapshot?: string;
   /** As they were then. */
   readonly limits?: Limits;
 }

@@ -41,6 +41,8 @@ export interface PastIteration {
   readonly tampered: readonly string[];
   readonly violations: readonly Violation[];
   readonly checks: readonly CheckResult[];
+  /** The same in a clean checkout, where that was asked for. */
+  readonly clean: readonly CheckResult[];
   readonly judged?: Judged & { readonly verdict: Verdict };
   readonly tasks: readonly PastTask[];
 }

@@ -78,7 +78,7 @@ export function fold(before: Past, event: Timed): Past {
     case 'run-resumed':
       return afterResumption(past, event);
     case 'prepared':
-      return { ...past, prepared: pick(event, 'tree', 'kept') };
+      return { ...past, prepared: pick(event, 'tree', 'kept', 'inputs') };
     case 'iteration-started':
       return afterStart(past, event);
     case 'waiting':
@@ -86,8 +86,7 @@ export function fold(before: Past, event: Timed): Past {
     case 'agent-switched':
       return event.until === undefined ? past : withLimit(past, event.from, event.until);
     case 'check-ended':
-      if (past.open) return withOpen(past, { checks: withCheck(past.open.checks, event.result) });
-      return { ...past, baseline: withCheck(past.baseline, event.result) };
+      return afterCheck(past, event.result);
     case 'agent-ended':
       if (event.purpose === 'commit-message') return { ...past, totals: addExtra(past.totals, event.usage) };
       return withOpen(past, { attempts: [...(past.open?.attempts ?? []), event.usage], soFar: undefined });
@@ -109,6 +108,15 @@ type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>
 function withOpen(past: Past, changes: Changes | undefined): Past {
   if (!past.open || !changes) return past;
   return { ...past, open: { ...past.open, ...changes } as PastIteration };
+}
+
+function afterCheck(past: Past, result: CheckResult): Past {
+  const { open } = past;
+  if (!open) return { ...past, baseline: withCheck(past.baseline, result) };
+  // A round in the work tree begins anew: what was clean before it says nothing of the tree that it leaves.
+  return result.clean
+    ? withOpen(past, { clean: withCheck(open.clean, result) })
+    : withOpen(past, { checks: withCheck(open.checks, result), clean: [] });
 }
 
 /** What a turn that was cut off is known to have used is counted, and the turn is taken again. */
@@ -144,6 +152,7 @@ function afterStart(
     tampered: [],
     violations: [],
     checks: [],
+    clean: [],
     tasks: [],
   };
   return { ...(open ? countWasted(past, open) : past), open: started };
@@ -159,7 +168,7 @@ function countWasted(past: Past, { judged, turn, attempts, soFar }: PastIteratio
 function afterVerdict(past: Past, event: Of<'judged'>): Past {
   const { open } = past;
   if (!open?.turn) return past;
-  const ending: Ending = { ...open.turn, checks: open.checks, tree: event.tree };
+  const ending: Ending = { ...open.turn, checks: [...open.checks, ...open.clean], tree: event.tree };
   const traces = [...past.traces, traceOf(ending, open.turn.usage)].slice(-MOST_TRACES);
   const repeated = event.tree !== null && {
     repeated: { signature: signatureOf(ending), times: timesRepeated(past.repeated, ending) },
@@ -187,11 +196,22 @@ function withLimit(past: Past, agent: string, until: number): Past {
 
 const JUDGED = [
   ...(['verdict', 'treeChanged', 'tree', 'repeats', 'standstill'] as const),
-  ...(['denials', 'stories', 'spent', 'limits'] as const),
+  ...(['denials', 'stories', 'spent', 'limits', 'inputsChanged', 'unsettled', 'snapshot'] as const),
 ];
 
 function headOf(event: RunHead): RunHead {
-  return pick(event, 'runId', 'command', 'agent', 'model', 'maxIterations', 'checks', 'cwd', 'sandbox');
+  return pick(
+    event,
+    'runId',
+    'command',
+    'agent',
+    'model',
+    'maxIterations',
+    'checks',
+    'cwd',
+    'sandbox',
+    'contained',
+  );
 }
 
 /** By the run's own clock as far as it was recorded; by the time of day for what came after. */

@@ -4,12 +4,16 @@ import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
+import { type Proof, proofOf } from './proof.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
 import { type CostSource, countTurn, type Tokens } from './usage.ts';
 
 export interface CheckSummary
-  extends Pick<CheckResult, 'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated'> {
+  extends Pick<
+    CheckResult,
+    'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated' | 'voided' | 'clean'
+  > {
   readonly name: string;
 }
 
@@ -52,6 +56,8 @@ export interface LoopResult {
   readonly waited?: number;
   readonly worktreePath: string | null;
   readonly branch: string | null;
+  /** What was proven and how. */
+  readonly proof: Proof;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
 }
@@ -89,6 +95,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     ...(past.time.waited > 0 && { waited: past.time.waited }),
     worktreePath: place?.worktreePath ?? null,
     branch: place?.branch ?? null,
+    proof: proofOf(past),
   };
 }
 
@@ -97,7 +104,8 @@ export function iterationResult(
   command: string,
   duration: number,
 ): IterationResult {
-  const { turn, checks, story, violations } = iteration;
+  const { turn, story, violations } = iteration;
+  const checks = [...iteration.checks, ...iteration.clean];
   return {
     iteration: iteration.number,
     mode: iteration.mode ?? command,
@@ -110,7 +118,7 @@ export function iterationResult(
     duration,
     checkResults: checks.map(check => ({
       name: check.command,
-      ...pick(check, 'passed', 'exitCode', 'duration', 'output', 'flaked', 'ungated'),
+      ...pick(check, 'passed', 'exitCode', 'duration', 'output', 'flaked', 'ungated', 'voided', 'clean'),
     })),
     allChecksPassed: isGreen(checks),
     completionTagFound: turn?.claim.found ?? false,

@@ -75,6 +75,7 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
   const { changed, state } = await plan.look();
   const denials = sandbox?.takeDenials() ?? [];
   const stories = plan.stories?.(iteration);
+  const inputsChanged = plan.inputsChanged?.() ?? [];
   const { turn, violations } = openIteration(world);
   if (!turn) return undefined;
   const ending = { ...turn, checks, tree: state };
@@ -86,6 +87,7 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
     ...(standstill && { standstill }),
     ...(denials.length > 0 && { denials }),
     ...(stories && { stories }),
+    ...(inputsChanged.length > 0 && { inputsChanged }),
     spent: spentSoFar(countTurn(past().totals, turn), meter.elapsed()),
   };
   const { outcome, claim, blocked } = turn;
@@ -99,7 +101,7 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
 /** Undoes what the agent must not have changed, and says so; what was said before the run was cut off is not said again. */
 export async function restoreFiles(plan: LoopPlan, world: EngineWorld): Promise<void> {
   const { number, tampered, violations } = openIteration(world);
-  const known = new Set(violations.map(({ what }) => what));
+  const known = new Set(violations.map(({ what }) => what)); // whoever did it
   const found = [...(world.sandbox?.restore() ?? []), ...(await plan.restore(number, tampered))];
   for (const violation of found) {
     if (known.has(violation.what)) continue;

@@ -37,6 +37,8 @@ export interface LoopPlan {
   /** Finds and undoes changes to what the agent must not change. `pending` was found before the run was cut off. */
   restore(iteration: number, pending: readonly string[]): Promise<readonly Violation[]>;
   check(iteration: number): Promise<readonly CheckResult[]>;
+  /** The check inputs that were not as at the start, since it was last asked; absent: they are not watched. */
+  inputsChanged?(): readonly string[];
   /** Whether the files have changed since the run began, and a name for what they are now; null: not looked at. */
   look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
   /** After a turn that did not fail and whose checks are all green. `before`: the tasks that were begun. */

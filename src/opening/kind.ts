@@ -57,7 +57,12 @@ export function promptKind({ source, promptFile, prompt: task }: PromptGiven): R
       cwd: project.root,
       given: promptFile === undefined ? {} : { promptFile },
       task,
-      plan: async parts => runPlan({ ...parts, source }),
+      async plan(parts, kept) {
+        const protection = await openProtection(parts, kept);
+        if (isProblem(protection)) return protection;
+        const notices = [...parts.notices, ...(protection?.notes ?? [])];
+        return runPlan({ ...parts, source, notices, protection });
+      },
       leave() {},
     }),
   };

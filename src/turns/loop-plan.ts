@@ -1,16 +1,18 @@
 /** The plan of `ralph loop`: a task, a clean context each time, and checks that must all pass. */
-import { runChecks } from '../checks/run-checks.ts';
+import { type CheckKeeper, runChecks } from '../checks/run-checks.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import { buildLoopPrompt, type LoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
 import { writeAtomic } from '../platform/files.ts';
 import { createProgress } from '../store/progress.ts';
+import { watchCheckInputs } from '../workspace/check-inputs.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import { createPausing, type Held, preparedWith } from './pausing.ts';
+import { createCheckKeeping } from './check-keeper.ts';
+import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
 import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
@@ -39,9 +41,12 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const progress = createProgress(parts.project, parts.paths);
   const tree = createTreeWatch({ cwd, env, on: true });
   const baseline = createBaseline(parts, checks);
-  const check = (iteration: number) => runRound(parts, checks, iteration, baseline.excuse);
+  const inputs = watchCheckInputs({ cwd, commands: settings.checks });
+  const keeping = createCheckKeeping({ ...parts, inputs });
+  const check = (iteration: number) =>
+    runRound({ ...parts, keep: keeping.keeper(iteration) }, checks, iteration, baseline.excuse);
   const task = createTask(parts);
-  const pausing = createPausing(parts, tree, task);
+  const pausing = createPausing({ ...parts, inputs }, tree, task);
   return {
     command: 'loop',
     run,
@@ -51,7 +56,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     notices: parts.notices,
     ...(parts.place && { place: parts.place }),
     async prepare() {
-      const prepared = preparedWith(await tree.start(), protection);
+      const prepared = preparedWith(await tree.start(), protection, inputs.take());
       if (!settings.baseline) return prepared;
       await baseline.take(check);
       tree.touched();
@@ -61,7 +66,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
       tree.recall(prepared.tree);
       baseline.recall(past.baseline);
       for (const result of past.results) progress.add(result);
-      return preparedWith(prepared.tree, protection);
+      return preparedWith(prepared.tree, protection, recallInputs(inputs, past, prepared));
     },
     prompt: (iteration, feedback) =>
       promptFor(parts, {
@@ -76,6 +81,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars: task.text().length }),
     restore: pausing.restore,
     check,
+    inputsChanged: keeping.takeChanged,
     look: tree.look,
     commit(iteration, before) {
       if (settings.scm) tree.touched();
@@ -112,7 +118,7 @@ function createTask({ task, spec, emit, paths }: LoopParts): HeldTask {
 
 /** What is excused is so in the ledger too. */
 async function runRound(
-  parts: LoopParts,
+  parts: LoopParts & { readonly keep: CheckKeeper },
   checks: readonly Check[],
   iteration: number,
   excuse: (result: CheckResult) => CheckResult,
@@ -138,7 +144,8 @@ function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[])
   return {
     async take(run: (iteration: number) => Promise<readonly CheckResult[]>): Promise<void> {
       for (const check of await run(0)) {
-        if (check.passed) continue;
+        // What is void says nothing of how things were.
+        if (check.passed || check.voided !== undefined) continue;
         red.add(check.index);
         const why =
           check.exitCode === 127 ? 'there is no such command (exit code 127)' : `exit code ${check.exitCode}`;
@@ -146,7 +153,7 @@ function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[])
       }
     },
     recall(results: readonly CheckResult[]): void {
-      for (const check of results) if (!check.passed) red.add(check.index);
+      for (const check of results) if (!check.passed && check.voided === undefined) red.add(check.index);
     },
     told: (): readonly PromptCheck[] =>
       checks.map(({ command }, index) =>

@@ -30,13 +30,24 @@ export interface PlanParts extends AttemptWorld {
 
 /** What each command counts as done. */
 export const TERMS: Readonly<Record<SettingsCommand, (settings: Settings) => Omit<Run, 'limits'>>> = {
-  run: ({ completionResponse: text }) => ({
+  run: ({ completionResponse: text, strict }) => ({
     rule: { kind: 'response', text },
     success: 'promise_accepted',
     minToolCalls: 0,
+    strict,
   }),
-  loop: settings => ({ rule: promiseOf(settings), success: 'all_checks_passed', minToolCalls: 1 }),
-  prd: settings => ({ rule: promiseOf(settings), success: 'all_stories_approved', minToolCalls: 0 }),
+  loop: settings => ({
+    rule: promiseOf(settings),
+    success: 'all_checks_passed',
+    minToolCalls: 1,
+    strict: settings.strict,
+  }),
+  prd: settings => ({
+    rule: promiseOf(settings),
+    success: 'all_stories_approved',
+    minToolCalls: 0,
+    strict: settings.strict,
+  }),
 };
 
 function promiseOf({ completionTag: text }: Settings): CompletionRule {

@@ -6,29 +6,31 @@ import { buildRunPrompt } from '../domain/prompt.ts';
 import type { Feedback } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { linkOver } from '../platform/files.ts';
+import { watchCheckInputs } from '../workspace/check-inputs.ts';
+import type { Protection } from '../workspace/protect.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
+import { createCheckKeeping } from './check-keeper.ts';
+import { createPausing, preparedWith, recallInputs } from './pausing.ts';
 import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 
 export interface RunParts extends PlanParts {
   readonly source: PromptSource;
   readonly notices: readonly string[];
+  readonly protection: Protection | undefined;
 }
 
 export function runPlan(parts: RunParts): LoopPlan {
-  const { settings, agent, source, project, cwd, env } = parts;
+  const { settings, agent, source, project, cwd, env, protection } = parts;
   const run = { ...TERMS.run(settings), limits: limitsOf(settings) };
   const checks = checksOf(settings);
   let userChars = 0;
   const { stuckAfter, unchangedAfter, thrashingAfter } = settings;
   // Looking at the files costs time; only what is asked for needs it.
   const tree = createTreeWatch({ cwd, env, on: stuckAfter + unchangedAfter + thrashingAfter > 0 });
-  parts.steering.care({
-    begin: tree.hold,
-    async end() {
-      parts.emit({ type: 'prepared', tree: await tree.release() });
-    },
-  });
+  const inputs = watchCheckInputs({ cwd, commands: checks.map(({ command }) => command) });
+  const keeping = createCheckKeeping({ ...parts, inputs });
+  const pausing = createPausing({ ...parts, inputs }, tree, { hold() {}, release() {} });
   return {
     command: 'run',
     run,
@@ -36,10 +38,10 @@ export function runPlan(parts: RunParts): LoopPlan {
     agent,
     checks,
     notices: parts.notices,
-    prepare: async () => ({ tree: await tree.start() }),
-    async recall(_, prepared) {
+    prepare: async () => preparedWith(await tree.start(), protection, inputs.take()),
+    async recall(past, prepared) {
       tree.recall(prepared.tree);
-      return prepared;
+      return preparedWith(prepared.tree, protection, recallInputs(inputs, past, prepared));
     },
     async prompt(iteration, feedback) {
       const base = source.read();
@@ -48,7 +50,7 @@ export function runPlan(parts: RunParts): LoopPlan {
       return promptOf(settings, base, iteration, feedback);
     },
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars }),
-    restore: async () => [],
+    restore: pausing.restore,
     check: iteration =>
       runChecks({
         ...parts,
@@ -60,14 +62,16 @@ export function runPlan(parts: RunParts): LoopPlan {
           linkOver(log, published);
           return published;
         },
+        keep: keeping.keeper(iteration),
         excerpt: { chars: settings.outputTruncateChars, from: 'head' },
         parallel: false,
         retries: 0,
       }),
+    inputsChanged: keeping.takeChanged,
     look: tree.look,
     commit: (iteration, before) => commitWork(parts, iteration, run.rule, before),
     note() {},
-    close() {},
+    close: () => protection?.close(),
   };
 }
 
