@@ -6,11 +6,12 @@
  * Globs are git's own (`:(glob)`), so that they mean what they mean in every git command, and so that git finds
  * the files without us walking through what it ignores.
  */
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Violation } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
 import { blockedAt, clearPath, moveAside } from './move-aside.ts';
-import { filesAtStart, isThere, newFiles } from './protected-files.ts';
+import { filesAtStart, type Guarded, isThere, newFiles } from './protected-files.ts';
 import { findRepository, type Place, type Repository, shownPath } from './repository.ts';
 import type { Difference, FileStore, SavedFile } from './snapshot.ts';
 
@@ -91,9 +92,11 @@ function finished(pending: readonly string[], rest: readonly Violation[]): reado
 }
 
 /** An agent can write the settings of the repository, and one of them says where its files are. */
-function pinned(repository: Repository): Repository {
+function pinned(repository: Repository): Guarded {
   const { git, gitDir, top } = repository;
-  return { ...repository, git: git.with({ GIT_DIR: gitDir, GIT_WORK_TREE: top }) };
+  // Asked of the disk: what the settings say of it can be changed.
+  const ignoresCase = existsSync(join(top, '.GIT'));
+  return { ...repository, ignoresCase, git: git.with({ GIT_DIR: gitDir, GIT_WORK_TREE: top }) };
 }
 
 function wrongGlob(glob: string): Problem | undefined {
@@ -103,7 +106,7 @@ function wrongGlob(glob: string): Problem | undefined {
   return { where, what: 'exceptions with ! are not supported', fix: 'name what is to be protected' };
 }
 
-interface Guard {
+interface Kept {
   readonly repository: Repository;
   readonly store: FileStore;
   readonly kept: ReadonlyMap<string, SavedFile>;
@@ -114,7 +117,7 @@ interface Offence {
   undo(aside: string): void;
 }
 
-function keptOffences({ repository, store, kept }: Guard): readonly Offence[] {
+function keptOffences({ repository, store, kept }: Kept): readonly Offence[] {
   const { top, prefix } = repository;
   const known = new Map<string, string | undefined>();
   return [...kept].flatMap(([path, file]) => {
