@@ -1,7 +1,7 @@
 /** Runs the checks of an iteration: in order or at once, each to its end or its timeout, again where that is asked for. */
 import { constants } from 'node:os';
 import { relative } from 'node:path';
-import { type Check, type CheckResult, slugsOf } from '../domain/check.ts';
+import { type Check, type CheckResult, isGreen, slugsOf } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
 import { listSome } from '../domain/feedback.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
@@ -29,6 +29,10 @@ export interface CheckRound {
   readonly keep?: CheckKeeper | undefined;
   /** They run in a clean checkout. */
   readonly clean?: true;
+  /** Makes that checkout ready; where it fails, no check is run. Its index is behind those of the checks. */
+  readonly setup?: Check | undefined;
+  /** The command as it is run, where that is not how it is shown. */
+  spell?(command: string): string;
   readonly parallel: boolean;
   readonly retries: number;
   readonly clock: Clock;
@@ -38,6 +42,9 @@ export interface CheckRound {
   /** The one that runs is ended at once. */
   readonly abort: AbortSignal;
 }
+
+/** How a round differs from the usual one in the work tree. */
+export type RoundChanges = Partial<Pick<CheckRound, 'cwd' | 'env' | 'keep' | 'clean' | 'setup' | 'spell'>>;
 
 /** What looks after the files that checks rest on, while they run. Must not throw. */
 export interface CheckKeeper {
@@ -54,6 +61,12 @@ export async function runChecks(round: CheckRound): Promise<readonly CheckResult
   const all = round.checks.map((check, index) => ({ check, index, slug: slugs[index] ?? String(index) }));
   const results: CheckResult[] = [];
   let spoilt: string | undefined;
+  if (round.setup && !round.stopping.aborted) {
+    const setup = { check: round.setup, index: all.length, slug: 'setup', isSetup: true } as const;
+    const { ended } = await runBatch(round, [setup], undefined);
+    results.push(...ended);
+    if (!isGreen(ended)) return results;
+  }
   // What runs at the same time cannot be told apart: it is looked at together.
   for (const batch of round.parallel ? [all] : all.map(each => [each])) {
     if (batch.length === 0 || round.stopping.aborted) break;
@@ -68,6 +81,7 @@ interface Task {
   readonly check: Check;
   readonly index: number;
   readonly slug: string;
+  readonly isSetup?: true;
 }
 
 /** `spoilt`: why nothing of it counts, before it begins. It runs all the same: what it prints helps. */
@@ -113,13 +127,14 @@ async function tryTogether(round: CheckRound, tasks: readonly Task[]) {
   return { results, voided };
 }
 
-async function runCheck(round: CheckRound, { check, index, slug }: Task): Promise<CheckResult> {
+async function runCheck(round: CheckRound, { check, index, slug, isSetup }: Task): Promise<CheckResult> {
   const { clock, abort } = round;
   const began = clock.ticks();
-  const path = round.paths.check(round.clean ? `clean-${slug}` : slug);
+  const name = round.clean ? `clean-${slug}` : slug;
+  const path = round.paths.check(name);
   const log = openLog(path);
   const child = await startConfined<'aborted'>(round.sandbox?.checks, {
-    argv: shellCommand(check.command),
+    argv: shellCommand(round.spell?.(check.command) ?? check.command),
     cwd: round.cwd,
     env: round.env,
     stdout: log.fd,
@@ -142,13 +157,14 @@ async function runCheck(round: CheckRound, { check, index, slug }: Task): Promis
     failAction,
     ...(hint && { hint }),
     ...(round.clean && { clean: round.clean }),
+    ...(isSetup && { isSetup }),
     passed: exitCode === 0 && endedBy === undefined,
     exitCode,
     timedOut,
     duration: secondsSince(clock, began),
     output: text,
     outputCut: cut,
-    logFile: relative(round.root, round.publish?.(path, slug) ?? path),
+    logFile: relative(round.root, round.publish?.(path, name) ?? path),
   };
 }
 

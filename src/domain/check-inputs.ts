@@ -62,6 +62,7 @@ interface At {
 }
 
 const DEEPEST = 6;
+const PACKAGE_RUNNERS: ReadonlySet<string> = new Set(['npx', 'bunx', 'pnpx']);
 
 function searchLine(search: Search, line: string, at: At): void {
   const key = `${at.dir}\0${at.viaNpm}\0${line}`;
@@ -71,10 +72,11 @@ function searchLine(search: Search, line: string, at: At): void {
   for (const words of simpleCommands(line)) {
     const command = started(words.map(word => word.replace(/^\$\(|^`/, '')));
     const [program, ...args] = command.words;
+    const viaNpm = at.viaNpm || command.passed.some(each => PACKAGE_RUNNERS.has(each));
     for (const path of command.passed) addProgram(search, path, { ...at, dir });
     if (program === 'cd' || program === 'pushd')
       dir = below(dir, args.find(arg => !arg.startsWith('-')) ?? '') ?? dir;
-    else if (program !== undefined) searchCommand(search, program, args, { ...at, dir });
+    else if (program !== undefined) searchCommand(search, program, args, { ...at, dir, viaNpm });
   }
 }
 
@@ -113,7 +115,7 @@ const FOLDER_FLAGS: Readonly<Record<string, readonly string[]>> = {
 /** A program of the project, or one that a package brings. */
 function addProgram(search: Search, program: string, { dir, viaNpm }: At): void {
   if (program.includes('/')) add(search, dir, program);
-  else if (viaNpm || ['npx', 'bunx', 'pnpx'].includes(program)) addBin(search, dir, program);
+  else if (viaNpm || PACKAGE_RUNNERS.has(program)) addBin(search, dir, program);
   else if (/^[\w.-]+$/.test(program) && search.read(`${dir}node_modules/.bin/${program}`) !== undefined)
     addBin(search, dir, program);
 }

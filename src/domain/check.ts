@@ -24,6 +24,8 @@ export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hin
   readonly voided?: string;
   /** It ran in a clean checkout of the tree that is handed over. */
   readonly clean?: true;
+  /** It is no check: it made the clean checkout ready. */
+  readonly isSetup?: true;
   /** It failed first and passed when it was run again: how often it failed. */
   readonly flaked?: number;
   /** 128 + n when signal n ended it, 127 when there is no such command. */

@@ -147,6 +147,8 @@ export interface Prepared {
   readonly kept?: string;
   /** What the checks rest on: paths from where they run, each with a hash; '': it was not there. */
   readonly inputs?: Readonly<Record<string, string>>;
+  /** A name for the files of `.worktreeinclude` as they are kept in the run's folder. */
+  readonly included?: string;
 }
 
 export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked'> {

@@ -21,12 +21,12 @@ export function formatGuardrailFailure(check: CheckResult): string {
 }
 
 /** Why a check is red that its exit code does not explain. */
-export function checkRemark({ voided, clean, passed }: CheckResult): string {
-  const where =
-    clean && !passed && voided === undefined
-      ? 'It passes in your work tree and fails in a clean checkout of it: something that it needs is not committed, or only in a file that git ignores.'
-      : '';
-  return voided === undefined ? where : `It counts as failed whatever its exit code: ${voided}.`;
+export function checkRemark({ voided, clean, isSetup }: CheckResult): string {
+  if (voided !== undefined) return `It counts as failed whatever its exit code: ${voided}.`;
+  if (!clean) return '';
+  if (isSetup)
+    return 'This command makes a clean checkout of your work ready for the checks; none of them ran there.';
+  return 'It passes in your work tree and fails in a clean checkout of it: it needs something that is only in files that git ignores.';
 }
 
 const ENDED_SENTENCES: Record<EndedBy, string> = {

@@ -78,7 +78,7 @@ export function fold(before: Past, event: Timed): Past {
     case 'run-resumed':
       return afterResumption(past, event);
     case 'prepared':
-      return { ...past, prepared: pick(event, 'tree', 'kept', 'inputs') };
+      return { ...past, prepared: pick(event, 'tree', 'kept', 'inputs', 'included') };
     case 'iteration-started':
       return afterStart(past, event);
     case 'waiting':

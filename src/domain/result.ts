@@ -12,7 +12,7 @@ import { type CostSource, countTurn, type Tokens } from './usage.ts';
 export interface CheckSummary
   extends Pick<
     CheckResult,
-    'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated' | 'voided' | 'clean'
+    'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated' | 'voided' | 'clean' | 'isSetup'
   > {
   readonly name: string;
 }
@@ -118,7 +118,18 @@ export function iterationResult(
     duration,
     checkResults: checks.map(check => ({
       name: check.command,
-      ...pick(check, 'passed', 'exitCode', 'duration', 'output', 'flaked', 'ungated', 'voided', 'clean'),
+      ...pick(
+        check,
+        'passed',
+        'exitCode',
+        'duration',
+        'output',
+        'flaked',
+        'ungated',
+        'voided',
+        'clean',
+        'isSetup',
+      ),
     })),
     allChecksPassed: isGreen(checks),
     completionTagFound: turn?.claim.found ?? false,

@@ -1,10 +1,11 @@
 /** Performs one step: everything that happens in it is an event, and the last of them says that the step is over. */
-import { isGreen } from '../domain/check.ts';
+import { type CheckResult, isGreen } from '../domain/check.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import { formatProblem } from '../domain/problem.ts';
 import { findStandstill, timesRepeated, traceOf } from '../domain/standstill.ts';
+import { isSuccess } from '../domain/stop-reason.ts';
 import { countTurn, spentSoFar } from '../domain/usage.ts';
 import { judge } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
@@ -66,36 +67,55 @@ async function takeTurn(
 }
 
 async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number): Performed {
-  const { emit, stop, meter, past, sandbox } = world;
+  const { emit, stop } = world;
   // What the checks rest on is restored before they run.
   await restoreFiles(plan, world);
   const known = openIteration(world).checks;
   const checks = known.length === plan.checks.length ? known : await plan.check(iteration);
-  if (stop.stopping.aborted && checks.length < plan.checks.length) return undefined;
+  const isCut = (ran: readonly CheckResult[]) => stop.stopping.aborted && ran.length < plan.checks.length;
+  if (isCut(checks)) return undefined;
+  const gathered = await gather(plan, world, iteration);
+  if (!gathered) return undefined;
+  let { evidence, seen } = gathered(checks);
+  let verdict = judge(plan.run, evidence);
+  if (plan.proveClean && verdict.kind === 'stop' && isSuccess(verdict.reason)) {
+    const clean = await plan.proveClean(iteration);
+    if (isCut(clean) && isGreen(clean)) return undefined;
+    ({ evidence, seen } = gathered([...checks, ...clean]));
+    verdict = judge(plan.run, evidence);
+  }
+  emit({ type: 'judged', iteration, verdict, ...seen, limits: plan.run.limits });
+  return undefined;
+}
+
+/** Looks at everything but the checks, once; answers what is to be judged with these checks. */
+async function gather(plan: LoopPlan, world: EngineWorld, iteration: number) {
+  const { meter, past, sandbox } = world;
   const { changed, state } = await plan.look();
   const denials = sandbox?.takeDenials() ?? [];
   const stories = plan.stories?.(iteration);
-  const inputsChanged = plan.inputsChanged?.() ?? [];
-  const { turn, violations } = openIteration(world);
+  const { turn } = openIteration(world);
   if (!turn) return undefined;
-  const ending = { ...turn, checks, tree: state };
-  const traces = [...past().traces, traceOf(ending, turn.usage)];
-  const standstill = plan.standstill && findStandstill(traces, plan.standstill);
-  const seen = {
-    treeChanged: changed,
-    repeats: timesRepeated(past().repeated, ending),
-    ...(standstill && { standstill }),
-    ...(denials.length > 0 && { denials }),
-    ...(stories && { stories }),
-    ...(inputsChanged.length > 0 && { inputsChanged }),
-    spent: spentSoFar(countTurn(past().totals, turn), meter.elapsed()),
+  return (checks: readonly CheckResult[]) => {
+    const ending = { ...turn, checks, tree: state };
+    const traces = [...past().traces, traceOf(ending, turn.usage)];
+    const standstill = plan.standstill && findStandstill(traces, plan.standstill);
+    const seen = {
+      treeChanged: changed,
+      repeats: timesRepeated(past().repeated, ending),
+      ...(standstill && { standstill }),
+      ...(denials.length > 0 && { denials }),
+      ...(stories && { stories }),
+      ...plan.checked?.(),
+      tree: state,
+      spent: spentSoFar(countTurn(past().totals, turn), meter.elapsed()),
+    };
+    const { violations } = openIteration(world);
+    const { outcome, claim, blocked } = turn;
+    const blocks = blocked !== undefined && { blocked };
+    const evidence: Evidence = { ...seen, outcome, claim, ...blocks, checks, violations };
+    return { evidence, seen };
   };
-  const { outcome, claim, blocked } = turn;
-  const blocks = blocked !== undefined && { blocked };
-  const evidence: Evidence = { ...seen, outcome, claim, ...blocks, checks, violations };
-  const verdict = judge(plan.run, evidence);
-  emit({ type: 'judged', iteration, verdict, ...seen, tree: state, limits: plan.run.limits });
-  return undefined;
 }
 
 /** Undoes what the agent must not have changed, and says so; what was said before the run was cut off is not said again. */
@@ -116,9 +136,9 @@ async function finish(
   iteration: number,
   seconds: () => number,
 ): Performed {
-  const { turn, checks, judged, tasks, story } = openIteration(world);
+  const { turn, checks, clean, judged, tasks, story } = openIteration(world);
   if (!turn || !judged) return undefined;
-  if (turn.outcome.kind !== 'failed' && isGreen(checks)) await plan.commit(iteration, tasks);
+  if (turn.outcome.kind !== 'failed' && isGreen([...checks, ...clean])) await plan.commit(iteration, tasks);
   const done = plan.assignment?.().story;
   world.emit({
     type: 'iteration-ended',

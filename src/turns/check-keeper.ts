@@ -3,7 +3,7 @@ import type { CheckKeeper } from '../checks/run-checks.ts';
 import type { Emit } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
 import type { InputWatch } from '../workspace/check-inputs.ts';
-import type { Protection } from '../workspace/protect.ts';
+import type { ProtectedCopy, Protection } from '../workspace/protect.ts';
 import type { TurnWorld } from './agent-turn.ts';
 
 export interface Kept {
@@ -20,9 +20,14 @@ export function createCheckKeeping({ protection, inputs, sandbox, emit }: Kept) 
   const look = () => {
     for (const path of inputs.changed()) changed.add(path);
   };
-  const restore = async (iteration: number, by?: string): Promise<readonly string[]> => {
+  const restore = async (
+    iteration: number,
+    there?: ProtectedCopy,
+    by?: string,
+  ): Promise<readonly string[]> => {
     const found = (what: readonly string[]) => emit({ type: 'tampered', what });
     const violations = [
+      ...(there?.restore() ?? []),
       ...(sandbox?.restore() ?? []),
       ...((await protection?.restore(iteration, { found, pending: [] })) ?? []),
     ];
@@ -30,17 +35,25 @@ export function createCheckKeeping({ protection, inputs, sandbox, emit }: Kept) 
     return violations.map(({ what }) => what);
   };
   return {
-    /** For a round of checks of this iteration. */
-    keeper(iteration: number): CheckKeeper {
+    /** For a round of checks of this iteration; `there`: the protected files where they run, if that is not the work tree. */
+    keeper(iteration: number, there?: ProtectedCopy): CheckKeeper {
+      let written = (): readonly string[] => [];
       return {
         async before() {
-          const meanwhile = await restore(iteration);
+          const meanwhile = await restore(iteration, there);
           look();
+          written = (there ?? protection)?.watch() ?? written;
           return meanwhile;
         },
         async after(command) {
           look();
-          return restore(iteration, command);
+          // What was changed and put back within the check is nowhere to be seen afterwards, but for its times.
+          const touched = written();
+          const changed = await restore(iteration, there, command);
+          if (changed.length > 0) return changed;
+          for (const what of touched)
+            emit({ type: 'violation', violation: { what, restored: true, by: command } });
+          return touched;
         },
       };
     },

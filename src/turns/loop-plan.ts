@@ -1,22 +1,20 @@
 /** The plan of `ralph loop`: a task, a clean context each time, and checks that must all pass. */
-import { type CheckKeeper, runChecks } from '../checks/run-checks.ts';
+import { type RoundChanges, runChecks } from '../checks/run-checks.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import { buildLoopPrompt, type LoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
 import { writeAtomic } from '../platform/files.ts';
 import { createProgress } from '../store/progress.ts';
-import { watchCheckInputs } from '../workspace/check-inputs.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
-import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import { createCheckKeeping } from './check-keeper.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
-import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
+import { commitWork, limitsOf, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
+import { createProver, type ProverParts } from './prover.ts';
 
-export interface LoopParts extends PlanParts {
+export interface LoopParts extends ProverParts {
   /** The task, or the text of the spec file. */
   readonly task: string;
   /** The spec file, to be read anew when the user has had his hands on it. */
@@ -24,7 +22,6 @@ export interface LoopParts extends PlanParts {
   /** The commit from which changes are counted. */
   readonly startRef: string;
   readonly notices: readonly string[];
-  readonly protection: Protection | undefined;
   readonly place: LoopPlan['place'] | undefined;
 }
 
@@ -41,10 +38,10 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const progress = createProgress(parts.project, parts.paths);
   const tree = createTreeWatch({ cwd, env, on: true });
   const baseline = createBaseline(parts, checks);
-  const inputs = watchCheckInputs({ cwd, commands: settings.checks });
-  const keeping = createCheckKeeping({ ...parts, inputs });
-  const check = (iteration: number) =>
-    runRound({ ...parts, keep: keeping.keeper(iteration) }, checks, iteration, baseline.excuse);
+  const prover = createProver(parts, settings.checks, (iteration, more) =>
+    runRound({ ...parts, ...more }, checks, iteration, baseline.excuse),
+  );
+  const { check, inputs } = prover;
   const task = createTask(parts);
   const pausing = createPausing({ ...parts, inputs }, tree, task);
   return {
@@ -56,7 +53,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     notices: parts.notices,
     ...(parts.place && { place: parts.place }),
     async prepare() {
-      const prepared = preparedWith(await tree.start(), protection, inputs.take());
+      const prepared = preparedWith(await tree.start(), parts, inputs.take());
       if (!settings.baseline) return prepared;
       await baseline.take(check);
       tree.touched();
@@ -66,7 +63,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
       tree.recall(prepared.tree);
       baseline.recall(past.baseline);
       for (const result of past.results) progress.add(result);
-      return preparedWith(prepared.tree, protection, recallInputs(inputs, past, prepared));
+      return preparedWith(prepared.tree, parts, recallInputs(inputs, past, prepared));
     },
     prompt: (iteration, feedback) =>
       promptFor(parts, {
@@ -81,14 +78,18 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars: task.text().length }),
     restore: pausing.restore,
     check,
-    inputsChanged: keeping.takeChanged,
+    checked: prover.checked,
+    ...(prover.proveClean && { proveClean: prover.proveClean }),
     look: tree.look,
     commit(iteration, before) {
       if (settings.scm) tree.touched();
       return commitWork(parts, iteration, rule, before);
     },
     note: result => progress.add(result),
-    close: () => protection?.close(),
+    close() {
+      protection?.close();
+      parts.included?.close();
+    },
   };
 }
 
@@ -118,7 +119,7 @@ function createTask({ task, spec, emit, paths }: LoopParts): HeldTask {
 
 /** What is excused is so in the ledger too. */
 async function runRound(
-  parts: LoopParts & { readonly keep: CheckKeeper },
+  parts: LoopParts & RoundChanges,
   checks: readonly Check[],
   iteration: number,
   excuse: (result: CheckResult) => CheckResult,

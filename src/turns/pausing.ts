@@ -1,15 +1,16 @@
 /** What the user changes while the run is paused is his; what the agent had changed by then is still the agent's. */
 import type { Prepared } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
+import { defined } from '../domain/fields.ts';
 import type { Past } from '../domain/past.ts';
 import { formatProblem } from '../domain/problem.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
 import type { InputWatch } from '../workspace/check-inputs.ts';
-import type { Protection } from '../workspace/protect.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
-import type { LoopParts } from './loop-plan.ts';
+import type { ProverParts } from './prover.ts';
 
-type PausingParts = Pick<LoopParts, 'protection' | 'steering' | 'emit'> & { readonly inputs?: InputWatch };
+type PausingParts = Pick<ProverParts, 'protection' | 'steering' | 'emit'> &
+  Partial<Pick<ProverParts, 'included'>> & { readonly inputs?: InputWatch };
 
 /** What a plan has of its own that the user may change. */
 export interface Held {
@@ -20,7 +21,7 @@ export interface Held {
 }
 
 export function createPausing(
-  { protection, steering, emit, inputs }: PausingParts,
+  { protection, included, steering, emit, inputs }: PausingParts,
   tree: TreeWatch,
   held: Held,
 ): Pick<LoopPlan, 'restore'> {
@@ -42,7 +43,7 @@ export function createPausing(
       const state = await tree.release();
       held.release();
       // A run that is resumed later begins with what the user has left.
-      emit({ type: 'prepared', ...preparedWith(state, protection, inputs?.take()) });
+      emit({ type: 'prepared', ...preparedWith(state, { protection, included }, inputs?.take()) });
     },
   });
   return {
@@ -52,11 +53,10 @@ export function createPausing(
 
 export function preparedWith(
   tree: string | null,
-  protection: Protection | undefined,
-  inputs: Prepared['inputs'],
+  { protection, included }: Partial<Pick<ProverParts, 'protection' | 'included'>>,
+  inputs?: Prepared['inputs'],
 ): Prepared {
-  const kept = protection?.name();
-  return { tree, ...(kept !== undefined && { kept }), ...(inputs && { inputs }) };
+  return { tree, ...defined({ kept: protection?.name(), inputs, included: included?.name }) };
 }
 
 /** As they were when the run began; what the user did while it was paused is the new start. */

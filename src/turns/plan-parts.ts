@@ -14,7 +14,9 @@ import type { Run } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
+import { type Included, includeFiles } from '../workspace/include.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
+import { isUnderGit } from '../workspace/repository.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { deadlines, oneTurn } from './agent-turn.ts';
 import { type AttemptWorld, takeAttempts } from './attempts.ts';
@@ -86,6 +88,23 @@ export async function openProtection(
     keepIn: paths.kept,
     ...(kept !== undefined && { recall: kept }),
   });
+}
+
+/** What a clean checkout needs beside the files of git; undefined: there will be none. */
+export async function openIncluded({
+  settings,
+  cwd,
+  env,
+  paths,
+  past,
+}: PlanParts): Promise<Included | Problem | undefined> {
+  if (settings.proof !== 'clean') return undefined;
+  if (!isUnderGit(cwd)) {
+    const fix = '`git init` creates one; without it, use --proof place';
+    return { where: '--proof clean', what: 'a clean checkout needs a git repository', fix };
+  }
+  const { prepared } = past();
+  return includeFiles({ cwd, env, keepIn: paths.kept, recall: prepared && (prepared.included ?? null) });
 }
 
 /** The turn in which the work is done, with its prompt on record and its limits kept from inside. */

@@ -1,35 +1,33 @@
 /** The plan of `ralph run`: a prompt, guardrails, and source control when they pass. */
-import { runChecks } from '../checks/run-checks.ts';
+import { type RoundChanges, runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { Check } from '../domain/check.ts';
+import type { Check, CheckResult } from '../domain/check.ts';
 import { buildRunPrompt } from '../domain/prompt.ts';
 import type { Feedback } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { linkOver } from '../platform/files.ts';
-import { watchCheckInputs } from '../workspace/check-inputs.ts';
-import type { Protection } from '../workspace/protect.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import { createCheckKeeping } from './check-keeper.ts';
 import { createPausing, preparedWith, recallInputs } from './pausing.ts';
-import { commitWork, limitsOf, type PlanParts, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
+import { commitWork, limitsOf, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
+import { createProver, type ProverParts } from './prover.ts';
 
-export interface RunParts extends PlanParts {
+export interface RunParts extends ProverParts {
   readonly source: PromptSource;
   readonly notices: readonly string[];
-  readonly protection: Protection | undefined;
 }
 
 export function runPlan(parts: RunParts): LoopPlan {
-  const { settings, agent, source, project, cwd, env, protection } = parts;
+  const { settings, agent, source, cwd, env, protection } = parts;
   const run = { ...TERMS.run(settings), limits: limitsOf(settings) };
   const checks = checksOf(settings);
   let userChars = 0;
   const { stuckAfter, unchangedAfter, thrashingAfter } = settings;
   // Looking at the files costs time; only what is asked for needs it.
   const tree = createTreeWatch({ cwd, env, on: stuckAfter + unchangedAfter + thrashingAfter > 0 });
-  const inputs = watchCheckInputs({ cwd, commands: checks.map(({ command }) => command) });
-  const keeping = createCheckKeeping({ ...parts, inputs });
+  const commands = checks.map(({ command }) => command);
+  const prover = createProver(parts, commands, (iteration, more) => runRound(parts, checks, iteration, more));
+  const { inputs } = prover;
   const pausing = createPausing({ ...parts, inputs }, tree, { hold() {}, release() {} });
   return {
     command: 'run',
@@ -38,10 +36,10 @@ export function runPlan(parts: RunParts): LoopPlan {
     agent,
     checks,
     notices: parts.notices,
-    prepare: async () => preparedWith(await tree.start(), protection, inputs.take()),
+    prepare: async () => preparedWith(await tree.start(), parts, inputs.take()),
     async recall(past, prepared) {
       tree.recall(prepared.tree);
-      return preparedWith(prepared.tree, protection, recallInputs(inputs, past, prepared));
+      return preparedWith(prepared.tree, parts, recallInputs(inputs, past, prepared));
     },
     async prompt(iteration, feedback) {
       const base = source.read();
@@ -51,28 +49,41 @@ export function runPlan(parts: RunParts): LoopPlan {
     },
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars }),
     restore: pausing.restore,
-    check: iteration =>
-      runChecks({
-        ...parts,
-        checks,
-        paths: parts.paths.iteration(iteration),
-        root: project.root,
-        publish(log, slug) {
-          const published = project.guardrailLog(iteration, slug);
-          linkOver(log, published);
-          return published;
-        },
-        keep: keeping.keeper(iteration),
-        excerpt: { chars: settings.outputTruncateChars, from: 'head' },
-        parallel: false,
-        retries: 0,
-      }),
-    inputsChanged: keeping.takeChanged,
+    check: prover.check,
+    checked: prover.checked,
+    ...(prover.proveClean && { proveClean: prover.proveClean }),
     look: tree.look,
     commit: (iteration, before) => commitWork(parts, iteration, run.rule, before),
     note() {},
-    close: () => protection?.close(),
+    close() {
+      protection?.close();
+      parts.included?.close();
+    },
   };
+}
+
+function runRound(
+  parts: RunParts,
+  checks: readonly Check[],
+  iteration: number,
+  more: RoundChanges,
+): Promise<readonly CheckResult[]> {
+  const { project, settings } = parts;
+  return runChecks({
+    ...parts,
+    ...more,
+    checks,
+    paths: parts.paths.iteration(iteration),
+    root: project.root,
+    publish(log, slug) {
+      const published = project.guardrailLog(iteration, slug);
+      linkOver(log, published);
+      return published;
+    },
+    excerpt: { chars: settings.outputTruncateChars, from: 'head' },
+    parallel: false,
+    retries: 0,
+  });
 }
 
 export function promptOf(

@@ -13,7 +13,7 @@ import type { Problem } from '../domain/problem.ts';
 import { blockedAt, clearPath, moveAside } from './move-aside.ts';
 import { filesAtStart, type Guarded, isThere, newFiles } from './protected-files.ts';
 import { findRepository, type Place, type Repository, shownPath } from './repository.ts';
-import type { Difference, FileStore, SavedFile } from './snapshot.ts';
+import { type Difference, type FileStore, markOf, type SavedFile } from './snapshot.ts';
 
 export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
@@ -69,6 +69,17 @@ export async function createProtection(options: ProtectionOptions) {
       const more = undone(await newOnes()).filter(({ what }) => !pending.includes(what));
       return [...undo, ...more].sort(byWhat);
     },
+    /** The same files in a copy of the work tree: `restore` puts them there as they were at the start, and answers what was not so. */
+    at(folder: string, aside: string): ProtectedCopy {
+      const there = { ...repository, top: folder };
+      const files = () => ({ repository: there, store: start.store, kept: start.kept });
+      return {
+        restore: () => toViolations(keptOffences(files()), aside),
+        watch: () => watchWrites(files()),
+      };
+    },
+    /** From now on: answers what was written to since, whatever it holds now. */
+    watch: () => watchWrites({ repository, store: start.store, kept: start.kept }),
     /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
     async renew(): Promise<Problem | undefined> {
       const { recall: _, ...fresh } = options;
@@ -81,6 +92,13 @@ export async function createProtection(options: ProtectionOptions) {
     /** Forgets what was kept. */
     close: () => start.store.close(),
   };
+}
+
+/** Protected files in a copy of the work tree. */
+export interface ProtectedCopy {
+  /** Puts them there as they were at the start, and answers what was not so. */
+  restore(): readonly Violation[];
+  watch(): () => readonly string[];
 }
 
 const QUIETLY: RestoreListener = { found() {}, pending: [] };
@@ -110,6 +128,15 @@ interface Kept {
   readonly repository: Repository;
   readonly store: FileStore;
   readonly kept: ReadonlyMap<string, SavedFile>;
+}
+
+/** The system changes the times of a file with every write, and nobody can set all of them back. */
+function watchWrites({ repository: { top, prefix }, kept }: Kept): () => readonly string[] {
+  const marks = new Map([...kept.keys()].map(path => [path, markOf(join(top, path))]));
+  return () =>
+    [...marks]
+      .filter(([path, mark]) => markOf(join(top, path)) !== mark)
+      .map(([path]) => `${shownPath(relative(prefix, path))} was changed and put back`);
 }
 
 interface Offence {

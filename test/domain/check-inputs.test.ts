@@ -51,7 +51,7 @@ describe('what a check rests on', () => {
     ['node --import ./setup.mjs --test', {}, ['setup.mjs']],
     ['bash -c "cd x && ./t.sh"', {}, ['x/t.sh']],
     ['timeout 60 sh ./t.sh', {}, ['t.sh']],
-    ['npx vitest run', {}, ['node_modules/.bin/npx', 'vitest.config.ts']],
+    ['npx vitest run', {}, ['node_modules/.bin/npx', 'node_modules/.bin/vitest', 'vitest.config.ts']],
     [
       'node_modules/.bin/jest --config ci/jest.json',
       {},

@@ -81,10 +81,30 @@ export const CHECKS = [
     help: 'New files under a protected path count as changes too; they are moved aside.',
   },
   {
+    key: 'proof',
+    kind: choice(['place', 'clean']),
+    default: 'place',
+    flag: { run: '--proof <place|clean>', loop: '--proof <place|clean>' },
+    help: 'clean: before a run is done, every check passes once more in a clean checkout of what is handed over.',
+  },
+  {
+    key: 'setup',
+    kind: text(),
+    flag: { run: '--setup <cmd>', loop: '--setup <cmd>' },
+    help: 'The command that makes a fresh checkout ready, such as npm ci: for --proof clean and new worktrees.',
+  },
+  {
+    key: 'setupTimeout',
+    kind: amount(SECONDS),
+    default: 600,
+    flag: { run: '--setup-timeout <seconds>', loop: '--setup-timeout <seconds>' },
+    help: 'End the setup command when it runs longer.',
+  },
+  {
     key: 'strict',
     kind: yesNo,
     default: false,
-    flag: both('--strict'),
+    flag: { run: '--strict', loop: '--strict' },
     help: 'A change to what the checks rest on, such as the test script in package.json, voids the proof instead of being reported only.',
   },
 ] as const satisfies readonly Setting[];
