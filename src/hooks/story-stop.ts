@@ -9,11 +9,14 @@ import type { HookOrders } from '../domain/hook-orders.ts';
 import { isProblem } from '../domain/problem.ts';
 import { findForbiddenChanges, findInvalidStories } from '../domain/transitions.ts';
 import { readIfThere, tryTo, writePrivate } from '../platform/files.ts';
+import { git } from '../platform/git.ts';
 import { type Active, isLive, readActive } from '../store/active-file.ts';
 import { leaveNote } from '../store/hook-notes.ts';
 import { runPathsIn } from '../store/paths.ts';
 import { ACTIVE_FILE } from '../store/prd-paths.ts';
 import { isList, loadTasks } from '../store/tasks-file.ts';
+import { uncommittedPaths } from '../workspace/changes.ts';
+import { isRalphs } from '../workspace/repository.ts';
 import { readStatus } from '../workspace/tree-status.ts';
 
 /** How often an iteration is sent back; then the loop deals with it. A commit that cannot succeed must not be asked for without end. */
@@ -68,10 +71,22 @@ function storyMessages(root: string, { ralphDir, terms, snapshot }: Active): rea
 
 /** Check 3. Outside a repository there is nothing to commit to. */
 async function uncommittedMessages(root: string): Promise<readonly string[]> {
-  const status = await readStatus({ cwd: root, env: process.env });
-  if (isProblem(status)) return [];
-  const paths = status.entries.map(entry => entry.path).filter(path => basename(path) !== ACTIVE_FILE);
+  const listed = process.env.RALPH_SANDBOX ? await uncommittedInside(root) : await uncommitted(root);
+  const paths = listed.filter(path => basename(path) !== ACTIVE_FILE);
   return paths.length === 0 ? [] : [formatUncommitted(paths)];
+}
+
+async function uncommitted(root: string): Promise<readonly string[]> {
+  const status = await readStatus({ cwd: root, env: process.env });
+  const paths = isProblem(status) ? status : await uncommittedPaths(status);
+  return isProblem(paths) ? [] : paths;
+}
+
+/** In a sandbox there is no state folder, and nothing outside for the repository to reach. */
+async function uncommittedInside(root: string): Promise<readonly string[]> {
+  const flags = ['--porcelain', '-z', '--no-renames', '--untracked-files=all'];
+  const { code, records } = await git(root, process.env).list(['status', ...flags]);
+  return code === 0 ? records.map(record => record.slice(3)).filter(path => !isRalphs(path)) : [];
 }
 
 /** How often this iteration has been sent back now; the mark of the loop is written anew for each one. */

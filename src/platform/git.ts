@@ -3,16 +3,22 @@
  * without, and finds its repository by the folder alone, also when Ralph itself was started by a git hook.
  */
 import { type Captured, capture } from './capture.ts';
+import type { Command } from './confinement.ts';
 import { startProcess } from './process.ts';
+import { outsideEnv, programPath } from './programs.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
 export interface Git {
   readonly cwd: string;
+  /** By its absolute path. */
+  readonly program: string;
   /** For a short answer. */
   run(args: readonly string[]): Promise<Captured>;
   /** For an answer of any length that is a list of NUL-terminated records. git is given `records` in the same form. */
   list(args: readonly string[], records?: readonly string[]): Promise<Listed>;
+  /** The same with one character for each byte, for names that are not UTF-8. */
+  bytes(args: readonly string[], records?: readonly string[]): Promise<Listed>;
   /** Hands stdout to `read`, chunk by chunk. git is ended as soon as `read` says that it has enough. */
   stream(args: readonly string[], read: (chunk: Buffer) => 'more' | 'enough'): Promise<Streamed>;
   /** The same git with more in its environment. */
@@ -34,17 +40,26 @@ export interface Streamed {
 const TIMEOUT = 600_000;
 
 export function git(cwd: string, env: Env): Git {
-  return gitIn(cwd, withConfig(ownEnvironment(env), CONFIG));
+  return bareGit(cwd, env, withConfig(ownEnvironment(env), CONFIG));
 }
 
-function gitIn(cwd: string, env: Env): Git {
+/** git that is given this environment and nothing else; found by the PATH of the user's. */
+export function bareGit(cwd: string, { PATH }: Env, env: Env): Git {
+  return gitIn(programPath('git', { PATH }, cwd), cwd, outsideEnv({ ...env, PATH }, cwd));
+}
+
+function gitIn(program: string, cwd: string, env: Env): Git {
+  const talk = (args: readonly string[]) => (traffic: Traffic) =>
+    streamed({ argv: [program, ...args], cwd, env }, traffic);
   return {
     cwd,
-    run: args => capture(['git', ...args], { cwd, env, timeout: TIMEOUT }),
-    list: (args, records) => listed(traffic => streamed(cwd, env, args, traffic), records),
-    stream: (args, read) => streamed(cwd, env, args, { read }),
-    with: more => gitIn(cwd, { ...env, ...more }),
-    at: elsewhere => gitIn(elsewhere, env),
+    program,
+    run: args => capture([program, ...args], { cwd, env, timeout: TIMEOUT }),
+    list: (args, records) => listed(talk(args), records, 'utf8'),
+    bytes: (args, records) => listed(talk(args), records, 'latin1'),
+    stream: (args, read) => talk(args)({ read }),
+    with: more => gitIn(program, cwd, { ...env, ...more }),
+    at: elsewhere => gitIn(program, elsewhere, env),
   };
 }
 
@@ -86,19 +101,17 @@ export function withConfig(env: Env, config: Readonly<Record<string, string>>): 
 }
 
 interface Traffic {
-  readonly input?: string;
+  readonly input?: Buffer;
   readonly read: (chunk: Buffer) => 'more' | 'enough';
 }
 
 const MAX_ERRORS = 8_192;
 
-async function streamed(cwd: string, env: Env, args: readonly string[], traffic: Traffic): Promise<Streamed> {
+async function streamed(command: Command, traffic: Traffic): Promise<Streamed> {
   let errors = '';
   let enough = false;
   const child = startProcess<'enough'>({
-    argv: ['git', ...args],
-    cwd,
-    env,
+    ...command,
     stdout: chunk => {
       if (enough || traffic.read(chunk) === 'more') return;
       enough = true;
@@ -119,16 +132,16 @@ async function streamed(cwd: string, env: Env, args: readonly string[], traffic:
 async function listed(
   talk: (traffic: Traffic) => Promise<Streamed>,
   given: readonly string[] | undefined,
+  encoding: 'utf8' | 'latin1',
 ): Promise<Listed> {
   const chunks: Buffer[] = [];
   const read = (chunk: Buffer) => {
     chunks.push(chunk);
     return 'more' as const;
   };
-  const { code, errors } = await talk(
-    given ? { read, input: given.map(each => `${each}\0`).join('') } : { read },
-  );
-  const records = Buffer.concat(chunks).toString('utf8').split('\0');
+  const input = given && Buffer.from(given.map(each => `${each}\0`).join(''), encoding);
+  const { code, errors } = await talk(input ? { read, input } : { read });
+  const records = Buffer.concat(chunks).toString(encoding).split('\0');
   records.pop(); // what follows the last NUL is nothing
   return { code, records, errors };
 }

@@ -158,7 +158,9 @@ function psRows(pid?: number): readonly Row[] {
   if (process.platform === 'win32') return [];
   try {
     const which = pid === undefined ? ['-ax'] : ['-p', String(pid)];
-    const out = execFileSync('ps', [...which, '-o', 'pid=,ppid=,pgid=,stat=,lstart='], { encoding: 'utf8' });
+    const out = execFileSync('/bin/ps', [...which, '-o', 'pid=,ppid=,pgid=,stat=,lstart='], {
+      encoding: 'utf8',
+    });
     return out.split('\n').flatMap(line => {
       const [id, parent, group, state, ...started] = line.trim().split(/\s+/);
       if (!id) return [];

@@ -8,11 +8,12 @@ import type { Readable } from 'node:stream';
 import type { Confined } from './confinement.ts';
 import { createPrivate, errorCode, tryTo } from './files.ts';
 import { followFile } from './follow.ts';
+import { outsideEnv } from './programs.ts';
 import { joinWords } from './shell.ts';
 
 export interface SpawnSpec extends Confined {
   /** Written to stdin, which is then closed. Without it stdin is empty from the start. */
-  readonly input?: string;
+  readonly input?: string | Buffer;
   /** Where stdout goes: to a function, chunk by chunk, or into an open file. */
   readonly stdout: number | ((chunk: Buffer) => void);
   /** The same for stderr. One file for both keeps the order in which things were printed. */
@@ -135,7 +136,7 @@ mark=$1; groups=
 while read -r word; do [ "$word" = bye ] && exit 0; done
 while read -r pid undo; do
   [ "$pid" = end ] && break
-  groups="$groups $pid"; sh -c "$undo" &
+  groups="$groups $pid"; /bin/sh -c "$undo" &
 done <&3
 end() {
   for group in $groups; do kill -s "$1" -- "-$group"; done
@@ -150,11 +151,11 @@ end TERM; sleep 1; end KILL; wait
 function startWatchdog(mark: string) {
   if (process.platform === 'win32') return undefined;
   const list = createList();
-  const shell = spawn('sh', ['-c', SCRIPT, 'ralph-watchdog', mark], {
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-watchdog', mark], {
     detached: true, // a Ctrl-C in the terminal must not reach it
     stdio: ['pipe', 'ignore', 'ignore', list.fd ?? 'ignore'],
     cwd: '/',
-    env: { PATH: process.env.PATH },
+    env: { PATH: outsideEnv(process.env, process.cwd()).PATH },
   });
   keepQuiet(shell);
   process.once('exit', () => shell.stdin?.write('bye\n'));

@@ -1,6 +1,8 @@
 /** The plan of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
+import { basename } from 'node:path';
 import type { Settings } from '../config/settings-shape.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
+import { isProblem } from '../domain/problem.ts';
 import type { Story, StoryList } from '../domain/story.ts';
 import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
@@ -17,8 +19,8 @@ import {
   TERMS,
   workTurn,
 } from '../turns/plan-parts.ts';
+import { uncommittedPaths } from '../workspace/changes.ts';
 import type { Protection } from '../workspace/protect.ts';
-import { shownPath } from '../workspace/repository.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
 
@@ -134,8 +136,9 @@ function createSteps(
     restore: pausing.restore,
     async look() {
       const look = await watch.look();
-      const paths = (watch.takeStatus()?.entries ?? []).map(entry => shownPath(entry.path));
-      uncommitted = paths.filter(path => path !== ACTIVE_FILE && !path.endsWith(`/${ACTIVE_FILE}`));
+      const status = watch.takeStatus();
+      const paths = status ? await uncommittedPaths(status) : [];
+      uncommitted = (isProblem(paths) ? [] : paths).filter(path => basename(path) !== ACTIVE_FILE);
       return look;
     },
     stories(iteration) {

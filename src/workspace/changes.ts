@@ -1,15 +1,15 @@
-/** Which paths differ from the start of a run, what they were then and what they are now. */
+/** Which paths differ from a commit, what they were then and what they are now. */
 
 import { lstatSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
 import { tryTo } from '../platform/files.ts';
-import { complaint } from '../platform/git.ts';
+import type { ChangedPath } from './own-git.ts';
 import { isRalphs, LARGE, shownPath } from './repository.ts';
-import { allBut, type Blob, blob, NO_COMMIT, type StatusEntry, type TreeStatus } from './tree-status.ts';
+import type { TreeStatus } from './tree-status.ts';
 
 export interface Changes {
-  /** As git's `--index-info` takes them: the paths as they were, and as they are. */
+  /** As git's `--index-info` takes them, a character for each byte: the paths as they were, and as they are. */
   readonly before: readonly string[];
   readonly after: readonly string[];
   /** How many paths are in these. */
@@ -31,66 +31,94 @@ const MOST_PATHS = 2_000;
 const MOST_BYTES = 32 * LARGE;
 
 export async function findChanges(status: TreeStatus, since: Since): Promise<Changes | Problem> {
-  const commits = await committed(status, since);
-  if ('what' in commits) return commits;
-  const anyOid = '1'.repeat((status.head === NO_COMMIT ? since.startRef : status.head).length);
-  const entries = new Map(status.entries.map(entry => [entry.path, entry]));
-  const paths = [...new Set([...commits.keys(), ...entries.keys()])].sort();
+  const found = await changesSince(status, since.startRef, since.exclude);
+  if (isProblem(found)) return found;
   const before: string[] = [];
   const after: string[] = [];
-  const remarks: string[] = [];
+  const remarks: string[] = [...found.remarks];
   let bytes = 0;
   let looked = 0;
-  for (const path of paths) {
+  for (const change of found.paths) {
     if (looked === MOST_PATHS || bytes > MOST_BYTES) break;
     looked++;
-    const change = {
-      path,
-      entry: entries.get(path),
-      commit: commits.get(path),
-      stat: statOf(status.top, path),
-    };
-    const remark = remarkOn(change);
+    const stat = statOf(status.own.top, change.path);
+    const remark = remarkOn(change, stat);
     if (remark !== undefined) {
       remarks.push(remark);
       continue;
     }
-    const was = change.commit ? change.commit.before : change.entry?.before;
-    const mode = modeNow(change, was);
-    if (was) before.push(`${was.mode} ${was.oid}\t${path}`);
-    // The name of an object has to stand here and is never looked at: a new entry is compared by content.
-    if (mode) after.push(`${mode} ${anyOid}\t${path}`);
-    bytes += change.stat?.size ?? 0;
+    if (change.before) before.push(`${change.before.mode} ${change.before.oid}\t${change.bytes}`);
+    if (change.after) after.push(`${change.after.mode} ${change.after.oid}\t${change.bytes}`);
+    bytes += stat?.size ?? 0;
   }
-  return { before, after, handed: looked - remarks.length, remarks, left: paths.length - looked };
+  const handed = looked - (remarks.length - found.remarks.length);
+  return { before, after, handed, remarks, left: found.paths.length - looked };
 }
 
-interface Commit {
-  /** As it was at the start. */
-  readonly before: Blob | undefined;
-  /** As HEAD has it now. */
-  readonly now: Blob | undefined;
+interface Found {
+  readonly paths: readonly ChangedPath[];
+  /** What differs and is not to be shown by git. */
+  readonly remarks: readonly string[];
 }
 
-async function committed({ git, head }: TreeStatus, { startRef, exclude }: Since) {
-  const found = new Map<string, Commit>();
-  if (head === startRef || head === NO_COMMIT) return found;
-  const flags = ['-r', '-z', '--no-renames', '--raw', '--no-abbrev'];
-  const { code, records, errors } = await git.list([
-    'diff-tree',
-    ...flags,
-    startRef,
-    head,
-    ...allBut(exclude),
-  ]);
-  if (code !== 0)
-    return { where: startRef, what: `cannot be compared with HEAD: ${complaint(errors, code)}` };
-  for (let index = 0; index + 1 < records.length; index += 2) {
-    const [oldMode, newMode, oldOid, newOid] = records[index]?.slice(1).split(' ') ?? [];
-    const path = records[index + 1] ?? '';
-    if (!isRalphs(path)) found.set(path, { before: blob(oldMode, oldOid), now: blob(newMode, newOid) });
-  }
-  return found;
+/** What differs from a commit, in this commit or in the files. */
+export async function changesSince(
+  status: TreeStatus,
+  commit: string | undefined,
+  exclude: readonly string[] = [],
+): Promise<Found | Problem> {
+  const { own } = status;
+  const start = await own.treeOf(commit);
+  if (isProblem(start)) return notCompared(commit, start);
+  const listed = await own.changedPaths(start, status.tree, exclude);
+  if (isProblem(listed)) return notCompared(commit, listed);
+  const changed = listed.filter(({ path }) => !isRalphs(path));
+  const links = changed.filter(({ before }) => before?.mode === SUBMODULE);
+  const absent = own.absent();
+  const missing = changed.filter(({ path, after }) => !after && absent.has(path));
+  const now = links.length + missing.length > 0 ? await committedSince(status, start) : new Map();
+  const isLink = (path: string) => links.some(link => `${link.path}/` === path);
+  const remarks = [
+    ...missing.flatMap(({ path }) =>
+      now.get(path)?.after ? [`changed: ${shownPath(path)} (in a commit, not checked out here)`] : [],
+    ),
+    ...links.flatMap(({ path }) =>
+      now.has(path) ? [`changed: ${shownPath(path)} (a submodule, at another commit)`] : [],
+    ),
+    ...status.nested
+      .filter(path => !isLink(path))
+      .map(path => `new: ${shownPath(path)} (a git repository of its own, not shown)`),
+    ...status.skipped.map(({ path, isNew }) => {
+      const size = statOf(own.top, path)?.size ?? 0;
+      const why = size > LARGE ? `${size} bytes, too large to show` : 'it cannot be read';
+      return `${isNew ? 'new' : 'changed'}: ${shownPath(path)} (${why})`;
+    }),
+  ];
+  const shown = changed.filter(each => !links.includes(each) && !missing.includes(each));
+  return { paths: shown.filter(each => !isSkipped(status, each)), remarks };
+}
+
+/** A file that is not kept is in the tree as it was, or not at all. */
+function isSkipped({ skipped }: TreeStatus, { path }: ChangedPath): boolean {
+  return skipped.some(each => each.path === path);
+}
+
+function notCompared(commit: string | undefined, { what }: Problem): Problem {
+  return { where: commit ?? 'HEAD', what: `cannot be compared with HEAD: ${what}` };
+}
+
+async function committedSince({ own, head }: TreeStatus, start: string) {
+  const tree = await own.treeOf(head);
+  const changed = isProblem(tree) ? tree : await own.changedPaths(start, tree);
+  return new Map(isProblem(changed) ? [] : changed.map(each => [each.path, each]));
+}
+
+/** Every path that a commit of all files would take, for people. */
+export async function uncommittedPaths(status: TreeStatus): Promise<readonly string[] | Problem> {
+  const found = await changesSince(status, status.head);
+  if (isProblem(found)) return found;
+  const odd = found.remarks.flatMap(remark => /^(?:new|changed): (.*) \([^(]*\)$/.exec(remark)?.[1] ?? []);
+  return [...found.paths.map(({ path }) => shownPath(path)), ...odd].sort();
 }
 
 function statOf(top: string, path: string): Stats | undefined {
@@ -98,37 +126,13 @@ function statOf(top: string, path: string): Stats | undefined {
   return tryTo(() => lstatSync(join(top, path), { throwIfNoEntry: false }));
 }
 
-interface Change {
-  readonly path: string;
-  readonly entry: StatusEntry | undefined;
-  readonly commit: Commit | undefined;
-  readonly stat: Stats | undefined;
-}
-
 /** The line for a path that git cannot show, or should not. */
-function remarkOn({ path, entry, commit, stat }: Change): string | undefined {
+function remarkOn({ path, before }: ChangedPath, stat: Stats | undefined): string | undefined {
   const shown = shownPath(path);
   if (path.includes('\ufffd')) return `changed: ${shown} (its name is not UTF-8)`;
-  if (path.endsWith('/')) return `new: ${shown} (a git repository of its own, not shown)`;
-  if (stat?.isFile() && stat.size > LARGE) {
-    const isNew = commit ? !commit.before : !entry?.before;
-    return `${isNew ? 'new' : 'changed'}: ${shown} (${stat.size} bytes, too large to show)`;
-  }
-  if (!stat && !entry && commit?.now) return `changed: ${shown} (in a commit, not checked out here)`;
+  if (stat?.isFile() && stat.size > LARGE)
+    return `${before ? 'changed' : 'new'}: ${shown} (${stat.size} bytes, too large to show)`;
   return undefined;
-}
-
-/** Undefined when it is not there any more. */
-function modeNow({ entry, commit, stat }: Change, was: Blob | undefined): string | undefined {
-  if (stat?.isSymbolicLink()) return '120000';
-  if (stat?.isDirectory()) {
-    const isSubmodule = entry ? entry.submodule : commit?.now?.mode === SUBMODULE;
-    return isSubmodule ? SUBMODULE : undefined;
-  }
-  if (!stat?.isFile()) return undefined;
-  // git knows better than we whether modes and links can be trusted on this disk; it then keeps the one given here.
-  if (was && was.mode !== SUBMODULE) return was.mode;
-  return stat.mode & 0o100 ? '100755' : '100644';
 }
 
 const SUBMODULE = '160000';

@@ -1,19 +1,13 @@
 /**
- * Everything that changed since a run began, as one diff, committed or not.
- *
- * One `git status` and one comparison of two commits say which paths can differ. Only those go into a small tree
- * and a small index of our own, in a temporary folder with an object store of its own, and git compares the two
- * with the files. So the cost grows with the change and not with the repository, and the user's index and
- * objects stay as they are.
+ * Everything that changed since a run began, as one diff, committed or not. Ralph's own git directory says which paths differ; only
+ * those go into two small trees, and git compares the two. The user's index and objects stay as they are.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import type { Problem } from '../domain/problem.ts';
-import { complaint, type Git } from '../platform/git.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { complaint } from '../platform/git.ts';
 import { type Changes, findChanges, type Since } from './changes.ts';
-import { findRepository, headCommit, type Place } from './repository.ts';
+import { openOwnGit } from './own-git.ts';
+import type { Place } from './repository.ts';
 import { readStatus, type TreeStatus } from './tree-status.ts';
 
 export interface DiffOptions extends Place, Since {
@@ -37,14 +31,10 @@ export async function accumulatedDiff(options: DiffOptions): Promise<Excerpt | P
 
 /** What a run is compared with: the commit of HEAD, or the empty tree before the first commit. */
 export async function startRef(place: Place): Promise<string | Problem> {
-  const repository = await findRepository(place);
-  if ('what' in repository) return repository;
-  const head = await headCommit(repository.git);
-  if (head !== undefined) return head;
-  // Asked for and not written down here: it depends on how the repository hashes.
-  const empty = await repository.git.run(['hash-object', '-t', 'tree', '/dev/null']);
-  if (empty.code === 0) return empty.stdout.trim();
-  return { where: place.cwd, what: `git refuses: ${complaint(empty.output, empty.code)}` };
+  const own = await openOwnGit(place);
+  if (isProblem(own)) return own;
+  const { commit } = await own.head();
+  return commit ?? own.treeOf(undefined);
 }
 
 /** Whatever a user or an agent has set must not change how the diff looks or what runs to make it. */
@@ -59,8 +49,7 @@ const FLAGS = [
   '--unified=3',
   '--inter-hunk-context=0',
   '--diff-algorithm=myers',
-  '--submodule=short',
-  '--ignore-submodules=none',
+  '--ignore-submodules=all',
   '--find-renames',
   '-l200',
   '-O/dev/null',
@@ -68,40 +57,15 @@ const FLAGS = [
 
 /** Shows the changes to `read`; says what went wrong, if something did. */
 async function compare(
-  { git, top, commonDir }: TreeStatus,
+  { own }: TreeStatus,
   { before, after }: Changes,
   read: (chunk: Buffer) => 'more' | 'enough',
 ): Promise<string | undefined> {
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-diff-'));
-  try {
-    const inOwnStore = git.at(top).with(ownStore(folder, commonDir));
-    const old = inOwnStore.with({ GIT_INDEX_FILE: join(folder, 'before') });
-    const current = inOwnStore.with({ GIT_INDEX_FILE: join(folder, 'after') });
-    const filled = await Promise.all([fill(old, before), fill(current, after)]);
-    const failed = filled.find(({ code }) => code !== 0);
-    if (failed) return complaint(failed.errors, failed.code);
-    // What a partial clone has not fetched need not be there to be named.
-    const tree = await old.run(['write-tree', '--missing-ok']);
-    if (tree.code !== 0) return complaint(tree.output, tree.code);
-    const { code, errors } = await current.stream(['diff', ...FLAGS, tree.stdout.trim(), '--'], read);
-    return code === 0 ? undefined : complaint(errors, code);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** New objects go into the folder; those of the repository can be read. */
-function ownStore(folder: string, commonDir: string) {
-  const objects = join(folder, 'objects');
-  mkdirSync(objects);
-  // Quoted, because a colon in the path would end it.
-  const shared = JSON.stringify(join(commonDir, 'objects'));
-  return { GIT_OBJECT_DIRECTORY: objects, GIT_ALTERNATE_OBJECT_DIRECTORIES: shared };
-}
-
-async function fill(git: Git, entries: readonly string[]) {
-  if (entries.length === 0) return { code: 0, errors: '' };
-  return await git.list(['update-index', '-z', '--index-info'], entries);
+  const [old, current] = await Promise.all([own.writeTree(before), own.writeTree(after)]);
+  if (isProblem(old)) return old.what;
+  if (isProblem(current)) return current.what;
+  const { code, errors } = await own.objects.stream(['diff-tree', '-r', ...FLAGS, old, current], read);
+  return code === 0 ? undefined : complaint(errors, code);
 }
 
 export interface Excerpt {

@@ -11,8 +11,9 @@ import { join, relative } from 'node:path';
 import type { Violation } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
 import { blockedAt, clearPath, moveAside } from './move-aside.ts';
-import { filesAtStart, type Guarded, isThere, newFiles } from './protected-files.ts';
-import { findRepository, type Place, type Repository, shownPath } from './repository.ts';
+import { openOwnGit } from './own-git.ts';
+import { filesAtStart, isThere, newFiles, type WorkTree } from './protected-files.ts';
+import { type Place, shownPath } from './repository.ts';
 import { type Difference, type FileStore, markOf, type SavedFile } from './snapshot.ts';
 
 export interface ProtectionOptions extends Place {
@@ -39,9 +40,15 @@ export interface RestoreListener {
 export async function createProtection(options: ProtectionOptions) {
   const wrong = options.globs.flatMap(glob => wrongGlob(glob) ?? [])[0];
   if (wrong) return wrong;
-  const place = await findRepository(options);
-  if ('what' in place) return place;
-  const repository = pinned(place);
+  const own = await openOwnGit(options);
+  if ('what' in own) return own;
+  const repository = {
+    top: own.top,
+    prefix: own.prefix,
+    git: own.git,
+    rules: own.objects.cwd,
+    ignoresCase: existsSync(join(own.top, '.GIT')),
+  };
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
@@ -109,14 +116,6 @@ function finished(pending: readonly string[], rest: readonly Violation[]): reado
   return pending.map(what => ({ what, restored }));
 }
 
-/** An agent can write the settings of the repository, and one of them says where its files are. */
-function pinned(repository: Repository): Guarded {
-  const { git, gitDir, top } = repository;
-  // Asked of the disk: what the settings say of it can be changed.
-  const ignoresCase = existsSync(join(top, '.GIT'));
-  return { ...repository, ignoresCase, git: git.with({ GIT_DIR: gitDir, GIT_WORK_TREE: top }) };
-}
-
 function wrongGlob(glob: string): Problem | undefined {
   const where = `protect ${JSON.stringify(glob)}`;
   if (glob.trim() === '') return { where, what: 'an empty glob protects nothing' };
@@ -125,7 +124,7 @@ function wrongGlob(glob: string): Problem | undefined {
 }
 
 interface Kept {
-  readonly repository: Repository;
+  readonly repository: WorkTree;
   readonly store: FileStore;
   readonly kept: ReadonlyMap<string, SavedFile>;
 }
@@ -179,7 +178,7 @@ export function changeWords(name: string, difference: Difference): string {
   }
 }
 
-function newOffences(repository: Repository, paths: readonly string[] | Problem): readonly Offence[] {
+function newOffences(repository: WorkTree, paths: readonly string[] | Problem): readonly Offence[] {
   if ('what' in paths) return [{ what: `new files cannot be looked for: ${paths.what}`, undo: impossible }];
   const { top, prefix } = repository;
   return paths

@@ -3,11 +3,11 @@ import { lstatSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { errorWords, readIfThere } from '../platform/files.ts';
-import { complaint, type Env, type Git } from '../platform/git.ts';
+import { complaint, type Git } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
 import type { ProtectionOptions } from './protect.ts';
 import { followLink } from './protected-links.ts';
-import { isRalphs, type Repository, shownPath } from './repository.ts';
+import { isRalphs, shownPath } from './repository.ts';
 import {
   createFileStore,
   type FileStore,
@@ -16,6 +16,18 @@ import {
   saveSnapshot,
   temporaryName,
 } from './snapshot.ts';
+
+/** Looked at through Ralph's own git directory: what the agent says to git hides nothing. */
+export interface WorkTree {
+  readonly top: string;
+  /** Where globs count from, below `top`. */
+  readonly prefix: string;
+  readonly git: Git;
+  /** The folder with the rules that are in no file of the work tree. */
+  readonly rules: string;
+  /** `Test` and `test` are the same folder here: asked of the disk, since settings can be changed. */
+  readonly ignoresCase: boolean;
+}
 
 export interface FilesAtStart {
   readonly store: FileStore;
@@ -30,24 +42,18 @@ export interface FilesAtStart {
   readonly rules?: IgnoreRules;
 }
 
-/** A repository as protection sees it. */
-export interface Guarded extends Repository {
-  /** `Test` and `test` are the same folder here. */
-  readonly ignoresCase: boolean;
-}
-
 export function filesAtStart(
-  repository: Guarded,
+  repository: WorkTree,
   options: ProtectionOptions,
 ): Promise<FilesAtStart | Problem> {
   const { keepIn, recall } = options;
-  if (keepIn !== undefined && recall !== undefined) return recalled(repository, options.env, keepIn, recall);
+  if (keepIn !== undefined && recall !== undefined) return recalled(repository, keepIn, recall);
   return lookedUp(repository, options);
 }
 
 async function lookedUp(
-  repository: Guarded,
-  { globs, newFiles: allowed, env, keepIn }: ProtectionOptions,
+  repository: WorkTree,
+  { globs, newFiles: allowed, keepIn }: ProtectionOptions,
 ): Promise<FilesAtStart | Problem> {
   const found = await findFiles(repository, globs);
   if ('what' in found) return found;
@@ -59,7 +65,7 @@ async function lookedUp(
     const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept });
     return { store, kept, notes, ...(name !== undefined && { name }) };
   }
-  const rules = await readIgnoreRules(repository, env);
+  const rules = await readIgnoreRules(repository);
   const ignored = await matching(repository, globs, IGNORED);
   const there = paths.filter(path => isThere(repository, path));
   const before = [...there, ...('what' in ignored ? [] : ignored)];
@@ -67,7 +73,7 @@ async function lookedUp(
   return { store, kept, notes, before: new Set(before), rules, ...(name !== undefined && { name }) };
 }
 
-function keepAll({ top }: Repository, store: FileStore, paths: readonly string[]) {
+function keepAll({ top }: WorkTree, store: FileStore, paths: readonly string[]) {
   const kept = new Map<string, SavedFile>();
   const unread: string[] = [];
   const known = new Map<string, string | undefined>();
@@ -83,12 +89,7 @@ function keepAll({ top }: Repository, store: FileStore, paths: readonly string[]
   return { kept, unread };
 }
 
-async function recalled(
-  repository: Repository,
-  env: ProtectionOptions['env'],
-  keepIn: string,
-  name: string,
-): Promise<FilesAtStart | Problem> {
+async function recalled(repository: WorkTree, keepIn: string, name: string): Promise<FilesAtStart | Problem> {
   const saved = loadSnapshot(keepIn, name);
   if ('what' in saved) return saved;
   const { kept, before, rules, process } = saved;
@@ -97,7 +98,7 @@ async function recalled(
       rmSync(temporaryName(join(repository.top, path), process), { force: true });
   }
   const watch = before &&
-    rules && { before: new Set(before), rules: await readIgnoreRules(repository, env, rules) };
+    rules && { before: new Set(before), rules: await readIgnoreRules(repository, rules) };
   return { store: createFileStore(undefined, keepIn), kept, notes: [], name, ...watch };
 }
 
@@ -106,7 +107,7 @@ interface Found {
   readonly notes: readonly string[];
 }
 
-async function findFiles(repository: Guarded, globs: readonly string[]): Promise<Found | Problem> {
+async function findFiles(repository: WorkTree, globs: readonly string[]): Promise<Found | Problem> {
   const paths = new Set<string>();
   const notes: string[] = [];
   for (const glob of globs) {
@@ -135,7 +136,7 @@ const MOST_IGNORED = 5_000;
  * `test/**` nobody means the caches that tests write there.
  */
 async function ignoredFiles(
-  repository: Guarded,
+  repository: WorkTree,
   glob: string,
   fitsOthers: boolean,
 ): Promise<Found | Problem> {
@@ -150,12 +151,12 @@ async function ignoredFiles(
   return { paths: [], notes: files.length === 0 ? [] : [`${count}: name them to protect them`] };
 }
 
-async function isIgnored({ git }: Guarded, path: string): Promise<boolean> {
+async function isIgnored({ git }: WorkTree, path: string): Promise<boolean> {
   return (await git.run(['check-ignore', '--quiet', '--no-index', '--', path])).code === 0;
 }
 
 /** Who protects a link means what it leads to. */
-async function behindLinks(repository: Guarded, paths: readonly string[]): Promise<Found> {
+async function behindLinks(repository: WorkTree, paths: readonly string[]): Promise<Found> {
   const found: string[] = [];
   const notes: string[] = [];
   for (const path of paths) {
@@ -168,7 +169,7 @@ async function behindLinks(repository: Guarded, paths: readonly string[]): Promi
   return { paths: found, notes };
 }
 
-async function filesBelow(repository: Guarded, folder: string): Promise<readonly string[]> {
+async function filesBelow(repository: WorkTree, folder: string): Promise<readonly string[]> {
   const spec = [`:(top,literal)${folder}`];
   const visible = await listed(repository, spec, VISIBLE);
   const files =
@@ -178,7 +179,7 @@ async function filesBelow(repository: Guarded, folder: string): Promise<readonly
 
 /** What git knows or would add, or else what it ignores: paths from the top. */
 async function matching(
-  repository: Guarded,
+  repository: WorkTree,
   globs: readonly string[],
   which: readonly string[] = VISIBLE,
 ): Promise<readonly string[] | Problem> {
@@ -189,14 +190,16 @@ async function matching(
   return [...new Set(records)].filter(path => !isRalphs(path));
 }
 
-function listed({ git }: Guarded, specs: readonly string[], which: readonly string[]) {
+function listed({ git }: WorkTree, specs: readonly string[], which: readonly string[]) {
   return git.list(['ls-files', ...which, '--exclude-standard', '--full-name', '-z', '--', ...specs]);
 }
 
-function unprotectable({ top }: Repository, path: string): string | undefined {
+function unprotectable({ top }: WorkTree, path: string): string | undefined {
   if (path.includes('\ufffd')) return `${shownPath(path)} is not protected: its name is not UTF-8`;
   const isFolder = blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET)?.isDirectory();
-  return isFolder ? `${shownPath(path)} is not protected: it is a repository of its own` : undefined;
+  return isFolder
+    ? `${shownPath(path.replace(/\/$/, ''))} is not protected: it is a repository of its own`
+    : undefined;
 }
 
 const QUIET = { throwIfNoEntry: false } as const;
@@ -205,7 +208,7 @@ const IGNORED = ['--others', '--ignored'];
 
 /** What fits the globs and was not there at the start, also behind a rule that tells git to ignore it. */
 export async function newFiles(
-  repository: Guarded,
+  repository: WorkTree,
   globs: readonly string[],
   { before, rules }: FilesAtStart,
 ): Promise<readonly string[] | Problem> {
@@ -218,7 +221,7 @@ export async function newFiles(
   return [...visible.filter(isNew), ...(await rules.hiddenSince(hidden.filter(isNew)))];
 }
 
-export function isThere({ top }: Repository, path: string): boolean {
+export function isThere({ top }: WorkTree, path: string): boolean {
   return blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
 }
 
@@ -228,11 +231,11 @@ export type SavedRules = readonly (readonly [source: string, lines: readonly str
 export type IgnoreRules = Awaited<ReturnType<typeof readIgnoreRules>>;
 
 /** As they are now, or as they were `saved`. */
-export async function readIgnoreRules(repository: Repository, env: Env, saved?: SavedRules) {
+export async function readIgnoreRules(repository: WorkTree, saved?: SavedRules) {
   const { git, top } = repository;
   const atTop = git.at(top);
   const rules = new Map(
-    saved?.map(([source, lines]) => [source, new Set(lines)]) ?? (await current(repository, env)),
+    saved?.map(([source, lines]) => [source, new Set(lines)]) ?? (await current(repository)),
   );
   return {
     saved: [...rules].map(([source, lines]): SavedRules[number] => [source, [...lines]]),
@@ -251,29 +254,18 @@ export async function readIgnoreRules(repository: Repository, env: Env, saved?: 
   };
 }
 
-async function current({ git, top, commonDir }: Repository, env: Env): Promise<[string, Set<string>][]> {
-  const atTop = git.at(top);
-  const files = await atTop.list([
-    'ls-files',
-    '-co',
-    '--exclude-standard',
-    '-z',
-    '--',
-    ':(glob)**/.gitignore',
+async function current({ git, top, rules }: WorkTree): Promise<[string, Set<string>][]> {
+  const flags = ['-co', '--exclude-standard', '-z', '--', ':(glob)**/.gitignore'];
+  const files = await git.at(top).list(['ls-files', ...flags]);
+  const sources = files.records.map(file => join(top, file));
+  return [...sources, join(rules, 'info/exclude'), join(rules, 'excludes')].map(source => [
+    source,
+    linesOf(source),
   ]);
-  const sources = [...files.records.map(file => join(top, file)), join(commonDir, 'info/exclude')];
-  return [...sources, await usersOwn(atTop, env)].map(source => [source, linesOf(source)]);
 }
 
 /** So that no name is taken for one of git's patterns. */
 const literal = (path: string) => `./${path}`;
-
-/** The file of rules that a user has for all repositories. */
-async function usersOwn(git: Git, env: Env): Promise<string> {
-  const set = await git.run(['config', '--type=path', '--get', 'core.excludesFile']);
-  if (set.code === 0) return set.stdout.replace(/\n$/, '');
-  return join(env.XDG_CONFIG_HOME || join(env.HOME ?? '/', '.config'), 'git/ignore');
-}
 
 /** git leaves out the spaces at the end of a rule. */
 function linesOf(source: string): Set<string> {

@@ -12,6 +12,7 @@ import { ensureFolder, errorWords, namesIn, writeAtomic } from '../platform/file
 import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { projectPaths } from '../store/paths.ts';
+import { uncommittedPaths } from './changes.ts';
 import { ownerOf, releaseOwner, takeOver, withLock } from './lock.ts';
 import { headCommit } from './repository.ts';
 import { readStatus } from './tree-status.ts';
@@ -129,8 +130,7 @@ async function described(site: Site, created: boolean): Promise<Worktree | Probl
     const fix = 'commit it, or start Ralph at the top of the repository';
     return { where: root, what: `this folder is not in the commit that ${branch} stands on`, fix };
   }
-  const status = await readStatus({ cwd: root, env });
-  const dirtyMain = !('what' in status) && status.entries.length > 0;
+  const dirtyMain = await isDirty({ path: root, env });
   const notes = [
     ...(created ? [] : [`The worktree ${name} was there already and is continued.`]),
     ...(dirtyMain ? [`What is not committed in ${root} is not in the worktree.`] : []),
@@ -177,9 +177,10 @@ async function entryOf(options: SiteOptions): Promise<WorktreeEntry | undefined>
   return { name, path, branch: branch ?? null, dirty, ahead: Number(ahead.stdout) || 0, usedBy };
 }
 
-async function isDirty({ path, env }: Site): Promise<boolean> {
+async function isDirty({ path, env }: Pick<Site, 'path' | 'env'>): Promise<boolean> {
   const status = await readStatus({ cwd: path, env });
-  return 'what' in status || status.entries.length > 0;
+  const paths = 'what' in status ? status : await uncommittedPaths(status);
+  return 'what' in paths || paths.length > 0;
 }
 
 /** Removes the worktree and its branch, unless something in them is nowhere else: then it says what to do. */

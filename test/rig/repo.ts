@@ -60,3 +60,10 @@ export function gitEnv(): Record<string, string> {
     GIT_COMMITTER_EMAIL: 'test@example.invalid',
   };
 }
+
+/** The same with a state folder of its own, for a test or for a file of them. */
+export function stateEnv(): Record<string, string> {
+  const state = mkdtempSync(join(tmpdir(), 'ralph-state-'));
+  process.once('exit', () => rmSync(state, { recursive: true, force: true }));
+  return { ...gitEnv(), XDG_STATE_HOME: state };
+}

@@ -14,11 +14,12 @@ import {
   truncateSync,
   utimesSync,
 } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createProtection, type Protection, type ProtectionOptions } from '../../src/workspace/protect.ts';
-import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
 
-const env = gitEnv();
+const env = stateEnv();
 
 async function protect(work: Repo, options: Partial<ProtectionOptions> = {}): Promise<Protection> {
   const protection = await createProtection({
@@ -341,10 +342,19 @@ describe('new files, where they are forbidden', () => {
     expect(await protection.inspect()).toEqual([{ what: 'test/new.js is new', restored: false }]);
   });
 
-  test('that cannot be looked for are a violation too', async () => {
+  test('are found where the agent has deleted the repository', async () => {
     const work = repo(FILES);
     const protection = await protect(work, { newFiles: 'forbid' });
     rmSync(work.path('.git'), { recursive: true });
+    work.write('test/new.js', 'new\n');
+    expect(await protection.restore(1)).toEqual([{ what: 'test/new.js is new', restored: true }]);
+  });
+
+  test('that cannot be looked for are a violation too', async () => {
+    const work = repo(FILES);
+    const own = stateEnv();
+    const protection = await protect(work, { newFiles: 'forbid', env: own });
+    rmSync(join(own.XDG_STATE_HOME ?? '', 'ralph'), { recursive: true });
     const [violation] = await protection.restore(1);
     expect(violation).toEqual({
       what: expect.stringContaining('new files cannot be looked for: '),

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { treeState } from '../../src/workspace/tree-status.ts';
-import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
 
-const env = gitEnv();
+const env = stateEnv();
 const state = (work: Repo) => treeState({ cwd: work.dir, env });
 
 describe('the state of a tree is another', () => {

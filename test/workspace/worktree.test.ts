@@ -12,9 +12,9 @@ import {
   type Worktree,
   type WorktreeOptions,
 } from '../../src/workspace/worktree.ts';
-import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
+import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
 
-const env = gitEnv();
+const env = stateEnv();
 
 async function opened(work: Repo, name: string, options: Partial<WorktreeOptions> = {}): Promise<Worktree> {
   const worktree = await openWorktree({ root: work.dir, env, name, ...options });

@@ -1,0 +1,85 @@
+/** Brings commits of the repository into Ralph's own directory. What arrives is hashed anew: a forged object is not taken for another. */
+import { rmSync } from 'node:fs';
+import type { Problem } from '../domain/problem.ts';
+import { complaint, type Git } from '../platform/git.ts';
+import { joinWords } from '../platform/shell.ts';
+import type { OwnFolder } from './own-folder.ts';
+
+export interface Source {
+  readonly git: Git;
+  readonly gitDir: string;
+  readonly commonDir: string;
+}
+
+/** The tree of the commit, known in Ralph's own directory from now on; of no commit: the empty tree. */
+export async function bringCommit(
+  own: OwnFolder,
+  source: Source,
+  commit: string | undefined,
+): Promise<string | Problem> {
+  if (commit === undefined) return writeTree(own, []);
+  const known = await treeIn(own.git, commit);
+  if (known !== undefined) return known;
+  await fetchCommit(own, source, commit, ['--depth=1']);
+  return (await treeIn(own.git, commit)) ?? nameTree(own, source, commit);
+}
+
+/** Whether the commit is here with all that belongs to it. */
+export async function isKnown(git: Git, commit: string | undefined): Promise<boolean> {
+  return commit !== undefined && (await treeIn(git, commit)) !== undefined;
+}
+
+async function treeIn(git: Git, commit: string): Promise<string | undefined> {
+  const { code, stdout } = await git.run(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`]);
+  return code === 0 ? stdout.trim() : undefined;
+}
+
+/** Undefined when it has arrived; else why not. */
+export async function fetchCommit(
+  own: OwnFolder,
+  { git, commonDir }: Source,
+  commit: string,
+  depth: readonly string[],
+): Promise<string | undefined> {
+  // What serves the objects reads the settings of the repository: it may start nothing to get at more of them.
+  const serve = `GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none ${joinWords([git.program, '-c', 'safe.directory=*', 'upload-pack'])}`;
+  const flags = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', ...depth];
+  const { code, output } = await own.git.run([
+    'fetch',
+    ...flags,
+    `--upload-pack=${serve}`,
+    commonDir,
+    `${commit}:refs/ralph/${commit}`,
+  ]);
+  return code === 0 ? undefined : complaint(output, code);
+}
+
+/** A partial clone does not have every object: then the names of all files are enough for the name of the tree. */
+async function nameTree(own: OwnFolder, { git }: Source, commit: string): Promise<string | Problem> {
+  const { code, records, errors } = await git.bytes(['ls-tree', '-r', '-z', '--full-tree', commit]);
+  if (code !== 0) return { where: commit, what: `it cannot be read: ${complaint(errors, code)}` };
+  return writeTree(own, records);
+}
+
+/** The tree with these entries, as `ls-tree` lists them. Objects that are not here need not be. */
+export async function writeTree(own: OwnFolder, entries: readonly string[]): Promise<string | Problem> {
+  const index = `${own.path}/other.${process.pid}.${++count}`;
+  const git = own.git.with({ GIT_INDEX_FILE: index });
+  const failed = ({ code, errors }: { code: number; errors: string }): Problem => ({
+    where: own.path,
+    what: `git cannot write a tree: ${complaint(errors, code)}`,
+  });
+  try {
+    const emptied = await git.list(['read-tree', '--empty']);
+    if (emptied.code !== 0) return failed(emptied);
+    const filled =
+      entries.length > 0 ? await git.bytes(['update-index', '-z', '--index-info'], entries) : emptied;
+    if (filled.code !== 0) return failed(filled);
+    const { code, stdout, output } = await git.run(['write-tree', '--missing-ok']);
+    return code === 0 ? stdout.trim() : failed({ code, errors: output });
+  } finally {
+    rmSync(index, { force: true });
+  }
+}
+
+let count = 0;

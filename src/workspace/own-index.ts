@@ -1,0 +1,194 @@
+/** The private index of Ralph's own git directory: what the files of the work tree are, by content. One user at a time. */
+import { accessSync, constants, copyFileSync, existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Problem } from '../domain/problem.ts';
+import { tryTo } from '../platform/files.ts';
+import { complaint, type Git, type Listed } from '../platform/git.ts';
+import { blockedAt } from './move-aside.ts';
+import type { OwnFolder } from './own-folder.ts';
+import { isRalphs } from './repository.ts';
+
+export interface Snapshot {
+  /** The name of a git tree in Ralph's own directory. */
+  readonly tree: string;
+  /** Repositories inside of this one, each with a slash at its end. They are not entered and not part of the tree. */
+  readonly nested: readonly string[];
+  /** Files that cannot be read, or are too large to be kept: not part of the tree as they are now. */
+  readonly skipped: readonly Skipped[];
+}
+
+export interface Skipped {
+  readonly path: string;
+  readonly isNew: boolean;
+}
+
+/** A larger file is not copied into the state folder. */
+const MOST_BYTES = 100 * 1024 * 1024;
+
+export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
+  const file = join(own.path, `index.${process.pid}.${++count}`);
+  const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: file });
+  const index: Index = { git, top, file, shared: join(own.path, 'index') };
+  let last: { readonly tree: string; readonly scope: string } | undefined;
+  let queue: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
+    const result = queue.then(action, action);
+    queue = result.catch(() => {});
+    return result;
+  };
+  return {
+    git,
+    /** The files are compared with this tree from now on. Answers those of it that are not there. */
+    reset: (tree: string) =>
+      inTurn(() => {
+        last = undefined;
+        return reset(index, tree);
+      }),
+    /** `exclude`: globs from where the agent works. */
+    snapshot: (exclude: readonly string[] = []) =>
+      inTurn(async (): Promise<Snapshot | Problem> => {
+        const globs = exclude.map(glob => `:(exclude,top,glob)${prefix}${glob}`);
+        const scope = globs.length === 0 ? [] : ['--', ':/', ...globs];
+        const found = await takeIn(index, scope);
+        if ('what' in found) return found;
+        const { changed, ...snapshot } = found;
+        if (changed || last?.scope !== scope.join('\0')) {
+          const tree = await writeTree(index);
+          if (typeof tree !== 'string') return tree;
+          last = { tree, scope: scope.join('\0') };
+        }
+        return { tree: last.tree, ...snapshot };
+      }),
+  };
+}
+
+interface Index {
+  readonly git: Git;
+  readonly top: string;
+  /** Of this process alone. */
+  readonly file: string;
+  /** What the next process begins with. */
+  readonly shared: string;
+}
+
+function copyIn({ file, shared }: Index): void {
+  if (!existsSync(file) && existsSync(shared)) copyFileSync(shared, file, constants.COPYFILE_FICLONE);
+}
+
+function copyOut({ file, shared }: Index): void {
+  tryTo(() => {
+    copyFileSync(file, `${file}.new`, constants.COPYFILE_FICLONE);
+    renameSync(`${file}.new`, shared);
+  });
+}
+
+async function reset(index: Index, tree: string): Promise<readonly string[] | Problem> {
+  const { git, file } = index;
+  copyIn(index);
+  const again = await git.list(['read-tree', '--reset', tree]);
+  if (again.code !== 0) {
+    for (const name of [file, `${file}.lock`]) rmSync(name, { force: true });
+    const anew = await git.list(['read-tree', tree]);
+    if (anew.code !== 0) return failed(index, anew);
+  }
+  const all = await git.bytes(['ls-files', '-s', '-z']);
+  const unwanted = all.records.flatMap(record => {
+    const path = record.slice(record.indexOf('\t') + 1);
+    return record.startsWith('160000 ') || isRalphs(path) ? [path] : [];
+  });
+  const removed = await remove(index, unwanted);
+  if (removed) return removed;
+  // Only the files that differ are left to look at afterwards; that some do is no failure.
+  await git.run(['update-index', '-q', '--refresh']);
+  copyOut(index);
+  const missing = await git.list(['ls-files', '-d', '-z']);
+  return missing.code === 0 ? missing.records : failed(index, missing);
+}
+
+async function remove(index: Index, paths: readonly string[]): Promise<Problem | undefined> {
+  if (paths.length === 0) return undefined;
+  const removed = await index.git.bytes(['update-index', '-z', '--force-remove', '--stdin'], paths);
+  return removed.code === 0 ? undefined : failed(index, removed);
+}
+
+function failed({ top }: Index, { code, errors }: Pick<Listed, 'code' | 'errors'>): Problem {
+  return { where: top, what: `the files cannot be looked at: ${complaint(errors, code)}` };
+}
+
+/** Makes the index what the files are. */
+async function takeIn(
+  index: Index,
+  scope: readonly string[],
+): Promise<(Omit<Snapshot, 'tree'> & { readonly changed: boolean }) | Problem> {
+  copyIn(index);
+  const { git, top } = index;
+  const flags = ['-t', '-z', '-m', '-d', '-o', '--exclude-standard'];
+  const listed = await git.bytes(['ls-files', ...flags, ...scope]);
+  if (listed.code !== 0) return failed(index, listed);
+  const { gone, changed, nested, skipped } = sort(top, listed.records);
+  const removed = await remove(index, gone);
+  if (removed) return removed;
+  if (changed.length > 0) {
+    const added = await git.bytes(['update-index', '-z', '--add', '--replace', '--stdin'], changed);
+    if (added.code !== 0) return failed(index, added);
+  }
+  return { nested, skipped, changed: gone.length + changed.length > 0 };
+}
+
+async function writeTree(index: Index): Promise<string | Problem> {
+  const { code, stdout, output } = await index.git.run(['write-tree', '--missing-ok']);
+  if (code !== 0) return failed(index, { code, errors: output });
+  copyOut(index);
+  return stdout.trim();
+}
+
+/** Writes the files of a tree into an empty folder, with an index of its own. */
+export async function checkout(own: OwnFolder, tree: string, folder: string): Promise<Problem | undefined> {
+  const index = join(own.path, `other.${process.pid}.checkout-${++count}`);
+  const there = own.git.at(folder).with({ GIT_WORK_TREE: folder, GIT_INDEX_FILE: index });
+  const { code, output } = await there.run(['read-tree', '-u', '--reset', tree]);
+  rmSync(index, { force: true });
+  return code === 0 ? undefined : { where: folder, what: `it cannot be filled: ${complaint(output, code)}` };
+}
+
+let count = 0;
+
+/** What `ls-files -t` lists, by what is to be done about it. */
+function sort(top: string, records: readonly string[]) {
+  const gone = new Set<string>();
+  const changed = new Map<string, 'new' | 'known'>();
+  const nested: string[] = [];
+  for (const record of records) {
+    const [tag, path] = [record[0], record.slice(2)];
+    if (isRalphs(path)) continue;
+    if (path.endsWith('/')) nested.push(decoded(path));
+    else if (tag === 'R') gone.add(path);
+    else changed.set(path, tag === '?' ? 'new' : 'known');
+  }
+  const folders = new Map<string, string | undefined>();
+  const skipped: Skipped[] = [];
+  for (const [path, is] of changed) {
+    const stat = statOf(Buffer.from(`${Buffer.from(top).toString('latin1')}/${path}`, 'latin1'));
+    // Behind a link that took the place of a folder there is another file.
+    const isBlocked = is === 'known' && blockedAt(top, decoded(path), folders) !== undefined;
+    if (isBlocked || stat?.isFolder) gone.add(path);
+    if (gone.has(path)) changed.delete(path);
+    else if (!stat?.isReadable) {
+      changed.delete(path);
+      skipped.push({ path: decoded(path), isNew: is === 'new' });
+    }
+  }
+  return { gone: [...gone], changed: [...changed.keys()], nested, skipped };
+}
+
+function decoded(path: string): string {
+  return Buffer.from(path, 'latin1').toString('utf8');
+}
+
+/** Undefined when it is gone. A link is read by its name, whatever it leads to. */
+function statOf(path: Buffer): { readonly isFolder: boolean; readonly isReadable: boolean } | undefined {
+  const stat = tryTo(() => lstatSync(path));
+  if (!stat) return undefined;
+  const mayRead = stat.isSymbolicLink() || tryTo(() => accessSync(path, constants.R_OK) ?? true) === true;
+  return { isFolder: stat.isDirectory(), isReadable: mayRead && stat.size <= MOST_BYTES };
+}

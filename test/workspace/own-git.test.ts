@@ -1,0 +1,216 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { statePaths } from '../../src/store/projects.ts';
+import { type OwnGit, openOwnGit } from '../../src/workspace/own-git.ts';
+import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
+
+async function open(cwd: string, env = stateEnv()): Promise<OwnGit> {
+  const own = await openOwnGit({ cwd, env });
+  if ('what' in own) throw new Error(`${own.where}: ${own.what}`);
+  return own;
+}
+
+async function treeOf(own: OwnGit): Promise<string> {
+  const snapshot = await own.snapshot();
+  if ('what' in snapshot) throw new Error(snapshot.what);
+  return snapshot.tree;
+}
+
+function emptyFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'ralph-clean-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+describe('a snapshot', () => {
+  test('of a clean tree is the tree of its commit, and another after each change', async () => {
+    const work = repo({ a: 'a\n', 'b/c': 'c\n' });
+    const own = await open(work.dir);
+    const start = await treeOf(own);
+    expect(start).toBe(work.git('rev-parse', 'HEAD^{tree}').trim());
+    work.write('new file\nwith a line break', 'x\n');
+    rmSync(work.path('a'));
+    const end = await treeOf(own);
+    expect(await own.changedPaths(start, end)).toMatchObject([
+      { path: 'a', after: undefined },
+      { path: 'new file\nwith a line break', before: undefined },
+    ]);
+    expect(await own.diff(start, end)).toContain('deleted file mode');
+  });
+
+  test('is not fooled by flags of the index, rules of the repository or an old time', async () => {
+    const work = repo({ a: 'a\n', b: 'b\n' });
+    const own = await open(work.dir);
+    const start = await treeOf(own);
+    work.git('update-index', '--assume-unchanged', 'a');
+    work.git('update-index', '--skip-worktree', 'b');
+    work.write('.git/info/exclude', '*\n');
+    work.write('a', 'A\n');
+    work.write('b', 'B\n');
+    work.write('c', 'c\n');
+    const changed = await own.changedPaths(start, await treeOf(own));
+    expect(changed).toMatchObject([{ path: 'a' }, { path: 'b' }, { path: 'c' }]);
+  });
+
+  test('sees a folder that became a link to a copy of it', async () => {
+    const work = repo({ 'test/a': 'a\n' });
+    const own = await open(work.dir);
+    const start = await treeOf(own);
+    renameSync(work.path('test'), join(emptyFolder(), 'test'));
+    const copy = emptyFolder();
+    writeFileSync(join(copy, 'a'), 'a\n');
+    symlinkSync(copy, work.path('test'));
+    expect(await own.changedPaths(start, await treeOf(own))).toMatchObject([
+      { path: 'test', after: { mode: '120000' } },
+      { path: 'test/a', after: undefined },
+    ]);
+  });
+
+  test('names repositories inside and does not enter them', async () => {
+    const work = repo();
+    const own = await open(work.dir);
+    work.write('inner/x', 'x\n');
+    execFileSync('git', ['init', '-q', work.path('inner')]);
+    expect(await own.snapshot()).toMatchObject({ nested: ['inner/'] });
+  });
+
+  test('names what cannot be kept', async () => {
+    const work = repo();
+    const own = await open(work.dir);
+    work.write('big', '');
+    execFileSync('truncate', ['-s', '200M', work.path('big')]);
+    expect(await own.snapshot()).toMatchObject({ skipped: [{ path: 'big', isNew: true }] });
+  });
+
+  test("leaves out Ralph's own folder and what the tree ignores", async () => {
+    const work = repo({ '.gitignore': '*.o\n' });
+    const own = await open(work.dir);
+    const start = await treeOf(own);
+    work.write('.ralph/x', 'x');
+    work.write('deep/.ralph/x', 'x');
+    work.write('x.o', 'x');
+    expect(await treeOf(own)).toBe(start);
+  });
+});
+
+describe('it works in', () => {
+  const places: Readonly<Record<string, () => { readonly work: Repo; readonly cwd: string }>> = {
+    'a repository without a commit': () => {
+      const work = folder();
+      work.git('init', '-q');
+      return { work, cwd: work.dir };
+    },
+    'one that hashes with SHA-256': () => {
+      const work = folder();
+      work.git('init', '-q', '--object-format=sha256');
+      work.write('a', 'a\n');
+      work.git('add', '.');
+      work.git('commit', '-qm', 'start');
+      return { work, cwd: work.dir };
+    },
+    'a worktree': () => {
+      const work = repo();
+      const other = join(emptyFolder(), 'other "tree"\nhere');
+      work.git('worktree', 'add', '-q', '--detach', other);
+      return { work, cwd: other };
+    },
+    'a folder below the top': () => {
+      const work = repo({ 'packages/a/x': 'x\n' });
+      return { work, cwd: work.path('packages/a') };
+    },
+    'a shallow clone': () => {
+      const from = repo();
+      from.git('commit', '-qm', 'more', '--allow-empty');
+      const work = folder();
+      work.git('clone', '-q', '--depth=1', `file://${from.dir}`, '.');
+      return { work, cwd: work.dir };
+    },
+    'a partial clone, which lacks objects': () => {
+      const from = repo({ a: 'a\n' });
+      from.git('config', 'uploadpack.allowFilter', 'true');
+      const work = folder();
+      work.git('clone', '-q', '--filter=blob:none', '--no-checkout', `file://${from.dir}`, '.');
+      work.write('a', 'a\n');
+      return { work, cwd: work.dir };
+    },
+  };
+  test.for(Object.entries(places))('%s', async ([, make]) => {
+    const { cwd } = make();
+    const own = await open(cwd);
+    const start = await treeOf(own);
+    writeFileSync(join(cwd, 'new'), 'new\n');
+    const end = await treeOf(own);
+    const path = `${own.prefix}new`;
+    expect(await own.changedPaths(start, end)).toMatchObject([{ path }]);
+    const clean = emptyFolder();
+    expect(await own.checkout(end, clean)).toBeUndefined();
+    expect(readFileSync(join(clean, path), 'utf8')).toBe('new\n');
+    expect(readdirSync(clean)).not.toContain('.git');
+    const commit = await own.commitTree(end, undefined, 'Done');
+    await expect(own.objects.run(['rev-parse', `${commit}^{tree}`])).resolves.toMatchObject({
+      stdout: `${end}\n`,
+    });
+  });
+});
+
+describe('its own directory', () => {
+  test('is made anew when it is damaged, and serves the next process', async () => {
+    const work = repo();
+    const env = stateEnv();
+    const own = await open(work.dir, env);
+    const start = await treeOf(own);
+    const path = statePaths(env).git(own.top);
+    writeFileSync(join(path, 'index'), 'damaged');
+    rmSync(join(path, 'objects'), { recursive: true });
+    expect(await treeOf(await open(work.dir, env))).toBe(start);
+  });
+
+  test('that cannot be written is a problem that says where', async () => {
+    const work = repo();
+    const file = work.path('no-folder');
+    writeFileSync(file, '');
+    const env = { ...stateEnv(), XDG_STATE_HOME: file };
+    expect(await openOwnGit({ cwd: work.dir, env })).toMatchObject({
+      where: expect.stringContaining(file),
+      fix: expect.stringContaining('XDG_STATE_HOME'),
+    });
+  });
+
+  test('obeys nothing that was put into it', async () => {
+    const work = repo();
+    const env = stateEnv();
+    const own = await open(work.dir, env);
+    const path = statePaths(env).git(own.top);
+    const ran = join(emptyFolder(), 'ran');
+    mkdirSync(join(path, 'hooks'));
+    writeFileSync(join(path, 'hooks/post-index-change'), `#!/bin/sh\ntouch '${ran}'\n`);
+    chmodSync(join(path, 'hooks/post-index-change'), 0o755);
+    writeFileSync(join(path, 'config'), `[core]\n\tfsmonitor = "touch '${ran}'"\n`);
+    await own.begin();
+    work.write('x', 'x');
+    await treeOf(own);
+    expect(existsSync(ran)).toBe(false);
+  });
+
+  test('a work tree that git takes for another one is refused', async () => {
+    const work = repo();
+    work.git('config', 'core.worktree', emptyFolder());
+    expect(await openOwnGit({ cwd: work.dir, env: stateEnv() })).toMatchObject({
+      what: expect.stringContaining('for its work tree'),
+    });
+  });
+});
