@@ -31,6 +31,8 @@ export interface CheckRound {
   readonly clean?: true;
   /** Makes that checkout ready; where it fails, no check is run. Its index is behind those of the checks. */
   readonly setup?: Check | undefined;
+  /** How often each has failed first in a round before this one, by its index. */
+  readonly flaked?: ReadonlyMap<number, number>;
   /** The command as it is run, where that is not how it is shown. */
   spell?(command: string): string;
   readonly parallel: boolean;
@@ -44,7 +46,9 @@ export interface CheckRound {
 }
 
 /** How a round differs from the usual one in the work tree. */
-export type RoundChanges = Partial<Pick<CheckRound, 'cwd' | 'env' | 'keep' | 'clean' | 'setup' | 'spell'>>;
+export type RoundChanges = Partial<
+  Pick<CheckRound, 'cwd' | 'env' | 'keep' | 'clean' | 'setup' | 'spell' | 'flaked'>
+>;
 
 /** What looks after the files that checks rest on, while they run. Must not throw. */
 export interface CheckKeeper {
@@ -97,8 +101,10 @@ async function runBatch(round: CheckRound, batch: readonly Task[], spoilt: strin
     if (failed > 0 && round.stopping.aborted) break;
     const tried = await tryTogether(round, left);
     voided = tried.voided;
-    for (const result of tried.results)
-      results.set(result.index, result.passed && failed > 0 ? { ...result, flaked: failed } : result);
+    for (const result of tried.results) {
+      const flaked = failed > 0 ? failed : round.flaked?.get(result.index);
+      results.set(result.index, result.passed && flaked ? { ...result, flaked } : result);
+    }
     left = left.filter(({ index }) => !results.get(index)?.passed);
   }
   const why = voided ?? spoilt;

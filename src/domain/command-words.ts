@@ -31,30 +31,11 @@ const KEYWORDS: ReadonlySet<string> = new Set([
   '}',
 ]);
 
-export const FILE_FLAGS = [
-  ...[
-    '--config',
-    '-c',
-    '--project',
-    '-p',
-    '--rcfile',
-    '--file',
-    '-f',
-    '--makefile',
-    '--justfile',
-    '--manifest-path',
-  ],
-  ...[
-    '-r',
-    '--require',
-    '--import',
-    '--loader',
-    '--experimental-loader',
-    '--env-file',
-    '--setupFiles',
-    '--rootdir',
-  ],
-];
+/** What these name is a file, where it looks like one. */
+export const FILE_FLAGS =
+  '--config -c --project -p --rcfile --file -f --makefile --justfile --manifest-path -r --require --import --loader --experimental-loader --env-file --setupFiles'.split(
+    ' ',
+  );
 
 /** Files that flags name: those that look like one. */
 export function namedFiles(args: Words): readonly string[] {

@@ -12,7 +12,7 @@ import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
 import { commitWork, limitsOf, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
-import { createProver, type ProverParts } from './prover.ts';
+import { createProver, type ProverParts, release } from './prover.ts';
 
 export interface LoopParts extends ProverParts {
   /** The task, or the text of the spec file. */
@@ -29,7 +29,7 @@ const DIFF_CHARS = 5_000;
 const ERROR_CHARS = 2_000;
 
 export function loopPlan(parts: LoopParts): LoopPlan {
-  const { settings, agent, cwd, env, protection } = parts;
+  const { settings, agent, cwd, env } = parts;
   const run = { ...TERMS.loop(settings), limits: limitsOf(settings) };
   const { rule } = run;
   const checks = settings.checks.map(
@@ -38,10 +38,9 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const progress = createProgress(parts.project, parts.paths);
   const tree = createTreeWatch({ cwd, env, on: true });
   const baseline = createBaseline(parts, checks);
-  const prover = createProver(parts, settings.checks, (iteration, more) =>
+  const { steps, inputs } = createProver(parts, settings.checks, (iteration, more) =>
     runRound({ ...parts, ...more }, checks, iteration, baseline.excuse),
   );
-  const { check, inputs } = prover;
   const task = createTask(parts);
   const pausing = createPausing({ ...parts, inputs }, tree, task);
   return {
@@ -55,7 +54,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     async prepare() {
       const prepared = preparedWith(await tree.start(), parts, inputs.take());
       if (!settings.baseline) return prepared;
-      await baseline.take(check);
+      await baseline.take(steps.check);
       tree.touched();
       return prepared;
     },
@@ -77,19 +76,14 @@ export function loopPlan(parts: LoopParts): LoopPlan {
       }),
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars: task.text().length }),
     restore: pausing.restore,
-    check,
-    checked: prover.checked,
-    ...(prover.proveClean && { proveClean: prover.proveClean }),
+    ...steps,
     look: tree.look,
     commit(iteration, before) {
       if (settings.scm) tree.touched();
       return commitWork(parts, iteration, rule, before);
     },
     note: result => progress.add(result),
-    close() {
-      protection?.close();
-      parts.included?.close();
-    },
+    close: () => release(parts),
   };
 }
 

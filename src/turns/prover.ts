@@ -18,8 +18,9 @@ export interface ProverParts extends PlanParts {
   readonly included: Included | undefined;
 }
 
-export interface Prover extends Required<Pick<LoopPlan, 'check' | 'checked'>>, Pick<LoopPlan, 'proveClean'> {
+export interface Prover {
   readonly inputs: InputWatch;
+  readonly steps: Required<Pick<LoopPlan, 'check' | 'checked'>> & Pick<LoopPlan, 'proveClean'>;
 }
 
 /** `run` is one round of these checks. */
@@ -38,11 +39,10 @@ export function createProver(
     const opened = commands.length === 0 ? undefined : await openOwnGit({ cwd, env });
     return opened === undefined || isProblem(opened) ? undefined : opened;
   };
-  return {
-    inputs,
+  const steps: Prover['steps'] = {
     async check(iteration) {
       const tree = await own();
-      const round = () => run(iteration, { keep: keeping.keeper(iteration) });
+      const round = (flaked: Flaked) => run(iteration, { keep: keeping.keeper(iteration), flaked });
       keeping.takeChanged();
       const ended = await untilSettled(tree, round);
       ({ snapshot, unsettled } = ended);
@@ -75,9 +75,18 @@ export function createProver(
       },
     }),
   };
+  return { inputs, steps };
+}
+
+/** Forgets what was kept for the checks. */
+export function release({ protection, included }: ProverParts): void {
+  protection?.close();
+  included?.close();
 }
 
 const REACHED = 'files of the work tree changed while the checks ran in a clean checkout';
+
+type Flaked = ReadonlyMap<number, number>;
 
 interface Settled {
   readonly results: readonly CheckResult[];
@@ -89,16 +98,18 @@ interface Settled {
 /** Where checks changed files, the first of them saw others than the last: they run once more on what they left. */
 async function untilSettled(
   own: OwnGit | undefined,
-  round: () => Promise<readonly CheckResult[]>,
+  round: (flaked: Flaked) => Promise<readonly CheckResult[]>,
 ): Promise<Settled> {
   let before = await treeOf(own);
+  let flaked: Flaked = new Map();
   for (let again = false; ; again = true) {
-    const results = await round();
+    const results = await round(flaked);
     const after = await treeOf(own);
     const isSettled = before === after || !own || before === undefined || after === undefined;
     if (isSettled || !isGreen(results)) return { results, snapshot: after, unsettled: [] };
     if (again) return { results, snapshot: after, unsettled: await changes(own, before ?? '', after ?? '') };
     before = after;
+    flaked = new Map(results.map(result => [result.index, result.flaked ?? 0]));
   }
 }
 

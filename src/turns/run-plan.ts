@@ -10,7 +10,7 @@ import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { createPausing, preparedWith, recallInputs } from './pausing.ts';
 import { commitWork, limitsOf, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
-import { createProver, type ProverParts } from './prover.ts';
+import { createProver, type ProverParts, release } from './prover.ts';
 
 export interface RunParts extends ProverParts {
   readonly source: PromptSource;
@@ -18,7 +18,7 @@ export interface RunParts extends ProverParts {
 }
 
 export function runPlan(parts: RunParts): LoopPlan {
-  const { settings, agent, source, cwd, env, protection } = parts;
+  const { settings, agent, source, cwd, env } = parts;
   const run = { ...TERMS.run(settings), limits: limitsOf(settings) };
   const checks = checksOf(settings);
   let userChars = 0;
@@ -26,8 +26,9 @@ export function runPlan(parts: RunParts): LoopPlan {
   // Looking at the files costs time; only what is asked for needs it.
   const tree = createTreeWatch({ cwd, env, on: stuckAfter + unchangedAfter + thrashingAfter > 0 });
   const commands = checks.map(({ command }) => command);
-  const prover = createProver(parts, commands, (iteration, more) => runRound(parts, checks, iteration, more));
-  const { inputs } = prover;
+  const { steps, inputs } = createProver(parts, commands, (iteration, more) =>
+    runRound(parts, checks, iteration, more),
+  );
   const pausing = createPausing({ ...parts, inputs }, tree, { hold() {}, release() {} });
   return {
     command: 'run',
@@ -49,16 +50,11 @@ export function runPlan(parts: RunParts): LoopPlan {
     },
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars }),
     restore: pausing.restore,
-    check: prover.check,
-    checked: prover.checked,
-    ...(prover.proveClean && { proveClean: prover.proveClean }),
+    ...steps,
     look: tree.look,
     commit: (iteration, before) => commitWork(parts, iteration, run.rule, before),
     note() {},
-    close() {
-      protection?.close();
-      parts.included?.close();
-    },
+    close: () => release(parts),
   };
 }
 

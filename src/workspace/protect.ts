@@ -52,7 +52,8 @@ export async function createProtection(options: ProtectionOptions) {
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
-  const kept = () => keptOffences({ repository, store: start.store, kept: start.kept });
+  const now = (): Kept => ({ repository, store: start.store, kept: start.kept });
+  const kept = () => keptOffences(now());
   const newOnes = async () => newOffences(repository, await newFiles(repository, options.globs, start));
   return {
     /** How many files are protected. */
@@ -76,17 +77,11 @@ export async function createProtection(options: ProtectionOptions) {
       const more = undone(await newOnes()).filter(({ what }) => !pending.includes(what));
       return [...undo, ...more].sort(byWhat);
     },
-    /** The same files in a copy of the work tree: `restore` puts them there as they were at the start, and answers what was not so. */
-    at(folder: string, aside: string): ProtectedCopy {
-      const there = { ...repository, top: folder };
-      const files = () => ({ repository: there, store: start.store, kept: start.kept });
-      return {
-        restore: () => toViolations(keptOffences(files()), aside),
-        watch: () => watchWrites(files()),
-      };
-    },
+    /** The same files in a copy of the work tree; `aside` takes what is in their way there. */
+    at: (folder: string, aside: string) =>
+      copyAt({ ...now(), repository: { ...repository, top: folder } }, aside),
     /** From now on: answers what was written to since, whatever it holds now. */
-    watch: () => watchWrites({ repository, store: start.store, kept: start.kept }),
+    watch: () => watchWrites(now()),
     /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
     async renew(): Promise<Problem | undefined> {
       const { recall: _, ...fresh } = options;
@@ -106,6 +101,13 @@ export interface ProtectedCopy {
   /** Puts them there as they were at the start, and answers what was not so. */
   restore(): readonly Violation[];
   watch(): () => readonly string[];
+}
+
+function copyAt(files: Kept, aside: string): ProtectedCopy {
+  return {
+    restore: () => toViolations(keptOffences(files), aside),
+    watch: () => watchWrites(files),
+  };
 }
 
 const QUIETLY: RestoreListener = { found() {}, pending: [] };
