@@ -30,7 +30,7 @@ export const UNPROVEN: Proof = {
 };
 
 /** Of a run so far: what its last iteration that was judged shows. */
-export function proofOf({ head, last, open }: Past): Proof {
+export function proofOfRun({ head, last, open }: Past): Proof {
   const judgedLast = open?.judged ? open : last;
   const { checks = [], clean = [], judged } = judgedLast ?? {};
   return {

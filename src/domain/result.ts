@@ -4,7 +4,7 @@ import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
-import { type Proof, proofOf } from './proof.ts';
+import { type Proof, proofOfRun } from './proof.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
 import { type CostSource, countTurn, type Tokens } from './usage.ts';
@@ -95,7 +95,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     ...(past.time.waited > 0 && { waited: past.time.waited }),
     worktreePath: place?.worktreePath ?? null,
     branch: place?.branch ?? null,
-    proof: proofOf(past),
+    proof: proofOfRun(past),
   };
 }
 

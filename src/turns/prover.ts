@@ -1,8 +1,10 @@
 /** Runs the checks of an iteration so that what they saw is what is handed over, and once more in a clean checkout where that is asked for. */
 import type { RoundChanges } from '../checks/run-checks.ts';
 import { type CheckResult, isGreen } from '../domain/check.ts';
+import type { Emit } from '../domain/event.ts';
+import { listSome } from '../domain/feedback.ts';
 import { isProblem } from '../domain/problem.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import { type LoopPlan, warn } from '../engine/plan.ts';
 import { type InputWatch, watchCheckInputs } from '../workspace/check-inputs.ts';
 import type { Included } from '../workspace/include.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
@@ -39,6 +41,7 @@ export function createProver(
     const opened = commands.length === 0 ? undefined : await openOwnGit({ cwd, env });
     return opened === undefined || isProblem(opened) ? undefined : opened;
   };
+  const tell = createTeller(parts.emit);
   const steps: Prover['steps'] = {
     async check(iteration) {
       const tree = await own();
@@ -47,6 +50,8 @@ export function createProver(
       const ended = await untilSettled(tree, round);
       ({ snapshot, unsettled } = ended);
       inputsChanged = keeping.takeChanged();
+      tell('What the checks rest on was changed', inputsChanged);
+      tell('The checks change files each time they run', unsettled);
       return ended.results;
     },
     checked: () => ({
@@ -76,6 +81,17 @@ export function createProver(
     }),
   };
   return { inputs, steps };
+}
+
+/** Says each thing once: it is in the result as well. */
+function createTeller(emit: Emit) {
+  const told = new Set<string>();
+  return (what: string, paths: readonly string[]) => {
+    const text = `${what}: ${listSome(paths)}.`;
+    if (paths.length === 0 || told.has(text)) return;
+    told.add(text);
+    warn(emit, text);
+  };
 }
 
 /** Forgets what was kept for the checks. */
