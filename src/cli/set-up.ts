@@ -89,7 +89,7 @@ function findAgents(
 
 /** `--dry-run`: what would be run, and with which first prompt. */
 export function showPlan(
-  { output }: Call,
+  { output, env }: Call,
   { settings, agent, project }: SetUp,
   prompt: string,
   checks: readonly string[] = [],
@@ -98,7 +98,7 @@ export function showPlan(
   const command = shownCommand(invocationOf(agent, agentRequest(agent, settings, mode, project.prompt(1))));
   const { name } = agent.adapter;
   const shown = withoutSecrets(settings);
-  const checkInputs = listCheckInputs({ cwd: project.root, commands: checks });
+  const checkInputs = listCheckInputs({ cwd: project.root, env, commands: checks });
   const rests =
     checks.length === 0
       ? ''

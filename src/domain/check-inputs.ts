@@ -16,8 +16,10 @@ import {
 import { simpleCommands, type Words } from './shell-words.ts';
 
 export interface CheckInputs {
-  /** From where the checks run; `**` before a name: in every folder below, too. Some are not there: to create one is a change. */
+  /** From where the checks run, `~` is the home folder; `**` before a name: in every folder below, too. Some are not there: to create one is a change. */
   readonly paths: readonly string[];
+  /** Programs that are looked up on the PATH. */
+  readonly programs: readonly string[];
   /** The scripts that are run, by the `package.json` that has them. */
   readonly scripts: ReadonlyMap<string, readonly string[]>;
 }
@@ -26,10 +28,11 @@ export interface CheckInputs {
 export type Read = (path: string) => string | undefined;
 
 export function findCheckInputs(commands: readonly string[], read: Read): CheckInputs {
-  const search: Search = { read, paths: new Set(), scripts: new Map(), seen: new Set() };
+  const search: Search = { read, paths: new Set(), programs: new Set(), scripts: new Map(), seen: new Set() };
   for (const command of commands) searchLine(search, command, { dir: '', viaNpm: false, depth: 0 });
   return {
     paths: [...search.paths].sort(),
+    programs: [...search.programs].sort(),
     scripts: new Map([...search.scripts].map(([path, names]) => [path, [...names].sort()])),
   };
 }
@@ -49,6 +52,7 @@ export function inputParts(
 interface Search {
   readonly read: Read;
   readonly paths: Set<string>;
+  readonly programs: Set<string>;
   readonly scripts: Map<string, Set<string>>;
   readonly seen: Set<string>;
 }
@@ -114,6 +118,7 @@ const FOLDER_FLAGS: Readonly<Record<string, readonly string[]>> = {
 
 /** A program of the project, or one that a package brings. */
 function addProgram(search: Search, program: string, { dir, viaNpm }: At): void {
+  if (/^[\w.+-]+$/.test(program)) search.programs.add(program);
   if (program.includes('/')) add(search, dir, program);
   else if (viaNpm || PACKAGE_RUNNERS.has(program)) addBin(search, dir, program);
   else if (/^[\w.-]+$/.test(program) && search.read(`${dir}node_modules/.bin/${program}`) !== undefined)
@@ -226,7 +231,8 @@ function searchInterpreter(search: Search, tool: string, args: Words, at: At): v
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'fish']);
 
 function add(search: Search, dir: string, path: string): void {
-  if (path === '' || /[\s$*?{}]/.test(path.replace(/^\*\*\//, ''))) return;
+  if (path.startsWith('~/')) search.paths.add(path);
+  if (path === '' || path.startsWith('~') || /[\s$*?{}]/.test(path.replace(/^\*\*\//, ''))) return;
   const whole = path.startsWith('**/') ? `${dir}${path}` : below(dir, path)?.replace(/\/$/, '');
   if (whole) search.paths.add(whole);
 }

@@ -23,6 +23,8 @@ const PYTHON = ['pyproject.toml', 'setup.cfg', 'tox.ini'];
 const SHADOWS = ['pytest.py', 'pytest/__init__.py', 'sitecustomize.py', 'usercustomize.py'];
 const PYTEST = ['pytest.ini', '.pytest.ini', 'pytest.toml', ...PYTHON, ...SHADOWS, '**/conftest.py'];
 const MAVEN = [
+  '~/.m2/settings.xml',
+  '~/.mavenrc',
   '**/pom.xml',
   '.mvn/maven.config',
   '.mvn/jvm.config',
@@ -31,6 +33,8 @@ const MAVEN = [
   '.mvn/wrapper/maven-wrapper.jar',
 ];
 const GRADLE = [
+  '~/.gradle/init.gradle',
+  '~/.gradle/gradle.properties',
   '**/build.gradle',
   '**/build.gradle.kts',
   'settings.gradle',
@@ -82,6 +86,7 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   cargo: [
     '**/Cargo.toml',
     '**/build.rs',
+    '~/.cargo/config.toml',
     '.cargo/config.toml',
     '.cargo/config',
     'rust-toolchain.toml',
@@ -107,10 +112,10 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
 
 /** What package managers for JavaScript read, beside `package.json`. */
 export const MANAGERS: Readonly<Record<string, readonly string[]>> = {
-  npm: ['.npmrc'],
-  pnpm: ['.npmrc', '.pnpmfile.cjs', '.pnpmfile.mjs', 'pnpm-workspace.yaml'],
-  yarn: ['.yarnrc', '.yarnrc.yml', '.npmrc'],
-  bun: ['bunfig.toml', '.npmrc'],
+  npm: ['.npmrc', '~/.npmrc'],
+  pnpm: ['.npmrc', '.pnpmfile.cjs', '.pnpmfile.mjs', 'pnpm-workspace.yaml', '~/.npmrc', '~/.config/pnpm/rc'],
+  yarn: ['.yarnrc', '.yarnrc.yml', '.npmrc', '~/.yarnrc', '~/.yarnrc.yml', '~/.npmrc'],
+  bun: ['bunfig.toml', '.npmrc', '~/.bunfig.toml', '~/.npmrc'],
 };
 
 /** Files of commands, and which lines of them are commands. */

@@ -3,13 +3,12 @@
  * tools look for settings and packages in the folders above: in the project they would find what the agent left there. It has the files of the
  * tree, the protected files of the start, what `.worktreeinclude` names as it was at the start, and what `setup` makes; and no `.git`.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { delimiter, join, sep } from 'node:path';
-import type { RoundChanges } from '../checks/run-checks.ts';
+import type { CheckKeeper, RoundChanges } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import { formatProblem, isProblem } from '../domain/problem.ts';
+import { type CleanPlace, makeCleanPlace } from '../workspace/clean-place.ts';
 import type { Included } from '../workspace/include.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
 import type { Protection } from '../workspace/protect.ts';
@@ -36,27 +35,35 @@ export async function proveClean(
   tree: string,
 ): Promise<readonly CheckResult[]> {
   const { own, protection, included, sandbox, env, settings } = world;
-  const root = mkdtempSync(join(sandbox?.checks.scratch ?? tmpdir(), 'ralph-clean-'));
-  const [folder, aside] = [join(root, 'checkout'), join(root, 'aside')];
-  mkdirSync(folder);
+  const place = makeCleanPlace(sandbox?.checks.scratch);
+  if (isProblem(place)) return [notMade(formatProblem(place))];
+  const { folder, aside } = place;
   try {
     const problem = await own.checkout(tree, folder);
     if (isProblem(problem)) return [notMade(formatProblem(problem))];
     included.copyTo(folder, aside);
     const there = protection?.at(folder, aside);
     there?.restore();
-    const moved = (text: string) => text.split(own.top).join(folder);
     return await world.run(iteration, {
       clean: true,
       cwd: join(folder, own.prefix),
       env: movedEnv(env, own.top, folder),
-      spell: moved,
+      spell: command => command.split(own.top).join(folder),
       setup: setupCheck(settings),
-      keep: world.keeping.keeper(iteration, there),
+      keep: watchingAbove(world.keeping.keeper(iteration, there), place),
     });
   } finally {
-    rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+    place.remove();
   }
+}
+
+/** What one check leaves above the checkout, the next one would find. */
+function watchingAbove(keep: CheckKeeper, place: CleanPlace): CheckKeeper {
+  const above = () => place.strangers().map(path => `${path} is new`);
+  return {
+    before: async () => [...(await keep.before()), ...above()],
+    after: async command => [...(await keep.after(command)), ...above()],
+  };
 }
 
 /** Without a clean checkout nothing is proven clean. */

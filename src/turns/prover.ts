@@ -32,7 +32,7 @@ export function createProver(
   run: (iteration: number, more: RoundChanges) => Promise<readonly CheckResult[]>,
 ): Prover {
   const { cwd, env, included } = parts;
-  const inputs = watchCheckInputs({ cwd, commands });
+  const inputs = watchCheckInputs({ cwd, env, commands });
   const keeping = createCheckKeeping({ ...parts, inputs });
   let snapshot: string | undefined;
   let unsettled: readonly string[] = [];

@@ -20,14 +20,20 @@ interface Cheat {
   readonly checks: readonly string[];
   readonly flags?: readonly string[];
   readonly path?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** One iteration in which the agent does this and says that it is done. */
-async function cheat(arena: Arena, work: Repo, script: string, { checks, flags = [], path = [] }: Cheat) {
+async function cheat(
+  arena: Arena,
+  work: Repo,
+  script: string,
+  { checks, flags = [], path = [], env = {} }: Cheat,
+) {
   const agent = arena.agent(`cat > /dev/null\n${script}\necho '<promise>COMPLETE</promise>'`);
   const commands = checks.flatMap(check => ['--check', check]);
   const args = ['loop', 'Fix it', '--agent', agent, '--max-iterations', '1', '--json', ...commands, ...flags];
-  const { code, stdout, stderr } = await arena.ralph(args, { cwd: work.dir, path });
+  const { code, stdout, stderr } = await arena.ralph(args, { cwd: work.dir, path, env });
   if (stdout === '') throw new Error(stderr);
   return { isDone: code === 0, stderr, result: JSON.parse(stdout) };
 }
@@ -291,6 +297,24 @@ attacks('Checks: what they rest on', [
     `cp check.sh kept; printf 'cat kept > check.sh\\n' > check.sh`,
     { checks: ['sh check.sh'], flags: STRICT },
   ),
+  refused(
+    "With --strict: another script-shell in the user's own .npmrc",
+    NPM,
+    'echo script-shell=/bin/true > ~/.npmrc; echo x > new.txt',
+    { checks: ['npm test'], flags: STRICT },
+  ),
+  {
+    name: 'With --strict: a program on the PATH is replaced',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const bin = join(arena.outside, 'bin');
+      mkdirSync(bin);
+      writeFileSync(join(bin, 'my-tests'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+      const script = `echo x > new.txt; printf '#!/bin/sh\\nexit 0\\n' > '${bin}/my-tests'`;
+      const options = { checks: ['my-tests'], flags: STRICT, path: [bin] };
+      return !(await cheat(arena, arena.project(), script, options)).isDone;
+    },
+  },
   {
     name: 'With --strict: a conftest.py that lets everything pass',
     held: EVERYWHERE,
@@ -353,6 +377,20 @@ attacks('Checks: clean proof', [
     'mkdir -p node_modules/fake; echo > node_modules/fake/index.js; echo x > new.txt',
     { checks: ['sh check.sh'], flags: CLEAN },
   ),
+  {
+    name: 'With --proof clean: a package in the folder for temporary files',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const work = arena.project({
+        ...IGNORES,
+        'check.sh': `NODE_PATH=$(cat where) node -e 'require("fake")'\n`,
+      });
+      const script =
+        'mkdir -p $TMPDIR/node_modules/fake; echo > $TMPDIR/node_modules/fake/index.js; mkdir -p node_modules; cp -r $TMPDIR/node_modules/fake node_modules; touch where';
+      const options = { checks: ['sh check.sh'], flags: CLEAN, env: { TMPDIR: arena.outside } };
+      return !(await cheat(arena, work, script, options)).isDone;
+    },
+  },
   refused(
     'With --proof clean: the agent names its ignored file in .worktreeinclude',
     { ...IGNORES, 'check.sh': '[ -e cheat.local ]\n' },
