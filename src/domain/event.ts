@@ -110,7 +110,13 @@ export type RunEvent =
   /** The evidence that is not told by other events, and what was made of it; before anything is kept. */
   | ({ readonly type: 'judged'; readonly iteration: number; readonly verdict: Verdict } & Judged)
   /** Written before the task runs: `head` is the commit it starts from, null where there is none to be found. */
-  | { readonly type: 'scm-started'; readonly task: string; readonly head: string | null }
+  | {
+      readonly type: 'scm-started';
+      readonly task: string;
+      readonly head: string | null;
+      /** Of a commit: the tree that it will hold. */
+      readonly tree?: string;
+    }
   /** The sandbox stopped something. What it was is told by the inside: a hint, nothing to rely on. */
   | { readonly type: 'denied'; readonly what: string }
   /** Ralph's own copy of the story list is this one now: it is in the run's folder, under its hash. */
@@ -123,7 +129,7 @@ export type RunEvent =
       /** The story whose state changed, and what it is now. */
       readonly moved?: Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'>;
     }
-  | { readonly type: 'scm'; readonly task: string; readonly outcome: ScmOutcome; readonly detail: string }
+  | ({ readonly type: 'scm' } & ScmResult)
   | {
       readonly type: 'iteration-ended';
       readonly iteration: number;
@@ -149,6 +155,17 @@ export interface Prepared {
   readonly inputs?: Readonly<Record<string, string>>;
   /** A name for the files of `.worktreeinclude` as they are kept in the run's folder. */
   readonly included?: string;
+  /** Where the repository stood; absent: there is none, or nothing is committed. */
+  readonly start?: RunStart;
+}
+
+/** What is the user's own: everything that was there before the first iteration. */
+export interface RunStart {
+  /** The content of the work tree, by its name in Ralph's own git directory. */
+  readonly tree: string;
+  /** The commit and the branch of HEAD; null: none. */
+  readonly head: string | null;
+  readonly branch: string | null;
 }
 
 export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked'> {
@@ -188,6 +205,17 @@ export interface Resumption {
 }
 
 export type ScmOutcome = 'done' | 'nothing-to-do' | 'failed';
+
+/** What came of a task of source control. */
+export interface ScmResult {
+  readonly task: string;
+  readonly outcome: ScmOutcome;
+  readonly detail: string;
+  /** A hook changed what was committed: it is not what was checked. */
+  readonly differs?: true;
+  /** Of a commit: its name. */
+  readonly commit?: string;
+}
 
 /** What is written down only so that a run can be resumed or judged again: no news for readers. */
 export type LedgerOnly = Extract<

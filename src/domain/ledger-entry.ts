@@ -56,7 +56,10 @@ const usageAt = (path: string): Readonly<Record<string, Kind>> => ({
 const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>> = {
   'run-started': HEAD,
   'run-resumed': { ...HEAD, iteration: 'iteration', step: 'string', repaired: 'strings', changes: 'strings' },
-  prepared: {},
+  prepared: {
+    'start?': 'object',
+    'start.tree?': 'string',
+  },
   'turn-ended': {
     'outcome.kind': 'string',
     'claim.found': 'boolean',
@@ -92,7 +95,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'moved.id?': 'string',
     'moved.reviewFeedback?': 'string',
   },
-  'scm-started': { task: 'string' },
+  'scm-started': { task: 'string', 'tree?': 'string' },
   'iteration-started': { iteration: 'iteration', 'mode?': 'string', 'story?': 'string' },
   'agent-started': { purpose: 'string', 'promptChars?': 'number', 'userChars?': 'number' },
   agent: { event: 'object', 'event.kind': 'string' },

@@ -8,7 +8,7 @@ import { pick } from './fields.ts';
 import { type Limits, reachedLimit, type Spending } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
-import { endingOf, type StopReason } from './stop-reason.ts';
+import { endingOf, isSuccess, type StopReason } from './stop-reason.ts';
 import { spentSoFar } from './usage.ts';
 import { type Feedback, feedbackOn, type Run } from './verdict.ts';
 
@@ -33,6 +33,9 @@ export function next(past: Past, run: Run): Step {
   const verdict = last?.judged?.verdict;
   if (verdict?.kind === 'stop' && !past.isOverruled && !isRaised(verdict.reason, past, run.limits)) {
     const { reason, detail } = verdict;
+    const failed = isSuccess(reason) ? last?.tasks.find(({ outcome }) => outcome === 'failed') : undefined;
+    if (failed)
+      return { kind: 'end', reason: 'scm_failed', detail: `${failed.task}: ${failed.detail ?? ''}` };
     return { kind: 'end', reason, ...(detail !== undefined && { detail }) };
   }
   return { kind: 'turn', iteration: (last?.number ?? 0) + 1, feedback: feedbackAfter(last, run) };

@@ -9,8 +9,11 @@ import type { Verdict } from './verdict.ts';
 export interface PastTask {
   readonly task: string;
   readonly head: string | null;
+  /** Of a commit: the tree that it holds. */
+  readonly tree?: string;
   /** undefined: it was cut off. */
   readonly outcome?: ScmOutcome;
+  readonly detail?: string;
 }
 
 /** What the user said to the agent in an iteration. */
@@ -77,10 +80,10 @@ export function changesOf(open: PastIteration, event: RunEvent): Changes | undef
     case 'violation':
       return { violations: [...open.violations, event.violation] };
     case 'scm-started':
-      return { tasks: withTask(open.tasks, { task: event.task, head: event.head }) };
+      return { tasks: withTask(open.tasks, pick(event, 'task', 'head', 'tree')) };
     case 'scm': {
-      const head = open.tasks.find(({ task }) => task === event.task)?.head ?? null;
-      return { tasks: withTask(open.tasks, { task: event.task, head, outcome: event.outcome }) };
+      const begun = open.tasks.find(({ task }) => task === event.task) ?? { head: null };
+      return { tasks: withTask(open.tasks, { ...begun, ...pick(event, 'task', 'outcome', 'detail') }) };
     }
     default:
       return undefined;

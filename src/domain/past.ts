@@ -3,7 +3,7 @@
  * that is resumed has that of its ledger; `next` does not see a difference. Plain data: a checkpoint of it can be written as JSON.
  */
 import type { CheckResult } from './check.ts';
-import type { Prepared, RunEvent, RunHead } from './event.ts';
+import type { Prepared, RunEvent, RunHead, ScmResult } from './event.ts';
 import { defined, pick } from './fields.ts';
 import { type Changes, changesOf, needsAgent, type PastIteration, withCheck } from './past-iteration.ts';
 import { type IterationResult, iterationResult } from './result.ts';
@@ -46,6 +46,8 @@ export interface Past {
   readonly limits: Readonly<Record<string, number>>;
   /** Ralph's own copy of the story list, by its hash, and the iteration after which it was recorded. */
   readonly stories?: { readonly hash: string; readonly iteration: number };
+  /** The latest result of each task of source control; absent: none was begun. */
+  readonly scm?: readonly ScmResult[];
   readonly resumptions: number;
 }
 
@@ -78,7 +80,14 @@ export function fold(before: Past, event: Timed): Past {
     case 'run-resumed':
       return afterResumption(past, event);
     case 'prepared':
-      return { ...past, prepared: pick(event, 'tree', 'kept', 'inputs', 'included') };
+      // Where it began is said once, also of a run that was paused and prepared anew.
+      return {
+        ...past,
+        prepared: {
+          ...defined({ start: past.prepared?.start }),
+          ...pick(event, 'tree', 'kept', 'inputs', 'included', 'start'),
+        },
+      };
     case 'iteration-started':
       return afterStart(past, event);
     case 'waiting':
@@ -96,11 +105,18 @@ export function fold(before: Past, event: Timed): Past {
       return afterIteration(past, event);
     case 'stories-settled':
       return { ...past, stories: { hash: event.hash, iteration: event.iteration } };
+    case 'scm':
+      return withOpen(withScm(past, event), past.open && changesOf(past.open, event));
     case 'run-ended':
       return { ...past, ended: event.result.stopReason };
     default:
       return past.open ? withOpen(past, changesOf(past.open, event)) : past;
   }
+}
+
+function withScm(past: Past, event: Of<'scm'>): Past {
+  const result = pick(event, 'task', 'outcome', 'detail', 'differs', 'commit');
+  return { ...past, scm: [...(past.scm ?? []).filter(({ task }) => task !== event.task), result] };
 }
 
 type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>;
@@ -132,8 +148,16 @@ function afterResumption({ ended, isOverruled: _, ...past }: Past, event: Of<'ru
     resumptions: past.resumptions + 1,
     ...(isOverruled && { isOverruled }),
   };
+  if (ended === 'scm_failed') return reopened(resumed);
   if (!past.open || !needsAgent(past.open)) return resumed;
   return withOpen(countWasted(resumed, past.open), { turn: undefined, attempts: [], soFar: undefined });
+}
+
+/** What was proven is; only the tasks that failed are tried again. */
+function reopened({ last, ...past }: Past): Past {
+  if (!last) return past;
+  const tasks = last.tasks.filter(({ outcome }) => outcome !== 'failed');
+  return { ...past, open: { ...last, tasks }, results: past.results.slice(0, -1) };
 }
 
 function afterStart(

@@ -30,13 +30,13 @@ export const UNPROVEN: Proof = {
 };
 
 /** Of a run so far: what its last iteration that was judged shows. */
-export function proofOfRun({ head, last, open }: Past): Proof {
+export function proofOfRun({ head, last, open, scm = [] }: Past): Proof {
   const judgedLast = open?.judged ? open : last;
   const { checks = [], clean = [], judged } = judgedLast ?? {};
   return {
     level: checks.length === 0 ? 'claimed' : clean.length > 0 && isGreen(clean) ? 'clean' : 'place',
     contained: head?.contained ?? (head?.sandbox === undefined ? 'none' : 'sandbox'),
-    commit: null,
+    commit: scm.find(({ task }) => task.trim() === 'commit')?.commit ?? null,
     tree: checks.length === 0 ? null : (judged?.snapshot ?? null),
     checkInputsChanged: judged?.inputsChanged ?? [],
   };

@@ -1,5 +1,6 @@
 /** The result of a run: what the library and `--json` return. */
 import { type CheckResult, isGreen } from './check.ts';
+import type { ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import type { Past } from './past.ts';
@@ -58,6 +59,8 @@ export interface LoopResult {
   readonly branch: string | null;
   /** What was proven and how. */
   readonly proof: Proof;
+  /** The latest result of each task of source control; absent: none was begun. */
+  readonly scm?: readonly ScmResult[];
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
 }
@@ -96,6 +99,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     worktreePath: place?.worktreePath ?? null,
     branch: place?.branch ?? null,
     proof: proofOfRun(past),
+    ...(past.scm && { scm: past.scm }),
   };
 }
 

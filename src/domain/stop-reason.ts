@@ -13,6 +13,7 @@ export type StopReason =
   | 'review_cap'
   | 'agent_failed'
   | 'disk_failed'
+  | 'scm_failed'
   | 'cancelled'
   | 'invalid_config'
   | 'interrupted';
@@ -103,6 +104,11 @@ const ENDINGS: Readonly<Record<StopReason, Ending>> = {
     ...STOPPED,
     sentence: 'Stopped: Ralph cannot write its files.',
     todo: 'Free some disk space, or make the folder writable',
+  },
+  scm_failed: {
+    ...STOPPED,
+    sentence: 'Stopped: the work is proven, but source control failed.',
+    todo: 'Fix what source control reports: the work is in the files, and resuming commits or pushes it',
   },
   cancelled: { ...STOPPED, sentence: 'Stopped: the run was cancelled.', todo: '' },
   invalid_config: {

@@ -138,7 +138,15 @@ async function finish(
 ): Performed {
   const { turn, checks, clean, judged, tasks, story } = openIteration(world);
   if (!turn || !judged) return undefined;
-  if (turn.outcome.kind !== 'failed' && isGreen([...checks, ...clean])) await plan.commit(iteration, tasks);
+  if (turn.outcome.kind !== 'failed' && isGreen([...checks, ...clean])) {
+    await plan.commit(iteration, tasks);
+    const { verdict } = judged;
+    const after = openIteration(world).tasks;
+    // The last chance: what failed may have been a lock or a network that is free again.
+    const isLast = verdict.kind === 'stop' && isSuccess(verdict.reason);
+    const begun = after.filter(({ outcome }) => outcome !== 'failed');
+    if (isLast && begun.length < after.length) await plan.commit(iteration, begun);
+  }
   const done = plan.assignment?.().story;
   world.emit({
     type: 'iteration-ended',

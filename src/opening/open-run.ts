@@ -28,6 +28,7 @@ import { createHookDoor } from '../turns/hook-door.ts';
 import { createRoster } from '../turns/roster.ts';
 import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
+import { beginRepository } from './repository-start.ts';
 import type { ResumedRun } from './resume.ts';
 import { chooseSandbox, openSandbox, type Sandbox } from './sandbox.ts';
 import { startNotices } from './start-notices.ts';
@@ -88,6 +89,12 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   if (isProblem(entered)) return entered;
   later(entered.leave);
   const { cwd } = entered;
+  const repository = await beginRepository({
+    ...{ cwd, env, settings, isSandboxed: chosen.provider !== undefined },
+    began: resumed?.past.prepared?.start,
+    isResumed: resumed?.past.prepared !== undefined,
+  });
+  if (isProblem(repository)) return repository;
   const { file, paths } = resumed ?? newRun(request, entered, clock);
   rememberProject(project.root, env);
   const world = openWorld(request, file.id, clock, later);
@@ -101,8 +108,9 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const sandboxed = chosen.provider !== undefined;
   const hooks = openHooks({ command: kind.command, settings, paths, cwd, sandboxed }, env, emit);
   later(() => hooks.door?.close());
-  const plan = await makePlan(request, entered, { ...world, sandbox, cwd, hooks, paths, sandboxed });
-  if (isProblem(plan)) return plan;
+  const made = await makePlan(request, entered, { ...world, sandbox, cwd, hooks, paths, sandboxed });
+  if (isProblem(made)) return made;
+  const plan = repository.withStart(made);
   later(plan.close);
   return {
     id: file.id,

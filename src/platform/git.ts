@@ -20,7 +20,11 @@ export interface Git {
   /** The same with one character for each byte, for names that are not UTF-8. */
   bytes(args: readonly string[], records?: readonly string[]): Promise<Listed>;
   /** Hands stdout to `read`, chunk by chunk. git is ended as soon as `read` says that it has enough. */
-  stream(args: readonly string[], read: (chunk: Buffer) => 'more' | 'enough'): Promise<Streamed>;
+  stream(
+    args: readonly string[],
+    read: (chunk: Buffer) => 'more' | 'enough',
+    input?: string,
+  ): Promise<Streamed>;
   /** The same git with more in its environment. */
   with(env: Env): Git;
   /** The same git in another folder. */
@@ -57,7 +61,8 @@ function gitIn(program: string, cwd: string, env: Env): Git {
     run: args => capture([program, ...args], { cwd, env, timeout: TIMEOUT }),
     list: (args, records) => listed(talk(args), records, 'utf8'),
     bytes: (args, records) => listed(talk(args), records, 'latin1'),
-    stream: (args, read) => talk(args)({ read }),
+    stream: (args, read, input) =>
+      talk(args)({ read, ...(input !== undefined && { input: Buffer.from(input) }) }),
     with: more => gitIn(program, cwd, { ...env, ...more }),
     at: elsewhere => gitIn(program, elsewhere, env),
   };

@@ -6,7 +6,15 @@ import { exitCodeOf } from '../domain/stop-reason.ts';
 import type { StoryOutcome } from '../domain/story-report.ts';
 import { endedRun, nextStep, resultSentence } from './ending-words.ts';
 import { counted, dollars, duration } from './numbers.ts';
-import { checkNoun, checkPhrase, costPhrase, phrase, storyState, tokensPhrase } from './phrases.ts';
+import {
+  checkNoun,
+  checkPhrase,
+  costPhrase,
+  phrase,
+  scmPhrase,
+  storyState,
+  tokensPhrase,
+} from './phrases.ts';
 
 /** What the result itself does not know. */
 export interface RunLabel {
@@ -42,6 +50,7 @@ export function summaryLines(result: LoopResult, label: RunLabel): readonly stri
     `- Tokens: ${result.totalTokens ? tokensPhrase(result.totalTokens) : 'unknown'}`,
     `- Time: ${duration(result.totalDuration)}${waited}`,
     ...branchLines(result),
+    ...scmLines(result),
     `- Next: ${nextStep(endedRun(result, label.command, label.limits ?? undefined))}`,
     `- Stop reason: ${phrase(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
@@ -109,6 +118,10 @@ function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): stri
     : 'as the agent reports it';
   const without = unreportedCalls > 0 ? `; ${counted(unreportedCalls, 'call')} reported no cost` : '';
   return `${costPhrase(totalCost)} (${source}${without})`;
+}
+
+function scmLines({ scm = [] }: LoopResult): readonly string[] {
+  return scm.length === 0 ? [] : ['- Source control:', ...scm.map(task => `  - ${scmPhrase(task)}`)];
 }
 
 function branchLines({ branch, worktreePath }: LoopResult): readonly string[] {

@@ -85,7 +85,6 @@ export function prdPlan(given: PrdParts): LoopPlan {
       return { mode, ...(story && { story: story.id }) };
     },
     findings: iterations => ({ stories: buildStoryReport(keeper.list(), iterations, policy) }),
-    commit: (iteration, before) => commitWork(parts, iteration, rule, before),
     note() {},
     close() {
       keeper.release();
@@ -100,7 +99,7 @@ function createSteps(
   keeper: StoryKeeper,
   run: Run,
   userChars: () => number,
-): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'restore' | 'look' | 'stories'>> {
+): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'restore' | 'look' | 'commit' | 'stories'>> {
   const { settings, cwd, env, protection, emit } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
   const policy = policyOf(settings);
@@ -141,6 +140,7 @@ function createSteps(
       uncommitted = (isProblem(paths) ? [] : paths).filter(path => basename(path) !== ACTIVE_FILE);
       return look;
     },
+    commit: (iteration, before) => commitWork(parts, iteration, run.rule, before, watch.checked()),
     stories(iteration) {
       keeper.record(iteration);
       const list = keeper.list();

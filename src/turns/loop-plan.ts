@@ -12,7 +12,7 @@ import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
 import { commitWork, limitsOf, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
-import { createProver, type ProverParts, release } from './prover.ts';
+import { checkedTree, createProver, type ProverParts, release } from './prover.ts';
 
 export interface LoopParts extends ProverParts {
   /** The task, or the text of the spec file. */
@@ -80,7 +80,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     look: tree.look,
     commit(iteration, before) {
       if (settings.scm) tree.touched();
-      return commitWork(parts, iteration, rule, before);
+      return commitWork(parts, iteration, rule, before, checkedTree(parts) ?? tree.checked());
     },
     note: result => progress.add(result),
     close: () => release(parts),

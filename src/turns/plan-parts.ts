@@ -12,7 +12,7 @@ import type { StandstillLimits } from '../domain/standstill.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import type { Run } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
-import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
+import { ensureFolder, linkOver, readIfThere, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { type Included, includeFiles } from '../workspace/include.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
@@ -146,12 +146,16 @@ function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): 
   return before ? addUsage(before, attempts) : attempts;
 }
 
+/** As much as is shown of a commit in one line. */
+const SUBJECT = 72;
+
 /** Asks the agent for a commit message and runs the tasks of source control. */
 export async function commitWork(
   parts: PlanParts,
   iteration: number,
   rule: CompletionRule,
   before: readonly PastTask[],
+  checked: string | undefined,
 ): Promise<void> {
   const { scm } = parts.settings;
   if (!scm?.command || !scm.tasks?.length) return;
@@ -175,6 +179,21 @@ export async function commitWork(
   };
   const { command, tasks } = scm;
   const { cwd, env, abort, emit } = parts;
-  const sandbox = parts.sandbox?.words === undefined ? undefined : parts.sandbox;
-  await runScmTasks({ command, tasks, before, cwd, env, abort, emit, askForMessage, sandbox });
+  const isSandboxed = parts.sandbox?.words !== undefined;
+  await runScmTasks({
+    ...{ command, tasks, before, cwd, env, abort, emit, askForMessage, checked, isSandboxed },
+    ...(isSandboxed && { confinement: parts.sandbox?.checks }),
+    start: parts.past().prepared?.start,
+    commitDirty: parts.settings.commitDirty,
+    defaultMessage: defaultMessage(parts.paths, iteration),
+  });
+}
+
+/** The first line of the task, where the agent has no words for its work. */
+function defaultMessage({ task }: RunPaths, iteration: number): string {
+  const line = readIfThere(task)
+    ?.split('\n')
+    .map(each => each.replace(/^#+\s*/, '').trim())
+    .find(each => each !== '');
+  return line === undefined ? `Work of iteration ${iteration}` : line.slice(0, SUBJECT);
 }

@@ -94,6 +94,11 @@ function createTeller(emit: Emit) {
   };
 }
 
+/** What the checks of this iteration saw; undefined: there were none, or the files are not in git. */
+export function checkedTree({ past }: PlanParts): string | undefined {
+  return past().open?.judged?.snapshot;
+}
+
 /** Forgets what was kept for the checks. */
 export function release({ protection, included }: ProverParts): void {
   protection?.close();

@@ -10,7 +10,7 @@ import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { createPausing, preparedWith, recallInputs } from './pausing.ts';
 import { commitWork, limitsOf, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
-import { createProver, type ProverParts, release } from './prover.ts';
+import { checkedTree, createProver, type ProverParts, release } from './prover.ts';
 
 export interface RunParts extends ProverParts {
   readonly source: PromptSource;
@@ -52,7 +52,8 @@ export function runPlan(parts: RunParts): LoopPlan {
     restore: pausing.restore,
     ...steps,
     look: tree.look,
-    commit: (iteration, before) => commitWork(parts, iteration, run.rule, before),
+    commit: (iteration, before) =>
+      commitWork(parts, iteration, run.rule, before, checkedTree(parts) ?? tree.checked()),
     note() {},
     close: () => release(parts),
   };

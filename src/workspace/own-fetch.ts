@@ -9,6 +9,12 @@ export interface Source {
   readonly git: Git;
   readonly gitDir: string;
   readonly commonDir: string;
+  /** Where objects are kept, links resolved, when the run began. */
+  readonly objects: string;
+  /** Its remotes and what branches follow, when the run began. */
+  readonly remotes: readonly (readonly [string, string])[];
+  /** Filters of the user's, by name, that Ralph does not run: they change what is committed of a file. */
+  readonly filters: readonly string[];
 }
 
 /** The tree of the commit, known in Ralph's own directory from now on; of no commit: the empty tree. */

@@ -3,7 +3,7 @@
  * repository decides what runs when Ralph looks at the files: filters, hooks, fsmonitor, includes, attributes and submodules of the
  * repository are not known here. What its settings mean for the content of files is taken over when a run begins.
  */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
@@ -28,6 +28,12 @@ export interface Pinned {
   readonly top: string;
   readonly gitDir: string;
   readonly commonDir: string;
+  /** Where its objects are kept, links resolved. */
+  readonly objects: string;
+  /** Its remotes and what branches follow, as key and value. */
+  readonly remotes: readonly (readonly [string, string])[];
+  /** The filters that it has, by name. */
+  readonly filters: readonly string[];
   /** The settings of the repository that matter for what is in a file, as lines of a git configuration. */
   readonly settings: readonly (readonly [string, string])[];
   readonly format: string;
@@ -141,6 +147,9 @@ const MEANINGFUL = new Set([
   'user.email',
 ]);
 
+const REMOTE = /^(remote\..*\.(url|pushurl)|remote\.pushdefault|branch\..*\.(remote|merge|pushremote))$/;
+const FILTER = /^filter\.(.*)\.(?:clean|process)\n/;
+
 async function pinnedNow({ git, top, gitDir, commonDir }: Repository): Promise<Pinned> {
   const [listed, format] = await Promise.all([
     git.list(['config', '--list', '-z']),
@@ -157,6 +166,12 @@ async function pinnedNow({ git, top, gitDir, commonDir }: Repository): Promise<P
     top,
     gitDir,
     commonDir,
+    objects: tryTo(() => realpathSync(join(commonDir, 'objects'))) ?? join(commonDir, 'objects'),
+    remotes: listed.records.flatMap(record => {
+      const [key = '', value] = record.split(/\n(.*)/s);
+      return REMOTE.test(key) && value !== undefined ? [[key, value] as const] : [];
+    }),
+    filters: [...new Set(listed.records.flatMap(record => FILTER.exec(record)?.[1] ?? []))],
     settings: [...new Map(settings)],
     format: format.stdout.trim() === 'sha256' ? 'sha256' : 'sha1',
   };
@@ -198,7 +213,7 @@ function lfsConfig(program: string): readonly (readonly [string, string])[] {
   ];
 }
 
-function toConfig(entries: readonly (readonly [string, string])[]): string {
+export function toConfig(entries: readonly (readonly [string, string])[]): string {
   const quoted = (value: string) =>
     `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\0', '')}"`;
   return entries

@@ -145,8 +145,7 @@ function createOwnGit(place: Place, { own, top, prefix, pinned: known }: Parts):
   const { env } = place;
   let pinned = known;
   const index = createOwnIndex(own, top, prefix);
-  const source = (): Source =>
-    sourceOf(top, env, pinned ?? { gitDir: join(top, '.git'), commonDir: join(top, '.git') });
+  const source = (): Source => sourceOf(top, env, pinned ?? unpinned(join(top, '.git')));
   const head = async (): Promise<Head> => headOf(source().git);
   const treeOf = (commit: string | undefined) => bringCommit(own, source(), commit);
   const begin = async (): Promise<Start | Problem> => {
@@ -211,15 +210,15 @@ async function patch(git: Git, from: string, to: string): Promise<string | Probl
 
 const QUIET_DIFF = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=all'];
 
+function unpinned(gitDir: string) {
+  return { gitDir, commonDir: gitDir, objects: join(gitDir, 'objects'), filters: [], remotes: [] };
+}
+
 /** The repository by its folders, not by what its files say of each other; no command on it may look at the work tree. */
-function sourceOf(
-  top: string,
-  env: Env,
-  { gitDir, commonDir }: Pick<Pinned, 'gitDir' | 'commonDir'>,
-): Source {
+function sourceOf(top: string, env: Env, pinned: Omit<Source, 'git'>): Source {
   const git = gitAt(top, env).with({
-    GIT_DIR: gitDir,
-    GIT_COMMON_DIR: commonDir,
+    GIT_DIR: pinned.gitDir,
+    GIT_COMMON_DIR: pinned.commonDir,
     GIT_WORK_TREE: top,
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_GRAFT_FILE: '/dev/null',
@@ -227,7 +226,7 @@ function sourceOf(
     GIT_NO_LAZY_FETCH: '1',
     GIT_ALLOW_PROTOCOL: 'none',
   });
-  return { git, gitDir, commonDir };
+  return { ...pinned, git };
 }
 
 async function headOf(git: Git): Promise<Head> {

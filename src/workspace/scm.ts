@@ -1,12 +1,17 @@
-/** Source control after an iteration whose checks pass: seed 001's tasks. A failure here never loses work and never ends the loop. */
-import { basename, relative } from 'node:path';
+/** Source control after an iteration whose checks pass: seed 001's tasks. A failure here never loses work; the result of the run says it. */
+import { basename } from 'node:path';
 import { firstTag } from '../domain/completion.ts';
-import type { Emit, ScmOutcome } from '../domain/event.ts';
+import type { Emit, RunStart, ScmResult } from '../domain/event.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
+import { formatProblem, isProblem } from '../domain/problem.ts';
 import { capture } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
-import { complaint, lastLine, withConfig } from '../platform/git.ts';
-import { findRepository, type Place } from './repository.ts';
+import { complaint, lastLine } from '../platform/git.ts';
+import { findProgram } from '../platform/programs.ts';
+import { type CommitPlan, planCommit } from './commit-plan.ts';
+import { commitInside, type Inside } from './hand-over.ts';
+import { type OwnGit, openOwnGit } from './own-git.ts';
+import { isForOutside, runOutside } from './scm-network.ts';
 
 export interface ScmRound {
   readonly command: string;
@@ -16,11 +21,20 @@ export interface ScmRound {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly abort: AbortSignal;
-  /** What agent and checks run in: hooks run code that is the agent's as much as theirs. */
-  readonly sandbox?: { readonly checks: Confinement } | undefined;
+  /** What checks run in: hooks run code that is the agent's as much as theirs. undefined: there is no wall. */
+  readonly confinement?: Confinement | undefined;
+  /** The wall keeps the user's keys and the network from the inside: what needs them runs on Ralph's own directory, outside. */
+  readonly isSandboxed: boolean;
+  /** What is the user's own. */
+  readonly start: RunStart | undefined;
+  /** The tree that was checked; undefined: the files as they are now. */
+  readonly checked: string | undefined;
+  readonly commitDirty: boolean;
   readonly emit: Emit;
   /** Asks the agent for a commit message; undefined when it has no answer. */
   askForMessage(): Promise<string | undefined>;
+  /** Where it has none. */
+  readonly defaultMessage: string;
 }
 
 /** A push that waits for a password would wait for ever. */
@@ -34,67 +48,107 @@ export async function runScmTasks(round: ScmRound): Promise<void> {
     const begun = before.find(each => each.task === task);
     if (begun?.outcome === 'failed') return;
     if (begun?.outcome !== undefined) continue;
-    if (!begun) emit({ type: 'scm-started', task, head: await headOf(round) });
-    const known = begun && (await cameAbout(round, begun));
-    const { outcome, detail } = known ?? (await carryOut(round, task));
-    emit({ type: 'scm', task, outcome, detail });
-    // A commit that failed must not be followed by a push of the state before it.
-    if (outcome === 'failed') return;
+    const result = await settle(round, task, begun);
+    emit({ type: 'scm', task, ...result });
+    // A commit that failed must not be followed by a push of the state before it, nor one that nobody has checked.
+    if (result.outcome === 'failed') return;
+    if (result.differs) {
+      holdBack(round, task);
+      return;
+    }
   }
 }
 
-function carryOut(round: ScmRound, task: string): Promise<TaskResult> {
-  return task.trim() === 'commit' ? commit(round) : runTask(round, task.trim().split(/\s+/));
+type TaskResult = Omit<ScmResult, 'task'>;
+
+async function settle(round: ScmRound, task: string, begun: PastTask | undefined): Promise<TaskResult> {
+  const own = isGit(round) ? await openOwnGit(round) : undefined;
+  if (own && isProblem(own)) return failed(formatProblem(own));
+  const known = begun && (await cameAbout(own, begun));
+  if (known) return known;
+  const [name = '', ...args] = task.trim().split(/\s+/);
+  if (own && name === 'commit' && args.length === 0) return commit(round, own, task);
+  if (!begun) round.emit({ type: 'scm-started', task, head: (await own?.head())?.commit ?? null });
+  if (own && round.isSandboxed && isForOutside(name)) return runOutside(own, round, [name, ...args]);
+  return name === 'commit' ? commitPlainly(round) : runTask(round, [name, ...args]);
+}
+
+function failed(detail: string): TaskResult {
+  return { outcome: 'failed', detail };
+}
+
+function holdBack({ tasks, emit }: ScmRound, after: string): void {
+  const detail = 'not run: a hook changed what was committed, and nobody has checked that';
+  for (const task of tasks.slice(tasks.indexOf(after) + 1))
+    emit({ type: 'scm', task, outcome: 'failed', detail });
 }
 
 /** What became of a task that was cut off; undefined: it may be run again. Nothing is ever done twice. */
-async function cameAbout(round: ScmRound, { task, head }: PastTask): Promise<TaskResult | undefined> {
+async function cameAbout(
+  own: OwnGit | undefined,
+  { task, head, tree }: PastTask,
+): Promise<TaskResult | undefined> {
   const name = task.trim();
-  if (!isGit(round) || (name !== 'commit' && name !== 'push')) {
-    return {
-      outcome: 'failed',
-      detail: 'it was cut off; whether it was done is not known, so it is not run again',
-    };
-  }
-  const asked = await scm(round, ['rev-parse', ...(name === 'commit' ? ['HEAD^'] : ['HEAD', '@{push}'])]);
+  if (!own || (name !== 'commit' && name !== 'push'))
+    return failed('it was cut off; whether it was done is not known, so it is not run again');
+  const { git } = own.repository;
+  const asked = await git.run(['rev-parse', ...(name === 'commit' ? ['HEAD^'] : ['HEAD', '@{push}'])]);
   const [one, other] = asked.stdout.trim().split('\n');
-  if (asked.code !== 0) return undefined;
-  if (name === 'push') return one === other ? { outcome: 'done', detail: 'it had been pushed' } : undefined;
-  if (head === null || one !== head) return undefined;
-  const { stdout } = await scm(round, ['log', '-1', '--format=%B']);
+  if (name === 'push')
+    return asked.code === 0 && one === other ? { outcome: 'done', detail: 'it had been pushed' } : undefined;
+  const { commit } = await own.head();
+  const isOurs = commit !== undefined && tree !== undefined && (await own.treeOf(commit)) === tree;
+  if (!isOurs || (asked.code === 0 ? one : null) !== head) return undefined;
+  const { stdout } = await git.run(['log', '-1', '--no-show-signature', '--format=%B']);
   return { outcome: 'done', detail: stdout.trim() };
-}
-
-async function headOf(round: ScmRound): Promise<string | null> {
-  if (!isGit(round)) return null;
-  const { code, stdout } = await scm(round, ['rev-parse', '--verify', '--quiet', 'HEAD']);
-  return code === 0 ? stdout.trim() : null;
 }
 
 function isGit({ command }: ScmRound): boolean {
   return basename(command).replace(/\.exe$/i, '') === 'git';
 }
 
-interface TaskResult {
-  readonly outcome: ScmOutcome;
-  readonly detail: string;
+async function commit(round: ScmRound, own: OwnGit, task: string): Promise<TaskResult> {
+  const checked = round.checked ?? (await own.snapshot());
+  if (typeof checked !== 'string' && isProblem(checked)) return failed(formatProblem(checked));
+  const tree = typeof checked === 'string' ? checked : checked.tree;
+  const plan = await planCommit(own, { ...round, checked: tree });
+  if (isProblem(plan)) return failed(formatProblem(plan));
+  reportLeft(round, plan);
+  if (plan.tree === plan.headTree) return { outcome: 'nothing-to-do', detail: 'nothing to commit' };
+  round.emit({ type: 'scm-started', task, head: plan.head.commit ?? null, tree: plan.tree });
+  const message = commitMessage(await round.askForMessage()) ?? round.defaultMessage;
+  const made = await commitInside(own, plan, message, insideOf(round, own));
+  if (isProblem(made)) return failed(made.what);
+  if (made.notice) round.emit({ type: 'notice', level: 'warning', text: made.notice });
+  const { commit } = made;
+  if (!made.differs) return { outcome: 'done', detail: message, commit };
+  return { outcome: 'done', detail: `${message} (a hook changed what was checked)`, differs: true, commit };
 }
 
-async function commit(round: ScmRound): Promise<TaskResult> {
-  if (isGit(round)) {
-    // New files are the agent's work too. Ralph's own folder is not; what git ignores stays ignored.
-    const added = await scm(round, ['add', '--all', '--', ':/', ':(exclude,top,glob)**/.ralph/**']);
-    if (added.code !== 0) return { outcome: 'failed', detail: complaint(added.output, added.code) };
-    const staged = await scm(round, ['diff', '--cached', '--quiet']);
-    if (staged.code === 0) return { outcome: 'nothing-to-do', detail: 'nothing to commit' };
-  }
-  const message = commitMessage(await round.askForMessage());
-  if (message === undefined) {
-    return {
-      outcome: 'failed',
-      detail: 'the agent gave no commit message; the changes stay in the working tree',
-    };
-  }
+function reportLeft({ emit }: ScmRound, { left }: CommitPlan): void {
+  if (left.length === 0) return;
+  const more = left.length > SHOWN ? ` and ${left.length - SHOWN} more` : '';
+  const text = `Not committed: ${left.slice(0, SHOWN).join(', ')}${more}.`;
+  emit({ type: 'notice', level: 'warning', text });
+}
+
+const SHOWN = 10;
+
+function insideOf(round: ScmRound, { top }: OwnGit): Inside {
+  const { env, abort, confinement } = round;
+  return (argv, more) =>
+    capture(argv, {
+      cwd: top,
+      env: { ...env, ...QUIET_GIT, ...more },
+      timeout: TASK_TIMEOUT,
+      signal: abort,
+      confinement,
+    });
+}
+
+/** Another program than git: it knows itself what it has to commit. */
+async function commitPlainly(round: ScmRound): Promise<TaskResult> {
+  const message = commitMessage(await round.askForMessage()) ?? round.defaultMessage;
   const result = await runTask(round, ['commit', '-am', message]);
   return result.outcome === 'done' ? { outcome: 'done', detail: message } : result;
 }
@@ -107,40 +161,15 @@ function commitMessage(reply: string | undefined): string | undefined {
 }
 
 async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskResult> {
-  const { code, output } = await scm(round, args);
-  if (code === 0) return { outcome: 'done', detail: lastLine(output) };
-  return { outcome: 'failed', detail: complaint(output, code) };
-}
-
-/** What must get out with the user's own keys, which are hidden inside. It starts no hook then. */
-const GOES_OUT = /^(push|pull|fetch)$/;
-
-function scm({ command, cwd, env, abort, sandbox }: ScmRound, args: readonly string[]) {
-  const goesOut = sandbox !== undefined && GOES_OUT.test(args[0] ?? '');
-  const own = { ...env, ...QUIET_GIT };
-  return capture([command, ...args], {
+  const { command, cwd, env, abort, confinement } = round;
+  const program = findProgram(command, env, cwd);
+  if (isProblem(program)) return failed(formatProblem(program));
+  const { code, output } = await capture([program, ...args], {
     cwd,
-    env: goesOut ? withConfig(own, { 'core.hooksPath': '/dev/null', 'core.fsmonitor': 'false' }) : own,
+    env: { ...env, ...QUIET_GIT },
     timeout: TASK_TIMEOUT,
     signal: abort,
-    confinement: goesOut ? undefined : sandbox?.checks,
+    confinement,
   });
-}
-
-/** What came of it, in words for the user; `done` when there is a commit. */
-export async function commitPaths(
-  place: Place,
-  paths: readonly string[],
-  message: string,
-): Promise<{ readonly done: boolean; readonly why: string }> {
-  const repository = await findRepository(place);
-  if ('what' in repository) return { done: false, why: repository.what };
-  const { git } = repository;
-  const names = paths.map(path => relative(place.cwd, path) || '.');
-  const added = await git.run(['add', '--all', '--', ...names]);
-  if (added.code !== 0) return { done: false, why: complaint(added.output, added.code) };
-  const commit = await git.run(['commit', '--quiet', '--message', message, '--', ...names]);
-  return commit.code === 0
-    ? { done: true, why: '' }
-    : { done: false, why: complaint(commit.output, commit.code) };
+  return code === 0 ? { outcome: 'done', detail: lastLine(output) } : failed(complaint(output, code));
 }

@@ -15,14 +15,17 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions) {
   let first: string | null = null;
   let last: TreeStatus | undefined;
   let held: string | null = null;
+  let tree: string | undefined;
   const now = async (): Promise<string | null> => {
     last = undefined;
+    tree = undefined;
     if (!on) return null;
     const status = await readStatus({ cwd, env });
     if (isProblem(status)) return null;
     const state = await treeState({ cwd, env, status });
     if (typeof state !== 'string') return null;
     last = status;
+    tree = status.tree;
     return state;
   };
   /** Something has touched the files. */
@@ -49,6 +52,8 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions) {
       touched();
       return status;
     },
+    /** The tree of the last look: what was checked; undefined: it was not looked at. */
+    checked: () => tree,
     touched,
     /** From here to `release` it is the user who changes the files: that is not taken for the agent's work. */
     async hold(): Promise<void> {

@@ -267,12 +267,13 @@ describe('source control', () => {
     project.settings({ ...committing, scm: { command: 'git', tasks: ['commit', 'push'] } });
     const agent = await fakeAgent('claude', working(DONE));
     const { code, stdout } = await ralph(['run', '-p', 'go'], { cwd: project.dir, path: [agent.bin] });
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(project.git('log', '-1', '--format=%s')).toBe('Add a file\n');
     expect(stdout).toContain('push failed: fatal: No configured push destination.');
+    expect(stdout).toContain('Stop reason: scm_failed');
   });
 
-  test('without a message keeps the work in the tree and goes on', async () => {
+  test('without a message of the agent takes the first line of the task', async () => {
     const project = repo();
     project.settings({ ...committing, maximumIterations: 1 });
     const agent = await fakeAgent('claude', async turn => {
@@ -281,8 +282,8 @@ describe('source control', () => {
       await speaks('x')(turn);
     });
     const { code, stdout } = await ralph(['run', '-p', 'go'], { cwd: project.dir, path: [agent.bin] });
-    expect([code, project.read('a')]).toEqual([1, 'work']);
-    expect(stdout).toContain('no commit message');
+    expect([code, project.git('log', '-1', '--format=%s')]).toEqual([1, 'go\n']);
+    expect(stdout).toContain('commit: go');
   });
 
   test('outside a repository is reported and loses nothing', async () => {
@@ -290,7 +291,7 @@ describe('source control', () => {
     project.settings(committing);
     const agent = await fakeAgent('claude', working(DONE));
     const { code, stdout } = await ralph(['run', '-p', 'go'], { cwd: project.dir, path: [agent.bin] });
-    expect([code, project.read('new.txt')]).toEqual([0, 'work\n']);
-    expect(stdout).toMatch(/commit failed: fatal: not a git repository/);
+    expect([code, project.read('new.txt')]).toEqual([1, 'work\n']);
+    expect(stdout).toMatch(/commit failed: .*this is not in a git repository/);
   });
 });

@@ -4,7 +4,10 @@ import { both, type Setting } from '../setting.ts';
 
 const scm = object({
   command: { kind: text(), help: 'The program, such as git.' },
-  tasks: { kind: list(text()), help: 'What to run, in order. commit becomes commit -am MESSAGE.' },
+  tasks: {
+    kind: list(text()),
+    help: 'What to run, in order. commit commits what was checked, under a message of the agent.',
+  },
 });
 
 export const COMPLETION = [
@@ -42,4 +45,10 @@ export const COMPLETION = [
     help: 'Begin each prompt with "Iteration X of Y, Z remaining."',
   },
   { key: 'scm', kind: scm, help: 'Source control tasks after every iteration whose guardrails pass.' },
+  {
+    key: 'commitDirty',
+    kind: yesNo,
+    default: false,
+    help: 'Commit files, too, that you had changed before the run and the agent has changed since. Without it they are named and left.',
+  },
 ] as const satisfies readonly Setting[];

@@ -9,7 +9,7 @@ import { day } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { liveLoop } from '../../../stories/open.ts';
-import { commitPaths } from '../../../workspace/scm.ts';
+import { commitPaths } from '../../../workspace/commit-paths.ts';
 import { answer, type CliCommand, Problems } from '../../command.ts';
 import { declarePlace, placeOf } from './place.ts';
 

@@ -1,0 +1,219 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ralph } from '../rig/ralph.ts';
+import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
+
+const DONE = 'echo "<response>DONE</response>"';
+
+/** An agent that is a shell script. */
+function agentOf(script: string): string {
+  const place = folder('ralph-agent-');
+  place.write('agent', `#!/bin/sh\n${script}\n${DONE}\n`);
+  chmodSync(place.path('agent'), 0o755);
+  return place.path('agent');
+}
+
+function run(work: Repo, script: string, settings: object = {}) {
+  work.settings({ scm: { command: 'git', tasks: ['commit'] }, ...settings });
+  return ralph(['run', '-p', 'Do it', '-m', '2', '--agent', agentOf(script)], { cwd: work.dir });
+}
+
+const committed = (work: Repo) =>
+  work.git('show', '--name-only', '--format=', 'HEAD').trim().split('\n').sort();
+
+/** Ralph's folder is no work of the user's. */
+const status = (work: Repo) =>
+  work
+    .git('status', '--porcelain')
+    .split('\n')
+    .filter(line => line !== '' && !line.includes('.ralph'));
+
+describe('a commit of Ralph', () => {
+  test('leaves alone what the user had changed, staged or not', async () => {
+    const work = repo({ a: 'a\n', b: 'b\n', c: 'c\n' });
+    work.write('a', 'edited\n');
+    work.write('b', 'staged\n');
+    work.git('add', 'b');
+    work.write('mine', 'mine\n');
+    const { code } = await run(work, 'echo more > c; echo new > new');
+    expect(code).toBe(0);
+    expect(committed(work)).toEqual(['c', 'new']);
+    expect(status(work)).toEqual([' M a', 'M  b', '?? mine']);
+  });
+
+  test('names a file that both have changed, and takes it only when told to', async () => {
+    const work = repo({ a: 'a\n' });
+    work.write('a', 'mine\n');
+    const { stdout } = await run(work, 'echo agent >> a; echo new > new');
+    expect(stdout).toContain('Not committed: a (you had changed it before the run');
+    expect(committed(work)).toEqual(['new']);
+    await run(work, 'echo again >> a', { commitDirty: true });
+    expect(committed(work)).toEqual(['a']);
+  });
+
+  test('never adds what looks like a secret, and keeps what is tracked', async () => {
+    const work = repo({ '.env.local': 'a\n' });
+    await run(work, 'echo KEY=1 > .env; echo x > .env.example; echo b > .env.local; echo k > id_rsa');
+    expect(committed(work)).toEqual(['.env.example', '.env.local']);
+  });
+
+  test('does not make a link of a repository inside', async () => {
+    const work = repo();
+    await run(
+      work,
+      'mkdir in; git init -q in; echo x > in/x; git -C in -c user.name=a -c user.email=a add .; echo y > y',
+    );
+    expect(committed(work)).toEqual(['y']);
+  });
+
+  test('is of what was checked, whatever the index says', async () => {
+    const work = repo({ a: 'a\n' });
+    await run(
+      work,
+      'git update-index --assume-unchanged a; echo b > a; echo "*" > .git/info/exclude; echo n > n',
+    );
+    expect(committed(work)).toEqual(['a', 'n']);
+    expect(status(work)).toEqual([]);
+  });
+
+  test('takes a deletion, a mode, a link and a name with a line break', async () => {
+    const work = repo({ a: 'a\n', b: 'b\n' });
+    await run(work, 'rm a; chmod +x b; ln -s b link; printf x > "two\nlines"');
+    expect(work.git('ls-tree', '-r', '--name-only', '-z', 'HEAD').split('\0').filter(Boolean)).toEqual([
+      'b',
+      'link',
+      'two\nlines',
+    ]);
+    expect(status(work)).toEqual([]);
+  });
+
+  test('runs the hooks of the user, and says when one changed it', async () => {
+    const work = repo({ a: 'a\n' });
+    mkdirSync(work.path('.git/hooks'), { recursive: true });
+    writeFileSync(work.path('.git/hooks/pre-commit'), '#!/bin/sh\necho hook > by-hook; git add by-hook\n');
+    chmodSync(work.path('.git/hooks/pre-commit'), 0o755);
+    const tasks = ['commit', 'push'];
+    const { stdout, code } = await run(work, 'echo b > a', { scm: { command: 'git', tasks } });
+    expect(committed(work)).toEqual(['a', 'by-hook']);
+    expect(stdout).toContain('a hook changed what was checked');
+    expect(stdout).toContain('push failed: not run');
+    expect(code).toBe(1);
+  });
+
+  test('runs the filters of the user', async () => {
+    const work = repo({ '.gitattributes': '*.secret filter=crypt\n' });
+    work.git('config', 'filter.crypt.clean', 'tr a-z n-za-m');
+    const { code, stdout } = await run(work, 'echo abc > x.secret');
+    expect(work.git('show', 'HEAD:x.secret')).toBe('nop\n');
+    expect([code, stdout.includes('a hook changed')]).toEqual([0, false]);
+  });
+
+  test('is made first in a repository without one', async () => {
+    const work = folder();
+    work.git('init', '-q');
+    work.write('mine', 'x');
+    await run(work, 'echo a > a');
+    expect(work.git('ls-tree', '-r', '--name-only', 'HEAD')).toBe('a\n');
+  });
+
+  test('stays below the top where the project is a folder in a repository', async () => {
+    const work = repo({ 'packages/a/x': 'x\n', other: 'o\n' });
+    work.write('packages/a/.ralph/settings.json', '{"scm":{"command":"git","tasks":["commit"]}}');
+    const agent = agentOf('echo y > y');
+    await ralph(['run', '-p', 'Do it', '-m', '1', '--agent', agent], { cwd: work.path('packages/a') });
+    expect(committed(work)).toEqual(['packages/a/y']);
+  });
+});
+
+describe('source control that fails', () => {
+  test('ends the run with a reason of its own, and is tried again when the run is resumed', async () => {
+    const work = repo({ a: 'a\n' });
+    mkdirSync(work.path('.git/hooks'), { recursive: true });
+    writeFileSync(
+      work.path('.git/hooks/pre-commit'),
+      '#!/bin/sh\ntest -e allowed || { echo "fatal: no"; exit 1; }\n',
+    );
+    chmodSync(work.path('.git/hooks/pre-commit'), 0o755);
+    work.write('.gitignore', 'allowed\n');
+    work.git('add', '.gitignore');
+    work.git('commit', '-q', '--no-verify', '-m', 'ignore');
+    work.settings({ scm: { command: 'git', tasks: ['commit'] } });
+    const agent = agentOf('echo b > a');
+    const home = folder('ralph-home-');
+    const options = { cwd: work.dir, env: { HOME: home.dir } };
+    const first = await ralph(['run', '-p', 'Do it', '-m', '2', '--agent', agent, '--json'], options);
+    const result = JSON.parse(first.stdout);
+    expect(first.code).toBe(1);
+    expect(result).toMatchObject({
+      stopReason: 'scm_failed',
+      scm: [{ task: 'commit', outcome: 'failed', detail: 'fatal: no' }],
+    });
+    work.write('allowed', '');
+    const second = await ralph(['resume', result.runId], options);
+    expect(second.code).toBe(0);
+    expect(committed(work)).toEqual(['a']);
+  });
+
+  test('is not done on another branch than the run began on', async () => {
+    const work = repo({ a: 'a\n' });
+    const { code, stdout } = await run(work, 'git checkout -q -b other 2>/dev/null; echo b > a');
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/the run began on main,\s+and\s+now it is on other/);
+    expect(work.git('log', '--oneline', '--all').trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('a run that would commit is refused', () => {
+  const states: Readonly<Record<string, readonly [(work: Repo) => void, RegExp]>> = {
+    'in a merge': [
+      work => void attempt(work, 'merge', 'other'),
+      /a merge is not finished.*git merge --abort/s,
+    ],
+    'in a rebase': [work => void attempt(work, 'rebase', 'other'), /a rebase is not finished/],
+    'in a cherry-pick': [work => void attempt(work, 'cherry-pick', 'other'), /a cherry-pick is not finished/],
+    'in a revert': [work => void attempt(work, 'revert', 'HEAD^'), /a revert is not finished/],
+    'in a bisect': [work => void work.git('bisect', 'start'), /a bisect is not finished.*git bisect reset/s],
+  };
+  test.for(Object.entries(states))('%s', async ([, [make, words]]) => {
+    const work = repo({ a: 'a\n' });
+    work.git('checkout', '-q', '-b', 'other');
+    work.write('a', 'other\n');
+    work.git('commit', '-qam', 'other');
+    work.git('checkout', '-q', 'main');
+    for (const text of ['main\n', 'more\n']) {
+      work.write('a', text);
+      work.git('commit', '-qam', text.trim());
+    }
+    make(work);
+    const { code, stderr } = await run(work, 'echo b > b');
+    expect(code).toBe(2);
+    expect(stderr.replace(/\s+/g, ' ')).toMatch(words);
+    expect(existsSync(work.path('b'))).toBe(false);
+  });
+
+  test('when it is resumed on another branch', async () => {
+    const work = repo({ a: 'a\n' });
+    const home = folder('ralph-home-');
+    const options = { cwd: work.dir, env: { HOME: home.dir } };
+    work.settings({ scm: { command: 'git', tasks: ['commit'] } });
+    const agent = agentOf('date +%N > a');
+    const first = await ralph(
+      ['run', '-p', 'Do it', '-c', 'NEVER', '-m', '1', '--agent', agent, '--json'],
+      options,
+    );
+    work.git('checkout', '-q', '-b', 'other');
+    const { runId } = JSON.parse(first.stdout);
+    const second = await ralph(['resume', runId, '--max-iterations', '2'], options);
+    expect(second.code).toBe(2);
+    expect(second.stderr.replace(/\s+/g, ' ')).toContain('git switch main');
+  });
+});
+
+function attempt(work: Repo, ...args: string[]): void {
+  try {
+    execFileSync('git', args, { cwd: work.dir, env: gitEnv(), stdio: 'ignore' });
+  } catch {
+    // that is the point
+  }
+}
