@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, availableParallelism, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clean } from './clean.mjs';
 import { growth } from './growth.mjs';
 import { guard } from './guard.mjs';
 import { hooks } from './hooks.mjs';
@@ -29,6 +30,7 @@ const benches = {
   latency,
   tokens,
   sandbox,
+  clean,
 };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');
