@@ -3,6 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, availableParallelism, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clean } from './clean.mjs';
 import { containment } from './containment.mjs';
 import { growth } from './growth.mjs';
 import { guard } from './guard.mjs';
@@ -31,6 +32,7 @@ const benches = {
   tokens,
   sandbox,
   containment,
+  clean,
 };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');

@@ -1,5 +1,5 @@
-/** The beginning or the end of a file that may be far larger than what is wanted of it. */
-import { fileSize, readSlice } from '../platform/files.ts';
+/** The beginning or the end of a log that may be far larger than what is wanted of it. */
+import { fstatSync, readSync } from 'node:fs';
 
 export interface Excerpt {
   readonly chars: number;
@@ -9,13 +9,16 @@ export interface Excerpt {
 /** A character takes four bytes at most. */
 const BYTES = 4;
 
+/** From the open file, not from its path: what is at the path may be something else by now. */
 export function excerptOf(
-  path: string,
+  fd: number,
   { chars, from }: Excerpt,
 ): { readonly text: string; readonly cut: boolean } {
-  const size = fileSize(path);
+  const { size } = fstatSync(fd);
   const bytes = Math.min(size, chars * BYTES);
-  const text = readSlice(path, from === 'head' ? 0 : size - bytes, bytes);
+  const buffer = Buffer.alloc(bytes);
+  const read = readSync(fd, buffer, 0, bytes, from === 'head' ? 0 : size - bytes);
+  const text = buffer.toString('utf8', 0, read);
   if (bytes === size && text.length <= chars) return { text, cut: false };
   return { text: from === 'head' ? head(text, chars) : tail(text, chars), cut: true };
 }

@@ -1,19 +1,20 @@
 /** Runs the checks of an iteration: in order or at once, each to its end or its timeout, again where that is asked for. */
 import { constants } from 'node:os';
 import { relative } from 'node:path';
-import { type Check, type CheckResult, slugsOf } from '../domain/check.ts';
+import { type Check, type CheckResult, isGreen, slugsOf } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
+import { listSome } from '../domain/feedback.ts';
 import { createRedactor } from '../domain/secrets.ts';
-import { leftOutNotice, openCapped } from '../platform/capped-file.ts';
+import { leftOutNotice } from '../platform/capped-file.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { type ProcessEnd, startConfined } from '../platform/process.ts';
-import { redactFile } from '../platform/redact-file.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { startTimer } from '../platform/timer.ts';
 import type { IterationPaths } from '../store/paths.ts';
-import { type Excerpt, excerptOf } from './excerpt.ts';
+import type { Excerpt } from './excerpt.ts';
+import { openLog } from './log.ts';
 
 export interface CheckRound {
   readonly checks: readonly Check[];
@@ -28,6 +29,15 @@ export interface CheckRound {
   readonly sandbox?: { readonly checks: Confinement };
   /** How much of the output is kept for the prompt, and which end of it. */
   readonly excerpt: Excerpt;
+  readonly keep?: CheckKeeper | undefined;
+  /** They run in a clean checkout. */
+  readonly clean?: true;
+  /** Makes that checkout ready; where it fails, no check is run. Its index is behind those of the checks. */
+  readonly setup?: Check | undefined;
+  /** How often each has failed first in a round before this one, by its index. */
+  readonly flaked?: ReadonlyMap<number, number>;
+  /** The command as it is run, where that is not how it is shown. */
+  spell?(command: string): string;
   readonly parallel: boolean;
   readonly retries: number;
   readonly clock: Clock;
@@ -40,37 +50,93 @@ export interface CheckRound {
   timeLeft?(): number;
 }
 
+/** How a round differs from the usual one in the work tree. */
+export type RoundChanges = Partial<
+  Pick<CheckRound, 'cwd' | 'env' | 'keep' | 'clean' | 'setup' | 'spell' | 'flaked'>
+>;
+
+/** What looks after the files that checks rest on, while they run. Must not throw. */
+export interface CheckKeeper {
+  /** Puts everything right before a try. Answers what had been changed since the last look, while no check ran. */
+  before(): Promise<readonly string[]>;
+  /** Looks again after it, and puts everything right. Answers what was changed meanwhile; `command` did it. */
+  after(command: string): Promise<readonly string[]>;
+}
+
 /** In the order of the configuration. Fewer results than checks only when `stopping` fired or the time is up. */
 export async function runChecks(round: CheckRound): Promise<readonly CheckResult[]> {
   const slugs = slugsOf(round.checks.map(({ command }) => command));
   if (round.checks.length > 0) ensureFolder(round.paths.checks);
-  const one = async (check: Check, index: number): Promise<CheckResult | undefined> => {
-    if (round.stopping.aborted || isTimeUp(round)) return undefined;
-    round.emit({ type: 'check-started', index, command: check.command });
-    const result = await untilItPasses(round, check, index, slugs[index] ?? String(index));
-    // What we ended ourselves is no evidence.
-    if (result) round.emit({ type: 'check-ended', result });
-    return result;
-  };
-  const results: (CheckResult | undefined)[] = [];
-  if (round.parallel) results.push(...(await Promise.all(round.checks.map(one))));
-  else for (const [index, check] of round.checks.entries()) results.push(await one(check, index));
-  return results.filter(result => result !== undefined);
+  const all = round.checks.map((check, index) => ({ check, index, slug: slugs[index] ?? String(index) }));
+  const results: CheckResult[] = [];
+  let spoilt: string | undefined;
+  if (round.setup && !round.stopping.aborted) {
+    const setup = { check: round.setup, index: all.length, slug: 'setup', isSetup: true } as const;
+    const { ended } = await runBatch(round, [setup], undefined);
+    results.push(...ended);
+    if (!isGreen(ended)) return results;
+  }
+  // What runs at the same time cannot be told apart: it is looked at together.
+  for (const batch of round.parallel ? [all] : all.map(each => [each])) {
+    if (batch.length === 0 || round.stopping.aborted || isTimeUp(round)) break;
+    const { ended, voided } = await runBatch(round, batch, spoilt);
+    spoilt ??= voided && `a check before it is void: ${voided}`;
+    results.push(...ended);
+  }
+  return results;
 }
 
-async function untilItPasses(
-  round: CheckRound,
-  check: Check,
-  index: number,
-  slug: string,
-): Promise<CheckResult | undefined> {
-  let result = await runCheck(round, check, index, slug);
-  for (let failed = 1; failed <= round.retries && result?.passed === false; failed++) {
-    if (round.stopping.aborted) break;
-    const next = await runCheck(round, check, index, slug);
-    result = next?.passed ? { ...next, flaked: failed } : next;
+interface Task {
+  readonly check: Check;
+  readonly index: number;
+  readonly slug: string;
+  readonly isSetup?: true;
+}
+
+/** `spoilt`: why nothing of it counts, before it begins. It runs all the same: what it prints helps. */
+async function runBatch(round: CheckRound, batch: readonly Task[], spoilt: string | undefined) {
+  const { emit, clean } = round;
+  for (const { index, check } of batch)
+    emit({ type: 'check-started', index, command: check.command, ...(clean && { clean }) });
+  const results = new Map<number, CheckResult>();
+  let voided: string | undefined;
+  let left = batch;
+  // A try that is void is not tried again: the next one would hide it.
+  for (let failed = 0; failed <= round.retries && left.length > 0 && voided === undefined; failed++) {
+    if (failed > 0 && (round.stopping.aborted || isTimeUp(round))) break;
+    const tried = await tryTogether(round, left);
+    voided = tried.voided;
+    for (const result of tried.results) {
+      const flaked = failed > 0 ? failed : round.flaked?.get(result.index);
+      results.set(result.index, result.passed && flaked ? { ...result, flaked } : result);
+    }
+    left = left.filter(({ index }) => !results.get(index)?.passed);
   }
-  return result;
+  const why = voided ?? spoilt;
+  const ended = batch.flatMap(({ index }) => results.get(index) ?? []).map(result => marked(result, why));
+  for (const result of ended) emit({ type: 'check-ended', result });
+  return { ended, voided };
+}
+
+function marked(result: CheckResult, voided: string | undefined): CheckResult {
+  return voided === undefined ? result : { ...result, passed: false, voided };
+}
+
+/** One try of each, and what was changed meanwhile that may not be. */
+async function tryTogether(round: CheckRound, tasks: readonly Task[]) {
+  const { keep } = round;
+  const meanwhile = (await keep?.before()) ?? [];
+  const ended = await Promise.all(tasks.map(task => runCheck(round, task)));
+  const results = ended.filter(result => result !== undefined);
+  const own = (await keep?.after(tasks.map(({ check }) => check.command).join(' & '))) ?? [];
+  const whose = tasks.length === 1 ? 'it' : 'one of the checks that ran together';
+  const voided =
+    own.length > 0
+      ? `${whose} changed what is protected (${listSome(own)})`
+      : meanwhile.length > 0
+        ? `something still running changed what is protected before it (${listSome(meanwhile)})`
+        : undefined;
+  return { results, voided };
 }
 
 function isTimeUp({ timeLeft }: CheckRound): boolean {
@@ -80,20 +146,20 @@ function isTimeUp({ timeLeft }: CheckRound): boolean {
 /** undefined: it was ended with the run, or the time was up before it had ended: that says nothing about it. */
 async function runCheck(
   round: CheckRound,
-  check: Check,
-  index: number,
-  slug: string,
+  { check, index, slug, isSetup }: Task,
 ): Promise<CheckResult | undefined> {
   const { clock, abort } = round;
   const began = clock.ticks();
-  const log = round.paths.check(slug);
-  const file = openCapped(log, 'anew');
+  const name = round.clean ? `clean-${slug}` : slug;
+  const path = round.paths.check(name);
+  const redact = createRedactor(round.env);
+  const log = openLog(path, redact);
   const child = await startConfined<'aborted' | 'time-is-up'>(round.sandbox?.checks, {
-    argv: shellCommand(check.command),
+    argv: shellCommand(round.spell?.(check.command) ?? check.command),
     cwd: round.cwd,
     env: round.env,
-    stdout: file.fd,
-    stderr: file.fd,
+    stdout: log.fd,
+    stderr: log.fd,
     ...(check.timeout > 0 && { timeout: check.timeout * 1000 }),
   });
   const stop = () => child.stop('aborted', 'at-once');
@@ -103,28 +169,28 @@ async function runCheck(
   const { end, endedBy } = await child.done;
   deadline?.clear();
   abort.removeEventListener('abort', stop);
-  const leftOut = file.close();
+  const leftOut = log.end();
   if (leftOut > 0) warnOfLength(round, check, leftOut);
-
-  const redact = createRedactor(round.env);
-  redactFile(log, redact);
+  const { text, cut } = log.excerpt(round.excerpt);
+  log.close();
   if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
   const timedOut = endedBy === 'timeout';
   const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
-  const { text, cut } = excerptOf(log, round.excerpt);
   const { command, failAction, hint } = check;
   return {
     index,
     command,
     failAction,
     ...(hint && { hint }),
+    ...(round.clean && { clean: round.clean }),
+    ...(isSetup && { isSetup }),
     passed: exitCode === 0,
     exitCode,
     timedOut,
     duration: secondsSince(clock, began),
     output: redact(text),
     outputCut: cut,
-    logFile: relative(round.root, round.publish?.(log, slug) ?? log),
+    logFile: relative(round.root, round.publish?.(path, name) ?? path),
   };
 }
 

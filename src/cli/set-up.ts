@@ -11,6 +11,7 @@ import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { agentRequest, invocationOf, shownCommand } from '../turns/agent-turn.ts';
 import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../turns/choose-agent.ts';
 import { limitProblems } from '../turns/limit-notices.ts';
+import { listCheckInputs } from '../workspace/check-inputs.ts';
 import { answer, type Call, Problems } from './command.ts';
 
 /** Declares the flags of the settings that a command takes. */
@@ -88,18 +89,28 @@ function findAgents(
 }
 
 /** `--dry-run`: what would be run, and with which first prompt. */
-export function showPlan({ output }: Call, { settings, agent, project }: SetUp, prompt: string): void {
+export function showPlan(
+  { output, env }: Call,
+  { settings, agent, project }: SetUp,
+  prompt: string,
+  checks: readonly string[] = [],
+): void {
   const mode = settings.streamAgentOutput ? 'stream' : 'text';
   const command = shownCommand(invocationOf(agent, agentRequest(agent, settings, mode, project.prompt(1))));
   const { name } = agent.adapter;
   const shown = withoutSecrets(settings);
+  const checkInputs = listCheckInputs({ cwd: project.root, env, commands: checks });
+  const rests =
+    checks.length === 0
+      ? ''
+      : `\nThe checks rest on\n${checkInputs.join('\n') || 'no file that Ralph knows of'}\n`;
   const lines = () => `Settings
 ${JSON.stringify(shown, null, 2)}
 
 Agent (${name}: ${agent.why})
 ${command}
-
+${rests}
 Prompt of the first iteration, on its stdin (${prompt.length} characters)
 ${prompt}`;
-  answer(output, { settings: shown, agent: name, command, prompt }, lines);
+  answer(output, { settings: shown, agent: name, command, checkInputs, prompt }, lines);
 }

@@ -20,6 +20,12 @@ export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hin
   readonly passed: boolean;
   /** Red before the first iteration and excused for it: reported, but it does not gate. */
   readonly ungated?: true;
+  /** Why it counts as red whatever its exit code: what it rests on did not stay as it was. */
+  readonly voided?: string;
+  /** It ran in a clean checkout of the tree that is handed over. */
+  readonly clean?: true;
+  /** It is no check: it made the clean checkout ready. */
+  readonly isSetup?: true;
   /** It failed first and passed when it was run again: how often it failed. */
   readonly flaked?: number;
   /** 128 + n when signal n ended it, 127 when there is no such command. */
@@ -36,12 +42,17 @@ export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hin
 
 /** Every check that gates is green. */
 export function isGreen(checks: readonly CheckResult[]): boolean {
-  return checks.every(check => check.passed || check.ungated);
+  return checks.every(isFine);
 }
 
 /** The checks that gate and are red, as they are configured. */
 export function redChecks(checks: readonly CheckResult[]): readonly CheckResult[] {
-  return checks.filter(check => !check.passed && !check.ungated).sort((a, b) => a.index - b.index);
+  return checks.filter(check => !isFine(check)).sort((a, b) => a.index - b.index);
+}
+
+/** What is void proves nothing, and is excused by nothing. */
+function isFine({ passed, ungated, voided }: CheckResult): boolean {
+  return voided === undefined && (passed || ungated === true);
 }
 
 /** A file-name-safe short form of a command: `./mvnw clean install -T 2C` → `mvnw_clean_install_T_2C`. */

@@ -95,7 +95,13 @@ export type RunEvent =
   | { readonly type: 'continued' }
   /** What the user says to the agent goes into the prompt of this iteration, and of no other. */
   | { readonly type: 'told'; readonly iteration: number; readonly hint: string; readonly text: string }
-  | { readonly type: 'check-started'; readonly index: number; readonly command: string }
+  | {
+      readonly type: 'check-started';
+      readonly index: number;
+      readonly command: string;
+      /** In a clean checkout of the tree that is handed over. */
+      readonly clean?: true;
+    }
   | { readonly type: 'check-ended'; readonly result: CheckResult }
   /** Written before anything of it is undone, so that a crash in the middle does not hide what was there. */
   | { readonly type: 'tampered'; readonly what: readonly string[] }
@@ -145,6 +151,10 @@ export interface Prepared {
   readonly tree: string | null;
   /** A name for the protected files as they are kept in the run's folder. */
   readonly kept?: string;
+  /** What the checks rest on: paths from where they run, each with a hash; '': it was not there. */
+  readonly inputs?: Readonly<Record<string, string>>;
+  /** A name for the files of `.worktreeinclude` as they are kept in the run's folder. */
+  readonly included?: string;
   /** Where the repository stood; absent: there is none, or nothing is committed. */
   readonly start?: RunStart;
 }
@@ -170,9 +180,14 @@ export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked
 }
 
 export interface Judged
-  extends Pick<Evidence, 'treeChanged' | 'repeats' | 'standstill' | 'denials' | 'stories' | 'spent'> {
+  extends Pick<
+    Evidence,
+    'treeChanged' | 'repeats' | 'standstill' | 'denials' | 'stories' | 'spent' | 'inputsChanged' | 'unsettled'
+  > {
   /** A name for what the files were; null: not looked at. */
   readonly tree: string | null;
+  /** The tree of git that was checked; absent: it is not known. */
+  readonly snapshot?: string;
   /** As they were then. */
   readonly limits?: Limits;
 }
@@ -200,6 +215,8 @@ export interface ScmResult {
   readonly detail: string;
   /** A hook changed what was committed: it is not what was checked. */
   readonly differs?: true;
+  /** Of a commit: its name. */
+  readonly commit?: string;
 }
 
 /** What is written down only so that a run can be resumed or judged again: no news for readers. */

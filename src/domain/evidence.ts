@@ -29,6 +29,8 @@ export interface Violation {
   readonly refused?: true;
   /** `what` is not a thing that was changed but the whole sentence. */
   readonly isSentence?: true;
+  /** The command of the check that did it; absent: the agent. */
+  readonly by?: string;
 }
 
 /** In `ralph prd`: what Ralph's own copy of the story list says, and what else is to be told of this turn. */
@@ -65,6 +67,10 @@ export interface Evidence {
   /** What the sandbox stopped in this turn and its checks; absent: nothing. */
   readonly denials?: readonly string[];
   readonly stories?: StoryEvidence;
+  /** Files that the checks rest on, not protected, and changed since the run began; absent: none. */
+  readonly inputsChanged?: readonly string[];
+  /** The checks change files that are handed over, again each time they run: which; absent: none. */
+  readonly unsettled?: readonly string[];
   /** Whether the files differ from what they were when the run began; null: not looked at. */
   readonly treeChanged: boolean | null;
   /** How many turns in a row have now failed in the same way without changing a file, this one included. */

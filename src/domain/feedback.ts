@@ -9,13 +9,24 @@ import type { Feedback } from './verdict.ts';
 /** A failed guardrail in the words of seed 001: the head of its output, the hint whole. */
 export function formatGuardrailFailure(check: CheckResult): string {
   const timeout = check.timedOut ? ` (Timeout after ${check.duration.toFixed(1)} s)` : '';
+  const more = checkRemark(check);
   return [
     `Guardrail "${check.command}" failed with exit code ${check.exitCode}${timeout}.`,
+    ...(more === '' ? [] : [more]),
     ...(check.hint ? [`Hint: ${check.hint}`] : []),
     `Output file: ${check.logFile}`,
     'Output (truncated):',
     check.outputCut ? `${check.output}... [truncated]` : check.output,
   ].join('\n');
+}
+
+/** Why a check is red that its exit code does not explain. */
+export function checkRemark({ voided, clean, isSetup }: CheckResult): string {
+  if (voided !== undefined) return `It counts as failed whatever its exit code: ${voided}.`;
+  if (!clean) return '';
+  if (isSetup)
+    return 'This command makes a clean checkout of your work ready for the checks; none of them ran there.';
+  return 'It passes in your work tree and fails in a clean checkout of it: it needs something that is only in files that git ignores.';
 }
 
 const ENDED_SENTENCES: Record<EndedBy, string> = {
@@ -43,12 +54,17 @@ export function formatFeedback(feedback: Feedback, marker: string): string | und
     case 'check-failed':
       return undefined;
     case 'violation': {
-      const { what, restored, refused, isSentence } = feedback.violation;
+      const { what, restored, refused, isSentence, by } = feedback.violation;
       if (refused) return `You were refused: ${what}`;
+      if (by !== undefined) return changedByCheck(by, what, restored);
       const next = restored ? 'It has been undone.' : 'Undo it.';
       if (isSentence) return `${what} ${next}`;
       return `You changed something that is not yours to change: ${what}. ${next}`;
     }
+    case 'inputs-changed':
+      return inputsSentence(feedback.paths, feedback.voids);
+    case 'unsettled':
+      return unsettledSentence(feedback.paths, feedback.voids);
     case 'denied':
       return deniedSentence(feedback.what);
     case 'turn-ended':
@@ -76,6 +92,25 @@ export function formatFeedback(feedback: Feedback, marker: string): string | und
     default:
       return feedback satisfies never;
   }
+}
+
+function changedByCheck(by: string, what: string, restored: boolean): string {
+  const next = restored ? 'It has been undone.' : 'Undo it.';
+  return `The check \`${by}\` changed something that is protected: ${what}. ${next} That check counts as failed: find what in the code does it.`;
+}
+
+function inputsSentence(paths: readonly string[], voids: boolean): string {
+  const next = voids
+    ? 'Nothing counts as proven until it is as it was: restore it.'
+    : 'It is reported to the user. Restore it unless the task asks for it.';
+  return `What the checks rest on is not what it was when the run began: ${listSome(paths)}. ${next}`;
+}
+
+function unsettledSentence(paths: readonly string[], voids: boolean): string {
+  const next = voids
+    ? 'Nothing counts as proven while they do: let them write to files that git ignores.'
+    : 'It is reported to the user.';
+  return `The checks change files of the project each time they run: ${listSome(paths)}. ${next}`;
 }
 
 function smallerSteps(trouble: Trouble): string {
@@ -111,6 +146,16 @@ export function listSome(names: readonly string[]): string {
   return `${names.slice(0, SHOWN).join(', ')}${more}`;
 }
 
+/** What `ralph run` says behind the user's prompt, beside the failures. */
+const SAID_BEHIND: ReadonlySet<Feedback['kind']> = new Set([
+  'violation',
+  'inputs-changed',
+  'unsettled',
+  'denied',
+  'stuck',
+  'standstill',
+]);
+
 /**
  * The prompt of the next iteration: failures go before the user's prompt, after it, or replace it, as each check says.
  * Several of a kind keep their order, and none is lost.
@@ -123,8 +168,7 @@ export function addFeedback(base: string, feedback: readonly Feedback[]): string
     if (item.kind === 'turn-ended') behind.push(ENDED_SENTENCES[item.by]);
     if (item.kind === 'turn-failed' && smallerSteps(item.trouble) !== '')
       behind.push(formatFeedback(item, '') ?? '');
-    if (item.kind === 'denied') behind.push(deniedSentence(item.what));
-    if (item.kind === 'stuck' || item.kind === 'standstill') behind.push(formatFeedback(item, '') ?? '');
+    if (SAID_BEHIND.has(item.kind)) behind.push(formatFeedback(item, '') ?? '');
     if (item.kind !== 'check-failed') continue;
     const target = { PREPEND: before, REPLACE: instead, APPEND: behind }[item.check.failAction];
     target.push(formatGuardrailFailure(item.check));

@@ -90,6 +90,9 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'limits.maxCost?': 'number',
     'limits.maxTokens?': 'number',
     'limits.maxTime?': 'number',
+    'inputsChanged?': 'strings',
+    'unsettled?': 'strings',
+    'snapshot?': 'string',
   },
   'stories-settled': {
     iteration: 'iteration',
@@ -132,9 +135,10 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.duration': 'number',
     'result.output': 'string',
     'result.logFile': 'string',
+    'result.voided?': 'string',
   },
   denied: { what: 'string' },
-  violation: { 'violation.what': 'string', 'violation.restored': 'boolean' },
+  violation: { 'violation.what': 'string', 'violation.restored': 'boolean', 'violation.by?': 'string' },
   scm: { task: 'string', outcome: 'string', detail: 'string' },
   'iteration-ended': {
     iteration: 'iteration',
@@ -162,6 +166,10 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.waited?': 'number',
     'result.unreportedCalls?': 'number',
     'result.worktreePath??': 'string',
+    'result.proof?': 'object',
+    'result.proof.level?': 'string',
+    'result.proof.contained?': 'string',
+    'result.proof.checkInputsChanged?': 'strings',
     'result.stories?': 'object',
     'result.stories.stories.*.id?': 'string',
     'result.stories.stories.*.title?': 'string',
@@ -175,6 +183,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.iterations.*.checkResults.*.exitCode': 'number',
     'result.iterations.*.checkResults.*.duration': 'number',
     'result.iterations.*.checkResults.*.flaked?': 'number',
+    'result.iterations.*.checkResults.*.voided?': 'string',
   },
 };
 

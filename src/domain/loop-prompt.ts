@@ -1,7 +1,7 @@
 /** What the agent sees in `ralph loop`: five parts and nothing else. What changes least stands first. */
 import type { CheckResult } from './check.ts';
 import { type CompletionRule, markerWords } from './completion.ts';
-import { formatFeedback } from './feedback.ts';
+import { checkRemark, formatFeedback } from './feedback.ts';
 import type { Feedback } from './verdict.ts';
 
 export interface LoopPrompt {
@@ -73,7 +73,9 @@ export function formatFailure(check: CheckResult): string {
       ? 'exit code 127: there is no such command'
       : `exit code ${check.exitCode}`;
   const cut = check.outputCut ? '[the beginning is cut] …\n' : '';
-  return `### \`${check.command}\` failed (${how})\n${fenced(`${cut}${check.output}`, '')}`;
+  const more = checkRemark(check);
+  const head = `### \`${check.command}\` failed (${how})${more === '' ? '' : `\n${more}`}`;
+  return `${head}\n${fenced(`${cut}${check.output}`, '')}`;
 }
 
 function progress(text: string): string {

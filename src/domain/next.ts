@@ -93,12 +93,13 @@ function feedbackAfter(iteration: PastIteration | undefined, run: Run): readonly
 }
 
 /** What was seen in an iteration that was judged, as `judge` takes it. */
-export function evidenceOf({ turn, judged, checks, violations }: PastIteration): Evidence | undefined {
+export function evidenceOf({ turn, judged, checks, clean, violations }: PastIteration): Evidence | undefined {
   if (!turn || !judged) return undefined;
   return {
     ...pick(turn, 'outcome', 'claim', 'blocked'),
-    checks,
+    checks: [...checks, ...clean],
     violations,
     ...pick(judged, 'denials', 'stories', 'treeChanged', 'repeats', 'standstill', 'spent'),
+    ...pick(judged, 'inputsChanged', 'unsettled'),
   };
 }

@@ -45,6 +45,8 @@ export interface PastIteration {
   readonly tampered: readonly string[];
   readonly violations: readonly Violation[];
   readonly checks: readonly CheckResult[];
+  /** The same in a clean checkout, where that was asked for. */
+  readonly clean: readonly CheckResult[];
   readonly judged?: Judged & { readonly verdict: Verdict };
   /** It was judged before: its turn is in the totals. What had repeated itself until then. */
   readonly counted?: { readonly repeated: Repeated | null };

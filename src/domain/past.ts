@@ -87,7 +87,10 @@ export function fold(before: Past, event: Timed): Past {
       // Where it began is said once, also of a run that was paused and prepared anew.
       return {
         ...past,
-        prepared: { ...defined({ start: past.prepared?.start }), ...pick(event, 'tree', 'kept', 'start') },
+        prepared: {
+          ...defined({ start: past.prepared?.start }),
+          ...pick(event, 'tree', 'kept', 'inputs', 'included', 'start'),
+        },
       };
     case 'iteration-started':
       return afterStart(past, event);
@@ -96,8 +99,7 @@ export function fold(before: Past, event: Timed): Past {
     case 'agent-switched':
       return event.until === undefined ? past : withLimit(past, event.from, event.until);
     case 'check-ended':
-      if (past.open) return withOpen(past, { checks: withCheck(past.open.checks, event.result) });
-      return { ...past, baseline: withCheck(past.baseline, event.result) };
+      return afterCheck(past, event.result);
     case 'agent-ended':
       if (event.purpose === 'commit-message') return { ...past, totals: addExtra(past.totals, event.usage) };
       return withOpen(past, { attempts: [...(past.open?.attempts ?? []), event.usage], soFar: undefined });
@@ -120,7 +122,7 @@ export function fold(before: Past, event: Timed): Past {
 }
 
 function withScm(past: Past, event: Of<'scm'>): Past {
-  const result = pick(event, 'task', 'outcome', 'detail', 'differs');
+  const result = pick(event, 'task', 'outcome', 'detail', 'differs', 'commit');
   return { ...past, scm: [...(past.scm ?? []).filter(({ task }) => task !== event.task), result] };
 }
 
@@ -129,6 +131,15 @@ type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>
 function withOpen(past: Past, changes: Changes | undefined): Past {
   if (!past.open || !changes) return past;
   return { ...past, open: { ...past.open, ...changes } as PastIteration };
+}
+
+function afterCheck(past: Past, result: CheckResult): Past {
+  const { open } = past;
+  if (!open) return { ...past, baseline: withCheck(past.baseline, result) };
+  // A round in the work tree begins anew: what was clean before it says nothing of the tree that it leaves.
+  return result.clean
+    ? withOpen(past, { clean: withCheck(open.clean, result) })
+    : withOpen(past, { checks: withCheck(open.checks, result), clean: [] });
 }
 
 /**
@@ -165,7 +176,7 @@ function reopen({ last, results, ...past }: Past): Past {
 
 /** The checks of the open iteration run again, and what they give is judged: its turn stays, and is counted once. */
 function judgeAgain(past: Past): Past {
-  return withOpen(past, { checks: [], judged: undefined });
+  return withOpen(past, { checks: [], clean: [], judged: undefined });
 }
 
 function afterStart(
@@ -184,6 +195,7 @@ function afterStart(
     tampered: [],
     violations: [],
     checks: [],
+    clean: [],
     tasks: [],
   };
   return { ...(open ? countWasted(past, open) : past), open: started };
@@ -198,7 +210,7 @@ function countWasted(past: Past, { judged, counted, turn, attempts, soFar }: Pas
 function afterVerdict(past: Past, event: Of<'judged'>): Past {
   const { open } = past;
   if (!open?.turn) return past;
-  const ending: Ending = { ...open.turn, checks: open.checks, tree: event.tree };
+  const ending: Ending = { ...open.turn, checks: [...open.checks, ...open.clean], tree: event.tree };
   const before = beforeVerdict(past, open.turn);
   const traces = [...before.traces, traceOf(ending, open.turn.usage)].slice(-MOST_TRACES);
   const repeated = event.tree !== null && {
@@ -228,7 +240,7 @@ function withLimit(past: Past, agent: string, until: number): Past {
 
 const JUDGED = [
   ...(['verdict', 'treeChanged', 'tree', 'repeats', 'standstill'] as const),
-  ...(['denials', 'stories', 'spent', 'limits'] as const),
+  ...(['denials', 'stories', 'spent', 'limits', 'inputsChanged', 'unsettled', 'snapshot'] as const),
 ];
 
 function headOf(event: RunHead): RunHead {

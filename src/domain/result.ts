@@ -7,13 +7,16 @@ import { pick } from './fields.ts';
 import { limitedTurn } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
-import type { Proof, Proven } from './proof.ts';
+import { type Proof, type Proven, proofOfRun } from './proof.ts';
 import { isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
 import { addWasted, type CostSource, type Tokens, type Totals, unpricedIn } from './usage.ts';
 
 export interface CheckSummary
-  extends Pick<CheckResult, 'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated'> {
+  extends Pick<
+    CheckResult,
+    'passed' | 'exitCode' | 'duration' | 'output' | 'flaked' | 'ungated' | 'voided' | 'clean' | 'isSetup'
+  > {
   readonly name: string;
 }
 
@@ -56,10 +59,10 @@ export interface LoopResult {
   readonly waited?: number;
   readonly worktreePath: string | null;
   readonly branch: string | null;
+  /** What was proven and how. */
+  readonly proof: Proof;
   /** The latest result of each task of source control; absent: none was begun. */
   readonly scm?: readonly ScmResult[];
-  /** What was proven and how; absent: a run of 0.1. */
-  readonly proof?: Proof;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
 }
@@ -105,6 +108,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     ...(past.time.waited > 0 && { waited: past.time.waited }),
     worktreePath: place?.worktreePath ?? null,
     branch: place?.branch ?? null,
+    proof: proofOfRun(past),
     ...(past.scm && { scm: past.scm }),
   };
 }
@@ -123,7 +127,8 @@ export function iterationResult(
   command: string,
   duration: number,
 ): IterationResult {
-  const { turn, checks, story, violations } = iteration;
+  const { turn, story, violations } = iteration;
+  const checks = [...iteration.checks, ...iteration.clean];
   return {
     iteration: iteration.number,
     mode: iteration.mode ?? command,
@@ -136,7 +141,18 @@ export function iterationResult(
     duration,
     checkResults: checks.map(check => ({
       name: check.command,
-      ...pick(check, 'passed', 'exitCode', 'duration', 'output', 'flaked', 'ungated'),
+      ...pick(
+        check,
+        'passed',
+        'exitCode',
+        'duration',
+        'output',
+        'flaked',
+        'ungated',
+        'voided',
+        'clean',
+        'isSetup',
+      ),
     })),
     allChecksPassed: isGreen(checks),
     completionTagFound: turn?.claim.found ?? false,

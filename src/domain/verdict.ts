@@ -22,12 +22,18 @@ export interface Run {
   readonly success: SuccessReason;
   /** A claim counts only from an agent that called so many tools, or changed a file, since the run began. 0: always. */
   readonly minToolCalls: number;
+  /** A changed check input, or checks that change what is handed over, void the proof. */
+  readonly strict?: boolean;
 }
 
 /** Something the agent should be told before its next turn. */
 export type Feedback =
   | { readonly kind: 'check-failed'; readonly check: CheckResult }
   | { readonly kind: 'violation'; readonly violation: Violation }
+  /** What the checks rest on is not what it was when the run began. */
+  | { readonly kind: 'inputs-changed'; readonly paths: readonly string[]; readonly voids: boolean }
+  /** The checks change files that are handed over, each time they run. */
+  | { readonly kind: 'unsettled'; readonly paths: readonly string[]; readonly voids: boolean }
   /** The sandbox stopped something it tried. */
   | { readonly kind: 'denied'; readonly what: readonly string[] }
   | { readonly kind: 'near-miss'; readonly nearMiss: NearMiss; readonly said?: string }
@@ -54,7 +60,7 @@ export type Verdict =
   | { readonly kind: 'continue'; readonly feedback: readonly Feedback[] };
 
 export function judge(run: Run, evidence: Evidence): Verdict {
-  if (isProven(run, evidence)) return { kind: 'stop', reason: run.success };
+  if (isProven(run, evidence)) return { kind: 'stop', reason: successOf(run, evidence) };
   const capped = evidence.stories?.capped;
   if (capped !== undefined) return { kind: 'stop', reason: 'review_cap', detail: capped };
   if (evidence.blocked !== undefined) return { kind: 'stop', reason: 'blocked', detail: evidence.blocked };
@@ -63,15 +69,26 @@ export function judge(run: Run, evidence: Evidence): Verdict {
   return { kind: 'continue', feedback: feedbackOn(run, evidence) };
 }
 
+/** Without a check there is only what the agent says. */
+function successOf({ success }: Run, { checks }: Evidence): SuccessReason {
+  return success === 'all_checks_passed' && checks.length === 0 ? 'promise_accepted' : success;
+}
+
 /**
  * Done means: the agent says so in a turn that did not fail, every check is green, and what they rest on is intact.
  * Where there are stories, the reviews say it, and what the agent says adds nothing.
  */
 function isProven(run: Run, evidence: Evidence): boolean {
   const { claim, outcome, checks, violations, stories } = evidence;
-  const isIntact = isGreen(checks) && violations.every(violation => violation.restored);
+  const isIntact =
+    isGreen(checks) && violations.every(violation => violation.restored) && !isVoid(run, evidence);
   if (stories) return isIntact && stories.open.length === 0;
   return isIntact && claim.found && outcome.kind !== 'failed' && !isIdle(run, evidence);
+}
+
+/** Under `strict`: what the checks rest on has changed, or they change what is handed over. */
+function isVoid({ strict = false }: Run, { inputsChanged = [], unsettled = [] }: Evidence): boolean {
+  return strict && inputsChanged.length + unsettled.length > 0;
 }
 
 /** No work seen since the run began. What nobody tells us is not held against the agent. */
@@ -87,6 +104,7 @@ export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   for (const violation of [...violations].sort((a, b) => (a.what < b.what ? -1 : a.what > b.what ? 1 : 0))) {
     feedback.push({ kind: 'violation', violation });
   }
+  feedback.push(...restsFeedback(run, evidence));
   if (denials.length > 0) feedback.push({ kind: 'denied', what: denials });
   if (outcome.kind === 'ended') feedback.push({ kind: 'turn-ended', by: outcome.by });
   if (outcome.kind === 'failed') feedback.push({ kind: 'turn-failed', trouble: outcome.trouble });
@@ -97,6 +115,15 @@ export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   if (isStuck(run.limits, evidence)) feedback.push({ kind: 'stuck', repeats: evidence.repeats });
   else if (evidence.standstill) feedback.push({ kind: 'standstill', standstill: evidence.standstill });
   return feedback;
+}
+
+/** What is left to say of what the checks rest on. */
+function restsFeedback({ strict: voids = false }: Run, evidence: Evidence): readonly Feedback[] {
+  const { inputsChanged = [], unsettled = [] } = evidence;
+  return [
+    ...(inputsChanged.length > 0 ? [{ kind: 'inputs-changed', paths: inputsChanged, voids } as const] : []),
+    ...(unsettled.length > 0 ? [{ kind: 'unsettled', paths: unsettled, voids } as const] : []),
+  ];
 }
 
 function storyFeedback(

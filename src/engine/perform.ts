@@ -1,6 +1,7 @@
 /** Performs one step: everything that happens in it is an event, and the last of them says that the step is over. */
 import { beforeVerdict } from '../domain/before-verdict.ts';
-import { isGreen } from '../domain/check.ts';
+import { type CheckResult, isGreen } from '../domain/check.ts';
+import type { EndedTurn } from '../domain/event.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import { uncheckedLimit } from '../domain/limits.ts';
 import type { Step } from '../domain/next.ts';
@@ -75,44 +76,64 @@ async function takeTurn(
 }
 
 async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number): Performed {
-  const { emit, stop, meter, past, sandbox } = world;
+  const { emit, stop } = world;
   // What the checks rest on is restored before they run.
   await restoreFiles(plan, world);
   const checks = await plan.check(iteration);
   const { turn } = openIteration(world);
   if (!turn) return undefined;
-  if (checks.length < plan.checks.length) {
-    if (stop.stopping.aborted) return undefined;
-    return { kind: 'end', ...uncheckedLimit(plan.run.limits, turn, meter.elapsed()) };
+  const isCut = (ran: readonly CheckResult[]) => ran.length < plan.checks.length;
+  const cutOff = async (): Performed =>
+    stop.stopping.aborted
+      ? undefined
+      : { kind: 'end', ...uncheckedLimit(plan.run.limits, turn, world.meter.elapsed()) };
+  if (isCut(checks)) return cutOff();
+  const gathered = await gather(plan, world, iteration, turn);
+  let { evidence, seen } = gathered(checks);
+  let verdict = judge(plan.run, evidence);
+  if (plan.proveClean && verdict.kind === 'stop' && isSuccess(verdict.reason)) {
+    const clean = await plan.proveClean(iteration);
+    if (isCut(clean) && isGreen(clean)) return cutOff();
+    ({ evidence, seen } = gathered([...checks, ...clean]));
+    verdict = judge(plan.run, evidence);
   }
+  emit({ type: 'judged', iteration, verdict, ...seen, limits: plan.run.limits });
+  return undefined;
+}
+
+/** Looks at everything but the checks, once; answers what is to be judged with these checks. */
+async function gather(plan: LoopPlan, world: EngineWorld, iteration: number, turn: EndedTurn) {
+  const { meter, past, sandbox } = world;
   const { changed, state } = await plan.look();
   const denials = sandbox?.takeDenials() ?? [];
   const stories = plan.stories?.(iteration);
-  const { violations } = openIteration(world);
-  const ending = { ...turn, checks, tree: state };
   const before = beforeVerdict(past(), turn);
-  const traces = [...before.traces, traceOf(ending, turn.usage)];
-  const standstill = plan.standstill && findStandstill(traces, plan.standstill);
-  const seen = {
-    treeChanged: changed,
-    repeats: timesRepeated(before.repeated, ending),
-    ...(standstill && { standstill }),
-    ...(denials.length > 0 && { denials }),
-    ...(stories && { stories }),
-    spent: spentSoFar(before.totals, meter.elapsed()),
+  return (checks: readonly CheckResult[]) => {
+    const ending = { ...turn, checks, tree: state };
+    const traces = [...before.traces, traceOf(ending, turn.usage)];
+    const standstill = plan.standstill && findStandstill(traces, plan.standstill);
+    const seen = {
+      treeChanged: changed,
+      repeats: timesRepeated(before.repeated, ending),
+      ...(standstill && { standstill }),
+      ...(denials.length > 0 && { denials }),
+      ...(stories && { stories }),
+      ...plan.checked?.(),
+      tree: state,
+      spent: spentSoFar(before.totals, meter.elapsed()),
+    };
+    const { violations } = openIteration(world);
+    const { outcome, claim, blocked } = turn;
+    const blocks = blocked !== undefined && { blocked };
+    const evidence: Evidence = { ...seen, outcome, claim, ...blocks, checks, violations };
+    return { evidence, seen };
   };
-  const { outcome, claim, blocked } = turn;
-  const blocks = blocked !== undefined && { blocked };
-  const evidence: Evidence = { ...seen, outcome, claim, ...blocks, checks, violations };
-  const verdict = judge(plan.run, evidence);
-  emit({ type: 'judged', iteration, verdict, ...seen, tree: state, limits: plan.run.limits });
-  return undefined;
 }
 
 /** Undoes what the agent must not have changed, and says so; what was said before the run was cut off is not said again. */
 export async function restoreFiles(plan: LoopPlan, world: EngineWorld): Promise<void> {
   const { number, tampered, violations } = openIteration(world);
-  const known = new Set(violations.map(({ what }) => what));
+  const known = new Set(violations.map(({ what }) => what)); // whoever did it
   const found = [...(world.sandbox?.restore() ?? []), ...(await plan.restore(number, tampered))];
   for (const violation of found) {
     if (known.has(violation.what)) continue;
@@ -127,9 +148,9 @@ async function finish(
   iteration: number,
   seconds: () => number,
 ): Performed {
-  const { turn, checks, judged, story } = openIteration(world);
+  const { turn, checks, clean, judged, story } = openIteration(world);
   if (!turn || !judged) return undefined;
-  const commits = turn.outcome.kind !== 'failed' && isGreen(checks);
+  const commits = turn.outcome.kind !== 'failed' && isGreen([...checks, ...clean]);
   if (commits && !(await settleTasks(plan, world, iteration))) return undefined;
   const done = plan.assignment?.().story;
   world.emit({

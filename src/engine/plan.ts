@@ -1,6 +1,6 @@
 /** What the engine is given: a plan from a command, and the world to carry it out in. */
 import type { Check, CheckResult } from '../domain/check.ts';
-import type { Emit, EndedTurn, LoopCommand, Prepared } from '../domain/event.ts';
+import type { Emit, EndedTurn, Judged, LoopCommand, Prepared } from '../domain/event.ts';
 import type { StoryEvidence, Violation } from '../domain/evidence.ts';
 import type { Past } from '../domain/past.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
@@ -37,6 +37,10 @@ export interface LoopPlan {
   /** Finds and undoes changes to what the agent must not change. `pending` was found before the run was cut off. */
   restore(iteration: number, pending: readonly string[]): Promise<readonly Violation[]>;
   check(iteration: number): Promise<readonly CheckResult[]>;
+  /** What is known of the files that the last round of checks saw. */
+  checked?(): Pick<Judged, 'inputsChanged' | 'unsettled' | 'snapshot'>;
+  /** All checks once more, in a clean checkout of the tree that is handed over; absent: that was not asked for. */
+  proveClean?(iteration: number): Promise<readonly CheckResult[]>;
   /** Whether the files have changed since the run began, and a name for what they are now; null: not looked at. */
   look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
   /** After a turn that did not fail and whose checks are all green. `before`: the tasks that were begun. False: it was cut off with the run. */

@@ -1,9 +1,11 @@
 /** The agent wants to stop. Seed 003's algorithm: gather, judge, let it stop or send it back. */
+
 import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { countCalls, transcriptSize, waitFor } from '../agents/transcript.ts';
 import { type Claim, createClaimScanner, NO_CLAIM } from '../domain/completion.ts';
 import { formatFeedback } from '../domain/feedback.ts';
 import { formatFailure } from '../domain/loop-prompt.ts';
+import { UNPROVEN } from '../domain/proof.ts';
 import {
   afterBlock,
   afterCalls,
@@ -149,6 +151,7 @@ function endLoop(
       totalDuration: elapsedOf(state, Date.now()),
       worktreePath: null,
       branch: null,
+      proof: { ...UNPROVEN, level: state.checks.length === 0 ? 'claimed' : 'place' },
     },
   });
   return { kind: 'say', message };

@@ -6,7 +6,8 @@ import type { LoopPlan } from '../engine/plan.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import type { Given } from '../store/run-file.ts';
 import { loopPlan } from '../turns/loop-plan.ts';
-import { openProtection, type PlanParts } from '../turns/plan-parts.ts';
+import { makeReady } from '../turns/make-ready.ts';
+import { openIncluded, openProtection, type PlanParts } from '../turns/plan-parts.ts';
 import type { PromptSource } from '../turns/prompt-source.ts';
 import { runPlan } from '../turns/run-plan.ts';
 import { startRef as startRefAt } from '../workspace/diff.ts';
@@ -57,7 +58,14 @@ export function promptKind({ source, promptFile, prompt: task }: PromptGiven): R
       cwd: project.root,
       given: promptFile === undefined ? {} : { promptFile },
       task,
-      plan: async parts => runPlan({ ...parts, source }),
+      async plan(parts, kept) {
+        const protection = await openProtection(parts, kept);
+        if (isProblem(protection)) return protection;
+        const included = await openIncluded(parts);
+        if (isProblem(included)) return included;
+        const notices = [...parts.notices, ...(protection?.notes ?? [])];
+        return runPlan({ ...parts, source, notices, protection, included });
+      },
       leave() {},
     }),
   };
@@ -98,11 +106,15 @@ export function taskKind({ task, spec, yaml, worktree: wanted, ...known }: TaskG
         task,
         worktree,
         async plan(parts, kept) {
+          const unready = worktree?.created ? await makeReady(parts, worktree) : undefined;
+          if (unready) return unready;
           const protection = await openProtection(parts, kept);
           if (isProblem(protection)) return protection;
+          const included = await openIncluded(parts);
+          if (isProblem(included)) return included;
           const notices = [...parts.notices, ...(worktree?.notes ?? []), ...(protection?.notes ?? [])];
           const place = worktree && { worktreePath: worktree.path, branch: worktree.branch };
-          const own = { task, startRef, cwd, spec: spec?.source, notices, protection, place };
+          const own = { task, startRef, cwd, spec: spec?.source, notices, protection, included, place };
           return loopPlan({ ...parts, ...own });
         },
         leave: () => worktree?.release(),

@@ -251,5 +251,6 @@ async function recall(plan: LoopPlan, { emit, past }: EngineWorld): Promise<void
   const before = past().prepared;
   if (!before) return;
   const prepared = await plan.recall(past(), before);
-  if (prepared.kept !== before.kept) emit({ type: 'prepared', ...prepared });
+  if (prepared.kept !== before.kept || prepared.inputs !== before.inputs)
+    emit({ type: 'prepared', ...prepared });
 }

@@ -7,7 +7,9 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, wri
 export interface CappedFile {
   /** For the child: everything is appended. */
   readonly fd: number;
-  /** The child is gone. Answers how many bytes were left out; the file says so, too. */
+  /** The child is gone. Answers how many bytes were left out; the file says so, too, and can still be read. */
+  end(): number;
+  /** The same, and nobody reads it any more. */
   close(): number;
 }
 
@@ -24,9 +26,9 @@ export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
   const fd = openSync(path, O_CREAT | O_RDWR | O_APPEND | (how === 'anew' ? O_TRUNC : 0), 0o600);
   const head = fstatSync(fd).size + HEAD;
   let leftOut = 0;
-  let end: Buffer = Buffer.alloc(0);
+  let tail: Buffer = Buffer.alloc(0);
   const cut = (size: number) => {
-    end = Buffer.concat([end, readAt(fd, Math.max(head, size - TAIL), size)]).subarray(-TAIL);
+    tail = Buffer.concat([tail, readAt(fd, Math.max(head, size - TAIL), size)]).subarray(-TAIL);
     leftOut += size - head;
     ftruncateSync(fd, head);
   };
@@ -35,19 +37,23 @@ export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
     if (size > head - HEAD + MOST) cut(size);
   };
   const timer = setInterval(look, LOOK_EVERY).unref();
+  const end = () => {
+    clearInterval(timer);
+    look();
+    if (leftOut === 0) return 0;
+    cut(fstatSync(fd).size);
+    leftOut -= tail.length;
+    writeFileSync(fd, `\n[... ${leftOut} bytes left out ...]\n`);
+    writeFileSync(fd, tail);
+    return leftOut;
+  };
   return {
     fd,
+    end,
     close() {
-      clearInterval(timer);
-      look();
-      if (leftOut > 0) {
-        cut(fstatSync(fd).size);
-        leftOut -= end.length;
-        writeFileSync(fd, `\n[... ${leftOut} bytes left out ...]\n`);
-        writeFileSync(fd, end);
-      }
+      const bytes = end();
       closeSync(fd);
-      return leftOut;
+      return bytes;
     },
   };
 }

@@ -18,13 +18,16 @@ export function checkView(result: CheckResult): CheckView {
     seconds: duration,
     flaked: result.flaked ?? 0,
     ungated: result.ungated === true,
+    ...(result.voided !== undefined && { voided: result.voided }),
+    ...(result.clean && { clean: true }),
     logFile,
   };
 }
 
 /** In the order of the configuration; a check that ran again replaces itself. */
 export function place(checks: readonly CheckView[], check: CheckView): readonly CheckView[] {
-  return [...checks.filter(({ index }) => index !== check.index), check].sort((a, b) => a.index - b.index);
+  const others = checks.filter(({ index, clean }) => index !== check.index || clean !== check.clean);
+  return [...others, check].sort((a, b) => Number(a.clean ?? 0) - Number(b.clean ?? 0) || a.index - b.index);
 }
 
 /** All that a verdict says of the checks. */

@@ -43,12 +43,16 @@ export interface CheckFacts {
   readonly timedOut?: boolean;
   readonly flaked?: number | undefined;
   readonly ungated?: boolean;
+  readonly voided?: string | undefined;
+  readonly clean?: boolean | undefined;
 }
 
 /** How a check ended: `passed`, `timed out`, `failed with exit code 1`. */
-export function checkOutcome({ passed, timedOut, exitCode }: CheckFacts): string {
-  if (passed) return 'passed';
-  return timedOut ? 'timed out' : `failed with exit code ${exitCode}`;
+export function checkOutcome({ passed, timedOut, exitCode, voided, clean }: CheckFacts): string {
+  const where = clean ? ' in a clean checkout' : '';
+  if (voided !== undefined) return `is void${where}: ${phrase(voided)}`;
+  if (passed) return `passed${where}`;
+  return timedOut ? `timed out${where}` : `failed with exit code ${exitCode}${where}`;
 }
 
 /** The same with its time and what one should know of it. */
@@ -63,13 +67,14 @@ export function checkPhrase(check: CheckFacts, seconds: number): string {
 }
 
 /** `test/a.test is protected: the agent's change was undone`. */
-export function violationPhrase({ what, restored, refused, isSentence }: Violation): string {
+export function violationPhrase({ what, restored, refused, isSentence, by }: Violation): string {
   if (refused) return `refused before it ran: ${phrase(what)}`;
   const undone = restored ? 'was undone' : 'could NOT be undone';
   if (isSentence) return `${phrase(what)} This ${undone}`;
+  const whose = by === undefined ? "the agent's" : `a check's (${phrase(by)})`;
   const [, path, verb] = CHANGED.exec(what) ?? [];
-  if (path === undefined) return `${phrase(what)}: it is protected, and the agent's change ${undone}`;
-  return `${phrase(path)} is protected: the agent's ${verb === 'deleted' ? 'deletion' : 'change'} ${undone}`;
+  if (path === undefined) return `${phrase(what)}: it is protected, and ${whose} change ${undone}`;
+  return `${phrase(path)} is protected: ${whose} ${verb === 'deleted' ? 'deletion' : 'change'} ${undone}`;
 }
 
 const CHANGED = /^(\S+$|.+?(?= was (changed|deleted)\b))/;
@@ -139,6 +144,10 @@ const FEEDBACK: {
   'check-failed': ({ check }, noun) =>
     `${noun.toLowerCase()} "${phrase(check.command)}" ${checkOutcome(check)}`,
   violation: ({ violation }) => violationPhrase(violation),
+  'inputs-changed': ({ paths, voids }) =>
+    `what the checks rest on was changed${voids ? ', which voids the proof' : ''}: ${phrase(listSome(paths))}`,
+  unsettled: ({ paths, voids }) =>
+    `the checks change files each time they run${voids ? ', which voids the proof' : ''}: ${phrase(listSome(paths))}`,
   denied: ({ what }) => `the sandbox blocked ${counted(what.length, 'action')} of the agent`,
   'near-miss': ({ nearMiss, said }) => nearMissPhrase(nearMiss, said),
   'claim-missing': () => 'the agent has not said that it is done',

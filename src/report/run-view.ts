@@ -33,6 +33,10 @@ export interface CheckView {
   readonly seconds: number;
   readonly flaked: number;
   readonly ungated: boolean;
+  /** Why it counts for nothing. */
+  readonly voided?: string;
+  /** In a clean checkout. */
+  readonly clean?: true;
   /** Where the whole output is, relative to the project; '': nowhere. */
   readonly logFile: string;
 }

@@ -119,7 +119,7 @@ function createSteps(
   });
   return {
     async prepare() {
-      const prepared = preparedWith(await watch.start(), protection);
+      const prepared = preparedWith(await watch.start(), { protection });
       keeper.record(0);
       const text = formatEstimate(keeper.list(), policy, settings.maximumIterations);
       emit({ type: 'notice', level: 'info', text });
@@ -127,7 +127,7 @@ function createSteps(
     },
     async recall(_, { tree }) {
       watch.recall(tree);
-      return preparedWith(tree, protection);
+      return preparedWith(tree, { protection });
     },
     async turn(iteration, prompt) {
       const ended = await workTurn(parts, run, { iteration, prompt, userChars: userChars() });

@@ -1,4 +1,5 @@
 /** One turn of the chosen agent, with its limits kept from inside and its events told. */
+
 import { join } from 'node:path';
 import type { AgentInvocation, AgentRequest } from '../agents/agent.ts';
 import type { HookWish } from '../agents/hooks.ts';
@@ -6,7 +7,7 @@ import { type TurnReport, type TurnRequest, takeTurn } from '../agents/invoke.ts
 import type { Settings } from '../config/settings-shape.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { Emit } from '../domain/event.ts';
-import type { EndedBy } from '../domain/evidence.ts';
+import type { EndedBy, Violation } from '../domain/evidence.ts';
 import { pick } from '../domain/fields.ts';
 import { createRedactor, redactWords } from '../domain/secrets.ts';
 import { warn } from '../engine/plan.ts';
@@ -39,6 +40,8 @@ export interface TurnWorld {
     readonly wall?: Confinement;
     /** For people; undefined: there is none. */
     readonly words?: string;
+    /** Moves away what must not be there: settings and hooks that programs outside would obey. */
+    restore(): readonly Violation[];
   };
 }
 

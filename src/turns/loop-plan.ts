@@ -1,5 +1,5 @@
 /** The plan of `ralph loop`: a task, a clean context each time, and checks that must all pass. */
-import { runChecks } from '../checks/run-checks.ts';
+import { type RoundChanges, runChecks } from '../checks/run-checks.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import { buildLoopPrompt, type LoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
@@ -8,23 +8,15 @@ import { type LoopPlan, warn } from '../engine/plan.ts';
 import { writeAtomic } from '../platform/files.ts';
 import { createProgress } from '../store/progress.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
-import type { Protection } from '../workspace/protect.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import { createPausing, type Held, preparedWith } from './pausing.ts';
-import {
-  commitWork,
-  limitsOf,
-  type PlanParts,
-  standstillLimits,
-  TERMS,
-  timeLeft,
-  workTurn,
-} from './plan-parts.ts';
+import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
+import { commitWork, limitsOf, standstillLimits, TERMS, timeLeft, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
+import { checkedTree, createProver, type ProverParts, release } from './prover.ts';
 import { speaksPlainly } from './roster.ts';
 
-export interface LoopParts extends PlanParts {
+export interface LoopParts extends ProverParts {
   /** The task, or the text of the spec file. */
   readonly task: string;
   /** The spec file, to be read anew when the user has had his hands on it. */
@@ -32,7 +24,6 @@ export interface LoopParts extends PlanParts {
   /** The commit from which changes are counted. */
   readonly startRef: string;
   readonly notices: readonly string[];
-  readonly protection: Protection | undefined;
   readonly place: LoopPlan['place'] | undefined;
 }
 
@@ -40,7 +31,7 @@ const DIFF_CHARS = 5_000;
 const ERROR_CHARS = 2_000;
 
 export function loopPlan(parts: LoopParts): LoopPlan {
-  const { settings, agent, cwd, env, protection } = parts;
+  const { settings, agent, cwd, env } = parts;
   const run = { ...TERMS.loop(settings), limits: limitsOf(settings) };
   const { rule } = run;
   const checks = settings.checks.map(
@@ -49,9 +40,11 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const progress = createProgress(parts.project, parts.paths);
   const tree = createTreeWatch({ cwd, env, on: true });
   const baseline = createBaseline(parts, checks);
-  const check = (iteration: number) => runRound(parts, checks, iteration, baseline.excuse);
+  const { steps, inputs } = createProver(parts, settings.checks, (iteration, more) =>
+    runRound({ ...parts, ...more }, checks, iteration, baseline.excuse),
+  );
   const task = createTask(parts);
-  const pausing = createPausing(parts, tree, task);
+  const pausing = createPausing({ ...parts, inputs }, tree, task);
   return {
     command: 'loop',
     run,
@@ -61,9 +54,9 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     notices: parts.notices,
     ...(parts.place && { place: parts.place }),
     async prepare() {
-      const prepared = preparedWith(await tree.start(), protection);
+      const prepared = preparedWith(await tree.start(), parts, inputs.take());
       if (!settings.baseline) return prepared;
-      await baseline.take(check);
+      await baseline.take(steps.check);
       tree.touched();
       return prepared;
     },
@@ -71,7 +64,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
       tree.recall(prepared.tree);
       baseline.recall(past.baseline);
       for (const result of past.results) progress.add(result);
-      return preparedWith(prepared.tree, protection);
+      return preparedWith(prepared.tree, parts, recallInputs(inputs, past, prepared));
     },
     prompt: (iteration, feedback) =>
       promptFor(parts, {
@@ -85,14 +78,14 @@ export function loopPlan(parts: LoopParts): LoopPlan {
       }),
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars: task.text().length }),
     restore: pausing.restore,
-    check,
+    ...steps,
     look: tree.look,
     commit(iteration, before) {
       if (settings.scm) tree.touched();
-      return commitWork(parts, iteration, rule, before, tree.checked());
+      return commitWork(parts, iteration, rule, before, checkedTree(parts) ?? tree.checked());
     },
     note: result => progress.add(result),
-    close: () => protection?.close(),
+    close: () => release(parts),
   };
 }
 
@@ -122,7 +115,7 @@ function createTask({ task, spec, emit, paths }: LoopParts): HeldTask {
 
 /** What is excused is so in the ledger too. */
 async function runRound(
-  parts: LoopParts,
+  parts: LoopParts & RoundChanges,
   checks: readonly Check[],
   iteration: number,
   excuse: (result: CheckResult) => CheckResult,
@@ -149,7 +142,8 @@ function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[])
   return {
     async take(run: (iteration: number) => Promise<readonly CheckResult[]>): Promise<void> {
       for (const check of await run(0)) {
-        if (check.passed) continue;
+        // What is void says nothing of how things were.
+        if (check.passed || check.voided !== undefined) continue;
         red.add(check.index);
         const why =
           check.exitCode === 127 ? 'there is no such command (exit code 127)' : `exit code ${check.exitCode}`;
@@ -157,7 +151,7 @@ function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[])
       }
     },
     recall(results: readonly CheckResult[]): void {
-      for (const check of results) if (!check.passed) red.add(check.index);
+      for (const check of results) if (!check.passed && check.voided === undefined) red.add(check.index);
     },
     told: (): readonly PromptCheck[] =>
       checks.map(({ command }, index) =>

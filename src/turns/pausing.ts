@@ -1,13 +1,16 @@
 /** What the user changes while the run is paused is his; what the agent had changed by then is still the agent's. */
 import type { Prepared } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
+import { defined } from '../domain/fields.ts';
+import type { Past } from '../domain/past.ts';
 import { formatProblem } from '../domain/problem.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
-import type { Protection } from '../workspace/protect.ts';
+import type { InputWatch } from '../workspace/check-inputs.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
-import type { LoopParts } from './loop-plan.ts';
+import type { ProverParts } from './prover.ts';
 
-type PausingParts = Pick<LoopParts, 'protection' | 'steering' | 'emit'>;
+type PausingParts = Pick<ProverParts, 'protection' | 'steering' | 'emit'> &
+  Partial<Pick<ProverParts, 'included'>> & { readonly inputs?: InputWatch };
 
 /** What a plan has of its own that the user may change. */
 export interface Held {
@@ -18,7 +21,7 @@ export interface Held {
 }
 
 export function createPausing(
-  { protection, steering, emit }: PausingParts,
+  { protection, included, steering, emit, inputs }: PausingParts,
   tree: TreeWatch,
   held: Held,
 ): Pick<LoopPlan, 'restore'> {
@@ -40,7 +43,7 @@ export function createPausing(
       const state = await tree.release();
       held.release();
       // A run that is resumed later begins with what the user has left.
-      emit({ type: 'prepared', ...preparedWith(state, protection) });
+      emit({ type: 'prepared', ...preparedWith(state, { protection, included }, inputs?.take()) });
     },
   });
   return {
@@ -48,7 +51,17 @@ export function createPausing(
   };
 }
 
-export function preparedWith(tree: string | null, protection: Protection | undefined): Prepared {
-  const kept = protection?.name();
-  return { tree, ...(kept !== undefined && { kept }) };
+export function preparedWith(
+  tree: string | null,
+  { protection, included }: Partial<Pick<ProverParts, 'protection' | 'included'>>,
+  inputs?: Prepared['inputs'],
+): Prepared {
+  return { tree, ...defined({ kept: protection?.name(), inputs, included: included?.name }) };
+}
+
+/** As they were when the run began; what the user did while it was paused is the new start. */
+export function recallInputs(inputs: InputWatch, { time }: Past, prepared: Prepared): Prepared['inputs'] {
+  if (time.isPaused || !prepared.inputs) return inputs.take();
+  inputs.recall(prepared.inputs);
+  return prepared.inputs;
 }

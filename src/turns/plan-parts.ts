@@ -14,7 +14,9 @@ import type { Run } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { ensureFolder, linkOver, readIfThere, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
+import { type Included, includeFiles } from '../workspace/include.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
+import { isUnderGit } from '../workspace/repository.ts';
 import { runScmTasks } from '../workspace/scm.ts';
 import { deadlines, oneTurn } from './agent-turn.ts';
 import { type AttemptWorld, takeAttempts } from './attempts.ts';
@@ -30,13 +32,24 @@ export interface PlanParts extends AttemptWorld {
 
 /** What each command counts as done. */
 export const TERMS: Readonly<Record<SettingsCommand, (settings: Settings) => Omit<Run, 'limits'>>> = {
-  run: ({ completionResponse: text }) => ({
+  run: ({ completionResponse: text, strict }) => ({
     rule: { kind: 'response', text },
     success: 'promise_accepted',
     minToolCalls: 0,
+    strict,
   }),
-  loop: settings => ({ rule: promiseOf(settings), success: 'all_checks_passed', minToolCalls: 1 }),
-  prd: settings => ({ rule: promiseOf(settings), success: 'all_stories_approved', minToolCalls: 0 }),
+  loop: settings => ({
+    rule: promiseOf(settings),
+    success: 'all_checks_passed',
+    minToolCalls: 1,
+    strict: settings.strict,
+  }),
+  prd: settings => ({
+    rule: promiseOf(settings),
+    success: 'all_stories_approved',
+    minToolCalls: 0,
+    strict: settings.strict,
+  }),
 };
 
 function promiseOf({ completionTag: text }: Settings): CompletionRule {
@@ -80,6 +93,23 @@ export async function openProtection(
     keepIn: paths.kept,
     ...(kept !== undefined && { recall: kept }),
   });
+}
+
+/** What a clean checkout needs beside the files of git; undefined: there will be none. */
+export async function openIncluded({
+  settings,
+  cwd,
+  env,
+  paths,
+  past,
+}: PlanParts): Promise<Included | Problem | undefined> {
+  if (settings.proof !== 'clean') return undefined;
+  if (!isUnderGit(cwd)) {
+    const fix = '`git init` creates one; without it, use --proof place';
+    return { where: '--proof clean', what: 'a clean checkout needs a git repository', fix };
+  }
+  const { prepared } = past();
+  return includeFiles({ cwd, env, keepIn: paths.kept, recall: prepared && (prepared.included ?? null) });
 }
 
 /** The turn in which the work is done, with its prompt on record and its limits kept from inside. */

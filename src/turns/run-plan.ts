@@ -1,42 +1,35 @@
 /** The plan of `ralph run`: a prompt, guardrails, and source control when they pass. */
-import { runChecks } from '../checks/run-checks.ts';
+import { type RoundChanges, runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { Check } from '../domain/check.ts';
+import type { Check, CheckResult } from '../domain/check.ts';
 import { buildRunPrompt } from '../domain/prompt.ts';
 import type { Feedback } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { linkOver } from '../platform/files.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
-import {
-  commitWork,
-  limitsOf,
-  type PlanParts,
-  standstillLimits,
-  TERMS,
-  timeLeft,
-  workTurn,
-} from './plan-parts.ts';
+import { createPausing, preparedWith, recallInputs } from './pausing.ts';
+import { commitWork, limitsOf, standstillLimits, TERMS, timeLeft, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
+import { checkedTree, createProver, type ProverParts, release } from './prover.ts';
 
-export interface RunParts extends PlanParts {
+export interface RunParts extends ProverParts {
   readonly source: PromptSource;
   readonly notices: readonly string[];
 }
 
 export function runPlan(parts: RunParts): LoopPlan {
-  const { settings, agent, source, project, cwd, env } = parts;
+  const { settings, agent, source, cwd, env } = parts;
   const run = { ...TERMS.run(settings), limits: limitsOf(settings) };
   const checks = checksOf(settings);
   let userChars = 0;
   const { stuckAfter, unchangedAfter, thrashingAfter } = settings;
   // Looking at the files costs time; only what is asked for needs it.
   const tree = createTreeWatch({ cwd, env, on: stuckAfter + unchangedAfter + thrashingAfter > 0 });
-  parts.steering.care({
-    begin: tree.hold,
-    async end() {
-      parts.emit({ type: 'prepared', tree: await tree.release() });
-    },
-  });
+  const commands = checks.map(({ command }) => command);
+  const { steps, inputs } = createProver(parts, commands, (iteration, more) =>
+    runRound(parts, checks, iteration, more),
+  );
+  const pausing = createPausing({ ...parts, inputs }, tree, { hold() {}, release() {} });
   return {
     command: 'run',
     run,
@@ -44,10 +37,10 @@ export function runPlan(parts: RunParts): LoopPlan {
     agent,
     checks,
     notices: parts.notices,
-    prepare: async () => ({ tree: await tree.start() }),
-    async recall(_, prepared) {
+    prepare: async () => preparedWith(await tree.start(), parts, inputs.take()),
+    async recall(past, prepared) {
       tree.recall(prepared.tree);
-      return prepared;
+      return preparedWith(prepared.tree, parts, recallInputs(inputs, past, prepared));
     },
     async prompt(iteration, feedback) {
       const base = source.read();
@@ -56,28 +49,39 @@ export function runPlan(parts: RunParts): LoopPlan {
       return promptOf(settings, base, iteration, feedback);
     },
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars }),
-    restore: async () => [],
-    check: iteration =>
-      runChecks({
-        ...parts,
-        ...timeLeft(parts),
-        checks,
-        paths: parts.paths.iteration(iteration),
-        root: project.root,
-        publish(log, slug) {
-          const published = project.guardrailLog(iteration, slug);
-          linkOver(log, published);
-          return published;
-        },
-        excerpt: { chars: settings.outputTruncateChars, from: 'head' },
-        parallel: false,
-        retries: 0,
-      }),
+    restore: pausing.restore,
+    ...steps,
     look: tree.look,
-    commit: (iteration, before) => commitWork(parts, iteration, run.rule, before, tree.checked()),
+    commit: (iteration, before) =>
+      commitWork(parts, iteration, run.rule, before, checkedTree(parts) ?? tree.checked()),
     note() {},
-    close() {},
+    close: () => release(parts),
   };
+}
+
+function runRound(
+  parts: RunParts,
+  checks: readonly Check[],
+  iteration: number,
+  more: RoundChanges,
+): Promise<readonly CheckResult[]> {
+  const { project, settings } = parts;
+  return runChecks({
+    ...parts,
+    ...timeLeft(parts),
+    ...more,
+    checks,
+    paths: parts.paths.iteration(iteration),
+    root: project.root,
+    publish(log, slug) {
+      const published = project.guardrailLog(iteration, slug);
+      linkOver(log, published);
+      return published;
+    },
+    excerpt: { chars: settings.outputTruncateChars, from: 'head' },
+    parallel: false,
+    retries: 0,
+  });
 }
 
 export function promptOf(

@@ -6,6 +6,7 @@
  * Globs are git's own (`:(glob)`), so that they mean what they mean in every git command, and so that git finds
  * the files without us walking through what it ignores.
  */
+import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Violation } from '../domain/evidence.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -13,7 +14,7 @@ import { blockedAt, clearPath, moveAside } from './move-aside.ts';
 import { openOwnGit } from './own-git.ts';
 import { filesAtStart, isThere, newFiles, type WorkTree } from './protected-files.ts';
 import { type Place, shownPath } from './repository.ts';
-import type { Difference, FileStore, SavedFile } from './snapshot.ts';
+import { type Difference, type FileStore, markOf, type SavedFile } from './snapshot.ts';
 
 export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
@@ -41,11 +42,18 @@ export async function createProtection(options: ProtectionOptions) {
   if (wrong) return wrong;
   const own = await openOwnGit(options);
   if ('what' in own) return own;
-  const repository = { top: own.top, prefix: own.prefix, git: own.git, rules: own.objects.cwd };
+  const repository = {
+    top: own.top,
+    prefix: own.prefix,
+    git: own.git,
+    rules: own.objects.cwd,
+    ignoresCase: existsSync(join(own.top, '.GIT')),
+  };
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
-  const kept = () => keptOffences({ repository, store: start.store, kept: start.kept });
+  const now = (): Kept => ({ repository, store: start.store, kept: start.kept });
+  const kept = () => keptOffences(now());
   const newOnes = async () => newOffences(repository, await newFiles(repository, options.globs, start));
   return {
     /** How many files are protected. */
@@ -69,6 +77,11 @@ export async function createProtection(options: ProtectionOptions) {
       const more = undone(await newOnes()).filter(({ what }) => !pending.includes(what));
       return [...undo, ...more].sort(byWhat);
     },
+    /** The same files in a copy of the work tree; `aside` takes what is in their way there. */
+    at: (folder: string, aside: string) =>
+      copyAt({ ...now(), repository: { ...repository, top: folder } }, aside),
+    /** From now on: answers what was written to since, whatever it holds now. */
+    watch: () => watchWrites(now()),
     /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
     async renew(): Promise<Problem | undefined> {
       const { recall: _, ...fresh } = options;
@@ -80,6 +93,20 @@ export async function createProtection(options: ProtectionOptions) {
     },
     /** Forgets what was kept. */
     close: () => start.store.close(),
+  };
+}
+
+/** Protected files in a copy of the work tree. */
+export interface ProtectedCopy {
+  /** Puts them there as they were at the start, and answers what was not so. */
+  restore(): readonly Violation[];
+  watch(): () => readonly string[];
+}
+
+function copyAt(files: Kept, aside: string): ProtectedCopy {
+  return {
+    restore: () => toViolations(keptOffences(files), aside),
+    watch: () => watchWrites(files),
   };
 }
 
@@ -98,10 +125,19 @@ function wrongGlob(glob: string): Problem | undefined {
   return { where, what: 'exceptions with ! are not supported', fix: 'name what is to be protected' };
 }
 
-interface Guard {
+interface Kept {
   readonly repository: WorkTree;
   readonly store: FileStore;
   readonly kept: ReadonlyMap<string, SavedFile>;
+}
+
+/** The system changes the times of a file with every write, and nobody can set all of them back. */
+function watchWrites({ repository: { top, prefix }, kept }: Kept): () => readonly string[] {
+  const marks = new Map([...kept.keys()].map(path => [path, markOf(join(top, path))]));
+  return () =>
+    [...marks]
+      .filter(([path, mark]) => markOf(join(top, path)) !== mark)
+      .map(([path]) => `${shownPath(relative(prefix, path))} was changed and put back`);
 }
 
 interface Offence {
@@ -109,7 +145,7 @@ interface Offence {
   undo(aside: string): void;
 }
 
-function keptOffences({ repository, store, kept }: Guard): readonly Offence[] {
+function keptOffences({ repository, store, kept }: Kept): readonly Offence[] {
   const { top, prefix } = repository;
   const known = new Map<string, string | undefined>();
   return [...kept].flatMap(([path, file]) => {

@@ -2,10 +2,11 @@
 import { lstatSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { readIfThere } from '../platform/files.ts';
+import { errorWords, readIfThere } from '../platform/files.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
 import type { ProtectionOptions } from './protect.ts';
+import { followLink } from './protected-links.ts';
 import { isRalphs, shownPath } from './repository.ts';
 import {
   createFileStore,
@@ -24,6 +25,8 @@ export interface WorkTree {
   readonly git: Git;
   /** The folder with the rules that are in no file of the work tree. */
   readonly rules: string;
+  /** `Test` and `test` are the same folder here: asked of the disk, since settings can be changed. */
+  readonly ignoresCase: boolean;
 }
 
 export interface FilesAtStart {
@@ -54,15 +57,10 @@ async function lookedUp(
 ): Promise<FilesAtStart | Problem> {
   const found = await findFiles(repository, globs);
   if ('what' in found) return found;
-  const { paths, notes } = found;
+  const { paths } = found;
   const store = createFileStore(undefined, keepIn);
-  const kept = new Map<string, SavedFile>();
-  const known = new Map<string, string | undefined>();
-  for (const path of paths) {
-    const file =
-      blockedAt(repository.top, path, known) === undefined && store.keep(join(repository.top, path));
-    if (file) kept.set(path, file);
-  }
+  const { kept, unread } = keepAll(repository, store, paths);
+  const notes = [...found.notes, ...unread];
   if (allowed === 'allow') {
     const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept });
     return { store, kept, notes, ...(name !== undefined && { name }) };
@@ -73,6 +71,22 @@ async function lookedUp(
   const before = [...there, ...('what' in ignored ? [] : ignored)];
   const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept, before, rules: rules.saved });
   return { store, kept, notes, before: new Set(before), rules, ...(name !== undefined && { name }) };
+}
+
+function keepAll({ top }: WorkTree, store: FileStore, paths: readonly string[]) {
+  const kept = new Map<string, SavedFile>();
+  const unread: string[] = [];
+  const known = new Map<string, string | undefined>();
+  for (const path of paths) {
+    if (blockedAt(top, path, known) !== undefined) continue;
+    try {
+      const file = store.keep(join(top, path));
+      if (file) kept.set(path, file);
+    } catch (error) {
+      unread.push(`${shownPath(path)} is not protected: ${errorWords(error)}`);
+    }
+  }
+  return { kept, unread };
 }
 
 async function recalled(repository: WorkTree, keepIn: string, name: string): Promise<FilesAtStart | Problem> {
@@ -99,27 +113,85 @@ async function findFiles(repository: WorkTree, globs: readonly string[]): Promis
   for (const glob of globs) {
     const matches = await matching(repository, [glob]);
     if ('what' in matches) return matches;
-    if (matches.length === 0) notes.push(`protect ${glob}: no file fits it now`);
-    for (const path of matches) paths.add(path);
+    const ignored = await ignoredFiles(repository, glob, matches.length > 0);
+    if ('what' in ignored) return ignored;
+    notes.push(...ignored.notes);
+    if (matches.length + ignored.paths.length + ignored.notes.length === 0)
+      notes.push(`protect ${glob}: no file fits it now`);
+    for (const path of [...matches, ...ignored.paths]) paths.add(path);
   }
   for (const path of paths) {
     const note = unprotectable(repository, path);
     if (note) notes.push(note);
   }
-  return { paths: [...paths].sort(), notes };
+  const behind = await behindLinks(repository, [...paths]);
+  return { paths: [...new Set([...paths, ...behind.paths])].sort(), notes: [...notes, ...behind.notes] };
+}
+
+/** More than anybody names: the folder of all dependencies, as a rule. */
+const MOST_IGNORED = 5_000;
+
+/**
+ * What git ignores is protected where the glob can mean nothing else: it fits nothing else, or what it begins with is ignored. With
+ * `test/**` nobody means the caches that tests write there.
+ */
+async function ignoredFiles(
+  repository: WorkTree,
+  glob: string,
+  fitsOthers: boolean,
+): Promise<Found | Problem> {
+  const [fixed = ''] = /^[^*?[\\]*(?=\/|$)/.exec(glob) ?? [];
+  const isMeant = !fitsOthers || (fixed !== '' && (await isIgnored(repository, fixed)));
+  // To look through everything that is ignored takes long, and with two stars it is never news.
+  if (!isMeant && glob.includes('**')) return { paths: [], notes: [] };
+  const files = await matching(repository, [glob], IGNORED);
+  if ('what' in files) return files;
+  if (isMeant && files.length <= MOST_IGNORED) return { paths: files, notes: [] };
+  const count = `protect ${glob}: ${files.length} files that git ignores fit it and are not protected`;
+  return { paths: [], notes: files.length === 0 ? [] : [`${count}: name them to protect them`] };
+}
+
+async function isIgnored({ git }: WorkTree, path: string): Promise<boolean> {
+  return (await git.run(['check-ignore', '--quiet', '--no-index', '--', path])).code === 0;
+}
+
+/** Who protects a link means what it leads to. */
+async function behindLinks(repository: WorkTree, paths: readonly string[]): Promise<Found> {
+  const found: string[] = [];
+  const notes: string[] = [];
+  for (const path of paths) {
+    if (!lstatSync(join(repository.top, path), QUIET)?.isSymbolicLink()) continue;
+    const { paths: more, folder, note } = followLink(repository.top, path);
+    if (note !== undefined) notes.push(`${shownPath(path)} ${note}: what is there is not protected`);
+    const within = folder === undefined ? [] : await filesBelow(repository, folder);
+    found.push(...more, ...within);
+  }
+  return { paths: found, notes };
+}
+
+async function filesBelow(repository: WorkTree, folder: string): Promise<readonly string[]> {
+  const spec = [`:(top,literal)${folder}`];
+  const visible = await listed(repository, spec, VISIBLE);
+  const files =
+    visible.code === 0 && visible.records.length > 0 ? visible : await listed(repository, spec, IGNORED);
+  return files.records.filter(path => !isRalphs(path)).slice(0, MOST_IGNORED);
 }
 
 /** What git knows or would add, or else what it ignores: paths from the top. */
 async function matching(
-  { git }: WorkTree,
+  repository: WorkTree,
   globs: readonly string[],
-  which: readonly string[] = ['--cached', '--others'],
+  which: readonly string[] = VISIBLE,
 ): Promise<readonly string[] | Problem> {
-  const specs = globs.map(glob => `:(glob)${glob}`);
-  const flags = [...which, '--exclude-standard', '--full-name', '-z'];
-  const { code, records, errors } = await git.list(['ls-files', ...flags, '--', ...specs]);
+  const magic = repository.ignoresCase ? ':(glob,icase)' : ':(glob)';
+  const specs = globs.map(glob => `${magic}${glob}`);
+  const { code, records, errors } = await listed(repository, specs, which);
   if (code !== 0) return { where: `protect ${globs.join(' ')}`, what: complaint(errors, code) };
   return [...new Set(records)].filter(path => !isRalphs(path));
+}
+
+function listed({ git }: WorkTree, specs: readonly string[], which: readonly string[]) {
+  return git.list(['ls-files', ...which, '--exclude-standard', '--full-name', '-z', '--', ...specs]);
 }
 
 function unprotectable({ top }: WorkTree, path: string): string | undefined {
@@ -131,6 +203,7 @@ function unprotectable({ top }: WorkTree, path: string): string | undefined {
 }
 
 const QUIET = { throwIfNoEntry: false } as const;
+const VISIBLE = ['--cached', '--others'];
 const IGNORED = ['--others', '--ignored'];
 
 /** What fits the globs and was not there at the start, also behind a rule that tells git to ignore it. */

@@ -114,8 +114,9 @@ async function commit(round: ScmRound, own: OwnGit, task: string): Promise<TaskR
   const made = await commitInside(own, plan, message, insideOf(round, own));
   if (isProblem(made)) return failed(made.what);
   if (made.notice) round.emit({ type: 'notice', level: 'warning', text: made.notice });
-  if (!made.differs) return { outcome: 'done', detail: message };
-  return { outcome: 'done', detail: `${message} (a hook changed what was checked)`, differs: true };
+  const { commit } = made;
+  if (!made.differs) return { outcome: 'done', detail: message, commit };
+  return { outcome: 'done', detail: `${message} (a hook changed what was checked)`, differs: true, commit };
 }
 
 function reportLeft({ emit }: ScmRound, { left }: CommitPlan): void {

@@ -119,6 +119,12 @@ function fingerprint({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): s
   return [dev, ino, size, mode, mtimeNs, ctimeNs].join(' ');
 }
 
+/** Another after every write to it; '': there is nothing. */
+export function markOf(path: string): string {
+  const stat = statOf(path);
+  return stat ? fingerprint(stat) : '';
+}
+
 function kindOf(stat: BigIntStats) {
   if (stat.isSymbolicLink()) return 'a symbolic link';
   return stat.isDirectory() ? 'a folder' : stat.isFile() ? 'a file' : 'a device';

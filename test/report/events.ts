@@ -1,7 +1,9 @@
 /** A few events by hand, for the tests of the readers. */
+
 import { type AgentEvent, toolOutput } from '../../src/domain/agent-event.ts';
 import type { CheckResult } from '../../src/domain/check.ts';
 import type { RunEvent } from '../../src/domain/event.ts';
+import { UNPROVEN } from '../../src/domain/proof.ts';
 import type { IterationResult, LoopResult } from '../../src/domain/result.ts';
 import type { Tokens } from '../../src/domain/usage.ts';
 
@@ -102,6 +104,7 @@ export function loopResult(over: Partial<LoopResult> = {}): LoopResult {
     totalDuration: 367,
     worktreePath: null,
     branch: null,
+    proof: UNPROVEN,
     ...over,
   };
 }

@@ -1,10 +1,12 @@
 /** Writes runs as Ralph itself would, through its own store, for the readers of ledgers: as long and as odd as a test wants. */
+
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { toolOutput } from '../../src/domain/agent-event.ts';
 import { type CheckResult, slugsOf } from '../../src/domain/check.ts';
 import type { LoopCommand, RunEvent } from '../../src/domain/event.ts';
+import { UNPROVEN } from '../../src/domain/proof.ts';
 import type { IterationResult, LoopResult } from '../../src/domain/result.ts';
 import { isSuccess, type StopReason } from '../../src/domain/stop-reason.ts';
 import type { Story } from '../../src/domain/story.ts';
@@ -229,6 +231,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
       totalDuration: (now - (options.start ?? START)) / 1000,
       worktreePath: null,
       branch: options.branch ?? null,
+      proof: UNPROVEN,
     };
     tell({ type: 'run-ended', result });
   };

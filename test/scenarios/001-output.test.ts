@@ -138,6 +138,13 @@ describe('what a program sees', () => {
       totalTokens: { input: 100, output: 20, cacheRead: 0, cacheWrite: 0 },
       totalDuration: expect.any(Number),
       worktreePath: null,
+      proof: {
+        level: 'place',
+        contained: expect.any(String),
+        commit: null,
+        tree: expect.stringMatching(/^[0-9a-f]{40}$/),
+        checkInputsChanged: [],
+      },
       branch: null,
     });
     expect(stderr).toContain('Iteration 1 of 10');

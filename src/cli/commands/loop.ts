@@ -27,7 +27,7 @@ export const loop: CliCommand = {
     const ready = setUp('loop', call, settings => ownProblems(given, settings), await yamlSettings(call));
     const task = orThrow(given);
     if (call.options.dryRun === true) {
-      showPlan(call, ready, firstPrompt(ready.settings, task));
+      showPlan(call, ready, firstPrompt(ready.settings, task), ready.settings.checks);
       return 0;
     }
     const { worktree, config, spec: name } = call.options;

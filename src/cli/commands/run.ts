@@ -24,7 +24,12 @@ export const run: CliCommand = {
     const source = orThrow(given);
     if (call.options.dryRun === true) {
       const base = source.read();
-      showPlan(call, ready, typeof base === 'string' ? promptOf(ready.settings, base, 1, []) : '');
+      showPlan(
+        call,
+        ready,
+        typeof base === 'string' ? promptOf(ready.settings, base, 1, []) : '',
+        ready.settings.guardrails.map(({ command }) => command),
+      );
       return 0;
     }
     const [prompt, file] = [text(call.options.prompt), text(call.options.promptFile)];

@@ -1,7 +1,7 @@
 /** What must pass, and what must not be changed. */
 import { FAIL_ACTIONS } from '../../domain/check.ts';
 import { amount, choice, integer, list, object, text, yesNo } from '../kinds.ts';
-import { SECONDS, type Setting } from '../setting.ts';
+import { both, SECONDS, type Setting } from '../setting.ts';
 
 const guardrail = object({
   command: { kind: text(), required: true, help: 'The shell command. Exit code 0 passes.' },
@@ -70,14 +70,41 @@ export const CHECKS = [
     key: 'protect',
     kind: list(text()),
     default: [],
-    flag: { loop: '--protect <glob>…', prd: '--protect <glob>…' },
+    flag: both('--protect <glob>…'),
     help: 'Files the agent must not change, such as test/**; its changes there are undone before the checks run.',
   },
   {
     key: 'protectNew',
     kind: yesNo,
     default: false,
-    flag: { loop: '--protect-new', prd: '--protect-new' },
+    flag: both('--protect-new'),
     help: 'New files under a protected path count as changes too; they are moved aside.',
+  },
+  {
+    key: 'proof',
+    kind: choice(['place', 'clean']),
+    default: 'place',
+    flag: { run: '--proof <place|clean>', loop: '--proof <place|clean>' },
+    help: 'clean: before a run is done, every check passes once more in a clean checkout of what is handed over.',
+  },
+  {
+    key: 'setup',
+    kind: text(),
+    flag: { run: '--setup <cmd>', loop: '--setup <cmd>' },
+    help: 'The command that makes a fresh checkout ready, such as npm ci: for --proof clean and new worktrees.',
+  },
+  {
+    key: 'setupTimeout',
+    kind: amount(SECONDS),
+    default: 600,
+    flag: { run: '--setup-timeout <seconds>', loop: '--setup-timeout <seconds>' },
+    help: 'End the setup command when it runs longer.',
+  },
+  {
+    key: 'strict',
+    kind: yesNo,
+    default: false,
+    flag: { run: '--strict', loop: '--strict' },
+    help: 'A change to what the checks rest on, such as the test script in package.json, voids the proof instead of being reported only.',
   },
 ] as const satisfies readonly Setting[];

@@ -1,0 +1,49 @@
+/** The log of a check: Ralph's own file, whatever the check does to its path. */
+import { closeSync, fstatSync, lstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import type { Redact } from '../domain/secrets.ts';
+import { openCapped } from '../platform/capped-file.ts';
+import { tryTo } from '../platform/files.ts';
+import { redactFile } from '../platform/redact-file.ts';
+import { type Excerpt, excerptOf } from './excerpt.ts';
+
+const PAGE = 64 * 1024;
+
+export function openLog(path: string, redact: Redact) {
+  // Never through a link that somebody has put there.
+  rmSync(path, { force: true, recursive: true });
+  const file = openCapped(path, 'anew');
+  const { fd } = file;
+  return {
+    fd,
+    /** The check is gone. Answers how many bytes were left out. */
+    end: file.end,
+    excerpt: (wanted: Excerpt) => excerptOf(fd, wanted),
+    /** A check that deleted or replaced its log has it back. */
+    close(): void {
+      if (!isAt(fd, path)) tryTo(() => writeAgain(fd, path)); // a folder that is gone: the excerpt is what is left
+      closeSync(fd);
+      redactFile(path, redact);
+    },
+  };
+}
+
+function isAt(fd: number, path: string): boolean {
+  const [open, there] = [fstatSync(fd), lstatSync(path, { throwIfNoEntry: false })];
+  return there?.isFile() === true && there.ino === open.ino && there.dev === open.dev;
+}
+
+function writeAgain(fd: number, path: string): void {
+  rmSync(path, { force: true, recursive: true });
+  const copy = openSync(path, 'wx', 0o600);
+  const page = Buffer.allocUnsafe(PAGE);
+  try {
+    for (let at = 0; ; ) {
+      const read = readSync(fd, page, 0, PAGE, at);
+      if (read === 0) return;
+      writeSync(copy, page, 0, read);
+      at += read;
+    }
+  } finally {
+    closeSync(copy);
+  }
+}

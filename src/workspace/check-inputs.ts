@@ -1,0 +1,143 @@
+/** Watches what the checks rest on: how it was when the run began, and what is different now. */
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, isAbsolute, join, relative } from 'node:path';
+import { type CheckInputs, findCheckInputs, inputParts } from '../domain/check-inputs.ts';
+import { fileSize, tryTo } from '../platform/files.ts';
+import type { Env } from '../platform/git.ts';
+import { sha256 } from '../platform/hash.ts';
+import type { Place } from './repository.ts';
+import { markOf } from './snapshot.ts';
+
+/** A hash for each part of each file, by its path from where the checks run; '': it was not there. */
+export type InputHashes = Readonly<Record<string, string>>;
+
+export type InputWatch = ReturnType<typeof watchCheckInputs>;
+
+export interface InputOptions extends Place {
+  readonly commands: readonly string[];
+}
+
+export function watchCheckInputs({ cwd, env, commands }: InputOptions) {
+  const find = () => findCheckInputs(commands, path => textAt(join(cwd, path)));
+  let inputs = find();
+  let start: InputHashes = {};
+  return {
+    /** Takes them as they are now for how they should be. */
+    take(): InputHashes {
+      inputs = find();
+      start = hashesOf({ cwd, env }, inputs);
+      return start;
+    },
+    /** Compares with how they were at an earlier start. */
+    recall(hashes: InputHashes): void {
+      start = hashes;
+    },
+    /** What is different now, in order. */
+    changed: (): readonly string[] => differences(start, hashesOf({ cwd, env }, inputs, start)),
+  };
+}
+
+/** Those that are there, for the user to read. */
+export function listCheckInputs({ cwd, env, commands }: InputOptions): readonly string[] {
+  const hashes = hashesOf(
+    { cwd, env },
+    findCheckInputs(commands, path => textAt(join(cwd, path))),
+  );
+  return Object.keys(hashes).filter(
+    path => hashes[path] !== '' && !path.includes('#') && !path.startsWith(PROGRAM),
+  );
+}
+
+function differences(before: InputHashes, now: InputHashes): readonly string[] {
+  const gone = Object.keys(before).filter(key => (now[key] ?? '') !== before[key]);
+  // One more dependency is no change; one more file is.
+  const added = Object.keys(now).filter(
+    key => !Object.hasOwn(before, key) && !key.includes('#') && now[key] !== '',
+  );
+  return [...new Set([...gone, ...added].map(key => key.split('#')[0] ?? key))].sort();
+}
+
+function hashesOf({ cwd, env }: Place, inputs: CheckInputs, also: InputHashes = {}): InputHashes {
+  const known = Object.keys(also).filter(key => !key.startsWith(PROGRAM));
+  const paths = new Set([
+    ...known.map(key => key.split('#')[0] ?? key),
+    ...inputs.paths.flatMap(path => expand(cwd, path)),
+  ]);
+  const files = [...paths].filter(path => isWatched(cwd, path));
+  return Object.fromEntries([
+    ...files.flatMap(path => Object.entries(partsAt({ cwd, env }, path, inputs))),
+    ...inputs.programs.map(name => [`${PROGRAM}${name}`, programMark(name, env)]),
+  ]);
+}
+
+const PROGRAM = 'program ';
+const LARGEST_SHIM = 1024 * 1024;
+
+/** Which one is found, and whether it is the same: it may be in a folder of the user's that the agent can write. */
+function programMark(name: string, env: Env): string {
+  const places = (env.PATH ?? '').split(delimiter).filter(folder => isAbsolute(folder));
+  const found = places.map(folder => join(folder, name)).find(path => existsSync(path));
+  const real = found === undefined ? undefined : tryTo(() => realpathSync(found));
+  if (real === undefined) return '';
+  // A shim is written anew with each package that is installed; only what is in it counts.
+  const text = fileSize(real) > LARGEST_SHIM ? markOf(real) : textAt(real, 'latin1');
+  return sha256(`${found}\0${real}\0${text}`).slice(0, 16);
+}
+
+/** Of what is elsewhere on the machine only what is named is looked at: nothing the agent is expected to change. */
+function isWatched(cwd: string, path: string): boolean {
+  return !isAbsolute(path) || !relative(cwd, path).startsWith('..');
+}
+
+function partsAt({ cwd, env }: Place, path: string, { scripts }: CheckInputs): InputHashes {
+  const home = path.startsWith('~/') ? join(env.HOME || homedir(), path.slice(2)) : undefined;
+  const at = home ?? (isAbsolute(path) ? path : join(cwd, path));
+  const stat = lstatSync(at, { throwIfNoEntry: false });
+  if (!stat) return { [path]: '' };
+  const text = textAt(at, 'latin1'); // every byte counts
+  // A link counts by where it leads and by what is there.
+  const link = stat.isSymbolicLink() ? tryTo(() => readlinkSync(at)) : undefined;
+  if (text === undefined) return { [path]: `no file ${link ?? ''}` };
+  const isProgram = (stat.mode & 0o111) !== 0;
+  const parts = Object.entries(inputParts(path, text, scripts));
+  return Object.fromEntries(
+    parts.map(([part, content]) => [
+      `${path}${part}`,
+      sha256(part === '' ? `${link ?? ''}\0${isProgram}\0${content}` : content).slice(0, 16),
+    ]),
+  );
+}
+
+/** undefined where there is no file: to read a pipe would wait for ever. */
+function textAt(path: string, encoding: 'utf8' | 'latin1' = 'utf8'): string | undefined {
+  return tryTo(() => (statSync(path).isFile() ? readFileSync(path, encoding) : undefined));
+}
+
+/** In these no test is looked for. */
+const PASSED_BY = /^(\..*|node_modules|venv|build|dist|target|__pycache__)$/;
+const MOST_FOLDERS = 20_000;
+
+/** Two stars stand for the folder itself and every one below it. */
+function expand(cwd: string, path: string): readonly string[] {
+  const [dir = '', name] = path.split('**/');
+  if (name === undefined) return [path];
+  const found = [`${dir}${name}`];
+  const folders = [dir];
+  for (let looked = 0; folders.length > 0 && looked < MOST_FOLDERS; looked++) {
+    const folder = folders.pop() ?? '';
+    for (const entry of tryTo(() => readdirSync(join(cwd, folder), { withFileTypes: true })) ?? []) {
+      if (entry.isDirectory() && !PASSED_BY.test(entry.name)) folders.push(`${folder}${entry.name}/`);
+      else if (entry.name === name && folder !== dir) found.push(`${folder}${name}`);
+    }
+  }
+  return found;
+}
