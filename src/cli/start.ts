@@ -43,9 +43,10 @@ export async function startLoop(
     );
     await reporters.settled();
     if (output.json) output.answer(`${JSON.stringify(result)}\n`);
-    if (opened.worktree && !output.quiet) {
+    const advice = opened.worktree ? mergeAdvice(opened.worktree) : opened.advice;
+    if (advice !== undefined && !output.quiet) {
       reporters.close();
-      output.human(`\n${mergeAdvice(opened.worktree)}\n`);
+      output.human(`\n${advice}\n`);
     }
     return exitCodeOf(result.stopReason);
   } finally {

@@ -5,6 +5,7 @@ import type { Claim } from './completion.ts';
 import type { Evidence, TurnOutcome, Violation } from './evidence.ts';
 import type { Limits } from './limits.ts';
 import type { LoopResult } from './result.ts';
+import type { SpokenReview } from './review.ts';
 import type { Story } from './story.ts';
 import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
@@ -38,6 +39,11 @@ export type RunEvent =
       /** In `ralph prd`: what this iteration is for. */
       readonly mode?: string;
       readonly story?: string;
+      /** A name for the files that a review must leave as they are, kept in the run's folder. */
+      readonly kept?: string;
+      /** Who does it, where the roles of a run are given to different agents. */
+      readonly role?: 'implementer' | 'reviewer';
+      readonly agent?: string;
     }
   | {
       readonly type: 'agent-started';
@@ -139,6 +145,8 @@ export interface Prepared {
 }
 
 export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked'> {
+  /** What the agent says of stories that it reviewed. */
+  readonly reviews?: readonly SpokenReview[];
   /** Model calls. */
   readonly steps: number;
   /** null: this agent does not tell. */

@@ -59,6 +59,9 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
   'turn-ended': {
     'outcome.kind': 'string',
     'claim.found': 'boolean',
+    'reviews?': 'list',
+    'reviews.*.story': 'string',
+    'reviews.*.verdict': 'string',
     steps: 'number',
     ...usageAt('usage'),
   },
@@ -89,7 +92,14 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'moved.reviewFeedback?': 'string',
   },
   'scm-started': { task: 'string' },
-  'iteration-started': { iteration: 'iteration', 'mode?': 'string', 'story?': 'string' },
+  'iteration-started': {
+    iteration: 'iteration',
+    'mode?': 'string',
+    'story?': 'string',
+    'kept?': 'string',
+    'role?': 'string',
+    'agent?': 'string',
+  },
   'agent-started': { purpose: 'string', 'promptChars?': 'number', 'userChars?': 'number' },
   agent: { event: 'object', 'event.kind': 'string' },
   'agent-ended': {

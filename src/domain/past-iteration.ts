@@ -24,6 +24,9 @@ export interface PastIteration {
   /** In `ralph prd`: what it was for. */
   readonly mode?: string;
   readonly story?: string;
+  /** The files that a review must leave as they are. */
+  readonly kept?: string;
+  readonly role?: 'implementer' | 'reviewer';
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** The last attempt, counted from 1, and whose stream it spoke. */
@@ -69,7 +72,7 @@ export function changesOf(open: PastIteration, event: RunEvent): Changes | undef
     case 'told':
       return { hints: [...open.hints, { id: event.hint, text: event.text }] };
     case 'turn-ended':
-      return { turn: pick(event, 'outcome', 'claim', 'blocked', 'steps', 'toolCalls', 'usage') };
+      return { turn: pick(event, 'outcome', 'claim', 'blocked', 'reviews', 'steps', 'toolCalls', 'usage') };
     case 'tampered':
       return { tampered: [...open.tampered, ...event.what] };
     case 'violation':

@@ -130,12 +130,12 @@ function afterResumption({ ended, isOverruled: _, ...past }: Past, event: Of<'ru
 
 function afterStart(
   { isOverruled: _, ...past }: Past,
-  { iteration, mode, story, time }: Of<'iteration-started'>,
+  { iteration, mode, story, kept, role, time }: Of<'iteration-started'>,
 ): Past {
   const { open } = past;
   const started: PastIteration = {
     number: iteration,
-    ...defined({ mode, story }),
+    ...defined({ mode, story, kept, role }),
     startedAt: time,
     attempt: 1,
     attempts: [],

@@ -11,7 +11,7 @@ export async function drive(plan: LoopPlan, world: EngineWorld): Promise<LoopRes
   const perform = createPerformer(plan, world);
   try {
     for (;;) {
-      const step = requestedEnd(world) ?? next(world.past(), plan.run);
+      const step = requestedEnd(world) ?? doneAlready(plan, world) ?? next(world.past(), plan.run);
       if (step.kind === 'end') return await end(plan, world, step);
       const ending = await perform(step);
       if (ending) return await end(plan, world, ending);
@@ -31,6 +31,12 @@ function requestedEnd({ stop, disk }: EngineWorld): End | undefined {
   if (trouble !== undefined) return { kind: 'end', reason: 'disk_failed', detail: trouble };
   const requested = stop.requested();
   return requested && { kind: 'end', ...requested };
+}
+
+function doneAlready(plan: LoopPlan, { past }: EngineWorld): End | undefined {
+  const { prepared, open, last } = past();
+  if (!prepared || open || last || !plan.isDone?.()) return undefined;
+  return { kind: 'end', reason: plan.run.success };
 }
 
 async function end(plan: LoopPlan, world: EngineWorld, { reason, detail }: End): Promise<LoopResult> {

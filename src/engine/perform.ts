@@ -70,8 +70,9 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
   // What the checks rest on is restored before they run.
   await restoreFiles(plan, world);
   const known = openIteration(world).checks;
-  const checks = known.length === plan.checks.length ? known : await plan.check(iteration);
-  if (stop.stopping.aborted && checks.length < plan.checks.length) return undefined;
+  const { length: wanted } = plan.checksFor?.(iteration) ?? plan.checks;
+  const checks = known.length === wanted ? known : await plan.check(iteration);
+  if (stop.stopping.aborted && checks.length < wanted) return undefined;
   const { changed, state } = await plan.look();
   const denials = sandbox?.takeDenials() ?? [];
   const stories = plan.stories?.(iteration);

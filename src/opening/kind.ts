@@ -30,6 +30,8 @@ export interface Entered {
   /** The user's words. */
   readonly task?: string | undefined;
   readonly worktree?: Worktree | undefined;
+  /** How to take over what was done, where it is on a branch of its own. */
+  readonly advice?: string | undefined;
   /** The plan gives up what it holds when it is closed. `kept`: the protected files as they were when a resumed run began. */
   plan(parts: Parts, kept: string | undefined): Promise<LoopPlan | Problem>;
   /** Gives up what is held: a directory, a worktree. */

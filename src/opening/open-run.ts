@@ -62,6 +62,7 @@ export interface OpenedRun {
   /** What agent and checks run in, in a few words. */
   readonly sandbox?: string;
   readonly worktree?: Entered['worktree'];
+  readonly advice?: Entered['advice'];
   /** Drives it to its end, and closes it. Call it once. */
   run(): Promise<LoopResult>;
 }
@@ -109,6 +110,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
     paths,
     ...(sandbox.words !== undefined && { sandbox: sandbox.words }),
     ...(entered.worktree && { worktree: entered.worktree }),
+    ...(entered.advice !== undefined && { advice: entered.advice }),
     async run() {
       announce(plan, world, { cwd, sandbox, resumed });
       await recall(plan, world);

@@ -48,6 +48,8 @@ export function statePaths({ XDG_STATE_HOME, HOME }: Env) {
     projects: join(folder, 'projects'),
     /** The hash of a run's checkpoint. */
     head: (root: string, run: string) => join(folder, 'heads', `${keyOf(root)}-${run}`),
+    /** Which stories of a list were approved by a review of Ralph's own, by the project and the folder of the list in it. */
+    approvals: (root: string, name: string) => join(folder, 'approvals', `${keyOf(`${root}\0${name}`)}.json`),
     /** Ralph's own git directory for a work tree, by the top of that tree. */
     git: (top: string) => join(folder, 'git', keyOf(top)),
   };

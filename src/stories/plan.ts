@@ -1,13 +1,15 @@
 /** The plan of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
 import type { Settings } from '../config/settings-shape.ts';
-import type { TurnOutcome } from '../domain/evidence.ts';
+import type { Violation } from '../domain/evidence.ts';
 import type { Story, StoryList } from '../domain/story.ts';
 import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
 import { buildStoryReport } from '../domain/story-report.ts';
 import type { Run } from '../domain/verdict.ts';
+import { commandsOf } from '../domain/verify-commands.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
+import { statePaths } from '../store/projects.ts';
 import { createPausing, preparedWith } from '../turns/pausing.ts';
 import {
   commitWork,
@@ -21,6 +23,9 @@ import type { Protection } from '../workspace/protect.ts';
 import { shownPath } from '../workspace/repository.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
+import { createReviewFacts } from './review-facts.ts';
+import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
+import { createStoryChecks, type StoryChecks } from './story-checks.ts';
 
 export interface PrdParts extends PlanParts {
   readonly runId: string;
@@ -33,31 +38,25 @@ export interface PrdParts extends PlanParts {
   readonly protection: Protection | undefined;
   /** The iteration that a resumed run was in. */
   readonly begun: Begun | undefined;
+  /** The branch that is really used; undefined: none. */
+  readonly branch: string | undefined;
+  /** Where the work is, when it is not in the project itself. */
+  readonly place?: LoopPlan['place'] | undefined;
 }
 
 export function prdPlan(given: PrdParts): LoopPlan {
-  const { settings, agent, protection, prd, emit, runId, list, begun } = given;
+  const { settings, agent, protection, prd } = given;
   const parts: PrdParts = { ...given, hooks: { ...given.hooks, points: withStop(given.hooks.points) } };
   const run = { ...TERMS.prd(settings), limits: limitsOf(settings) };
   const { rule } = run;
   const policy = policyOf(settings);
   const { maximumIterations: maxIterations } = settings;
-  const { aside, stories } = parts.paths;
-  const isolation = parts.sandbox?.words === undefined ? 'direct' : 'sandbox';
-  const own = {
-    paths: prd,
-    aside,
-    stories,
-    runId,
-    list,
-    policy,
-    maxIterations,
-    isolation,
-    begun,
-    emit,
-  } as const;
-  const keeper = createStoryKeeper({ ...own, now: () => parts.clock.now() });
+  const keeper = openKeeper(parts, policy);
+  const guard = createReviewGuard(parts, prd);
+  const facts = createReviewFacts(parts);
+  const checks = createStoryChecks(parts, keeper);
   let template = parts.template();
+  let kept: string | undefined;
   parts.steering.care({
     async begin() {},
     async end() {
@@ -68,46 +67,86 @@ export function prdPlan(given: PrdParts): LoopPlan {
     command: 'prd',
     run,
     agent,
-    checks: [],
+    get checks() {
+      return checks.all();
+    },
+    checksFor: checks.wanted,
+    check: checks.run,
     standstill: standstillLimits(settings),
     notices: parts.notices,
+    ...(parts.place && { place: parts.place }),
     async prompt(iteration, feedback) {
       const assignment = keeper.begin();
+      const { mode, story } = assignment;
+      kept = mode === 'review' ? await guard.begin(keptBefore(parts, iteration)) : undefined;
+      if (mode !== 'review') guard.end();
+      if (mode === 'implement' && story) await facts.begin(story.id);
       const terms = { maxIterations, ralphDir: prd.name, policy, rule };
-      return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback });
+      const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
+      const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
+      return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback, commands, ...review });
     },
-    ...createSteps(parts, keeper, run, () => template.length),
-    check: async () => [],
+    ...createSteps(parts, { keeper, guard, facts, checks, run, userChars: () => template.length }),
+    isDone: checks.isDone,
     assignment() {
       const { mode, story } = keeper.assignment();
-      return { mode, ...(story && { story: story.id }) };
+      return { mode, ...(story && { story: story.id }), ...(kept !== undefined && { kept }) };
     },
-    findings: iterations => ({ stories: buildStoryReport(keeper.list(), iterations, policy) }),
+    findings: iterations => ({
+      stories: buildStoryReport(keeper.list(), iterations, policy),
+      branch: parts.branch ?? null,
+    }),
     commit: (iteration, before) => commitWork(parts, iteration, rule, before),
     note() {},
     close() {
       keeper.release();
+      guard.end();
       protection?.close();
     },
   };
 }
 
+function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {
+  const { settings, prd: paths, runId, list, begun, emit, project, env } = parts;
+  const { aside, stories } = parts.paths;
+  const isolation = parts.sandbox?.words === undefined ? 'direct' : 'sandbox';
+  const approvals = statePaths(env).approvals(project.root, paths.name);
+  const own = { paths, aside, stories, runId, list, policy, begun, emit, approvals } as const;
+  const { maximumIterations: maxIterations, checks } = settings;
+  return createStoryKeeper({ ...own, maxIterations, checks, isolation, now: () => parts.clock.now() });
+}
+
+/** The files as a review found them that was cut off and is taken again. */
+function keptBefore({ past }: PrdParts, iteration: number): string | undefined {
+  const { open } = past();
+  return open?.number === iteration ? open.kept : undefined;
+}
+
+interface StepParts {
+  readonly keeper: StoryKeeper;
+  readonly guard: ReviewGuard;
+  readonly facts: ReturnType<typeof createReviewFacts>;
+  readonly checks: StoryChecks;
+  readonly run: Run;
+  userChars(): number;
+}
+
 /** From the turn to the evidence: each step leaves what the next one needs. */
 function createSteps(
   parts: PrdParts,
-  keeper: StoryKeeper,
-  run: Run,
-  userChars: () => number,
+  { keeper, guard, facts, checks, run, userChars }: StepParts,
 ): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'restore' | 'look' | 'stories'>> {
-  const { settings, cwd, env, protection, emit } = parts;
+  const { settings, cwd, env, protection, emit, past } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
   const policy = policyOf(settings);
-  let outcome: TurnOutcome = { kind: 'completed' };
+  let touched: readonly string[] = [];
   let missing: readonly string[] = [];
   let uncommitted: readonly string[] = [];
   const pausing = createPausing(parts, watch, {
     restore(iteration) {
-      const settled = keeper.settle(iteration, outcome.kind === 'completed');
+      // Where no turn is over, as in a pause between two attempts, no verdict counts.
+      const { outcome, reviews: spoken = [] } = past().open?.turn ?? {};
+      const settled = keeper.settle(iteration, { outcome, spoken, touched, isContained: isContained(parts) });
       missing = settled.missing;
       return settled.violations;
     },
@@ -117,21 +156,29 @@ function createSteps(
   return {
     async prepare() {
       const prepared = preparedWith(await watch.start(), protection);
+      await checks.prepare();
       keeper.record(0);
-      const text = formatEstimate(keeper.list(), policy, settings.maximumIterations);
-      emit({ type: 'notice', level: 'info', text });
+      emit({ type: 'notice', level: 'info', text: startWords(keeper.list(), settings) });
       return prepared;
     },
-    async recall(_, { tree }) {
+    async recall(before, { tree }) {
+      const { open, last } = before;
       watch.recall(tree);
+      await checks.recall(before);
+      if (last) facts.saw(last.story, last.checks);
+      if (open?.mode === 'review' && open.turn && !open.judged) await guard.begin(open.kept);
       return preparedWith(tree, protection);
     },
     async turn(iteration, prompt) {
-      const ended = await workTurn(parts, run, { iteration, prompt, userChars: userChars() });
-      outcome = ended.outcome;
-      return ended;
+      const begins = () => keeper.restoreList(iteration);
+      return workTurn(parts, run, { iteration, prompt, userChars: userChars(), begins });
     },
-    restore: pausing.restore,
+    async restore(iteration, pending) {
+      const changed = await guard.restore(iteration, pending);
+      const before = past().open?.violations ?? [];
+      touched = [...before, ...changed].filter(isOutside(parts.prd)).map(({ what }) => what);
+      return [...changed, ...(await pausing.restore(iteration, pending))];
+    },
     async look() {
       const look = await watch.look();
       const paths = (watch.takeStatus()?.entries ?? []).map(entry => shownPath(entry.path));
@@ -139,13 +186,40 @@ function createSteps(
       return look;
     },
     stories(iteration) {
+      const results = past().open?.checks ?? [];
+      const refused = keeper.weigh(iteration, results);
       keeper.record(iteration);
       const list = keeper.list();
+      const assignment = keeper.assignment();
+      facts.saw(assignment.story?.id, results);
       const open = openStories(list, policy).map(story => story.id);
-      const capped = cappedStory(list, keeper.assignment(), policy);
-      return { open, missing, uncommitted, ...(capped && { capped: cappedWords(capped) }) };
+      const capped = cappedStory(list, assignment, policy);
+      return {
+        open,
+        missing: [...missing, ...refused],
+        uncommitted,
+        ...(capped && { capped: cappedWords(capped) }),
+      };
     },
   };
+}
+
+/** Nothing of an earlier turn can still be alive when a review ends. */
+function isContained({ sandbox }: PrdParts): boolean {
+  return sandbox?.words !== undefined;
+}
+
+/** A change to a file that is neither in the folder of the list nor Ralph's own. What was refused never came about. */
+function isOutside({ name }: PrdPaths) {
+  return ({ what, isSentence, refused }: Violation) =>
+    !isSentence && !refused && !what.startsWith(`${name}/`) && !what.startsWith(ACTIVE_FILE);
+}
+
+function startWords(list: StoryList, settings: Settings): string {
+  const { length: total } = list.userStories;
+  const policy = policyOf(settings);
+  if (openStories(list, policy).length > 0) return formatEstimate(list, policy, settings.maximumIterations);
+  return `Every story is done already (${total} of ${total}). Next: ralph prd archive`;
 }
 
 function cappedWords({ id, reviewCount, reviewFeedback }: Story): string {

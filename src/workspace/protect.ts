@@ -18,6 +18,8 @@ export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
   readonly globs: readonly string[];
   readonly newFiles: 'allow' | 'forbid';
+  /** Files and folders that are not protected, from the top of the work tree, without a slash at the end. */
+  readonly except?: readonly string[];
   /** Where things go that are in the way; nothing is deleted. */
   readonly aside: string;
   /** Where the files are kept so that a resumed run finds them again; without it they are forgotten. */
@@ -45,7 +47,7 @@ export async function createProtection(options: ProtectionOptions) {
   if ('what' in first) return first;
   let start = first;
   const kept = () => keptOffences({ repository, store: start.store, kept: start.kept });
-  const newOnes = async () => newOffences(repository, await newFiles(repository, options.globs, start));
+  const newOnes = async () => newOffences(repository, await newFiles(repository, options, start));
   return {
     /** How many files are protected. */
     files: first.kept.size,

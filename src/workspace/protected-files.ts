@@ -40,11 +40,12 @@ export function filesAtStart(
 
 async function lookedUp(
   repository: Repository,
-  { globs, newFiles: allowed, env, keepIn }: ProtectionOptions,
+  { globs, newFiles: allowed, env, keepIn, except }: ProtectionOptions,
 ): Promise<FilesAtStart | Problem> {
   const found = await findFiles(repository, globs);
   if ('what' in found) return found;
-  const { paths, notes } = found;
+  const { notes } = found;
+  const paths = found.paths.filter(path => !isExcepted(path, except));
   const store = createFileStore(undefined, keepIn);
   const kept = new Map<string, SavedFile>();
   const known = new Map<string, string | undefined>();
@@ -126,10 +127,14 @@ function unprotectable({ top }: Repository, path: string): string | undefined {
 const QUIET = { throwIfNoEntry: false } as const;
 const IGNORED = ['--others', '--ignored'];
 
+function isExcepted(path: string, except: readonly string[] = []): boolean {
+  return except.some(each => path === each || path.startsWith(`${each}/`));
+}
+
 /** What fits the globs and was not there at the start, also behind a rule that tells git to ignore it. */
 export async function newFiles(
   repository: Repository,
-  globs: readonly string[],
+  { globs, except }: Pick<ProtectionOptions, 'globs' | 'except'>,
   { before, rules }: FilesAtStart,
 ): Promise<readonly string[] | Problem> {
   if (!before || !rules) return [];
@@ -137,7 +142,7 @@ export async function newFiles(
   if ('what' in visible) return visible;
   const hidden = await matching(repository, globs, IGNORED);
   if ('what' in hidden) return hidden;
-  const isNew = (path: string) => !before.has(path);
+  const isNew = (path: string) => !before.has(path) && !isExcepted(path, except);
   return [...visible.filter(isNew), ...(await rules.hiddenSince(hidden.filter(isNew)))];
 }
 
