@@ -19,7 +19,7 @@ export async function startLoop(
   options: Pick<RunRequest, 'notices' | 'resumed'> = {},
 ): Promise<ExitCode> {
   const { env, output } = call;
-  const { project, settings, agent, fallbacks, flags } = ready;
+  const { project, settings, agent, fallbacks, reviewer, flags } = ready;
   const stop = createStopRequest();
   const reporters = createReporters(call, ready);
   // Not behind the live line.
@@ -28,7 +28,19 @@ export async function startLoop(
   try {
     const agents = [agent, ...fallbacks] as const;
     const onEvent = reporters.emit;
-    const request = { kind, project, settings, agents, flags, env, stop, version: VERSION, onEvent };
+    const roles = reviewer && { reviewer };
+    const request = {
+      kind,
+      project,
+      settings,
+      agents,
+      ...roles,
+      flags,
+      env,
+      stop,
+      version: VERSION,
+      onEvent,
+    };
     const opened = orThrow(await openRun({ ...request, ...options }));
     const result = await opened.run();
     leaveTraces(

@@ -118,7 +118,11 @@ export type RunEvent =
       readonly done: number;
       readonly total: number;
       /** The story whose state changed, and what it is now. */
-      readonly moved?: Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'>;
+      readonly moved?: Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'> & {
+        /** How many reviews it has had, and may have. */
+        readonly reviewCount?: number;
+        readonly reviewCap?: number;
+      };
     }
   | { readonly type: 'scm'; readonly task: string; readonly outcome: ScmOutcome; readonly detail: string }
   | {

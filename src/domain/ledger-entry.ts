@@ -90,6 +90,8 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'moved?': 'object',
     'moved.id?': 'string',
     'moved.reviewFeedback?': 'string',
+    'moved.reviewCount?': 'number',
+    'moved.reviewCap?': 'number',
   },
   'scm-started': { task: 'string' },
   'iteration-started': {

@@ -26,7 +26,6 @@ export interface PastIteration {
   readonly story?: string;
   /** The files that a review must leave as they are. */
   readonly kept?: string;
-  readonly role?: 'implementer' | 'reviewer';
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** The last attempt, counted from 1, and whose stream it spoke. */

@@ -130,12 +130,12 @@ function afterResumption({ ended, isOverruled: _, ...past }: Past, event: Of<'ru
 
 function afterStart(
   { isOverruled: _, ...past }: Past,
-  { iteration, mode, story, kept, role, time }: Of<'iteration-started'>,
+  { iteration, mode, story, kept, time }: Of<'iteration-started'>,
 ): Past {
   const { open } = past;
   const started: PastIteration = {
     number: iteration,
-    ...defined({ mode, story, kept, role }),
+    ...defined({ mode, story, kept }),
     startedAt: time,
     attempt: 1,
     attempts: [],

@@ -8,6 +8,7 @@ import type { Given } from '../store/run-file.ts';
 import { loopPlan } from '../turns/loop-plan.ts';
 import { openProtection, type PlanParts } from '../turns/plan-parts.ts';
 import type { PromptSource } from '../turns/prompt-source.ts';
+import type { Roster } from '../turns/roster.ts';
 import { runPlan } from '../turns/run-plan.ts';
 import { startRef as startRefAt } from '../workspace/diff.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
@@ -20,7 +21,12 @@ export interface KindWorld {
 }
 
 /** Everything a plan is made from but what is the command's own. */
-export type Parts = PlanParts & { readonly runId: string; readonly notices: readonly string[] };
+export type Parts = PlanParts & {
+  readonly runId: string;
+  readonly notices: readonly string[];
+  /** Who reviews stories, and the fallbacks behind; absent: the agent does. */
+  readonly reviewers?: Roster;
+};
 
 export interface Entered {
   /** Where the agent works. */

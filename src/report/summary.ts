@@ -3,7 +3,8 @@ import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
 import type { CheckSummary, IterationResult, LoopResult } from '../domain/result.ts';
 import { exitCodeOf } from '../domain/stop-reason.ts';
-import type { StoryOutcome } from '../domain/story-report.ts';
+import type { RoleOutcome, StoryOutcome } from '../domain/story-report.ts';
+import { oneLine } from '../platform/text.ts';
 import { endedRun, nextStep, resultSentence } from './ending-words.ts';
 import { counted, dollars, duration } from './numbers.ts';
 import { checkNoun, checkPhrase, costPhrase, phrase, storyState, tokensPhrase } from './phrases.ts';
@@ -53,7 +54,13 @@ function storyLines(report: LoopResult['stories']): readonly string[] {
   return [
     `- Stories: ${report.done} of ${report.total} done, ${counted(report.reviews, 'review')}${caps}`,
     ...report.stories.map(story => `  - ${storyWords(story)}`),
+    ...(report.roles ?? []).map(roleWords),
   ];
+}
+
+function roleWords({ role, agent, iterations, cost }: RoleOutcome): string {
+  const price = cost === null ? 'cost unknown' : dollars(cost);
+  return `  - ${phrase(role)} ${phrase(agent)}: ${counted(iterations, 'iteration')}, ${price}`;
 }
 
 function storyWords(story: StoryOutcome): string {
@@ -64,7 +71,8 @@ function storyWords(story: StoryOutcome): string {
     ...(autoApproved ? ['approved only because of the cap: read its feedback'] : []),
     ...(iterations > 0 ? [counted(iterations, 'iteration'), ...(cost === null ? [] : [dollars(cost)])] : []),
   ];
-  return `${phrase(id)} ${phrase(title)}: ${facts.join(', ')}`;
+  const asks = story.feedback === undefined ? '' : `: ${oneLine(story.feedback, 200)}`;
+  return `${phrase(id)} ${phrase(title)}: ${facts.join(', ')}${asks}`;
 }
 
 /** The last state of each check; an iteration that never got to a check does not change it. */

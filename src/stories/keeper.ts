@@ -72,7 +72,7 @@ export interface StoryKeeper {
   /** What the agent left, without what it may not do. It counts when the checks have been weighed. */
   settle(iteration: number, evidence: ReviewEvidence): Settlement;
   /** What the list would become. */
-  round(after?: StoryList): Round;
+  round(): Round;
   /** The checks have run: what they take back is taken back, and the list is trusted. Answers what that was. */
   weigh(iteration: number, results: readonly CheckResult[]): readonly string[];
   /** The user has had his hands on the files: what he left is trusted, if it is in order. */
@@ -82,76 +82,109 @@ export interface StoryKeeper {
   release(): void;
 }
 
-export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
-  const { paths, policy, emit } = options;
-  const files = createKeptFiles(options);
-  let list = options.list;
+/** What changes from iteration to iteration. */
+interface KeeperState {
+  /** Ralph's own copy. */
+  list: StoryList;
   /** What it becomes when the checks have been weighed. */
-  let next = list;
-  let autoApproved: Story | undefined;
-  let assignment = options.begun ? assignmentOf(options.begun, list) : nextAssignment(list, policy);
-  let moved: Story | undefined;
-  const record = createRecord(options);
+  next: StoryList;
+  assignment: Assignment;
+  /** The story whose state changed last. */
+  moved: Story | undefined;
+  autoApproved: Story | undefined;
+}
 
+export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
+  const { paths, policy, emit, list, begun } = options;
+  const files = createKeptFiles(options);
+  const record = createRecord(options);
+  const state: KeeperState = {
+    list,
+    next: list,
+    assignment: begun ? assignmentOf(begun, list) : nextAssignment(list, policy),
+    moved: undefined,
+    autoApproved: undefined,
+  };
   return {
-    list: () => list,
-    assignment: () => assignment,
+    list: () => state.list,
+    assignment: () => state.assignment,
     begin() {
-      assignment = nextAssignment(list, policy);
-      files.mark(termsOf(assignment, policy), list.userStories);
-      return assignment;
+      state.assignment = nextAssignment(state.list, policy);
+      files.mark(termsOf(state.assignment, policy), state.list.userStories);
+      return state.assignment;
     },
     restoreList(iteration) {
-      if (assignment.mode === 'review' && !isSame(files.left(), list)) files.write(list, iteration);
+      const isOther = state.assignment.mode === 'review' && !isSame(files.left(), state.list);
+      if (isOther) files.write(state.list, iteration);
     },
-    settle(iteration, evidence) {
-      if (options.begun?.isSettled && options.begun.iteration === iteration) return NOTHING_LEFT;
-      const left = files.left();
-      const settled = repairList(list, left, termsOf(assignment, policy));
-      const judged = judgeReview(this.round(settled.list), evidence);
-      next = judged.list;
-      // Whoever builds may build another story than the one that was proposed.
-      const built = assignment.mode === 'review' ? undefined : movedStory(list, next);
-      if (built) assignment = { ...assignment, story: built };
-      const repaired = settled.repaired || judged.void !== undefined;
-      const restored = !repaired || files.write(next, iteration);
-      if (!repaired) files.believe(next);
-      const rules = settled.forbidden.map(what => ({ what, restored, isSentence: true }) as const);
-      const isWhole = evidence.outcome?.kind === 'completed';
-      const missing = [
-        ...(isWhole ? settled.missing : []),
-        ...(judged.void === undefined ? [] : [judged.void]),
-      ];
-      autoApproved = judged.void === undefined ? settled.autoApproved : undefined;
-      return { violations: [...rules, ...files.restore(iteration)], missing };
-    },
-    round: (after = next) => ({ before: list, after, assignment, policy, checks: options.checks }),
-    weigh(iteration, results) {
-      const weighed = weighChecks(this.round(), results);
-      if (weighed.list !== next && !isSame(weighed.list, next)) files.write(weighed.list, iteration);
-      moved = movedStory(list, weighed.list);
-      list = weighed.list;
-      next = list;
-      for (const what of weighed.refused) warn(emit, what);
-      if (autoApproved && isStillApproved(list, autoApproved)) warn(emit, letThrough(autoApproved, policy));
-      autoApproved = undefined;
-      return weighed.refused;
-    },
+    settle: (iteration, evidence) =>
+      begun?.isSettled && begun.iteration === iteration
+        ? NOTHING_LEFT
+        : settle(state, { ...options, files, iteration }, evidence),
+    round: () => roundOf(state, options),
+    weigh: (iteration, results) => weigh(state, { ...options, files, iteration }, results),
     trust() {
       const own = loadStories(paths, policy);
-      if (isList(own)) [list, next] = [own, own];
+      if (isList(own)) [state.list, state.next] = [own, own];
       else {
         const what = own.map(formatProblem).join('; ');
         warn(emit, `The story list stays as it was before the pause: ${what}`);
       }
       files.keepAgain();
     },
-    record: iteration => record(iteration, list, moved),
+    record: iteration => record(iteration, state.list, state.moved),
     release() {
       files.close();
       removeActive(paths.active);
     },
   };
+}
+
+function roundOf(
+  { list: before, next, assignment }: KeeperState,
+  { policy, checks }: Pick<KeeperOptions, 'policy' | 'checks'>,
+  after = next,
+): Round {
+  return { before, after, assignment, policy, checks };
+}
+
+interface SettleWorld extends KeeperOptions {
+  readonly files: ReturnType<typeof createKeptFiles>;
+  readonly iteration: number;
+}
+
+function settle(state: KeeperState, world: SettleWorld, evidence: ReviewEvidence): Settlement {
+  const { files, iteration, policy } = world;
+  const { list, assignment } = state;
+  const settled = repairList(list, files.left(), termsOf(assignment, policy));
+  const judged = judgeReview(roundOf(state, world, settled.list), evidence);
+  const isVoid = judged.void !== undefined;
+  state.next = judged.list;
+  // Whoever builds may build another story than the one that was proposed.
+  const built = assignment.mode === 'review' ? undefined : movedStory(list, state.next);
+  if (built) state.assignment = { ...assignment, story: built };
+  const repaired = settled.repaired || isVoid;
+  const restored = !repaired || files.write(state.next, iteration);
+  if (!repaired) files.believe(state.next);
+  const rules = settled.forbidden.map(what => ({ what, restored, isSentence: true }) as const);
+  state.autoApproved = isVoid ? undefined : settled.autoApproved;
+  const isWhole = evidence.outcome?.kind === 'completed';
+  const missing = [...(isWhole ? settled.missing : []), ...(judged.void === undefined ? [] : [judged.void])];
+  return { violations: [...rules, ...files.restore(iteration)], missing };
+}
+
+function weigh(state: KeeperState, world: SettleWorld, results: readonly CheckResult[]): readonly string[] {
+  const { files, iteration, policy, emit } = world;
+  const { list, refused } = weighChecks(roundOf(state, world), results);
+  if (!isSame(list, state.next)) files.write(list, iteration);
+  state.moved = movedStory(state.list, list);
+  state.list = list;
+  state.next = list;
+  for (const what of refused) warn(emit, what);
+  const { autoApproved } = state;
+  if (autoApproved && isStillApproved(list, autoApproved)) warn(emit, letThrough(autoApproved, policy));
+  state.autoApproved = undefined;
+  return refused;
 }
 
 function createRecord({ emit, policy, approvals, runId, stories }: KeeperOptions) {
@@ -165,7 +198,7 @@ function createRecord({ emit, policy, approvals, runId, stories }: KeeperOptions
     const { hash } = recorded;
     const { length: total } = list.userStories;
     const done = total - openStories(list, policy).length;
-    const move = moved && { moved: standOf(moved) };
+    const move = moved && { moved: standOf(moved, policy) };
     emit({ type: 'stories-settled', iteration, hash, done, total, ...move });
   };
 }
@@ -187,8 +220,9 @@ function assignmentOf({ mode, story: id }: Begun, { userStories }: StoryList): A
   return { mode, ...(story && { story }) };
 }
 
-function standOf({ id, passes, reviewStatus, reviewFeedback }: Story) {
-  return { id, passes, reviewStatus, reviewFeedback };
+function standOf(story: Story, { skipReview, reviewCap }: ReviewPolicy) {
+  const stand = pick(story, 'id', 'passes', 'reviewStatus', 'reviewFeedback');
+  return skipReview ? stand : { ...stand, reviewCount: story.reviewCount, reviewCap };
 }
 
 export function storiesHash(text: string): string {

@@ -1,11 +1,18 @@
 /** The plan of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
 import type { Settings } from '../config/settings-shape.ts';
-import type { Violation } from '../domain/evidence.ts';
+import type { StoryEvidence, Violation } from '../domain/evidence.ts';
+import type { ReviewEvidence } from '../domain/review.ts';
 import type { Story, StoryList } from '../domain/story.ts';
-import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
+import {
+  cappedStory,
+  formatEstimate,
+  openStories,
+  type ReviewPolicy,
+  type StoryMode,
+} from '../domain/story-mode.ts';
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
-import { buildStoryReport } from '../domain/story-report.ts';
-import type { Run } from '../domain/verdict.ts';
+import { buildStoryReport, type Role } from '../domain/story-report.ts';
+import type { Feedback, Run } from '../domain/verdict.ts';
 import { commandsOf } from '../domain/verify-commands.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
@@ -19,8 +26,10 @@ import {
   TERMS,
   workTurn,
 } from '../turns/plan-parts.ts';
+import { currentAgent, type Roster } from '../turns/roster.ts';
 import type { Protection } from '../workspace/protect.ts';
 import { shownPath } from '../workspace/repository.ts';
+import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
 import { createReviewFacts } from './review-facts.ts';
@@ -38,6 +47,8 @@ export interface PrdParts extends PlanParts {
   readonly protection: Protection | undefined;
   /** The iteration that a resumed run was in. */
   readonly begun: Begun | undefined;
+  /** Who reviews, and the fallbacks behind; absent: the agent does. */
+  readonly reviewers?: Roster;
   /** The branch that is really used; undefined: none. */
   readonly branch: string | undefined;
   /** Where the work is, when it is not in the project itself. */
@@ -50,19 +61,11 @@ export function prdPlan(given: PrdParts): LoopPlan {
   const run = { ...TERMS.prd(settings), limits: limitsOf(settings) };
   const { rule } = run;
   const policy = policyOf(settings);
-  const { maximumIterations: maxIterations } = settings;
   const keeper = openKeeper(parts, policy);
   const guard = createReviewGuard(parts, prd);
   const facts = createReviewFacts(parts);
   const checks = createStoryChecks(parts, keeper);
-  let template = parts.template();
-  let kept: string | undefined;
-  parts.steering.care({
-    async begin() {},
-    async end() {
-      template = parts.template();
-    },
-  });
+  const prompts = createPrompts(parts, { keeper, guard, facts, checks });
   return {
     command: 'prd',
     run,
@@ -75,25 +78,17 @@ export function prdPlan(given: PrdParts): LoopPlan {
     standstill: standstillLimits(settings),
     notices: parts.notices,
     ...(parts.place && { place: parts.place }),
-    async prompt(iteration, feedback) {
-      const assignment = keeper.begin();
-      const { mode, story } = assignment;
-      kept = mode === 'review' ? await guard.begin(keptBefore(parts, iteration)) : undefined;
-      if (mode !== 'review') guard.end();
-      if (mode === 'implement' && story) await facts.begin(story.id);
-      const terms = { maxIterations, ralphDir: prd.name, policy, rule };
-      const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
-      const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
-      return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback, commands, ...review });
-    },
-    ...createSteps(parts, { keeper, guard, facts, checks, run, userChars: () => template.length }),
+    prompt: prompts.next,
+    ...createSteps(parts, { keeper, guard, facts, checks, run, userChars: prompts.userChars }),
     isDone: checks.isDone,
     assignment() {
       const { mode, story } = keeper.assignment();
-      return { mode, ...(story && { story: story.id }), ...(kept !== undefined && { kept }) };
+      const who = { role: roleOf(mode), agent: currentAgent(rosterOf(parts, mode)).name };
+      const kept = prompts.kept();
+      return { mode, ...(story && { story: story.id }), ...who, ...(kept !== undefined && { kept }) };
     },
     findings: iterations => ({
-      stories: buildStoryReport(keeper.list(), iterations, policy),
+      stories: buildStoryReport(keeper.list(), iterations, policy, rolesOf(parts)),
       branch: parts.branch ?? null,
     }),
     commit: (iteration, before) => commitWork(parts, iteration, rule, before),
@@ -104,6 +99,52 @@ export function prdPlan(given: PrdParts): LoopPlan {
       protection?.close();
     },
   };
+}
+
+/** What the agent is told in each iteration. */
+function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keeping) {
+  const { settings, prd, steering } = parts;
+  const policy = policyOf(settings);
+  const { rule } = TERMS.prd(settings);
+  let template = parts.template();
+  let kept: string | undefined;
+  steering.care({
+    async begin() {},
+    async end() {
+      template = parts.template();
+    },
+  });
+  return {
+    /** How much of it is the user's own. */
+    userChars: () => template.length,
+    /** The files that a review must leave as they are. */
+    kept: () => kept,
+    async next(iteration: number, feedback: readonly Feedback[]): Promise<string> {
+      const assignment = keeper.begin();
+      const { mode, story } = assignment;
+      if (mode !== 'review') guard.end();
+      kept = mode === 'review' ? await guard.begin(keptBefore(parts, iteration)) : undefined;
+      if (mode === 'implement' && story) await facts.begin(story.id);
+      const terms = { maxIterations: settings.maximumIterations, ralphDir: prd.name, policy, rule };
+      const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
+      const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
+      return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback, commands, ...review });
+    },
+  };
+}
+
+function rosterOf({ roster, reviewers }: PrdParts, mode: StoryMode): Roster {
+  return mode === 'review' ? (reviewers ?? roster) : roster;
+}
+
+function roleOf(mode: StoryMode): Role {
+  return mode === 'review' ? 'reviewer' : 'implementer';
+}
+
+/** undefined: one agent does everything. */
+function rolesOf({ agent, reviewers }: PrdParts): Readonly<Record<Role, string>> | undefined {
+  const reviewer = reviewers?.agents[0]?.name;
+  return reviewer === undefined ? undefined : { implementer: agent.name, reviewer };
 }
 
 function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {
@@ -122,11 +163,14 @@ function keptBefore({ past }: PrdParts, iteration: number): string | undefined {
   return open?.number === iteration ? open.kept : undefined;
 }
 
-interface StepParts {
+interface Keeping {
   readonly keeper: StoryKeeper;
   readonly guard: ReviewGuard;
   readonly facts: ReturnType<typeof createReviewFacts>;
   readonly checks: StoryChecks;
+}
+
+interface StepParts extends Keeping {
   readonly run: Run;
   userChars(): number;
 }
@@ -139,14 +183,12 @@ function createSteps(
   const { settings, cwd, env, protection, emit, past } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
   const policy = policyOf(settings);
-  let touched: readonly string[] = [];
+  let touched: readonly Violation[] = [];
   let missing: readonly string[] = [];
   let uncommitted: readonly string[] = [];
   const pausing = createPausing(parts, watch, {
     restore(iteration) {
-      // Where no turn is over, as in a pause between two attempts, no verdict counts.
-      const { outcome, reviews: spoken = [] } = past().open?.turn ?? {};
-      const settled = keeper.settle(iteration, { outcome, spoken, touched, isContained: isContained(parts) });
+      const settled = keeper.settle(iteration, evidenceOf(parts, touched));
       missing = settled.missing;
       return settled.violations;
     },
@@ -171,37 +213,45 @@ function createSteps(
     },
     async turn(iteration, prompt) {
       const begins = () => keeper.restoreList(iteration);
-      return workTurn(parts, run, { iteration, prompt, userChars: userChars(), begins });
+      const roster = rosterOf(parts, keeper.assignment().mode);
+      const world = { ...parts, roster, agent: currentAgent(roster) };
+      return workTurn(world, run, { iteration, prompt, userChars: userChars(), begins });
     },
     async restore(iteration, pending) {
       const changed = await guard.restore(iteration, pending);
-      const before = past().open?.violations ?? [];
-      touched = [...before, ...changed].filter(isOutside(parts.prd)).map(({ what }) => what);
+      touched = [...(past().open?.violations ?? []), ...changed].filter(isOutside(parts.prd));
       return [...changed, ...(await pausing.restore(iteration, pending))];
     },
     async look() {
       const look = await watch.look();
-      const paths = (watch.takeStatus()?.entries ?? []).map(entry => shownPath(entry.path));
-      uncommitted = paths.filter(path => path !== ACTIVE_FILE && !path.endsWith(`/${ACTIVE_FILE}`));
+      uncommitted = uncommittedPaths(watch.takeStatus());
       return look;
     },
     stories(iteration) {
       const results = past().open?.checks ?? [];
       const refused = keeper.weigh(iteration, results);
       keeper.record(iteration);
-      const list = keeper.list();
-      const assignment = keeper.assignment();
-      facts.saw(assignment.story?.id, results);
-      const open = openStories(list, policy).map(story => story.id);
-      const capped = cappedStory(list, assignment, policy);
-      return {
-        open,
-        missing: [...missing, ...refused],
-        uncommitted,
-        ...(capped && { capped: cappedWords(capped) }),
-      };
+      facts.saw(keeper.assignment().story?.id, results);
+      return { ...standOf(keeper, policy), missing: [...missing, ...refused], uncommitted };
     },
   };
+}
+
+function standOf(keeper: StoryKeeper, policy: ReviewPolicy): Pick<StoryEvidence, 'open' | 'capped'> {
+  const open = openStories(keeper.list(), policy).map(story => story.id);
+  const capped = cappedStory(keeper.list(), keeper.assignment(), policy);
+  return { open, ...(capped && { capped: cappedWords(capped) }) };
+}
+
+/** Where no turn is over, as in a pause between two attempts, no verdict counts. */
+function evidenceOf(parts: PrdParts, touched: readonly Violation[]): ReviewEvidence {
+  const { outcome, reviews: spoken = [] } = parts.past().open?.turn ?? {};
+  return { outcome, spoken, touched: touched.map(({ what }) => what), isContained: isContained(parts) };
+}
+
+function uncommittedPaths(status: TreeStatus | undefined): readonly string[] {
+  const paths = (status?.entries ?? []).map(entry => shownPath(entry.path));
+  return paths.filter(path => path !== ACTIVE_FILE && !path.endsWith(`/${ACTIVE_FILE}`));
 }
 
 /** Nothing of an earlier turn can still be alive when a review ends. */

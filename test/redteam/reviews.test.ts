@@ -1,7 +1,7 @@
 /** Agents that want a story approved which no honest review would approve. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Story } from '../../src/domain/story.ts';
 import { STATES, story, storyList } from '../domain/stories.ts';
 import { BIN } from '../rig/ralph.ts';
@@ -286,7 +286,12 @@ async function forgedRecord(arena: Arena): Promise<boolean> {
   const record = JSON.stringify({ 'US-001': { hash: contract, run: 'x' } });
   const forge = `KEY=$(printf '%s\\0ralph' "$(pwd -P)" | sha256sum | cut -c1-16)
 mkdir -p "$HOME/.local/state/ralph/approvals" && echo '${record}' > "$HOME/.local/state/ralph/approvals/$KEY.json"`;
-  const { run, project } = await play(arena, { implement: forge, flags: ['-n', '1'] });
+  // At the end of an iteration Ralph writes the record anew: the forger waits for the end of the run, where it can outlive its turn.
+  const later = `while [ -e .ralph-active ]; do sleep 0.1; done\n${forge}\ntouch forged.log`;
+  const daemon = `cat > daemon.log <<'END'\n${later}\nEND\n(setsid env -i PATH="$PATH" HOME="$HOME" sh daemon.log > /dev/null 2>&1 &); sleep 0.5`;
+  const { run, project } = await play(arena, { implement: daemon, flags: ['-n', '1'] });
+  const isForged = () => expect(existsSync(project.path('forged.log'))).toBe(true);
+  await vi.waitFor(isForged, { timeout: 3_000 }).catch(() => {});
   approveByHand(project);
   const { code } = await run();
   return code !== 0;

@@ -9,7 +9,7 @@ import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { answer, type CliCommand, Problems } from '../../command.ts';
 import { styleOf } from '../../reporters.ts';
-import { declarePlace, placeOf } from './place.ts';
+import { declarePlace, factsOf, placeOf } from './place.ts';
 
 const POLICY = { skipReview: false, reviewCap: Number.MAX_SAFE_INTEGER, atCap: 'approve' } as const;
 
@@ -32,8 +32,12 @@ export const status: CliCommand = {
     const running = loop
       ? `process ${loop.pid}${loop.runId ? `, run ${loop.runId}` : ''}, ${loop.mode}${loop.story ? ` ${loop.story}` : ''}`
       : 'not running';
-    const view = { list, next: nextWords(list, next), loop: running };
-    answer(output, { ...list, next, loop, problems }, () => storiesLines(view, styleOf(output)).join('\n'));
+    const facts = await factsOf(call, paths, list);
+    const view = { list, next: nextWords(list, next), loop: running, ...facts };
+    const { branch = null, claimed } = facts;
+    answer(output, { ...list, next, loop, problems, branch, claimed }, () =>
+      storiesLines(view, styleOf(output)).join('\n'),
+    );
     if (!output.json) for (const problem of problems) output.error(`${problem}\n`);
     return 0;
   },
