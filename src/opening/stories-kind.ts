@@ -3,11 +3,10 @@ import type { Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { StoryList } from '../domain/story.ts';
 import type { ReviewPolicy } from '../domain/story-mode.ts';
-import { claimedStories, readApprovals, withoutClaims } from '../store/approvals.ts';
+import { approvalsPath, claimedStories, readApprovals, withoutClaims } from '../store/approvals.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { ignoreActive } from '../store/prd-folder.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
-import { statePaths } from '../store/projects.ts';
 import { isList, writeTasks } from '../store/tasks-file.ts';
 import { readTemplate } from '../store/templates.ts';
 import type { Begun } from '../stories/keeper.ts';
@@ -104,9 +103,7 @@ async function beginList(
   if (isProblem(used)) return used;
   const read = used?.isOther ? loadStories(prd, policy) : given.list;
   if (!isList(read)) return read[0] as Problem;
-  const claims = isTrusted
-    ? []
-    : claimedStories(read, readApprovals(statePaths(env).approvals(project.root, prd.name)));
+  const claims = isTrusted ? [] : claimedStories(read, readApprovals(approvalsPath(env, project.root, prd)));
   const list = withoutClaims(read, claims);
   if (claims.length > 0 && !given.begun) writeTasks(prd.tasks, list);
   const from = used?.from ?? given.from;

@@ -22,7 +22,7 @@ export function storiesLines(view: StoriesView, style: Style): readonly string[]
   const { list, next, loop, claimed } = view;
   const stories = list.userStories;
   const passed = passedIds(stories);
-  const done = stories.filter(story => story.passes).length;
+  const done = stories.filter(story => story.passes && !claimed.includes(story.id)).length;
   const name = [list.project, list.branchName].filter(text => text.trim() !== '').map(phrase);
   const ids = Math.max(0, ...stories.map(story => displayWidth(phrase(story.id))));
   return [
@@ -95,7 +95,7 @@ export interface ArchiveFacts extends Pick<StoriesView, 'branch' | 'claimed'> {
 /** `summary.md` of an archive. */
 export function archiveSummary(list: StoryList, { from, to, branch, claimed }: ArchiveFacts): string {
   const stories = list.userStories;
-  const done = stories.filter(story => story.passes).length;
+  const done = stories.filter(story => story.passes && !claimed.includes(story.id)).length;
   const reviews = stories.reduce((sum, story) => sum + story.reviewCount, 0);
   const cell = (text: string) => oneLine(text, 200).replaceAll('|', '\\|');
   const rows = stories.map(story => {

@@ -2,11 +2,13 @@
  * Which stories were approved, on record outside of the project: a story list in it can be written by anybody, and one that says
  * "approved" without such a record only claims it.
  */
-import { dirname } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { isObject, parseObject } from '../domain/json.ts';
 import type { Story, StoryList } from '../domain/story.ts';
 import { ensureFolder, errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
+import type { PrdPaths } from './prd-paths.ts';
+import { type Env, statePaths } from './projects.ts';
 
 export interface Approval {
   /** Of what was asked for: a story that asks for something else now was never reviewed. */
@@ -17,6 +19,11 @@ export interface Approval {
 
 /** By the id of the story. */
 export type Approvals = Readonly<Record<string, Approval>>;
+
+/** Where those of a list are. `root`: the project, also where the list is in a worktree of it. */
+export function approvalsPath(env: Env, root: string, { root: at, folder }: PrdPaths): string {
+  return statePaths(env).approvals(root, relative(at, folder));
+}
 
 /** What cannot be read vouches for nothing. */
 export function readApprovals(path: string): Approvals {

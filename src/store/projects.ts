@@ -6,7 +6,7 @@ import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Never the reason that a run fails. */
 export function rememberProject(root: string, env: Env): void {

@@ -14,9 +14,9 @@ import { buildStoryPrompt } from '../domain/story-prompt.ts';
 import { buildStoryReport, type Role } from '../domain/story-report.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import { commandsOf } from '../domain/verify-commands.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import { type LoopPlan, warn } from '../engine/plan.ts';
+import { approvalsPath } from '../store/approvals.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
-import { statePaths } from '../store/projects.ts';
 import { createPausing, preparedWith } from '../turns/pausing.ts';
 import {
   commitWork,
@@ -122,8 +122,8 @@ function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keepin
     async next(iteration: number, feedback: readonly Feedback[]): Promise<string> {
       const assignment = keeper.begin();
       const { mode, story } = assignment;
+      kept = mode === 'review' ? await beginReview(parts, guard, iteration) : undefined;
       if (mode !== 'review') guard.end();
-      kept = mode === 'review' ? await guard.begin(keptBefore(parts, iteration)) : undefined;
       if (mode === 'implement' && story) await facts.begin(story.id);
       const terms = { maxIterations: settings.maximumIterations, ralphDir: prd.name, policy, rule };
       const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
@@ -151,16 +151,24 @@ function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {
   const { settings, prd: paths, runId, list, begun, emit, project, env } = parts;
   const { aside, stories } = parts.paths;
   const isolation = parts.sandbox?.words === undefined ? 'direct' : 'sandbox';
-  const approvals = statePaths(env).approvals(project.root, paths.name);
+  const approvals = approvalsPath(env, project.root, paths);
   const own = { paths, aside, stories, runId, list, policy, begun, emit, approvals } as const;
   const { maximumIterations: maxIterations, checks } = settings;
   return createStoryKeeper({ ...own, maxIterations, checks, isolation, now: () => parts.clock.now() });
 }
 
-/** The files as a review found them that was cut off and is taken again. */
-function keptBefore({ past }: PrdParts, iteration: number): string | undefined {
+/** A review that was cut off and is taken again begins with the files as it found them. */
+async function beginReview(
+  { past, emit }: PrdParts,
+  guard: ReviewGuard,
+  iteration: number,
+): Promise<string | undefined> {
   const { open } = past();
-  return open?.number === iteration ? open.kept : undefined;
+  const before = open?.number === iteration ? open.kept : undefined;
+  const kept = await guard.begin(before);
+  const undone = before === undefined ? [] : await guard.restore(iteration, []);
+  for (const { what } of undone) warn(emit, `Undone, because a review that was cut off left it: ${what}`);
+  return kept;
 }
 
 interface Keeping {

@@ -74,7 +74,7 @@ describe('status', () => {
     );
     const { code, stdout } = await prd(project, 'status', '--no-color', '--no-emoji');
     expect(code).toBe(0);
-    expect(stdout).toBe(`Demo | ralph/demo: 1 of 3 stories done
+    expect(stdout).toBe(`Demo | ralph/demo: 0 of 3 stories done
 
 [x] US-001 Title of US-001
            claimed, not reviewed, 1 review
@@ -137,7 +137,7 @@ describe('archive', () => {
       'tasks.json',
     ]);
     const summary = project.read(`ralph-archive/${name}/summary.md`);
-    expect(summary).toContain('- Stories: 1 of 1 completed\n- Dates: 2026-01-02 to 20');
+    expect(summary).toContain('- Stories: 0 of 1 completed\n- Dates: 2026-01-02 to 20');
     expect(summary).toContain('| US-001 | Title of US-001 | claimed, not reviewed | 3 | built \\| well |');
     expect(project.read('ralph/prompt.md')).toContain('Iteration $RALPH_ITERATION');
     expect(tasks(project).userStories[0]).toMatchObject({ title: '', passes: false });
