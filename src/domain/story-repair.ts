@@ -82,10 +82,14 @@ function readStories(trusted: StoryList, left: Json, entries: readonly unknown[]
   const readable = {
     ...left,
     ...fieldsOf(trusted, top),
+    branchName: trusted.branchName,
     userStories: repairGraph(known, stories),
   } as StoryList;
   const { list, messages: commands } = restoreCommands(trusted, readable);
-  return { list, messages: [...messages, ...commands] };
+  // The next run would work there.
+  const isMoved = typeof left.branchName === 'string' && left.branchName !== trusted.branchName;
+  const moved = isMoved ? ['tasks.json: branchName was changed. Only the user changes it.'] : [];
+  return { list, messages: [...messages, ...moved, ...commands] };
 }
 
 /** The named fields as they were; one that was not there is removed. */

@@ -96,6 +96,12 @@ describe('what the agent left is fixed field by field', () => {
     expect(nobody.list).toEqual(list);
   });
 
+  test('the branch is the user’s', () => {
+    const repaired = repairList(trusted, { ...trusted, branchName: 'main' }, IMPLEMENT);
+    expect(repaired.list).toEqual(trusted);
+    expect(repaired.forbidden).toEqual(['tasks.json: branchName was changed. Only the user changes it.']);
+  });
+
   test('verify commands are the user’s: what an agent adds or removes is said and undone', () => {
     const [first] = trusted.userStories;
     const own = { ...first, verifyCommands: ['make one'] } as Story;
