@@ -9,7 +9,7 @@ import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { agentRequest, invocationOf, shownCommand } from '../turns/agent-turn.ts';
-import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../turns/choose-agent.ts';
+import { type ChosenAgent, chooseAgent, chooseFallbacks, chooseNamed } from '../turns/choose-agent.ts';
 import { limitProblems } from '../turns/limit-notices.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
 import { answer, type Call, Problems } from './command.ts';
@@ -52,6 +52,8 @@ export interface SetUp {
   readonly agent: ChosenAgent;
   /** Agents to use while it is rate-limited. */
   readonly fallbacks: readonly ChosenAgent[];
+  /** Who reviews stories, where that is not the agent. */
+  readonly reviewer?: ChosenAgent;
   /** Settings from flags. */
   readonly flags: Readonly<Record<string, unknown>>;
 }
@@ -69,23 +71,41 @@ export function setUp(
   if (output.verbose)
     for (const file of loaded.files) output.error(`[ralph] Loading settings from ${file}\n`);
   const problems = [...flags.problems, ...more.problems, ...loaded.problems, ...own(loaded.settings)];
-  const found = loaded.problems.length === 0 ? findAgents(loaded, { cwd: root, env }, problems) : [];
-  const [agent, ...fallbacks] = found;
+  const isReady = loaded.problems.length === 0;
+  const found = isReady ? findAgents(command, loaded, { cwd: root, env }, problems) : { agents: [] };
+  const {
+    agents: [agent, ...fallbacks],
+    reviewer,
+  } = found;
   if (problems.length > 0 || !agent) throw new Problems(problems);
-  return { project, settings: loaded.settings, agent, fallbacks, flags: flags.layer };
+  const { settings } = loaded;
+  return { project, settings, agent, fallbacks, ...(reviewer && { reviewer }), flags: flags.layer };
 }
 
-/** The agent, and behind it its fallbacks. */
+interface FoundAgents {
+  /** The agent, and behind it its fallbacks. */
+  readonly agents: readonly ChosenAgent[];
+  readonly reviewer?: ChosenAgent | undefined;
+}
+
 function findAgents(
+  command: SettingsCommand,
   { settings, fromFiles }: LoadedSettings,
   world: { readonly cwd: string; readonly env: Call['env'] },
   problems: Problem[],
-): readonly ChosenAgent[] {
-  const found = [chooseAgent(settings, fromFiles, world), ...chooseFallbacks(settings, fromFiles, world)];
-  problems.push(...found.filter(isProblem));
-  const agents = found.filter((each): each is ChosenAgent => !isProblem(each));
-  if (problems.length === 0) problems.push(...agents.flatMap(agent => limitProblems(settings, agent)));
-  return agents;
+): FoundAgents {
+  const { implementer, reviewer: wanted } = command === 'prd' ? settings : {};
+  const named = (flag: string, name: string) => chooseNamed(flag, name, settings, fromFiles, world);
+  const agent =
+    implementer === undefined ? chooseAgent(settings, fromFiles, world) : named('--implementer', implementer);
+  const reviewer = wanted === undefined ? undefined : named('--reviewer', wanted);
+  const found = [agent, ...chooseFallbacks(settings, fromFiles, world)];
+  const all = [...found, ...(reviewer ? [reviewer] : [])];
+  problems.push(...all.filter(isProblem));
+  const isChosen = (each: ChosenAgent | Problem): each is ChosenAgent => !isProblem(each);
+  if (problems.length === 0)
+    problems.push(...all.filter(isChosen).flatMap(each => limitProblems(settings, each)));
+  return { agents: found.filter(isChosen), reviewer: reviewer && isChosen(reviewer) ? reviewer : undefined };
 }
 
 /** `--dry-run`: what would be run, and with which first prompt. */

@@ -19,7 +19,7 @@ export async function startLoop(
   options: Pick<RunRequest, 'notices' | 'resumed'> = {},
 ): Promise<ExitCode> {
   const { env, output } = call;
-  const { project, settings, agent, fallbacks, flags } = ready;
+  const { project, settings, agent, fallbacks, reviewer, flags } = ready;
   const stop = createStopRequest();
   const reporters = createReporters(call, ready);
   // Not behind the live line.
@@ -28,7 +28,19 @@ export async function startLoop(
   try {
     const agents = [agent, ...fallbacks] as const;
     const onEvent = reporters.emit;
-    const request = { kind, project, settings, agents, flags, env, stop, version: VERSION, onEvent };
+    const roles = reviewer && { reviewer };
+    const request = {
+      kind,
+      project,
+      settings,
+      agents,
+      ...roles,
+      flags,
+      env,
+      stop,
+      version: VERSION,
+      onEvent,
+    };
     const notices = [...whereabouts(call), ...(options.notices ?? [])];
     const opened = orThrow(await openRun({ ...request, ...options, notices, alone: true }));
     const result = await opened.run();
@@ -44,9 +56,10 @@ export async function startLoop(
     );
     await reporters.settled();
     if (output.json) output.answer(`${JSON.stringify(result)}\n`);
-    if (opened.worktree && !output.quiet) {
+    const advice = opened.worktree ? mergeAdvice(opened.worktree) : opened.advice;
+    if (advice !== undefined && !output.quiet) {
       reporters.close();
-      output.human(`\n${mergeAdvice(opened.worktree)}\n`);
+      output.human(`\n${advice}\n`);
     }
     return exitCodeOf(result.stopReason);
   } finally {

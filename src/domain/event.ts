@@ -6,6 +6,7 @@ import type { Evidence, TurnOutcome, Violation } from './evidence.ts';
 import type { Limits } from './limits.ts';
 import type { Contained } from './proof.ts';
 import type { LoopResult } from './result.ts';
+import type { SpokenReview } from './review.ts';
 import type { Story } from './story.ts';
 import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
@@ -41,6 +42,11 @@ export type RunEvent =
       /** In `ralph prd`: what this iteration is for. */
       readonly mode?: string;
       readonly story?: string;
+      /** A name for the files that a review must leave as they are, kept in the run's folder. */
+      readonly kept?: string;
+      /** Who does it, where the roles of a run are given to different agents. */
+      readonly role?: 'implementer' | 'reviewer';
+      readonly agent?: string;
     }
   | {
       readonly type: 'agent-started';
@@ -127,7 +133,11 @@ export type RunEvent =
       readonly done: number;
       readonly total: number;
       /** The story whose state changed, and what it is now. */
-      readonly moved?: Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'>;
+      readonly moved?: Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'> & {
+        /** How many reviews it has had, and may have. */
+        readonly reviewCount?: number;
+        readonly reviewCap?: number;
+      };
     }
   | ({ readonly type: 'scm' } & ScmResult)
   | {
@@ -169,6 +179,8 @@ export interface RunStart {
 }
 
 export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked'> {
+  /** What the agent says of stories that it reviewed. */
+  readonly reviews?: readonly SpokenReview[];
   /** Model calls. */
   readonly steps: number;
   /** null: this agent does not tell. */

@@ -83,7 +83,7 @@ function progress(text: string): string {
 }
 
 /** A fence that nothing inside can close. */
-function fenced(text: string, language: string): string {
+export function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(run => run[0].length));
   const fence = '`'.repeat(longest + 1);
   return `${fence}${language}\n${text.endsWith('\n') ? text : `${text}\n`}${fence}`;

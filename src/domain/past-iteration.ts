@@ -28,6 +28,8 @@ export interface PastIteration {
   /** In `ralph prd`: what it was for. */
   readonly mode?: string;
   readonly story?: string;
+  /** The files that a review must leave as they are. */
+  readonly kept?: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** The last attempt, counted from 1, and whose stream it spoke. */
@@ -63,6 +65,11 @@ export function needsAgent({ turn, judged, counted }: PastIteration): boolean {
   return outcome.kind === 'ended' && outcome.by === 'interrupt';
 }
 
+const TURN = [
+  ...(['outcome', 'claim', 'blocked', 'reviews'] as const),
+  ...(['steps', 'toolCalls', 'usage', 'idle'] as const),
+];
+
 /** What an event within an iteration changes in it. */
 export function changesOf(open: PastIteration, event: RunEvent): Changes | undefined {
   switch (event.type) {
@@ -77,7 +84,7 @@ export function changesOf(open: PastIteration, event: RunEvent): Changes | undef
     case 'told':
       return { hints: [...open.hints, { id: event.hint, text: event.text }] };
     case 'turn-ended':
-      return { turn: pick(event, 'outcome', 'claim', 'blocked', 'steps', 'toolCalls', 'usage', 'idle') };
+      return { turn: pick(event, ...TURN) };
     case 'tampered':
       return { tampered: [...open.tampered, ...event.what] };
     case 'violation':

@@ -181,12 +181,12 @@ function judgeAgain(past: Past): Past {
 
 function afterStart(
   { isOverruled: _, ...past }: Past,
-  { iteration, mode, story, time }: Of<'iteration-started'>,
+  { iteration, mode, story, kept, time }: Of<'iteration-started'>,
 ): Past {
   const { open } = past;
   const started: PastIteration = {
     number: iteration,
-    ...defined({ mode, story }),
+    ...defined({ mode, story, kept }),
     startedAt: time,
     attempt: 1,
     attempts: [],

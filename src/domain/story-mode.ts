@@ -54,13 +54,13 @@ export function openStories(list: StoryList, policy: Pick<ReviewPolicy, 'skipRev
   return list.userStories.filter(story => !isDone(story, policy));
 }
 
-/** The story that was just reviewed for the last time and is not approved, where the run is to stop for it. */
+/** The story that was just reviewed for the last time and is not approved: the run stops for it. No cap approves over a red check. */
 export function cappedStory(
   { userStories }: StoryList,
   { mode, story }: Assignment,
-  { atCap, reviewCap }: ReviewPolicy,
+  { reviewCap }: ReviewPolicy,
 ): Story | undefined {
-  if (mode !== 'review' || atCap !== 'stop') return undefined;
+  if (mode !== 'review') return undefined;
   return userStories.find(
     ({ id, reviewStatus, reviewCount }) =>
       id === story?.id && reviewStatus === 'changes_requested' && reviewCount >= reviewCap,

@@ -1,6 +1,10 @@
 /** What the agent sees in `ralph prd`: the project's own prompt, then what this iteration is for, then what went wrong in the last one. */
+import type { CheckResult } from './check.ts';
 import { type CompletionRule, markerWords } from './completion.ts';
 import { formatFeedback } from './feedback.ts';
+import { fenced, formatFailure, type PromptCheck } from './loop-prompt.ts';
+import { reviewMarker, withoutVerdicts } from './review.ts';
+import type { Story } from './story.ts';
 import type { Assignment, ReviewPolicy } from './story-mode.ts';
 import { CAP_PREFIX } from './story-repair.ts';
 import type { Feedback } from './verdict.ts';
@@ -18,10 +22,28 @@ export interface StoryPrompt {
   /** The agent's whole output is plain text, and may hold this prompt. */
   readonly isPlain?: boolean;
   readonly feedback: readonly Feedback[];
+  /** What Ralph will run, or has run, for this story. */
+  readonly commands?: readonly PromptCheck[];
+  readonly review?: ReviewFacts;
+}
+
+/** What a reviewer should know that is not in the files. */
+export interface ReviewFacts {
+  /** What Ralph saw when it ran the checks after the story was built; empty: there was nothing to run, or nobody knows. */
+  readonly results: readonly CheckResult[];
+  /** What changed since the story was begun; undefined: nobody knows when that was. */
+  readonly diff?: string;
+  /** Globs of what the agent may not change. */
+  readonly protect: readonly string[];
 }
 
 export function buildStoryPrompt(prompt: StoryPrompt): string {
-  const parts = [filledIn(prompt), thisIteration(prompt), lastIteration(prompt)];
+  const parts = [
+    filledIn(prompt),
+    thisIteration(prompt),
+    ...(prompt.review ? [reviewFacts(prompt.review)] : []),
+    lastIteration(prompt),
+  ];
   return `${parts.filter(part => part !== '').join('\n\n')}\n`;
 }
 
@@ -38,7 +60,7 @@ function filledIn({ template, iteration, maxIterations, ralphDir, assignment, po
 }
 
 function thisIteration(prompt: StoryPrompt): string {
-  const { iteration, maxIterations, assignment, policy, rule, isPlain } = prompt;
+  const { iteration, maxIterations, assignment, policy, rule, isPlain, commands = [] } = prompt;
   const { mode, story } = assignment;
   return [
     '## This iteration',
@@ -47,8 +69,41 @@ function thisIteration(prompt: StoryPrompt): string {
     story
       ? `- Story: ${story.id} (${story.title})`
       : '- Story: none; all are done, and what stands below is still wrong',
-    ...(mode === 'review' ? [reviewLine(story?.reviewCount ?? 0, policy)] : []),
+    ...(mode === 'review' ? reviewLines(story, policy) : commandLines(commands)),
     ...(policy.skipReview ? [skipLine(markerWords(rule, isPlain))] : []),
+  ].join('\n');
+}
+
+function commandLines(commands: readonly PromptCheck[]): readonly string[] {
+  if (commands.length === 0) return [];
+  const shown = commands
+    .map(
+      ({ command, redBefore }) => `\`${command}\`${redBefore ? ' (failed before the first iteration)' : ''}`,
+    )
+    .join(', ');
+  return [`- Ralph runs these after your turn, and the story is handed in only if all pass: ${shown}`];
+}
+
+function reviewLines(story: Story | undefined, policy: ReviewPolicy): readonly string[] {
+  return [
+    reviewLine(story?.reviewCount ?? 0, policy),
+    '- Change nothing outside of the folder of the list: what a review changes is undone, and its verdict does not count',
+    `- Say your verdict in your last message as well: ${reviewMarker(story?.id ?? '')}, where VERDICT is approved or changes_requested, as in the list`,
+  ];
+}
+
+function reviewFacts({ results, diff, protect }: ReviewFacts): string {
+  const ran = results.map(
+    ({ command, passed, exitCode }) =>
+      `- \`${command}\`: ${passed ? 'passed' : 'failed'} (exit code ${exitCode})`,
+  );
+  return [
+    '## What Ralph saw',
+    ...(ran.length > 0 ? ['It ran these checks itself after the story was built:', ...ran] : []),
+    ...(protect.length > 0 ? [`Protected, so the agent could not change it: ${protect.join(', ')}`] : []),
+    diff === undefined || diff === ''
+      ? 'The story was begun before this run: find its commits with `git log --oneline`.'
+      : `Everything that changed since the story was begun:\n${fenced(withoutVerdicts(diff), 'diff')}`,
   ].join('\n');
 }
 
@@ -68,7 +123,8 @@ function skipLine(marker: string): string {
 
 function lastIteration({ feedback, rule, isPlain }: StoryPrompt): string {
   const sentences = feedback.flatMap(item => formatFeedback(item, markerWords(rule, isPlain)) ?? []);
-  return sentences.length === 0
+  const failed = feedback.flatMap(item => (item.kind === 'check-failed' ? [formatFailure(item.check)] : []));
+  return sentences.length + failed.length === 0
     ? ''
-    : ['## What went wrong in the last iteration', ...sentences].join('\n\n');
+    : withoutVerdicts(['## What went wrong in the last iteration', ...sentences, ...failed].join('\n\n'));
 }

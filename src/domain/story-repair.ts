@@ -14,6 +14,7 @@ import {
   UNTOUCHED,
 } from './story.ts';
 import { type ForbiddenChange, findForbiddenChanges, type StoryRules } from './transitions.ts';
+import { restoreCommands } from './verify-commands.ts';
 
 export interface RepairedList {
   readonly list: StoryList;
@@ -78,20 +79,17 @@ function readStories(trusted: StoryList, left: Json, entries: readonly unknown[]
     const own = (flawsAt.get(at) ?? []).filter(flaw => flaw.field !== 'dependsOn');
     return repairStory(known, entry, own) ?? [];
   });
-  const lost = (trusted.verifyCommands ?? []).filter(
-    command => !(Array.isArray(left.verifyCommands) ? left.verifyCommands : []).includes(command),
-  );
-  const list = {
+  const readable = {
     ...left,
     ...fieldsOf(trusted, top),
-    ...(lost.length > 0 && { verifyCommands: trusted.verifyCommands }),
+    branchName: trusted.branchName,
     userStories: repairGraph(known, stories),
   } as StoryList;
-  const weaker = lost.map(
-    command =>
-      `tasks.json: verifyCommands lost ${JSON.stringify(command)}. Commands may be added, never removed.`,
-  );
-  return { list, messages: [...messages, ...weaker] };
+  const { list, messages: commands } = restoreCommands(trusted, readable);
+  // The next run would work there.
+  const isMoved = typeof left.branchName === 'string' && left.branchName !== trusted.branchName;
+  const moved = isMoved ? ['tasks.json: branchName was changed. Only the user changes it.'] : [];
+  return { list, messages: [...messages, ...moved, ...commands] };
 }
 
 /** The named fields as they were; one that was not there is removed. */
@@ -102,7 +100,7 @@ function fieldsOf(from: object, flaws: readonly Flaw[]): Json {
 
 const NO_NOTES = '(no notes were left)';
 /** What a new story may leave out. */
-const REST: Json = { ...UNTOUCHED, notes: '', dependsOn: [], description: '' };
+const REST: Json = { ...UNTOUCHED, notes: '', dependsOn: [], description: '', verifyCommands: [] };
 
 /** Nothing was changed: only omissions can be wrong, and only in the stories that this iteration was for. */
 function repairUntouched(list: StoryList, rules: StoryRules): RepairedList {

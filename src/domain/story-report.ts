@@ -19,6 +19,19 @@ export interface StoryOutcome {
   readonly iterations: number;
   /** Dollars of those; null: unknown, which is not zero. */
   readonly cost: number | null;
+  /** What the last review asks for, where it is not done. */
+  readonly feedback?: string;
+}
+
+export type Role = 'implementer' | 'reviewer';
+
+/** What one role has done in this run. */
+export interface RoleOutcome {
+  readonly role: Role;
+  readonly agent: string;
+  readonly iterations: number;
+  /** Dollars; null: unknown, which is not zero. */
+  readonly cost: number | null;
 }
 
 export interface StoryReport {
@@ -28,12 +41,15 @@ export interface StoryReport {
   readonly reviews: number;
   readonly capHits: number;
   readonly stories: readonly StoryOutcome[];
+  /** Where building and reviewing are done by different agents. */
+  readonly roles?: readonly RoleOutcome[];
 }
 
 export function buildStoryReport(
   list: StoryList,
-  iterations: readonly Pick<IterationResult, 'story' | 'cost'>[],
+  iterations: readonly Pick<IterationResult, 'story' | 'cost' | 'mode'>[],
   policy: ReviewPolicy,
+  agents?: Readonly<Record<Role, string>>,
 ): StoryReport {
   const stories = list.userStories.map((story): StoryOutcome => {
     const own = iterations.filter(iteration => iteration.story === story.id);
@@ -47,6 +63,7 @@ export function buildStoryReport(
       autoApproved: story.reviewStatus === 'approved' && story.reviewFeedback.startsWith(CAP_PREFIX),
       iterations: own.length,
       cost: costOf(own),
+      ...(story.reviewStatus === 'changes_requested' && { feedback: story.reviewFeedback }),
     };
   });
   return {
@@ -55,7 +72,19 @@ export function buildStoryReport(
     reviews: stories.reduce((sum, story) => sum + story.reviews, 0),
     capHits: stories.filter(story => story.reachedCap).length,
     stories,
+    ...(agents && { roles: ROLES.map(role => roleOutcome(role, agents[role], iterations)) }),
   };
+}
+
+const ROLES = ['implementer', 'reviewer'] as const satisfies readonly Role[];
+
+function roleOutcome(
+  role: Role,
+  agent: string,
+  iterations: readonly Pick<IterationResult, 'cost' | 'mode'>[],
+): RoleOutcome {
+  const own = iterations.filter(({ mode }) => (mode === 'review') === (role === 'reviewer'));
+  return { role, agent, iterations: own.length, cost: costOf(own) };
 }
 
 function costOf(iterations: readonly Pick<IterationResult, 'cost'>[]): number | null {

@@ -32,13 +32,15 @@ export interface Story {
   readonly notes?: string;
   /** Ids of stories that must be done before this one. */
   readonly dependsOn?: readonly string[];
+  /** What Ralph runs for this story, beside the commands of the list. */
+  readonly verifyCommands?: readonly string[];
 }
 
 export interface StoryList {
   readonly project: string;
   readonly branchName: string;
   readonly description: string;
-  /** What the agent runs to see whether its work is right. */
+  /** What Ralph runs to see whether the work is right, for every story. */
   readonly verifyCommands?: readonly string[];
   readonly userStories: readonly Story[];
 }
@@ -137,6 +139,7 @@ export const STORY_FIELDS: Readonly<Record<string, FieldRule>> = {
   reviewFeedback: text,
   notes: { ...text, optional: true },
   dependsOn: { ...texts, words: 'a list of story ids', optional: true },
+  verifyCommands: { ...texts, optional: true },
 };
 
 function fieldFlaws(

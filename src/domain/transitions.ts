@@ -86,7 +86,7 @@ interface Change {
 type Field = 'passes' | 'reviewStatus' | 'reviewCount' | 'reviewFeedback';
 
 /** Before a verdict of a review the fields are one thing. */
-const REVIEW_FIELDS: readonly Field[] = ['passes', 'reviewStatus', 'reviewCount', 'reviewFeedback'];
+export const REVIEW_FIELDS: readonly Field[] = ['passes', 'reviewStatus', 'reviewCount', 'reviewFeedback'];
 
 const REVIEW_RULES: Record<
   StoryMode,

@@ -8,6 +8,7 @@ import {
   createTagScanner,
 } from './completion.ts';
 import { defined } from './fields.ts';
+import { createReviewScanner, type SpokenReview } from './review.ts';
 import type { Trouble } from './trouble.ts';
 import {
   addReport,
@@ -23,6 +24,8 @@ export interface Turn {
   readonly claim: Claim;
   /** Why the agent says that it cannot continue. */
   readonly blocked?: string;
+  /** What it says of stories that it reviewed. */
+  readonly reviews?: readonly SpokenReview[];
   /** The last message in the agent's own words, its end if it is long. */
   readonly lastWords: string;
   readonly toolCalls: number;
@@ -66,7 +69,7 @@ export function createTurnFold({ rule, model: asked, ...prices }: TurnFoldOption
       claim: words.claim(),
       lastWords: words.last(),
       usage: usageOf(usage),
-      ...defined({ blocked: words.blocked(), result, trouble, sessionId, model }),
+      ...defined({ blocked: words.blocked(), reviews: words.reviews(), result, trouble, sessionId, model }),
     };
   };
   /** Usage so far, while the turn is running. */
@@ -158,9 +161,10 @@ function createWords(rule: CompletionRule) {
       return 'enough';
     },
   });
+  const reviews = createReviewScanner();
+  const scanners = [claims, blocks, reviews];
   const boundary = () => {
-    claims.boundary();
-    blocks.boundary();
+    for (const scanner of scanners) scanner.boundary();
   };
   let words = '';
   let fresh = true;
@@ -178,8 +182,7 @@ function createWords(rule: CompletionRule) {
       message = event.message;
       fresh = false;
       spoken = true;
-      claims.feed(event.text);
-      blocks.feed(event.text);
+      for (const scanner of scanners) scanner.feed(event.text);
       // To cut is to copy: it is done when there is twice too much.
       words = event.text.length < MAX_WORDS ? words + event.text : event.text;
       if (words.length > 2 * MAX_WORDS) words = words.slice(-MAX_WORDS);
@@ -192,6 +195,11 @@ function createWords(rule: CompletionRule) {
     any: () => spoken,
     claim: () => claims.claim(),
     blocked: () => blocked,
+    reviews() {
+      reviews.boundary();
+      const spoken = reviews.spoken();
+      return spoken.length > 0 ? spoken : undefined;
+    },
     last: () => words.slice(-MAX_WORDS),
   };
 }

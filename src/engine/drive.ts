@@ -1,5 +1,6 @@
 /** The engine: asks what is next, performs it, and asks again, until the run ends. Start and resume are the same. Prints nothing. */
 import { next, type Step } from '../domain/next.ts';
+import type { Past } from '../domain/past.ts';
 import { type LoopResult, runResult } from '../domain/result.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { createPerformer, restoreFiles } from './perform.ts';
@@ -32,10 +33,15 @@ export async function drive(plan: LoopPlan, world: EngineWorld): Promise<LoopRes
 function nextStep(plan: LoopPlan, { past, stop, disk }: EngineWorld): Step {
   const trouble = disk.trouble();
   if (trouble !== undefined) return { kind: 'end', reason: 'disk_failed', detail: trouble };
-  const step = next(past(), plan.run);
+  const step = doneAlready(plan, past()) ?? next(past(), plan.run);
   const requested = stop.requested();
   const mayFinish = step.kind === 'finish' && !stop.abort.aborted;
   return !requested || step.kind === 'end' || mayFinish ? step : { kind: 'end', ...requested };
+}
+
+function doneAlready(plan: LoopPlan, { prepared, open, last }: Past): End | undefined {
+  if (!prepared || open || last || !plan.isDone?.()) return undefined;
+  return { kind: 'end', reason: plan.run.success };
 }
 
 async function end(plan: LoopPlan, world: EngineWorld, { reason, detail }: End): Promise<LoopResult> {

@@ -79,10 +79,11 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
   const { emit, stop } = world;
   // What the checks rest on is restored before they run.
   await restoreFiles(plan, world);
+  const { length: wanted } = plan.checksFor?.(iteration) ?? plan.checks;
   const checks = await plan.check(iteration);
   const { turn } = openIteration(world);
   if (!turn) return undefined;
-  const isCut = (ran: readonly CheckResult[]) => ran.length < plan.checks.length;
+  const isCut = (ran: readonly CheckResult[]) => ran.length < wanted;
   const cutOff = async (): Performed =>
     stop.stopping.aborted
       ? undefined

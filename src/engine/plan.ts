@@ -1,6 +1,6 @@
 /** What the engine is given: a plan from a command, and the world to carry it out in. */
 import type { Check, CheckResult } from '../domain/check.ts';
-import type { Emit, EndedTurn, Judged, LoopCommand, Prepared } from '../domain/event.ts';
+import type { Emit, EndedTurn, Judged, LoopCommand, Prepared, RunEvent } from '../domain/event.ts';
 import type { StoryEvidence, Violation } from '../domain/evidence.ts';
 import type { Past } from '../domain/past.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
@@ -21,7 +21,10 @@ export interface LoopPlan {
   /** When to tell the agent that it gets nowhere; absent: never. */
   readonly standstill?: StandstillLimits;
   readonly agent: { readonly name: string; readonly model?: string };
+  /** All that there may be. */
   readonly checks: readonly Check[];
+  /** Those that an iteration needs, where that is not all of them; asked after `restore`. */
+  checksFor?(iteration: number): readonly Check[];
   /** What the user should know before the first iteration. */
   readonly notices: readonly string[];
   /** Where the work is, when it is not in the project itself. */
@@ -45,9 +48,14 @@ export interface LoopPlan {
   look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
   /** After a turn that did not fail and whose checks are all green. `before`: the tasks that were begun. False: it was cut off with the run. */
   commit(iteration: number, before: readonly PastTask[]): Promise<boolean>;
+  /** Before the first iteration: whether everything is done and proven already. */
+  isDone?(): boolean;
   /** What the iteration is for, where it is not all the same; asked when it begins and when it is over. */
-  assignment?(): { readonly mode: string; readonly story?: string };
-  /** What the stories say after this turn; asked once, after `restore` and `look`. */
+  assignment?(): Pick<
+    Extract<RunEvent, { readonly type: 'iteration-started' }>,
+    'mode' | 'story' | 'kept' | 'role' | 'agent'
+  >;
+  /** What the stories say after this turn; asked once, after `restore`, the checks and `look`. */
   stories?(iteration: number): StoryEvidence;
   /** What more there is to say of the run when it is over. */
   findings?(iterations: readonly IterationResult[]): Partial<LoopResult>;

@@ -9,6 +9,7 @@ import { loopPlan } from '../turns/loop-plan.ts';
 import { makeReady } from '../turns/make-ready.ts';
 import { openIncluded, openProtection, type PlanParts } from '../turns/plan-parts.ts';
 import type { PromptSource } from '../turns/prompt-source.ts';
+import type { Roster } from '../turns/roster.ts';
 import { runPlan } from '../turns/run-plan.ts';
 import { startRef as startRefAt } from '../workspace/diff.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
@@ -21,7 +22,12 @@ export interface KindWorld {
 }
 
 /** Everything a plan is made from but what is the command's own. */
-export type Parts = PlanParts & { readonly runId: string; readonly notices: readonly string[] };
+export type Parts = PlanParts & {
+  readonly runId: string;
+  readonly notices: readonly string[];
+  /** Who reviews stories, and the fallbacks behind; absent: the agent does. */
+  readonly reviewers?: Roster;
+};
 
 export interface Entered {
   /** Where the agent works. */
@@ -31,6 +37,8 @@ export interface Entered {
   /** The user's words. */
   readonly task?: string | undefined;
   readonly worktree?: Worktree | undefined;
+  /** How to take over what was done, where it is on a branch of its own. */
+  readonly advice?: string | undefined;
   /** The plan gives up what it holds when it is closed. `kept`: the protected files as they were when a resumed run began. */
   plan(parts: Parts, kept: string | undefined): Promise<LoopPlan | Problem>;
   /** Gives up what is held: a directory, a worktree. */

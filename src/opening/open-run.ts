@@ -40,6 +40,8 @@ export interface RunRequest {
   readonly settings: Settings;
   /** The agent, and after it those that stand in for it. */
   readonly agents: readonly [ChosenAgent, ...ChosenAgent[]];
+  /** Who reviews stories, where that is not the agent. */
+  readonly reviewer?: ChosenAgent;
   /** Settings from flags: with them the run can be resumed. A program that opens a run may hold what is in no file. */
   readonly flags?: Readonly<Record<string, unknown>>;
   readonly env: Env;
@@ -64,6 +66,7 @@ export interface OpenedRun {
   /** What agent and checks run in, in a few words. */
   readonly sandbox?: string;
   readonly worktree?: Entered['worktree'];
+  readonly advice?: Entered['advice'];
   /** Drives it to its end, and closes it. Call it once. */
   run(): Promise<LoopResult>;
 }
@@ -105,7 +108,8 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const world = openWorld(request, file.id, clock, later);
   const { emit } = world;
 
-  const adapters = request.agents.map(({ adapter }) => adapter);
+  const { agents, reviewer } = request;
+  const adapters = [...agents, ...(reviewer ? [reviewer] : [])].map(({ adapter }) => adapter);
   const reports = { deny: (what: string) => emit({ type: 'denied', what }), failed: world.disk.failed };
   const sandbox = await openSandbox(chosen, { settings, adapters, project, cwd, env }, paths, reports);
   if (isProblem(sandbox)) return sandbox;
@@ -122,6 +126,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
     paths,
     ...(sandbox.words !== undefined && { sandbox: sandbox.words }),
     ...(entered.worktree && { worktree: entered.worktree }),
+    ...(entered.advice !== undefined && { advice: entered.advice }),
     async run() {
       announce(plan, world, { cwd, sandbox, resumed });
       await recall(plan, world);
@@ -148,7 +153,7 @@ function openWorld(request: RunRequest, id: string, clock: Clock, later: Later):
 type Opened = EngineWorld & Pick<Parts, 'cwd' | 'hooks' | 'paths'> & { sandbox: Sandbox; sandboxed: boolean };
 
 function makePlan(request: RunRequest, entered: Entered, opened: Opened): Promise<LoopPlan | Problem> {
-  const { project, settings, agents, env, resumed, random } = request;
+  const { project, settings, agents, reviewer, env, resumed, random } = request;
   const [agent] = agents;
   const { sandboxed, ...world } = opened;
   const { stop, runId, past } = world;
@@ -160,6 +165,9 @@ function makePlan(request: RunRequest, entered: Entered, opened: Opened): Promis
     settings,
     agent,
     roster: createRoster(agents, resumed?.past.limits),
+    ...(reviewer && {
+      reviewers: createRoster([reviewer, ...agents.slice(1)], resumed?.past.limits),
+    }),
     env,
     project,
     notices: [...notices, ...(request.notices ?? [])],

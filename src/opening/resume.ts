@@ -22,7 +22,7 @@ import { promptSource, specSource } from '../turns/prompt-source.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { clearGitLocks } from '../workspace/git-lock.ts';
 import { withLock } from '../workspace/lock.ts';
-import { listWorktrees } from '../workspace/worktree.ts';
+import { listWorktrees, openWorktree } from '../workspace/worktree.ts';
 import { promptKind, type RunKind, taskKind } from './kind.ts';
 import { listAgain, storiesKind } from './stories-kind.ts';
 
@@ -96,9 +96,7 @@ export async function kindAgain(
 ): Promise<RunKind | readonly Problem[]> {
   const { given, cwd } = file;
   if (file.command === 'prd') {
-    const prd = prdPaths(cwd, given.ralphDir ?? 'ralph');
-    const known = listAgain(prd, { id: file.id, paths }, past, policyOf(settings));
-    return 'list' in known ? storiesKind({ prd, ...known }) : known;
+    return storiesAgain({ file, paths, past }, settings, env);
   }
   if (file.command === 'run') {
     const { promptFile } = given;
@@ -114,6 +112,23 @@ export async function kindAgain(
   const { spec: name, worktree, startRef } = given;
   const spec = name === undefined ? undefined : { name, source: specSource(name, cwd) };
   return taskKind({ task, spec, worktree, startRef });
+}
+
+async function storiesAgain(
+  { file, paths, past }: Omit<ResumedRun, 'repairs'>,
+  settings: Settings,
+  env: Env,
+): Promise<RunKind | readonly Problem[]> {
+  const { ralphDir = 'ralph', worktree: name, from } = file.given;
+  const gone = await missingWorktree(name, file.cwd, env);
+  if (gone) return [gone];
+  const worktree = name === undefined ? undefined : await openWorktree({ root: file.cwd, env, name });
+  if (isProblem(worktree)) return [worktree];
+  const prd = prdPaths(worktree?.cwd ?? file.cwd, ralphDir);
+  const known = listAgain(prd, { id: file.id, paths }, past, policyOf(settings));
+  if ('list' in known) return storiesKind({ prd, worktree, from, ...known });
+  worktree?.release();
+  return known;
 }
 
 /** The same worktree or none: a new one would not hold the work. */

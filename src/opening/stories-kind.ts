@@ -3,49 +3,120 @@ import type { Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { StoryList } from '../domain/story.ts';
 import type { ReviewPolicy } from '../domain/story-mode.ts';
-import type { RunPaths } from '../store/paths.ts';
+import { approvalsPath, claimedStories, readApprovals, withoutClaims } from '../store/approvals.ts';
+import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { ignoreActive } from '../store/prd-folder.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
-import { isList } from '../store/tasks-file.ts';
+import { isList, writeTasks } from '../store/tasks-file.ts';
 import { readTemplate } from '../store/templates.ts';
 import type { Begun } from '../stories/keeper.ts';
 import { loadStories } from '../stories/load.ts';
 import { claimDirectory, planPrd, promptTemplate } from '../stories/open.ts';
 import { type Recovery, standOf, unknown } from '../stories/recover.ts';
-import type { RunKind } from './kind.ts';
+import { branchAdvice, useBranch } from '../workspace/branch.ts';
+import { findRepository } from '../workspace/repository.ts';
+import type { Worktree } from '../workspace/worktree.ts';
+import { currentBranch } from '../workspace/worktree-facts.ts';
+import type { KindWorld, RunKind } from './kind.ts';
 
 export interface StoriesGiven {
   readonly prd: PrdPaths;
   /** As it is trusted when the run begins. */
   readonly list: StoryList;
+  readonly policy: ReviewPolicy;
+  /** The user takes the list as it is, approvals included. */
+  readonly isTrusted?: boolean;
   /** The iteration that a resumed run was in. */
   readonly begun?: Begun | undefined;
   /** What a run that was killed has left, put right. */
   readonly recovery?: Recovery | undefined;
+  /** The worktree in which `prd` is. */
+  readonly worktree?: Worktree | undefined;
+  /** The branch from which that of the list was created, where it is known. */
+  readonly from?: string | undefined;
 }
 
-export function storiesKind({ prd, list, begun, recovery }: StoriesGiven): RunKind {
+export function storiesKind(given: StoriesGiven): RunKind {
+  const { prd, worktree, recovery } = given;
   const template = () => promptTemplate(prd, () => readTemplate('prompt.md'));
   return {
     command: 'prd',
-    async enter({ project, resumed }) {
-      const claimed = await claimDirectory(prd, project, resumed);
+    async enter({ project, env, resumed }) {
+      const claimed = await claimDirectory(prd, project, { own: resumed, worktree: worktree?.name });
       if (isProblem(claimed)) return claimed;
+      recovery?.write();
+      const begun = await beginList(given, project, env);
+      if (isProblem(begun)) {
+        claimed.release();
+        return begun;
+      }
+      const { list, branch, from } = begun;
       const notices = [
+        ...(worktree?.notes ?? []),
         ...claimed.notices,
         ...(ignoreActive(prd) ? ['Added .ralph-active to .gitignore.'] : []),
         ...(recovery ? [recovery.notice] : []),
+        ...begun.notices,
       ];
-      recovery?.write();
+      const place = worktree && { worktreePath: worktree.path, branch: worktree.branch };
+      const own = { prd, list, template, begun: given.begun, branch, place };
       return {
-        cwd: project.root,
-        given: { ralphDir: prd.name },
-        plan: (parts, kept) =>
-          planPrd({ ...parts, notices: [...parts.notices, ...notices], prd, list, template, begun }, kept),
-        leave: claimed.release,
+        cwd: prd.root,
+        given: {
+          ralphDir: prd.name,
+          ...(worktree && { worktree: worktree.name }),
+          ...(from !== undefined && { from }),
+        },
+        worktree,
+        ...(from !== undefined && { advice: branchAdvice(prd.root, list.branchName, from) }),
+        plan: (parts, kept) => planPrd({ ...parts, ...own, notices: [...parts.notices, ...notices] }, kept),
+        leave() {
+          claimed.release();
+          worktree?.release();
+        },
       };
     },
   };
+}
+
+interface BegunList {
+  readonly list: StoryList;
+  /** The branch that is really used; undefined: none. */
+  readonly branch: string | undefined;
+  readonly from: string | undefined;
+  readonly notices: readonly string[];
+}
+
+/** On the branch that the list names, with what it claims and nobody has reviewed waiting for its review. */
+async function beginList(
+  given: StoriesGiven,
+  project: ProjectPaths,
+  env: KindWorld['env'],
+): Promise<BegunList | Problem> {
+  const { prd, policy, worktree, isTrusted = false } = given;
+  const { branchName } = given.list;
+  const place = { cwd: prd.root, env };
+  const repository = await findRepository(place);
+  if (isProblem(repository)) return repository;
+  const wanted = worktree === undefined && branchName.trim() !== '';
+  const used = wanted ? await useBranch(place, branchName) : undefined;
+  if (isProblem(used)) return used;
+  const read = used?.isOther ? loadStories(prd, policy) : given.list;
+  if (!isList(read)) return read[0] as Problem;
+  const claims = isTrusted ? [] : claimedStories(read, readApprovals(approvalsPath(env, project.root, prd)));
+  const list = withoutClaims(read, claims);
+  if (claims.length > 0 && !given.begun) writeTasks(prd.tasks, list);
+  const from = used?.from ?? given.from;
+  const notices = [
+    ...(used?.from === undefined ? [] : [`Working on the branch ${branchName}, from ${used.from}.`]),
+    ...(claims.length > 0 ? [claimedWords(claims)] : []),
+  ];
+  return { list, branch: worktree?.branch ?? (await currentBranch(repository.git)), from, notices };
+}
+
+function claimedWords(ids: readonly string[]): string {
+  const which = ids.length === 1 ? `${ids[0]} is` : `${ids.join(', ')} are`;
+  return `${which} approved in tasks.json, and no review of Ralph's own is on record for that: claimed, not reviewed, so they are reviewed now. --trust-tasks takes the list as it is.`;
 }
 
 /**
@@ -57,11 +128,11 @@ export function listAgain(
   run: { readonly id: string; readonly paths: RunPaths },
   past: Past,
   policy: ReviewPolicy,
-): Pick<StoriesGiven, 'list' | 'begun'> | readonly Problem[] {
+): Pick<StoriesGiven, 'list' | 'begun' | 'policy'> | readonly Problem[] {
   const isUsers = past.time.isPaused || (past.ended !== undefined && !past.open);
   const stand = isUsers ? undefined : standOf(run.paths, { past, problems: [] });
   if (stand === 'unknown') return [unknown(prd, run.id)];
-  if (stand) return { list: stand.trusted, begun: stand.begun };
+  if (stand) return { list: stand.trusted, begun: stand.begun, policy };
   const list = loadStories(prd, policy);
-  return isList(list) ? { list } : list;
+  return isList(list) ? { list, policy } : list;
 }

@@ -45,9 +45,14 @@ export function redOnes(verdict: Verdict): readonly CheckView[] {
 }
 
 /** A ledger may be damaged: its feedback is read here for the first time. */
-export function whyNotDone(verdict: Verdict & { kind: 'continue' }, command: LoopCommand): string {
+export function whyNotDone(
+  verdict: Verdict & { kind: 'continue' },
+  command: LoopCommand,
+  moved?: string,
+): string {
   try {
-    if (command === 'prd' && verdict.feedback.length === 0) return 'there are stories left';
+    if (command === 'prd' && verdict.feedback.length === 0)
+      return oneLine(moved ?? 'no story has moved', 600);
     return oneLine(whyContinue(verdict, checkNoun(command)), 600);
   } catch {
     return 'the reason cannot be read';

@@ -175,8 +175,10 @@ function startedBlock({ purpose, attempt }: Of<'agent-started'>, style: Style): 
 function settledWords({ moved, done, total }: Of<'stories-settled'>): string {
   const count = `${done} of ${total} done`;
   if (!moved) return count;
-  const feedback = moved.reviewStatus === 'changes_requested' ? `: ${phrase(moved.reviewFeedback)}` : '';
-  return `${phrase(moved.id)} ${storyState({ ...moved, done: moved.passes })}${feedback} (${count})`;
+  const { id, passes: isDone, reviewStatus, reviewFeedback, reviewCount = 0, reviewCap } = moved;
+  const reviews = reviewCount > 0 && reviewCap !== undefined ? ` (${reviewCount} of ${reviewCap})` : '';
+  const feedback = reviewStatus === 'changes_requested' ? `: ${phrase(reviewFeedback)}` : '';
+  return `${phrase(id)}: ${storyState({ reviewStatus, done: isDone })}${reviews}${feedback} · ${count}`;
 }
 
 /** Where there are stories, that there is more to do is no news. */

@@ -5,7 +5,7 @@ import { knownEntry, type RawEntry, typeText, unknownEntryWords } from '../domai
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
 import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { spentWith } from './live-usage.ts';
-import { phrase } from './phrases.ts';
+import { phrase, storyState } from './phrases.ts';
 import { remarkOn, type Words } from './remarks.ts';
 import {
   EMPTY_ITERATION,
@@ -73,8 +73,9 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   },
   'stories-settled': settle,
   'run-ended': end,
-  'iteration-started'({ iteration, mode = null, story = null }, state, at) {
+  'iteration-started'({ iteration, mode = null, story = null, agent }, state, at) {
     enter(state, 'between', at);
+    state.agent = agent ?? state.agent;
     startIteration(state, iteration, at);
     change(state, () => ({ mode, story }));
   },
@@ -217,10 +218,22 @@ function endIteration(entry: Of<'iteration-ended'>, state: State, at: number): v
     claim,
     total: usage,
     stopReason: verdict.kind === 'stop' ? verdict.reason : null,
-    why: verdict.kind === 'continue' ? whyNotDone(verdict, state.command) : null,
+    why:
+      verdict.kind === 'continue'
+        ? whyNotDone(verdict, state.command, movedIn(state, entry.iteration))
+        : null,
     // The stop hook runs its checks in a process of its own; what was red is in its verdict.
     ...(iteration.checks.length === 0 && { checks: redOnes(verdict) }),
   }));
+}
+
+/** Where the iteration has left its story, in words. */
+function movedIn({ moves }: State, iteration: number): string | undefined {
+  const move = moves.at(-1);
+  if (!move || move.iteration !== iteration) return undefined;
+  const { story, status, feedback } = move;
+  const state = storyState({ done: status === 'approved', reviewStatus: status === 'open' ? null : status });
+  return `${story}: ${state}${status === 'changes_requested' && feedback !== '' ? `: ${feedback}` : ''}`;
 }
 
 function remark(state: State, { seq, at, type }: RawEntry, { level, text }: Words): void {

@@ -12,12 +12,17 @@ export interface StoriesView {
   readonly next: string;
   /** Which loop is running, or that none is. */
   readonly loop: string;
+  /** The branch that is checked out; undefined: none. */
+  readonly branch: string | undefined;
+  /** Stories that the list calls approved, and no review of Ralph's own is on record for. */
+  readonly claimed: readonly string[];
 }
 
-export function storiesLines({ list, next, loop }: StoriesView, style: Style): readonly string[] {
+export function storiesLines(view: StoriesView, style: Style): readonly string[] {
+  const { list, next, loop, claimed } = view;
   const stories = list.userStories;
   const passed = passedIds(stories);
-  const done = stories.filter(story => story.passes).length;
+  const done = stories.filter(story => story.passes && !claimed.includes(story.id)).length;
   const name = [list.project, list.branchName].filter(text => text.trim() !== '').map(phrase);
   const ids = Math.max(0, ...stories.map(story => displayWidth(phrase(story.id))));
   return [
@@ -27,21 +32,40 @@ export function storiesLines({ list, next, loop }: StoriesView, style: Style): r
       `${name.join(mark(style, 'dot'))}${name.length > 0 ? ': ' : ''}${done} of ${stories.length} stories done`,
     ),
     '',
-    ...stories.flatMap(story => storyLines(story, passed, ids, style)),
+    ...stories.flatMap(story =>
+      storyLines(story, { passed, ids, isClaimed: claimed.includes(story.id) }, style),
+    ),
     '',
     `Next: ${next}`,
     `Loop: ${loop}`,
+    `Branch: ${branchWords(view)}`,
   ];
 }
 
-function storyLines(story: Story, passed: ReadonlySet<string>, ids: number, style: Style): readonly string[] {
+function branchWords({ list, branch }: StoriesView): string {
+  const used = branch === undefined ? 'none' : phrase(branch);
+  const named = list.branchName.trim();
+  if (named === '' || named === branch) return used;
+  return `${used}; \`ralph prd run\` works on ${phrase(named)}`;
+}
+
+interface Among {
+  readonly passed: ReadonlySet<string>;
+  /** The width of the longest id. */
+  readonly ids: number;
+  readonly isClaimed: boolean;
+}
+
+function storyLines(story: Story, { passed, ids, isClaimed }: Among, style: Style): readonly string[] {
   const id = phrase(story.id);
   const indent = ' '.repeat(displayWidth(mark(style, 'pending')) + ids + 2);
   const room = Math.max(20, style.width - indent.length);
   const head = `${mark(style, signOf(story))} ${id}${' '.repeat(ids - displayWidth(id))} `;
   const waiting = story.passes ? [] : waitsFor(story, passed);
   const facts = [
-    storyState({ done: story.passes, reviewStatus: story.reviewStatus }),
+    isClaimed
+      ? 'claimed, not reviewed'
+      : storyState({ done: story.passes, reviewStatus: story.reviewStatus }),
     ...(story.reviewCount > 0 ? [counted(story.reviewCount, 'review')] : []),
     ...(waiting.length > 0 ? [`waits for ${waiting.map(phrase).join(', ')}`] : []),
   ].join(', ');
@@ -62,17 +86,22 @@ function signOf({ passes, reviewStatus }: Story): 'done' | 'active' | 'attention
   return reviewStatus === 'changes_requested' ? 'attention' : 'pending';
 }
 
+export interface ArchiveFacts extends Pick<StoriesView, 'branch' | 'claimed'> {
+  /** Days. */
+  readonly from: string;
+  readonly to: string;
+}
+
 /** `summary.md` of an archive. */
-export function archiveSummary(
-  list: StoryList,
-  { from, to }: { readonly from: string; readonly to: string },
-): string {
+export function archiveSummary(list: StoryList, { from, to, branch, claimed }: ArchiveFacts): string {
   const stories = list.userStories;
-  const done = stories.filter(story => story.passes).length;
+  const done = stories.filter(story => story.passes && !claimed.includes(story.id)).length;
   const reviews = stories.reduce((sum, story) => sum + story.reviewCount, 0);
   const cell = (text: string) => oneLine(text, 200).replaceAll('|', '\\|');
   const rows = stories.map(story => {
-    const state = storyState({ done: story.passes, reviewStatus: story.reviewStatus });
+    const state = claimed.includes(story.id)
+      ? 'claimed, not reviewed'
+      : storyState({ done: story.passes, reviewStatus: story.reviewStatus });
     const remarks = [story.notes ?? '', story.reviewFeedback].filter(text => text.trim() !== '').join(' · ');
     return `| ${cell(story.id)} | ${cell(story.title)} | ${state} | ${story.reviewCount} | ${cell(remarks)} |`;
   });
@@ -82,7 +111,7 @@ ${phrase(list.description)}
 
 - Stories: ${done} of ${stories.length} completed
 - Dates: ${from} to ${to}
-- Branch: ${phrase(list.branchName)}
+- Branch: ${phrase(branch ?? 'none')}
 - Reviews: ${reviews}
 
 | Story | Title | State | Reviews | Remarks |

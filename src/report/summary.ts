@@ -3,7 +3,8 @@ import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
 import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/result.ts';
 import { exitCodeOf } from '../domain/stop-reason.ts';
-import type { StoryOutcome } from '../domain/story-report.ts';
+import type { RoleOutcome, StoryOutcome } from '../domain/story-report.ts';
+import { oneLine } from '../platform/text.ts';
 import { endedRun, nextStep, proofLine, resultSentence } from './ending-words.ts';
 import { counted, dollars, duration } from './numbers.ts';
 import { checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
@@ -61,7 +62,13 @@ function storyLines(report: LoopResult['stories'], words: Words): readonly strin
   return [
     `- Stories: ${report.done} of ${report.total} done, ${counted(report.reviews, 'review')}${caps}`,
     ...report.stories.map(story => `  - ${storyWords(story, words)}`),
+    ...(report.roles ?? []).map(role => roleWords(role, words)),
   ];
+}
+
+function roleWords({ role, agent, iterations, cost }: RoleOutcome, { say }: Words): string {
+  const price = cost === null ? 'cost unknown' : dollars(cost);
+  return `  - ${role} ${say(agent)}: ${counted(iterations, 'iteration')}, ${price}`;
 }
 
 function storyWords(story: StoryOutcome, { say }: Words): string {
@@ -72,7 +79,8 @@ function storyWords(story: StoryOutcome, { say }: Words): string {
     ...(autoApproved ? ['approved only because of the cap: read its feedback'] : []),
     ...(iterations > 0 ? [counted(iterations, 'iteration'), ...(cost === null ? [] : [dollars(cost)])] : []),
   ];
-  return `${say(id)} ${say(title)}: ${facts.join(', ')}`;
+  const asks = story.feedback === undefined ? '' : `: ${say(oneLine(story.feedback, 200))}`;
+  return `${say(id)} ${say(title)}: ${facts.join(', ')}${asks}`;
 }
 
 /** The last state of each check; an iteration that never got to a check does not change it. */

@@ -53,6 +53,8 @@ export interface Given {
   readonly startRef?: string;
   /** The folder of `ralph prd`. */
   readonly ralphDir?: string;
+  /** The branch from which that of a story list was created. */
+  readonly from?: string;
 }
 
 export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' | 'given' | 'owner'> {

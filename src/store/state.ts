@@ -20,6 +20,9 @@ export function statePaths({ XDG_STATE_HOME, HOME }: Env) {
     machine: join(folder, 'machine'),
     /** A small file for each project in which Ralph has run. */
     projects: join(folder, 'projects'),
+    /** Which stories of a list were approved by a review of Ralph's own, by the project and the folder of the list in it. */
+    approvals: (root: string, name: string) =>
+      join(folder, 'approvals', keyOf(root), `${sha256(name).slice(0, 16)}.json`),
     /** Ralph's own git directory for a work tree, by the top of that tree. */
     git: (top: string) => join(folder, 'git', keyOf(top)),
     /** What is kept of a project, by where it is: one that was moved or cloned has nothing here yet. */

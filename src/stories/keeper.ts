@@ -3,10 +3,14 @@
  * After every iteration what the agent left is held against it: what is not allowed is undone, told, and set aside.
  */
 import { dirname } from 'node:path';
+import type { CheckResult } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
+import { pick } from '../domain/fields.ts';
 import { formatProblem } from '../domain/problem.ts';
+import { type ReviewEvidence, whyVoid } from '../domain/review.ts';
 import type { Story, StoryList } from '../domain/story.ts';
+import { type Round, weighChecks } from '../domain/story-checks.ts';
 import {
   type Assignment,
   nextAssignment,
@@ -15,11 +19,12 @@ import {
   type StoryMode,
 } from '../domain/story-mode.ts';
 import { repairList, storiesById } from '../domain/story-repair.ts';
-import type { StoryRules } from '../domain/transitions.ts';
+import { REVIEW_FIELDS, type StoryRules } from '../domain/transitions.ts';
 import { warn } from '../engine/plan.ts';
 import { ensureFolder, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { type NewActive, removeActive } from '../store/active-file.ts';
+import { writeApprovals } from '../store/approvals.ts';
 import type { RunPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
 import { formatTasks, isList } from '../store/tasks-file.ts';
@@ -32,6 +37,10 @@ export interface KeeperOptions
   readonly paths: PrdPaths;
   readonly list: StoryList;
   readonly policy: ReviewPolicy;
+  /** The checks of the settings. */
+  readonly checks: readonly string[];
+  /** Where approvals are on record, outside of the project. */
+  readonly approvals: string;
   /** The iteration that a resumed run was in. */
   readonly begun: Begun | undefined;
   readonly emit: Emit;
@@ -58,8 +67,14 @@ export interface StoryKeeper {
   assignment(): Assignment;
   /** Chooses what the next iteration is for and tells the hooks. */
   begin(): Assignment;
-  /** `isWhole`: the turn ended by itself, so that what it left out counts against it. */
-  settle(iteration: number, isWhole: boolean): Settlement;
+  /** Before each attempt at a review: the list as it is trusted, so that a verdict of an attempt that failed is not counted twice. */
+  restoreList(iteration: number): void;
+  /** What the agent left, without what it may not do. It counts when the checks have been weighed. */
+  settle(iteration: number, evidence: ReviewEvidence): Settlement;
+  /** What the list would become. */
+  round(): Round;
+  /** The checks have run: what they take back is taken back, and the list is trusted. Answers what that was. */
+  weigh(iteration: number, results: readonly CheckResult[]): readonly string[];
   /** The user has had his hands on the files: what he left is trusted, if it is in order. */
   trust(): void;
   /** Writes Ralph's copy down, under its hash, and has the ledger vouch for it. */
@@ -67,57 +82,124 @@ export interface StoryKeeper {
   release(): void;
 }
 
-export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
-  const { paths, policy, emit } = options;
-  const files = createKeptFiles(options);
-  let list = options.list;
-  let assignment = options.begun ? assignmentOf(options.begun, list) : nextAssignment(list, policy);
-  let moved: Story | undefined;
-  let recorded: { readonly list: StoryList; readonly hash: string } | undefined;
+/** What changes from iteration to iteration. */
+interface KeeperState {
+  /** Ralph's own copy. */
+  list: StoryList;
+  /** What it becomes when the checks have been weighed. */
+  next: StoryList;
+  assignment: Assignment;
+  /** The story whose state changed last. */
+  moved: Story | undefined;
+  autoApproved: Story | undefined;
+}
 
+export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
+  const { paths, policy, emit, list, begun } = options;
+  const files = createKeptFiles(options);
+  const record = createRecord(options);
+  const state: KeeperState = {
+    list,
+    next: list,
+    assignment: begun ? assignmentOf(begun, list) : nextAssignment(list, policy),
+    moved: undefined,
+    autoApproved: undefined,
+  };
   return {
-    list: () => list,
-    assignment: () => assignment,
+    list: () => state.list,
+    assignment: () => state.assignment,
     begin() {
-      assignment = nextAssignment(list, policy);
-      files.mark(termsOf(assignment, policy), list.userStories);
-      return assignment;
+      state.assignment = nextAssignment(state.list, policy);
+      files.mark(termsOf(state.assignment, policy), state.list.userStories);
+      return state.assignment;
     },
-    settle(iteration, isWhole) {
-      if (options.begun?.isSettled && options.begun.iteration === iteration) return NOTHING_LEFT;
-      const left = files.left();
-      const settled = repairList(list, left, termsOf(assignment, policy));
-      const restored = !settled.repaired || files.write(settled.list, iteration);
-      if (!settled.repaired) files.believe(settled.list);
-      const rules = settled.forbidden.map(what => ({ what, restored, isSentence: true }) as const);
-      moved = movedStory(list, settled.list);
-      assignment = { ...assignment, ...(moved && { story: moved }) };
-      list = settled.list;
-      const { autoApproved, missing } = settled;
-      if (autoApproved) warn(emit, letThrough(autoApproved, policy));
-      return { violations: [...rules, ...files.restore(iteration)], missing: isWhole ? missing : [] };
+    restoreList(iteration) {
+      const isOther = state.assignment.mode === 'review' && !isSame(files.left(), state.list);
+      if (isOther) files.write(state.list, iteration);
     },
+    settle: (iteration, evidence) =>
+      begun?.isSettled && begun.iteration === iteration
+        ? NOTHING_LEFT
+        : settle(state, { ...options, files, iteration }, evidence),
+    round: () => roundOf(state, options),
+    weigh: (iteration, results) => weigh(state, { ...options, files, iteration }, results),
     trust() {
       const own = loadStories(paths, policy);
-      if (isList(own)) list = own;
+      if (isList(own)) [state.list, state.next] = [own, own];
       else {
         const what = own.map(formatProblem).join('; ');
         warn(emit, `The story list stays as it was before the pause: ${what}`);
       }
       files.keepAgain();
     },
-    record(iteration) {
-      if (recorded?.list !== list) recorded = { list, hash: keepCopy(list, options.stories) };
-      const { hash } = recorded;
-      const { length: total } = list.userStories;
-      const done = total - openStories(list, policy).length;
-      const move = moved && { moved: standOf(moved) };
-      emit({ type: 'stories-settled', iteration, hash, done, total, ...move });
-    },
+    record: iteration => record(iteration, state.list, state.moved),
     release() {
       files.close();
       removeActive(paths.active);
     },
+  };
+}
+
+function roundOf(
+  { list: before, next, assignment }: KeeperState,
+  { policy, checks }: Pick<KeeperOptions, 'policy' | 'checks'>,
+  after = next,
+): Round {
+  return { before, after, assignment, policy, checks };
+}
+
+interface SettleWorld extends KeeperOptions {
+  readonly files: ReturnType<typeof createKeptFiles>;
+  readonly iteration: number;
+}
+
+function settle(state: KeeperState, world: SettleWorld, evidence: ReviewEvidence): Settlement {
+  const { files, iteration, policy } = world;
+  const { list, assignment } = state;
+  const settled = repairList(list, files.left(), termsOf(assignment, policy));
+  const judged = judgeReview(roundOf(state, world, settled.list), evidence);
+  const isVoid = judged.void !== undefined;
+  state.next = judged.list;
+  // Whoever builds may build another story than the one that was proposed.
+  const built = assignment.mode === 'review' ? undefined : movedStory(list, state.next);
+  if (built) state.assignment = { ...assignment, story: built };
+  const repaired = settled.repaired || isVoid;
+  const restored = !repaired || files.write(state.next, iteration);
+  if (!repaired) files.believe(state.next);
+  const rules = settled.forbidden.map(what => ({ what, restored, isSentence: true }) as const);
+  state.autoApproved = isVoid ? undefined : settled.autoApproved;
+  const isWhole = evidence.outcome?.kind === 'completed';
+  const missing = [...(isWhole ? settled.missing : []), ...(judged.void === undefined ? [] : [judged.void])];
+  return { violations: [...rules, ...files.restore(iteration)], missing };
+}
+
+function weigh(state: KeeperState, world: SettleWorld, results: readonly CheckResult[]): readonly string[] {
+  const { files, iteration, policy, emit } = world;
+  const { list, refused } = weighChecks(roundOf(state, world), results);
+  if (!isSame(list, state.next)) files.write(list, iteration);
+  state.moved = movedStory(state.list, list);
+  state.list = list;
+  state.next = list;
+  for (const what of refused) warn(emit, what);
+  const { autoApproved } = state;
+  if (autoApproved && isStillApproved(list, autoApproved)) warn(emit, letThrough(autoApproved, policy));
+  state.autoApproved = undefined;
+  return refused;
+}
+
+function createRecord({ emit, policy, approvals, runId, stories }: KeeperOptions) {
+  let recorded: { readonly list: StoryList; readonly hash: string } | undefined;
+  return (iteration: number, list: StoryList, moved: Story | undefined): void => {
+    if (recorded?.list !== list) {
+      recorded = { list, hash: keepCopy(list, stories) };
+      const trouble = writeApprovals(approvals, list, runId);
+      if (trouble !== undefined) warn(emit, unrecorded(approvals, trouble));
+    }
+    const { hash } = recorded;
+    const { length: total } = list.userStories;
+    const done = total - openStories(list, policy).length;
+    const move = moved && { moved: standOf(moved, policy) };
+    emit({ type: 'stories-settled', iteration, hash, done, total, ...move });
   };
 }
 
@@ -138,8 +220,9 @@ function assignmentOf({ mode, story: id }: Begun, { userStories }: StoryList): A
   return { mode, ...(story && { story }) };
 }
 
-function standOf({ id, passes, reviewStatus, reviewFeedback }: Story) {
-  return { id, passes, reviewStatus, reviewFeedback };
+function standOf(story: Story, { skipReview, reviewCap }: ReviewPolicy) {
+  const stand = pick(story, 'id', 'passes', 'reviewStatus', 'reviewFeedback');
+  return skipReview ? stand : { ...stand, reviewCount: story.reviewCount, reviewCap };
 }
 
 export function storiesHash(text: string): string {
@@ -158,6 +241,45 @@ function movedStory(before: StoryList, after: StoryList): Story | undefined {
     const was = known.get(now.id);
     return was && (was.reviewStatus !== now.reviewStatus || was.passes !== now.passes);
   });
+}
+
+interface Judged {
+  readonly list: StoryList;
+  /** Why the verdict of the review does not count, a sentence. */
+  readonly void?: string;
+}
+
+/** The list without a verdict that does not count. */
+function judgeReview({ before, after, assignment, policy }: Round, evidence: ReviewEvidence): Judged {
+  const { mode, story } = assignment;
+  const judged = mode === 'review' ? movedStory(before, after) : undefined;
+  if (!judged || (judged.reviewStatus !== 'approved' && judged.reviewStatus !== 'changes_requested'))
+    return { list: after };
+  const { reviewStatus, reviewCount } = judged;
+  const isCapped =
+    reviewCount >= policy.reviewCap && (policy.atCap === 'approve' || reviewStatus === 'changes_requested');
+  const why =
+    judged.id === story?.id
+      ? whyVoid(judged.id, reviewStatus, { ...evidence, isCapped })
+      : `this review was for ${story?.id ?? 'no story'}`;
+  if (why === undefined) return { list: after };
+  const was = storiesById(before).get(judged.id);
+  const userStories = after.userStories.map(each =>
+    each.id === judged.id && was ? { ...each, ...pick(was, ...REVIEW_FIELDS) } : each,
+  );
+  return { list: { ...after, userStories }, void: `The review of ${judged.id} does not count: ${why}.` };
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+function isStillApproved({ userStories }: StoryList, { id }: Story): boolean {
+  return userStories.some(story => story.id === id && story.passes);
+}
+
+function unrecorded(path: string, trouble: string): string {
+  return `Approvals cannot be recorded in ${path}: ${trouble}. The next run will take them for claims and review those stories again.`;
 }
 
 function letThrough({ id, reviewFeedback }: Story, { reviewCap }: ReviewPolicy): string {

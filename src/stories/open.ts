@@ -1,5 +1,5 @@
 /** What `ralph prd run` needs before it can begin: a directory of its own, and a plan. */
-import { relative } from 'node:path';
+import { dirname, relative } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopPlan } from '../engine/plan.ts';
 import { ensureFolder, readIfThere } from '../platform/files.ts';
@@ -9,7 +9,7 @@ import { readLease } from '../store/lease.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
 import { liveRuns } from '../store/run-file.ts';
-import { openProtection } from '../turns/plan-parts.ts';
+import { openIncluded, openProtection } from '../turns/plan-parts.ts';
 import { ownerOf, withLock } from '../workspace/lock.ts';
 import { type PrdParts, prdPlan } from './plan.ts';
 
@@ -19,15 +19,24 @@ export interface ClaimedDirectory {
   release(): void;
 }
 
-/** One loop works in a directory at a time. The mark of one that was killed does not count. `own`: the run that is resumed. */
+/** Which loop in a project is meant. */
+export interface WhichLoop {
+  /** The run that is resumed: it is no other loop. */
+  readonly own?: string | undefined;
+  /** Where it works, when that is not the project itself. */
+  readonly worktree?: string | undefined;
+}
+
+/** One loop works in a directory at a time. The mark of one that was killed does not count. */
 export async function claimDirectory(
   paths: PrdPaths,
   project: ProjectPaths,
-  own?: string,
+  which: WhichLoop,
 ): Promise<ClaimedDirectory | Problem> {
   ensureFolder(project.folder);
+  ensureFolder(dirname(paths.lock));
   return withLock(paths.lock, async () => {
-    const other = liveLoop(paths, project, own);
+    const other = liveLoop(paths, project, which);
     if (other) return other;
     const stale = readActive(paths.active);
     const { pid, started } = identify(process.pid) ?? { pid: process.pid, started: '' };
@@ -39,8 +48,14 @@ export async function claimDirectory(
 }
 
 /** By its mark, and by the leases of runs: an agent may have deleted the mark. */
-export function liveLoop(paths: PrdPaths, project: ProjectPaths, own?: string): Problem | undefined {
-  const run = liveRuns(project).findLast(({ id, file }) => file.command === 'prd' && id !== own);
+export function liveLoop(
+  paths: PrdPaths,
+  project: ProjectPaths,
+  { own, worktree }: WhichLoop = {},
+): Problem | undefined {
+  const run = liveRuns(project).findLast(
+    ({ id, file }) => file.command === 'prd' && id !== own && file.given?.worktree === worktree,
+  );
   const owner = ownerOf(paths.active) ?? (run && readLease(run.paths)?.process);
   if (!owner) return undefined;
   const since = run?.file.startedAt ?? readActive(paths.active)?.timestamp;
@@ -59,10 +74,13 @@ export function promptTemplate(paths: PrdPaths, shipped: () => string): string {
 
 /** `kept`: the name of the protected files as they were when the run began, for a resumed run. */
 export async function planPrd(
-  parts: Omit<PrdParts, 'protection'>,
+  parts: Omit<PrdParts, 'protection' | 'included'>,
   kept: string | undefined,
 ): Promise<LoopPlan | Problem> {
   const protection = await openProtection(parts, kept);
   if (isProblem(protection)) return protection;
-  return prdPlan({ ...parts, notices: [...parts.notices, ...(protection?.notes ?? [])], protection });
+  const included = await openIncluded(parts);
+  if (isProblem(included)) return included;
+  const notices = [...parts.notices, ...(protection?.notes ?? [])];
+  return prdPlan({ ...parts, notices, protection, included });
 }

@@ -1,16 +1,25 @@
 /** The plan of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
 import { basename } from 'node:path';
 import type { Settings } from '../config/settings-shape.ts';
-import type { TurnOutcome } from '../domain/evidence.ts';
+import type { StoryEvidence, Violation } from '../domain/evidence.ts';
 import { isProblem } from '../domain/problem.ts';
+import type { ReviewEvidence } from '../domain/review.ts';
 import type { Story, StoryList } from '../domain/story.ts';
-import { cappedStory, formatEstimate, openStories, type ReviewPolicy } from '../domain/story-mode.ts';
+import {
+  cappedStory,
+  formatEstimate,
+  openStories,
+  type ReviewPolicy,
+  type StoryMode,
+} from '../domain/story-mode.ts';
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
-import { buildStoryReport } from '../domain/story-report.ts';
-import type { Run } from '../domain/verdict.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import { buildStoryReport, type Role } from '../domain/story-report.ts';
+import type { Feedback, Run } from '../domain/verdict.ts';
+import { commandsOf } from '../domain/verify-commands.ts';
+import { type LoopPlan, warn } from '../engine/plan.ts';
+import { approvalsPath } from '../store/approvals.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
-import { createPausing, preparedWith } from '../turns/pausing.ts';
+import { createPausing, preparedWith, recallInputs } from '../turns/pausing.ts';
 import {
   commitWork,
   limitsOf,
@@ -19,13 +28,16 @@ import {
   TERMS,
   workTurn,
 } from '../turns/plan-parts.ts';
-import { speaksPlainly } from '../turns/roster.ts';
+import { checkedTree, type ProverParts, release } from '../turns/prover.ts';
+import { currentAgent, type Roster, speaksPlainly } from '../turns/roster.ts';
 import { uncommittedPaths } from '../workspace/changes.ts';
-import type { Protection } from '../workspace/protect.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
+import { createReviewFacts } from './review-facts.ts';
+import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
+import { createStoryChecks, type StoryChecks } from './story-checks.ts';
 
-export interface PrdParts extends PlanParts {
+export interface PrdParts extends ProverParts {
   readonly runId: string;
   readonly prd: PrdPaths;
   /** As it is trusted when the run begins. */
@@ -33,84 +45,158 @@ export interface PrdParts extends PlanParts {
   /** The project's own prompt, read anew when the user may have changed it. */
   template(): string;
   readonly notices: readonly string[];
-  readonly protection: Protection | undefined;
   /** The iteration that a resumed run was in. */
   readonly begun: Begun | undefined;
+  /** Who reviews, and the fallbacks behind; absent: the agent does. */
+  readonly reviewers?: Roster;
+  /** The branch that is really used; undefined: none. */
+  readonly branch: string | undefined;
+  /** Where the work is, when it is not in the project itself. */
+  readonly place?: LoopPlan['place'] | undefined;
 }
 
 export function prdPlan(given: PrdParts): LoopPlan {
-  const { settings, agent, protection, prd, emit, runId, list, begun } = given;
+  const { settings, agent, prd } = given;
   const parts: PrdParts = { ...given, hooks: { ...given.hooks, points: withStop(given.hooks.points) } };
   const run = { ...TERMS.prd(settings), limits: limitsOf(settings) };
-  const { rule } = run;
   const policy = policyOf(settings);
-  const { maximumIterations: maxIterations } = settings;
-  const { aside, stories } = parts.paths;
-  const isolation = parts.sandbox?.words === undefined ? 'direct' : 'sandbox';
-  const own = {
-    paths: prd,
-    aside,
-    stories,
-    runId,
-    list,
-    policy,
-    maxIterations,
-    isolation,
-    begun,
-    emit,
-  } as const;
-  const keeper = createStoryKeeper({ ...own, now: () => parts.clock.now() });
+  const keeper = openKeeper(parts, policy);
+  const guard = createReviewGuard(parts, prd);
+  const facts = createReviewFacts(parts);
+  const checks = createStoryChecks(parts, keeper);
+  const prompts = createPrompts(parts, { keeper, guard, facts, checks });
+  return {
+    command: 'prd',
+    run,
+    agent,
+    get checks() {
+      return checks.all();
+    },
+    checksFor: checks.wanted,
+    ...checks.steps,
+    standstill: standstillLimits(settings),
+    notices: parts.notices,
+    ...(parts.place && { place: parts.place }),
+    prompt: prompts.next,
+    ...createSteps(parts, { keeper, guard, facts, checks, run, userChars: prompts.userChars }),
+    isDone: checks.isDone,
+    assignment() {
+      const { mode, story } = keeper.assignment();
+      const who = { role: roleOf(mode), agent: currentAgent(rosterOf(parts, mode)).name };
+      const kept = prompts.kept();
+      return { mode, ...(story && { story: story.id }), ...who, ...(kept !== undefined && { kept }) };
+    },
+    findings: iterations => ({
+      stories: buildStoryReport(keeper.list(), iterations, policy, rolesOf(parts)),
+      branch: parts.branch ?? null,
+    }),
+    note() {},
+    close() {
+      keeper.release();
+      guard.end();
+      release(parts);
+    },
+  };
+}
+
+/** What the agent is told in each iteration. */
+function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keeping) {
+  const { settings, prd, steering } = parts;
+  const policy = policyOf(settings);
+  const { rule } = TERMS.prd(settings);
   let template = parts.template();
-  parts.steering.care({
+  let kept: string | undefined;
+  steering.care({
     async begin() {},
     async end() {
       template = parts.template();
     },
   });
   return {
-    command: 'prd',
-    run,
-    agent,
-    checks: [],
-    standstill: standstillLimits(settings),
-    notices: parts.notices,
-    async prompt(iteration, feedback) {
+    /** How much of it is the user's own. */
+    userChars: () => template.length,
+    /** The files that a review must leave as they are. */
+    kept: () => kept,
+    async next(iteration: number, feedback: readonly Feedback[]): Promise<string> {
       const assignment = keeper.begin();
-      const isPlain = speaksPlainly(parts.roster, settings);
+      const { mode, story } = assignment;
+      kept = mode === 'review' ? await beginReview(parts, guard, iteration) : undefined;
+      if (mode !== 'review') guard.end();
+      if (mode === 'implement' && story) await facts.begin(story.id);
+      const isPlain = speaksPlainly(rosterOf(parts, mode), settings);
+      const { maximumIterations: maxIterations } = settings;
       const terms = { maxIterations, ralphDir: prd.name, policy, rule, isPlain };
-      return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback });
-    },
-    ...createSteps(parts, keeper, run, () => template.length),
-    check: async () => [],
-    assignment() {
-      const { mode, story } = keeper.assignment();
-      return { mode, ...(story && { story: story.id }) };
-    },
-    findings: iterations => ({ stories: buildStoryReport(keeper.list(), iterations, policy) }),
-    note() {},
-    close() {
-      keeper.release();
-      protection?.close();
+      const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
+      const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
+      return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback, commands, ...review });
     },
   };
+}
+
+function rosterOf({ roster, reviewers }: PrdParts, mode: StoryMode): Roster {
+  return mode === 'review' ? (reviewers ?? roster) : roster;
+}
+
+function roleOf(mode: StoryMode): Role {
+  return mode === 'review' ? 'reviewer' : 'implementer';
+}
+
+/** undefined: one agent does everything. */
+function rolesOf({ agent, reviewers }: PrdParts): Readonly<Record<Role, string>> | undefined {
+  const reviewer = reviewers?.agents[0]?.name;
+  return reviewer === undefined ? undefined : { implementer: agent.name, reviewer };
+}
+
+function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {
+  const { settings, prd: paths, runId, list, begun, emit, project, env } = parts;
+  const { aside, stories } = parts.paths;
+  const isolation = parts.sandbox?.words === undefined ? 'direct' : 'sandbox';
+  const approvals = approvalsPath(env, project.root, paths);
+  const own = { paths, aside, stories, runId, list, policy, begun, emit, approvals } as const;
+  const { maximumIterations: maxIterations, checks } = settings;
+  return createStoryKeeper({ ...own, maxIterations, checks, isolation, now: () => parts.clock.now() });
+}
+
+/** A review that was cut off and is taken again begins with the files as it found them. */
+async function beginReview(
+  { past, emit }: PrdParts,
+  guard: ReviewGuard,
+  iteration: number,
+): Promise<string | undefined> {
+  const { open } = past();
+  const before = open?.number === iteration ? open.kept : undefined;
+  const kept = await guard.begin(before);
+  const undone = before === undefined ? [] : await guard.restore(iteration, []);
+  for (const { what } of undone) warn(emit, `Undone, because a review that was cut off left it: ${what}`);
+  return kept;
+}
+
+interface Keeping {
+  readonly keeper: StoryKeeper;
+  readonly guard: ReviewGuard;
+  readonly facts: ReturnType<typeof createReviewFacts>;
+  readonly checks: StoryChecks;
+}
+
+interface StepParts extends Keeping {
+  readonly run: Run;
+  userChars(): number;
 }
 
 /** From the turn to the evidence: each step leaves what the next one needs. */
 function createSteps(
   parts: PrdParts,
-  keeper: StoryKeeper,
-  run: Run,
-  userChars: () => number,
+  { keeper, guard, facts, checks, run, userChars }: StepParts,
 ): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'restore' | 'look' | 'commit' | 'stories'>> {
-  const { settings, cwd, env, protection, emit } = parts;
+  const { settings, cwd, env, emit, past } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
   const policy = policyOf(settings);
-  let outcome: TurnOutcome = { kind: 'completed' };
+  let touched: readonly Violation[] = [];
   let missing: readonly string[] = [];
   let uncommitted: readonly string[] = [];
-  const pausing = createPausing(parts, watch, {
+  const pausing = createPausing({ ...parts, inputs: checks.inputs }, watch, {
     restore(iteration) {
-      const settled = keeper.settle(iteration, outcome.kind === 'completed');
+      const settled = keeper.settle(iteration, evidenceOf(parts, touched));
       missing = settled.missing;
       return settled.violations;
     },
@@ -119,22 +205,32 @@ function createSteps(
   });
   return {
     async prepare() {
-      const prepared = preparedWith(await watch.start(), { protection });
+      const prepared = preparedWith(await watch.start(), parts, checks.inputs.take());
+      await checks.prepare();
       keeper.record(0);
-      const text = formatEstimate(keeper.list(), policy, settings.maximumIterations);
-      emit({ type: 'notice', level: 'info', text });
+      emit({ type: 'notice', level: 'info', text: startWords(keeper.list(), settings) });
       return prepared;
     },
-    async recall(_, { tree }) {
+    async recall(before, prepared) {
+      const { tree } = prepared;
+      const { open, last } = before;
       watch.recall(tree);
-      return preparedWith(tree, { protection });
+      await checks.recall(before);
+      if (last) facts.saw(last.story, last.checks);
+      if (open?.mode === 'review' && open.turn && !open.judged) await guard.begin(open.kept);
+      return preparedWith(tree, parts, recallInputs(checks.inputs, before, prepared));
     },
     async turn(iteration, prompt) {
-      const ended = await workTurn(parts, run, { iteration, prompt, userChars: userChars() });
-      outcome = ended.outcome;
-      return ended;
+      const begins = () => keeper.restoreList(iteration);
+      const roster = rosterOf(parts, keeper.assignment().mode);
+      const world = { ...parts, roster, agent: currentAgent(roster) };
+      return workTurn(world, run, { iteration, prompt, userChars: userChars(), begins });
     },
-    restore: pausing.restore,
+    async restore(iteration, pending) {
+      const changed = await guard.restore(iteration, pending);
+      touched = [...(past().open?.violations ?? []), ...changed].filter(isOutside(parts.prd));
+      return [...changed, ...(await pausing.restore(iteration, pending))];
+    },
     async look() {
       const look = await watch.look();
       const status = watch.takeStatus();
@@ -142,15 +238,46 @@ function createSteps(
       uncommitted = (isProblem(paths) ? [] : paths).filter(path => basename(path) !== ACTIVE_FILE);
       return look;
     },
-    commit: (iteration, before) => commitWork(parts, iteration, run.rule, before, watch.checked()),
+    commit: (iteration, before) =>
+      commitWork(parts, iteration, run.rule, before, checkedTree(parts) ?? watch.checked()),
     stories(iteration) {
+      const results = past().open?.checks ?? [];
+      const refused = keeper.weigh(iteration, results);
       keeper.record(iteration);
-      const list = keeper.list();
-      const open = openStories(list, policy).map(story => story.id);
-      const capped = cappedStory(list, keeper.assignment(), policy);
-      return { open, missing, uncommitted, ...(capped && { capped: cappedWords(capped) }) };
+      facts.saw(keeper.assignment().story?.id, results);
+      return { ...standOf(keeper, policy), missing: [...missing, ...refused], uncommitted };
     },
   };
+}
+
+function standOf(keeper: StoryKeeper, policy: ReviewPolicy): Pick<StoryEvidence, 'open' | 'capped'> {
+  const open = openStories(keeper.list(), policy).map(story => story.id);
+  const capped = cappedStory(keeper.list(), keeper.assignment(), policy);
+  return { open, ...(capped && { capped: cappedWords(capped) }) };
+}
+
+/** Where no turn is over, as in a pause between two attempts, no verdict counts. */
+function evidenceOf(parts: PrdParts, touched: readonly Violation[]): ReviewEvidence {
+  const { outcome, reviews: spoken = [] } = parts.past().open?.turn ?? {};
+  return { outcome, spoken, touched: touched.map(({ what }) => what), isContained: isContained(parts) };
+}
+
+/** Nothing of an earlier turn can still be alive when a review ends. */
+function isContained({ sandbox }: PrdParts): boolean {
+  return sandbox?.words !== undefined || sandbox?.wall !== undefined;
+}
+
+/** A change to a file that is neither in the folder of the list nor Ralph's own. What was refused never came about. */
+function isOutside({ name }: PrdPaths) {
+  return ({ what, isSentence, refused }: Violation) =>
+    !isSentence && !refused && !what.startsWith(`${name}/`) && !what.startsWith(ACTIVE_FILE);
+}
+
+function startWords(list: StoryList, settings: Settings): string {
+  const { length: total } = list.userStories;
+  const policy = policyOf(settings);
+  if (openStories(list, policy).length > 0) return formatEstimate(list, policy, settings.maximumIterations);
+  return `Every story is done already (${total} of ${total}). Next: ralph prd archive`;
 }
 
 function cappedWords({ id, reviewCount, reviewFeedback }: Story): string {

@@ -29,8 +29,12 @@ export interface Recovery {
 }
 
 /** undefined: nothing was cut off, or the agent had done nothing that it may not do. A problem: nobody can tell any more. */
-export function recoverStories(paths: PrdPaths, project: ProjectPaths): Recovery | Problem | undefined {
-  const run = lastRun(project);
+export function recoverStories(
+  paths: PrdPaths,
+  project: ProjectPaths,
+  worktree?: string,
+): Recovery | Problem | undefined {
+  const run = lastRun(project, worktree);
   const stand = run && standOf(run.paths, readVerified(run.paths));
   if (!run || !stand) return undefined;
   if (stand === 'unknown') return unknown(paths, run.id);
@@ -64,11 +68,11 @@ export function unknown({ name }: PrdPaths, id: string): Problem {
 }
 
 /** The last one, unless it is running or ended by itself. */
-function lastRun(project: ProjectPaths) {
+function lastRun(project: ProjectPaths, worktree: string | undefined) {
   for (const id of listRuns(project).toReversed()) {
     const of = runPaths(project, id);
     const file = readRunFile(of);
-    if (file?.command !== 'prd') continue;
+    if (file?.command !== 'prd' || file.given?.worktree !== worktree) continue;
     const { stopReason, ledger } = overviewOf(id, of);
     const isOver = stopReason !== null && ledger.kind !== 'changed'; // an end is soon written
     return isRunning(of, file) || isOver ? undefined : { id, paths: of, policy: file.config as ReviewPolicy };

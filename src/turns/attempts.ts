@@ -5,6 +5,7 @@
 
 import type { TurnReport } from '../agents/invoke.ts';
 import type { EndedTurn } from '../domain/event.ts';
+import { defined } from '../domain/fields.ts';
 import { type NextStep, nextStep, type Situation } from '../domain/retry.ts';
 import { isLimit, type Trouble, type TroubleClass } from '../domain/trouble.ts';
 import type { Turn } from '../domain/turn.ts';
@@ -154,10 +155,10 @@ function createSum() {
       steps += turn.steps;
       countsTools &&= counts;
     },
-    report: ({ turn: { claim, blocked, usage: last }, outcome }: TurnReport): EndedTurn => ({
+    report: ({ turn: { claim, blocked, reviews, usage: last }, outcome }: TurnReport): EndedTurn => ({
       outcome,
       claim,
-      ...(blocked !== undefined && { blocked }),
+      ...defined({ blocked, reviews }),
       steps,
       toolCalls: countsTools ? toolCalls : null,
       usage: usage ?? last,

@@ -53,13 +53,22 @@ export function chooseFallbacks(
   fromFiles: Readonly<Record<string, unknown>>,
   world: ChoiceWorld,
 ): readonly (ChosenAgent | Problem)[] {
+  return settings.fallback.map(name => chooseNamed('--fallback', name, settings, fromFiles, world));
+}
+
+/** An agent beside the agent itself, as `agent` or `agent:model`; `flag` asked for it. */
+export function chooseNamed(
+  flag: string,
+  name: string,
+  settings: Settings,
+  fromFiles: Readonly<Record<string, unknown>>,
+  world: ChoiceWorld,
+): ChosenAgent | Problem {
   const { model: _, ...rest } = settings; // that one is meant for the agent itself
-  return settings.fallback.map(name => {
-    const [agent, model] = modelOf(name, settings);
-    const chosen = chooseAgent({ ...rest, agent, ...(model && { model }) }, fromFiles, world);
-    // With its model: it may be the same agent with another one.
-    return isProblem(chosen) ? { ...chosen, where: `--fallback ${name}` } : { ...chosen, name };
-  });
+  const [agent, model] = modelOf(name, settings);
+  const chosen = chooseAgent({ ...rest, agent, ...(model && { model }) }, fromFiles, world);
+  // With its model: it may be the same agent with another one.
+  return isProblem(chosen) ? { ...chosen, where: `${flag} ${name}` } : { ...chosen, name };
 }
 
 /** A name of the user's own may hold a colon. */

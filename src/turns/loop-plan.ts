@@ -1,7 +1,5 @@
 /** The plan of `ralph loop`: a task, a clean context each time, and checks that must all pass. */
-import { type RoundChanges, runChecks } from '../checks/run-checks.ts';
-import type { Check, CheckResult } from '../domain/check.ts';
-import { buildLoopPrompt, type LoopPrompt, type PromptCheck } from '../domain/loop-prompt.ts';
+import { buildLoopPrompt, type LoopPrompt } from '../domain/loop-prompt.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
@@ -10,8 +8,9 @@ import { createProgress } from '../store/progress.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
+import { checksOf, createBaseline, runRound } from './check-round.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
-import { commitWork, limitsOf, standstillLimits, TERMS, timeLeft, workTurn } from './plan-parts.ts';
+import { commitWork, limitsOf, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
 import { checkedTree, createProver, type ProverParts, release } from './prover.ts';
 import { speaksPlainly } from './roster.ts';
@@ -28,20 +27,17 @@ export interface LoopParts extends ProverParts {
 }
 
 const DIFF_CHARS = 5_000;
-const ERROR_CHARS = 2_000;
 
 export function loopPlan(parts: LoopParts): LoopPlan {
   const { settings, agent, cwd, env } = parts;
   const run = { ...TERMS.loop(settings), limits: limitsOf(settings) };
   const { rule } = run;
-  const checks = settings.checks.map(
-    command => ({ command, failAction: 'APPEND', timeout: settings.checkTimeout }) as const,
-  );
+  const checks = checksOf(settings.checks, settings);
   const progress = createProgress(parts.project, parts.paths);
   const tree = createTreeWatch({ cwd, env, on: true });
-  const baseline = createBaseline(parts, checks);
+  const baseline = createBaseline({ ...parts, checks: () => checks, excused: settings.baselineUngated });
   const { steps, inputs } = createProver(parts, settings.checks, (iteration, more) =>
-    runRound({ ...parts, ...more }, checks, iteration, baseline.excuse),
+    runRound({ ...parts, ...more }, { iteration, checks, as: baseline.excuse }),
   );
   const task = createTask(parts);
   const pausing = createPausing({ ...parts, inputs }, tree, task);
@@ -110,55 +106,6 @@ function createTask({ task, spec, emit, paths }: LoopParts): HeldTask {
         writeAtomic(paths.task, now);
       } else warn(emit, `${formatProblem(now)}. The task stays as it was.`);
     },
-  };
-}
-
-/** What is excused is so in the ledger too. */
-async function runRound(
-  parts: LoopParts & RoundChanges,
-  checks: readonly Check[],
-  iteration: number,
-  excuse: (result: CheckResult) => CheckResult,
-): Promise<readonly CheckResult[]> {
-  const { settings, project, emit } = parts;
-  const results = await runChecks({
-    ...parts,
-    ...timeLeft(parts),
-    emit: event => emit(event.type === 'check-ended' ? { ...event, result: excuse(event.result) } : event),
-    checks,
-    paths: parts.paths.iteration(iteration),
-    root: project.root,
-    excerpt: { chars: ERROR_CHARS, from: 'tail' },
-    parallel: settings.checkParallel,
-    retries: settings.checkRetries,
-  });
-  return results.map(excuse);
-}
-
-/** The checks before the first iteration: what was red then is told, and excused where the user wants it. */
-function createBaseline({ settings, emit }: LoopParts, checks: readonly Check[]) {
-  const red = new Set<number>();
-  const excused = settings.baselineUngated;
-  return {
-    async take(run: (iteration: number) => Promise<readonly CheckResult[]>): Promise<void> {
-      for (const check of await run(0)) {
-        // What is void says nothing of how things were.
-        if (check.passed || check.voided !== undefined) continue;
-        red.add(check.index);
-        const why =
-          check.exitCode === 127 ? 'there is no such command (exit code 127)' : `exit code ${check.exitCode}`;
-        warn(emit, `Baseline: \`${check.command}\` fails before the first iteration: ${why}.`);
-      }
-    },
-    recall(results: readonly CheckResult[]): void {
-      for (const check of results) if (!check.passed && check.voided === undefined) red.add(check.index);
-    },
-    told: (): readonly PromptCheck[] =>
-      checks.map(({ command }, index) =>
-        red.has(index) ? { command, redBefore: excused ? 'excused' : 'gates' } : { command },
-      ),
-    excuse: (check: CheckResult): CheckResult =>
-      excused && red.has(check.index) && !check.passed ? { ...check, ungated: true } : check,
   };
 }
 

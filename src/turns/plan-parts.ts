@@ -112,12 +112,16 @@ export async function openIncluded({
   return includeFiles({ cwd, env, keepIn: paths.kept, recall: prepared && (prepared.included ?? null) });
 }
 
+export interface WorkTurn {
+  readonly iteration: number;
+  readonly prompt: string;
+  readonly userChars: number;
+  /** Before each attempt. */
+  begins?(): void;
+}
+
 /** The turn in which the work is done, with its prompt on record and its limits kept from inside. */
-export async function workTurn(
-  parts: PlanParts,
-  { rule, limits }: Run,
-  work: { readonly iteration: number; readonly prompt: string; readonly userChars: number },
-): Promise<EndedTurn> {
+export async function workTurn(parts: PlanParts, { rule, limits }: Run, work: WorkTurn): Promise<EndedTurn> {
   const { settings, project } = parts;
   const { iteration, prompt } = work;
   const paths = parts.paths.iteration(iteration);
@@ -129,8 +133,11 @@ export async function workTurn(
   const began = parts.clock.ticks();
   const ended = await takeAttempts(parts, iteration, ({ number, world, used }) => {
     const files = number === 1 ? paths : paths.attempt(number);
+    work.begins?.();
     return oneTurn(world, {
-      ...work,
+      iteration,
+      prompt,
+      userChars: work.userChars,
       purpose: 'work',
       ...(number > 1 && { attempt: number }),
       rule,

@@ -20,6 +20,8 @@ export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
   readonly globs: readonly string[];
   readonly newFiles: 'allow' | 'forbid';
+  /** Files and folders that are not protected, from the top of the work tree, without a slash at the end. */
+  readonly except?: readonly string[];
   /** Where things go that are in the way; nothing is deleted. */
   readonly aside: string;
   /** Where the files are kept so that a resumed run finds them again; without it they are forgotten. */
@@ -54,7 +56,7 @@ export async function createProtection(options: ProtectionOptions) {
   let start = first;
   const now = (): Kept => ({ repository, store: start.store, kept: start.kept });
   const kept = () => keptOffences(now());
-  const newOnes = async () => newOffences(repository, await newFiles(repository, options.globs, start));
+  const newOnes = async () => newOffences(repository, await newFiles(repository, options, start));
   return {
     /** How many files are protected. */
     files: first.kept.size,

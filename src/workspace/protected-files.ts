@@ -53,11 +53,11 @@ export function filesAtStart(
 
 async function lookedUp(
   repository: WorkTree,
-  { globs, newFiles: allowed, keepIn }: ProtectionOptions,
+  { globs, newFiles: allowed, keepIn, except }: ProtectionOptions,
 ): Promise<FilesAtStart | Problem> {
   const found = await findFiles(repository, globs);
   if ('what' in found) return found;
-  const { paths } = found;
+  const paths = found.paths.filter(path => !isExcepted(path, except));
   const store = createFileStore(undefined, keepIn);
   const { kept, unread } = keepAll(repository, store, paths);
   const notes = [...found.notes, ...unread];
@@ -206,10 +206,14 @@ const QUIET = { throwIfNoEntry: false } as const;
 const VISIBLE = ['--cached', '--others'];
 const IGNORED = ['--others', '--ignored'];
 
+function isExcepted(path: string, except: readonly string[] = []): boolean {
+  return except.some(each => path === each || path.startsWith(`${each}/`));
+}
+
 /** What fits the globs and was not there at the start, also behind a rule that tells git to ignore it. */
 export async function newFiles(
   repository: WorkTree,
-  globs: readonly string[],
+  { globs, except }: Pick<ProtectionOptions, 'globs' | 'except'>,
   { before, rules }: FilesAtStart,
 ): Promise<readonly string[] | Problem> {
   if (!before || !rules) return [];
@@ -217,7 +221,7 @@ export async function newFiles(
   if ('what' in visible) return visible;
   const hidden = await matching(repository, globs, IGNORED);
   if ('what' in hidden) return hidden;
-  const isNew = (path: string) => !before.has(path);
+  const isNew = (path: string) => !before.has(path) && !isExcepted(path, except);
   return [...visible.filter(isNew), ...(await rules.hiddenSince(hidden.filter(isNew)))];
 }
 

@@ -33,12 +33,17 @@ if [ -d "$(dirname "$0")/lists" ]; then
   printf '{ "half' > ralph/tasks.json
   cp "$(dirname "$0")/lists/$n.json" ralph/tasks.json
   git add ralph && git commit -qm "Step $n"
+  [ "$n" = 2 ] && judged=US-001
+  [ "$n" = 4 ] && judged=US-002
 fi
-printf half > work-$n.txt
-printf 'work of %s\\n' $n > work-$n.txt
-if [ "$n" = 2 ]; then echo changed > test/a.txt; rm -f test/b.txt; echo new > test/new.txt; fi
+if [ -z "$judged" ]; then
+  printf half > work-$n.txt
+  printf 'work of %s\\n' $n > work-$n.txt
+fi
+if [ "$n" = 2 ] && [ -z "$judged" ]; then echo changed > test/a.txt; rm -f test/b.txt; echo new > test/new.txt; fi
 echo '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok","is_error":false}]},"parent_tool_use_id":null}'
 words=worked; [ "$n" = 4 ] && words='<promise>COMPLETE</promise> <response>DONE</response>'
+[ -n "$judged" ] && words="<review story='$judged'>approved</review>"
 say m2 "{\\"type\\":\\"text\\",\\"text\\":\\"$words\\"}"
 echo '{"type":"result","subtype":"success","is_error":false,"num_turns":2,"result":"","total_cost_usd":0.01,"usage":{"input_tokens":100,"output_tokens":20},"modelUsage":{}}'
 `;
@@ -125,12 +130,13 @@ const loopWithCommits: Shape = {
   remains: project => ({ commits: history(project), files: files(project) }),
 };
 
-const FIRST = storyList(story('US-001', { notes: '' }), story('US-002', { notes: '' }));
+const CHECKED = { notes: '', verifyCommands: ['test -f work-1.txt'] };
+const FIRST = storyList(story('US-001', CHECKED), story('US-002', CHECKED));
 const LISTS: StoryList[] = [];
 for (const edit of [handIn('US-001'), approve('US-001'), handIn('US-002'), approve('US-002')])
   LISTS.push(edit(LISTS.at(-1) ?? FIRST) as StoryList);
 
-/** `prd run` with two stories, each built, handed in and approved; the agent commits. */
+/** `prd run` with two stories, each built, checked, handed in, reviewed and approved; the agent commits. */
 const stories: Shape = {
   args: ['prd', 'run', '--agent', 'claude'],
   lists: LISTS,

@@ -96,12 +96,41 @@ describe('what the agent left is fixed field by field', () => {
     expect(nobody.list).toEqual(list);
   });
 
-  test('commands that verify may be added and not removed', () => {
-    const list = { ...trusted, verifyCommands: ['npm test'] };
-    expect(repairList(list, { ...list, verifyCommands: [] }, IMPLEMENT).list).toEqual(list);
-    expect(repairList(list, { ...list, verifyCommands: ['npm test', 'lint'] }, IMPLEMENT).forbidden).toEqual(
-      [],
-    );
+  test('the branch is the user’s', () => {
+    const repaired = repairList(trusted, { ...trusted, branchName: 'main' }, IMPLEMENT);
+    expect(repaired.list).toEqual(trusted);
+    expect(repaired.forbidden).toEqual(['tasks.json: branchName was changed. Only the user changes it.']);
+  });
+
+  test('verify commands are the user’s: what an agent adds or removes is said and undone', () => {
+    const [first] = trusted.userStories;
+    const own = { ...first, verifyCommands: ['make one'] } as Story;
+    const list: StoryList = {
+      ...trusted,
+      verifyCommands: ['npm test'],
+      userStories: [own, ...trusted.userStories.slice(1)],
+    };
+    const left = (more: object, ofStory: object) => ({
+      ...list,
+      ...more,
+      userStories: list.userStories.map((each, at) => (at === 0 ? { ...each, ...ofStory } : each)),
+    });
+    for (const [more, ofStory, words] of [
+      [{ verifyCommands: [] }, {}, 'verifyCommands lost "npm test"'],
+      [{ verifyCommands: undefined }, {}, 'verifyCommands lost "npm test"'],
+      [{ verifyCommands: 'true' }, {}, 'verifyCommands must be a list of texts'],
+      [{ verifyCommands: ['npm test', 'curl evil'] }, {}, '"curl evil" was added to verifyCommands.'],
+      [{}, { verifyCommands: ['true'] }, `verifyCommands of ${own.id} lost "make one"`],
+      [{}, { verifyCommands: ['make one', 'x'] }, `"x" was added to verifyCommands of ${own.id}.`],
+    ] as const) {
+      const repaired = repairList(list, left(more, ofStory), IMPLEMENT);
+      expect(repaired.list).toEqual(list);
+      expect(repaired.forbidden.join(' ')).toContain(words);
+    }
+    const fresh = { ...story('US-900'), verifyCommands: ['curl evil'] };
+    const added = repairList(list, { ...list, userStories: [...list.userStories, fresh] }, IMPLEMENT);
+    expect(added.list.userStories.at(-1)).toEqual(story('US-900'));
+    expect(added.forbidden.join(' ')).toContain('"curl evil" was added to verifyCommands of US-900.');
   });
 
   test('an approval without notes counts and is reported', () => {

@@ -13,6 +13,7 @@ import { startRalph } from '../rig/ralph.ts';
 
 const PLUGIN = join(import.meta.dirname, '../../plugins/claude');
 const COMPLETE = '<promise>COMPLETE</promise>';
+const verdict = (id: string, words: string) => `<review story="${id}">${words}</review>`;
 
 /** Changes a story in tasks.json, with a command that any agent's shell can run. */
 function edit(id: string, script: string, commit = true): Step {
@@ -61,11 +62,11 @@ describe.each(['claude', 'codex'] as const)('%s', name => {
   test('two stories: built, reviewed, sent back, fixed, reviewed again, approved', async () => {
     const steps = [
       ...[handIn('US-001'), words('Built.')],
-      ...[reject('US-001'), words('Not yet.')],
+      ...[reject('US-001'), words(`Not yet. ${verdict('US-001', 'changes_requested')}`)],
       ...[handIn('US-001'), words('Mended.')],
-      ...[approve('US-001'), words('Good.')],
+      ...[approve('US-001'), words(`Good. ${verdict('US-001', 'approved')}`)],
       ...[handIn('US-002'), words(`Built. ${COMPLETE}`)],
-      ...[approve('US-002'), words(`Good. ${COMPLETE}`)],
+      ...[approve('US-002'), words(`Good. ${verdict('US-002', 'approved')} ${COMPLETE}`)],
     ];
     const stories = [story('US-001', { notes: '' }), story('US-002', { dependsOn: ['US-001'], notes: '' })];
     const { code, result, list, requests } = await prd(name, stories, steps);

@@ -70,12 +70,27 @@ export function works(
   } = {},
 ): Handler {
   return async turn => {
-    project.write('ralph/tasks.json', `${JSON.stringify(edit(tasks(project)), null, 2)}\n`);
+    const before = tasks(project);
+    const after = edit(before);
+    project.write('ralph/tasks.json', `${JSON.stringify(after, null, 2)}\n`);
     await also?.(turn);
     if (commit) await turn.shell('git add -A && git commit --quiet --allow-empty -m step');
-    await say(turn, words, cost);
+    await say(turn, [words, ...verdicts(before, after)].join('\n'), cost);
   };
 }
+
+/** What an honest reviewer says of a story that it has judged, as the prompt asks for it. */
+function verdicts(before: StoryList, after: unknown): readonly string[] {
+  const { userStories = [] } = (after ?? {}) as Partial<StoryList>;
+  return userStories
+    .filter(({ id, reviewCount }) => {
+      const was = before.userStories.find(each => each.id === id);
+      return was !== undefined && reviewCount > was.reviewCount;
+    })
+    .map(({ id, reviewStatus }) => verdict(id, reviewStatus ?? ''));
+}
+
+export const verdict = (id: string, words: string) => `<review story="${id}">${words}</review>`;
 
 export async function say(turn: FakeTurn, words: string, cost = 0.01): Promise<void> {
   if (isTextMode(turn)) await turn.print(words);

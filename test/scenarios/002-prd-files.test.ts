@@ -74,10 +74,10 @@ describe('status', () => {
     );
     const { code, stdout } = await prd(project, 'status', '--no-color', '--no-emoji');
     expect(code).toBe(0);
-    expect(stdout).toBe(`Demo | ralph/demo: 1 of 3 stories done
+    expect(stdout).toBe(`Demo | ralph/demo: 0 of 3 stories done
 
 [x] US-001 Title of US-001
-           approved, 1 review
+           claimed, not reviewed, 1 review
            Notes: used the existing index
 [!] US-002 Title of US-002
            changes requested, 2 reviews
@@ -88,6 +88,7 @@ describe('status', () => {
 
 Next: review-fix US-002; \`ralph prd run\`
 Loop: not running
+Branch: main; \`ralph prd run\` works on ralph/demo
 `);
   });
 
@@ -136,8 +137,8 @@ describe('archive', () => {
       'tasks.json',
     ]);
     const summary = project.read(`ralph-archive/${name}/summary.md`);
-    expect(summary).toContain('- Stories: 1 of 1 completed\n- Dates: 2026-01-02 to 20');
-    expect(summary).toContain('| US-001 | Title of US-001 | approved | 3 | built \\| well |');
+    expect(summary).toContain('- Stories: 0 of 1 completed\n- Dates: 2026-01-02 to 20');
+    expect(summary).toContain('| US-001 | Title of US-001 | claimed, not reviewed | 3 | built \\| well |');
     expect(project.read('ralph/prompt.md')).toContain('Iteration $RALPH_ITERATION');
     expect(tasks(project).userStories[0]).toMatchObject({ title: '', passes: false });
     expect(project.git('status', '--porcelain')).toBe('A  mine.txt\n');

@@ -32,7 +32,7 @@ interface Cheat {
 async function cheat(stories: readonly Story[], act: (project: Repo) => Handler): Promise<Cheat> {
   const project = prdRepo(...stories);
   const agent = await fakeAgent('claude', act(project), works(project, UNCHANGED));
-  const { result } = await prdRun(project, agent.bin, '-n', '2');
+  const { result } = await prdRun(project, agent.bin, '-n', '2', '--trust-tasks');
   const run = `.ralph/runs/${result.runId}`;
   const ledger = project.read(`${run}/events.jsonl`);
   for (const what of result.iterations[0].violations)

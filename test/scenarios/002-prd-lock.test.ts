@@ -1,5 +1,5 @@
 /** One loop a directory: a live one refuses a second, a dead one does not, and another worktree is another loop. */
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { STATES, story } from '../domain/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
@@ -88,6 +88,8 @@ test('another worktree is another loop', async () => {
   const first = start(project.dir, agent.bin);
   const steered = await next();
   const second = { ...project, dir: `${project.dir}-second` };
+  const list = JSON.stringify({ ...tasks(project), branchName: 'second' });
+  writeFileSync(`${second.dir}/ralph/tasks.json`, list);
   const other = await fakeAgent('claude', each => say(each, 'x'));
   const { code, result } = await prdRun(second, other.bin, '-n', '1');
   expect([code, result.stopReason, other.calls[0]?.cwd]).toEqual([1, 'max_iterations', second.dir]);

@@ -163,7 +163,7 @@ describe('completion', () => {
   test('a list in which all is done is done without an agent', async () => {
     const project = prdRepo(story('US-001', { passes: true, reviewStatus: 'approved', reviewCount: 1 }));
     const agent = await fakeAgent('claude', works(project, UNCHANGED));
-    const { code, result: told } = await prdRun(project, agent.bin);
+    const { code, result: told } = await prdRun(project, agent.bin, '--trust-tasks');
     expect([code, told.stopReason, agent.calls.length]).toEqual([0, 'all_stories_approved', 0]);
   });
 

@@ -1,8 +1,20 @@
 /** How the stories of `ralph prd` are reviewed. */
-import { choice, integer, yesNo } from '../kinds.ts';
+import { choice, integer, text, yesNo } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
 export const STORIES = [
+  {
+    key: 'implementer',
+    kind: text(),
+    flag: { prd: '--implementer <agent>' },
+    help: 'Who builds the stories and fixes what a review asks for: agent or agent:model. Default: the agent.',
+  },
+  {
+    key: 'reviewer',
+    kind: text(),
+    flag: { prd: '--reviewer <agent>' },
+    help: 'Who reviews them: agent or agent:model, best of another vendor than the one who builds. Default: the agent.',
+  },
   {
     key: 'skipReview',
     kind: yesNo,

@@ -11,7 +11,7 @@ import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { liveLoop } from '../../../stories/open.ts';
 import { commitPaths } from '../../../workspace/commit-paths.ts';
 import { answer, type CliCommand, Problems } from '../../command.ts';
-import { declarePlace, placeOf } from './place.ts';
+import { declarePlace, factsOf, placeOf } from './place.ts';
 
 export const archive: CliCommand = {
   declare(command) {
@@ -29,7 +29,8 @@ export const archive: CliCommand = {
     const list = listOf(paths, options.force === true);
     const now = systemClock.now();
     const label = typeof options.label === 'string' ? options.label : list.branchName.replace(/^ralph\//, '');
-    const summary = archiveSummary(list, { from: startedOn(paths) ?? 'unknown', to: day(now) });
+    const days = { from: startedOn(paths) ?? 'unknown', to: day(now) };
+    const summary = archiveSummary(list, { ...days, ...(await factsOf(call, paths, list)) });
     const named = { name: undefined, now };
     const { folder, touched } = archiveFolder(paths, label || list.project, summary, named);
     const where = relative(cwd, folder);

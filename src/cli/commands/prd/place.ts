@@ -2,7 +2,12 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { isProblem } from '../../../domain/problem.ts';
+import type { StoryList } from '../../../domain/story.ts';
+import { approvalsPath, claimedStories, readApprovals } from '../../../store/approvals.ts';
 import { type PrdPaths, prdPaths } from '../../../store/prd-paths.ts';
+import { findRepository } from '../../../workspace/repository.ts';
+import { currentBranch } from '../../../workspace/worktree-facts.ts';
 import { type Call, refuse } from '../../command.ts';
 
 export function declarePlace(command: Command): Command {
@@ -12,6 +17,13 @@ export function declarePlace(command: Command): Command {
       '--ralph-dir <path>',
       'the folder of prd.md and tasks.json, relative to the project; default: ralph',
     );
+}
+
+/** What git and the record of approvals say of a list. */
+export async function factsOf({ cwd, env }: Call, paths: PrdPaths, list: StoryList) {
+  const repository = await findRepository({ cwd, env });
+  const branch = isProblem(repository) ? undefined : await currentBranch(repository.git);
+  return { branch, claimed: claimedStories(list, readApprovals(approvalsPath(env, cwd, paths))) };
 }
 
 /** The call as if it had been made in the project, and the files there. */

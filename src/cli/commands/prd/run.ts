@@ -2,20 +2,23 @@
 import type { Settings } from '../../../config/settings-shape.ts';
 import { isProblem } from '../../../domain/problem.ts';
 import type { StoryList } from '../../../domain/story.ts';
-import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
+import { nextAssignment } from '../../../domain/story-mode.ts';
 import { buildStoryPrompt } from '../../../domain/story-prompt.ts';
-import { buildStoryReport } from '../../../domain/story-report.ts';
+import { allCommands, commandsOf } from '../../../domain/verify-commands.ts';
 import { storiesKind } from '../../../opening/stories-kind.ts';
 import { projectPaths } from '../../../store/paths.ts';
-import type { PrdPaths } from '../../../store/prd-paths.ts';
-import { isList } from '../../../store/tasks-file.ts';
+import { slug } from '../../../store/prd-folder.ts';
+import { type PrdPaths, prdPaths } from '../../../store/prd-paths.ts';
+import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { readTemplate } from '../../../store/templates.ts';
 import { loadStories } from '../../../stories/load.ts';
 import { promptTemplate } from '../../../stories/open.ts';
 import { policyOf } from '../../../stories/plan.ts';
 import { recoverStories } from '../../../stories/recover.ts';
+import { missingCommands } from '../../../turns/missing-commands.ts';
 import { TERMS } from '../../../turns/plan-parts.ts';
-import { type Call, type CliCommand, Problems } from '../../command.ts';
+import { openWorktree, type Worktree } from '../../../workspace/worktree.ts';
+import { type Call, type CliCommand, orThrow, Problems } from '../../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../../set-up.ts';
 import { startLoop } from '../../start.ts';
 import { declarePlace, placeOf } from './place.ts';
@@ -25,21 +28,30 @@ export const run: CliCommand = {
     declarePlace(command);
     declareSettings(command, 'prd');
     command
-      .option('--trust-tasks', 'after a run that was killed: take tasks.json as it is')
+      .option('--worktree [name]', 'work in a git worktree of its own, on the branch ralph/NAME')
+      .option(
+        '--trust-tasks',
+        'take tasks.json as it is, with what it calls approved and what a killed run has left',
+      )
       .option(...DRY_RUN)
       .addHelpText('after', EXAMPLES);
   },
   async run(given) {
-    const { call, paths } = placeOf(given);
-    const { ready, list, recovery } = prepare(call, paths);
-    const policy = policyOf(ready.settings);
-    if (openStories(list, policy).length === 0) return nothingToDo(call, list, ready.settings);
-    if (call.options.dryRun === true) {
-      showPlan(call, ready, firstPrompt(ready.settings, list, paths));
-      return 0;
+    const { call, paths: ours } = placeOf(given);
+    const worktree = await worktreeOf(call, ours);
+    const paths = worktree ? prdPaths(worktree.cwd, ours.name) : ours;
+    try {
+      const { ready, list, recovery, isTrusted } = prepare(call, paths, worktree?.name);
+      if (call.options.dryRun === true) {
+        showPlan(call, ready, firstPrompt(ready.settings, list, paths));
+        return 0;
+      }
+      const policy = policyOf(ready.settings);
+      const kind = storiesKind({ prd: paths, list, policy, recovery, isTrusted, worktree });
+      return await startLoop(kind, call, ready);
+    } finally {
+      worktree?.release();
     }
-    const kind = storiesKind({ prd: paths, list, recovery });
-    return startLoop(kind, call, ready);
   },
 };
 
@@ -48,48 +60,52 @@ Examples:
   ralph prd run
   ralph prd run -n 30 -m opus --max-cost 10
   ralph prd run --agent codex --review-cap 3 --at-cap stop
+  ralph prd run --check "npm test" --protect "test/**"
+  ralph prd run --worktree
   ralph prd run --skip-review
   ralph prd run --dry-run
 `;
 
+/** A worktree without a name of its own is named after the branch of the list. */
+async function worktreeOf({ options, cwd: root, env }: Call, paths: PrdPaths): Promise<Worktree | undefined> {
+  const { worktree: wanted, dryRun } = options;
+  if (!wanted || dryRun === true) return undefined;
+  const tasks = loadTasks(paths.tasks, paths.tasks);
+  const named = isList(tasks) ? slug(tasks.branchName.replace(/^ralph\//, '')) : undefined;
+  const name = typeof wanted === 'string' ? wanted : named;
+  return orThrow(await openWorktree({ root, env, ...(name !== undefined && { name }) }));
+}
+
 /** Everything that is wrong is said at once: flags, settings, agent, list. */
-function prepare(call: Call, paths: PrdPaths) {
-  const trusts = call.options.trustTasks === true;
-  const recovery = trusts ? undefined : recoverStories(paths, projectPaths(call.cwd));
+function prepare(call: Call, paths: PrdPaths, worktree: string | undefined) {
+  const isTrusted = call.options.trustTasks === true;
+  const recovery = isTrusted ? undefined : recoverStories(paths, projectPaths(call.cwd), worktree);
   let list: StoryList | undefined;
   const ready = setUp('prd', call, settings => {
     if (isProblem(recovery)) return [recovery];
     const loaded = loadStories(paths, policyOf(settings), recovery?.list);
     if (!isList(loaded)) return loaded;
     list = loaded;
-    return [];
+    return missingCommands(allCommands(loaded, settings.checks), settings, {
+      cwd: paths.root,
+      env: call.env,
+    });
   });
   if (!list || isProblem(recovery)) throw new Problems([]);
-  return { ready, list, recovery };
-}
-
-function nothingToDo({ output }: Call, list: StoryList, settings: Settings): 0 {
-  const stories = buildStoryReport(list, [], policyOf(settings));
-  if (output.json)
-    output.answer(
-      `${JSON.stringify({ success: true, stopReason: 'all_stories_approved', iterations: [], stories })}\n`,
-    );
-  else
-    output.human(
-      `Every story is done already (${stories.done} of ${stories.total}). Next: ralph prd archive\n`,
-    );
-  return 0;
+  return { ready, list, recovery, isTrusted };
 }
 
 function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): string {
   const template = promptTemplate(paths, () => readTemplate('prompt.md'));
   const policy = policyOf(settings);
+  const assignment = nextAssignment(list, policy);
   return buildStoryPrompt({
     template,
     iteration: 1,
     maxIterations: settings.maximumIterations,
     ralphDir: paths.name,
-    assignment: nextAssignment(list, policy),
+    assignment,
+    commands: commandsOf(list, assignment.story, settings.checks).map(command => ({ command })),
     policy,
     rule: TERMS.prd(settings).rule,
     feedback: [],

@@ -5,11 +5,12 @@ import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
 import { findInvalidStories } from '../../../domain/transitions.ts';
 import { storiesLines } from '../../../report/stories.ts';
 import { isLive, readActive } from '../../../store/active-file.ts';
+import { withoutClaims } from '../../../store/approvals.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { answer, type CliCommand, Problems } from '../../command.ts';
 import { styleOf } from '../../reporters.ts';
-import { declarePlace, placeOf } from './place.ts';
+import { declarePlace, factsOf, placeOf } from './place.ts';
 
 const POLICY = { skipReview: false, reviewCap: Number.MAX_SAFE_INTEGER, atCap: 'approve' } as const;
 
@@ -27,13 +28,18 @@ export const status: CliCommand = {
     const loop = loopOf(paths);
     const problems = findInvalidStories(list.userStories, POLICY);
     const { output } = call;
-    const { mode, story } = nextAssignment(list, POLICY);
+    const facts = await factsOf(call, paths, list);
+    const reviewed = withoutClaims(list, facts.claimed);
+    const { mode, story } = nextAssignment(reviewed, POLICY);
     const next = story ? { mode, story: story.id } : null;
     const running = loop
       ? `process ${loop.pid}${loop.runId ? `, run ${loop.runId}` : ''}, ${loop.mode}${loop.story ? ` ${loop.story}` : ''}`
       : 'not running';
-    const view = { list, next: nextWords(list, next), loop: running };
-    answer(output, { ...list, next, loop, problems }, () => storiesLines(view, styleOf(output)).join('\n'));
+    const view = { list, next: nextWords(reviewed, next), loop: running, ...facts };
+    const { branch = null, claimed } = facts;
+    answer(output, { ...list, next, loop, problems, branch, claimed }, () =>
+      storiesLines(view, styleOf(output)).join('\n'),
+    );
     if (!output.json) for (const problem of problems) output.error(`${problem}\n`);
     return 0;
   },

@@ -1,0 +1,84 @@
+/** A review judges and changes nothing: what it changed outside of the folder of the list is undone, and voids its verdict. */
+import { realpathSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { Violation } from '../domain/evidence.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
+import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
+import type { PlanParts } from '../turns/plan-parts.ts';
+import { createProtection, type Protection } from '../workspace/protect.ts';
+import { findRepository } from '../workspace/repository.ts';
+import { forgetSnapshot } from '../workspace/snapshot.ts';
+
+export type ReviewGuard = ReturnType<typeof createReviewGuard>;
+
+export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
+  const { steering, emit } = parts;
+  let guarded: Protection | Problem | undefined;
+  const early: Violation[] = [];
+  const found = (what: readonly string[]) => emit({ type: 'tampered', what });
+  const undo = async (iteration: number, pending: readonly string[]): Promise<readonly Violation[]> => {
+    if (!guarded) return [];
+    if (isProblem(guarded)) return [{ what: formatProblem(guarded), restored: false }];
+    return guarded.restore(iteration, { found, pending });
+  };
+  const forget = (name: string | undefined) => {
+    if (name !== undefined) forgetSnapshot(parts.paths.kept, name);
+  };
+  const end = () => {
+    const last = guarded;
+    guarded = undefined;
+    if (!last || isProblem(last)) return;
+    forget(last.name());
+    last.close();
+  };
+  // What the user changes while the run is paused is his, in a review too.
+  steering.care({
+    async begin(iteration) {
+      early.push(...(await undo(iteration, [])));
+    },
+    async end() {
+      if (!guarded || isProblem(guarded)) return;
+      const before = guarded.name();
+      await guarded.renew();
+      forget(before);
+    },
+  });
+  return {
+    /** Keeps all files as they are, or takes those that were kept before the run was cut off. Answers their name. */
+    async begin(recall?: string): Promise<string | undefined> {
+      end();
+      guarded = await keepFiles(parts, prd, recall);
+      return isProblem(guarded) ? undefined : guarded.name();
+    },
+    /** Undoes what has changed, and says what it was. */
+    restore: async (iteration: number, pending: readonly string[]): Promise<readonly Violation[]> => [
+      ...early.splice(0),
+      ...(await undo(iteration, pending)),
+    ],
+    /** The review is over: nothing is kept for it any more. */
+    end,
+  };
+}
+
+async function keepFiles(
+  { env, paths }: PlanParts,
+  prd: PrdPaths,
+  recall: string | undefined,
+): Promise<Protection | Problem> {
+  const repository = await findRepository({ cwd: prd.root, env });
+  if (isProblem(repository)) return repository;
+  const { top } = repository;
+  const root = realpathSync(prd.root);
+  const inside = (path: string) => relative(top, join(root, relative(prd.root, path)));
+  return createProtection({
+    cwd: top,
+    env,
+    // What git ignores is left alone: the commands that a reviewer runs write caches and reports there.
+    globs: ['**'],
+    newFiles: 'forbid',
+    except: [prd.folder, join(prd.root, ACTIVE_FILE)].map(inside),
+    aside: paths.aside,
+    keepIn: paths.kept,
+    ...(recall !== undefined && { recall }),
+  });
+}

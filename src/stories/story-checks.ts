@@ -1,0 +1,65 @@
+/** The checks of `ralph prd run`: those of the settings, and the verify commands of the trusted list. */
+import { type Check, type CheckResult, isGreen } from '../domain/check.ts';
+import type { Past } from '../domain/past.ts';
+import type { StoryList } from '../domain/story.ts';
+import { commandsAfter } from '../domain/story-checks.ts';
+import { openStories } from '../domain/story-mode.ts';
+import { allCommands } from '../domain/verify-commands.ts';
+import { checksOf, createBaseline, runRound } from '../turns/check-round.ts';
+import { createProver, type ProverParts } from '../turns/prover.ts';
+import type { StoryKeeper } from './keeper.ts';
+
+export type StoryChecks = ReturnType<typeof createStoryChecks>;
+
+export function createStoryChecks(parts: ProverParts & { readonly list: StoryList }, keeper: StoryKeeper) {
+  const { settings } = parts;
+  const all = () => checksOf(allCommands(keeper.list(), settings.checks), settings);
+  /** By its number among all, so that it is the same check in every iteration. */
+  const numbered = (result: CheckResult): CheckResult => {
+    const index = all().findIndex(({ command }) => command === result.command);
+    return result.isSetup || index === -1 ? result : { ...result, index };
+  };
+  let round: readonly Check[] = [];
+  const { steps, inputs } = createProver(parts, allCommands(parts.list, settings.checks), (iteration, more) =>
+    runRound({ ...parts, ...more }, { iteration, checks: round, as: numbered }),
+  );
+  const run = (iteration: number, checks: readonly Check[]) => {
+    round = checks;
+    return steps.check(iteration);
+  };
+  const wanted = () => checksOf(commandsAfter(keeper.round()), settings);
+  // What is red at the start is said and must pass all the same: a story is not done with a red check.
+  const baseline = createBaseline({ ...parts, checks: all, excused: false });
+  let isProven = false;
+  /** Where everything is done already: the proof of it. */
+  const prove = async () => {
+    const commands = all();
+    const results = await run(0, commands);
+    isProven = results.length === commands.length && isGreen(results);
+    keeper.weigh(0, results);
+  };
+  const isDone = () => openStories(keeper.list(), keeper.round().policy).length === 0;
+  return {
+    all,
+    /** Those that the iteration needs. */
+    wanted,
+    /** What the checks rest on. */
+    inputs,
+    /** Runs them, and those of the last round once more in a clean checkout. */
+    steps: { ...steps, check: (iteration: number) => run(iteration, wanted()) },
+    /** Before the first iteration. */
+    async prepare(): Promise<void> {
+      if (isDone()) await prove();
+      else if (settings.baseline) await baseline.take(iteration => run(iteration, all()));
+    },
+    /** A run that was cut off before its first iteration has proven nothing. */
+    async recall({ open, last, baseline: results }: Past): Promise<void> {
+      baseline.recall(results);
+      if (!open && !last && isDone()) await prove();
+    },
+    isDone: () => isDone() && isProven,
+    /** As the agent is told of them. */
+    told: (commands: readonly string[]) =>
+      baseline.told().filter(({ command }) => commands.includes(command)),
+  };
+}

@@ -1,0 +1,69 @@
+/** The branch that a list of stories names: created from the current one, or continued, or the reason why not. */
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { complaint, type Git } from '../platform/git.ts';
+import { joinWords } from '../platform/shell.ts';
+import { findRepository, headCommit, type Place } from './repository.ts';
+import { currentBranch } from './worktree-facts.ts';
+
+export interface UsedBranch {
+  /** What was checked out before; undefined: this branch. */
+  readonly from?: string;
+  /** The files may be others now. */
+  readonly isOther: boolean;
+}
+
+export async function useBranch(place: Place, branch: string): Promise<UsedBranch | Problem> {
+  const where = `branchName ${branch}`;
+  const repository = await findRepository(place);
+  if (isProblem(repository)) return { ...repository, where };
+  const { git } = repository;
+  const current = await currentBranch(git);
+  if (current === branch) return { isOther: false };
+  if ((await git.run(['check-ref-format', '--branch', branch])).code !== 0)
+    return {
+      where,
+      what: 'git does not allow this name for a branch',
+      fix: 'change branchName in tasks.json',
+    };
+  if (current === undefined) {
+    const fix = `\`${joinWords(['git', 'switch', '-c', branch])}\` creates it here`;
+    return {
+      where,
+      what: 'no branch is checked out (detached HEAD), so there is none to create it from',
+      fix,
+    };
+  }
+  const isThere = (await git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])).code === 0;
+  const isBorn = (await headCommit(git)) !== undefined;
+  const problem = isThere ? await whyNot(git, branch, current) : undefined;
+  if (problem) return { where, ...problem };
+  const words = isThere ? [branch] : isBorn ? ['--create', branch, '--no-track'] : ['--orphan', branch];
+  const { code, output } = await git.run(['switch', '--quiet', ...words]);
+  if (code === 0) return { from: current, isOther: isThere };
+  const fix = `commit or stash what is not committed, then \`${joinWords(['git', 'switch', ...words])}\``;
+  return { where, what: `git does not switch to it: ${complaint(output, code)}`, fix };
+}
+
+/** A branch that does not hold what is here now holds another story list, or an older one. */
+async function whyNot(
+  git: Git,
+  branch: string,
+  current: string,
+): Promise<Pick<Problem, 'what' | 'fix'> | undefined> {
+  const { code } = await git.run(['merge-base', '--is-ancestor', 'HEAD', `refs/heads/${branch}`]);
+  if (code === 0) return undefined;
+  const merge = `${joinWords(['git', 'switch', branch])} && ${joinWords(['git', 'merge', current])}`;
+  return {
+    what: `it exists, and does not hold the last commit of ${current}`,
+    fix: `\`${merge}\`, or change branchName in tasks.json`,
+  };
+}
+
+/** How to take over what was done on a branch: commands that can be pasted. */
+export function branchAdvice(root: string, branch: string, from: string): string {
+  const inRoot = (...words: readonly string[]) => joinWords(['git', '-C', root, ...words]);
+  return [
+    `look at it       ${inRoot('diff', `${from}...${branch}`)}`,
+    `take it over     ${inRoot('switch', from)} && ${inRoot('merge', branch)}`,
+  ].join('\n');
+}

@@ -1,0 +1,93 @@
+/** Which checks an iteration of `ralph prd run` needs, and what a red one takes back. */
+import { describe, expect, test } from 'vitest';
+import type { CheckResult } from '../../src/domain/check.ts';
+import type { Story } from '../../src/domain/story.ts';
+import { commandsAfter, type Round, weighChecks } from '../../src/domain/story-checks.ts';
+import type { StoryMode } from '../../src/domain/story-mode.ts';
+import { STATES, story, storyList } from './stories.ts';
+
+const { open, waiting, rejected, approved } = STATES;
+
+function round(
+  mode: StoryMode,
+  before: Partial<Story>,
+  after: Partial<Story>,
+  other: Partial<Story> = open,
+): Round {
+  const own = { verifyCommands: ['a'] };
+  const list = (state: Partial<Story>) => ({
+    ...storyList(story('A', { ...own, ...state }), story('B', { verifyCommands: ['b'], ...other })),
+    verifyCommands: ['all'],
+  });
+  const policy = { skipReview: false, reviewCap: 5, atCap: 'approve' } as const;
+  const { userStories } = list(before);
+  return {
+    before: list(before),
+    after: list(after),
+    assignment: { mode, story: userStories[0] as Story },
+    policy,
+    checks: ['check'],
+  };
+}
+
+const red = (command: string): CheckResult => ({
+  index: 0,
+  command,
+  failAction: 'APPEND',
+  passed: false,
+  exitCode: 1,
+  timedOut: false,
+  duration: 1,
+  output: 'it broke',
+  outputCut: false,
+  logFile: '',
+});
+
+test.each<[string, Round, readonly string[]]>([
+  ['building', round('implement', open, waiting), ['check', 'all', 'a']],
+  ['building, not handed in', round('implement', open, open), ['check', 'all', 'a']],
+  ['a review that asks for changes', round('review', waiting, rejected), []],
+  ['a review that approves', round('review', waiting, approved), ['check', 'all', 'a']],
+  ['the last review', round('review', waiting, approved, approved), ['check', 'all', 'a', 'b']],
+])('%s', (_, given, commands) => {
+  expect(commandsAfter(given)).toEqual(commands);
+});
+
+describe('a red check', () => {
+  const stateOf = (given: Round, ...commands: readonly string[]) => {
+    const { list, refused } = weighChecks(given, commands.map(red));
+    return [...list.userStories.map(({ reviewStatus }) => reviewStatus), refused.length];
+  };
+  test.each<[string, Round, string, readonly unknown[]]>([
+    ['takes a hand-in back', round('implement', open, waiting), 'a', [null, null, 1]],
+    ['takes a fix back', round('review-fix', rejected, waiting), 'all', ['changes_requested', null, 1]],
+    ['takes an approval back', round('review', waiting, approved), 'check', ['changes_requested', null, 1]],
+    ['of another story leaves this one', round('implement', open, waiting), 'b', ['needs_review', null, 0]],
+    [
+      'opens the story that it belongs to',
+      round('review', waiting, approved, approved),
+      'b',
+      ['approved', 'changes_requested', 1],
+    ],
+    ['says nothing new of an open story', round('implement', open, open), 'a', [null, null, 0]],
+  ])('%s', (_, given, command, expected) => {
+    expect(stateOf(given, command)).toEqual(expected);
+  });
+
+  test('the feedback says what Ralph saw', () => {
+    const { list } = weighChecks(round('review', waiting, approved), [red('a')]);
+    expect(list.userStories[0]).toMatchObject({
+      passes: false,
+      reviewFeedback: 'Ralph ran the checks: `a` failed (exit code 1). It printed: it broke',
+    });
+  });
+
+  test('the answered feedback of a fix that is taken back is there again', () => {
+    const answered = { ...waiting, reviewFeedback: '' };
+    const { list } = weighChecks(round('review-fix', rejected, answered), [red('a')]);
+    expect(list.userStories[0]).toMatchObject({
+      reviewStatus: 'changes_requested',
+      reviewFeedback: 'fix it',
+    });
+  });
+});

@@ -1,0 +1,105 @@
+/** `branchName` of a story list: created and used, or the reason why not. */
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { fakeAgent } from '../rig/fake-agent.ts';
+import { ralph } from '../rig/ralph.ts';
+import { folder, type Repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, prdRun, UNCHANGED, works } from '../rig/stories.ts';
+
+const branchOf = (project: Repo) => project.git('symbolic-ref', '--short', 'HEAD').trim();
+
+test('it is created from the current one, used, and the end shows how to merge it', async () => {
+  const project = prdRepo();
+  const agent = await fakeAgent('claude', works(project, handIn()), works(project, approve()));
+  const run = await ralph(['prd', 'run', '--agent', 'claude'], { cwd: project.dir, path: [agent.bin] });
+  expect([run.code, branchOf(project)]).toEqual([0, 'ralph/demo']);
+  expect(run.stdout).toContain('Working on the branch ralph/demo, from main.');
+  expect(run.stdout).toContain('switch main');
+  expect(run.stdout).toContain('merge ralph/demo');
+  expect(project.git('log', '--oneline', 'main').trim().split('\n')).toHaveLength(1);
+  const status = await ralph(['prd', 'status'], { cwd: project.dir });
+  expect(status.stdout).toContain('Branch: ralph/demo\n');
+  const archive = await ralph(['prd', 'archive', '--json'], { cwd: project.dir });
+  const { folder: where } = JSON.parse(archive.stdout);
+  expect(project.read(`${where}/summary.md`)).toContain('- Branch: ralph/demo\n');
+});
+
+test('one that is there and holds the current commit is continued, with the list that it has', async () => {
+  const project = prdRepo();
+  const agent = await fakeAgent('claude', works(project, handIn()), works(project, approve()));
+  await prdRun(project, agent.bin, '-n', '1');
+  project.git('switch', '--quiet', 'main');
+  const { code, result } = await prdRun(project, agent.bin);
+  expect([code, result.iterations[0].mode, result.branch]).toEqual([0, 'review', 'ralph/demo']);
+});
+
+test.each<[string, (project: Repo) => void, string]>([
+  [
+    'it has diverged',
+    project => {
+      project.git('switch', '--quiet', '--create', 'ralph/demo');
+      project.git('commit', '--quiet', '--allow-empty', '--message', 'there');
+      project.git('switch', '--quiet', 'main');
+      project.git('commit', '--quiet', '--allow-empty', '--message', 'here');
+    },
+    'branchName ralph/demo: it exists, and does not hold the last commit of main (`git switch ralph/demo && git merge main`',
+  ],
+  ['HEAD is detached', project => project.git('switch', '--quiet', '--detach'), 'detached HEAD'],
+  [
+    'what is not committed is in the way',
+    project => {
+      project.git('switch', '--quiet', '--create', 'ralph/demo');
+      project.write('README.md', 'there\n');
+      project.git('commit', '--quiet', '--all', '--message', 'there');
+      project.git('switch', '--quiet', 'main');
+      project.write('README.md', 'here\n');
+    },
+    'git does not switch to it',
+  ],
+  [
+    'git does not allow the name',
+    project =>
+      project.write('ralph/tasks.json', project.read('ralph/tasks.json').replace('ralph/demo', 'a..b')),
+    'git does not allow this name for a branch',
+  ],
+])('%s: the run says so and does not begin', async (_, prepare, words) => {
+  const project = prdRepo();
+  prepare(project);
+  const agent = await fakeAgent('claude', works(project, UNCHANGED));
+  const { code, stderr } = await prdRun(project, agent.bin);
+  expect([code, agent.calls.length, existsSync(project.path('.ralph-active'))]).toEqual([2, 0, false]);
+  expect(stderr).toContain(words);
+});
+
+test('without a repository it says so and does not begin', async () => {
+  const project = prdRepo();
+  const bare = folder();
+  for (const name of ['ralph/prd.md', 'ralph/tasks.json', 'ralph/progress.txt', 'ralph/prompt.md'])
+    bare.write(name, project.read(name));
+  const agent = await fakeAgent('claude', works(bare, UNCHANGED));
+  const { code, stderr } = await prdRun(bare, agent.bin);
+  expect([code, agent.calls.length]).toEqual([2, 0]);
+  expect(stderr).toContain('this is not in a git repository');
+});
+
+test('--worktree: the work is there, under the name of the branch, and the project stays as it is', async () => {
+  const project = prdRepo();
+  const tree = { ...project, dir: project.path('.ralph/worktrees/demo') };
+  const inTree: Repo = {
+    ...tree,
+    path: name => `${tree.dir}/${name}`,
+    read: name => project.read(`.ralph/worktrees/demo/${name}`),
+    write: (name, content) => project.write(`.ralph/worktrees/demo/${name}`, content),
+  };
+  const agent = await fakeAgent('claude', works(inTree, handIn()), works(inTree, approve()));
+  const first = await prdRun(project, agent.bin, '--worktree', '-n', '1');
+  expect([first.code, agent.calls[0]?.cwd]).toEqual([1, tree.dir]);
+  const { code, stdout } = await ralph(['resume', '--max-iterations', '5', '--json'], {
+    cwd: project.dir,
+    path: [agent.bin],
+  });
+  const result = JSON.parse(stdout);
+  expect([code, result.branch, result.worktreePath]).toEqual([0, 'ralph/demo', tree.dir]);
+  expect([branchOf(project), agent.calls[1]?.cwd]).toEqual(['main', tree.dir]);
+  expect(project.read('ralph/tasks.json')).toContain('"reviewStatus": null');
+});
