@@ -147,8 +147,8 @@ async function ignoredFiles(
   const files = await matching(repository, [glob], IGNORED);
   if ('what' in files) return files;
   if (isMeant && files.length <= MOST_IGNORED) return { paths: files, notes: [] };
-  const count = `protect ${glob}: ${files.length} files that git ignores fit it and are not protected`;
-  return { paths: [], notes: files.length === 0 ? [] : [`${count}: name them to protect them`] };
+  const text = `protect ${glob}: files that git ignores fit it (${files.length}) and are not protected: name them to protect them`;
+  return { paths: [], notes: files.length === 0 ? [] : [text] };
 }
 
 async function isIgnored({ git }: WorkTree, path: string): Promise<boolean> {

@@ -1,0 +1,94 @@
+/** What is protected beside the files that a glob names, and what is said where that is not possible. */
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createProtection } from '../../src/workspace/protect.ts';
+import { type Repo, repo, stateEnv } from '../rig/repo.ts';
+
+async function protect(work: Repo, ...globs: string[]) {
+  const aside = work.path('.ralph/runs/1/aside');
+  const protection = await createProtection({
+    cwd: work.dir,
+    env: stateEnv(),
+    globs,
+    newFiles: 'allow',
+    aside,
+  });
+  if ('what' in protection) throw new Error(protection.what);
+  onTestFinished(protection.close);
+  return protection;
+}
+
+const whats = async (protection: Awaited<ReturnType<typeof protect>>) =>
+  (await protection.restore()).map(({ what }) => what);
+
+describe('behind a protected link', () => {
+  test('the file is protected, through every link on the way', async () => {
+    const work = repo({ 'shared/real.sh': 'real\n' });
+    mkdirSync(work.path('test'));
+    symlinkSync('shared', work.path('by'));
+    symlinkSync('../by/real.sh', work.path('test/a.sh'));
+    const protection = await protect(work, 'test/**');
+    work.write('shared/real.sh', 'weaker\n');
+    expect(await whats(protection)).toEqual(['shared/real.sh was changed']);
+    expect(work.read('test/a.sh')).toBe('real\n');
+  });
+
+  test('what is out of the repository, or is not there, is a notice', async () => {
+    const work = repo({ 'test/x': '' });
+    symlinkSync('/etc/hosts', work.path('test/out'));
+    symlinkSync('nowhere', work.path('test/gone'));
+    symlinkSync('ring', work.path('test/ring'));
+    const { notes } = await protect(work, 'test/**');
+    expect(notes).toEqual([
+      'test/gone leads to nothing: what is there is not protected',
+      'test/out leads out of the repository: what is there is not protected',
+      'test/ring leads to itself: what is there is not protected',
+    ]);
+  });
+});
+
+describe('what git ignores', () => {
+  const files = { '.gitignore': 'node_modules/\n*.cache\n.env\n', 'test/a': 'a\n', '.env.example': '' };
+
+  test('is protected where a glob can mean nothing else', async () => {
+    const work = repo(files);
+    work.write('node_modules/.bin/tool', 'tool\n');
+    work.write('.env', 'secret\n');
+    const protection = await protect(work, 'node_modules/.bin/**', '.env');
+    expect(protection.notes).toEqual([]);
+    work.write('node_modules/.bin/tool', 'true\n');
+    work.write('.env', 'changed\n');
+    expect(await whats(protection)).toEqual(['.env was changed', 'node_modules/.bin/tool was changed']);
+  });
+
+  test('is not where it only happens to be there; a notice says so, but for caches below', async () => {
+    const work = repo(files);
+    work.write('test/deep/x.cache', 'x\n');
+    work.write('.env', 'secret\n');
+    const protection = await protect(work, 'test/**', '.env*');
+    expect(protection.notes).toEqual([
+      'protect .env*: files that git ignores fit it (1) and are not protected: name them to protect them',
+    ]);
+    work.write('test/deep/x.cache', 'y\n');
+    expect(await whats(protection)).toEqual([]);
+  });
+});
+
+test('on a disk that takes Test and test for the same, so do globs', async () => {
+  const work = repo({ 'Test/a': 'a\n' });
+  mkdirSync(work.path('.GIT'));
+  const protection = await protect(work, 'test/**');
+  work.write('Test/a', 'b\n');
+  expect(await whats(protection)).toEqual(['Test/a was changed']);
+});
+
+test('a file that was written to and put back was written to', async () => {
+  const work = repo({ 'test/a': 'a\n' });
+  const protection = await protect(work, 'test/**');
+  const written = protection.watch();
+  expect(written()).toEqual([]);
+  work.write('test/a', 'b\n');
+  work.write('test/a', 'a\n');
+  expect(written()).toEqual(['test/a was changed and put back']);
+  expect(await whats(protection)).toEqual([]);
+});
