@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import type { Problem } from '../domain/problem.ts';
-import { complaint, type Git } from '../platform/git.ts';
+import { complaint, type Git, git } from '../platform/git.ts';
 import { type Changes, findChanges, type Since } from './changes.ts';
 import { findRepository, headCommit, type Place } from './repository.ts';
 import { readStatus, type TreeStatus } from './tree-status.ts';
@@ -39,12 +39,15 @@ export async function accumulatedDiff(options: DiffOptions): Promise<Excerpt | P
 export async function startRef(place: Place): Promise<string | Problem> {
   const repository = await findRepository(place);
   if ('what' in repository) return repository;
-  const head = await headCommit(repository.git);
-  if (head !== undefined) return head;
+  return (await headCommit(repository.git)) ?? (await emptyTree(place));
+}
+
+/** What everything is new against. */
+export async function emptyTree({ cwd, env }: Place): Promise<string | Problem> {
   // Asked for and not written down here: it depends on how the repository hashes.
-  const empty = await repository.git.run(['hash-object', '-t', 'tree', '/dev/null']);
+  const empty = await git(cwd, env).run(['hash-object', '-t', 'tree', '/dev/null']);
   if (empty.code === 0) return empty.stdout.trim();
-  return { where: place.cwd, what: `git refuses: ${complaint(empty.output, empty.code)}` };
+  return { where: cwd, what: `git refuses: ${complaint(empty.output, empty.code)}` };
 }
 
 /** Whatever a user or an agent has set must not change how the diff looks or what runs to make it. */
