@@ -69,9 +69,12 @@ function otherValue(value: Node): string | undefined {
   return isNothing ? undefined : 'undefined';
 }
 
-const flipped: Rule = node => [replace('literal', node, String(node.value !== true))];
+const flipped: Rule = (node, place) => [
+  replace('literal', node, String(node.value !== true), shownWith(node, place)),
+];
 
-const offByOne: Rule = (node, { source, parent, key }) => {
+const offByOne: Rule = (node, place) => {
+  const { source, parent, key } = place;
   const text = source.slice(node.start, node.end);
   const isName = key === 'key' && parent?.computed !== true;
   const isDelay =
@@ -79,7 +82,7 @@ const offByOne: Rule = (node, { source, parent, key }) => {
     isCall(parent) &&
     /^(?:\w+\.)?set(?:Timeout|Interval)$/.test(calleeOf(parent, source));
   if (isName || isDelay || !/^\d+(?:\.\d+)?$/.test(text)) return [];
-  return [replace('literal', node, String(Number(text) + 1), isOperation(parent) ? parent : node)];
+  return [replace('literal', node, String(Number(text) + 1), shownWith(node, place))];
 };
 
 /** In the head of a loop it would run for ever. */
@@ -90,22 +93,11 @@ const counted: Rule = (node, { parent, key, source }) => {
   return [{ operator: 'literal', ...edit, replacement: node.operator === '++' ? '--' : '++' }];
 };
 
-const negation: Rule = (node, { source, parent }) => {
+const negation: Rule = (node, { parent }) => {
   const isDoubled = [parent, node.argument].some(each => isNode(each) && each.operator === '!');
   if ((node.operator !== '!' && node.operator !== '-') || isDoubled) return [];
-  const before = source[node.start - 1] ?? '';
-  // `return!x` must not become one word.
-  const replacement = /[\w$]/.test(before) ? ' ' : '';
-  return [
-    {
-      operator: 'negation',
-      start: node.start,
-      end: node.start + 1,
-      replacement,
-      from: node.start,
-      to: node.end,
-    },
-  ];
+  const { start, end } = node;
+  return [{ operator: 'negation', start, end: start + 1, replacement: '', from: start, to: end }];
 };
 
 export const RULES: Readonly<Record<string, readonly Rule[]>> = {
@@ -151,8 +143,9 @@ function isStringish(node: unknown): boolean {
   return joins && (isStringish(node.left) || isStringish(node.right));
 }
 
-function isOperation(node: Node | undefined): node is Node {
-  return node?.type === 'BinaryExpression' || node?.type === 'VariableDeclarator';
+/** A number alone says little: with what it belongs to, where that is short. */
+function shownWith(node: Node, { parent }: Place): Node {
+  return parent && parent.end - parent.start <= 60 ? parent : node;
 }
 
 function withoutAwait(expression: unknown): Node | undefined {

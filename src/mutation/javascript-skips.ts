@@ -37,7 +37,7 @@ export function isUnproductiveCall(call: Node, source: string): boolean {
 }
 
 const UNPRODUCTIVE =
-  /^(?:super|require|import|clearTimeout|clearInterval|clearImmediate)$|cache|memo(?!r)|\.unref$/i;
+  /^(?:super|require|import|clearTimeout|clearInterval|clearImmediate|sleep|delay)$|cache|memo(?!r)|\.unref$/i;
 
 export function isCall(node: Node): boolean {
   return node.type === 'CallExpression' || node.type === 'OptionalCallExpression';

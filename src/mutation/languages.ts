@@ -24,9 +24,9 @@ export interface Language {
 const C_STRINGS = String.raw`"(?:\\.|[^"\\\n])*"|'(?:\\.[^'\n]*|[^\\'\n])'`;
 const C_COMMENTS = String.raw`\/\/.*|\/\*[\s\S]*?\*\/`;
 const NOT_CALLED =
-  '(?!(?:if|for|while|switch|match|return|catch|super|this|func|fn|def|class|assert|elif|else)\\b)';
+  '(?!(?:if|for|while|switch|match|return|catch|func|fn|def|class|assert|elif|else)\\b|(?:super|this)\\()';
 const CALL = `^\\s*${NOT_CALLED}[A-Za-z_][\\w.:]*\\(.*\\)`;
-const CACHE = String.raw`^[^(]*(?:cache|memo(?!r))[^(=]*\(`;
+const CACHE = String.raw`^[^(]*(?:cache|memo(?!r)|sleep)[^(=]*\(`;
 const trueOrFalse = (value: boolean) => String(value);
 
 const C = { rules: C_RULES, removed: '', and: '&&', or: '||', fixed: trueOrFalse };
@@ -89,6 +89,8 @@ const JAVA: Language = {
   ),
   call: new RegExp(String.raw`${CALL}\s*;\s*$`),
   condition: /^\s*(?:\}\s*)?(?:else\s+)?(?<word>if|while)\s*\((?<condition>.*)\)\s*\{?\s*$/,
+  // `while (false)` does not compile: what is in it cannot be reached.
+  fixed: (value, condition) => (value ? 'true' : `false && (${condition})`),
 };
 
 const SHELL: Language = {
@@ -96,7 +98,7 @@ const SHELL: Language = {
   hidden: /(?<=^|\s)#.*|<<-?\s*(['"]?)(\w+)\1[^\n]*\n[\s\S]*?^\s*\2$|'[^']*'|"(?:\\[\s\S]|[^"\\])*"/gm,
   skip: /^\s*(?:set|shopt|trap|source|\.|import|readonly|declare|log|warn|die|info|debug)\s|>&2\s*$|^[^#]*\w\(\)\s*\{?\s*$|\bcache/,
   rules: SHELL_RULES,
-  call: /^\s*(?!(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|in|function|local|export|return|exit|shift|cd|read|break|continue|true|false|unset|eval|exec|test|wait)\b)[a-z_][\w.-]*(?:\s+[^|&;()<\\]*)?$/i,
+  call: /^\s*(?!(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|in|function|local|export|return|exit|shift|cd|read|break|continue|true|false|unset|eval|exec|test|wait|sleep)\b)[a-z_][\w.-]*(?:\s+[^|&;()<\\]*)?$/i,
   removed: ':',
   condition: /^\s*(?<word>if|elif)\s+(?!!)(?<condition>\S[^;]*?)\s*;\s*then\s*$/,
   and: '&&',

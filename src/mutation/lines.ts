@@ -29,9 +29,10 @@ export function mutateLines(language: Language): Mutator {
 /** Of the same length, with blanks for comments and for what is in a string; the quotes stay. */
 function mask(source: string, { hidden, stop }: Language): string {
   const blank = (text: string) => text.replace(/[^\n]/g, ' ');
-  const masked = source.replace(hidden, found =>
-    /^(?:#|\/[/*])/.test(found) ? blank(found) : `"${blank(found.slice(1, -1))}"`,
-  );
+  const masked = source.replace(hidden, found => {
+    if (/^(?:#|\/[/*])/.test(found)) return blank(found);
+    return found.startsWith('<<') ? `<<${blank(found.slice(2))}` : `"${blank(found.slice(1, -1))}"`;
+  });
   const end = stop ? masked.search(stop) : -1;
   return end < 0 ? masked : masked.slice(0, end);
 }

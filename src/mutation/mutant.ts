@@ -62,7 +62,8 @@ export function applyMutant(source: string, { start, end, replacement }: Mutant)
 export function toMutants(source: string, edits: readonly Edit[]): readonly Mutant[] {
   const lineOf = lineCounter(source);
   const unique = new Map<string, Mutant>();
-  for (const edit of edits) {
+  for (const proposed of edits) {
+    const edit = apart(source, proposed);
     const { operator, start, end, replacement } = edit;
     const key = `${start} ${end} ${replacement}`;
     if (unique.has(key) || source.slice(start, end) === replacement) continue;
@@ -76,6 +77,14 @@ export function toMutants(source: string, edits: readonly Edit[]): readonly Muta
     });
   }
   return [...unique.values()].sort((a, b) => a.start - b.start);
+}
+
+/** `return!x` must not become one word. */
+function apart(source: string, edit: Edit): Edit {
+  const isWord = (letter = '') => /[\w$]/.test(letter);
+  const next = edit.replacement[0] ?? source[edit.end];
+  const joins = isWord(source[edit.start - 1]) && isWord(next) && !isWord(source[edit.start]);
+  return joins ? { ...edit, replacement: ` ${edit.replacement}` } : edit;
 }
 
 /** Which line an offset is on, without reading the file for each. */
