@@ -49,7 +49,8 @@ export async function mutate(request: MutationRequest): Promise<MutationReport |
   const stopped = stopper.why();
   if (stopped === 'time' && fates.length === 0 && chosen.length > 0) return tooSlow(request);
   const of = (fate: Fate) => fates.filter(each => each.fate === fate);
-  const survivors = of('survived').map(({ mutant }) => survivorOf(mutant));
+  const survived = new Set(of('survived').map(({ mutant }) => mutant));
+  const survivors = chosen.filter(each => survived.has(each)).map(survivorOf);
   return {
     score: mutationScore(fates.length, survivors.length),
     mutants: fates.length,
