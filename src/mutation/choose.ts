@@ -5,23 +5,22 @@ const PER_LINE = 2;
 
 export interface FileMutants {
   readonly file: string;
+  readonly source: string;
   readonly mutants: readonly Mutant[];
 }
 
-export interface Chosen extends Mutant {
-  readonly file: string;
-}
+export interface Chosen extends Mutant, Omit<FileMutants, 'mutants'> {}
 
 /** All that may be tried, best first: the first of each line before the second of any. */
 export function rankMutants(files: readonly FileMutants[]): readonly Chosen[] {
   return files
-    .flatMap(({ file, mutants }) =>
+    .flatMap(({ file, source, mutants }) =>
       byLine(mutants).flatMap((line, nth) =>
-        line.slice(0, PER_LINE).map((mutant, round) => ({ file, nth, round, mutant })),
+        line.slice(0, PER_LINE).map((mutant, round) => ({ file, source, nth, round, mutant })),
       ),
     )
     .sort((a, b) => a.round - b.round || rankOf(a.mutant) - rankOf(b.mutant) || a.nth - b.nth)
-    .map(({ file, mutant }) => ({ ...mutant, file }));
+    .map(({ file, source, mutant }) => ({ ...mutant, file, source }));
 }
 
 function byLine(mutants: readonly Mutant[]): readonly (readonly Mutant[])[] {

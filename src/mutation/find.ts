@@ -11,7 +11,6 @@ import { mutateLines } from './lines.ts';
 import { type Mutant, type Mutator, toMutants } from './mutant.ts';
 
 export interface Found extends FileMutants {
-  readonly source: string;
   /** How many of its lines have changed. */
   readonly lines: number;
 }

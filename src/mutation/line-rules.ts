@@ -84,7 +84,7 @@ export const SHELL_RULES: readonly LineRule[] = [
   rule('arithmetic', /(?<=\(\([^)]*[\w)]\s?)[-+*/%](?=\s?[\w($])/g, ARITHMETIC),
   rule('equality', /(?<=\[\s.*\s)(?:==?|!=)(?=\s.*\])/g, { '=': '!=', '==': '!=', '!=': '=' }),
   rule('equality', /(?<=\s)-(?:eq|ne)(?=\s)/g, swaps('-eq -ne')),
-  rule('literal', /(?<=\s)\d+(?=\s|$|;)/g, (found, line) =>
+  rule('literal', /(?<=[\s=])\d+(?=\s|$|;)/g, (found, line) =>
     /\b(?:sleep|timeout|chmod|kill|umask|ulimit|exit|return)\b/.test(line) ? undefined : oneMore(found),
   ),
   rule('negation', /(?<=^\s*(?:if|elif|while)?\s*)!\s+(?=\S)/g, () => ''),

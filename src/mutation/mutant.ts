@@ -20,15 +20,8 @@ export type Table = Readonly<Record<string, string>>;
 
 /** `'< <=, > >='`: each stands for the other. */
 export function swaps(pairs: string): Table {
-  return Object.fromEntries(
-    pairs.split(', ').flatMap(pair => {
-      const [one = '', other = ''] = pair.split(' ');
-      return [
-        [one, other],
-        [other, one],
-      ];
-    }),
-  );
+  const both = pairs.split(', ').map(pair => pair.split(' '));
+  return Object.fromEntries([...both, ...both.map(pair => pair.toReversed())]);
 }
 
 /** What a rule proposes. `from` and `to` are what is shown around it. */
@@ -60,23 +53,17 @@ export function applyMutant(source: string, { start, end, replacement }: Mutant)
 
 /** The edits as mutants, each place and replacement once, in the order of the file. */
 export function toMutants(source: string, edits: readonly Edit[]): readonly Mutant[] {
-  const lineOf = lineCounter(source);
   const unique = new Map<string, Mutant>();
-  for (const proposed of edits) {
+  let [line, at] = [1, 0];
+  for (const proposed of edits.toSorted((a, b) => a.start - b.start)) {
     const edit = apart(source, proposed);
     const { operator, start, end, replacement } = edit;
+    for (; at < start; at++) if (source[at] === '\n') line++;
     const key = `${start} ${end} ${replacement}`;
     if (unique.has(key) || source.slice(start, end) === replacement) continue;
-    unique.set(key, {
-      operator,
-      line: lineOf(start),
-      start,
-      end,
-      replacement,
-      change: changeOf(source, edit),
-    });
+    unique.set(key, { operator, line, start, end, replacement, change: changeOf(source, edit) });
   }
-  return [...unique.values()].sort((a, b) => a.start - b.start);
+  return [...unique.values()];
 }
 
 /** `return!x` must not become one word. */
@@ -85,20 +72,6 @@ function apart(source: string, edit: Edit): Edit {
   const next = edit.replacement[0] ?? source[edit.end];
   const joins = isWord(source[edit.start - 1]) && isWord(next) && !isWord(source[edit.start]);
   return joins ? { ...edit, replacement: ` ${edit.replacement}` } : edit;
-}
-
-/** Which line an offset is on, without reading the file for each. */
-export function lineCounter(source: string): (offset: number) => number {
-  const ends = [...source.matchAll(/\n/g)].map(({ index }) => index);
-  return offset => {
-    let [low, high] = [0, ends.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((ends[middle] ?? 0) < offset) low = middle + 1;
-      else high = middle;
-    }
-    return low + 1;
-  };
 }
 
 function changeOf(source: string, edit: Edit): string {

@@ -8,8 +8,8 @@ import { changedLines } from '../workspace/changed-lines.ts';
 import type { Place } from '../workspace/repository.ts';
 import { type ThrowAway, throwAwayCopy } from '../workspace/throw-away.ts';
 import { type Chosen, rankMutants } from './choose.ts';
-import { type Found, findMutants, isMutable } from './find.ts';
-import { type Fate, runBaseline, runCommand, type Trials, tryMutant } from './trial.ts';
+import { findMutants, isMutable } from './find.ts';
+import { type Baseline, type Fate, runBaseline, runCommand, type Trials, tryMutant } from './trial.ts';
 
 export interface MutationRequest extends Place {
   /** A commit or a tree; without one, the usual base of the branch. */
@@ -43,14 +43,16 @@ export async function mutate(request: MutationRequest): Promise<MutationReport |
   const ranked = rankMutants(found);
   const chosen = ranked.slice(0, request.max);
   const stopper = startStopper(request, began);
-  const outcome = await inCopies({ request, found, chosen, stop: stopper.signal }).finally(stopper.clear);
+  const outcome = await inCopies({ request, chosen, stop: stopper.signal }).finally(stopper.clear);
   if ('what' in outcome) return outcome;
   const { fates, checks, notes } = outcome;
   const stopped = stopper.why();
   if (stopped === 'time' && fates.length === 0 && chosen.length > 0) return tooSlow(request);
   const of = (fate: Fate) => fates.filter(each => each.fate === fate);
   const survived = new Set(of('survived').map(({ mutant }) => mutant));
-  const survivors = chosen.filter(each => survived.has(each)).map(survivorOf);
+  const survivors = chosen
+    .filter(each => survived.has(each))
+    .map(({ file, line, change }): Survivor => ({ file, line, change }));
   return {
     score: mutationScore(fates.length, survivors.length),
     mutants: fates.length,
@@ -65,10 +67,6 @@ export async function mutate(request: MutationRequest): Promise<MutationReport |
     seconds: secondsSince(systemClock, began),
     notes: [...looked.filter(each => typeof each === 'string'), ...notes],
   };
-}
-
-function survivorOf({ file, line, change }: Chosen): Survivor {
-  return { file, line, change };
 }
 
 function tooSlow({ checks }: MutationRequest): Problem {
@@ -104,7 +102,6 @@ function startStopper({ signal, time }: MutationRequest, began: number) {
 
 interface Work {
   readonly request: MutationRequest;
-  readonly found: readonly Found[];
   readonly chosen: readonly Chosen[];
   readonly stop: AbortSignal;
 }
@@ -135,11 +132,7 @@ async function inCopies(work: Work): Promise<Outcome | Problem> {
     const baseline = await runBaseline(copies, trials);
     if (baseline === 'stopped') return nothing;
     if ('what' in baseline) return baseline;
-    const fates = await tryAll(work, baseline.copies, mutant => ({
-      source: work.found.find(({ file }) => file === mutant.file)?.source ?? '',
-      checks: baseline.checks,
-      trials,
-    }));
+    const fates = await tryAll(work, baseline, trials);
     const oneByOne =
       baseline.copies.length < copies.length
         ? ['The checks fail when they run twice at the same time: one copy was used.']
@@ -171,16 +164,15 @@ async function makeCopy(
 /** Each copy takes the next fault when it is done with one. */
 async function tryAll(
   { request, chosen, stop }: Work,
-  copies: readonly ThrowAway[],
-  partsOf: (mutant: Chosen) => { readonly source: string } & Parameters<typeof tryMutant>[3],
+  { checks, copies }: Baseline,
+  trials: Trials,
 ): Promise<readonly Tried[]> {
   const tried: Tried[] = [];
   const waiting = chosen.values();
   const work = async (copy: ThrowAway) => {
     for (const mutant of waiting) {
       if (stop.aborted) return;
-      const { source, ...parts } = partsOf(mutant);
-      const fate = await tryMutant(copy, mutant, source, parts);
+      const fate = await tryMutant(copy, mutant, checks, trials);
       if (fate === 'stopped') return;
       tried.push({ mutant, fate });
       const survived = tried.filter(each => each.fate === 'survived').length;

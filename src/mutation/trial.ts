@@ -97,11 +97,11 @@ export type Fate = 'noticed' | 'timeout' | 'survived' | 'stopped';
 export async function tryMutant(
   copy: ThrowAway,
   mutant: Chosen,
-  source: string,
-  { checks, trials }: { readonly checks: readonly TimedCheck[]; readonly trials: Trials },
+  checks: readonly TimedCheck[],
+  trials: Trials,
 ): Promise<Fate> {
   const path = join(copy.cwd, mutant.file);
-  writeFileSync(path, applyMutant(source, mutant));
+  writeFileSync(path, applyMutant(mutant.source, mutant));
   let fate: Fate = 'survived';
   for (const { command, limit } of checks) {
     const { code } = await runCommand(copy, command, trials, limit);
@@ -109,7 +109,7 @@ export async function tryMutant(
     if (fate !== 'survived' || trials.stop.aborted) break;
   }
   // Written and not only reset: what goes by the time of a file must see that it has changed again.
-  writeFileSync(path, source);
+  writeFileSync(path, mutant.source);
   await copy.reset();
   return trials.stop.aborted ? 'stopped' : fate;
 }

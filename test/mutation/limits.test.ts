@@ -54,7 +54,7 @@ test('two for a line at most, the first of each line before the second of any, e
     fc.property(fc.array(anyFile, { minLength: 1, maxLength: 3 }), files => {
       const unique = [...new Map(files.map(each => [each.file, each])).values()];
       const ranked = rankMutants(
-        unique.map(({ file, source }) => ({ file, mutants: mutantsOf(file, source) })),
+        unique.map(({ file, source }) => ({ file, source, mutants: mutantsOf(file, source) })),
       );
       const seen = new Map<string, number>();
       const rounds = ranked.map(({ file, line, operator }) => {
@@ -71,10 +71,11 @@ test('two for a line at most, the first of each line before the second of any, e
 });
 
 test('a small file is not crowded out by a large one', () => {
-  const large = 'if (a < b) c = 1;\n'.repeat(100);
+  const small = 'if (a < b) c = 1;\n';
+  const large = small.repeat(100);
   const ranked = rankMutants([
-    { file: 'a.js', mutants: mutantsOf('a.js', large) },
-    { file: 'b.js', mutants: mutantsOf('b.js', 'if (a < b) c = 1;\n') },
+    { file: 'a.js', source: large, mutants: mutantsOf('a.js', large) },
+    { file: 'b.js', source: small, mutants: mutantsOf('b.js', small) },
   ]);
   expect(ranked.slice(0, 2).map(({ file }) => file)).toEqual(['a.js', 'b.js']);
 });

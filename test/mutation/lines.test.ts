@@ -126,6 +126,8 @@ const LINES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
       'equality: [ "$a" = "$b" ] || go → [ "$a" != "$b" ] || go',
     ],
     'if ! grep -q x "$f"; then': ['negation: if ! grep -q x "$f"; then → if grep -q x "$f"; then'],
+    'n=0': ['literal: n=0 → n=1'],
+    'n=${2:-7}': [],
     'cat <<EOF\na -lt 3\nEOF': [],
     'echo "bad" >&2': [],
     'set -e': [],
