@@ -2,7 +2,7 @@
  * Which lines of code differ from a commit, whether they are committed or not. git compares the files with an index of our
  * own, so that no flag in the repository's index and no attribute in the tree can hide a line.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
@@ -33,22 +33,27 @@ export async function changedLines(
   if (typeof base !== 'string') return base;
   const folder = mkdtempSync(join(tmpdir(), 'ralph-lines-'));
   try {
-    const git = (await lookOnly(place)).with({
+    const git = (await look(place)).with({
       GIT_INDEX_FILE: join(folder, 'index'),
       GIT_LITERAL_PATHSPECS: '1',
     });
     const read = await git.run(['read-tree', base]);
     if (read.code !== 0) return { where: base, what: complaint(read.output, read.code) };
-    const files = await compare(git, file => isWanted(file) && !isRalphs(file));
+    const files = await compare(git, base, file => isWanted(file) && !isRalphs(file));
     return 'what' in files ? files : { base, files };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** Without replaced objects and grafts: with them another commit could stand in for the base. */
+async function look(place: Place): Promise<Git> {
+  return (await lookOnly(place)).with({ GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' });
+}
+
 /** What the commit and this branch have in common: lines that only the other branch has changed are not ours. */
 async function baseOf(place: Place, wanted: string): Promise<string | Problem> {
-  const git = await lookOnly(place);
+  const git = await look(place);
   const commit = await resolved(git, `${wanted}^{commit}`);
   if (commit !== undefined && !wanted.startsWith('-')) return (await mergeBase(git, commit)) ?? commit;
   const tree = wanted.startsWith('-') ? undefined : await resolved(git, `${wanted}^{tree}`);
@@ -60,7 +65,7 @@ async function baseOf(place: Place, wanted: string): Promise<string | Problem> {
 async function usualBase(place: Place): Promise<string | Problem> {
   const status = await readStatus(place);
   if ('what' in status) return status;
-  const git = await lookOnly(place);
+  const git = await look(place);
   const head = await headCommit(git);
   if (head === undefined) return await emptyTree(place);
   for (const other of ['@{upstream}', 'refs/remotes/origin/HEAD', 'refs/heads/main', 'refs/heads/master']) {
@@ -83,7 +88,8 @@ async function mergeBase(git: Git, commit: string): Promise<string | undefined> 
 }
 
 /** Whatever a user or an agent has set must not change what is compared, or what runs to do it. */
-const FLAGS = [
+const DIFF = [
+  ...['-c', 'diff.autoRefreshIndex=true', 'diff'],
   '--no-ext-diff',
   '--no-textconv',
   '--no-renames',
@@ -103,27 +109,36 @@ const AT_ONCE = 200;
 
 async function compare(
   git: Git,
+  base: string,
   isWanted: (file: string) => boolean,
 ): Promise<readonly ChangedFile[] | Problem> {
-  const named = await git.list(['diff', ...FLAGS, '--name-only', '-z', '--', '.']);
+  const named = await git.list([...DIFF, '--name-only', '-z', '--', '.']);
   const added = await git.list(['ls-files', '--others', '--exclude-standard', '-z', '--', '.']);
   const failed = [named, added].find(({ code }) => code !== 0);
   if (failed) return { where: git.cwd, what: `git cannot compare: ${complaint(failed.errors, failed.code)}` };
   const names = named.records.filter(isWanted);
-  const files: ChangedFile[] = [];
+  const whole = new Set([...added.records, ...(await committed(git, base))].filter(isWanted));
+  const files: ChangedFile[] = [...whole].map(file => ({ file, ranges: [[1, Number.POSITIVE_INFINITY]] }));
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const some = names.slice(at, at + AT_ONCE);
     const patches = await patchesOf(git, some);
+    if (patches.length !== some.length) return { where: git.cwd, what: 'the files changed meanwhile' };
     files.push(...some.map((file, nth) => ({ file, ranges: rangesIn(patches[nth] ?? '') })));
   }
-  files.push(...added.records.filter(isWanted).map(file => ({ file, ranges: [[1, Infinity]] as const })));
   return files.filter(({ ranges }) => ranges.length > 0).sort((a, b) => (a.file < b.file ? -1 : 1));
+}
+
+/** New and committed: git would not list it among the others if a pattern ignores it. */
+async function committed(git: Git, base: string): Promise<readonly string[]> {
+  const tree = ['diff-tree', '-r', '-z', '--name-only', '--diff-filter=A', '--no-renames', '--relative'];
+  const { records } = await git.list([...tree, base, 'HEAD']);
+  return records.filter(file => existsSync(join(git.cwd, file)));
 }
 
 /** In the order of the names: every line of content has a sign before it, so only headers begin with `diff`. */
 async function patchesOf(git: Git, files: readonly string[]): Promise<readonly string[]> {
   const chunks: Buffer[] = [];
-  await git.stream(['diff', ...FLAGS, '--unified=0', '--inter-hunk-context=0', '--', ...files], chunk => {
+  await git.stream([...DIFF, '--unified=0', '--inter-hunk-context=0', '--', ...files], chunk => {
     chunks.push(chunk);
     return 'more';
   });
