@@ -6,7 +6,7 @@ import type { ChangedFile } from '../workspace/changed-lines.ts';
 import { LARGE, shownPath } from '../workspace/repository.ts';
 import type { FileMutants } from './choose.ts';
 import { mutateJavaScript } from './javascript.ts';
-import { LANGUAGES } from './languages.ts';
+import { LANGUAGES, type Language } from './languages.ts';
 import { mutateLines } from './lines.ts';
 import { type Mutant, type Mutator, toMutants } from './mutant.ts';
 
@@ -26,8 +26,12 @@ const NOT_WRITTEN =
 
 function mutatorOf(file: string): Mutator | undefined {
   if (/\.(?:[cm]?[jt]s|[jt]sx)$/.test(file)) return mutateJavaScript;
-  const language = LANGUAGES.find(({ files }) => files.test(file));
+  const language = languageOf(file);
   return language && mutateLines(language);
+}
+
+function languageOf(file: string): Language | undefined {
+  return LANGUAGES.find(({ files }) => files.test(file));
 }
 
 /** What a file allows, or why it is left out. */
@@ -42,6 +46,8 @@ export function findMutants(cwd: string, { file, ranges }: ChangedFile): Found |
   const source = bytes.toString('utf8');
   if (bytes.includes(0)) return left('it is binary');
   if (!Buffer.from(source).equals(bytes)) return left('it is not UTF-8');
+  if (languageOf(file)?.deletes?.test(source))
+    return left('it deletes folders, and with a fault in it that could be any folder');
   const lines = ranges.reduce((sum, [from, to]) => sum + Math.min(to, lineCount(source)) - from + 1, 0);
   const mutants = mutantsIn(source, file, ranges);
   return 'trouble' in mutants

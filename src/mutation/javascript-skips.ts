@@ -3,7 +3,7 @@ import { isNode, type Node, type Place } from './syntax-tree.ts';
 
 /** A node that is skipped with everything in it. */
 export function isSkipped(node: Node, place: Place): boolean {
-  if (node.type.startsWith('TS')) return !TYPED_CODE.has(node.type);
+  if (node.type.startsWith('TS')) return !TYPED_CODE.test(node.type);
   if (NEVER.has(node.type)) return true;
   if (node.type === 'ExportNamedDeclaration') return isNode(node.source);
   if (node.type === 'NewExpression') return /Error$|Exception$/.test(calleeOf(node, place.source));
@@ -11,17 +11,8 @@ export function isSkipped(node: Node, place: Place): boolean {
 }
 
 /** TypeScript around code that runs. */
-const TYPED_CODE = new Set([
-  'TSAsExpression',
-  'TSExportAssignment',
-  'TSInstantiationExpression',
-  'TSModuleBlock',
-  'TSModuleDeclaration',
-  'TSNonNullExpression',
-  'TSParameterProperty',
-  'TSSatisfiesExpression',
-  'TSTypeAssertion',
-]);
+const TYPED_CODE =
+  /^TS(?:(?:As|Instantiation|NonNull|Satisfies)Expression|TypeAssertion|ExportAssignment|Module\w+|ParameterProperty)$/;
 
 /** What is thrown is a message; that it is thrown is the business of the condition before it. */
 const NEVER = new Set(['ImportDeclaration', 'ExportAllDeclaration', 'ThrowStatement', 'Decorator', 'Import']);

@@ -54,38 +54,22 @@ function syntaxOf(path: string): readonly ('typescript' | 'jsx')[] {
 }
 
 /** Types and decorators hang on fields of their own. */
-const NOT_CODE = new Set([
-  'decorators',
-  'implements',
-  'loc',
-  'predicate',
-  'returnType',
-  'superTypeParameters',
-  'typeAnnotation',
-  'typeArguments',
-  'typeParameters',
-]);
+const NOT_CODE =
+  /^(?:decorators|implements|loc|predicate|returnType|typeAnnotation|(?:super)?type(?:Arguments|Parameters))$/i;
 
 function childrenOf(node: Node): readonly (readonly [string, Node])[] {
   return Object.entries(node)
-    .filter(([key]) => !NOT_CODE.has(key))
+    .filter(([key]) => !NOT_CODE.test(key))
     .flatMap(([key, value]) =>
       (Array.isArray(value) ? value : [value]).filter(isNode).map(child => [key, child] as const),
     );
 }
 
-const ASKS = new Set([
-  'IfStatement test',
-  'WhileStatement test',
-  'DoWhileStatement test',
-  'ForStatement test',
-  'ConditionalExpression test',
-  'ReturnStatement argument',
-  'ArrowFunctionExpression body',
-]);
+const ASKS =
+  /^(?:(?:If|While|DoWhile|For)Statement test|ConditionalExpression test|ReturnStatement argument|ArrowFunctionExpression body)$/;
 
 function decides(node: Node, key: string, { isCondition }: Place): boolean {
-  if (ASKS.has(`${node.type} ${key}`)) return true;
+  if (ASKS.test(`${node.type} ${key}`)) return true;
   const passesOn =
     node.type === 'LogicalExpression' || (node.type === 'UnaryExpression' && node.operator === '!');
   return isCondition && passesOn;

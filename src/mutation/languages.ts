@@ -9,6 +9,8 @@ export interface Language {
   readonly skip: RegExp;
   /** From here on it is no code to be checked. */
   readonly stop?: RegExp;
+  /** A file with it is left alone: where a variable is empty by a fault, `rm -r "$folder"/*` reaches far beyond the copy. */
+  readonly deletes?: RegExp;
   readonly rules: readonly LineRule[];
   /** A line that is a call and nothing else. */
   readonly call: RegExp;
@@ -97,6 +99,7 @@ const SHELL: Language = {
   files: /\.(?:sh|bash|bats)$/,
   hidden: /(?<=^|\s)#.*|<<-?\s*(['"]?)(\w+)\1[^\n]*\n[\s\S]*?^\s*\2$|'[^']*'|"(?:\\[\s\S]|[^"\\])*"/gm,
   skip: /^\s*(?:set|shopt|trap|source|\.|import|readonly|declare|log|warn|die|info|debug)\s|>&2\s*$|^[^#]*\w\(\)\s*\{?\s*$|\bcache/,
+  deletes: /\brm\s+(?:-\S+\s+)*(?:-\w*[rR]|--recursive)|\bfind\b.*\s-delete|\bmkfs|\bdd\s.*of=/,
   rules: SHELL_RULES,
   call: /^\s*(?!(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|in|function|local|export|return|exit|shift|cd|read|break|continue|true|false|unset|eval|exec|test|wait|sleep)\b)[a-z_][\w.-]*(?:\s+[^|&;()<\\]*)?$/i,
   removed: ':',

@@ -9,7 +9,15 @@ import type { Place } from '../workspace/repository.ts';
 import { type ThrowAway, throwAwayCopy } from '../workspace/throw-away.ts';
 import { type Chosen, rankMutants } from './choose.ts';
 import { findMutants, isMutable } from './find.ts';
-import { type Baseline, type Fate, runBaseline, runCommand, type Trials, tryMutant } from './trial.ts';
+import {
+  type Baseline,
+  type Fate,
+  restore,
+  runBaseline,
+  runCommand,
+  type Trials,
+  tryMutant,
+} from './trial.ts';
 
 export interface MutationRequest extends Place {
   /** A commit or a tree; without one, the usual base of the branch. */
@@ -177,6 +185,7 @@ async function tryAll(
       tried.push({ mutant, fate });
       const survived = tried.filter(each => each.fate === 'survived').length;
       request.progress?.({ tried: tried.length, chosen: chosen.length, survived });
+      if (!(await restore(copy, mutant))) return;
     }
   };
   await Promise.all(copies.map(work));

@@ -100,18 +100,21 @@ export async function tryMutant(
   checks: readonly TimedCheck[],
   trials: Trials,
 ): Promise<Fate> {
-  const path = join(copy.cwd, mutant.file);
-  writeFileSync(path, applyMutant(mutant.source, mutant));
-  let fate: Fate = 'survived';
+  writeFileSync(join(copy.cwd, mutant.file), applyMutant(mutant.source, mutant));
   for (const { command, limit } of checks) {
     const { code } = await runCommand(copy, command, trials, limit);
-    if (code !== 0) fate = code === TIMED_OUT ? 'timeout' : 'noticed';
-    if (fate !== 'survived' || trials.stop.aborted) break;
+    if (trials.stop.aborted) return 'stopped';
+    if (code !== 0) return code === TIMED_OUT ? 'timeout' : 'noticed';
   }
+  return 'survived';
+}
+
+/** The copy as it was; false where a fault has destroyed even its repository. */
+export async function restore(copy: ThrowAway, { file, source }: Chosen): Promise<boolean> {
+  if (await copy.reset()) return false;
   // Written and not only reset: what goes by the time of a file must see that it has changed again.
-  writeFileSync(path, mutant.source);
-  await copy.reset();
-  return trials.stop.aborted ? 'stopped' : fate;
+  writeFileSync(join(copy.cwd, file), source);
+  return true;
 }
 
 /** As timeout(1) has it. */

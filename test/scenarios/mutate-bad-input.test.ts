@@ -75,6 +75,7 @@ test('files that cannot be changed are named and skipped; the rest is tried', as
   project.write('binary.py', 'a = 1\0\n');
   writeFileSync(project.path('latin.py'), Buffer.from('a = "\xe9" > 1\n', 'latin1'));
   symlinkSync('good.js', project.path('link.js'));
+  project.write('clean.sh', '[ -z "$1" ] && exit 1\nrm -f -r "$1"/*\n');
   project.write('na\tme\nq".sh', 'test 3 -lt 4\n');
   const { code, stdout } = await ralph(['mutate', '--check', 'true', '--json'], { cwd: project.dir });
   const { survivors, notes } = JSON.parse(stdout);
@@ -82,6 +83,7 @@ test('files that cannot be changed are named and skipped; the rest is tried', as
   expect(notes).toEqual([
     'bad.js was skipped: it cannot be parsed: Unexpected token, expected ")" (1:6)',
     'binary.py was skipped: it is binary',
+    'clean.sh was skipped: it deletes folders, and with a fault in it that could be any folder',
     'large.js was skipped: it is larger than 1 MB',
     'latin.py was skipped: it is not UTF-8',
     'link.js was skipped: it is not a regular file',
@@ -92,6 +94,15 @@ test('files that cannot be changed are named and skipped; the rest is tried', as
     'na\tme\nq".sh',
     'na\tme\nq".sh',
   ]);
+});
+
+test('a fault that destroys its copy does not reach the project, and the rest is tried elsewhere', async () => {
+  const project = changed('a.sh', 'test 1 -lt 2\ntest 3 -lt 4\n');
+  // Whoever sees the first fault removes all there is.
+  const check = `grep -q '1 -lt 2' a.sh || find . -mindepth 1 -delete`;
+  const { code, stdout } = await ralph(['mutate', '--check', check, '--json'], { cwd: project.dir });
+  const { mutants, untried } = JSON.parse(stdout);
+  expect([code, mutants + untried, project.read('a.sh')]).toEqual([1, 4, 'test 1 -lt 2\ntest 3 -lt 4\n']);
 });
 
 test('CRLF stays CRLF: only the fault is another', async () => {
