@@ -19,6 +19,7 @@ const bundled = [
   'preact',
   'uplot',
   'unbash',
+  '@babel/parser',
 ];
 
 /** Of the page, in this order: a later one may overrule an earlier one. */
@@ -38,6 +39,7 @@ await bundle({
   // Apart from the rest: these are loaded when they are needed, which is seldom.
   'string-width': 'string-width',
   yaml: 'yaml',
+  'babel-parser': '@babel/parser',
 });
 await bundlePage();
 await bundlePlugin();

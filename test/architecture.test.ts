@@ -14,6 +14,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   agents: ['domain', 'platform'],
   checks: ['domain', 'platform', 'store'],
   workspace: ['domain', 'platform', 'store'],
+  mutation: ['domain', 'platform', 'workspace'],
   report: ['domain', 'platform', 'store'],
   page: ['domain', 'report'],
   dashboard: ['domain', 'platform', 'store', 'report'],
@@ -57,6 +58,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'dashboard',
     'sandbox',
     'guard',
+    'mutation',
   ],
   'index.ts': [
     'domain',

@@ -103,6 +103,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/simulate.ts')).simulate,
   },
   {
+    name: 'mutate',
+    summary: 'would your checks notice a fault in the changed lines?',
+    load: async () => (await import('./commands/mutate.ts')).mutate,
+  },
+  {
     name: 'replay',
     summary: 'judge a recorded run again, with the current adapters and rules',
     load: async () => (await import('./commands/replay.ts')).replay,

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { mergeLayers } from '../config/merge.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { RunEvent } from '../domain/event.ts';
+import { isTestFile } from '../domain/mutation.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { git } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
@@ -109,7 +110,6 @@ function silent(output: Output): Output {
 }
 
 const CODE = /\.(?:[cm]?[jt]sx?|py|go|rs|java|kt|rb|c|cc|cpp|h|cs|php|swift|sh|ex|scala|vue|svelte)$/;
-const TEST = /(^|\/)(tests?|specs?|__tests__)\/|[._-](test|spec)s?\./i;
 
 /** Whom the liar and the tamperer go for: a file of the code, and one that is protected or looks like a test. */
 export async function targets(
@@ -122,6 +122,6 @@ export async function targets(
   const all = await list('.');
   const guarded =
     settings.protect.length > 0 ? await list(...settings.protect.map(glob => `:(glob)${glob}`)) : [];
-  const victim = all.find(path => CODE.test(path) && !TEST.test(path) && !guarded.includes(path));
-  return { claim, victim, guarded: guarded[0] ?? all.find(path => TEST.test(path)) };
+  const victim = all.find(path => CODE.test(path) && !isTestFile(path) && !guarded.includes(path));
+  return { claim, victim, guarded: guarded[0] ?? all.find(isTestFile) };
 }

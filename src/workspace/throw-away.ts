@@ -24,14 +24,26 @@ export interface ThrowAway {
 /** As much of what git ignores is copied: dependencies of a small project, not a disk full of them. */
 const MOST_IGNORED = 300 * 1024 * 1024;
 
-export async function throwAwayCopy({ cwd, env }: Place): Promise<ThrowAway | Problem> {
+export interface CopyOptions {
+  /** What it is for, in the name of its folder. */
+  readonly purpose?: string;
+  /** Without what git ignores: a command will make it anew. */
+  readonly clean?: boolean;
+}
+
+export async function throwAwayCopy(
+  { cwd, env }: Place,
+  { purpose = 'simulate', clean = false }: CopyOptions = {},
+): Promise<ThrowAway | Problem> {
   const source = await findRepository({ cwd, env });
   if ('what' in source) return source;
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-simulate-'));
+  const folder = mkdtempSync(join(tmpdir(), `ralph-${purpose}-`));
   const top = join(folder, 'project');
   mkdirSync(top);
   const here = git(top, env);
-  const notes = await copyFiles(source.git.at(source.top), source.top, top);
+  const from = source.git.at(source.top);
+  await copyFiles(from, source.top, top);
+  const notes = clean ? [] : await copyIgnored(from, source.top, top);
   const problem = await makeRepository(here, join(folder, 'remote.git'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   if (problem) {
@@ -44,9 +56,12 @@ export async function throwAwayCopy({ cwd, env }: Place): Promise<ThrowAway | Pr
   return { cwd: join(top, source.prefix), beside: folder, notes, reset, remove };
 }
 
-async function copyFiles(source: Git, from: string, to: string): Promise<readonly string[]> {
+async function copyFiles(source: Git, from: string, to: string): Promise<void> {
   const { records } = await source.list(['ls-files', '-co', '--exclude-standard', '-z']);
   for (const path of new Set(records)) if (!isRalphs(path)) copy(from, to, path);
+}
+
+async function copyIgnored(source: Git, from: string, to: string): Promise<readonly string[]> {
   const ignored = await source.list(['ls-files', '-oi', '--exclude-standard', '--directory', '-z']);
   const notes: string[] = [];
   let left = MOST_IGNORED;

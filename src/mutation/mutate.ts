@@ -1,0 +1,193 @@
+/** Would the checks notice a fault in the changed lines? Puts faults into them, one at a time, in copies, and runs the checks. */
+import { availableParallelism } from 'node:os';
+import { type MutationReport, mutationScore, type Survivor } from '../domain/mutation.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { secondsSince, systemClock } from '../platform/clock.ts';
+import type { Confinement } from '../platform/confinement.ts';
+import { changedLines } from '../workspace/changed-lines.ts';
+import type { Place } from '../workspace/repository.ts';
+import { type ThrowAway, throwAwayCopy } from '../workspace/throw-away.ts';
+import { type Chosen, rankMutants } from './choose.ts';
+import { findMutants, isMutable } from './find.ts';
+import {
+  type Baseline,
+  type Fate,
+  restore,
+  runBaseline,
+  runCommand,
+  type Trials,
+  tryMutant,
+} from './trial.ts';
+
+export interface MutationRequest extends Place {
+  /** A commit or a tree; without one, the usual base of the branch. */
+  readonly base?: string;
+  /** Commands; exit code 0 passes. */
+  readonly checks: readonly string[];
+  /** Makes a fresh copy ready, such as `npm ci`. With it, nothing that git ignores is copied. */
+  readonly setup?: string;
+  /** What the checks run behind. */
+  readonly confinement?: Confinement;
+  /** The most that are tried, and the milliseconds for all of it. */
+  readonly max: number;
+  readonly time: number;
+  /** Ends it at once; what is known by then is reported. */
+  readonly signal?: AbortSignal;
+  progress?(state: Progress): void;
+}
+
+export interface Progress {
+  readonly tried: number;
+  readonly chosen: number;
+  readonly survived: number;
+}
+
+export async function mutate(request: MutationRequest): Promise<MutationReport | Problem> {
+  const began = systemClock.ticks();
+  const changed = await changedLines(request, request.base, isMutable);
+  if ('what' in changed) return changed;
+  const looked = changed.files.map(file => findMutants(request.cwd, file));
+  const found = looked.filter(each => typeof each !== 'string');
+  const ranked = rankMutants(found);
+  const chosen = ranked.slice(0, request.max);
+  const stopper = startStopper(request, began);
+  const outcome = await inCopies({ request, chosen, stop: stopper.signal }).finally(stopper.clear);
+  if ('what' in outcome) return outcome;
+  const { fates, checks, notes } = outcome;
+  const stopped = stopper.why();
+  if (stopped === 'time' && fates.length === 0 && chosen.length > 0) return tooSlow(request);
+  const of = (fate: Fate) => fates.filter(each => each.fate === fate);
+  const survived = new Set(of('survived').map(({ mutant }) => mutant));
+  const survivors = chosen
+    .filter(each => survived.has(each))
+    .map(({ file, line, change }): Survivor => ({ file, line, change }));
+  return {
+    score: mutationScore(fates.length, survivors.length),
+    mutants: fates.length,
+    survivors: survivors.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1)),
+    timeouts: of('timeout').length,
+    untried: ranked.length - fates.length,
+    stopped,
+    base: changed.base,
+    lines: found.reduce((sum, { lines }) => sum + lines, 0),
+    files: found.length,
+    checks,
+    seconds: secondsSince(systemClock, began),
+    notes: [...looked.filter(each => typeof each === 'string'), ...notes],
+  };
+}
+
+function tooSlow({ checks }: MutationRequest): Problem {
+  const fix = 'give it more with --time, or a faster --check';
+  return {
+    where: checks.join(', '),
+    what: 'did not finish once in the time that there is for all faults',
+    fix,
+  };
+}
+
+/** One signal for both reasons to stop, and which one it was. */
+function startStopper({ signal, time }: MutationRequest, began: number) {
+  const controller = new AbortController();
+  let why: MutationReport['stopped'] = null;
+  const stop = (reason: 'time' | 'interrupted') => {
+    why ??= reason;
+    controller.abort();
+  };
+  const interrupt = () => stop('interrupted');
+  signal?.addEventListener('abort', interrupt);
+  if (signal?.aborted) interrupt();
+  const timer = setTimeout(() => stop('time'), Math.max(0, time - (systemClock.ticks() - began)));
+  return {
+    signal: controller.signal,
+    why: () => why,
+    clear(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', interrupt);
+    },
+  };
+}
+
+interface Work {
+  readonly request: MutationRequest;
+  readonly chosen: readonly Chosen[];
+  readonly stop: AbortSignal;
+}
+
+interface Tried {
+  readonly mutant: Chosen;
+  readonly fate: Fate;
+}
+
+interface Outcome {
+  readonly fates: readonly Tried[];
+  readonly checks: readonly string[];
+  readonly notes: readonly string[];
+}
+
+async function inCopies(work: Work): Promise<Outcome | Problem> {
+  const { request, chosen, stop } = work;
+  const nothing: Outcome = { fates: [], checks: request.checks, notes: [] };
+  if (chosen.length === 0) return nothing;
+  const trials: Trials = { ...request, stop };
+  const copies: ThrowAway[] = [];
+  try {
+    for (let nth = 0; nth < Math.min(availableParallelism(), chosen.length) && !stop.aborted; nth++) {
+      const copy = await makeCopy(request, trials, made => copies.push(made));
+      if (isProblem(copy) && !stop.aborted) return copy;
+    }
+    if (stop.aborted) return nothing;
+    const baseline = await runBaseline(copies, trials);
+    if (baseline === 'stopped') return nothing;
+    if ('what' in baseline) return baseline;
+    const fates = await tryAll(work, baseline, trials);
+    const oneByOne =
+      baseline.copies.length < copies.length
+        ? ['The checks fail when they run twice at the same time: one copy was used.']
+        : [];
+    const notes = [...(copies[0]?.notes ?? []), ...oneByOne];
+    return { fates, checks: baseline.checks.map(({ command }) => command), notes };
+  } finally {
+    for (const copy of copies) copy.remove();
+  }
+}
+
+async function makeCopy(
+  { cwd, env, setup }: MutationRequest,
+  trials: Trials,
+  keep: (copy: ThrowAway) => void,
+): Promise<ThrowAway | Problem> {
+  const copy = await throwAwayCopy({ cwd, env }, { purpose: 'mutate', clean: setup !== undefined });
+  if ('what' in copy) return copy;
+  keep(copy);
+  if (setup === undefined) return copy;
+  const { code, output } = await runCommand(copy, setup, trials);
+  if (code === 0) return copy;
+  return {
+    where: setup,
+    what: `failed in a clean copy (exit code ${code}):\n${output.trim().slice(-2_000)}\n`,
+  };
+}
+
+/** Each copy takes the next fault when it is done with one. */
+async function tryAll(
+  { request, chosen, stop }: Work,
+  { checks, copies }: Baseline,
+  trials: Trials,
+): Promise<readonly Tried[]> {
+  const tried: Tried[] = [];
+  const waiting = chosen.values();
+  const work = async (copy: ThrowAway) => {
+    for (const mutant of waiting) {
+      if (stop.aborted) return;
+      const fate = await tryMutant(copy, mutant, checks, trials);
+      if (fate === 'stopped') return;
+      tried.push({ mutant, fate });
+      const survived = tried.filter(each => each.fate === 'survived').length;
+      request.progress?.({ tried: tried.length, chosen: chosen.length, survived });
+      if (!(await restore(copy, mutant))) return;
+    }
+  };
+  await Promise.all(copies.map(work));
+  return tried;
+}
