@@ -1,15 +1,11 @@
 /**
- * Which lines of code differ from a commit, whether they are committed or not. git compares the files with an index of our
- * own, so that no flag in the repository's index and no attribute in the tree can hide a line.
+ * Which lines of code differ from a commit, whether they are committed or not. Ralph's own git directory compares two trees, so that no
+ * flag in the repository's index and no attribute in the tree can hide a line.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
 import { complaint, type Git } from '../platform/git.ts';
-import { emptyTree } from './diff.ts';
-import { headCommit, isRalphs, lookOnly, type Place } from './repository.ts';
-import { readStatus } from './tree-status.ts';
+import { type OwnGit, openOwnGit } from './own-git.ts';
+import { isRalphs, type Place } from './repository.ts';
 
 export interface ChangedFile {
   /** From the folder that was asked for. */
@@ -29,52 +25,54 @@ export async function changedLines(
   wanted: string | undefined,
   isWanted: (file: string) => boolean,
 ): Promise<Changed | Problem> {
-  const base = wanted === undefined ? await usualBase(place) : await baseOf(place, wanted);
-  if (typeof base !== 'string') return base;
-  const folder = mkdtempSync(join(tmpdir(), 'ralph-lines-'));
-  try {
-    const git = (await look(place)).with({
-      GIT_INDEX_FILE: join(folder, 'index'),
-      GIT_LITERAL_PATHSPECS: '1',
-    });
-    const read = await git.run(['read-tree', base]);
-    if (read.code !== 0) return { where: base, what: complaint(read.output, read.code) };
-    const files = await compare(git, base, file => isWanted(file) && !isRalphs(file));
-    return 'what' in files ? files : { base, files };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const own = await openOwnGit(place);
+  if (isProblem(own)) return own;
+  const now = await own.snapshot();
+  if (isProblem(now)) return now;
+  const from = wanted === undefined ? await usualBase(own, now.tree) : await baseOf(own, wanted);
+  if (isProblem(from)) return from;
+  const files = await compare(own, [from.tree, now.tree], file => isWanted(file) && !isRalphs(file));
+  return isProblem(files) ? files : { base: from.base, files };
 }
 
-/** Without replaced objects and grafts: with them another commit could stand in for the base. */
-async function look(place: Place): Promise<Git> {
-  return (await lookOnly(place)).with({ GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' });
+interface Base {
+  /** As the user would name it. */
+  readonly base: string;
+  /** What it holds, in Ralph's own git directory. */
+  readonly tree: string;
+}
+
+async function atCommit(own: OwnGit, commit: string | undefined): Promise<Base | Problem> {
+  const tree = await own.treeOf(commit);
+  return isProblem(tree) ? tree : { base: commit ?? tree, tree };
 }
 
 /** What the commit and this branch have in common: lines that only the other branch has changed are not ours. */
-async function baseOf(place: Place, wanted: string): Promise<string | Problem> {
-  const git = await look(place);
-  const commit = await resolved(git, `${wanted}^{commit}`);
-  if (commit !== undefined && !wanted.startsWith('-')) return (await mergeBase(git, commit)) ?? commit;
-  const tree = wanted.startsWith('-') ? undefined : await resolved(git, `${wanted}^{tree}`);
+async function baseOf(own: OwnGit, wanted: string): Promise<Base | Problem> {
+  const { git } = own.repository;
+  const isName = !wanted.startsWith('-');
+  const commit = isName ? await resolved(git, `${wanted}^{commit}`) : undefined;
+  if (commit !== undefined) return atCommit(own, (await mergeBase(git, commit)) ?? commit);
+  const tree = isName ? await resolved(own.objects, `${wanted}^{tree}`) : undefined;
   const fix = '`git log --oneline` and `git branch --all` list what there is';
-  return tree ?? { where: wanted, what: 'there is no such commit', fix };
+  return tree === undefined
+    ? { where: wanted, what: 'there is no such commit', fix }
+    : { base: wanted, tree };
 }
 
 /** Where this branch left the one it is for; else the commit under what is not committed; else the one before the last. */
-async function usualBase(place: Place): Promise<string | Problem> {
-  const status = await readStatus(place);
-  if ('what' in status) return status;
-  const git = await look(place);
-  const head = await headCommit(git);
-  if (head === undefined) return await emptyTree(place);
+async function usualBase(own: OwnGit, now: string): Promise<Base | Problem> {
+  const { git } = own.repository;
+  const { commit: head } = await own.head();
+  if (head === undefined) return atCommit(own, undefined);
   for (const other of ['@{upstream}', 'refs/remotes/origin/HEAD', 'refs/heads/main', 'refs/heads/master']) {
     const commit = await resolved(git, `${other}^{commit}`);
     const base = commit && (await mergeBase(git, commit));
-    if (base && base !== head) return base;
+    if (base && base !== head) return atCommit(own, base);
   }
-  if (status.entries.length > 0) return head;
-  return (await resolved(git, 'HEAD~1^{commit}')) ?? (await emptyTree(place));
+  const under = await atCommit(own, head);
+  if (isProblem(under) || under.tree !== now) return under;
+  return atCommit(own, await resolved(git, 'HEAD~1^{commit}'));
 }
 
 async function resolved(git: Git, name: string): Promise<string | undefined> {
@@ -89,13 +87,12 @@ async function mergeBase(git: Git, commit: string): Promise<string | undefined> 
 
 /** Whatever a user or an agent has set must not change what is compared, or what runs to do it. */
 const DIFF = [
-  ...['-c', 'diff.autoRefreshIndex=true', 'diff'],
+  ...['diff-tree', '-r'],
   '--no-ext-diff',
   '--no-textconv',
   '--no-renames',
   '--no-color',
   '--text',
-  '--relative',
   '--src-prefix=a/',
   '--dst-prefix=b/',
   '--diff-filter=AM',
@@ -108,37 +105,32 @@ const DIFF = [
 const AT_ONCE = 200;
 
 async function compare(
-  git: Git,
-  base: string,
+  { objects, prefix }: OwnGit,
+  trees: readonly [before: string, now: string],
   isWanted: (file: string) => boolean,
 ): Promise<readonly ChangedFile[] | Problem> {
-  const named = await git.list([...DIFF, '--name-only', '-z', '--', '.']);
-  const added = await git.list(['ls-files', '--others', '--exclude-standard', '-z', '--', '.']);
-  const failed = [named, added].find(({ code }) => code !== 0);
-  if (failed) return { where: git.cwd, what: `git cannot compare: ${complaint(failed.errors, failed.code)}` };
+  const git = objects.with({ GIT_LITERAL_PATHSPECS: '1' });
+  const diff = [...DIFF, ...(prefix === '' ? [] : [`--relative=${prefix}`])];
+  const named = await git.list([...diff, '--name-only', '-z', ...trees]);
+  if (named.code !== 0)
+    return { where: git.cwd, what: `git cannot compare: ${complaint(named.errors, named.code)}` };
   const names = named.records.filter(isWanted);
-  const whole = new Set([...added.records, ...(await committed(git, base))].filter(isWanted));
-  const files: ChangedFile[] = [...whole].map(file => ({ file, ranges: [[1, Number.POSITIVE_INFINITY]] }));
+  const files: ChangedFile[] = [];
   for (let at = 0; at < names.length; at += AT_ONCE) {
     const some = names.slice(at, at + AT_ONCE);
-    const patches = await patchesOf(git, some);
-    if (patches.length !== some.length) return { where: git.cwd, what: 'the files changed meanwhile' };
+    const flags = ['--patch', '--unified=0', '--inter-hunk-context=0'];
+    const paths = some.map(file => prefix + file);
+    const patches = await patchesOf(git, [...diff, ...flags, ...trees, '--', ...paths]);
+    if (patches.length !== some.length) return { where: git.cwd, what: 'git does not show every file' };
     files.push(...some.map((file, nth) => ({ file, ranges: rangesIn(patches[nth] ?? '') })));
   }
   return files.filter(({ ranges }) => ranges.length > 0).sort((a, b) => (a.file < b.file ? -1 : 1));
 }
 
-/** New and committed: git would not list it among the others if a pattern ignores it. */
-async function committed(git: Git, base: string): Promise<readonly string[]> {
-  const tree = ['diff-tree', '-r', '-z', '--name-only', '--diff-filter=A', '--no-renames', '--relative'];
-  const { records } = await git.list([...tree, base, 'HEAD']);
-  return records.filter(file => existsSync(join(git.cwd, file)));
-}
-
 /** In the order of the names: every line of content has a sign before it, so only headers begin with `diff`. */
-async function patchesOf(git: Git, files: readonly string[]): Promise<readonly string[]> {
+async function patchesOf(git: Git, args: readonly string[]): Promise<readonly string[]> {
   const chunks: Buffer[] = [];
-  await git.stream([...DIFF, '--unified=0', '--inter-hunk-context=0', '--', ...files], chunk => {
+  await git.stream(args, chunk => {
     chunks.push(chunk);
     return 'more';
   });

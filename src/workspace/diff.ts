@@ -4,7 +4,7 @@
  */
 import { StringDecoder } from 'node:string_decoder';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import { complaint, git } from '../platform/git.ts';
+import { complaint } from '../platform/git.ts';
 import { type Changes, findChanges, type Since } from './changes.ts';
 import { openOwnGit } from './own-git.ts';
 import type { Place } from './repository.ts';
@@ -35,14 +35,6 @@ export async function startRef(place: Place): Promise<string | Problem> {
   if (isProblem(own)) return own;
   const { commit } = await own.head();
   return commit ?? own.treeOf(undefined);
-}
-
-/** What everything is new against. */
-export async function emptyTree({ cwd, env }: Place): Promise<string | Problem> {
-  // Asked for and not written down here: it depends on how the repository hashes.
-  const empty = await git(cwd, env).run(['hash-object', '-t', 'tree', '/dev/null']);
-  if (empty.code === 0) return empty.stdout.trim();
-  return { where: cwd, what: `git refuses: ${complaint(empty.output, empty.code)}` };
 }
 
 /** Whatever a user or an agent has set must not change how the diff looks or what runs to make it. */
