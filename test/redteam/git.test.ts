@@ -187,11 +187,10 @@ async function commitsTheWork(arena: Arena, plant: string): Promise<boolean> {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-  try {
-    return shown('a.txt') === 'b\n' && shown('new.txt') === 'n\n';
-  } catch {
-    return code !== 0; // nothing was committed, and nobody says that it was
-  }
+  const now = shown('a.txt');
+  // Nothing was committed, and nobody says that it was.
+  if (now === 'a\n') return code !== 0;
+  return now === 'b\n' && shown('new.txt') === 'n\n';
 }
 
 const forgery = (name: string, plant: string): Attack => ({
