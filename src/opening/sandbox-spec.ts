@@ -1,7 +1,7 @@
 /** What agent and checks may do, worked out from the settings, the agent's needs and where the work is. */
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import type { AgentNeeds } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
 import type { SandboxSettings } from '../config/settings-shape.ts';
@@ -48,7 +48,7 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
   for (const agent of settled) makeState(agent, at);
   const git = repo ? [repo.commonDir, repo.gitDir] : [];
   const roots = real([repo?.top ?? cwd, ...git, ...state, ...settings.writable.map(at)]);
-  const trusted = trustedPaths(input, repo, at, settled).filter(path =>
+  const trusted = trustedPaths(input, repo, at, settled, await settingsFiles(repo)).filter(path =>
     roots.some(root => isInside(path, root)),
   );
   const own = real([...state, ...settings.writable.map(at)]);
@@ -192,6 +192,7 @@ function trustedPaths(
   repo: Repository | undefined,
   at: (path: string) => string,
   agents: readonly Settled[],
+  includes: readonly string[],
 ): readonly string[] {
   const tops = unique([project.root, ...(repo ? [repo.top, join(repo.top, repo.prefix)] : [])]);
   const settings = ADAPTERS.flatMap(adapter => adapter.needs.settings);
@@ -202,27 +203,58 @@ function trustedPaths(
     ...inHome.map(at),
     ...agents.flatMap(agent => agent.settings),
     ...gitTrusted(repo),
+    ...includes,
   ]);
 }
 
 /** Ralph's state, and what other programs run without being asked when a folder is opened. */
 const TRUSTED_FILES = ['.ralph', '.ralph-active', '.envrc', '.vscode/tasks.json', '.vscode/settings.json'];
 
+/** Files of a git directory that decide what git runs, or where it looks for the rest. */
+const GIT_FILES = [
+  ...['hooks', 'config', 'config.worktree', 'commondir', 'gitdir', 'info/attributes'],
+  ...['objects/info/alternates', 'objects/info/http-alternates'],
+];
+
 function gitTrusted(repo: Repository | undefined): readonly string[] {
   if (!repo) return [];
   const { commonDir, gitDir, top } = repo;
-  const modules = folders(join(commonDir, 'modules')).flatMap(path => [
-    join(path, 'hooks'),
-    join(path, 'config'),
+  const directories = unique([
+    commonDir,
+    gitDir,
+    ...folders(join(commonDir, 'worktrees')),
+    ...modulesIn(join(commonDir, 'modules')),
   ]);
   const link = join(top, '.git');
   return [
-    join(commonDir, 'hooks'),
-    join(commonDir, 'config'),
-    join(gitDir, 'config.worktree'),
-    ...modules,
+    ...directories.flatMap(path => GIT_FILES.map(file => join(path, file))),
     ...(lstatSync(link, { throwIfNoEntry: false })?.isFile() ? [link] : []),
   ];
+}
+
+/** The name of a submodule may hold slashes, and it may have submodules of its own. */
+function modulesIn(path: string): readonly string[] {
+  return folders(path).flatMap(folder =>
+    existsSync(join(folder, 'HEAD')) ? [folder, ...modulesIn(join(folder, 'modules'))] : modulesIn(folder),
+  );
+}
+
+/** Every file that git reads its settings from here, those that others include too. */
+async function settingsFiles(repo: Repository | undefined): Promise<readonly string[]> {
+  if (!repo) return [];
+  const { records } = await repo.git.list(['config', '--list', '--show-origin', '--name-only', '-z']);
+  const origins = records.filter((record, at) => at % 2 === 0 && record.startsWith('file:'));
+  const named = await repo.git.list([
+    'config',
+    '--type=path',
+    '--get-regexp',
+    '-z',
+    '^include(if\\..*)?\\.path$',
+  ]);
+  const included = named.records.flatMap(record => record.split('\n')[1] ?? []);
+  const found = unique(origins).map(origin => resolve(repo.git.cwd, origin.slice('file:'.length)));
+  // A file that is included and not there yet could be made.
+  return unique([...found, ...included.map(path => resolve(repo.commonDir, path))]);
 }
 
 function folders(path: string): readonly string[] {

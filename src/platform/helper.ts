@@ -4,11 +4,14 @@
  */
 import { fork } from 'node:child_process';
 import { errorWords } from './files.ts';
+import { outsideEnv } from './programs.ts';
 
 export interface HelperSpec {
   /** The program: a JavaScript file. It must end when its channel closes. */
   readonly program: string;
   readonly cwd: string;
+  /** Where the agent works: programs from there are not run. */
+  readonly work: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What it says without having been asked. */
   onMessage(message: unknown): void;
@@ -23,9 +26,14 @@ export type FromHelper = (Answer & { readonly answer: number }) | { readonly mes
 
 const GRACE = 3_000;
 
-export function startHelper({ program, cwd, env, onMessage }: HelperSpec) {
+export function startHelper({ program, cwd, work, env, onMessage }: HelperSpec) {
   // In a group of its own, so that a Ctrl-C in the terminal does not reach it before it has done its last work.
-  const child = fork(program, [], { cwd, env, detached: true, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  const child = fork(program, [], {
+    cwd,
+    env: outsideEnv(env, work),
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
   const waiting = new Map<number, (answer: Answer) => void>();
   let said = '';
   let gone: string | undefined;

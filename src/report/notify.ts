@@ -4,6 +4,7 @@ import type { Emit } from '../domain/event.ts';
 import { createNotifications, type Notification, type Occasion } from '../domain/notification.ts';
 import { errorWords } from '../platform/files.ts';
 import { startProcess } from '../platform/process.ts';
+import { outsideEnv } from '../platform/programs.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { phrase } from './phrases.ts';
 
@@ -72,7 +73,7 @@ async function runCommand(
     argv: shellCommand(command),
     cwd,
     env: {
-      ...env,
+      ...outsideEnv(env, cwd),
       RALPH_OCCASION: occasion,
       RALPH_RUN_ID: runId,
       RALPH_STOP_REASON: stopReason ?? '',

@@ -7,6 +7,7 @@ import type { Problem } from '../domain/problem.ts';
 import { capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
 import { lastLine } from '../platform/git.ts';
+import { programPath as findOutside } from '../platform/programs.ts';
 import { computeBinds } from './hidden.ts';
 import { makeFolder, programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
@@ -38,7 +39,8 @@ async function findEngine(world: ProbeWorld): Promise<readonly string[] | Probe>
     };
   }
   let why = '';
-  for (const words of engine ? [engine] : ENGINES.map(name => [name])) {
+  for (const [name = '', ...more] of engine ? [engine] : ENGINES.map(each => [each])) {
+    const words = [findOutside(name, world.env, world.cwd), ...more];
     const { code, output } = await tried(words, world, image, ['sh', '-c', 'true']);
     if (code === 0) return words;
     why ||= lastLine(output) || `exit code ${code}`;

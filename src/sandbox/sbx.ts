@@ -5,6 +5,7 @@ import { filterEnv } from '../domain/secrets.ts';
 import { type Captured, capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
 import { lastLine } from '../platform/git.ts';
+import { programPath as findOutside } from '../platform/programs.ts';
 import { computeBinds } from './hidden.ts';
 import { makeFolder } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
@@ -30,7 +31,11 @@ export const sbx: SandboxProvider = {
 const CREATE_TIME = 600_000;
 
 async function probe({ cwd, env }: ProbeWorld): Promise<Probe> {
-  const { code, output } = await capture(['sbx', 'ls'], { cwd, env, timeout: 20_000 });
+  const { code, output } = await capture([findOutside('sbx', env, cwd), 'ls'], {
+    cwd,
+    env,
+    timeout: 20_000,
+  });
   if (code === 0) return { ok: true, what: 'a virtual machine' };
   if (code === 127)
     return { ok: false, why: 'it is not installed', fix: 'https://docs.docker.com/ai/sandboxes/' };
@@ -40,8 +45,9 @@ async function probe({ cwd, env }: ProbeWorld): Promise<Probe> {
 async function open(spec: SandboxSpec, world: ProbeWorld): Promise<OpenSandbox | Problem> {
   const { folder, scratch, remove } = makeFolder('ralph-sbx-');
   const name = `ralph-${randomBytes(6).toString('hex')}`;
+  const sbx = findOutside('sbx', world.env, world.cwd);
   const ask = (...words: readonly string[]) =>
-    capture(['sbx', ...words], { cwd: folder, env: world.env, timeout: CREATE_TIME });
+    capture([sbx, ...words], { cwd: folder, env: world.env, timeout: CREATE_TIME });
   const close = async () => {
     await ask('rm', '--force', name);
     remove();
@@ -79,7 +85,7 @@ function wrap(name: string, spec: SandboxSpec, scratch: string, { argv, cwd, env
     value === undefined ? [] : ['-e', `${key}=${value}`],
   );
   return {
-    argv: ['sbx', 'exec', '-i', '-w', cwd, ...flags, name, ...argv],
+    argv: [findOutside('sbx', env, cwd), 'exec', '-i', '-w', cwd, ...flags, name, ...argv],
     cwd,
     env,
     // What the client's end leaves running in the machine.

@@ -62,7 +62,7 @@ function broken(output: string): Probe {
 
 async function open(
   spec: SandboxSpec,
-  { env }: ProbeWorld,
+  { cwd, env }: ProbeWorld,
   deny: (what: string) => void,
 ): Promise<OpenSandbox | Problem> {
   // Outside of the project: what the runtime binds into its own folder must not show up among the user's files.
@@ -70,6 +70,7 @@ async function open(
   const helper = startHelper({
     program: programPath('srt-host'),
     cwd: folder,
+    work: cwd,
     env: { ...env, CLAUDE_CODE_TMPDIR: scratch },
     onMessage: line => void (typeof line === 'string' && isDenial(line) && deny(readable(line))),
   });

@@ -118,7 +118,10 @@ export async function uncommittedPaths(status: TreeStatus): Promise<readonly str
   const found = await changesSince(status, status.head);
   if (isProblem(found)) return found;
   const odd = found.remarks.flatMap(remark => /^(?:new|changed): (.*) \([^(]*\)$/.exec(remark)?.[1] ?? []);
-  return [...found.paths.map(({ path }) => shownPath(path)), ...odd].sort();
+  // What git knows first, as it lists them itself.
+  const known = found.paths.filter(({ before }) => before);
+  const added = found.paths.filter(({ before }) => !before);
+  return [...[...known, ...added].map(({ path }) => shownPath(path)), ...odd];
 }
 
 function statOf(top: string, path: string): Stats | undefined {

@@ -165,7 +165,8 @@ function outcomeOf(shape: Shape, project: Repo, said: readonly string[]): Pick<C
   return {
     steps: lines.filter(line => line.type === 'run-resumed').map(line => String(line.step)),
     outcome: {
-      result: timeless({ ...ended.result, ...withoutWaste(ended.result, lines) }),
+      // What came of source control is in `kept`: here it holds the names of commits.
+      result: timeless({ ...ended.result, scm: undefined, ...withoutWaste(ended.result, lines) }),
       ends: lines.filter(line => line.type === 'run-ended' && !isInterrupted(line)).length,
       iterations: lines
         .filter(line => line.type === 'iteration-ended')

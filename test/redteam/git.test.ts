@@ -61,10 +61,10 @@ async function runsNothing(arena: Arena, planted: Planted): Promise<boolean> {
   return !existsSync(join(arena.outside, 'ran'));
 }
 
-const escape = (name: string, planted: Planted): Attack => ({
+const planted = (name: string, what: Planted): Attack => ({
   name,
   held: { contained: true, sandboxed: true },
-  attempt: arena => runsNothing(arena, planted),
+  attempt: arena => runsNothing(arena, what),
 });
 
 const NESTED = `mkdir -p in; git init -q in; echo x > in/x; echo "* filter=x" > in/.gitattributes
@@ -72,62 +72,62 @@ git -C in config filter.x.clean "$EVIL"; git -C in config core.fsmonitor "$EVIL"
 git -C in -c user.name=a -c user.email=a add x; git -C in -c user.name=a -c user.email=a commit -qm x; echo y >> in/x`;
 
 attacks('Code of the inside that git would run outside', [
-  escape('A clean filter, named by attributes in the tree', {
+  planted('A clean filter, named by attributes in the tree', {
     plant: 'echo "* filter=x" > .gitattributes; git config filter.x.clean "$EVIL"',
   }),
-  escape('A clean filter, named by .git/info/attributes', {
+  planted('A clean filter, named by .git/info/attributes', {
     plant: 'mkdir -p .git/info; echo "* filter=x" > .git/info/attributes; git config filter.x.clean "$EVIL"',
   }),
-  escape('A filter process', {
+  planted('A filter process', {
     plant: 'echo "* filter=x" > .gitattributes; git config filter.x.process "$EVIL"',
   }),
-  escape('core.fsmonitor', { plant: 'git config core.fsmonitor "$EVIL"' }),
-  escape('core.fsmonitor, set by a check', { plant: 'git config core.fsmonitor "$EVIL"', inCheck: true }),
-  escape('core.fsmonitor in a file that the settings include', {
+  planted('core.fsmonitor', { plant: 'git config core.fsmonitor "$EVIL"' }),
+  planted('core.fsmonitor, set by a check', { plant: 'git config core.fsmonitor "$EVIL"', inCheck: true }),
+  planted('core.fsmonitor in a file that the settings include', {
     plant: 'printf "[core]\\n\\tfsmonitor = %s\\n" "$EVIL" > .gitconfig-of-project',
     files: { '.gitconfig-of-project': '' },
     before: work => void work.git('config', 'include.path', '../.gitconfig-of-project'),
   }),
-  escape('core.fsmonitor in config.worktree', {
+  planted('core.fsmonitor in config.worktree', {
     plant: 'git config extensions.worktreeConfig true; git config --worktree core.fsmonitor "$EVIL"',
     before: work => void work.git('config', 'extensions.worktreeConfig', 'true'),
   }),
-  escape('.git/commondir', {
+  planted('.git/commondir', {
     plant: `cp -r .git .evilgit; git --git-dir=.evilgit config core.fsmonitor "$EVIL"; echo ../.evilgit > .git/commondir`,
   }),
-  escape('A .git that is a file and leads elsewhere', {
+  planted('A .git that is a file and leads elsewhere', {
     plant: `cp -r .git .evilgit; git --git-dir=.evilgit config core.fsmonitor "$EVIL"; mv .git .git-old; echo "gitdir: ./.evilgit" > .git`,
   }),
-  escape('Hooks', {
+  planted('Hooks', {
     plant: `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-commit pre-push reference-transaction post-checkout; do cp "$EVIL" .git/hooks/$hook; done`,
   }),
-  escape('Hooks, left by a check', {
+  planted('Hooks, left by a check', {
     plant: `mkdir -p .git/hooks; for hook in post-index-change pre-commit post-commit pre-push; do cp "$EVIL" .git/hooks/$hook; done`,
     inCheck: true,
   }),
-  escape('core.hooksPath', {
+  planted('core.hooksPath', {
     plant: `mkdir -p hooks; for hook in post-index-change pre-commit pre-push; do cp "$EVIL" hooks/$hook; done; git config core.hooksPath hooks`,
   }),
-  escape('textconv and diff.external', {
+  planted('textconv and diff.external', {
     plant: `echo "* diff=x" > .gitattributes; git config diff.x.textconv "$EVIL"; git config diff.external "$EVIL"; git config diff.x.command "$EVIL"`,
   }),
-  escape('gpg.program', {
+  planted('gpg.program', {
     plant:
       'git config commit.gpgsign true; git config gpg.program "$EVIL"; git config log.showSignature true',
   }),
-  escape('core.sshCommand and another address to push to', {
+  planted('core.sshCommand and another address to push to', {
     plant: 'git config core.sshCommand "$EVIL"; git config remote.origin.pushurl ssh://localhost/x',
   }),
-  escape('An address rewritten with insteadOf', {
+  planted('An address rewritten with insteadOf', {
     plant: `git config protocol.ext.allow always; git config "url.ext::$EVIL .insteadOf" /`,
   }),
-  escape('remote.origin.receivepack', {
+  planted('remote.origin.receivepack', {
     plant: 'git config remote.origin.receivepack "$EVIL"; git config remote.origin.uploadpack "$EVIL"',
   }),
-  escape('credential.helper and core.askPass', {
+  planted('credential.helper and core.askPass', {
     plant: `git config credential.helper "!$EVIL"; git config core.askPass "$EVIL"; git config remote.origin.pushurl https://localhost:1/x`,
   }),
-  escape('Hooks of a remote inside of the project', {
+  planted('Hooks of a remote inside of the project', {
     plant:
       'mkdir -p remote.git/hooks; cp "$EVIL" remote.git/hooks/post-receive; cp "$EVIL" remote.git/hooks/pre-receive',
     before(work) {
@@ -137,9 +137,9 @@ attacks('Code of the inside that git would run outside', [
       work.write('.git/info/exclude', 'remote.git\n');
     },
   }),
-  escape('A repository inside with a clean filter and fsmonitor', { plant: NESTED }),
-  escape('A repository inside, made by a check', { plant: NESTED, inCheck: true }),
-  escape("A submodule's own settings", {
+  planted('A repository inside with a clean filter and fsmonitor', { plant: NESTED }),
+  planted('A repository inside, made by a check', { plant: NESTED, inCheck: true }),
+  planted("A submodule's own settings", {
     plant: `git -C sub config core.fsmonitor "$EVIL"; git config -f .git/modules/sub/config core.fsmonitor "$EVIL"; echo y > sub/x`,
     before(work, arena) {
       const from = join(arena.home, 'sub');
@@ -153,19 +153,19 @@ attacks('Code of the inside that git would run outside', [
       work.git('commit', '-qm', 'sub');
     },
   }),
-  escape('An embedded bare repository', {
+  planted('An embedded bare repository', {
     plant:
       'git init -q --bare bare; git --git-dir=bare config core.fsmonitor "$EVIL"; git --git-dir=bare config core.worktree ..',
   }),
-  escape('A partial clone that fetches what is missing', {
+  planted('A partial clone that fetches what is missing', {
     plant: `git config extensions.partialClone origin; git config remote.origin.promisor true; git config remote.origin.uploadpack "$EVIL"; rm -rf .git/objects/??`,
   }),
-  escape('A git in node_modules/.bin, first on the PATH', {
+  planted('A git in node_modules/.bin, first on the PATH', {
     plant:
       'mkdir -p node_modules/.bin; for name in git sh ssh ps git-lfs; do cp "$EVIL" node_modules/.bin/$name; done',
     path: work => [work.path('node_modules/.bin')],
   }),
-  escape('A git in the project, and a PATH with a dot', {
+  planted('A git in the project, and a PATH with a dot', {
     plant: 'cp "$EVIL" git; cp "$EVIL" sh; cp "$EVIL" ps',
     path: () => ['.', ''],
   }),
@@ -187,11 +187,10 @@ async function commitsTheWork(arena: Arena, plant: string): Promise<boolean> {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-  try {
-    return shown('a.txt') === 'b\n' && shown('new.txt') === 'n\n';
-  } catch {
-    return code !== 0; // nothing was committed, and nobody says that it was
-  }
+  const now = shown('a.txt');
+  // Nothing was committed, and nobody says that it was.
+  if (now === 'a\n') return code !== 0;
+  return now === 'b\n' && shown('new.txt') === 'n\n';
 }
 
 const forgery = (name: string, plant: string): Attack => ({
