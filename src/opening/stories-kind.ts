@@ -115,8 +115,8 @@ async function beginList(
 }
 
 function claimedWords(ids: readonly string[]): string {
-  const which = ids.length === 1 ? `${ids[0]} is` : `${ids.join(', ')} are`;
-  return `${which} approved in tasks.json, and no review of Ralph's own is on record for that: claimed, not reviewed, so they are reviewed now. --trust-tasks takes the list as it is.`;
+  const [which, so] = ids.length === 1 ? [`${ids[0]} is`, 'it is'] : [`${ids.join(', ')} are`, 'they are'];
+  return `${which} approved in tasks.json, and no review of Ralph's own is on record for that: claimed, not reviewed, so ${so} reviewed now. --trust-tasks takes the list as it is.`;
 }
 
 /**

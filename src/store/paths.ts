@@ -106,6 +106,8 @@ export function runFolder(folder: string) {
     aside: below('aside'),
     /** The protected files as they were at the start. */
     kept: below('kept'),
+    /** All files as they were when a review began, for as long as it lasts. */
+    keptForReview: below('kept-for-review'),
     /** The user's prompt or task, byte for byte. */
     task: below('task.md'),
     iteration: (iteration: number) =>

@@ -1,5 +1,5 @@
 /** A review judges and changes nothing: what it changed outside of the folder of the list is undone, and voids its verdict. */
-import { realpathSync } from 'node:fs';
+import { realpathSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Violation } from '../domain/evidence.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
@@ -7,7 +7,6 @@ import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import type { PlanParts } from '../turns/plan-parts.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
 import { findRepository } from '../workspace/repository.ts';
-import { forgetSnapshot } from '../workspace/snapshot.ts';
 
 export type ReviewGuard = ReturnType<typeof createReviewGuard>;
 
@@ -21,15 +20,17 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
     if (isProblem(guarded)) return [{ what: formatProblem(guarded), restored: false }];
     return guarded.restore(iteration, { found, pending });
   };
-  const forget = (name: string | undefined) => {
-    if (name !== undefined) forgetSnapshot(parts.paths.kept, name);
-  };
   const end = () => {
     const last = guarded;
     guarded = undefined;
     if (!last || isProblem(last)) return;
-    forget(last.name());
     last.close();
+    rmSync(parts.paths.keptForReview, { recursive: true, force: true });
+  };
+  const begin = async (recall?: string): Promise<string | undefined> => {
+    end();
+    guarded = await keepFiles(parts, prd, recall);
+    return isProblem(guarded) ? undefined : guarded.name();
   };
   // What the user changes while the run is paused is his, in a review too.
   steering.care({
@@ -37,19 +38,12 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
       early.push(...(await undo(iteration, [])));
     },
     async end() {
-      if (!guarded || isProblem(guarded)) return;
-      const before = guarded.name();
-      await guarded.renew();
-      forget(before);
+      if (guarded) await begin();
     },
   });
   return {
     /** Keeps all files as they are, or takes those that were kept before the run was cut off. Answers their name. */
-    async begin(recall?: string): Promise<string | undefined> {
-      end();
-      guarded = await keepFiles(parts, prd, recall);
-      return isProblem(guarded) ? undefined : guarded.name();
-    },
+    begin,
     /** Undoes what has changed, and says what it was. */
     restore: async (iteration: number, pending: readonly string[]): Promise<readonly Violation[]> => [
       ...early.splice(0),
@@ -78,7 +72,7 @@ async function keepFiles(
     newFiles: 'forbid',
     except: [prd.folder, join(prd.root, ACTIVE_FILE)].map(inside),
     aside: paths.aside,
-    keepIn: paths.kept,
+    keepIn: paths.keptForReview,
     ...(recall !== undefined && { recall }),
   });
 }

@@ -232,12 +232,6 @@ export function saveSnapshot(folder: string, { kept, before, rules }: Snapshot):
 const indexOf = (folder: string, name: string) => join(folder, `${name}.json`);
 const contentsOf = (folder: string, name: string) => join(folder, `${name}.contents`);
 
-/** It is not needed any more. Large files stay: another snapshot may have them too. */
-export function forgetSnapshot(folder: string, name: string): void {
-  rmSync(indexOf(folder, name), { force: true });
-  rmSync(contentsOf(folder, name), { force: true });
-}
-
 /** As it was saved, every byte of it checked. `process` is who saved it. */
 export function loadSnapshot(
   folder: string,

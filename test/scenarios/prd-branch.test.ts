@@ -103,3 +103,15 @@ test('--worktree: the work is there, under the name of the branch, and the proje
   expect([branchOf(project), agent.calls[1]?.cwd]).toEqual(['main', tree.dir]);
   expect(project.read('ralph/tasks.json')).toContain('"reviewStatus": null');
 });
+
+test('--worktree, and the list is not committed: the run says so and does not begin', async () => {
+  const project = prdRepo();
+  project.git('rm', '--quiet', '-r', '--cached', 'ralph');
+  project.git('commit', '--quiet', '--message', 'without the list');
+  const agent = await fakeAgent('claude', works(project, UNCHANGED));
+  const { code, stderr } = await prdRun(project, agent.bin, '--worktree');
+  expect([code, agent.calls.length]).toEqual([2, 0]);
+  expect(stderr).toContain(
+    'ralph/tasks.json is not in it, because it is not committed (`git add ralph && git commit`)',
+  );
+});

@@ -1,4 +1,5 @@
 /** `ralph prd run`: seed 002's loop. */
+import { existsSync } from 'node:fs';
 import type { Settings } from '../../../config/settings-shape.ts';
 import { isProblem } from '../../../domain/problem.ts';
 import type { StoryList } from '../../../domain/story.ts';
@@ -6,6 +7,7 @@ import { nextAssignment } from '../../../domain/story-mode.ts';
 import { buildStoryPrompt } from '../../../domain/story-prompt.ts';
 import { allCommands, commandsOf } from '../../../domain/verify-commands.ts';
 import { storiesKind } from '../../../opening/stories-kind.ts';
+import { joinWords } from '../../../platform/shell.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { slug } from '../../../store/prd-folder.ts';
 import { type PrdPaths, prdPaths } from '../../../store/prd-paths.ts';
@@ -18,7 +20,7 @@ import { recoverStories } from '../../../stories/recover.ts';
 import { missingCommands } from '../../../turns/missing-commands.ts';
 import { TERMS } from '../../../turns/plan-parts.ts';
 import { openWorktree, type Worktree } from '../../../workspace/worktree.ts';
-import { type Call, type CliCommand, orThrow, Problems } from '../../command.ts';
+import { type Call, type CliCommand, orThrow, Problems, refuse } from '../../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../../set-up.ts';
 import { startLoop } from '../../start.ts';
 import { declarePlace, placeOf } from './place.ts';
@@ -67,13 +69,21 @@ Examples:
 `;
 
 /** A worktree without a name of its own is named after the branch of the list. */
-async function worktreeOf({ options, cwd: root, env }: Call, paths: PrdPaths): Promise<Worktree | undefined> {
+async function worktreeOf(call: Call, paths: PrdPaths): Promise<Worktree | undefined> {
+  const { options, cwd: root, env } = call;
   const { worktree: wanted, dryRun } = options;
   if (!wanted || dryRun === true) return undefined;
   const tasks = loadTasks(paths.tasks, paths.tasks);
   const named = isList(tasks) ? slug(tasks.branchName.replace(/^ralph\//, '')) : undefined;
   const name = typeof wanted === 'string' ? wanted : named;
-  return orThrow(await openWorktree({ root, env, ...(name !== undefined && { name }) }));
+  // What is wrong with the flags is said before anything is created.
+  setUp('prd', call, () => []);
+  const worktree = orThrow(await openWorktree({ root, env, ...(name !== undefined && { name }) }));
+  if (!existsSync(paths.tasks) || existsSync(prdPaths(worktree.cwd, paths.name).tasks)) return worktree;
+  worktree.release();
+  const what = `${paths.name}/tasks.json is not in it, because it is not committed`;
+  const fix = `\`${joinWords(['git', 'add', paths.name])} && git commit\``;
+  return refuse(`worktree ${worktree.name}`, what, fix);
 }
 
 /** Everything that is wrong is said at once: flags, settings, agent, list. */
