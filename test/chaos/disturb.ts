@@ -200,6 +200,7 @@ const LEFT_OUT = new Set([
   'worktreePath',
   'seq',
   'at',
+  'ticks',
   'prev',
   'unreportedCalls',
   'logFile',
