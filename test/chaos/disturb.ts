@@ -228,6 +228,7 @@ const LEFT_OUT = new Set([
   'worktreePath',
   'seq',
   'at',
+  'ticks',
   'prev',
   'unreportedCalls',
   'logFile',
