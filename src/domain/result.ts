@@ -8,7 +8,7 @@ import { limitedTurn } from './limits.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { type Proof, type Proven, proofOfRun } from './proof.ts';
-import { isSuccess, type StopReason } from './stop-reason.ts';
+import { isProven, isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
 import { addWasted, type CostSource, type Tokens, type Totals, unpricedIn } from './usage.ts';
 
@@ -68,9 +68,14 @@ export interface LoopResult {
 }
 
 /** What a result has proven. */
-export function provenBy({ success, proof, iterations }: LoopResult, sandbox?: string | null): Proven {
+export function provenBy({ stopReason, proof, iterations }: LoopResult, sandbox?: string | null): Proven {
   const checks = iterations.findLast(({ checkResults }) => checkResults.length > 0)?.checkResults ?? [];
-  return { success, proof, passed: checks.filter(({ passed }) => passed).length, sandbox };
+  return {
+    success: isProven(stopReason),
+    proof,
+    passed: checks.filter(({ passed }) => passed).length,
+    sandbox,
+  };
 }
 
 export interface RunEnding {

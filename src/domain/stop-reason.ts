@@ -140,6 +140,11 @@ export function isSuccess(reason: StopReason): boolean {
   return endingOf(reason).exitCode === 0;
 }
 
+/** Whether the work is proven, whatever became of it then. */
+export function isProven(reason: string): boolean {
+  return endingOf(reason).exitCode === 0 || reason === 'scm_failed';
+}
+
 /** Why a run ended, for people. `checks`: how many there were; a run without one has proven nothing. */
 export function endingSentence(reason: string, detail: string | null, checks: number): string {
   const { sentence, unchecked = sentence } = endingOf(reason);

@@ -35,8 +35,9 @@ function nextStep(plan: LoopPlan, { past, stop, disk }: EngineWorld): Step {
   if (trouble !== undefined) return { kind: 'end', reason: 'disk_failed', detail: trouble };
   const step = doneAlready(plan, past()) ?? next(past(), plan.run);
   const requested = stop.requested();
+  const isVerdict = step.kind === 'end' && !past().open;
   const mayFinish = step.kind === 'finish' && !stop.abort.aborted;
-  return !requested || step.kind === 'end' || mayFinish ? step : { kind: 'end', ...requested };
+  return !requested || isVerdict || mayFinish ? step : { kind: 'end', ...requested };
 }
 
 function doneAlready(plan: LoopPlan, { prepared, open, last }: Past): End | undefined {

@@ -4,7 +4,7 @@ import type { Limits } from '../domain/limits.ts';
 import { type Proven, provenWords } from '../domain/proof.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { type Raise, raiseOf, resumeCommand, usedBy } from '../domain/resume-command.ts';
-import { endingOf, endingSentence } from '../domain/stop-reason.ts';
+import { endingOf, endingSentence, isProven } from '../domain/stop-reason.ts';
 import { capital, phasePhrase, phrase } from './phrases.ts';
 import { lastChecks, type RunView, type Standing } from './run-view.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
@@ -30,8 +30,13 @@ export function resultSentence(result: LoopResult, words: Words = TERMINAL_WORDS
 export function viewProven(view: RunView): Proven | undefined {
   const { ending, sandbox } = view;
   if (!ending) return undefined;
-  const { success, proof } = ending;
-  return { success, proof, passed: lastChecks(view).filter(({ passed }) => passed).length, sandbox };
+  const { stopReason, proof } = ending;
+  return {
+    success: isProven(stopReason),
+    proof,
+    passed: lastChecks(view).filter(({ passed }) => passed).length,
+    sandbox,
+  };
 }
 
 /** `Proof: checked in place · contained`. */

@@ -5,7 +5,7 @@ import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
 import { type LedgerTrust, trustWith } from '../domain/ledger-trust.ts';
 import { provenWords } from '../domain/proof.ts';
 import { type Raise, raiseOf, usedBy } from '../domain/resume-command.ts';
-import type { StopReason } from '../domain/stop-reason.ts';
+import { isProven, type StopReason } from '../domain/stop-reason.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
 import { hashOf } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
@@ -77,7 +77,14 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     cost: (ended ? ended.result.totalCost : find(recent, 'iteration-ended')?.usage.cost) ?? null,
     checks,
     ledger: trustWith(ledgerTrust(paths), brokenLinks(paths, size - window, window)),
-    proof: ended ? provenWords({ ...ended.result, passed: checks.passed, sandbox: started?.sandbox }) : null,
+    proof: ended
+      ? provenWords({
+          ...ended.result,
+          success: isProven(ended.result.stopReason),
+          passed: checks.passed,
+          sandbox: started?.sandbox,
+        })
+      : null,
   };
 }
 

@@ -31,7 +31,7 @@ import {
 import { checkedTree, type ProverParts, release } from '../turns/prover.ts';
 import { currentAgent, type Roster, speaksPlainly } from '../turns/roster.ts';
 import { uncommittedPaths } from '../workspace/changes.ts';
-import { createTreeWatch } from '../workspace/tree-watch.ts';
+import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
 import { createReviewFacts } from './review-facts.ts';
 import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
@@ -188,7 +188,7 @@ function createSteps(
   parts: PrdParts,
   { keeper, guard, facts, checks, run, userChars }: StepParts,
 ): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'restore' | 'look' | 'commit' | 'stories'>> {
-  const { settings, cwd, env, emit, past } = parts;
+  const { settings, cwd, env, past } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
   const policy = policyOf(settings);
   let touched: readonly Violation[] = [];
@@ -204,22 +204,7 @@ function createSteps(
     release: () => keeper.trust(),
   });
   return {
-    async prepare() {
-      const prepared = preparedWith(await watch.start(), parts, checks.inputs.take());
-      await checks.prepare();
-      keeper.record(0);
-      emit({ type: 'notice', level: 'info', text: startWords(keeper.list(), settings) });
-      return prepared;
-    },
-    async recall(before, prepared) {
-      const { tree } = prepared;
-      const { open, last } = before;
-      watch.recall(tree);
-      await checks.recall(before);
-      if (last) facts.saw(last.story, last.checks);
-      if (open?.mode === 'review' && open.turn && !open.judged) await guard.begin(open.kept);
-      return preparedWith(tree, parts, recallInputs(checks.inputs, before, prepared));
-    },
+    ...createBeginning(parts, watch, { keeper, guard, facts, checks }),
     async turn(iteration, prompt) {
       const begins = () => keeper.restoreList(iteration);
       const roster = rosterOf(parts, keeper.assignment().mode);
@@ -246,6 +231,31 @@ function createSteps(
       keeper.record(iteration);
       facts.saw(keeper.assignment().story?.id, results);
       return { ...standOf(keeper, policy), missing: [...missing, ...refused], uncommitted };
+    },
+  };
+}
+
+function createBeginning(
+  parts: PrdParts,
+  watch: TreeWatch,
+  { keeper, guard, facts, checks }: Keeping,
+): Pick<LoopPlan, 'prepare' | 'recall'> {
+  return {
+    async prepare() {
+      const prepared = preparedWith(await watch.start(), parts, checks.inputs.take());
+      await checks.prepare();
+      keeper.record(0);
+      parts.emit({ type: 'notice', level: 'info', text: startWords(keeper.list(), parts.settings) });
+      return prepared;
+    },
+    async recall(before, prepared) {
+      const { tree } = prepared;
+      const { open, last } = before;
+      watch.recall(tree);
+      await checks.recall(before);
+      if (last) facts.saw(last.story, last.checks);
+      if (open?.mode === 'review' && open.turn && !open.judged) await guard.begin(open.kept);
+      return preparedWith(tree, parts, recallInputs(checks.inputs, before, prepared));
     },
   };
 }

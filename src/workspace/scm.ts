@@ -111,6 +111,7 @@ async function commit(round: ScmRound, own: OwnGit, task: string): Promise<TaskR
   if (plan.tree === plan.headTree) return { outcome: 'nothing-to-do', detail: 'nothing to commit' };
   round.emit({ type: 'scm-started', task, head: plan.head.commit ?? null, tree: plan.tree });
   const message = commitMessage(await round.askForMessage()) ?? round.defaultMessage;
+  if (round.abort.aborted) return failed('the run was ended');
   const made = await commitInside(own, plan, message, insideOf(round, own));
   if (isProblem(made)) return failed(made.what);
   if (made.notice) round.emit({ type: 'notice', level: 'warning', text: made.notice });
@@ -143,6 +144,7 @@ function insideOf(round: ScmRound, { top }: OwnGit): Inside {
 /** Another program than git: it knows itself what it has to commit. */
 async function commitPlainly(round: ScmRound): Promise<TaskResult> {
   const message = commitMessage(await round.askForMessage()) ?? round.defaultMessage;
+  if (round.abort.aborted) return failed('the run was ended');
   const result = await runTask(round, ['commit', '-am', message]);
   return result.outcome === 'done' ? { outcome: 'done', detail: message } : result;
 }

@@ -231,6 +231,7 @@ const LEFT_OUT = new Set([
   'ticks',
   'prev',
   'unreportedCalls',
+  'commit',
   'logFile',
 ]);
 

@@ -27,7 +27,7 @@ async function planned({ project = repo(), home = folder('home '), ...given }: G
     agents: (given.agents ?? ['claude']).map(name => findAdapter(name).needs),
     project: projectPaths(project.dir),
     cwd: given.cwd ?? project.dir,
-    env: { ...gitEnv(), HOME: home.dir, ...given.env },
+    env: { ...gitEnv(), HOME: home.dir, XDG_STATE_HOME: '', ...given.env },
   });
   return { plan, project, home };
 }

@@ -196,7 +196,7 @@ const reading: Attack = {
 
 const atHome: Attack = {
   name: 'The agent moves Ralph’s state folder, which lies in its work tree',
-  held: { plain: false, ...ALL },
+  held: { plain: true, ...ALL },
   async attempt(arena) {
     const { dir } = arena.project();
     const state = join(dir, '.local/state/ralph');

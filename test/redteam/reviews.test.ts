@@ -284,8 +284,10 @@ async function forgedRecord(arena: Arena): Promise<boolean> {
   const sha = (text: string) => createHash('sha256').update(text).digest('hex');
   const contract = sha(JSON.stringify(['US-001', 'Title of US-001', '', ['US-001 works'], []]));
   const record = JSON.stringify({ 'US-001': { hash: contract, run: 'x' } });
-  const forge = `KEY=$(printf '%s\\0ralph' "$(pwd -P)" | sha256sum | cut -c1-16)
-mkdir -p "$HOME/.local/state/ralph/approvals" && echo '${record}' > "$HOME/.local/state/ralph/approvals/$KEY.json"`;
+  const forge = `KEY=$(printf %s "$(pwd -P)" | sha256sum | cut -c1-16)
+LIST=$(printf ralph | sha256sum | cut -c1-16)
+PLACE="$HOME/.local/state/ralph/approvals/$KEY"
+mkdir -p "$PLACE" && echo '${record}' > "$PLACE/$LIST.json"`;
   // At the end of an iteration Ralph writes the record anew: the forger waits for the end of the run, where it can outlive its turn.
   const later = `while [ -e .ralph-active ]; do sleep 0.1; done\n${forge}\ntouch forged.log`;
   const daemon = `cat > daemon.log <<'END'\n${later}\nEND\n(setsid env -i PATH="$PATH" HOME="$HOME" sh daemon.log > /dev/null 2>&1 &); sleep 0.5`;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { UNPROVEN } from '../../src/domain/proof.ts';
 import { endingOf, STOP_REASONS, sentenceOf } from '../../src/domain/stop-reason.ts';
 import { summaryLines } from '../../src/report/summary.ts';
 import { iterationResult, loopResult } from './events.ts';
@@ -19,7 +20,8 @@ test('a finished run', () => {
     iterationResult({ checkResults: [check('npm test', false), check('npm run lint', true)] }),
     iterationResult({ iteration: 2, checkResults: [check('npm test', true), check('npm run lint', true)] }),
   ];
-  expect(summaryLines(loopResult({ iterations }), LABEL)).toEqual([
+  const proof = { ...UNPROVEN, level: 'place' } as const;
+  expect(summaryLines(loopResult({ iterations, proof }), LABEL)).toEqual([
     'Done: the agent says so and every check passes.',
     '',
     '- Run: 20260301-101500-k3f9 (ralph run with claude)',

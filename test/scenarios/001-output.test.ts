@@ -341,7 +341,7 @@ describe('the ledger', () => {
     writeFileSync(events, readFileSync(events, 'utf8').replace('All well', 'All bad!'));
     const { code, stderr } = await ralph(['log'], { cwd: project.dir });
     expect(code).toBe(0);
-    expect(stderr).toMatch(/the ledger has been changed: line \d+ does not follow from the line before it/);
+    expect(stderr).toMatch(/The ledger has been changed: line \d+ does not follow from the line before it/);
   });
 
   test('with a torn last line is read as far as it goes, and that is said', async () => {

@@ -1,6 +1,6 @@
 /** Limits on money, tokens and time through the real bin: with numbers that nobody knows, kills, jumps of the clock and long timers. */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { LoopResult } from '../../src/domain/result.ts';
@@ -388,9 +388,10 @@ describe('a Ralph that was stopped (SIGSTOP) for longer than the idle timeout', 
     });
   });
 
-  /** It has exited, and nobody has collected it yet: Ralph is stopped. */
+  /** It has exited, and Ralph, which is stopped, has not seen it yet. */
   async function gone(pid: number): Promise<void> {
-    const state = () => readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0];
+    const state = () =>
+      existsSync(`/proc/${pid}`) ? readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '')[0] : 'Z';
     while (state() !== 'Z') await new Promise(resolve => setTimeout(resolve, 20));
   }
 });

@@ -40,7 +40,7 @@ describe('a verdict counts', () => {
       await say(turn, 'I have looked at it.');
     };
     const agent = await fakeAgent('claude', silent, works(project, approve()));
-    const { code, result } = await prdRun(project, agent.bin);
+    const { code, result } = await prdRun(project, agent.bin, '--containment', 'off');
     expect([code, modesOf(result)]).toEqual([0, ['review US-001', 'review US-001']]);
     expect(agent.calls[1]?.input).toContain(
       'The review of US-001 does not count: it did not say its verdict.',

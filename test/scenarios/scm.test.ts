@@ -97,7 +97,7 @@ describe('a commit of Ralph', () => {
     const { stdout, code } = await run(work, 'echo b > a', { scm: { command: 'git', tasks } });
     expect(committed(work)).toEqual(['a', 'by-hook']);
     expect(stdout).toContain('a hook changed what was checked');
-    expect(stdout).toContain('push failed: not run');
+    expect(stdout).toContain('push failed: fatal: No configured push destination');
     expect(code).toBe(1);
   });
 
