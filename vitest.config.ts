@@ -7,6 +7,7 @@ const UNITS =
 
 /** The longest first: a long file that starts last keeps one core waiting for the other. */
 const LONG = [
+  ...['redteam/git', 'redteam/checks', 'redteam/reviews', 'redteam/processes', 'chaos/random'],
   ...['chaos/', 'scenarios/simulate', 'scenarios/004-loop', 'scenarios/standstill', 'scenarios/resume'],
   ...['scenarios/hangs', 'scenarios/trouble', 'scenarios/002-prd', 'hooks/', 'workspace/tree-state'],
 ];

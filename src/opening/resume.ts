@@ -17,7 +17,7 @@ import type { IterationPaths, RunPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { type Given, isRunning, type RunFile, readRunFile } from '../store/run-file.ts';
 import { ledgerTrust } from '../store/trust.ts';
-import { policyOf } from '../stories/plan.ts';
+import { policyOf } from '../stories/standing.ts';
 import { promptSource, specSource } from '../turns/prompt-source.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { clearGitLocks } from '../workspace/git-lock.ts';

@@ -27,21 +27,27 @@ export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
   const head = fstatSync(fd).size + HEAD;
   let leftOut = 0;
   let tail: Buffer = Buffer.alloc(0);
-  const cut = (size: number) => {
-    tail = Buffer.concat([tail, readAt(fd, Math.max(head, size - TAIL), size)]).subarray(-TAIL);
-    leftOut += size - head;
+  const cut = () => {
+    let read = head;
+    // The second time for what was written while we read; what is written in the instant before the cut is lost.
+    for (let time = 1; time <= 2; time++) {
+      const { size } = fstatSync(fd);
+      tail = Buffer.concat([tail, readAt(fd, Math.max(read, size - TAIL), size)]).subarray(-TAIL);
+      read = size;
+    }
+    leftOut += read - head;
     ftruncateSync(fd, head);
   };
   const look = () => {
     const { size } = fstatSync(fd);
-    if (size > head - HEAD + MOST) cut(size);
+    if (size > head - HEAD + MOST) cut();
   };
   const timer = setInterval(look, LOOK_EVERY).unref();
   const end = () => {
     clearInterval(timer);
     look();
     if (leftOut === 0) return 0;
-    cut(fstatSync(fd).size);
+    cut();
     leftOut -= tail.length;
     writeFileSync(fd, `\n[... ${leftOut} bytes left out ...]\n`);
     writeFileSync(fd, tail);

@@ -1,17 +1,10 @@
 /** The plan of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
 import { basename } from 'node:path';
-import type { Settings } from '../config/settings-shape.ts';
-import type { StoryEvidence, Violation } from '../domain/evidence.ts';
+import type { Violation } from '../domain/evidence.ts';
 import { isProblem } from '../domain/problem.ts';
 import type { ReviewEvidence } from '../domain/review.ts';
-import type { Story, StoryList } from '../domain/story.ts';
-import {
-  cappedStory,
-  formatEstimate,
-  openStories,
-  type ReviewPolicy,
-  type StoryMode,
-} from '../domain/story-mode.ts';
+import type { StoryList } from '../domain/story.ts';
+import type { ReviewPolicy, StoryMode } from '../domain/story-mode.ts';
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
 import { buildStoryReport, type Role } from '../domain/story-report.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
@@ -35,6 +28,7 @@ import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
 import { createReviewFacts } from './review-facts.ts';
 import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
+import { policyOf, standOf, startWords } from './standing.ts';
 import { createStoryChecks, type StoryChecks } from './story-checks.ts';
 
 export interface PrdParts extends ProverParts {
@@ -260,12 +254,6 @@ function createBeginning(
   };
 }
 
-function standOf(keeper: StoryKeeper, policy: ReviewPolicy): Pick<StoryEvidence, 'open' | 'capped'> {
-  const open = openStories(keeper.list(), policy).map(story => story.id);
-  const capped = cappedStory(keeper.list(), keeper.assignment(), policy);
-  return { open, ...(capped && { capped: cappedWords(capped) }) };
-}
-
 /** Where no turn is over, as in a pause between two attempts, no verdict counts. */
 function evidenceOf(parts: PrdParts, touched: readonly Violation[]): ReviewEvidence {
   const { outcome, reviews: spoken = [] } = parts.past().open?.turn ?? {};
@@ -283,21 +271,6 @@ function isOutside({ name }: PrdPaths) {
     !isSentence && !refused && !what.startsWith(`${name}/`) && !what.startsWith(ACTIVE_FILE);
 }
 
-function startWords(list: StoryList, settings: Settings): string {
-  const { length: total } = list.userStories;
-  const policy = policyOf(settings);
-  if (openStories(list, policy).length > 0) return formatEstimate(list, policy, settings.maximumIterations);
-  return `Every story is done already (${total} of ${total}). Next: ralph prd archive`;
-}
-
-function cappedWords({ id, reviewCount, reviewFeedback }: Story): string {
-  return `${id} was reviewed ${reviewCount} times: ${reviewFeedback}`;
-}
-
 function withStop(points: PlanParts['hooks']['points']): PlanParts['hooks']['points'] {
   return points.includes('stop') ? points : [...points, 'stop'];
-}
-
-export function policyOf({ skipReview, reviewCap, atCap }: Settings): ReviewPolicy {
-  return { skipReview, reviewCap, atCap };
 }

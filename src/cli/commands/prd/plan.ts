@@ -9,7 +9,7 @@ import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
 import { readTemplate } from '../../../store/templates.ts';
 import { loadStories } from '../../../stories/load.ts';
-import { policyOf } from '../../../stories/plan.ts';
+import { policyOf } from '../../../stories/standing.ts';
 import type { ChosenAgent } from '../../../turns/choose-agent.ts';
 import { type CliCommand, Problems, refuse } from '../../command.ts';
 import { setUp } from '../../set-up.ts';
