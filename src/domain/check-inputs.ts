@@ -3,7 +3,7 @@
  * `.npmrc` and on `node_modules/.bin`; `make test` on the Makefile; `pytest` on its ini files and on `conftest.py`. What the tools then
  * check (sources, tests) is not part of it: tests are protected with `protect`.
  */
-import { configsOf, INTERPRETERS, MANAGERS, RECIPES, toolName } from './check-tools.ts';
+import { configsOf, INTERPRETERS, LOOKERS, MANAGERS, RECIPES, toolName } from './check-tools.ts';
 import { below, FILE_FLAGS, flagValue, namedFiles, started, upwards } from './command-words.ts';
 import { parseObject } from './json.ts';
 import {
@@ -90,7 +90,7 @@ function searchCommand(search: Search, program: string, args: Words, at: At): vo
   const dir = below(at.dir, flagValue(args, FOLDER_FLAGS[tool] ?? []) ?? '') ?? at.dir;
   const here = { ...at, dir, depth: at.depth + 1 };
   for (const path of configsOf(tool)) add(search, dir, path);
-  for (const path of namedFiles(args)) add(search, dir, path);
+  if (!LOOKERS.has(tool)) for (const path of namedFiles(args)) add(search, dir, path);
   if (Object.hasOwn(MANAGERS, tool)) searchManager(search, tool, args, here);
   if (Object.hasOwn(RECIPES, tool)) searchRecipes(search, tool, args, here);
   if (INTERPRETERS.has(tool)) searchInterpreter(search, tool, args, here);

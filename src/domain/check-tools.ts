@@ -127,6 +127,44 @@ export const RECIPES: Readonly<Record<string, { readonly files: readonly string[
     tox: { files: ['tox.ini'], line: /^(?:commands(?:_pre|_post)? *=|[ \t]+-?) *(.*)/ },
   };
 
+/** Programs that look at the files they name, and are not steered by them: the files are what is checked. */
+export const LOOKERS: ReadonlySet<string> = new Set([
+  ...[
+    'test',
+    '[',
+    'cat',
+    'head',
+    'tail',
+    'ls',
+    'find',
+    'stat',
+    'file',
+    'du',
+    'wc',
+    'sort',
+    'uniq',
+    'cut',
+    'tr',
+  ],
+  ...[
+    'grep',
+    'egrep',
+    'fgrep',
+    'rg',
+    'ag',
+    'diff',
+    'cmp',
+    'comm',
+    'echo',
+    'printf',
+    'touch',
+    'mkdir',
+    'rm',
+    'cp',
+  ],
+  ...['mv', 'ln', 'sha1sum', 'sha256sum', 'md5sum', 'jq', 'true', 'false', ':'],
+]);
+
 export const INTERPRETERS: ReadonlySet<string> = new Set([
   ...['node', 'deno', 'bun', 'tsx', 'ts-node', 'python', 'ruby', 'perl', 'php', 'lua', 'Rscript'],
   ...['sh', 'bash', 'dash', 'zsh', 'ksh', 'fish', 'pwsh', 'source', '.'],

@@ -87,7 +87,8 @@ export function prdPlan(given: PrdParts): LoopPlan {
     note() {},
     close() {
       keeper.release();
-      guard.end();
+      if (parts.past().open) guard.leave();
+      else guard.end();
       release(parts);
     },
   };

@@ -20,12 +20,15 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
     if (isProblem(guarded)) return [{ what: formatProblem(guarded), restored: false }];
     return guarded.restore(iteration, { found, pending });
   };
-  const end = () => {
+  const leave = (): boolean => {
     const last = guarded;
     guarded = undefined;
-    if (!last || isProblem(last)) return;
+    if (!last || isProblem(last)) return false;
     last.close();
-    rmSync(parts.paths.keptForReview, { recursive: true, force: true });
+    return true;
+  };
+  const end = () => {
+    if (leave()) rmSync(parts.paths.keptForReview, { recursive: true, force: true });
   };
   const begin = async (recall?: string): Promise<string | undefined> => {
     end();
@@ -51,6 +54,8 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
     ],
     /** The review is over: nothing is kept for it any more. */
     end,
+    /** The run is over and the review may not be: what is kept for it stays. */
+    leave,
   };
 }
 
