@@ -93,8 +93,8 @@ function copyNew(from: string, to: string): void {
   }
 }
 
-/** The user's index has the committed paths as they are now; what the user has staged beside them stays staged. */
-async function alignIndex(
+/** The user's index has the committed paths as they are now; what the user has staged beside them stays staged. Done twice it changes nothing. */
+export async function alignIndex(
   before: string,
   commit: string,
   git: string,

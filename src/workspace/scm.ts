@@ -9,7 +9,7 @@ import type { Confinement } from '../platform/confinement.ts';
 import { complaint, lastLine } from '../platform/git.ts';
 import { findProgram } from '../platform/programs.ts';
 import { type CommitPlan, planCommit } from './commit-plan.ts';
-import { commitInside, type Inside } from './hand-over.ts';
+import { alignIndex, commitInside, type Inside } from './hand-over.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
 import { isForOutside, runOutside } from './scm-network.ts';
 
@@ -64,7 +64,7 @@ type TaskResult = Omit<ScmResult, 'task'>;
 async function settle(round: ScmRound, task: string, begun: PastTask | undefined): Promise<TaskResult> {
   const own = isGit(round) ? await openOwnGit(round) : undefined;
   if (own && isProblem(own)) return failed(formatProblem(own));
-  const known = begun && (await cameAbout(own, begun));
+  const known = begun && (await cameAbout(round, own, begun));
   if (known) return known;
   const [name = '', ...args] = task.trim().split(/\s+/);
   if (own && name === 'commit' && args.length === 0) return commit(round, own, task);
@@ -79,6 +79,7 @@ function failed(detail: string): TaskResult {
 
 /** What became of a task that was cut off; undefined: it may be run again. Nothing is ever done twice. */
 async function cameAbout(
+  round: ScmRound,
   own: OwnGit | undefined,
   { task, head, tree }: PastTask,
 ): Promise<TaskResult | undefined> {
@@ -93,6 +94,9 @@ async function cameAbout(
   const { commit } = await own.head();
   const isOurs = commit !== undefined && tree !== undefined && (await own.treeOf(commit)) === tree;
   if (!isOurs || (asked.code === 0 ? one : null) !== head) return undefined;
+  // It may have been cut off between the commit and the index.
+  const before = await own.treeOf(head ?? undefined);
+  if (!isProblem(before)) await alignIndex(before, commit, own.git.program, insideOf(round, own));
   const { stdout } = await git.run(['log', '-1', '--no-show-signature', '--format=%B']);
   return { outcome: 'done', detail: stdout.trim() };
 }
