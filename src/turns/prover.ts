@@ -50,8 +50,8 @@ export function createProver(
       const ended = await untilSettled(tree, round);
       ({ snapshot, unsettled } = ended);
       inputsChanged = keeping.takeChanged();
-      tell('What the checks rest on was changed', inputsChanged);
-      tell('The checks change files each time they run', unsettled);
+      tell('What the checks rest on was changed', inputsChanged, 'Look at it, or protect it: --protect.');
+      tell('The checks change files each time they run', unsettled, 'Have git ignore what they write.');
       return ended.results;
     },
     checked: () => ({
@@ -86,8 +86,8 @@ export function createProver(
 /** Says each thing once: it is in the result as well. */
 function createTeller(emit: Emit) {
   const told = new Set<string>();
-  return (what: string, paths: readonly string[]) => {
-    const text = `${what}: ${listSome(paths)}.`;
+  return (what: string, paths: readonly string[], next: string) => {
+    const text = `${what}: ${listSome(paths)}. ${next}`;
     if (paths.length === 0 || told.has(text)) return;
     told.add(text);
     warn(emit, text);
