@@ -136,13 +136,7 @@ async function push(
   refs: readonly string[],
   round: NetworkRound,
 ): Promise<TaskResult> {
-  const whole = existsSync(join(own.objects.cwd, 'shallow')) ? ['--depth=2147483647'] : [];
-  const missing = await fetchCommit(
-    { path: own.objects.cwd, git: own.objects },
-    own.repository,
-    commit,
-    whole,
-  );
+  const missing = await bringHistory(own, commit);
   if (missing !== undefined) return failed(missing);
   const sources = new Set(['HEAD', branch, `refs/heads/${branch}`]);
   const wanted = refs.map(ref => {
@@ -155,6 +149,13 @@ async function push(
   if (code !== 0) return failed(complaint(output, code));
   await track(own, round, remote, target, commit);
   return { outcome: 'done', detail: lastLine(output) };
+}
+
+/** Ralph's own directory has only what it needed so far; a remote wants the whole history of a commit. Answers what is missing. */
+function bringHistory(own: OwnGit, commit: string): Promise<string | undefined> {
+  const { cwd: path } = own.objects;
+  const whole = existsSync(join(path, 'shallow')) ? ['--depth=2147483647'] : [];
+  return fetchCommit({ path, git: own.objects }, own.repository, commit, whole);
 }
 
 function fullName(ref: string): string {
@@ -175,13 +176,7 @@ async function track(
 
 async function fetch(order: Order, merges: boolean, round: NetworkRound): Promise<TaskResult> {
   const { own, git, url, target, remote, commit } = order;
-  const whole = existsSync(join(own.objects.cwd, 'shallow')) ? ['--depth=2147483647'] : [];
-  const missing = await fetchCommit(
-    { path: own.objects.cwd, git: own.objects },
-    own.repository,
-    commit,
-    whole,
-  );
+  const missing = await bringHistory(own, commit);
   if (missing !== undefined) return failed(missing);
   const arrived = 'refs/ralph/fetched';
   const { code, output } = await git.run(['fetch', '--quiet', '--no-tags', url, `+${target}:${arrived}`]);
