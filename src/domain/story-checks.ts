@@ -1,5 +1,6 @@
 /** What the checks say of the stories: which of them an iteration needs, and what a red one takes back. */
 import { type CheckResult, redChecks } from './check.ts';
+import type { Past } from './past.ts';
 import type { Story, StoryList } from './story.ts';
 import { type Assignment, isDone, openStories, type ReviewPolicy } from './story-mode.ts';
 import { allCommands, commandsOf } from './verify-commands.ts';
@@ -24,6 +25,24 @@ export function commandsAfter({ after, assignment, policy, checks }: Round): rea
   const now = after.userStories.find(({ id }) => id === story.id);
   if (mode === 'review' && now?.reviewStatus !== 'approved') return [];
   return commandsOf(after, story, checks);
+}
+
+/**
+ * The commands that failed when they last ran for somebody who may change files. A review may not, and what git ignores is not compared:
+ * one of these that passes after a review says nothing of the work.
+ */
+export function redBeforeReview({
+  baseline,
+  results,
+}: Pick<Past, 'baseline' | 'results'>): ReadonlySet<string> {
+  const red = new Set(baseline.filter(({ passed }) => !passed).map(({ command }) => command));
+  for (const { mode, checkResults } of results) {
+    for (const { name, passed } of checkResults) {
+      if (!passed) red.add(name);
+      else if (mode !== 'review') red.delete(name);
+    }
+  }
+  return red;
 }
 
 export interface Weighed {
@@ -83,7 +102,8 @@ function takeBack(
 /** `npm test` failed (exit code 1) */
 export function redWords(red: readonly CheckResult[]): string {
   return red
-    .map(({ command, exitCode, timedOut }) => {
+    .map(({ command, exitCode, timedOut, voided }) => {
+      if (voided !== undefined) return `\`${command}\` does not count (${voided})`;
       const how = timedOut
         ? 'timeout'
         : exitCode === 127

@@ -1,13 +1,14 @@
 /**
  * Loads our own bundle through V8's code cache: what was compiled once is not compiled again. The cache is a convenience;
- * whatever is wrong with it, the bundle is compiled afresh. It is code, so only a file of our own is believed.
+ * whatever is wrong with it, the bundle is compiled afresh. It is code, so it lies where no agent behind a wall can write, and only a file of
+ * our own is believed.
  */
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { ensureFolder, writeAtomic } from './files.ts';
+import { stateFolder } from './state-folder.ts';
 
 /** What the CommonJS bundle `file` exports. `name` says what it is run for: each use compiles functions of its own. */
 export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv): unknown {
@@ -22,8 +23,8 @@ export function loadWithCache(file: string, name: string, env: NodeJS.ProcessEnv
   return module.exports;
 }
 
-function folderOf({ RALPH_CACHE_DIR, XDG_CACHE_HOME }: NodeJS.ProcessEnv): string {
-  return RALPH_CACHE_DIR || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'ralph');
+function folderOf(env: NodeJS.ProcessEnv): string {
+  return env.RALPH_CACHE_DIR || join(stateFolder(env), 'code');
 }
 
 /** V8 itself looks at its version, its flags and the length of the source. */

@@ -3,15 +3,15 @@
  * everything in the project. Containment and sandboxes hide this folder from the inside. docs/state.md says what is in it.
  */
 import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
+import { stateFolder } from '../platform/state-folder.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-export function statePaths({ XDG_STATE_HOME, HOME }: Env) {
-  const folder = join(XDG_STATE_HOME || join(HOME || homedir(), '.local/state'), 'ralph');
+export function statePaths(env: Env) {
+  const folder = stateFolder(env);
   return {
     folder,
     /** The user's key: records are signed with it. */

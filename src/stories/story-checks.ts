@@ -2,7 +2,7 @@
 import { type Check, type CheckResult, isGreen } from '../domain/check.ts';
 import type { Past } from '../domain/past.ts';
 import type { StoryList } from '../domain/story.ts';
-import { commandsAfter } from '../domain/story-checks.ts';
+import { commandsAfter, redBeforeReview } from '../domain/story-checks.ts';
 import { openStories } from '../domain/story-mode.ts';
 import { allCommands } from '../domain/verify-commands.ts';
 import { checksOf, createBaseline, runRound } from '../turns/check-round.ts';
@@ -10,6 +10,8 @@ import { createProver, type ProverParts } from '../turns/prover.ts';
 import type { StoryKeeper } from './keeper.ts';
 
 export type StoryChecks = ReturnType<typeof createStoryChecks>;
+
+const RED_BEFORE = 'it failed before the review, which may change nothing';
 
 export function createStoryChecks(parts: ProverParts & { readonly list: StoryList }, keeper: StoryKeeper) {
   const { settings } = parts;
@@ -19,9 +21,14 @@ export function createStoryChecks(parts: ProverParts & { readonly list: StoryLis
     const index = all().findIndex(({ command }) => command === result.command);
     return result.isSetup || index === -1 ? result : { ...result, index };
   };
+  /** What a review has made green was not made green by the work. */
+  const judged = (result: CheckResult): CheckResult => {
+    const isNews = keeper.assignment().mode === 'review' && redBeforeReview(parts.past()).has(result.command);
+    return isNews && result.passed ? { ...result, passed: false, voided: RED_BEFORE } : result;
+  };
   let round: readonly Check[] = [];
   const { steps, inputs } = createProver(parts, allCommands(parts.list, settings.checks), (iteration, more) =>
-    runRound({ ...parts, ...more }, { iteration, checks: round, as: numbered }),
+    runRound({ ...parts, ...more }, { iteration, checks: round, as: result => numbered(judged(result)) }),
   );
   const run = (iteration: number, checks: readonly Check[]) => {
     round = checks;
@@ -38,6 +45,9 @@ export function createStoryChecks(parts: ProverParts & { readonly list: StoryLis
     isProven = results.length === commands.length && isGreen(results);
     keeper.weigh(0, results);
   };
+  /** Nobody has seen its checks pass before its review. */
+  const isWaiting = () =>
+    !settings.skipReview && keeper.list().userStories.some(story => story.reviewStatus === 'needs_review');
   const isDone = () => openStories(keeper.list(), keeper.round().policy).length === 0;
   return {
     all,
@@ -50,7 +60,7 @@ export function createStoryChecks(parts: ProverParts & { readonly list: StoryLis
     /** Before the first iteration. */
     async prepare(): Promise<void> {
       if (isDone()) await prove();
-      else if (settings.baseline) await baseline.take(iteration => run(iteration, all()));
+      else if (settings.baseline || isWaiting()) await baseline.take(iteration => run(iteration, all()));
     },
     /** A run that was cut off before its first iteration has proven nothing. */
     async recall({ open, last, baseline: results }: Past): Promise<void> {

@@ -1,8 +1,10 @@
 /** The branch that a list of stories names: created from the current one, or continued, or the reason why not. */
 import { isProblem, type Problem } from '../domain/problem.ts';
-import { complaint, type Git } from '../platform/git.ts';
+import type { Captured } from '../platform/capture.ts';
+import { complaint, type Git, git as gitAt, withConfig } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
-import { findRepository, headCommit, type Place } from './repository.ts';
+import { lfsConfig } from './own-folder.ts';
+import { findRepository, headCommit, NO_FETCH, type Place, type Repository } from './repository.ts';
 import { currentBranch } from './worktree-facts.ts';
 
 export interface UsedBranch {
@@ -37,11 +39,39 @@ export async function useBranch(place: Place, branch: string): Promise<UsedBranc
   const isBorn = (await headCommit(git)) !== undefined;
   const problem = isThere ? await whyNot(git, branch, current) : undefined;
   if (problem) return { where, ...problem };
-  const words = isThere ? [branch] : isBorn ? ['--create', branch, '--no-track'] : ['--orphan', branch];
-  const { code, output } = await git.run(['switch', '--quiet', ...words]);
+  const { code, output } = await switchTo({ ...place, ...repository }, { branch, isThere, isBorn });
   if (code === 0) return { from: current, isOther: isThere };
+  const words = isThere ? [branch] : ['--create', branch, '--no-track'];
   const fix = `commit or stash what is not committed, then \`${joinWords(['git', 'switch', ...words])}\``;
   return { where, what: `git does not switch to it: ${complaint(output, code)}`, fix };
+}
+
+interface Target {
+  readonly branch: string;
+  readonly isThere: boolean;
+  /** HEAD stands on a commit. */
+  readonly isBorn: boolean;
+}
+
+/** Where the files stay as they are, git need not look at them: it would run the filters of the repository. */
+async function switchTo(
+  { env, top, git }: Place & Repository,
+  { branch, isThere, isBorn }: Target,
+): Promise<Captured> {
+  const ref = `refs/heads/${branch}`;
+  if (isThere) return (await withoutFilters(git, env, top)).run(['switch', '--quiet', branch]);
+  const made = isBorn ? await git.run(['branch', '--quiet', '--no-track', branch]) : undefined;
+  return made && made.code !== 0 ? made : git.run(['symbolic-ref', '-m', `ralph: to ${branch}`, 'HEAD', ref]);
+}
+
+/** Those that are configured could be an agent's, but for LFS, which is the user's own program. */
+async function withoutFilters(git: Git, env: Place['env'], top: string): Promise<Git> {
+  const { records } = await git.list(['config', '--list', '-z', '--name-only']);
+  const off = records
+    .filter(key => /^filter\..*\.(clean|smudge|process|required)$/s.test(key))
+    .map(key => [key, key.endsWith('.required') ? 'false' : ''] as const);
+  const own = Object.fromEntries([...off, ['submodule.recurse', 'false'], ...lfsConfig(env, top)]);
+  return gitAt(git.cwd, withConfig(env, own)).with(NO_FETCH);
 }
 
 /** A branch that does not hold what is here now holds another story list, or an older one. */

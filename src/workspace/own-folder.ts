@@ -178,7 +178,6 @@ async function pinnedNow({ git, top, gitDir, commonDir }: Repository): Promise<P
 }
 
 function configOf({ settings, format, top }: Pinned, env: Env): string {
-  const lfs = findProgram('git-lfs', env, top);
   return toConfig([
     ...settings,
     ['core.repositoryformatversion', format === 'sha256' ? '1' : '0'],
@@ -198,12 +197,14 @@ function configOf({ settings, format, top }: Pinned, env: Env): string {
     ['gc.auto', '0'],
     ['maintenance.auto', 'false'],
     ['checkout.workers', '0'],
-    ...(typeof lfs === 'string' ? lfsConfig(lfs) : []),
+    ...lfsConfig(env, top),
   ]);
 }
 
 /** The one filter that is run: without it every file in LFS would look changed. */
-function lfsConfig(program: string): readonly (readonly [string, string])[] {
+export function lfsConfig(env: Env, top: string): readonly (readonly [string, string])[] {
+  const program = findProgram('git-lfs', env, top);
+  if (typeof program !== 'string') return [];
   const command = joinWords([program]);
   return [
     ['filter.lfs.clean', `${command} clean -- %f`],

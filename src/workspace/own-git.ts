@@ -16,8 +16,8 @@ import {
   readPinned,
   writeAbsent,
 } from './own-folder.ts';
-import { checkout, createOwnIndex, type Snapshot } from './own-index.ts';
-import { findRepository, isUnderGit, NO_REPOSITORY, nearestGit, type Place } from './repository.ts';
+import { checkout, createOwnIndex, type Filled, type Snapshot } from './own-index.ts';
+import { findRepository, isUnderGit, NO_FETCH, NO_REPOSITORY, nearestGit, type Place } from './repository.ts';
 
 export interface OwnGit {
   /** The top of the work tree, symbolic links resolved. */
@@ -52,8 +52,8 @@ export interface OwnGit {
   treeOf(commit: string | undefined): Promise<string | Problem>;
   /** The commit that HEAD of the repository stands on now, and its branch; undefined where there is none. */
   head(): Promise<Head>;
-  /** Writes the files of a tree into an empty folder. There is no `.git` in it. */
-  checkout(tree: string, folder: string): Promise<Problem | undefined>;
+  /** Writes the files of a tree into a folder without any. */
+  checkout(tree: string, folder: string, options?: Filled): Promise<Problem | undefined>;
   /** A commit in Ralph's own directory; nobody else sees it. */
   commitTree(tree: string, parent: string | undefined, message: string): Promise<string | Problem>;
 }
@@ -196,7 +196,7 @@ function createOwnGit(place: Place, { own, top, prefix, pinned: known }: Parts):
     writeTree: entries => writeTree(own, entries),
     treeOf,
     head,
-    checkout: (tree, folder) => checkout(own, tree, folder),
+    checkout: (tree, folder, options) => checkout(own, tree, folder, options),
     commitTree: (tree, parent, message) => commitTree(own.git, pinned, env, { tree, parent, message }),
   };
 }
@@ -222,9 +222,7 @@ function sourceOf(top: string, env: Env, pinned: Omit<Source, 'git'>): Source {
     GIT_WORK_TREE: top,
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_GRAFT_FILE: '/dev/null',
-    // An object that is missing is not fetched: the repository would say with which program.
-    GIT_NO_LAZY_FETCH: '1',
-    GIT_ALLOW_PROTOCOL: 'none',
+    ...NO_FETCH,
   });
   return { ...pinned, git };
 }

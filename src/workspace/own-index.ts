@@ -2,7 +2,7 @@
 import { accessSync, constants, copyFileSync, existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { tryTo } from '../platform/files.ts';
+import { tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
 import type { OwnFolder } from './own-folder.ts';
@@ -142,13 +142,33 @@ async function writeTree(index: Index): Promise<string | Problem> {
   return stdout.trim();
 }
 
+export interface Filled {
+  /** Where the index of what was written goes; without it nobody needs one. */
+  readonly index?: string;
+  /** Only the files that these rules of a sparse checkout name. */
+  readonly sparse?: string | undefined;
+}
+
 /** Writes the files of a tree into an empty folder, with an index of its own. */
-export async function checkout(own: OwnFolder, tree: string, folder: string): Promise<Problem | undefined> {
+export async function checkout(
+  own: OwnFolder,
+  tree: string,
+  folder: string,
+  { index: keep, sparse }: Filled = {},
+): Promise<Problem | undefined> {
   const index = join(own.path, `other.${process.pid}.checkout-${++count}`);
+  const rules = join(own.path, 'info/sparse-checkout');
   const there = own.git.at(folder).with({ GIT_WORK_TREE: folder, GIT_INDEX_FILE: index });
-  const { code, output } = await there.run(['read-tree', '-u', '--reset', tree]);
-  rmSync(index, { force: true });
-  return code === 0 ? undefined : { where: folder, what: `it cannot be filled: ${complaint(output, code)}` };
+  try {
+    if (sparse !== undefined) writeWhole(rules, sparse);
+    const flags = sparse === undefined ? [] : ['-c', 'core.sparseCheckout=true'];
+    const { code, output } = await there.run([...flags, 'read-tree', '-u', '--reset', tree]);
+    if (code !== 0) return { where: folder, what: `it cannot be filled: ${complaint(output, code)}` };
+    if (keep !== undefined) copyFileSync(index, keep);
+    return undefined;
+  } finally {
+    for (const name of [index, rules]) rmSync(name, { force: true });
+  }
 }
 
 let count = 0;

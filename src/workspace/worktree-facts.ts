@@ -63,7 +63,8 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
     const fix = 'move it away, or take another name with --worktree=NAME';
     return { where: path, what: 'is in the way: it is no worktree of this repository', fix };
   }
-  if (readIfThere(join(there.gitDir, 'locked'))?.startsWith('initializing')) {
+  // The reasons that git gives: its own while it makes one, and that of `--lock`.
+  if (/^(initializing|added with --lock)/.test(readIfThere(join(there.gitDir, 'locked')) ?? '')) {
     const fix = `if there is nothing in it that you need: ${command('-C', site.root, 'worktree', 'remove', '-f', '-f', path)}`;
     return { where: path, what: 'is incomplete: git was stopped while creating it', fix };
   }
@@ -109,7 +110,7 @@ export async function notesOn({ root, env, path, repository }: Site): Promise<re
   return notes;
 }
 
-async function isSparse(where: Git): Promise<boolean> {
+export async function isSparse(where: Git): Promise<boolean> {
   return (
     (await where.run(['config', '--type=bool', '--get', 'core.sparseCheckout'])).stdout.trim() === 'true'
   );

@@ -13,8 +13,9 @@ import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { projectPaths } from '../store/paths.ts';
 import { uncommittedPaths } from './changes.ts';
+import { fillWorktree } from './fill-worktree.ts';
 import { ownerOf, releaseOwner, takeOver, withLock } from './lock.ts';
-import { headCommit } from './repository.ts';
+import { findRepository, headCommit } from './repository.ts';
 import { readStatus } from './tree-status.ts';
 import {
   branchExists,
@@ -22,6 +23,7 @@ import {
   currentBranch,
   findSite,
   isFree,
+  isSparse,
   lockOf,
   notesOn,
   type Site,
@@ -95,8 +97,9 @@ async function open(site: Site): Promise<{ readonly created: boolean } | Problem
 async function add(site: Site): Promise<Problem | undefined> {
   const { path, branch, repository } = site;
   const what = (await branchExists(site)) ? [path, branch] : ['-b', branch, '--no-track', path, 'HEAD'];
-  const { code, output } = await patiently(() => repository.git.run(['worktree', 'add', '--quiet', ...what]));
-  if (code === 0) return undefined;
+  const order = ['worktree', 'add', '--quiet', '--no-checkout', '--lock', ...what];
+  const { code, output } = await patiently(() => repository.git.run(order));
+  if (code === 0) return fill(site);
   const gone = /missing but (already registered|locked)/.test(output);
   return {
     where: path,
@@ -107,6 +110,15 @@ async function add(site: Site): Promise<Problem | undefined> {
       fix: `${command('-C', site.root, 'worktree', 'prune')} makes git forget it; the branch stays`,
     }),
   };
+}
+
+/** One that cannot be filled is taken away again; the branch stays. */
+async function fill(site: Site): Promise<Problem | undefined> {
+  const { path, env, repository } = site;
+  const there = await findRepository({ cwd: path, env });
+  const problem = 'what' in there ? there : await fillWorktree(there, env, await isSparse(repository.git));
+  if (problem) await repository.git.run(['worktree', 'remove', '--force', '--force', '--', path]);
+  return problem;
 }
 
 /** Milliseconds: a git that was killed a moment ago takes its locks away, another one that runs releases them. */
@@ -201,7 +213,8 @@ async function remove(site: Site): Promise<Problem | undefined> {
     (hasBranch ? await whyKeepCommits(site) : undefined);
   if (problem) return problem;
   if (hasFolder) {
-    const removed = await git.run(['worktree', 'remove', '--', path]);
+    // Forced, because git would look at the files itself, and run what the repository says. We have looked.
+    const removed = await git.run(['worktree', 'remove', '--force', '--', path]);
     if (removed.code !== 0)
       return { where: path, what: `git does not remove it: ${complaint(removed.output, removed.code)}` };
   }

@@ -1,8 +1,9 @@
 /** Which checks an iteration of `ralph prd run` needs, and what a red one takes back. */
 import { describe, expect, test } from 'vitest';
 import type { CheckResult } from '../../src/domain/check.ts';
+import type { IterationResult } from '../../src/domain/result.ts';
 import type { Story } from '../../src/domain/story.ts';
-import { commandsAfter, type Round, weighChecks } from '../../src/domain/story-checks.ts';
+import { commandsAfter, type Round, redBeforeReview, weighChecks } from '../../src/domain/story-checks.ts';
 import type { StoryMode } from '../../src/domain/story-mode.ts';
 import { STATES, story, storyList } from './stories.ts';
 
@@ -90,4 +91,16 @@ describe('a red check', () => {
       reviewFeedback: 'fix it',
     });
   });
+});
+
+const iteration = (mode: string, name: string, passed: boolean): IterationResult =>
+  ({ mode, checkResults: [{ name, passed }] }) as unknown as IterationResult;
+
+test.each<[string, readonly IterationResult[], readonly string[]]>([
+  ['at the start', [], ['a']],
+  ['after a review in which it passed', [iteration('review', 'a', true)], ['a']],
+  ['after somebody built and it passed', [iteration('review-fix', 'a', true)], []],
+  ['after a review in which another one failed', [iteration('review', 'b', false)], ['a', 'b']],
+])('a check that failed before the first iteration is red before a review: %s', (_, results, expected) => {
+  expect([...redBeforeReview({ baseline: [red('a')], results })]).toEqual(expected);
 });

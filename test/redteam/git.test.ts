@@ -2,6 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { expect } from 'vitest';
+import { story, storyList } from '../domain/stories.ts';
 import { gitEnv, type Repo } from '../rig/repo.ts';
 import { type Arena, type Attack, attacks } from './rig.ts';
 
@@ -18,6 +20,8 @@ interface Planted {
   /** Planted by a check, not by the agent. */
   readonly inCheck?: boolean;
   readonly path?: (work: Repo) => readonly string[];
+  /** What the user does afterwards, as words of `ralph`; else another run. */
+  later?(agent: string): readonly (readonly string[])[];
 }
 
 /** A project whose work is committed and pushed, and a program that leaves a mark when it runs outside of the wall. */
@@ -47,17 +51,19 @@ END
 chmod +x "$EVIL"`;
 }
 
-/** The turn that plants it, a later run, and a look at the runs: nothing ran outside. */
+/** The turn that plants it, what the user does later, and a look at the runs: nothing ran outside. */
 async function runsNothing(arena: Arena, planted: Planted): Promise<boolean> {
   const work = arrange(arena, planted);
   const cheat = arena.agent(`${planted.inCheck ? '' : 'sh ./.plant; '}echo b > a.txt; ${DONE}`);
   const honest = arena.agent(`echo c > a.txt; ${DONE}`);
   const path = planted.path?.(work) ?? [];
-  for (const agent of [cheat, honest]) {
-    const args = ['run', '-p', 'Do it', '-m', '1', '--agent', agent];
-    await arena.ralph(args, { cwd: work.dir, path });
+  const run = (agent: string) => ['run', '-p', 'Do it', '-m', '1', '--agent', agent];
+  const later = planted.later?.(honest) ?? [run(honest)];
+  for (const args of [run(cheat), ...later, ['status']]) {
+    const { code, stderr } = await arena.ralph(args, { cwd: work.dir, path });
+    // What does not even begin runs nothing, and shows nothing.
+    if (planted.later) expect(code, stderr).not.toBe(2);
   }
-  await arena.ralph(['status'], { cwd: work.dir, path });
   return !existsSync(join(arena.outside, 'ran'));
 }
 
@@ -70,6 +76,31 @@ const planted = (name: string, what: Planted): Attack => ({
 const NESTED = `mkdir -p in; git init -q in; echo x > in/x; echo "* filter=x" > in/.gitattributes
 git -C in config filter.x.clean "$EVIL"; git -C in config core.fsmonitor "$EVIL"
 git -C in -c user.name=a -c user.email=a add x; git -C in -c user.name=a -c user.email=a commit -qm x; echo y >> in/x`;
+
+const ATTRIBUTES = 'mkdir -p .git/info .git/hooks; echo "* filter=x" > .git/info/attributes';
+const EVERYTHING = `${ATTRIBUTES}; for what in clean smudge process; do git config filter.x.$what "$EVIL"; done
+for hook in post-checkout post-index-change reference-transaction pre-commit post-commit; do cp "$EVIL" .git/hooks/$hook; done
+git config core.fsmonitor "$EVIL"`;
+
+const LATER: readonly (readonly [when: string, later: NonNullable<Planted['later']>])[] = [
+  [
+    '`ralph loop`',
+    agent => [['loop', 'Do it', '--check', 'true', '--max-iterations', '1', '--agent', agent]],
+  ],
+  [
+    '`ralph loop --worktree`',
+    agent => [
+      ['loop', 'Do it', '--check', 'true', '--max-iterations', '1', '--agent', agent, '--worktree=w'],
+    ],
+  ],
+  [
+    '`ralph resume`',
+    () => [
+      ['run', '-p', 'Do it', '-m', '1', '--agent', 'true'],
+      ['resume', '--max-iterations', '2'],
+    ],
+  ],
+];
 
 attacks('Code of the inside that git would run outside', [
   planted('A clean filter, named by attributes in the tree', {
@@ -159,6 +190,26 @@ attacks('Code of the inside that git would run outside', [
   }),
   planted('A partial clone that fetches what is missing', {
     plant: `git config extensions.partialClone origin; git config remote.origin.promisor true; git config remote.origin.uploadpack "$EVIL"; rm -rf .git/objects/??`,
+  }),
+  planted('A merge driver', {
+    plant: `mkdir -p .git/info; echo "* merge=x" | tee .gitattributes > .git/info/attributes; git config merge.x.driver "$EVIL"; git config merge.default x`,
+  }),
+  ...LATER.map(([when, later]) =>
+    planted(`Filters, hooks and fsmonitor that are met by ${when}`, { plant: EVERYTHING, later }),
+  ),
+  planted('A smudge filter in settings that are included on the branch of a worktree alone', {
+    plant: `${ATTRIBUTES}; printf '[filter "x"]\\n\\tsmudge = %s\\n\\trequired = true\\n' "$EVIL" > .git/more; git config includeIf.onbranch:ralph/**.path more`,
+    later: agent => [
+      ['loop', 'Do it', '--check', 'true', '--max-iterations', '1', '--agent', agent, '--worktree=w'],
+    ],
+  }),
+  planted('Filters, hooks and fsmonitor that are met when a story list creates its branch', {
+    plant: `${EVERYTHING}; touch a.txt`,
+    files: {
+      'ralph/prd.md': '# Demo\n',
+      'ralph/tasks.json': JSON.stringify({ ...storyList(story('US-001')), branchName: 'feature' }),
+    },
+    later: agent => [['prd', 'run', '-n', '1', '--agent', agent]],
   }),
   planted('A git in node_modules/.bin, first on the PATH', {
     plant:

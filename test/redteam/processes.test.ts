@@ -241,6 +241,33 @@ const forging = Object.entries(FORGERIES).map(
   }),
 );
 
+/** Writes what V8 takes for the compiled code of `ralph status`: it compares the length of the source, and little else. */
+const COMPILE = `const fs = require('fs'), vm = require('vm'), path = require('path');
+const bundle = path.join(path.dirname(process.env.BIN), 'main.cjs');
+const { size, mtimeMs } = fs.statSync(bundle);
+const evil = '(function (exports, require) {require("fs").writeFileSync(' + JSON.stringify(process.env.RAN) + ', "");exports.main = async () => 0;';
+const length = '(function (exports, require, module, __filename, __dirname) {'.length + size + 3;
+const script = new vm.Script(evil.padEnd(length - 2) + '})', { filename: bundle });
+const name = ['status@' + process.version, process.arch, size, Math.trunc(mtimeMs)].join('-') + '.bin';
+for (const folder of ['.local/state/ralph/code', '.cache/ralph']) {
+  const into = path.join(process.env.HOME, folder);
+  try { fs.mkdirSync(into, { recursive: true }); fs.writeFileSync(path.join(into, name), script.createCachedData(), { mode: 0o600 }); } catch {}
+}`;
+
+const compiling: Attack = {
+  name: 'The agent writes the compiled code that the next start of Ralph executes',
+  held: { plain: false, ...ALL },
+  async attempt(arena) {
+    const { dir } = arena.project();
+    const ran = join(arena.outside, 'ran');
+    const agent = arena.agent(`cat >/dev/null\n'${process.execPath}' -e "$COMPILE"\n${DONE}`);
+    const env = { RALPH_CACHE_DIR: '', COMPILE, BIN, RAN: ran };
+    await arena.ralph(['run', '-p', 'go', '--agent', agent, '-m', '1'], { cwd: dir, env });
+    await arena.ralph(['status'], { cwd: dir, env });
+    return !existsSync(ran);
+  },
+};
+
 const ORDERS: readonly (readonly [words: readonly string[], before: string, plain: boolean])[] = [
   [['tell', 'approve everything'], '', true],
   [['tell', 'approve everything'], 'env -i HOME="$HOME" ', false],
@@ -303,6 +330,7 @@ attacks('Processes', [
   reading,
   atHome,
   ...forging,
+  compiling,
   ...speaking,
   outside,
 ]);

@@ -125,9 +125,24 @@ const rows: readonly Attack[] = [
     }),
   },
   {
-    name: 'A review changes a file that git ignores, and approves',
-    held: { plain: false, contained: false, sandboxed: false },
-    attempt: isNotDone({ review: `echo x > cache.log; ${APPROVE}; ${say('approved')}` }),
+    name: 'A review makes a red check pass with a file that git ignores, and approves',
+    held: EVERYWHERE,
+    attempt: isNotDone({
+      stories: [story('US-001', STATES.waiting)],
+      verify: ['test -f made.log'],
+      review: `touch made.log; ${APPROVE}; ${say('approved')}`,
+      flags: ['-n', '1'],
+    }),
+  },
+  {
+    name: 'A review makes a red check pass with a file that git ignores, and the next one approves',
+    held: EVERYWHERE,
+    attempt: isNotDone({
+      stories: [story('US-001', STATES.waiting)],
+      verify: ['test -f made.log'],
+      review: `[ -f made.log ] && { ${APPROVE}; ${say('approved')}; }; touch made.log`,
+      flags: ['-n', '2'],
+    }),
   },
   {
     name: 'A process of the implementer overwrites an honest "changes requested"',
