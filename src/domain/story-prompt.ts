@@ -75,7 +75,7 @@ function thisIteration(prompt: StoryPrompt): string {
     `- Iteration: ${iteration} of ${maxIterations}`,
     `- Mode: ${mode}`,
     story
-      ? `- Story: ${story.id} (${story.title})`
+      ? `- Story: ${story.id} (${withoutVerdicts(story.title)})`
       : '- Story: none; all are done, and what stands below is still wrong',
     ...(mode === 'review' ? reviewLines(story, policy) : commandLines(commands)),
     ...(mode === 'review' || !story ? [] : [askLine(isPlain)]),
