@@ -68,6 +68,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/steer.ts')).tell,
   },
   {
+    name: 'answer',
+    summary: 'answer what a story of a run asks',
+    load: async () => (await import('./commands/steer.ts')).answerQuestion,
+  },
+  {
     name: 'report',
     summary: 'report on one run, or all of them, as HTML, Markdown, JSON, JUnit or SARIF',
     load: async () => (await import('./commands/report.ts')).report,

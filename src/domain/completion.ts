@@ -51,8 +51,11 @@ export function firstTag(kind: CompletionRule['kind'], text: string): string | u
 /** The agent's honest way out: why it cannot continue. */
 export const BLOCKED_TAG = 'blocked';
 
+/** In `ralph prd`: what a person must decide before the story can continue. */
+export const QUESTION_TAG = 'question';
+
 /** Every tag that means something in an agent's own words: an echo of one means nothing. */
-export const SPOKEN_TAGS: readonly string[] = ['response', 'promise', BLOCKED_TAG];
+export const SPOKEN_TAGS: readonly string[] = ['response', 'promise', BLOCKED_TAG, QUESTION_TAG];
 
 export function createClaimScanner(rule: CompletionRule): ClaimScanner {
   const decide = rule.kind === 'response' ? responseDecision(rule) : promiseDecision(rule);

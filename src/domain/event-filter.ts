@@ -59,6 +59,8 @@ const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
   paused: 'waits',
   continued: 'waits',
   told: 'waits',
+  'question-asked': 'waits',
+  'question-answered': 'waits',
   notice: 'notices',
 };
 

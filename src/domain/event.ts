@@ -101,6 +101,21 @@ export type RunEvent =
   | { readonly type: 'continued' }
   /** What the user says to the agent goes into the prompt of this iteration, and of no other. */
   | { readonly type: 'told'; readonly iteration: number; readonly hint: string; readonly text: string }
+  /** The agent asks the user to decide something: its story waits for the answer. */
+  | {
+      readonly type: 'question-asked';
+      readonly iteration: number;
+      readonly story: string;
+      readonly question: string;
+    }
+  | {
+      readonly type: 'question-answered';
+      readonly story: string;
+      readonly question: string;
+      readonly answer: string;
+      /** The message that brought it. */
+      readonly message: string;
+    }
   | {
       readonly type: 'check-started';
       readonly index: number;
@@ -179,6 +194,8 @@ export interface RunStart {
 }
 
 export interface EndedTurn extends Pick<Evidence, 'outcome' | 'claim' | 'blocked'> {
+  /** What the agent asks the user to decide. */
+  readonly question?: string;
   /** What the agent says of stories that it reviewed. */
   readonly reviews?: readonly SpokenReview[];
   /** Model calls. */

@@ -70,6 +70,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
   'turn-ended': {
     'outcome.kind': 'string',
     'claim.found': 'boolean',
+    'question?': 'string',
     'reviews?': 'list',
     'reviews.*.story': 'string',
     'reviews.*.verdict': 'string',
@@ -138,6 +139,8 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
   paused: {},
   continued: {},
   told: { text: 'string' },
+  'question-asked': { iteration: 'iteration', story: 'string', question: 'string' },
+  'question-answered': { story: 'string', question: 'string', answer: 'string', message: 'string' },
   'check-started': { index: 'number', command: 'string' },
   'check-ended': {
     'result.index': 'number',

@@ -126,7 +126,10 @@ export function uncheckedLimit(limits: Limits, { outcome }: EndedTurn, elapsed: 
   return { reason: 'timeout', detail };
 }
 
-function timeIsUp(maxTime: number | undefined, { elapsed }: Spent): Spending | undefined {
+export function timeIsUp(
+  maxTime: number | undefined,
+  { elapsed }: Pick<Spent, 'elapsed'>,
+): Spending | undefined {
   if (maxTime === undefined || elapsed < maxTime) return undefined;
   return { reason: 'timeout', detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.` };
 }

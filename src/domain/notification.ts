@@ -1,14 +1,15 @@
-/** What is worth a notification: the run has stopped, it waits for a limit, or it is about to stop for lack of progress. */
+/** What is worth a notification: the run has stopped, it waits for a limit, an agent asks something, or it is about to stop for lack of progress. */
 import type { LoopCommand, RunEvent } from './event.ts';
 import { pick } from './fields.ts';
 import { provenWords } from './proof.ts';
+import { answerCommand, questionWords } from './question.ts';
 import { type LoopResult, provenBy } from './result.ts';
 import { formatStandstill } from './standstill.ts';
 import { endingSentence, isSuccess, type StopReason } from './stop-reason.ts';
 import { isLimit } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
-export const OCCASIONS = ['stopped', 'waiting', 'stuck'] as const;
+export const OCCASIONS = ['stopped', 'waiting', 'stuck', 'question'] as const;
 export type Occasion = (typeof OCCASIONS)[number];
 
 /** What a notify command gets on stdin and a webhook as its body. Fields are only ever added. */
@@ -60,6 +61,10 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
         const message = `Waiting for a limit to reset: ${trouble.message}`;
         return { ...NOT_ENDED, ...head, occasion: 'waiting', message, iteration, until };
       }
+      case 'question-asked': {
+        const message = `${questionWords(event)} Answer: ${answerCommand(event.story)}`;
+        return { ...NOT_ENDED, ...head, occasion: 'question', message, iteration };
+      }
       case 'iteration-ended': {
         const { verdict, usage } = event;
         const why =
@@ -70,29 +75,31 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
         const message = `No progress: ${why} The run stops soon.`;
         return { ...NOT_ENDED, ...head, occasion: 'stuck', message, iteration, cost: usage.cost ?? null };
       }
-      case 'run-ended': {
-        const { result } = event;
-        const proof = provenWords(provenBy(result, sandbox));
-        return {
-          ...NOT_ENDED,
-          ...head,
-          occasion: 'stopped',
-          message: [
-            endingSentence(result.stopReason, result.detail, checksOf(result)),
-            ...(isSuccess(result.stopReason) ? [`Proof: ${proof}.`] : []),
-          ].join(' '),
-          iteration: result.iterations.length,
-          success: result.success,
-          stopReason: result.stopReason,
-          cost: result.totalCost,
-          duration: result.totalDuration,
-          branch: result.branch,
-          proof,
-        };
-      }
+      case 'run-ended':
+        return { ...head, ...stoppedBy(event.result, sandbox) };
       default:
         return undefined;
     }
+  };
+}
+
+function stoppedBy(
+  result: LoopResult,
+  sandbox: string | undefined,
+): Omit<Notification, 'runId' | 'command' | 'agent' | 'project'> {
+  const proof = provenWords(provenBy(result, sandbox));
+  return {
+    ...NOT_ENDED,
+    occasion: 'stopped',
+    message: [
+      endingSentence(result.stopReason, result.detail, checksOf(result)),
+      ...(isSuccess(result.stopReason) ? [`Proof: ${proof}.`] : []),
+    ].join(' '),
+    iteration: result.iterations.length,
+    ...pick(result, 'success', 'stopReason', 'branch'),
+    cost: result.totalCost,
+    duration: result.totalDuration,
+    proof,
   };
 }
 

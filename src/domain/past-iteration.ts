@@ -66,7 +66,7 @@ export function needsAgent({ turn, judged, counted }: PastIteration): boolean {
 }
 
 const TURN = [
-  ...(['outcome', 'claim', 'blocked', 'reviews'] as const),
+  ...(['outcome', 'claim', 'blocked', 'question', 'reviews'] as const),
   ...(['steps', 'toolCalls', 'usage', 'idle'] as const),
 ];
 

@@ -7,6 +7,7 @@ import type { CheckResult } from './check.ts';
 import type { Prepared, RunEvent, RunHead, ScmResult } from './event.ts';
 import { defined, pick } from './fields.ts';
 import { type Changes, changesOf, needsAgent, type PastIteration, withCheck } from './past-iteration.ts';
+import { type AskedQuestion, afterAnswer, afterQuestion } from './question.ts';
 import { type IterationResult, iterationResult } from './result.ts';
 import {
   type Ending,
@@ -48,6 +49,8 @@ export interface Past {
   readonly limits: Readonly<Record<string, number>>;
   /** Ralph's own copy of the story list, by its hash, and the iteration after which it was recorded. */
   readonly stories?: { readonly hash: string; readonly iteration: number };
+  /** What agents have asked the user, oldest first; absent: nothing. */
+  readonly questions?: readonly AskedQuestion[];
   /** The latest result of each task of source control; absent: none was begun. */
   readonly scm?: readonly ScmResult[];
   readonly resumptions: number;
@@ -109,6 +112,10 @@ export function fold(before: Past, event: Timed): Past {
       return afterIteration(past, event);
     case 'stories-settled':
       return { ...past, stories: { hash: event.hash, iteration: event.iteration } };
+    case 'question-asked':
+      return { ...past, questions: afterQuestion(past.questions, event) };
+    case 'question-answered':
+      return { ...past, questions: afterAnswer(past.questions, event) };
     case 'scm': {
       const settled = withOpen(withScm(past, event), past.open && changesOf(past.open, event));
       // A hook has changed what was committed: that is not what was checked.

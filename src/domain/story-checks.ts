@@ -102,14 +102,14 @@ function takeBack(
 /** `npm test` failed (exit code 1) */
 export function redWords(red: readonly CheckResult[]): string {
   return red
-    .map(({ command, exitCode, timedOut, voided }) => {
+    .map(({ command, exitCode, timedOut, voided, clean }) => {
       if (voided !== undefined) return `\`${command}\` does not count (${voided})`;
       const how = timedOut
         ? 'timeout'
         : exitCode === 127
           ? 'there is no such command'
           : `exit code ${exitCode}`;
-      return `\`${command}\` failed (${how})`;
+      return `\`${command}\` failed${clean ? ' in a clean checkout' : ''} (${how})`;
     })
     .join(', ');
 }

@@ -20,14 +20,19 @@ export interface Assignment {
 }
 
 /** Feedback is answered before anything new is reviewed, and what waits for its review before anything new is begun. */
-export function nextAssignment({ userStories }: StoryList, { skipReview }: ReviewPolicy): Assignment {
-  const stories = byPriority(userStories);
+export function nextAssignment(
+  { userStories }: StoryList,
+  { skipReview }: ReviewPolicy,
+  /** Ids of stories that wait for an answer of the user. */
+  asking: ReadonlySet<string> = new Set(),
+): Assignment {
+  const stories = byPriority(userStories).filter(({ id }) => !asking.has(id));
   const find = (status: Story['reviewStatus']) => stories.find(story => story.reviewStatus === status);
   const fix = skipReview ? undefined : find('changes_requested');
   if (fix) return { mode: 'review-fix', story: fix };
   const review = skipReview ? undefined : find('needs_review');
   if (review) return { mode: 'review', story: review };
-  const passed = passedIds(stories);
+  const passed = passedIds(userStories);
   const story = stories.find(each => !each.passes && waitsFor(each, passed).length === 0);
   return { mode: 'implement', ...(story && { story }) };
 }

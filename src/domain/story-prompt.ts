@@ -1,6 +1,6 @@
 /** What the agent sees in `ralph prd`: the project's own prompt, then what this iteration is for, then what went wrong in the last one. */
 import type { CheckResult } from './check.ts';
-import { type CompletionRule, markerWords } from './completion.ts';
+import { type CompletionRule, markerWords, QUESTION_TAG } from './completion.ts';
 import { formatFeedback } from './feedback.ts';
 import { fenced, formatFailure, type PromptCheck } from './loop-prompt.ts';
 import { reviewMarker, withoutVerdicts } from './review.ts';
@@ -25,6 +25,13 @@ export interface StoryPrompt {
   /** What Ralph will run, or has run, for this story. */
   readonly commands?: readonly PromptCheck[];
   readonly review?: ReviewFacts;
+  /** What the user has decided for this story. */
+  readonly decided?: readonly DecidedQuestion[];
+}
+
+export interface DecidedQuestion {
+  readonly question: string;
+  readonly answer: string;
 }
 
 /** What a reviewer should know that is not in the files. */
@@ -41,6 +48,7 @@ export function buildStoryPrompt(prompt: StoryPrompt): string {
   const parts = [
     filledIn(prompt),
     thisIteration(prompt),
+    decisions(prompt),
     ...(prompt.review ? [reviewFacts(prompt.review)] : []),
     lastIteration(prompt),
   ];
@@ -67,9 +75,10 @@ function thisIteration(prompt: StoryPrompt): string {
     `- Iteration: ${iteration} of ${maxIterations}`,
     `- Mode: ${mode}`,
     story
-      ? `- Story: ${story.id} (${story.title})`
+      ? `- Story: ${story.id} (${withoutVerdicts(story.title)})`
       : '- Story: none; all are done, and what stands below is still wrong',
     ...(mode === 'review' ? reviewLines(story, policy) : commandLines(commands)),
+    ...(mode === 'review' || !story ? [] : [askLine(isPlain)]),
     ...(policy.skipReview ? [skipLine(markerWords(rule, isPlain))] : []),
   ].join('\n');
 }
@@ -82,6 +91,20 @@ function commandLines(commands: readonly PromptCheck[]): readonly string[] {
     )
     .join(', ');
   return [`- Ralph runs these after your turn, and the story is handed in only if all pass: ${shown}`];
+}
+
+/** An agent whose whole output is plain text may print its prompt back: to it the tag is described. */
+function askLine(isPlain = false): string {
+  const how = isPlain
+    ? 'in a tag named question (as in HTML)'
+    : `like this: <${QUESTION_TAG}>your question</${QUESTION_TAG}>`;
+  return `- If only the user can decide something and the files do not say it, ask, ${how}. Commit what stands on its own, undo the rest, and leave the story as it is: it waits for the answer, and other stories continue`;
+}
+
+function decisions({ decided = [] }: StoryPrompt): string {
+  if (decided.length === 0) return '';
+  const lines = decided.map(({ question, answer }) => `- Question: ${question}\n  Answer: ${answer.trim()}`);
+  return withoutVerdicts(['## What the user has decided for this story', ...lines].join('\n'));
 }
 
 function reviewLines(story: Story | undefined, policy: ReviewPolicy): readonly string[] {

@@ -6,6 +6,7 @@ import {
   type CompletionRule,
   createClaimScanner,
   createTagScanner,
+  QUESTION_TAG,
 } from './completion.ts';
 import { defined } from './fields.ts';
 import { createReviewScanner, type SpokenReview } from './review.ts';
@@ -24,6 +25,8 @@ export interface Turn {
   readonly claim: Claim;
   /** Why the agent says that it cannot continue. */
   readonly blocked?: string;
+  /** What it asks the user to decide. */
+  readonly question?: string;
   /** What it says of stories that it reviewed. */
   readonly reviews?: readonly SpokenReview[];
   /** The last message in the agent's own words, its end if it is long. */
@@ -69,7 +72,8 @@ export function createTurnFold({ rule, model: asked, ...prices }: TurnFoldOption
       claim: words.claim(),
       lastWords: words.last(),
       usage: usageOf(usage),
-      ...defined({ blocked: words.blocked(), reviews: words.reviews(), result, trouble, sessionId, model }),
+      ...defined({ blocked: words.blocked(), question: words.question(), reviews: words.reviews() }),
+      ...defined({ result, trouble, sessionId, model }),
     };
   };
   /** Usage so far, while the turn is running. */
@@ -153,16 +157,10 @@ type Words = ReturnType<typeof createWords>;
 /** The agent's own words: searched for the claim, and the last message of them kept. */
 function createWords(rule: CompletionRule) {
   const claims = createClaimScanner(rule);
-  let blocked: string | undefined;
-  const blocks = createTagScanner(BLOCKED_TAG, {
-    found({ content, quoted }) {
-      if (quoted || content.trim() === '') return undefined;
-      blocked = content.trim().slice(0, MAX_REASON);
-      return 'enough';
-    },
-  });
+  const blocks = createStatement(BLOCKED_TAG);
+  const questions = createStatement(QUESTION_TAG);
   const reviews = createReviewScanner();
-  const scanners = [claims, blocks, reviews];
+  const scanners = [claims, blocks, questions, reviews];
   const boundary = () => {
     for (const scanner of scanners) scanner.boundary();
   };
@@ -194,7 +192,8 @@ function createWords(rule: CompletionRule) {
     },
     any: () => spoken,
     claim: () => claims.claim(),
-    blocked: () => blocked,
+    blocked: blocks.said,
+    question: questions.said,
     reviews() {
       reviews.boundary();
       const spoken = reviews.spoken();
@@ -202,6 +201,19 @@ function createWords(rule: CompletionRule) {
     },
     last: () => words.slice(-MAX_WORDS),
   };
+}
+
+/** The first tag of this name that says something and is no mention. */
+function createStatement(name: string) {
+  let said: string | undefined;
+  const scanner = createTagScanner(name, {
+    found({ content, quoted }) {
+      if (quoted || content.trim() === '') return undefined;
+      said = content.trim().slice(0, MAX_REASON);
+      return 'enough';
+    },
+  });
+  return { ...scanner, said: () => said };
 }
 
 /** An agent may report the end of a limit in one record and fail in the next. */

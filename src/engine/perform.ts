@@ -3,7 +3,7 @@ import { beforeVerdict } from '../domain/before-verdict.ts';
 import { type CheckResult, isGreen } from '../domain/check.ts';
 import type { EndedTurn } from '../domain/event.ts';
 import type { Evidence } from '../domain/evidence.ts';
-import { uncheckedLimit } from '../domain/limits.ts';
+import { timeIsUp, uncheckedLimit } from '../domain/limits.ts';
 import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
 import { formatProblem } from '../domain/problem.ts';
@@ -14,6 +14,8 @@ import { judge } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { stayLean } from '../platform/memory.ts';
 import type { EngineWorld, LoopPlan } from './plan.ts';
+import { LOOK_EVERY } from './steering.ts';
+import { pause } from './wait.ts';
 
 type Performed = Promise<Extract<Step, { readonly kind: 'end' }> | undefined>;
 
@@ -64,6 +66,9 @@ async function takeTurn(
   const { steering, stop, emit, meter } = world;
   meter.pause(await steering.pausePoint(iteration));
   if (stop.stopping.aborted) return undefined;
+  const ready = plan.ready?.() ?? 'yes';
+  if (ready === 'wait') return waitForUser(plan, world);
+  if (ready !== 'yes') return { kind: 'end', ...ready };
   const prompt = await plan.prompt(iteration, feedback);
   if (typeof prompt !== 'string')
     return { kind: 'end', reason: 'invalid_config', detail: formatProblem(prompt) };
@@ -72,6 +77,14 @@ async function takeTurn(
   emit({ type: 'iteration-started', iteration, ...plan.assignment?.() });
   const turn = await plan.turn(iteration, steering.addHints(iteration, prompt));
   emit({ type: 'turn-ended', ...turn });
+  return undefined;
+}
+
+/** A moment; then the run asks again what is next, so that a pause and a cancel are seen. */
+async function waitForUser({ run }: LoopPlan, { meter, stop }: EngineWorld): Performed {
+  const late = timeIsUp(run.limits.maxTime, { elapsed: meter.elapsed() });
+  if (late) return { kind: 'end', ...late };
+  await pause(LOOK_EVERY, stop.stopping);
   return undefined;
 }
 

@@ -2,6 +2,7 @@
 import type { Check, CheckResult } from '../domain/check.ts';
 import type { Emit, EndedTurn, Judged, LoopCommand, Prepared, RunEvent } from '../domain/event.ts';
 import type { StoryEvidence, Violation } from '../domain/evidence.ts';
+import type { Spending } from '../domain/limits.ts';
 import type { Past } from '../domain/past.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -33,6 +34,8 @@ export interface LoopPlan {
   prepare(): Promise<Prepared>;
   /** Instead of `prepare`, when that was done before the run was cut off. Answers what counts now. */
   recall(past: Past, prepared: Prepared): Promise<Prepared>;
+  /** Before an iteration: it may begin, or all that is left waits for the user, or the run has waited long enough. */
+  ready?(): 'yes' | 'wait' | Spending;
   /** The prompt of an iteration; a problem ends the run. */
   prompt(iteration: number, feedback: readonly Feedback[]): Promise<string | Problem>;
   /** The agent works. */

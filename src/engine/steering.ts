@@ -1,5 +1,6 @@
 /** How a run acts on the messages in its inbox: cancel at once, pause between two turns, words for the agent in the next prompt. */
 import { addHints } from '../domain/prompt.ts';
+import { openQuestions } from '../domain/question.ts';
 import { secondsSince } from '../platform/clock.ts';
 import type { RunStore } from '../store/run-store.ts';
 import { type EngineWorld, warn } from './plan.ts';
@@ -17,6 +18,8 @@ export interface Steering {
   pausePoint(iteration: number): Promise<number>;
   /** The prompt with what the user has to say. Recorded as told, and told once. */
   addHints(iteration: number, prompt: string): string;
+  /** Records what the user has answered since. */
+  takeAnswers(): void;
   care(care: PauseCare): void;
   /** The run is over: says what was not delivered. */
   reportUndelivered(): void;
@@ -29,7 +32,7 @@ export interface SteeringOptions extends Pick<EngineWorld, 'emit' | 'clock' | 's
 }
 
 /** Milliseconds between two looks into the inbox. */
-const LOOK_EVERY = 200;
+export const LOOK_EVERY = 200;
 
 export function createSteering({ store, emit, clock, stop, past }: SteeringOptions): Steering {
   const { stopping } = stop;
@@ -70,6 +73,7 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
       for (const { id } of fresh) store.removeMessage(id);
       return addHints(prompt, [...new Set(hints.map(hint => hint.text.trim()))]);
     },
+    takeAnswers: () => takeAnswers(store, emit, past),
     care: care => void cares.push(care),
     close: () => clearInterval(timer),
     reportUndelivered() {
@@ -79,4 +83,22 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
       warn(emit, `${messages} not delivered: the run ended before the next iteration.`);
     },
   };
+}
+
+function takeAnswers(
+  store: SteeringOptions['store'],
+  emit: SteeringOptions['emit'],
+  past: SteeringOptions['past'],
+): void {
+  for (const message of store.messages()) {
+    if (message.kind !== 'answer') continue;
+    const { id, story, text: answer } = message;
+    const asked = past().questions ?? [];
+    const open = openQuestions(asked).find(each => each.story === story);
+    if (open) emit({ type: 'question-answered', story, question: open.question, answer, message: id });
+    // Whoever was killed after the line above has acted on it.
+    else if (!asked.some(each => each.message === id))
+      warn(emit, `An answer to ${story} was dropped: it has no open question.`);
+    store.removeMessage(id);
+  }
 }

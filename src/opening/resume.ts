@@ -75,7 +75,7 @@ export interface Recovered {
   readonly doubts: readonly string[];
 }
 
-/** Ends what the dead process left running, repairs its ledger, and reads it. Old messages no longer count, but for words to the agent. */
+/** Ends what the dead process left running, repairs its ledger, and reads it. Old messages no longer count, but for words to the agent and answers. */
 export async function recoverRun(paths: RunPaths, file: ResumableFile): Promise<Recovered> {
   const repaired: string[] = [];
   const orphans = file.owner === undefined ? 0 : await endOwned(file.owner);
@@ -83,7 +83,8 @@ export async function recoverRun(paths: RunPaths, file: ResumableFile): Promise<
   const trust = ledgerTrust(paths);
   const torn = existsSync(paths.events) ? repairTorn(paths.events) : 0;
   if (torn > 0) repaired.push(`the last line of the ledger was not complete: ${torn} bytes were cut off`);
-  for (const { id, kind } of readMessages(paths)) if (kind !== 'tell') removeMessage(paths, id);
+  for (const { id, kind } of readMessages(paths))
+    if (kind !== 'tell' && kind !== 'answer') removeMessage(paths, id);
   const { past, problems } = loadPast(paths);
   return { past, repaired, doubts: doubtsOf(trustWith(trust, problems)) };
 }

@@ -16,6 +16,8 @@ export interface CaptureOptions {
   /** Milliseconds. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
+  /** Bytes that are kept; 4 MiB unless told. */
+  readonly most?: number;
   /** The wall it runs behind. */
   readonly confinement?: Confinement | undefined;
 }
@@ -31,7 +33,7 @@ export async function capture(
   let kept = 0;
   const keep = (chunk: Buffer, ...into: Buffer[][]) => {
     kept += chunk.length;
-    if (kept <= MAX_KEPT) for (const list of into) list.push(chunk);
+    if (kept <= (options.most ?? MAX_KEPT)) for (const list of into) list.push(chunk);
   };
   const child = await startConfined<'aborted'>(options.confinement, {
     argv,

@@ -137,6 +137,8 @@ const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
   paused: between,
   continued: between,
   told: between,
+  'question-asked': between,
+  'question-answered': between,
   'check-started': (event, style, { command }) =>
     block('check', style, 'tool', `${checkNoun(command)} "${phrase(event.command)}"`),
   'check-ended': ({ result }, style, { command }) => ({

@@ -103,6 +103,8 @@ const STATES: EventTable<[state: LiveState, now: number], LiveState> = {
   scm: null,
   notice: null,
   told: null,
+  'question-asked': null,
+  'question-answered': null,
 };
 
 const LABEL = 200;

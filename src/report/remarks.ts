@@ -21,7 +21,9 @@ export function remarkOn(entry: KnownEntry): Words | undefined {
     case 'agent-switched':
     case 'paused':
     case 'continued':
-    case 'told': {
+    case 'told':
+    case 'question-asked':
+    case 'question-answered': {
       const [mark, text] = betweenWords(entry, Date.parse(entry.at));
       return { level: mark === 'warning' || mark === 'retry' ? 'warning' : 'info', text };
     }

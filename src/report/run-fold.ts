@@ -2,6 +2,7 @@
 import type { CheckResult } from '../domain/check.ts';
 import type { RunHead } from '../domain/event.ts';
 import { knownEntry, type RawEntry, typeText, unknownEntryWords } from '../domain/ledger-entry.ts';
+import { questionWords } from '../domain/question.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
 import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { spentWith } from './live-usage.ts';
@@ -94,6 +95,8 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   },
   agent: null,
   told: null,
+  'question-asked': (event, state) => change(state, () => ({ why: questionWords(event) })),
+  'question-answered': null,
   denied: null,
   scm: null,
   notice: null,
@@ -220,7 +223,7 @@ function endIteration(entry: Of<'iteration-ended'>, state: State, at: number): v
     stopReason: verdict.kind === 'stop' ? verdict.reason : null,
     why:
       verdict.kind === 'continue'
-        ? whyNotDone(verdict, state.command, movedIn(state, entry.iteration))
+        ? (iteration.why ?? whyNotDone(verdict, state.command, movedIn(state, entry.iteration)))
         : null,
     // The stop hook runs its checks in a process of its own; what was red is in its verdict.
     ...(iteration.checks.length === 0 && { checks: redOnes(verdict) }),

@@ -1,6 +1,7 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
 import type { LoopCommand } from '../domain/event.ts';
 import { trustSentence } from '../domain/ledger-trust.ts';
+import { answerCommand, questionWords } from '../domain/question.ts';
 import { clip, displayWidth, wrap } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
 import { resumePhrase } from './ending-words.ts';
@@ -31,7 +32,13 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     const run = runs[index];
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
   });
-  return [...lines, ...ledgerLines(runs, style), ...proofLines(runs, style), ...resumeLines(runs, style)];
+  return [
+    ...lines,
+    ...ledgerLines(runs, style),
+    ...questionLines(runs, style),
+    ...proofLines(runs, style),
+    ...resumeLines(runs, style),
+  ];
 }
 
 /** A line for each run whose ledger is not known to be what Ralph wrote; those of 0.1 are not worth one. */
@@ -41,6 +48,18 @@ function ledgerLines(runs: readonly RunOverview[], style: Style): readonly strin
     const text = `${id}: ${phrase(trustSentence(ledger))}.`;
     return hanging(style, ledger.kind === 'changed' ? '!' : '?', text);
   });
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** What stories ask: of runs that are running, and of the latest one that can be resumed. */
+function questionLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+  const latest = runs.findLast(run => run.resumable);
+  const asking = runs.filter(run => run === latest || run.stopReason === null);
+  const lines = asking.flatMap(({ id, questions }) =>
+    questions.flatMap(each =>
+      hanging(style, '?', `${id}: ${phrase(questionWords(each))} Answer: ${answerCommand(each.story)}`),
+    ),
+  );
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

@@ -61,6 +61,8 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   paused: null,
   continued: null,
   told: null,
+  'question-asked': null,
+  'question-answered': null,
 };
 
 const LONGEST = 2_000;

@@ -1,5 +1,6 @@
 /** Resuming, waiting, changing the agent, pausing, hints: what happens between the steps, in words. */
 import type { ResumedStep, Resumption, RunEvent } from '../domain/event.ts';
+import { answerCommand, questionWords } from '../domain/question.ts';
 import { outputLines } from './format-agent.ts';
 import { timeOfDay, wholeSeconds } from './numbers.ts';
 import { capital, phrase, troubleName } from './phrases.ts';
@@ -7,7 +8,16 @@ import { type Mark, markLines, type Style } from './style.ts';
 
 export type BetweenSteps = Extract<
   RunEvent,
-  { type: 'waiting' | 'agent-switched' | 'paused' | 'continued' | 'told' }
+  {
+    type:
+      | 'waiting'
+      | 'agent-switched'
+      | 'paused'
+      | 'continued'
+      | 'told'
+      | 'question-asked'
+      | 'question-answered';
+  }
 >;
 
 export function betweenWords(event: BetweenSteps, now: number): readonly [Mark, string] {
@@ -28,6 +38,10 @@ export function betweenWords(event: BetweenSteps, now: number): readonly [Mark, 
       return ['next', 'Continued'];
     case 'told':
       return ['note', `Hint from the user: ${phrase(event.text)}`];
+    case 'question-asked':
+      return ['warning', `${phrase(questionWords(event))} Answer: \`${phrase(answerCommand(event.story))}\``];
+    case 'question-answered':
+      return ['note', `Answer to ${phrase(event.story)}: ${phrase(event.answer)}`];
     default:
       return event satisfies never;
   }

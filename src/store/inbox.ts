@@ -17,7 +17,9 @@ export type Message =
   /** `gently`: the step that it is in may finish. */
   | { readonly kind: 'cancel'; readonly gently: boolean }
   /** For the prompt of the next iteration. */
-  | { readonly kind: 'tell'; readonly text: string };
+  | { readonly kind: 'tell'; readonly text: string }
+  /** To the question of a story. */
+  | { readonly kind: 'answer'; readonly story: string; readonly text: string };
 
 export type Received = Message & { readonly id: string };
 
@@ -50,18 +52,22 @@ export function removeMessage({ state: { inbox } }: Place, id: string): void {
 
 /** undefined: it is none. Also for what comes in over the wire. */
 export function parseMessage(text: string): Message | undefined {
-  const { kind, gently, text: words } = parseObject(text) ?? {};
+  const { kind, gently, story, text: words } = parseObject(text) ?? {};
   switch (kind) {
     case 'pause':
     case 'continue':
       return { kind };
     case 'cancel':
       return { kind, gently: gently === true };
-    case 'tell': {
-      const isText = typeof words === 'string' && words.trim() !== '' && words.length <= LONGEST_TEXT;
-      return isText ? { kind, text: words } : undefined;
-    }
+    case 'tell':
+      return isText(words) ? { kind, text: words } : undefined;
+    case 'answer':
+      return isText(words) && isText(story) ? { kind, story, text: words } : undefined;
     default:
       return undefined;
   }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '' && value.length <= LONGEST_TEXT;
 }

@@ -44,6 +44,8 @@ const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
   'run-resumed',
   'prepared',
   'told',
+  'question-asked',
+  'question-answered',
   'turn-ended',
   'tampered',
   'judged',

@@ -1,12 +1,15 @@
 /** A run at a glance, from its ledger, without reading all of it. */
 import type { RunEvent } from '../domain/event.ts';
+import { pick } from '../domain/fields.ts';
 import { parseObject, stringAt } from '../domain/json.ts';
 import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
 import { type LedgerTrust, trustWith } from '../domain/ledger-trust.ts';
 import { provenWords } from '../domain/proof.ts';
+import { type AskedQuestion, openQuestions } from '../domain/question.ts';
 import { type Raise, raiseOf, usedBy } from '../domain/resume-command.ts';
 import { isProven, type StopReason } from '../domain/stop-reason.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
+import { readPast } from './checkpoint.ts';
 import { hashOf } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 import { isRunning, readRunFile } from './run-file.ts';
@@ -35,6 +38,8 @@ export interface RunOverview {
   readonly proof: string | null;
   /** `ralph resume` can continue it; with a raised limit, where that is what stopped it. */
   readonly resumable: boolean;
+  /** What its stories ask, and nobody has answered. */
+  readonly questions: readonly Pick<AskedQuestion, 'story' | 'question'>[];
   /** How to raise the limit that stopped it; null: no limit did, or it is not known. */
   readonly raise: Raise | null;
   /** Whether its ledger is what Ralph wrote, by its end. */
@@ -64,6 +69,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     id,
     state,
     resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed'),
+    questions: file?.command === 'prd' && !ended?.result.success ? questionsIn(paths) : [],
     raise: (ended && raiseIn(ended, recent)) ?? null,
     command: file?.command ?? 'unknown',
     agent: started?.agent ?? null,
@@ -86,6 +92,10 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
         })
       : null,
   };
+}
+
+function questionsIn(paths: RunPaths): RunOverview['questions'] {
+  return openQuestions(readPast(paths).past.questions).map(each => pick(each, 'story', 'question'));
 }
 
 type Ended = RunEvent & { readonly type: 'run-ended' };

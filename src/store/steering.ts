@@ -1,4 +1,6 @@
 /** How a run is steered from outside: the terminal and the dashboard send the same messages. */
+import { type AskedQuestion, openQuestions, questionWords } from '../domain/question.ts';
+import { readPast } from './checkpoint.ts';
 import { type Message, readMessages, sendMessage } from './inbox.ts';
 import { overviewOf } from './overview.ts';
 import type { RunPaths } from './paths.ts';
@@ -15,6 +17,8 @@ export function steerRun({ id, paths }: Pick<LiveRun, 'id' | 'paths'>, order: Me
   const isPaused = pauseIsPending(paths) || overviewOf(id, paths).state === 'paused';
   if (order.kind === 'pause' && isPaused) return { message: `${id} is already paused.`, done: false };
   if (order.kind === 'continue' && !isPaused) return { message: `${id} is not paused.`, done: false };
+  const unasked = order.kind === 'answer' ? whyUnasked(paths, order.story) : undefined;
+  if (unasked !== undefined) return { message: unasked, done: false };
   sendMessage(paths, order, now);
   return { message: confirmation(id, order), done: true };
 }
@@ -29,9 +33,23 @@ function confirmation(id: string, order: Message): string {
       return `${id} stops ${order.gently ? 'after this step' : 'now'}. Its work is kept.`;
     case 'tell':
       return `Queued for the next iteration of ${id}.`;
+    case 'answer':
+      return `The answer for ${order.story} is with ${id}: it is in the next prompt of that story.`;
     default:
       return order satisfies never;
   }
+}
+
+/** Questions of a run that nobody has answered. */
+export function questionsOf(paths: RunPaths): readonly AskedQuestion[] {
+  return openQuestions(readPast(paths).past.questions);
+}
+
+/** undefined: it has asked. */
+function whyUnasked(paths: RunPaths, story: string): string | undefined {
+  const open = questionsOf(paths);
+  if (open.some(each => each.story === story)) return undefined;
+  return [`${story} has no open question.`, ...open.map(questionWords)].join(' ');
 }
 
 /** The run has been asked to pause and is still in its turn. */

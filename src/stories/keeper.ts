@@ -43,6 +43,8 @@ export interface KeeperOptions
   readonly approvals: string;
   /** The iteration that a resumed run was in. */
   readonly begun: Begun | undefined;
+  /** Ids of stories that wait for an answer of the user. */
+  asking(): ReadonlySet<string>;
   readonly emit: Emit;
   now(): number;
 }
@@ -65,6 +67,8 @@ export interface StoryKeeper {
   list(): StoryList;
   /** What the iteration is for; the story is the one that it really moved, once it is over. */
   assignment(): Assignment;
+  /** Whether an iteration has something to do: not where all that is left waits for an answer. */
+  isReady(): boolean;
   /** Chooses what the next iteration is for and tells the hooks. */
   begin(): Assignment;
   /** Before each attempt at a review: the list as it is trusted, so that a verdict of an attempt that failed is not counted twice. */
@@ -101,15 +105,19 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
   const state: KeeperState = {
     list,
     next: list,
-    assignment: begun ? assignmentOf(begun, list) : nextAssignment(list, policy),
+    assignment: begun ? assignmentOf(begun, list) : nextAssignment(list, policy, options.asking()),
     moved: undefined,
     autoApproved: undefined,
   };
   return {
     list: () => state.list,
     assignment: () => state.assignment,
+    isReady() {
+      const isOpen = openStories(state.list, policy).length > 0;
+      return !isOpen || nextAssignment(state.list, policy, options.asking()).story !== undefined;
+    },
     begin() {
-      state.assignment = nextAssignment(state.list, policy);
+      state.assignment = nextAssignment(state.list, policy, options.asking());
       files.mark(termsOf(state.assignment, policy), state.list.userStories);
       return state.assignment;
     },

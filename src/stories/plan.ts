@@ -4,9 +4,9 @@ import type { Violation } from '../domain/evidence.ts';
 import { isProblem } from '../domain/problem.ts';
 import type { ReviewEvidence } from '../domain/review.ts';
 import type { StoryList } from '../domain/story.ts';
-import type { ReviewPolicy, StoryMode } from '../domain/story-mode.ts';
+import type { ReviewPolicy } from '../domain/story-mode.ts';
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
-import { buildStoryReport, type Role } from '../domain/story-report.ts';
+import { buildStoryReport } from '../domain/story-report.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import { commandsOf } from '../domain/verify-commands.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
@@ -22,16 +22,18 @@ import {
   workTurn,
 } from '../turns/plan-parts.ts';
 import { checkedTree, type ProverParts, release } from '../turns/prover.ts';
-import { currentAgent, type Roster, speaksPlainly } from '../turns/roster.ts';
+import { currentAgent, speaksPlainly } from '../turns/roster.ts';
 import { uncommittedPaths } from '../workspace/changes.ts';
 import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
 import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
+import { askingStories, createReady, decisionsOf, noteQuestion } from './questions.ts';
 import { createReviewFacts } from './review-facts.ts';
 import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
+import { type Roles, roleOf, rolesOf, rosterOf } from './roles.ts';
 import { policyOf, standOf, startWords } from './standing.ts';
 import { createStoryChecks, type StoryChecks } from './story-checks.ts';
 
-export interface PrdParts extends ProverParts {
+export interface PrdParts extends ProverParts, Pick<Roles, 'reviewers'> {
   readonly runId: string;
   readonly prd: PrdPaths;
   /** As it is trusted when the run begins. */
@@ -41,8 +43,6 @@ export interface PrdParts extends ProverParts {
   readonly notices: readonly string[];
   /** The iteration that a resumed run was in. */
   readonly begun: Begun | undefined;
-  /** Who reviews, and the fallbacks behind; absent: the agent does. */
-  readonly reviewers?: Roster;
   /** The branch that is really used; undefined: none. */
   readonly branch: string | undefined;
   /** Where the work is, when it is not in the project itself. */
@@ -71,6 +71,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
     standstill: standstillLimits(settings),
     notices: parts.notices,
     ...(parts.place && { place: parts.place }),
+    ready: createReady(parts, keeper),
     prompt: prompts.next,
     ...createSteps(parts, { keeper, guard, facts, checks, run, userChars: prompts.userChars }),
     isDone: checks.isDone,
@@ -123,23 +124,11 @@ function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keepin
       const terms = { maxIterations, ralphDir: prd.name, policy, rule, isPlain };
       const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
       const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
-      return buildStoryPrompt({ ...terms, template, iteration, assignment, feedback, commands, ...review });
+      const decided = decisionsOf(parts, story?.id);
+      const told = { feedback, commands, decided, ...review };
+      return buildStoryPrompt({ ...terms, template, iteration, assignment, ...told });
     },
   };
-}
-
-function rosterOf({ roster, reviewers }: PrdParts, mode: StoryMode): Roster {
-  return mode === 'review' ? (reviewers ?? roster) : roster;
-}
-
-function roleOf(mode: StoryMode): Role {
-  return mode === 'review' ? 'reviewer' : 'implementer';
-}
-
-/** undefined: one agent does everything. */
-function rolesOf({ agent, reviewers }: PrdParts): Readonly<Record<Role, string>> | undefined {
-  const reviewer = reviewers?.agents[0]?.name;
-  return reviewer === undefined ? undefined : { implementer: agent.name, reviewer };
 }
 
 function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {
@@ -149,7 +138,15 @@ function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {
   const approvals = approvalsPath(env, project.root, paths);
   const own = { paths, aside, stories, runId, list, policy, begun, emit, approvals } as const;
   const { maximumIterations: maxIterations, checks } = settings;
-  return createStoryKeeper({ ...own, maxIterations, checks, isolation, now: () => parts.clock.now() });
+  const asking = () => askingStories(parts);
+  return createStoryKeeper({
+    ...own,
+    maxIterations,
+    checks,
+    isolation,
+    asking,
+    now: () => parts.clock.now(),
+  });
 }
 
 /** A review that was cut off and is taken again begins with the files as it found them. */
@@ -185,7 +182,6 @@ function createSteps(
 ): Required<Pick<LoopPlan, 'prepare' | 'recall' | 'turn' | 'restore' | 'look' | 'commit' | 'stories'>> {
   const { settings, cwd, env, past } = parts;
   const watch = createTreeWatch({ cwd, env, on: true });
-  const policy = policyOf(settings);
   let touched: readonly Violation[] = [];
   let missing: readonly string[] = [];
   let uncommitted: readonly string[] = [];
@@ -201,10 +197,8 @@ function createSteps(
   return {
     ...createBeginning(parts, watch, { keeper, guard, facts, checks }),
     async turn(iteration, prompt) {
-      const begins = () => keeper.restoreList(iteration);
-      const roster = rosterOf(parts, keeper.assignment().mode);
-      const world = { ...parts, roster, agent: currentAgent(roster) };
-      return workTurn(world, run, { iteration, prompt, userChars: userChars(), begins });
+      const turn = { iteration, prompt, userChars: userChars() };
+      return workTurn(whoWorks(parts, keeper), run, { ...turn, begins: () => keeper.restoreList(iteration) });
     },
     async restore(iteration, pending) {
       const changed = await guard.restore(iteration, pending);
@@ -213,9 +207,7 @@ function createSteps(
     },
     async look() {
       const look = await watch.look();
-      const status = watch.takeStatus();
-      const paths = status ? await uncommittedPaths(status) : [];
-      uncommitted = (isProblem(paths) ? [] : paths).filter(path => basename(path) !== ACTIVE_FILE);
+      uncommitted = await uncommittedIn(watch);
       return look;
     },
     commit: (iteration, before) =>
@@ -225,7 +217,8 @@ function createSteps(
       const refused = keeper.weigh(iteration, results);
       keeper.record(iteration);
       facts.saw(keeper.assignment().story?.id, results);
-      return { ...standOf(keeper, policy), missing: [...missing, ...refused], uncommitted };
+      const untold = noteQuestion(parts, keeper) ? refused : [...missing, ...refused];
+      return { ...standOf(keeper, policyOf(settings)), missing: untold, uncommitted };
     },
   };
 }
@@ -253,6 +246,17 @@ function createBeginning(
       return preparedWith(tree, parts, recallInputs(checks.inputs, before, prepared));
     },
   };
+}
+
+function whoWorks(parts: PrdParts, keeper: StoryKeeper): PrdParts {
+  const roster = rosterOf(parts, keeper.assignment().mode);
+  return { ...parts, roster, agent: currentAgent(roster) };
+}
+
+async function uncommittedIn(watch: TreeWatch): Promise<readonly string[]> {
+  const status = watch.takeStatus();
+  const paths = status ? await uncommittedPaths(status) : [];
+  return (isProblem(paths) ? [] : paths).filter(path => basename(path) !== ACTIVE_FILE);
 }
 
 /** Where no turn is over, as in a pause between two attempts, no verdict counts. */

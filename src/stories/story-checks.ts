@@ -56,7 +56,11 @@ export function createStoryChecks(parts: ProverParts & { readonly list: StoryLis
     /** What the checks rest on. */
     inputs,
     /** Runs them, and those of the last round once more in a clean checkout. */
-    steps: { ...steps, check: (iteration: number) => run(iteration, wanted()) },
+    steps: {
+      ...steps,
+      check: (iteration: number) => run(iteration, wanted()),
+      ...(steps.proveClean && { proveClean: weighed(steps.proveClean, keeper) }),
+    },
     /** Before the first iteration. */
     async prepare(): Promise<void> {
       if (isDone()) await prove();
@@ -71,5 +75,19 @@ export function createStoryChecks(parts: ProverParts & { readonly list: StoryLis
     /** As the agent is told of them. */
     told: (commands: readonly string[]) =>
       baseline.told().filter(({ command }) => commands.includes(command)),
+  };
+}
+
+type ProveClean = (iteration: number) => Promise<readonly CheckResult[]>;
+
+/** What is red there opens its story again: whatever is changed now has to be reviewed. */
+function weighed(proveClean: ProveClean, keeper: StoryKeeper): ProveClean {
+  return async iteration => {
+    const results = await proveClean(iteration);
+    if (!isGreen(results)) {
+      keeper.weigh(iteration, results);
+      keeper.record(iteration);
+    }
+    return results;
   };
 }

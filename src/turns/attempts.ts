@@ -155,10 +155,13 @@ function createSum() {
       steps += turn.steps;
       countsTools &&= counts;
     },
-    report: ({ turn: { claim, blocked, reviews, usage: last }, outcome }: TurnReport): EndedTurn => ({
+    report: ({
+      turn: { claim, blocked, question, reviews, usage: last },
+      outcome,
+    }: TurnReport): EndedTurn => ({
       outcome,
       claim,
-      ...defined({ blocked, reviews }),
+      ...defined({ blocked, question, reviews }),
       steps,
       toolCalls: countsTools ? toolCalls : null,
       usage: usage ?? last,

@@ -211,3 +211,28 @@ describe('killed', () => {
     },
   );
 });
+
+test('--proof clean: the last approval counts only when everything passes in a clean checkout, with --setup', async () => {
+  const made = project(['test -f installed.log && { test -f built || test -f built.log; }']);
+  const fixed = change('US-001', { reviewStatus: 'needs_review', reviewFeedback: '' });
+  const agent = await fakeAgent(
+    'claude',
+    works(made, handIn(), { also: () => [made.write('built.log', 'x'), made.write('installed.log', 'x')] }),
+    works(made, approve()),
+    works(made, fixed, build(made)),
+    works(made, approve()),
+  );
+  const flags = ['--proof', 'clean', '--setup', 'touch installed.log', '--setup-timeout', '60'];
+  const { code, result, stderr } = await prdRun(made, agent.bin, '-n', '6', ...flags);
+  expect(code, stderr).toBe(0);
+  expect(result.proof.level).toBe('clean');
+  expect(result.iterations[1].allChecksPassed).toBe(false);
+  expect(modesOf(result)).toEqual([
+    'implement US-001',
+    'review US-001',
+    'review-fix US-001',
+    'review US-001',
+  ]);
+  expect(stderr).toContain('US-001 is open again: `test -f installed.log');
+  expect(stderr).toContain('failed in a clean checkout');
+});

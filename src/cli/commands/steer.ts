@@ -1,9 +1,9 @@
-/** The commands that steer a run from another terminal: pause, continue, tell, cancel. */
+/** The commands that steer a run from another terminal: pause, continue, tell, answer, cancel. */
 import { systemClock } from '../../platform/clock.ts';
 import { LONGEST_TEXT, type Message } from '../../store/inbox.ts';
-import { projectAt } from '../../store/paths.ts';
+import { type ProjectPaths, projectAt, runPaths } from '../../store/paths.ts';
 import { findLiveRun } from '../../store/run-file.ts';
-import { steerRun } from '../../store/steering.ts';
+import { type Steered, steerRun } from '../../store/steering.ts';
 import { removeWorktree } from '../../workspace/worktree.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../command.ts';
 
@@ -45,15 +45,40 @@ export const tell: CliCommand = {
   async run(call) {
     const { args } = call;
     const [run, text] = args.length > 1 ? args : [undefined, args[0]];
-    if (text === undefined || text.trim() === '')
-      refuse('text', 'there is none', 'ralph tell "Look at src/login.ts"');
-    if (text.length > LONGEST_TEXT) {
-      const what = `it has ${text.length} characters; at most ${LONGEST_TEXT}`;
-      refuse('text', what, 'write it to a file, and tell the agent its name');
-    }
+    refuseText(text, 'ralph tell "Look at src/login.ts"');
     return steer(call, run, { kind: 'tell', text });
   },
 };
+
+/** What the user decides, for every later prompt of the story that asked. A run that has stopped gets it when it is resumed. */
+export const answerQuestion: CliCommand = {
+  declare(command) {
+    command
+      .argument('[run]', RUN_ARGUMENT[1])
+      .argument('[story]', 'the story that asked')
+      .argument('[text]', 'what you decide')
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph answer US-002 "Use ISO dates"\n  ralph answer 20261115 US-002 "Use ISO dates"\n\nOf a run that has stopped because nobody answered the answer is kept: resume it.\n',
+      );
+  },
+  async run(call) {
+    const { args } = call;
+    const [run, story, text] = args.length > 2 ? args : [undefined, ...args];
+    if (story === undefined || text === undefined)
+      refuse('answer', 'a story and a text are needed', 'ralph answer US-002 "Use ISO dates"');
+    refuseText(text, 'ralph answer US-002 "Use ISO dates"');
+    return steer(call, run, { kind: 'answer', story, text });
+  },
+};
+
+function refuseText(text: string | undefined, example: string): asserts text is string {
+  if (text === undefined || text.trim() === '') refuse('text', 'there is none', example);
+  if (text.length > LONGEST_TEXT) {
+    const what = `it has ${text.length} characters; at most ${LONGEST_TEXT}`;
+    refuse('text', what, 'write it to a file, and tell the agent its name');
+  }
+}
 
 /** Ends a run, and takes its worktree away when that loses nothing. */
 export const cancel: CliCommand = {
@@ -84,11 +109,17 @@ export const cancel: CliCommand = {
 function steer(call: Call, wanted: string | undefined, order: Message): 0 | 1 {
   refuseInside(order.kind, call);
   const { cwd, env, output } = call;
-  const run = orThrow(findLiveRun(projectAt(cwd, env), wanted));
+  const project = projectAt(cwd, env);
+  const run = orThrow(findLiveRun(project, wanted));
   const { message, done } =
-    'ended' in run
-      ? { message: `${run.ended} is not running.`, done: false }
-      : steerRun(run, order, systemClock.now());
+    'ended' in run ? steerEnded(project, run.ended, order) : steerRun(run, order, systemClock.now());
   answer(output, { runId: 'ended' in run ? run.ended : run.id, done, message }, () => message);
   return done ? 0 : 1;
+}
+
+/** Only an answer waits for a run to be resumed. */
+function steerEnded(project: ProjectPaths, id: string, order: Message): Steered {
+  if (order.kind !== 'answer') return { message: `${id} is not running.`, done: false };
+  const { message, done } = steerRun({ id, paths: runPaths(project, id) }, order, systemClock.now());
+  return { message: done ? `${message} It is not running: ralph resume ${id}` : message, done };
 }

@@ -21,6 +21,6 @@ export const NOTIFY = [
     key: 'notify',
     kind: either(text(), notify),
     flag: both('--notify <cmd>'),
-    help: 'A command to run when the run stops, waits for a limit or gets stuck; or an object with more kinds of notification.',
+    help: 'A command to run when the run stops, waits for a limit, asks a question or gets stuck; or an object with more kinds of notification.',
   },
 ] as const satisfies readonly Setting[];

@@ -1,5 +1,5 @@
 /** How the stories of `ralph prd` are reviewed. */
-import { choice, integer, text, yesNo } from '../kinds.ts';
+import { amount, choice, integer, text, yesNo } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
 export const STORIES = [
@@ -35,5 +35,12 @@ export const STORIES = [
     default: 'approve',
     flag: { prd: '--at-cap <approve|stop>' },
     help: 'After the last allowed review: approve the story with the remaining work in its feedback, or stop the run.',
+  },
+  {
+    key: 'maxQuestionWait',
+    kind: amount({ min: 0, unit: 'seconds; 0: do not wait' }),
+    default: 3600,
+    flag: { prd: '--max-question-wait <seconds>' },
+    help: 'When an agent has asked a question and no other story is ready: wait so long for `ralph answer`, then stop as blocked.',
   },
 ] as const satisfies readonly Setting[];

@@ -1,48 +1,148 @@
-/** `ralph prd import FILE`: the stories of another loop's prd.json. */
+/** `ralph prd import`: the stories of another loop's prd.json, of a Markdown task list, or of the issues of a GitHub repository. */
 import { readFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { convertForeignList } from '../../../domain/foreign-list.ts';
+import { readMarkdownTasks } from '../../../domain/markdown-tasks.ts';
 import type { Problem } from '../../../domain/problem.ts';
 import { readList, type StoryList } from '../../../domain/story.ts';
+import { type Draft, findDuplicate, importStories } from '../../../domain/story-import.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { errorWords, readIfThere } from '../../../platform/files.ts';
+import { approvalsPath, claimedStories, readApprovals, writeApprovals } from '../../../store/approvals.ts';
+import { projectPaths } from '../../../store/paths.ts';
 import { fillFolder, ignoreActive } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
-import { isList, writeTasks } from '../../../store/tasks-file.ts';
+import { isList, loadTasks, writeTasks } from '../../../store/tasks-file.ts';
 import { isUntouchedTemplate } from '../../../store/templates.ts';
-import { answer, type CliCommand, Problems } from '../../command.ts';
+import { liveLoop } from '../../../stories/open.ts';
+import { readIssues, repositoryIn } from '../../../workspace/github-issues.ts';
+import {
+  answer,
+  type Call,
+  type CliCommand,
+  orThrow,
+  Problems,
+  refuse,
+  refuseInside,
+} from '../../command.ts';
 import { declarePlace, placeOf } from './place.ts';
 
 export const importList: CliCommand = {
   declare(command) {
     declarePlace(command)
-      .argument('<file>', 'a prd.json with userStories')
+      .argument('<source>', 'a prd.json with userStories, a Markdown file (.md), or github:OWNER/REPO')
+      .option('--label <label>', 'of a GitHub repository: only issues with this label')
+      .option('--trust', 'of a Markdown file: what is ticked there is approved, and not reviewed')
       .addHelpText(
         'after',
-        '\nExamples:\n  ralph prd import prd.json\n\nStories that pass there are imported as built, and wait for a review.\n',
+        '\nExamples:\n  ralph prd import prd.json\n  ralph prd import TODO.md\n  ralph prd import github:OWNER/REPO --label ralph\n\nWhat is done there is imported as built, and waits for a review. A task list and issues can be imported again: what is\nstill open is brought up to date, what is under way or done is left as it is.\n',
       );
   },
   async run(given) {
     const { call, paths } = placeOf(given);
-    const [file = ''] = call.args;
-    const list = readForeign(resolve(given.cwd, file), file);
-    const problems = [...(isList(list) ? [] : list), ...inTheWay(paths)];
-    if (problems.length > 0 || !isList(list)) throw new Problems(problems);
-    fillFolder(paths, { name: list.project.trim() || undefined, now: systemClock.now() });
-    writeTasks(paths.tasks, list);
-    ignoreActive(paths);
-    const waiting = list.userStories.filter(story => story.reviewStatus === 'needs_review').length;
-    const { length: stories } = list.userStories;
-    const tasks = relative(call.cwd, paths.tasks);
-    answer(
-      call.output,
-      { stories, waiting },
-      () => `${stories} stories are in ${tasks}; ${waiting} of them are built and wait for a review.
-Next: write ${paths.name}/prd.md, then ralph prd run`,
-    );
-    return 0;
+    const [source = ''] = call.args;
+    const repository = repositoryIn(source);
+    const { label, trust } = call.options;
+    if (repository === undefined && source.startsWith('github:'))
+      refuse(source, 'it names no repository', 'github:OWNER/REPO');
+    if (label !== undefined && repository === undefined) refuse('--label', 'only issues have labels');
+    if (repository === undefined && !/\.(md|markdown)$/i.test(source))
+      return importForeign(given, call, paths);
+    if (trust === true) refuseInside('prd import --trust', call);
+    const found =
+      repository === undefined
+        ? readMarkdown(resolve(given.cwd, source), source)
+        : { drafts: orThrow(await readIssues({ ...issueQuery(call, repository), root: paths.root })) };
+    return importDrafts(call, paths, { ...found, from: source, trust: trust === true });
   },
 };
+
+function issueQuery({ options: { label }, env }: Call, repository: string) {
+  return { repository, env, label: typeof label === 'string' ? label : undefined };
+}
+
+interface Found {
+  readonly title?: string;
+  readonly drafts: readonly Draft[];
+}
+
+function readMarkdown(path: string, name: string): Found {
+  try {
+    return readMarkdownTasks(readFileSync(path, 'utf8'));
+  } catch (error) {
+    return refuse(name, `cannot be read: ${errorWords(error)}`);
+  }
+}
+
+interface Drafts extends Found {
+  readonly from: string;
+  readonly trust: boolean;
+}
+
+function importDrafts(call: Call, paths: PrdPaths, { title, drafts, from, trust }: Drafts): 0 {
+  if (drafts.length === 0)
+    refuse(from, repositoryIn(from) ? 'there is no open issue' : 'there is no task, such as `- [ ] Log in`');
+  const twice = findDuplicate(drafts);
+  if (twice !== undefined)
+    refuse(from, `${twice} is there more than once`, 'give each task an id of its own');
+  const busy = liveLoop(paths, projectPaths(paths.root));
+  if (busy) throw new Problems([busy]);
+  const before = listBefore(paths, title);
+  const { list: merged, added, updated, kept } = importStories(before, drafts, { from, trust });
+  const list = readList(merged);
+  if (!isList(list)) throw new Problems(list.map(flaw => ({ where: from, what: flaw.message })));
+  fillFolder(paths, { name: list.project.trim() || undefined, now: systemClock.now() });
+  if (trust) vouch(call, paths, before, list);
+  writeTasks(paths.tasks, list);
+  ignoreActive(paths);
+  const tasks = relative(call.cwd, paths.tasks);
+  answer(
+    call.output,
+    { stories: list.userStories.length, added, updated, kept },
+    () => `${added.length} stories were added to ${tasks}, ${updated.length} updated, ${kept.length} left alone because they are under way or done.
+Next: write ${paths.name}/prd.md, then ralph prd run`,
+  );
+  return 0;
+}
+
+/** What is there, unless it is the template. */
+function listBefore(paths: PrdPaths, title = ''): StoryList {
+  const tasks = readIfThere(paths.tasks);
+  if (tasks === undefined || isUntouchedTemplate(tasks))
+    return { project: title, branchName: '', description: '', verifyCommands: [], userStories: [] };
+  const list = loadTasks(paths.tasks, relative(paths.root, paths.tasks));
+  if (!isList(list)) throw new Problems(list);
+  return list;
+}
+
+/** Puts what the user trusts on record; what was only claimed before stays a claim. */
+function vouch({ env }: Call, paths: PrdPaths, before: StoryList, list: StoryList): void {
+  const path = approvalsPath(env, paths.root, paths);
+  const claimed = new Set(claimedStories(before, readApprovals(path)));
+  const userStories = list.userStories.filter(({ id }) => !claimed.has(id));
+  const trouble = writeApprovals(path, { ...list, userStories }, 'import');
+  if (trouble !== undefined) refuse(path, `cannot be written: ${trouble}`);
+}
+
+function importForeign(given: Call, call: Call, paths: PrdPaths): 0 {
+  const [file = ''] = call.args;
+  const list = readForeign(resolve(given.cwd, file), file);
+  const problems = [...(isList(list) ? [] : list), ...inTheWay(paths)];
+  if (problems.length > 0 || !isList(list)) throw new Problems(problems);
+  fillFolder(paths, { name: list.project.trim() || undefined, now: systemClock.now() });
+  writeTasks(paths.tasks, list);
+  ignoreActive(paths);
+  const waiting = list.userStories.filter(story => story.reviewStatus === 'needs_review').length;
+  const { length: stories } = list.userStories;
+  const tasks = relative(call.cwd, paths.tasks);
+  answer(
+    call.output,
+    { stories, waiting },
+    () => `${stories} stories are in ${tasks}; ${waiting} of them are built and wait for a review.
+Next: write ${paths.name}/prd.md, then ralph prd run`,
+  );
+  return 0;
+}
 
 function readForeign(path: string, name: string): StoryList | readonly Problem[] {
   let value: unknown;

@@ -1,0 +1,106 @@
+/** Stories from elsewhere: what is still open here is brought up to date, what is under way or done is not touched. */
+import { type Story, type StoryList, UNTOUCHED } from './story.ts';
+
+/** A story as another place tells it. */
+export interface Draft {
+  /** undefined: it has none there; then it is known again by its title. */
+  readonly id?: string;
+  readonly title: string;
+  readonly description: string;
+  readonly criteria: readonly string[];
+  /** Somebody says so. */
+  readonly isDone: boolean;
+}
+
+export interface ImportTerms {
+  /** Where they come from, for the notes of what is done there. */
+  readonly from: string;
+  /** What is said to be done counts as approved. */
+  readonly trust: boolean;
+}
+
+export interface Imported {
+  readonly list: StoryList;
+  readonly added: readonly string[];
+  readonly updated: readonly string[];
+  /** Under way or done here: left as they are. */
+  readonly kept: readonly string[];
+}
+
+export function importStories(before: StoryList, drafts: readonly Draft[], terms: ImportTerms): Imported {
+  const known = new Map(before.userStories.map(story => [story.id, story]));
+  const left = new Set(before.userStories);
+  const taken = new Set([...known.keys(), ...drafts.flatMap(({ id }) => id ?? [])]);
+  const changed = new Map<string, Story>();
+  const added: Story[] = [];
+  const kept: string[] = [];
+  let priority = Math.max(0, ...before.userStories.map(story => story.priority));
+  for (const draft of drafts) {
+    const was = draft.id === undefined ? withTitle(left, draft.title) : known.get(draft.id);
+    if (was) left.delete(was);
+    if (!was) {
+      const id = draft.id ?? freeId(taken);
+      taken.add(id);
+      added.push({ ...fieldsOf(draft), ...stateOf(draft, terms), id, priority: ++priority });
+    } else if (!isUntouched(was)) kept.push(was.id);
+    else changed.set(was.id, { ...was, ...fieldsOf(draft), ...(draft.isDone && stateOf(draft, terms)) });
+  }
+  const userStories = [...before.userStories.map(story => changed.get(story.id) ?? story), ...added];
+  const updated = before.userStories.filter(({ id }) => isOther(known.get(id), changed.get(id)));
+  return {
+    list: { ...before, userStories },
+    added: added.map(({ id }) => id),
+    updated: updated.map(({ id }) => id),
+    kept,
+  };
+}
+
+function withTitle(stories: ReadonlySet<Story>, title: string): Story | undefined {
+  return [...stories].find(story => story.title === title);
+}
+
+/** An id that two of them have. */
+export function findDuplicate(drafts: readonly Draft[]): string | undefined {
+  const seen = new Set<string>();
+  for (const { id } of drafts) {
+    if (id === undefined) continue;
+    if (seen.has(id)) return id;
+    seen.add(id);
+  }
+  return undefined;
+}
+
+function fieldsOf({ title, description, criteria }: Draft) {
+  return { title, description, acceptanceCriteria: criteria.length > 0 ? criteria : [title] };
+}
+
+function stateOf({ isDone }: Draft, { from, trust }: ImportTerms) {
+  if (!isDone) return { ...UNTOUCHED, notes: '', dependsOn: [] };
+  const state = trust
+    ? ({ passes: true, reviewStatus: 'approved' } as const)
+    : ({ passes: false, reviewStatus: 'needs_review' } as const);
+  return { ...UNTOUCHED, ...state, notes: `Ticked in ${from}.`, dependsOn: [] };
+}
+
+function isUntouched({ passes, reviewStatus, reviewCount }: Story): boolean {
+  return !passes && reviewStatus === null && reviewCount === 0;
+}
+
+function isOther(was: Story | undefined, now: Story | undefined): boolean {
+  return now !== undefined && JSON.stringify(was) !== JSON.stringify(now);
+}
+
+function freeId(taken: ReadonlySet<string>): string {
+  for (let number = 1; ; number++) {
+    const id = `US-${String(number).padStart(3, '0')}`;
+    if (!taken.has(id)) return id;
+  }
+}
+
+/** What others wrote, fit for a line: no control characters, one space where there were many. */
+export function oneLine(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .replace(/ {2,}/g, ' ')
+    .trim();
+}
