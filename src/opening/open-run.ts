@@ -25,6 +25,7 @@ import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { createHookDoor } from '../turns/hook-door.ts';
 import { createRoster } from '../turns/roster.ts';
 import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts';
+import { worktreeAgain } from '../workspace/worktree-again.ts';
 import { beginRun } from './begin.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
 import { beginRepository } from './repository-start.ts';
@@ -105,7 +106,12 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   if (isProblem(begun)) return begun;
   const { file, paths } = begun;
   rememberProject(project.root, env);
-  const world = openWorld(request, file.id, clock, later);
+  const world = openWorld(
+    request,
+    { id: file.id, worktree: file.given?.worktree ?? entered.given.worktree },
+    clock,
+    later,
+  );
   const { emit } = world;
 
   const { agents, reviewer } = request;
@@ -136,7 +142,12 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
 }
 
 /** The ledger, the lease and the inbox of a run, and who stops it. */
-function openWorld(request: RunRequest, id: string, clock: Clock, later: Later): EngineWorld {
+function openWorld(
+  request: RunRequest,
+  { id, worktree: name }: { readonly id: string; readonly worktree: string | undefined },
+  clock: Clock,
+  later: Later,
+): EngineWorld {
   const { project, env, stop } = request;
   const disk = createDisk();
   disk.signal.addEventListener('abort', () => stop.request('disk_failed', 'now'));
@@ -147,7 +158,15 @@ function openWorld(request: RunRequest, id: string, clock: Clock, later: Later):
   const steering = createSteering({ store, emit, clock, stop, past });
   later(steering.close);
   const meter = createMeter(clock, past());
-  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled: store.settled };
+  const { settled } = store;
+  const restoreOwn = async () => {
+    const { restored, lost } = store.restore();
+    const tree = past().last?.judged?.snapshot;
+    const again =
+      name === undefined ? undefined : await worktreeAgain({ root: project.root, env, name }, tree);
+    return { restored, lost: again === undefined ? lost : [...lost, again] };
+  };
+  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled, restoreOwn };
 }
 
 type Opened = EngineWorld & Pick<Parts, 'cwd' | 'hooks' | 'paths'> & { sandbox: Sandbox; sandboxed: boolean };

@@ -11,6 +11,7 @@ import type { Env } from '../platform/git.ts';
 import { endOwned } from '../platform/process.ts';
 import { loadPast } from '../store/checkpoint.ts';
 import { readMessages, removeMessage } from '../store/inbox.ts';
+import { adoptOldFiles } from '../store/keep-folder.ts';
 import { readLease, releaseLease, writeLease } from '../store/lease.ts';
 import { repairTorn } from '../store/ledger-end.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
@@ -80,6 +81,7 @@ export async function recoverRun(paths: RunPaths, file: ResumableFile): Promise<
   const repaired: string[] = [];
   const orphans = file.owner === undefined ? 0 : await endOwned(file.owner);
   if (orphans > 0) repaired.push(`${orphans} process(es) of the run were still running: ended`);
+  adoptOldFiles(paths);
   const trust = ledgerTrust(paths);
   const torn = existsSync(paths.events) ? repairTorn(paths.events) : 0;
   if (torn > 0) repaired.push(`the last line of the ledger was not complete: ${torn} bytes were cut off`);

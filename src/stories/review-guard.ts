@@ -25,7 +25,7 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
     guarded = undefined;
     if (!last || isProblem(last)) return;
     last.close();
-    rmSync(parts.paths.keptForReview, { recursive: true, force: true });
+    rmSync(parts.paths.state.keptForReview, { recursive: true, force: true });
   };
   const begin = async (recall?: string): Promise<string | undefined> => {
     end();
@@ -72,7 +72,7 @@ async function keepFiles(
     newFiles: 'forbid',
     except: [prd.folder, join(prd.root, ACTIVE_FILE)].map(inside),
     aside: paths.aside,
-    keepIn: paths.keptForReview,
+    keepIn: paths.state.keptForReview,
     ...(recall !== undefined && { recall }),
   });
 }
