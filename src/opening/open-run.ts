@@ -28,6 +28,7 @@ import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts
 import { worktreeAgain } from '../workspace/worktree-again.ts';
 import { beginRun } from './begin.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
+import { endOrphans } from './orphans.ts';
 import { beginRepository } from './repository-start.ts';
 import type { ResumedRun } from './resume.ts';
 import { chooseSandbox, openSandbox, type Sandbox } from './sandbox.ts';
@@ -102,6 +103,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
     isResumed: resumed?.past.prepared !== undefined,
   });
   if (isProblem(repository)) return repository;
+  const orphans = request.alone && !resumed ? await endOrphans(project) : [];
   const begun = await beginRun(request, entered, clock);
   if (isProblem(begun)) return begun;
   const { file, paths } = begun;
@@ -123,7 +125,8 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const sandboxed = chosen.provider !== undefined;
   const hooks = openHooks({ command: kind.command, settings, paths, cwd, sandboxed }, env, emit);
   later(() => hooks.door?.close());
-  const made = await makePlan(request, entered, { ...world, sandbox, cwd, hooks, paths, sandboxed });
+  const told = { ...request, notices: [...orphans, ...(request.notices ?? [])] };
+  const made = await makePlan(told, entered, { ...world, sandbox, cwd, hooks, paths, sandboxed });
   if (isProblem(made)) return made;
   const plan = repository.withStart(made);
   later(plan.close);

@@ -100,13 +100,20 @@ function keepLedger({ events, state: { ledger } }: RunPaths): void {
   });
 }
 
+/** A ledger that is gone, by its second name. */
+export function putLedgerBack({ events, state: { ledger } }: RunPaths): boolean {
+  if (existsSync(events) || !existsSync(ledger)) return false;
+  linkOver(ledger, events);
+  return true;
+}
+
 /** False: there is not enough of it. What its agents printed is gone in any case. */
 function putBack(paths: RunPaths): boolean {
   if (!existsSync(paths.state.ledger) || !hasRecord(paths)) return false;
   return (
     tryTo(() => {
       ensureFolder(paths.folder);
-      linkOver(paths.state.ledger, paths.events);
+      putLedgerBack(paths);
       return writeAgain(paths);
     }) ?? false
   );

@@ -30,6 +30,14 @@ export function readRecord({ key, state }: Place): Sealed {
   return readSealed(key, state.record);
 }
 
+/** The name that the marks of its processes have: by its record, else (a run of 0.1) by `run.json`. Whoever acts on it looks at its form. */
+export function ownerOfRun(paths: Place): unknown {
+  const sealed = readRecord(paths);
+  if (sealed.kind === 'fits') return parseObject(stringAt(parseObject(sealed.text), 'run') ?? '')?.owner;
+  if (sealed.kind !== 'missing') return undefined;
+  return parseObject(tryTo(() => readIfThere(paths.run)) ?? '')?.owner;
+}
+
 /** Writes `run.json` and `task.md` again where they are gone. False: there is no record of them. */
 export function writeAgain(paths: Place): boolean {
   const sealed = readRecord(paths);
