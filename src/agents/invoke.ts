@@ -1,5 +1,5 @@
 /** One turn of an agent: start it, feed it the prompt, read its stream as it comes, end it when it must end. */
-import { appendFileSync, closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { CompletionRule } from '../domain/completion.ts';
@@ -11,6 +11,7 @@ import type { Prices, Usage } from '../domain/usage.ts';
 import { leftOutNotice, openCapped } from '../platform/capped-file.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import {
+  createPrivate,
   ensureFolder,
   errorWords,
   fileSize,
@@ -141,7 +142,7 @@ function noticesOf({ endedBy, leftBehind, leftOut }: Remarkable): readonly strin
 
 /** The raw output is kept as it came, unless the agent writes it into the file itself. */
 function createRawLog(path: string, onDiskTrouble: (what: string) => void) {
-  let fd: number | undefined = openSync(path, 'a', 0o600);
+  let fd: number | undefined = createPrivate(path);
   return {
     write(chunk: Buffer): void {
       if (fd === undefined) return;

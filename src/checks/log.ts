@@ -1,8 +1,9 @@
 /** The log of a check: Ralph's own file, whatever the check does to its path. */
 import { closeSync, fstatSync, lstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Redact } from '../domain/secrets.ts';
 import { openCapped } from '../platform/capped-file.ts';
-import { tryTo } from '../platform/files.ts';
+import { ensureFolder, tryTo } from '../platform/files.ts';
 import { redactFile } from '../platform/redact-file.ts';
 import { type Excerpt, excerptOf } from './excerpt.ts';
 
@@ -20,7 +21,7 @@ export function openLog(path: string, redact: Redact) {
     excerpt: (wanted: Excerpt) => excerptOf(fd, wanted),
     /** A check that deleted or replaced its log has it back. */
     close(): void {
-      if (!isAt(fd, path)) tryTo(() => writeAgain(fd, path)); // a folder that is gone: the excerpt is what is left
+      if (!isAt(fd, path)) tryTo(() => writeAgain(fd, path)); // a full disk: the excerpt is what is left
       closeSync(fd);
       redactFile(path, redact);
     },
@@ -33,6 +34,7 @@ function isAt(fd: number, path: string): boolean {
 }
 
 function writeAgain(fd: number, path: string): void {
+  ensureFolder(dirname(path));
   rmSync(path, { force: true, recursive: true });
   const copy = openSync(path, 'wx', 0o600);
   const page = Buffer.allocUnsafe(PAGE);

@@ -2,7 +2,7 @@
 import { beforeVerdict } from '../domain/before-verdict.ts';
 import { type CheckResult, isGreen } from '../domain/check.ts';
 import type { EndedTurn } from '../domain/event.ts';
-import type { Evidence } from '../domain/evidence.ts';
+import type { Evidence, Violation } from '../domain/evidence.ts';
 import { timeIsUp, uncheckedLimit } from '../domain/limits.ts';
 import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
@@ -13,7 +13,7 @@ import { spentSoFar } from '../domain/usage.ts';
 import { judge } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { stayLean } from '../platform/memory.ts';
-import type { EngineWorld, LoopPlan } from './plan.ts';
+import { type EngineWorld, type LoopPlan, warn } from './plan.ts';
 import { LOOK_EVERY } from './steering.ts';
 import { pause } from './wait.ts';
 
@@ -148,12 +148,23 @@ async function gather(plan: LoopPlan, world: EngineWorld, iteration: number, tur
 export async function restoreFiles(plan: LoopPlan, world: EngineWorld): Promise<void> {
   const { number, tampered, violations } = openIteration(world);
   const known = new Set(violations.map(({ what }) => what)); // whoever did it
-  const found = [...(world.sandbox?.restore() ?? []), ...(await plan.restore(number, tampered))];
+  const found = [
+    ...(await restoreOwn(world)),
+    ...(world.sandbox?.restore() ?? []),
+    ...(await plan.restore(number, tampered)),
+  ];
   for (const violation of found) {
     if (known.has(violation.what)) continue;
     known.add(violation.what);
     world.emit({ type: 'violation', violation });
   }
+}
+
+/** Ralph's own folder in the project: it comes first, the others write there. */
+async function restoreOwn(world: EngineWorld): Promise<readonly Violation[]> {
+  const { restored, lost } = await world.restoreOwn();
+  for (const what of lost) warn(world.emit, what);
+  return restored.map(what => ({ what, restored: true }));
 }
 
 async function finish(
@@ -162,6 +173,7 @@ async function finish(
   iteration: number,
   seconds: () => number,
 ): Performed {
+  for (const { what } of await restoreOwn(world)) warn(world.emit, `After the checks: ${what}.`);
   const { turn, checks, clean, judged, story } = openIteration(world);
   if (!turn || !judged) return undefined;
   const commits = turn.outcome.kind !== 'failed' && isGreen([...checks, ...clean]);

@@ -11,6 +11,7 @@ import type { StandstillLimits } from '../domain/standstill.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Disk } from '../platform/disk.ts';
+import type { FolderDamage } from '../store/keep-folder.ts';
 import type { Meter } from './meter.ts';
 import type { Steering } from './steering.ts';
 import type { StopRequest } from './stop.ts';
@@ -85,6 +86,8 @@ export interface EngineWorld {
   readonly disk: Disk;
   /** What was emitted is kept. */
   settled(): Promise<void>;
+  /** Puts back what was deleted of Ralph's own folder in the project, and the worktree. */
+  restoreOwn(): Promise<FolderDamage>;
   /** What agent and checks run in. */
   readonly sandbox?: {
     /** What it has stopped since it was last asked. */

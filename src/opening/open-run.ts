@@ -25,8 +25,10 @@ import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { createHookDoor } from '../turns/hook-door.ts';
 import { createRoster } from '../turns/roster.ts';
 import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts';
+import { worktreeAgain } from '../workspace/worktree-again.ts';
 import { beginRun } from './begin.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
+import { endOrphans } from './orphans.ts';
 import { beginRepository } from './repository-start.ts';
 import type { ResumedRun } from './resume.ts';
 import { chooseSandbox, openSandbox, type Sandbox } from './sandbox.ts';
@@ -101,11 +103,17 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
     isResumed: resumed?.past.prepared !== undefined,
   });
   if (isProblem(repository)) return repository;
+  const orphans = request.alone && !resumed ? await endOrphans(project) : [];
   const begun = await beginRun(request, entered, clock);
   if (isProblem(begun)) return begun;
   const { file, paths } = begun;
   rememberProject(project.root, env);
-  const world = openWorld(request, file.id, clock, later);
+  const world = openWorld(
+    request,
+    { id: file.id, worktree: file.given?.worktree ?? entered.given.worktree },
+    clock,
+    later,
+  );
   const { emit } = world;
 
   const { agents, reviewer } = request;
@@ -117,7 +125,8 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const sandboxed = chosen.provider !== undefined;
   const hooks = openHooks({ command: kind.command, settings, paths, cwd, sandboxed }, env, emit);
   later(() => hooks.door?.close());
-  const made = await makePlan(request, entered, { ...world, sandbox, cwd, hooks, paths, sandboxed });
+  const told = { ...request, notices: [...orphans, ...(request.notices ?? [])] };
+  const made = await makePlan(told, entered, { ...world, sandbox, cwd, hooks, paths, sandboxed });
   if (isProblem(made)) return made;
   const plan = repository.withStart(made);
   later(plan.close);
@@ -136,7 +145,12 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
 }
 
 /** The ledger, the lease and the inbox of a run, and who stops it. */
-function openWorld(request: RunRequest, id: string, clock: Clock, later: Later): EngineWorld {
+function openWorld(
+  request: RunRequest,
+  { id, worktree: name }: { readonly id: string; readonly worktree: string | undefined },
+  clock: Clock,
+  later: Later,
+): EngineWorld {
   const { project, env, stop } = request;
   const disk = createDisk();
   disk.signal.addEventListener('abort', () => stop.request('disk_failed', 'now'));
@@ -147,7 +161,15 @@ function openWorld(request: RunRequest, id: string, clock: Clock, later: Later):
   const steering = createSteering({ store, emit, clock, stop, past });
   later(steering.close);
   const meter = createMeter(clock, past());
-  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled: store.settled };
+  const { settled } = store;
+  const restoreOwn = async () => {
+    const { restored, lost } = store.restore();
+    const tree = past().last?.judged?.snapshot;
+    const again =
+      name === undefined ? undefined : await worktreeAgain({ root: project.root, env, name }, tree);
+    return { restored, lost: again === undefined ? lost : [...lost, again] };
+  };
+  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled, restoreOwn };
 }
 
 type Opened = EngineWorld & Pick<Parts, 'cwd' | 'hooks' | 'paths'> & { sandbox: Sandbox; sandboxed: boolean };

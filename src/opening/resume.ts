@@ -3,19 +3,22 @@ import { existsSync, renameSync } from 'node:fs';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Resumption } from '../domain/event.ts';
 import { doubtsOf, trustWith } from '../domain/ledger-trust.ts';
-import type { Past } from '../domain/past.ts';
+import { NOTHING_YET, type Past } from '../domain/past.ts';
 import { needsAgent } from '../domain/past-iteration.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { ensureFolder, readSlice, writePrivate } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { endOwned } from '../platform/process.ts';
 import { loadPast } from '../store/checkpoint.ts';
+import { hadLines } from '../store/head.ts';
 import { readMessages, removeMessage } from '../store/inbox.ts';
+import { adoptOldFiles, putLedgerBack } from '../store/keep-folder.ts';
 import { readLease, releaseLease, writeLease } from '../store/lease.ts';
 import { repairTorn } from '../store/ledger-end.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { type Given, isRunning, type RunFile, readRunFile } from '../store/run-file.ts';
+import { ownerOfRun } from '../store/run-record.ts';
 import { ledgerTrust } from '../store/trust.ts';
 import { policyOf } from '../stories/standing.ts';
 import { promptSource, specSource } from '../turns/prompt-source.ts';
@@ -73,21 +76,33 @@ export interface Recovered {
   readonly repaired: readonly string[];
   /** Why it cannot be believed as it is: a sentence each. */
   readonly doubts: readonly string[];
+  /** Why it cannot be resumed at all. */
+  readonly lost?: string;
 }
 
 /** Ends what the dead process left running, repairs its ledger, and reads it. Old messages no longer count, but for words to the agent and answers. */
-export async function recoverRun(paths: RunPaths, file: ResumableFile): Promise<Recovered> {
+export async function recoverRun(paths: RunPaths): Promise<Recovered> {
   const repaired: string[] = [];
-  const orphans = file.owner === undefined ? 0 : await endOwned(file.owner);
+  const orphans = await endOwned(ownerOfRun(paths));
   if (orphans > 0) repaired.push(`${orphans} process(es) of the run were still running: ended`);
+  adoptOldFiles(paths);
+  if (putLedgerBack(paths)) repaired.push('the ledger was gone: it was put back from the state folder');
   const trust = ledgerTrust(paths);
   const torn = existsSync(paths.events) ? repairTorn(paths.events) : 0;
   if (torn > 0) repaired.push(`the last line of the ledger was not complete: ${torn} bytes were cut off`);
   for (const { id, kind } of readMessages(paths))
     if (kind !== 'tell' && kind !== 'answer') removeMessage(paths, id);
   const { past, problems } = loadPast(paths);
+  if (!past.head && hadLines(paths)) return { ...NOTHING_LEFT, repaired };
   return { past, repaired, doubts: doubtsOf(trustWith(trust, problems)) };
 }
+
+/** Without its ledger it would begin again at iteration 1, as if nothing had been spent. */
+const NOTHING_LEFT = {
+  past: NOTHING_YET,
+  doubts: [],
+  lost: 'its ledger is missing or empty: what it has done and spent is not known any more',
+};
 
 /** The kind of run that it was, with what it was given. */
 export async function kindAgain(

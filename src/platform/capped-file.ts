@@ -3,6 +3,8 @@
  * and its end are kept. The file is looked at from time to time; whatever comes in between is written in full for that long.
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ensureFolder } from './files.ts';
 
 export interface CappedFile {
   /** For the child: everything is appended. */
@@ -23,6 +25,7 @@ const LOOK_EVERY = 250;
 
 export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
   const { O_CREAT, O_RDWR, O_APPEND, O_TRUNC } = constants;
+  ensureFolder(dirname(path)); // whoever ran before may have deleted it
   const fd = openSync(path, O_CREAT | O_RDWR | O_APPEND | (how === 'anew' ? O_TRUNC : 0), 0o600);
   const head = fstatSync(fd).size + HEAD;
   let leftOut = 0;

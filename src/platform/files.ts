@@ -108,6 +108,7 @@ export function tryTo<T>(action: () => T): T | undefined {
 /** For a new file that nothing depends on: no waiting for the disk. */
 export function writePrivate(path: string, content: string): void {
   try {
+    ensureFolder(dirname(path)); // an agent may have deleted it
     writeFileSync(path, content, { mode: PRIVATE_FILE });
   } catch (error) {
     removeQuietly(path); // half of it is worse than none

@@ -89,6 +89,18 @@ export function ownedBy(owner: string): readonly ProcessId[] {
   return withEnvironment(`${owner}=`);
 }
 
+/** The names that the marks of all running processes have. */
+export function owners(): ReadonlySet<string> {
+  const found = new Set<string>();
+  if (process.platform !== 'linux') return found;
+  for (const pid of allPids()) {
+    for (const [, name] of environmentOf(pid).toString('latin1').matchAll(OWNERS)) if (name) found.add(name);
+  }
+  return found;
+}
+
+const OWNERS = /(?:^|\0)(RALPH_OWNER_[0-9a-f]{12})=/g;
+
 function withEnvironment(text: string, youngerThan?: number): readonly ProcessId[] {
   if (process.platform !== 'linux') return [];
   const needle = Buffer.from(text);
@@ -127,18 +139,25 @@ const FEW = 40;
 const page = Buffer.allocUnsafe(256 * 1024);
 
 function hasInEnvironment(pid: number, needle: Buffer): boolean {
+  return environmentOf(pid).includes(needle);
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** It is good until the next one is asked for. */
+function environmentOf(pid: number): Buffer {
   let fd: number;
-  if (!existsSync(`/proc/${pid}`)) return false; // to fail to open is dear
+  if (!existsSync(`/proc/${pid}`)) return NOTHING; // to fail to open is dear
   try {
     fd = openSync(`/proc/${pid}/environ`, 'r');
   } catch {
-    return false; // gone, or somebody else's
+    return NOTHING; // gone, or somebody else's
   }
   try {
     const bytes = readSync(fd, page, 0, page.length, 0);
-    return page.subarray(0, bytes).includes(needle);
+    return page.subarray(0, bytes);
   } catch {
-    return false;
+    return NOTHING;
   } finally {
     closeSync(fd);
   }

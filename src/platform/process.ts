@@ -18,7 +18,7 @@ import {
   ownedBy,
   type ProcessId,
 } from './process-table.ts';
-import { type SpawnSpec, spawnOwned } from './spawn.ts';
+import { isOwnerName, type SpawnSpec, spawnOwned } from './spawn.ts';
 import { startTimer, type Timer } from './timer.ts';
 
 export interface ProcessSpec extends SpawnSpec {
@@ -230,8 +230,10 @@ async function reap({ pid, mark, inside, init, victims, began, hurry }: Remains)
   return Math.max(first.length, 1);
 }
 
-/** Ends what an earlier Ralph, dead by now, has left running, and says how many processes that were. */
-export async function endOwned(owner: string): Promise<number> {
+/** Ends what an earlier Ralph, dead by now, has left running, and says how many processes that were. A name that is none ends nothing. */
+export async function endOwned(owner: unknown): Promise<number> {
+  // One that we carry ourselves is that of the Ralph around us.
+  if (!isOwnerName(owner) || owner in process.env) return 0;
   const first = ownedBy(owner);
   for (const { pid } of first) signal(pid, 'SIGTERM');
   await gone(() => first.some(isAlive), ORPHAN_GRACE);

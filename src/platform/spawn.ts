@@ -91,12 +91,18 @@ export function ownerName(): string {
   return owner;
 }
 
+/** Whatever else a file names would end processes of others. */
+export function isOwnerName(name: unknown): name is string {
+  return typeof name === 'string' && OWNER_NAME.test(name);
+}
+
 /** Whether a Ralph, this one or another, has started whoever has this environment. */
 export function hasMark(env: Readonly<Record<string, string | undefined>>): boolean {
   return Object.keys(env).some(name => name.startsWith(OWNER));
 }
 
 const OWNER = 'RALPH_OWNER_';
+const OWNER_NAME = /^RALPH_OWNER_[0-9a-f]{12}$/;
 
 let owner: string | undefined;
 let marks = 0;

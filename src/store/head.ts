@@ -96,6 +96,13 @@ export function readHead({ state, key }: Place): HeadReading {
   return { kind: 'fits', head: { offset, prev, ...expected, ...open, ...more } };
 }
 
+/** Whether anything was ever written to the ledger, as far as that can be known; of a run without records it is taken for granted. */
+export function hadLines(place: Place & Pick<RunPaths, 'state'>): boolean {
+  const reading = readHead(place);
+  if (reading.kind === 'fits') return reading.head.offset > 0;
+  return reading.kind !== 'missing' || !existsSync(place.state.record);
+}
+
 /** Changes when the machine starts; undefined where that cannot be seen. */
 function bootName(): string | undefined {
   return tryTo(() => readIfThere('/proc/sys/kernel/random/boot_id'))

@@ -27,6 +27,8 @@ export interface Journal {
    * fails, `trouble` says so, and nothing is written any more.
    */
   append(event: RunEvent): RecordedEvent;
+  /** A ledger that was deleted or replaced is written again, as far as it is known. */
+  putBack(): void;
   /** Nothing more is written, whatever is appended. */
   close(): void;
   trouble(): string | undefined;
@@ -110,6 +112,7 @@ export function createJournal(path: string, options: JournalOptions): Journal {
       if (durable && DURABLE.has(event.type)) file.flush();
       return { ...event, time, run, iteration };
     },
+    putBack: file.flush,
     close: file.close,
     trouble: file.trouble,
     end: () => ({ seq, prev, offset }),

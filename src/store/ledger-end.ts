@@ -49,10 +49,8 @@ export interface ChainEnd {
 export function lastEntry(path: string): ChainEnd {
   const size = fileSize(path);
   if (size === 0) return { seq: 0, prev: GENESIS, iteration: 0 };
-  const text = readSlice(path, Math.max(0, size - LAST_LINES), LAST_LINES);
-  if (!text.endsWith('\n')) appendFileSync(path, '\n');
-  const whole = text.trimEnd();
-  const line = whole.slice(whole.lastIndexOf('\n') + 1);
+  if (readSlice(path, size - 1, 1) !== '\n') appendFileSync(path, '\n');
+  const line = lineEndingAt(path, fileSize(path)) ?? '';
   const entry = parseObject(line);
   return { seq: countAt(entry, 'seq') ?? 0, prev: hashOf(line), iteration: countAt(entry, 'iteration') ?? 0 };
 }

@@ -1,5 +1,16 @@
 /** The file of a ledger while it is written: each line behind its head, and nothing more once the disk has failed. */
-import { closeSync, fdatasyncSync, fstatSync, readSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  lstatSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import { createPrivate, errorWords, tryTo } from '../platform/files.ts';
 import type { Head, HeadWriter } from './head.ts';
 import { cutHalfLine } from './ledger-end.ts';
@@ -59,7 +70,18 @@ function stillThere(path: string, fd: number): number {
   const written = Buffer.alloc(fstatSync(fd).size);
   readSync(fd, written, 0, written.length, 0);
   closeSync(fd);
+  const run = dirname(path);
+  for (const folder of [dirname(dirname(run)), dirname(run), run]) setAside(folder);
   const fresh = createPrivate(path);
   writeFileSync(fresh, written);
   return fresh;
+}
+
+/** Whatever else has the name of a folder of ours would lead us elsewhere. */
+export function setAside(folder: string): boolean {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  if (!stat || stat.isDirectory()) return false;
+  if (stat.isSymbolicLink()) rmSync(folder);
+  else renameSync(folder, `${folder}.replaced`);
+  return true;
 }

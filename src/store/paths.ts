@@ -92,10 +92,8 @@ export function runFolder(folder: string) {
     run: below('run.json'),
     events: below('events.jsonl'),
     progress: below('progress.md'),
-    /** Ralph's own copy of the story list, in `ralph prd`, as it was at some time. */
+    /** A copy of the story list, in `ralph prd`, as it was at some time: for readers elsewhere. */
     stories: (hash: string) => below(`stories/${hash}.json`),
-    /** The commit that changes are counted from. */
-    startRef: below('start-ref'),
     /** How full its context was when an agent was last told, a file a session. */
     contextAlerts: (session: string) => below(`context/${fileName(session)}.json`),
     /** What the hooks of the agent have to say to the run; the ledger has one writer. */
@@ -104,10 +102,6 @@ export function runFolder(folder: string) {
     stopBlocks: below('stop-blocks'),
     /** Files that were moved out of the way, each with `.changed` behind its name so that nobody runs it. */
     aside: below('aside'),
-    /** The protected files as they were at the start. */
-    kept: below('kept'),
-    /** All files as they were when a review began, for as long as it lasts. */
-    keptForReview: below('kept-for-review'),
     /** The user's prompt or task, byte for byte. */
     task: below('task.md'),
     iteration: (iteration: number) =>

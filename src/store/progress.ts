@@ -1,8 +1,8 @@
 /** `.ralph/ralph-progress.md`: the result of each iteration. The run keeps its own; the well-known name shows the latest. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { formatProgress } from '../domain/progress.ts';
 import type { IterationResult } from '../domain/result.ts';
-import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
+import { linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
 
 const MAX_CHARS = 4_000;
@@ -14,8 +14,9 @@ export function createProgress(project: ProjectPaths, run: RunPaths) {
   return {
     add(result: IterationResult): void {
       const entry = formatProgress(result);
-      ensureFolder(run.folder); // an agent or a check may have swept it away
-      appendFileSync(run.progress, entry);
+      // An agent or a check may have swept it away.
+      if (existsSync(run.progress)) appendFileSync(run.progress, entry);
+      else writePrivate(run.progress, entries.join('') + entry);
       linkOver(run.progress, project.progress);
       entries.push(entry);
       while (entries.join('').length > MAX_CHARS && entries.length > 1) {

@@ -119,7 +119,7 @@ export function liveRuns(project: ProjectPaths): readonly LiveRun[] {
 }
 
 /** What Ralph writes while it runs is nobody's work; the settings are. */
-function keepOutOfGit(project: ProjectPaths): void {
+export function keepOutOfGit(project: ProjectPaths): void {
   if (readIfThere(project.gitignore) !== undefined) return;
   writeAtomic(
     project.gitignore,

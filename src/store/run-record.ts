@@ -2,8 +2,9 @@
  * What a run was given, kept outside the project as well: `run.json` and `task.md` are in the agent's reach, and a resumed run does what
  * they say.
  */
+import { existsSync } from 'node:fs';
 import { isObject, parseObject, stringAt } from '../domain/json.ts';
-import { readIfThere, tryTo } from '../platform/files.ts';
+import { readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { RunPaths } from './paths.ts';
 import { readSealed, type Sealed, writeSealed } from './seal.ts';
@@ -17,8 +18,9 @@ type Place = Pick<RunPaths, 'key' | 'task' | 'run'> & { readonly state: Pick<Run
 export function recordAround(paths: Place, run: string, write: () => void): void {
   const before = tryTo(() => readIfThere(paths.run)) ?? null;
   const task = taskHash(paths);
+  const text = tryTo(() => readIfThere(paths.task));
   const record = (more: object) =>
-    writeSealed(paths.key, paths.state.record, JSON.stringify({ run, task, ...more }));
+    writeSealed(paths.key, paths.state.record, JSON.stringify({ run, task, text, ...more }));
   record({ before });
   write();
   record({});
@@ -26,6 +28,26 @@ export function recordAround(paths: Place, run: string, write: () => void): void
 
 export function readRecord({ key, state }: Place): Sealed {
   return readSealed(key, state.record);
+}
+
+/** The name that the marks of its processes have: by its record, else (a run of 0.1) by `run.json`. Whoever acts on it looks at its form. */
+export function ownerOfRun(paths: Place): unknown {
+  const sealed = readRecord(paths);
+  if (sealed.kind === 'fits') return parseObject(stringAt(parseObject(sealed.text), 'run') ?? '')?.owner;
+  if (sealed.kind !== 'missing') return undefined;
+  return parseObject(tryTo(() => readIfThere(paths.run)) ?? '')?.owner;
+}
+
+/** Writes `run.json` and `task.md` again where they are gone. False: there is no record of them. */
+export function writeAgain(paths: Place): boolean {
+  const sealed = readRecord(paths);
+  const known = sealed.kind === 'fits' ? parseObject(sealed.text) : undefined;
+  const run = stringAt(known, 'run');
+  if (run === undefined) return false;
+  const text = stringAt(known, 'text');
+  if (text !== undefined && !existsSync(paths.task)) writeAtomic(paths.task, text);
+  if (!existsSync(paths.run)) writeAtomic(paths.run, run); // last: with it the run is there
+  return true;
 }
 
 /** What differs now from what was recorded: a sentence each. */

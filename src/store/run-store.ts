@@ -8,6 +8,7 @@ import { createRedactor, redactDeep } from '../domain/secrets.ts';
 import { writeCheckpoint } from './checkpoint.ts';
 import { type Received, readMessages, removeMessage } from './inbox.ts';
 import { createJournal } from './journal.ts';
+import { type FolderDamage, keepFolder } from './keep-folder.ts';
 import { takeLease } from './lease.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
 
@@ -20,6 +21,8 @@ export interface RunStore {
   trouble(): string | undefined;
   /** Keeps what the run has done so far, when enough has been appended since it last did. */
   checkpoint(past: Past): void;
+  /** Puts back what was deleted of Ralph's own folder in the project. */
+  restore(): FolderDamage;
   /** Messages that nobody has acted on yet, oldest first. */
   messages(): readonly Received[];
   removeMessage(id: string): void;
@@ -50,6 +53,7 @@ export function openRunStore({ project, id, env, now, ticks, lost }: StoreOption
     journal.close();
     lost();
   });
+  const folder = keepFolder(project, paths, journal.putBack);
   let kept = 0;
   return {
     append: journal.append,
@@ -61,10 +65,12 @@ export function openRunStore({ project, id, env, now, ticks, lost }: StoreOption
       kept = end.offset;
       writeCheckpoint(paths, past, end);
     },
+    restore: folder.restore,
     messages: () => readMessages(paths),
     removeMessage: message => removeMessage(paths, message),
     close() {
       journal.close();
+      folder.close();
       lease.release();
     },
   };

@@ -56,8 +56,18 @@ function runState(folder: string) {
     folder,
     /** Where the ledger ends. */
     head: join(folder, 'head'),
-    /** `run.json` and the hash of `task.md`, as Ralph wrote them. */
+    /** `run.json` and `task.md`, as Ralph wrote them. */
     record: join(folder, 'record'),
+    /** A second name of the ledger: with it the ledger survives an agent that deletes `.ralph`. */
+    ledger: join(folder, 'ledger'),
+    /** The same copy of the story list, out of the agent's reach. */
+    stories: (hash: string) => join(folder, 'stories', `${hash}.json`),
+    /** The commit that changes are counted from. */
+    startRef: join(folder, 'start-ref'),
+    /** The protected files as they were at the start. */
+    kept: join(folder, 'kept'),
+    /** All files as they were when a review began, for as long as it lasts. */
+    keptForReview: join(folder, 'kept-for-review'),
     /** What the run had done at some place of its ledger. */
     checkpoint: join(folder, 'checkpoint.json'),
     /** The results of the checks of a session, and for which files. */

@@ -2,7 +2,6 @@
  * Keeps the story list of a `ralph prd run`. Ralph's own copy is here, in the memory of the loop, where no agent can write.
  * After every iteration what the agent left is held against it: what is not allowed is undone, told, and set aside.
  */
-import { dirname } from 'node:path';
 import type { CheckResult } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
 import type { Violation } from '../domain/evidence.ts';
@@ -21,7 +20,6 @@ import {
 import { repairList, storiesById } from '../domain/story-repair.ts';
 import { REVIEW_FIELDS, type StoryRules } from '../domain/transitions.ts';
 import { warn } from '../engine/plan.ts';
-import { ensureFolder, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { type NewActive, removeActive } from '../store/active-file.ts';
 import { writeApprovals } from '../store/approvals.ts';
@@ -33,7 +31,9 @@ import { loadStories } from './load.ts';
 
 export interface KeeperOptions
   extends Pick<NewActive, 'runId' | 'maxIterations' | 'isolation'>,
-    Pick<RunPaths, 'aside' | 'stories'> {
+    Pick<RunPaths, 'aside'> {
+  /** Keeps a copy of the list under its hash. */
+  keepCopy(hash: string, text: string): void;
   readonly paths: PrdPaths;
   readonly list: StoryList;
   readonly policy: ReviewPolicy;
@@ -195,11 +195,13 @@ function weigh(state: KeeperState, world: SettleWorld, results: readonly CheckRe
   return refused;
 }
 
-function createRecord({ emit, policy, approvals, runId, stories }: KeeperOptions) {
+function createRecord({ emit, policy, approvals, runId, keepCopy }: KeeperOptions) {
   let recorded: { readonly list: StoryList; readonly hash: string } | undefined;
   return (iteration: number, list: StoryList, moved: Story | undefined): void => {
     if (recorded?.list !== list) {
-      recorded = { list, hash: keepCopy(list, stories) };
+      const text = formatTasks(list);
+      recorded = { list, hash: storiesHash(text) };
+      keepCopy(recorded.hash, text);
       const trouble = writeApprovals(approvals, list, runId);
       if (trouble !== undefined) warn(emit, unrecorded(approvals, trouble));
     }
@@ -209,16 +211,6 @@ function createRecord({ emit, policy, approvals, runId, stories }: KeeperOptions
     const move = moved && { moved: standOf(moved, policy) };
     emit({ type: 'stories-settled', iteration, hash, done, total, ...move });
   };
-}
-
-/** A copy of the list under its hash, which it answers. */
-function keepCopy(list: StoryList, pathOf: RunPaths['stories']): string {
-  const text = formatTasks(list);
-  const hash = storiesHash(text);
-  const copy = pathOf(hash);
-  ensureFolder(dirname(copy));
-  writeAtomic(copy, text);
-  return hash;
 }
 
 const NOTHING_LEFT: Settlement = { violations: [], missing: [] };

@@ -12,6 +12,7 @@ import { commandsOf } from '../domain/verify-commands.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
 import { approvalsPath } from '../store/approvals.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
+import { writeStoryCopy } from '../store/story-copies.ts';
 import { createPausing, preparedWith, recallInputs } from '../turns/pausing.ts';
 import {
   commitWork,
@@ -133,10 +134,11 @@ function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keepin
 
 function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {
   const { settings, prd: paths, runId, list, begun, emit, project, env } = parts;
-  const { aside, stories } = parts.paths;
+  const { aside } = parts.paths;
+  const keepCopy = (hash: string, text: string) => writeStoryCopy(parts.paths, hash, text);
   const isolation = parts.sandbox?.words === undefined ? 'direct' : 'sandbox';
   const approvals = approvalsPath(env, project.root, paths);
-  const own = { paths, aside, stories, runId, list, policy, begun, emit, approvals } as const;
+  const own = { paths, aside, keepCopy, runId, list, policy, begun, emit, approvals } as const;
   const { maximumIterations: maxIterations, checks } = settings;
   const asking = () => askingStories(parts);
   return createStoryKeeper({

@@ -28,7 +28,7 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
     return true;
   };
   const end = () => {
-    if (leave()) rmSync(parts.paths.keptForReview, { recursive: true, force: true });
+    if (leave()) rmSync(parts.paths.state.keptForReview, { recursive: true, force: true });
   };
   const begin = async (recall?: string): Promise<string | undefined> => {
     end();
@@ -77,7 +77,7 @@ async function keepFiles(
     newFiles: 'forbid',
     except: [prd.folder, join(prd.root, ACTIVE_FILE)].map(inside),
     aside: paths.aside,
-    keepIn: paths.keptForReview,
+    keepIn: paths.state.keptForReview,
     ...(recall !== undefined && { recall }),
   });
 }

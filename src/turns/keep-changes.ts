@@ -1,7 +1,7 @@
 /** Keeps, iteration by iteration, what had changed since the run began: for whoever looks at the run later. */
 import { isProblem } from '../domain/problem.ts';
 import { createRedactor } from '../domain/secrets.ts';
-import { readIfThere, writeAtomic, writePrivate } from '../platform/files.ts';
+import { ensureFolder, readIfThere, writeAtomic, writePrivate } from '../platform/files.ts';
 import { git } from '../platform/git.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { accumulatedDiff, startRef } from '../workspace/diff.ts';
@@ -41,12 +41,13 @@ export function watchChanges(world: ChangesWorld): (file: string, seen: Seen) =>
 
 /** Written down, so that a run which is resumed another day still knows where it began. */
 async function startOf({ cwd, env, paths }: ChangesWorld): Promise<string | undefined> {
-  const known = readIfThere(paths.startRef);
+  const known = readIfThere(paths.state.startRef);
   if (known !== undefined) return known;
   if (!isUnderGit(cwd)) return undefined;
   // Asked before the agent is started, and in one word, so that the answer is from before its first commit.
   const start = (await headCommit(git(cwd, env))) ?? (await startRef({ cwd, env }));
   if (typeof start !== 'string') return undefined;
-  writeAtomic(paths.startRef, start);
+  ensureFolder(paths.state.folder);
+  writeAtomic(paths.state.startRef, start);
   return start;
 }

@@ -12,7 +12,7 @@ export async function makeReady(
   { root, path, cwd }: Worktree,
 ): Promise<Problem | undefined> {
   const { settings, env, paths, abort, sandbox } = parts;
-  const included = await includeFiles({ cwd: root, env, keepIn: paths.kept });
+  const included = await includeFiles({ cwd: root, env, keepIn: paths.state.kept });
   if (isProblem(included)) return included;
   included.copyTo(path, paths.aside);
   included.close();

@@ -90,7 +90,7 @@ export async function openProtection(
     globs: settings.protect,
     newFiles: settings.protectNew ? 'forbid' : 'allow',
     aside: paths.aside,
-    keepIn: paths.kept,
+    keepIn: paths.state.kept,
     ...(kept !== undefined && { recall: kept }),
   });
 }
@@ -109,7 +109,12 @@ export async function openIncluded({
     return { where: '--proof clean', what: 'a clean checkout needs a git repository', fix };
   }
   const { prepared } = past();
-  return includeFiles({ cwd, env, keepIn: paths.kept, recall: prepared && (prepared.included ?? null) });
+  return includeFiles({
+    cwd,
+    env,
+    keepIn: paths.state.kept,
+    recall: prepared && (prepared.included ?? null),
+  });
 }
 
 export interface WorkTurn {

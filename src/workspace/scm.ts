@@ -101,8 +101,12 @@ async function cameAbout(
   return { outcome: 'done', detail: stdout.trim() };
 }
 
-function isGit({ command }: ScmRound): boolean {
-  return basename(command).replace(/\.exe$/i, '') === 'git';
+function isGit(round: ScmRound): boolean {
+  return programName(round) === 'git';
+}
+
+function programName({ command }: ScmRound): string {
+  return basename(command).replace(/\.exe$/i, '');
 }
 
 async function commit(round: ScmRound, own: OwnGit, task: string): Promise<TaskResult> {
@@ -145,11 +149,14 @@ function insideOf(round: ScmRound, { top }: OwnGit): Inside {
     });
 }
 
+/** `-a` means something else to Mercurial: there `-A` adds what is new, and all that is known is committed anyway. */
+const COMMIT_WORDS: Readonly<Record<string, readonly string[]>> = { hg: ['commit', '-A', '-m'] };
+
 /** Another program than git: it knows itself what it has to commit. */
 async function commitPlainly(round: ScmRound): Promise<TaskResult> {
   const message = commitMessage(await round.askForMessage()) ?? round.defaultMessage;
   if (round.abort.aborted) return failed('the run was ended');
-  const result = await runTask(round, ['commit', '-am', message]);
+  const result = await runTask(round, [...(COMMIT_WORDS[programName(round)] ?? ['commit', '-am']), message]);
   return result.outcome === 'done' ? { outcome: 'done', detail: message } : result;
 }
 

@@ -31,6 +31,7 @@ import {
   whyNotOurs,
   worktreeAt,
 } from './worktree-facts.ts';
+import { whyKeepIgnored } from './worktree-ignored.ts';
 
 export interface WorktreeOptions extends Pick<SiteOptions, 'root' | 'env'> {
   /** Without one the run's id is taken, or a name is generated. */
@@ -196,13 +197,19 @@ async function isDirty({ path, env }: Pick<Site, 'path' | 'env'>): Promise<boole
 }
 
 /** Removes the worktree and its branch, unless something in them is nowhere else: then it says what to do. */
-export async function removeWorktree(options: SiteOptions): Promise<Problem | undefined> {
+export async function removeWorktree({
+  force = false,
+  ...options
+}: SiteOptions & {
+  /** Also with files in it that git ignores. */
+  readonly force?: boolean;
+}): Promise<Problem | undefined> {
   const site = await findSite(options);
   if ('what' in site) return site;
-  return await withLock(lockOf(site), () => remove(site));
+  return await withLock(lockOf(site), () => remove(site, force));
 }
 
-async function remove(site: Site): Promise<Problem | undefined> {
+async function remove(site: Site, force: boolean): Promise<Problem | undefined> {
   const { name, path, root, branch, repository, project } = site;
   const { git } = repository;
   const hasFolder = !isFree(site);
@@ -210,6 +217,7 @@ async function remove(site: Site): Promise<Problem | undefined> {
   if (!hasFolder && !hasBranch) return { where: path, what: 'there is no such worktree' };
   const problem =
     (hasFolder ? await whyKeepFolder(site) : undefined) ??
+    (hasFolder && !force ? await whyKeepIgnored(site) : undefined) ??
     (hasBranch ? await whyKeepCommits(site) : undefined);
   if (problem) return problem;
   if (hasFolder) {

@@ -1,6 +1,8 @@
 /** `ralph prd run`, killed in the middle of an iteration: what its agent left is not trusted by the next run. */
 import { appendFileSync, existsSync, readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { STATES, story } from '../domain/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -82,10 +84,10 @@ test('--trust-tasks takes the file as it is', async () => {
 test.each(['copy', 'ledger'])('records that were changed (%s) vouch for nothing', async what => {
   const project = prdRepo(story('US-001'));
   const id = await killed(project, left(project, change('US-001', { ...STATES.approved, notes: 'x' })));
-  const run = `.ralph/runs/${id}`;
-  const [copy = ''] = readdirSync(project.path(`${run}/stories`));
-  const changed = what === 'copy' ? `${run}/stories/${copy}` : `${run}/events.jsonl`;
-  appendFileSync(project.path(changed), '{"seq":1,"prev":"","type":"notice"}\n');
+  const paths = runPaths(projectPaths(project.dir), id);
+  const [copy = ''] = readdirSync(dirname(paths.stories('')));
+  const changed = what === 'copy' ? paths.state.stories(copy.replace('.json', '')) : paths.events;
+  appendFileSync(changed, '{"seq":1,"prev":"","type":"notice"}\n');
   const agent = await trial(project);
   const { code, stderr } = await prdRun(project, agent.bin);
   expect([code, agent.calls.length]).toEqual([2, 0]);

@@ -85,7 +85,7 @@ ralph resume; echo "second: $?"`,
 
   test('of the ledger alone ends the run, too, and is told in --json', async () => {
     // This agent writes its raw stream itself.
-    const agent = `cat > /dev/null; until ls .ralph/runs/*/start-ref; do sleep 0.05; done; fill; sleep 1000`;
+    const agent = `cat > /dev/null; until ls .ralph/runs/*/iterations/0001/agent.stderr.log; do sleep 0.05; done; fill; sleep 1000`;
     const run = `ralph run -p 'say <response>DONE</response>' --agent claude --iteration-timeout 1 -m 3`;
     const said = await onSmallDisk(agent, `${run} --json 2>/dev/null`, 'claude');
     expect(said).toContain('"stopReason":"disk_failed"');

@@ -265,10 +265,10 @@ describe('protected files', () => {
     const project = repo({ 'test/t': 'original\n' });
     const agent = await fakeAgent('claude', hangs('a'));
     await killedAt('half way', args, project, agent.bin);
-    const folder = `.ralph/runs/${runId(project)}/kept`;
-    const name = readdirSync(project.path(folder)).find(each => each.endsWith('.contents'));
+    const folder = runPaths(projectPaths(project.dir), runId(project)).state.kept;
+    const name = readdirSync(folder).find(each => each.endsWith('.contents'));
     const kept = `${folder}/${name}`;
-    project.write(kept, project.read(kept).replace('original', 'tampered'));
+    writeFileSync(kept, readFileSync(kept, 'utf8').replace('original', 'tampered'));
     const { code, stderr } = await resume(project, agent.bin);
     expect(code).toBe(2);
     expect(stderr).toContain(

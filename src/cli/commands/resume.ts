@@ -70,7 +70,8 @@ export const resume: CliCommand = {
 async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Promise<ExitCode> {
   const { id, cwd } = file;
   const { env, options } = call;
-  const { past, repaired, doubts } = await recoverRun(paths, file);
+  const { past, repaired, doubts, lost } = await recoverRun(paths);
+  if (lost !== undefined) throw new Problems([{ where: id, what: lost, fix: 'start a new run' }]);
   const { ready, changes } = await settingsAgain(call, file);
   const isAccepted = options.acceptChanges === true;
   const problems = [

@@ -90,6 +90,7 @@ export const cancel: CliCommand = {
         '--remove <worktree>',
         'remove a worktree that Ralph made, and its branch; refused while it holds unmerged work',
       )
+      .option('--force', 'with --remove: also delete files in it that git ignores')
       .addHelpText(
         'after',
         '\nExamples:\n  ralph cancel\n  ralph cancel 20261115 --gently\n  ralph cancel --remove async\n',
@@ -100,7 +101,9 @@ export const cancel: CliCommand = {
     if (typeof remove !== 'string')
       return steer(call, call.args[0], { kind: 'cancel', gently: call.options.gently === true });
     refuseInside('cancel', call);
-    orThrow(await removeWorktree({ root: projectAt(call.cwd).root, env: call.env, name: remove }));
+    const { root } = projectAt(call.cwd);
+    const force = call.options.force === true;
+    orThrow(await removeWorktree({ root, env: call.env, name: remove, force }));
     call.output.answer(`The worktree ${remove} and its branch are gone.\n`);
     return 0;
   },

@@ -1,0 +1,120 @@
+/**
+ * Ralph's own folder in the project, `.ralph`. An agent that runs `git clean -fdx` deletes it, and with it the run that it works for and all
+ * runs before: what is kept of them outside the project is put back.
+ */
+import { cpSync, existsSync, linkSync, rmSync, statSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { ensureFolder, linkOver, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { setAside } from './ledger-file.ts';
+import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
+import { keepOutOfGit, listRuns } from './run-file.ts';
+import { writeAgain } from './run-record.ts';
+
+export interface FolderDamage {
+  /** What was deleted or replaced and is back, a sentence without its end. */
+  readonly restored: readonly string[];
+  /** What is gone for good, a sentence each. */
+  readonly lost: readonly string[];
+}
+
+export interface FolderKeeper {
+  restore(): FolderDamage;
+  /** The run is over: nothing is added to its ledger any more. */
+  close(): void;
+}
+
+/** `putLedgerBack`: the ledger is open and can be written again by whoever writes it. */
+export function keepFolder(project: ProjectPaths, own: RunPaths, putLedgerBack: () => void): FolderKeeper {
+  const settings = [project.settings, project.localSettings].flatMap(path => {
+    const text = tryTo(() => readIfThere(path));
+    return text === undefined ? [] : [{ path, text }];
+  });
+  let earlier = listRuns(project)
+    .map(id => runPaths(project, id))
+    .filter(({ folder }) => folder !== own.folder)
+    .map(paths => ({ paths, isRecorded: existsSync(paths.state.record) }));
+  keepLedger(own);
+  const restoreOwn = (): readonly string[] => {
+    const replaced = [project.folder, project.runs, own.folder].filter(setAside);
+    if (existsSync(own.run) && existsSync(own.events) && replaced.length === 0) return [];
+    ensureFolder(own.folder);
+    keepOutOfGit(project);
+    for (const { path, text } of settings) if (!existsSync(path)) writeAtomic(path, text, 0o644);
+    writeAgain(own);
+    putLedgerBack();
+    keepLedger(own);
+    return [`${relative(project.root, own.folder)} was ${replaced.length > 0 ? 'replaced' : 'deleted'}`];
+  };
+  return {
+    restore() {
+      const restored = restoreOwn();
+      const swept = earlier.filter(({ paths }) => !existsSync(paths.run) && isDeleted(paths));
+      if (swept.length === 0) return { restored, lost: [] };
+      const back = swept.filter(({ paths }) => putBack(paths));
+      // Its records outside were removed as well: by `ralph prune`.
+      const lost = swept.filter(each => !back.includes(each) && !(each.isRecorded && !hasRecord(each.paths)));
+      earlier = earlier.filter(each => !swept.includes(each) || back.includes(each));
+      return {
+        restored: [...restored, ...sweptWords(back.map(({ paths }) => basename(paths.folder)))],
+        lost: lost.map(
+          ({ paths }) =>
+            `The earlier run ${basename(paths.folder)} was deleted from .ralph/runs, and there is no other copy of it.`,
+        ),
+      };
+    },
+    // Where a file cannot have two names, it is copied when it is whole.
+    close: () => void tryTo(() => linkOver(own.events, own.state.ledger)),
+  };
+}
+
+function sweptWords([first, ...more]: readonly string[]): readonly string[] {
+  if (first === undefined) return [];
+  if (more.length === 0) return [`the earlier run ${first} was deleted`];
+  return [`.ralph/runs with ${more.length + 1} earlier runs was deleted`];
+}
+
+/** Runs that were made before these files were kept outside: the hashes of what is believed of them are in the ledger. */
+export function adoptOldFiles({ folder, state }: RunPaths): void {
+  const places = { kept: state.kept, 'kept-for-review': state.keptForReview, 'start-ref': state.startRef };
+  for (const [name, to] of Object.entries(places)) {
+    const from = join(folder, name);
+    if (!existsSync(to) && existsSync(from)) cpSync(from, to, { recursive: true });
+  }
+}
+
+function hasRecord({ state }: RunPaths): boolean {
+  return existsSync(state.record);
+}
+
+/** A run of which there was never more than its folder has nothing that could be deleted. */
+function isDeleted({ folder, events }: RunPaths): boolean {
+  return !existsSync(folder) || !existsSync(events);
+}
+
+/** A second name for the ledger, outside: it takes no room, and the file is there for as long as it has one name. */
+function keepLedger({ events, state: { ledger } }: RunPaths): void {
+  tryTo(() => {
+    if (statSync(ledger, { throwIfNoEntry: false })?.ino === statSync(events).ino) return;
+    rmSync(ledger, { force: true });
+    linkSync(events, ledger);
+  });
+}
+
+/** A ledger that is gone, by its second name. */
+export function putLedgerBack({ events, state: { ledger } }: RunPaths): boolean {
+  if (existsSync(events) || !existsSync(ledger)) return false;
+  linkOver(ledger, events);
+  return true;
+}
+
+/** False: there is not enough of it. What its agents printed is gone in any case. */
+function putBack(paths: RunPaths): boolean {
+  if (!existsSync(paths.state.ledger) || !hasRecord(paths)) return false;
+  return (
+    tryTo(() => {
+      ensureFolder(paths.folder);
+      putLedgerBack(paths);
+      return writeAgain(paths);
+    }) ?? false
+  );
+}

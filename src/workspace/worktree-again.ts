@@ -1,0 +1,41 @@
+/**
+ * Creates a worktree again that the agent has deleted under its run. Its files come from Ralph's own git directory, so that no filter runs
+ * that the agent may have set up.
+ */
+import { existsSync, lstatSync, rmSync } from 'node:fs';
+import type { Problem } from '../domain/problem.ts';
+import { ensureFolder } from '../platform/files.ts';
+import { complaint } from '../platform/git.ts';
+import { withLock } from './lock.ts';
+import { isKnown } from './own-fetch.ts';
+import { openOwnGit } from './own-git.ts';
+import { findSite, lockOf, type Site, type SiteOptions } from './worktree-facts.ts';
+
+/** `tree`: the files as they were last checked. undefined: the worktree is there; else what became of it, a sentence. */
+export async function worktreeAgain(options: SiteOptions, tree?: string): Promise<string | undefined> {
+  const site = await findSite(options);
+  if ('what' in site || existsSync(`${site.path}/.git`)) return undefined;
+  const from = await withLock(lockOf(site), () => addAgain(site, tree));
+  const gone = `The worktree ${site.name} was deleted`;
+  if (typeof from === 'string')
+    return `${gone}. It was created again ${from}; what was done after that is lost.`;
+  return `${gone} and cannot be created again: ${from.what}.`;
+}
+
+async function addAgain(site: Site, tree: string | undefined): Promise<string | Problem> {
+  const { path, branch, repository, project, env } = site;
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(path);
+  ensureFolder(project.worktrees);
+  const add = ['worktree', 'add', '--quiet', '--force', '--force', '--no-checkout', path, branch];
+  const added = await repository.git.run(add);
+  if (added.code !== 0) return { where: path, what: complaint(added.output, added.code) };
+  const own = await openOwnGit({ cwd: path, env });
+  if ('what' in own) return own;
+  const isChecked = await isKnown(own.objects, tree);
+  const files = isChecked && tree !== undefined ? tree : await own.treeOf((await own.head()).commit);
+  if (typeof files !== 'string') return files;
+  const problem = await own.checkout(files, path);
+  if (problem) return problem;
+  await repository.git.at(path).run(['read-tree', 'HEAD']);
+  return isChecked ? 'with the files that were checked last' : `from ${branch}`;
+}
