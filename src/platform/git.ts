@@ -90,6 +90,9 @@ function ownEnvironment(env: Env): Env {
     GIT_TERMINAL_PROMPT: '0',
     GIT_EDITOR: 'true',
     GIT_OPTIONAL_LOCKS: '0',
+    // An object that is missing is not fetched: the repository would say with which program.
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
     LC_ALL: 'C',
   };
 }

@@ -4,7 +4,7 @@ import type { Captured } from '../platform/capture.ts';
 import { complaint, type Git, git as gitAt, withConfig } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { lfsConfig } from './own-folder.ts';
-import { findRepository, headCommit, NO_FETCH, type Place, type Repository } from './repository.ts';
+import { findRepository, headCommit, type Place, type Repository } from './repository.ts';
 import { currentBranch } from './worktree-facts.ts';
 
 export interface UsedBranch {
@@ -71,7 +71,7 @@ async function withoutFilters(git: Git, env: Place['env'], top: string): Promise
     .filter(key => /^filter\..*\.(clean|smudge|process|required)$/s.test(key))
     .map(key => [key, key.endsWith('.required') ? 'false' : ''] as const);
   const own = Object.fromEntries([...off, ['submodule.recurse', 'false'], ...lfsConfig(env, top)]);
-  return gitAt(git.cwd, withConfig(env, own)).with(NO_FETCH);
+  return gitAt(git.cwd, withConfig(env, own));
 }
 
 /** A branch that does not hold what is here now holds another story list, or an older one. */

@@ -17,7 +17,7 @@ import {
   writeAbsent,
 } from './own-folder.ts';
 import { checkout, createOwnIndex, type Filled, type Snapshot } from './own-index.ts';
-import { findRepository, isUnderGit, NO_FETCH, NO_REPOSITORY, nearestGit, type Place } from './repository.ts';
+import { findRepository, isUnderGit, NO_REPOSITORY, nearestGit, type Place } from './repository.ts';
 
 export interface OwnGit {
   /** The top of the work tree, symbolic links resolved. */
@@ -222,7 +222,6 @@ function sourceOf(top: string, env: Env, pinned: Omit<Source, 'git'>): Source {
     GIT_WORK_TREE: top,
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_GRAFT_FILE: '/dev/null',
-    ...NO_FETCH,
   });
   return { ...pinned, git };
 }

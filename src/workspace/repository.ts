@@ -21,11 +21,8 @@ export interface Repository {
   readonly git: Git;
 }
 
-/** An object that is missing is not fetched: the repository would say with which program. */
-export const NO_FETCH = { GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' } as const;
-
 export async function findRepository({ cwd, env }: Place): Promise<Repository | Problem> {
-  const here = git(cwd, env).with(NO_FETCH);
+  const here = git(cwd, env);
   const program = findProgram('git', env, cwd);
   if (typeof program !== 'string') return program;
   const wanted = ['--show-toplevel', '--git-common-dir', '--absolute-git-dir', '--show-prefix'] as const;

@@ -40,7 +40,7 @@ export async function throwAwayCopy(
   const folder = mkdtempSync(join(tmpdir(), `ralph-${purpose}-`));
   const top = join(folder, 'project');
   mkdirSync(top);
-  const here = git(top, env);
+  const here = git(top, env).with({ GIT_ALLOW_PROTOCOL: 'file' }); // its remote lies beside it
   const from = source.git.at(source.top);
   await copyFiles(from, source.top, top);
   const notes = clean ? [] : await copyIgnored(from, source.top, top);

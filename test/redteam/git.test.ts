@@ -1,6 +1,6 @@
 /** Attacks through git: what the inside writes must not run outside, and what is committed must be what was checked. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { story, storyList } from '../domain/stories.ts';
@@ -12,7 +12,7 @@ const NAMESPACE = process.platform === 'linux' ? readlinkSync('/proc/self/ns/pid
 const DONE = 'echo "<response>DONE</response>"';
 
 interface Planted {
-  /** What the agent does, in the project. `$EVIL` is a program of its own, as a word for a shell. */
+  /** What the agent does, in the project. `$EVIL` is a program of its own. */
   readonly plant: string;
   /** What is in the project before. */
   readonly files?: Readonly<Record<string, string>>;
@@ -33,7 +33,10 @@ function arrange(arena: Arena, { files = {}, before, plant, inCheck }: Planted):
   work.git('push', '-q', '--set-upstream', 'origin', 'main');
   before?.(work, arena);
   const settings = { scm: { command: 'git', tasks: ['commit', 'push'] } };
-  const script = `EVIL=${JSON.stringify(work.path('.evil'))}\n${evil(arena)}\n{ ${plant}\n} >/dev/null 2>&1`;
+  // By a way without a space, since most settings of git are words for a shell: one that is not found would show nothing.
+  const way = join(arena.outside, 'tree');
+  symlinkSync(work.dir, way);
+  const script = `EVIL=${way}/.evil\n${evil(arena)}\n{ ${plant}\n} >/dev/null 2>&1`;
   work.write('.plant', script);
   work.git('add', '.plant');
   work.git('commit', '-qm', 'plant');
@@ -46,7 +49,7 @@ function evil({ outside }: Arena): string {
   return `cat > "$EVIL" <<'END'
 #!/bin/sh
 [ "$(readlink /proc/self/ns/pid)" = "${NAMESPACE}" ] && touch "${outside}/ran"
-[ -t 0 ] || cat
+[ -t 0 ] || timeout 0.3 cat
 END
 chmod +x "$EVIL"`;
 }
