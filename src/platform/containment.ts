@@ -3,10 +3,11 @@
  * command ends, everything that it started ends; when Ralph is killed, so does everything. Which means works is found out by running it.
  */
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join, relative, resolve } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import { capture } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
 import { errorCode, errorWords, tryTo } from './files.ts';
+import { findProgram } from './programs.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -149,17 +150,13 @@ function prefixOf(recipe: Recipe, { tree, env, hide }: ContainmentWorld): readon
   return [...recipe.words(program, realpathSync(hide)), program('sh'), '-c', INIT, 'sh'];
 }
 
-/** Where the system keeps its programs comes first; what lies in the work tree is the agent's. Throws where there is none. */
+const SYSTEM = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
+
+/** Where the system keeps its programs comes first. Throws where there is none outside of the work tree. */
 function wallProgram(name: string, tree: string, { PATH = '' }: Env): string {
-  const top = realpathSync(tree);
-  const folders = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', ...PATH.split(delimiter).filter(isAbsolute)];
-  for (const folder of folders) {
-    const path = tryTo(() => realpathSync(join(folder, name)));
-    // Some programs are one file that looks at its name: the name is kept, the place is looked at.
-    if (path !== undefined && relative(top, path).startsWith('..') && !whyNotExecutable(path))
-      return join(realpathSync(folder), name);
-  }
-  throw new Error(`${name} is not installed`);
+  const program = findProgram(name, { PATH: [...SYSTEM, PATH].join(delimiter) }, tree);
+  if (typeof program !== 'string') throw new Error(program.what);
+  return program;
 }
 
 /** The wall is right when the command sees an init as its parent and nothing in the folder. */
