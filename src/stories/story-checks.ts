@@ -13,27 +13,11 @@ export type StoryChecks = ReturnType<typeof createStoryChecks>;
 
 const RED_BEFORE = 'it failed before the review, which may change nothing';
 
-export function createStoryChecks(parts: ProverParts & { readonly list: StoryList }, keeper: StoryKeeper) {
+type Parts = ProverParts & { readonly list: StoryList };
+
+export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
   const { settings } = parts;
-  const all = () => checksOf(allCommands(keeper.list(), settings.checks), settings);
-  /** By its number among all, so that it is the same check in every iteration. */
-  const numbered = (result: CheckResult): CheckResult => {
-    const index = all().findIndex(({ command }) => command === result.command);
-    return result.isSetup || index === -1 ? result : { ...result, index };
-  };
-  /** What a review has made green was not made green by the work. */
-  const judged = (result: CheckResult): CheckResult => {
-    const isNews = keeper.assignment().mode === 'review' && redBeforeReview(parts.past()).has(result.command);
-    return isNews && result.passed ? { ...result, passed: false, voided: RED_BEFORE } : result;
-  };
-  let round: readonly Check[] = [];
-  const { steps, inputs } = createProver(parts, allCommands(parts.list, settings.checks), (iteration, more) =>
-    runRound({ ...parts, ...more }, { iteration, checks: round, as: result => numbered(judged(result)) }),
-  );
-  const run = (iteration: number, checks: readonly Check[]) => {
-    round = checks;
-    return steps.check(iteration);
-  };
+  const { all, run, steps, inputs } = createRounds(parts, keeper);
   const wanted = () => checksOf(commandsAfter(keeper.round()), settings);
   // What is red at the start is said and must pass all the same: a story is not done with a red check.
   const baseline = createBaseline({ ...parts, checks: all, excused: false });
@@ -76,6 +60,31 @@ export function createStoryChecks(parts: ProverParts & { readonly list: StoryLis
     told: (commands: readonly string[]) =>
       baseline.told().filter(({ command }) => commands.includes(command)),
   };
+}
+
+/** A round of any of them, each under its number. */
+function createRounds(parts: Parts, keeper: StoryKeeper) {
+  const { settings } = parts;
+  const all = () => checksOf(allCommands(keeper.list(), settings.checks), settings);
+  /** By its number among all, so that it is the same check in every iteration. */
+  const numbered = (result: CheckResult): CheckResult => {
+    const index = all().findIndex(({ command }) => command === result.command);
+    return result.isSetup || index === -1 ? result : { ...result, index };
+  };
+  /** What a review has made green was not made green by the work. */
+  const judged = (result: CheckResult): CheckResult => {
+    const isNews = keeper.assignment().mode === 'review' && redBeforeReview(parts.past()).has(result.command);
+    return isNews && result.passed ? { ...result, passed: false, voided: RED_BEFORE } : result;
+  };
+  let round: readonly Check[] = [];
+  const { steps, inputs } = createProver(parts, allCommands(parts.list, settings.checks), (iteration, more) =>
+    runRound({ ...parts, ...more }, { iteration, checks: round, as: result => numbered(judged(result)) }),
+  );
+  const run = (iteration: number, checks: readonly Check[]) => {
+    round = checks;
+    return steps.check(iteration);
+  };
+  return { all, run, steps, inputs };
 }
 
 type ProveClean = (iteration: number) => Promise<readonly CheckResult[]>;
