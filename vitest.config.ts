@@ -8,7 +8,14 @@ const UNITS =
 /** The longest first: a long file that starts last keeps one core waiting for the other. */
 const LONG = [
   ...['chaos/', 'scenarios/simulate', 'scenarios/004-loop', 'scenarios/standstill', 'scenarios/resume'],
-  ...['scenarios/hangs', 'scenarios/trouble', 'scenarios/002-prd', 'hooks/', 'workspace/tree-state'],
+  ...[
+    'scenarios/fuzz',
+    'scenarios/hangs',
+    'scenarios/trouble',
+    'scenarios/002-prd',
+    'hooks/',
+    'workspace/tree-state',
+  ],
 ];
 
 class LongestFirst extends BaseSequencer {
