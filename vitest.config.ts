@@ -9,7 +9,14 @@ const UNITS =
 const LONG = [
   ...['redteam/git', 'redteam/checks', 'redteam/reviews', 'redteam/processes', 'chaos/random'],
   ...['chaos/', 'scenarios/simulate', 'scenarios/004-loop', 'scenarios/standstill', 'scenarios/resume'],
-  ...['scenarios/hangs', 'scenarios/trouble', 'scenarios/002-prd', 'hooks/', 'workspace/tree-state'],
+  ...[
+    'scenarios/fuzz',
+    'scenarios/hangs',
+    'scenarios/trouble',
+    'scenarios/002-prd',
+    'hooks/',
+    'workspace/tree-state',
+  ],
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -179,7 +179,7 @@ export function namesIn(folder: string): readonly string[] {
 
 /** 0 where there is none, and of what is no file: a folder has a size, and nothing to read. */
 export function fileSize(path: string): number {
-  const stat = statSync(path, { throwIfNoEntry: false });
+  const stat = tryTo(() => statSync(path, { throwIfNoEntry: false })); // a link that leads to itself
   return stat?.isFile() ? stat.size : 0;
 }
 

@@ -2,7 +2,7 @@
  * The ledger of a run: `events.jsonl`, append-only, one event a line. Each line carries the hash of the line before
  * it, so that a change anywhere shows. A torn last line is the mark of a crash, not an error.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { RecordedEvent, RunEvent } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
 import { fileSize } from '../platform/files.ts';
@@ -153,6 +153,7 @@ export interface JournalReading {
 /** Reads a ledger in bounded pieces, checking the chain as it goes. */
 export function openJournal(path: string, reading: JournalReading = {}) {
   const fd = openSync(path, 'r');
+  const isFile = fstatSync(fd).isFile();
   const page = Buffer.allocUnsafe(256 * 1024);
   const chain = createChain(reading);
   const splitter = createLineSplitter(chain);
@@ -166,7 +167,7 @@ export function openJournal(path: string, reading: JournalReading = {}) {
    */
   const next = (most = Number.POSITIVE_INFINITY): readonly Entry[] => {
     const end = position + most;
-    atEnd = false;
+    atEnd = !isFile;
     while (position < end && !atEnd) {
       const read = readSync(fd, page, 0, page.length, position);
       atEnd = read === 0;
@@ -190,7 +191,7 @@ export function openJournal(path: string, reading: JournalReading = {}) {
     each,
     atEnd: () => atEnd,
     /** What is wrong with the ledger: a broken chain, a line that cannot be read. */
-    problems: (): readonly string[] => chain.problems,
+    problems: (): readonly string[] => (isFile ? chain.problems : ['it is not a file']),
     /** Bytes of a last line that has no end yet. */
     torn: () => position - lastNewline,
     close: () => closeSync(fd),

@@ -212,7 +212,7 @@ export function liveRun(project: ProjectPaths, id: string): LiveRun | undefined 
 
 /** undefined when the file is missing or damaged: a run that died while it was being created. */
 export function readRunFile(paths: RunPaths): RunFile | undefined {
-  const file = parseObject(readIfThere(paths.run) ?? '');
+  const file = parseObject(tryTo(() => readIfThere(paths.run)) ?? '');
   return file && 'command' in file ? (file as unknown as RunFile) : undefined;
 }
 

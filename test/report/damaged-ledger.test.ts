@@ -14,6 +14,7 @@ import { createDetailFold } from '../../src/report/details.ts';
 import { htmlOf } from '../../src/report/html.ts';
 import { readRun } from '../../src/report/read-run.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
+import { changed, pathsOf } from '../rig/damage.ts';
 import { type Line, OLD_RUN, oldLines, oldProject, writeLedger } from '../rig/old-run.ts';
 import { examples } from '../rig/thorough.ts';
 
@@ -75,20 +76,6 @@ const damage = fc.record({
   at: fc.nat({ max: 200 }),
   value: fc.oneof(fc.jsonValue(), fc.constantFrom(undefined, -1, 1e300, '', 'later', null, [], {}, [null])),
 });
-
-type Path = readonly string[];
-
-function pathsOf(value: unknown, path: Path = []): readonly Path[] {
-  if (typeof value !== 'object' || value === null) return path.length === 0 ? [] : [path];
-  const inside = Object.entries(value).flatMap(([key, each]) => pathsOf(each, [...path, key]));
-  return path.length === 0 ? inside : [path, ...inside];
-}
-
-function changed(value: unknown, [key = '', ...rest]: Path, to: unknown): unknown {
-  const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string, unknown>;
-  copy[key] = rest.length === 0 ? to : changed(copy[key], rest, to);
-  return copy;
-}
 
 function damaged(lines: readonly Line[], { line, at, value }: { line: number; at: number; value: unknown }) {
   const paths = pathsOf(lines[line]);
