@@ -1,14 +1,17 @@
-/** What a user can do to a running run: the same four things as in a terminal. */
+/** What a user can do to a running run: the same things as in a terminal. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { questionWords } from '../domain/question.ts';
+import type { OpenQuestion } from '../report/run-view.ts';
 import { giveOrder, type Order, type Place } from './server.ts';
 
 interface ControlsProps {
   readonly place: Place;
   readonly isPaused: boolean;
+  readonly questions: readonly OpenQuestion[];
 }
 
-export function Controls({ place, isPaused }: ControlsProps) {
+export function Controls({ place, isPaused, questions }: ControlsProps) {
   const [said, setSaid] = useState('');
   const [isSure, setSure] = useState(false);
   const order = (what: Order) => {
@@ -30,7 +33,21 @@ export function Controls({ place, isPaused }: ControlsProps) {
         )}
         <Cancel isSure={isSure} onAsk={setSure} onCancel={gently => order({ kind: 'cancel', gently })} />
       </div>
-      <Tell onTell={text => order({ kind: 'tell', text })} />
+      {questions.map(({ story, question }) => (
+        <Words
+          key={story}
+          id={`answer-${story}`}
+          label={`Answer to ${story}`}
+          placeholder={questionWords({ story, question })}
+          onSend={text => order({ kind: 'answer', story, text })}
+        />
+      ))}
+      <Words
+        id="hint"
+        label="Hint for the agent"
+        placeholder="A hint for the agent, added to the prompt of its next iteration"
+        onSend={text => order({ kind: 'tell', text })}
+      />
       <p class="said" role="status">
         {said}
       </p>
@@ -73,26 +90,34 @@ function Cancel({ isSure, onAsk, onCancel }: CancelProps) {
   );
 }
 
-function Tell({ onTell }: { readonly onTell: (text: string) => void }) {
-  const [hint, setHint] = useState('');
+interface WordsProps {
+  readonly id: string;
+  readonly label: string;
+  readonly placeholder: string;
+  readonly onSend: (text: string) => void;
+}
+
+function Words({ id, label, placeholder, onSend }: WordsProps) {
+  const [words, setWords] = useState('');
   const submit = (event: Event) => {
     event.preventDefault();
-    if (hint.trim() === '') return;
-    onTell(hint);
-    setHint('');
+    if (words.trim() === '') return;
+    onSend(words);
+    setWords('');
   };
   return (
     <form class="tell" onSubmit={submit}>
-      <label class="hidden" for="hint">
-        Hint for the agent
+      <label class="hidden" for={id}>
+        {label}
       </label>
       <input
-        id="hint"
+        id={id}
         dir="auto"
-        value={hint}
-        placeholder="A hint for the agent, added to the prompt of its next iteration"
+        value={words}
+        placeholder={placeholder}
+        title={placeholder}
         maxLength={100_000}
-        onInput={event => setHint(event.currentTarget.value)}
+        onInput={event => setWords(event.currentTarget.value)}
       />
       <button type="submit" class="action">
         Send

@@ -105,7 +105,11 @@ function LiveRun({ place, listed }: { readonly place: Place; readonly listed: Li
   return (
     <Run run={reading} find={find}>
       {isRunning && reading.view.command !== 'session' && (
-        <Controls place={place} isPaused={listed?.paused ?? reading.view.phase === 'paused'} />
+        <Controls
+          place={place}
+          isPaused={listed?.paused ?? reading.view.phase === 'paused'}
+          questions={reading.view.questions}
+        />
       )}
       {isRunning && <Now view={reading.view} passages={run.passages} connected={run.connected} />}
     </Run>

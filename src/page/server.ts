@@ -37,7 +37,8 @@ export type Snapshot = RunReading & { readonly since: number };
 export type Order =
   | { readonly kind: 'pause' | 'continue' }
   | { readonly kind: 'cancel'; readonly gently: boolean }
-  | { readonly kind: 'tell'; readonly text: string };
+  | { readonly kind: 'tell'; readonly text: string }
+  | { readonly kind: 'answer'; readonly story: string; readonly text: string };
 
 const token = new URLSearchParams(location.search).get('token') ?? '';
 

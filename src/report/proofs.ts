@@ -39,7 +39,9 @@ export function checkProof(check: CheckView, noun: string): Proof {
   };
 }
 
-export function claimProof({ iterations }: RunView): readonly Proof[] {
+/** Of stories the reviews say it: a claim is neither needed nor enough. */
+export function claimProof({ iterations, command }: RunView): readonly Proof[] {
+  if (command === 'prd') return [];
   const claim = iterations.findLast(iteration => iteration.claim !== null)?.claim;
   if (!claim) return [];
   if (claim.found) return [{ holds: 'yes', text: 'The agent says that it is done' }];

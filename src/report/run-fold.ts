@@ -95,12 +95,21 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   },
   agent: null,
   told: null,
-  'question-asked': (event, state) => change(state, () => ({ why: questionWords(event) })),
-  'question-answered': null,
+  'question-asked'({ story, question }, state) {
+    change(state, () => ({ why: questionWords({ story, question }) }));
+    state.questions = [...withoutStory(state, story), { story, question }];
+  },
+  'question-answered'({ story }, state) {
+    state.questions = withoutStory(state, story);
+  },
   denied: null,
   scm: null,
   notice: null,
 };
+
+function withoutStory({ questions }: State, story: string): RunView['questions'] {
+  return questions.filter(each => each.story !== story);
+}
 
 function begin(entry: RunHead, state: State, at: number): void {
   const { runId, command, agent, model = null, cwd, maxIterations, checks, sandbox = null } = entry;

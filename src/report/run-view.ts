@@ -7,6 +7,7 @@ import type { LoopCommand } from '../domain/event.ts';
 import type { TurnOutcome, Violation } from '../domain/evidence.ts';
 import type { LedgerTrust } from '../domain/ledger-trust.ts';
 import type { Limits } from '../domain/limits.ts';
+import type { AskedQuestion } from '../domain/question.ts';
 import type { LoopResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Story } from '../domain/story.ts';
@@ -116,6 +117,8 @@ export interface StoryMove {
   readonly feedback: string;
 }
 
+export type OpenQuestion = Pick<AskedQuestion, 'story' | 'question'>;
+
 export type Ending = Omit<LoopResult, 'iterations'>;
 
 export interface RunView {
@@ -148,6 +151,8 @@ export interface RunView {
   /** The list of stories as Ralph has it, by its hash; null: this loop has none. */
   readonly storyList: string | null;
   readonly moves: readonly StoryMove[];
+  /** What stories ask, and nobody has answered. */
+  readonly questions: readonly OpenQuestion[];
   readonly ending: Ending | null;
 }
 
@@ -251,6 +256,7 @@ export const EMPTY_VIEW: RunView = {
   remarks: [],
   storyList: null,
   moves: [],
+  questions: [],
   ending: null,
 };
 

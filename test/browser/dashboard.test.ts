@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { type Running, ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, UNCHANGED, works } from '../rig/stories.ts';
 import { DIFF, writeRun } from '../rig/written-run.ts';
 import { accessibility, type OpenOptions, open } from './browser.ts';
 
@@ -86,6 +87,31 @@ describe('a run that goes on', () => {
     expect((await loop.finished).code).toBe(1);
     expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
     await picture('dashboard-cancelled');
+    expect(errors).toEqual([]);
+  });
+
+  test('that waits for an answer gets it from the page', async () => {
+    const project = prdRepo();
+    const words = 'I stop here. <question>Which date format?</question>';
+    const agent = await fakeAgent(
+      'claude',
+      works(project, UNCHANGED, { words }),
+      works(project, handIn()),
+      works(project, approve()),
+    );
+    const run = startRalph(['prd', 'run', '--agent', 'claude'], { cwd: project.dir, path: [agent.bin] });
+    await run.until('US-001 asks');
+    const { url } = await dashboard(project.dir);
+    const { page, errors, picture } = await open(url);
+    const field = page.getByRole('textbox', { name: 'Answer to US-001' });
+    await field.fill('ISO 8601');
+    expect(await accessibility(page)).toEqual([]);
+    await picture('dashboard-question');
+    await page.keyboard.press('Enter');
+    await page.getByText('in the next prompt of that story').waitFor();
+    expect((await run.finished).code).toBe(0);
+    expect(agent.calls[1]?.input).toContain('Answer: ISO 8601');
+    expect(await field.count()).toBe(0);
     expect(errors).toEqual([]);
   });
 

@@ -1,16 +1,18 @@
-/** `npm run pictures`: what the README shows. Written into docs/pictures, looked at by people, compared by nobody. */
+/** `npm run pictures`: what the README and docs/prd.md show. Written into docs/pictures, looked at by people, compared by nobody. */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { toolOutput } from '../../src/domain/agent-event.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { folder } from '../rig/repo.ts';
 import { DIFF, type LedgerOptions, writeRun } from '../rig/written-run.ts';
 import { open } from './browser.ts';
 import { terminalSvg } from './terminal-svg.ts';
 
 const PICTURES = join(import.meta.dirname, '../../docs/pictures');
+const EXAMPLE = join(import.meta.dirname, '../../examples/stories/run.mjs');
 const SIZE = { width: 1100, height: 1000 };
 
 /** A run that comes to something: first the linter, then the types, then the tests. */
@@ -45,6 +47,13 @@ describe.runIf(process.env.RALPH_PICTURES)('the pictures of the README', () => {
     await ralph(['report', '-o', 'run.html'], { cwd: dir });
     const { page } = await open(pathToFileURL(path('run.html')).href, { ...SIZE, dark: scheme === 'dark' });
     await page.screenshot({ path: join(PICTURES, `report-${scheme}.png`) });
+  });
+
+  test('the report of the stories in examples/', async () => {
+    const { dir, path } = folder();
+    execFileSync(process.execPath, [EXAMPLE, dir], { cwd: dir, env: testEnv({}), stdio: 'ignore' });
+    const { page } = await open(pathToFileURL(path('report.html')).href, SIZE);
+    await page.screenshot({ path: join(PICTURES, 'stories.png'), fullPage: true });
   });
 
   test('the dashboard', async () => {
