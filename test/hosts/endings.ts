@@ -1,12 +1,12 @@
 /** Turns that Ralph ends: nothing of the agent may be left, whatever it was doing. */
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { identify, isAlive, type ProcessId } from '../../src/platform/process-table.ts';
 import { appears } from '../rig/hosts/appears.ts';
 import { agentEvents, outcomes, runLoop, startLoop } from '../rig/hosts/loop.ts';
 import { processesIn } from '../rig/hosts/processes.ts';
-import { outerPid } from '../rig/processes.ts';
+import { processWith } from '../rig/processes.ts';
 import { CASES } from './cases.ts';
 import type { Rig } from './conformance.ts';
 
@@ -62,11 +62,10 @@ async function hang(rig: Rig, turnTime: number): Promise<string> {
 /** Leaves its number in a file that is whole as soon as it is there, and stays. */
 const WAIT = 'echo $$ > starting; mv starting started; exec tail -f "$PWD/started"';
 
-/** It knows itself by a number of its own behind a wall, and can be told by what it follows. */
+/** Behind a wall it has a number of its own, and some hosts start it in a shell below the one that wrote its number: it is found by what it follows. */
 async function findTool(started: string): Promise<ProcessId> {
-  const number = Number(readFileSync(started, 'utf8'));
   for (;;) {
-    const tool = identify(outerPid(number, realpathSync(started)));
+    const tool = identify(processWith(realpathSync(started)));
     if (tool) return tool;
     await new Promise(setImmediate);
   }
