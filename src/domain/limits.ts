@@ -126,11 +126,14 @@ export function uncheckedLimit(limits: Limits, { outcome }: EndedTurn, elapsed: 
   return { reason: 'timeout', detail };
 }
 
+/** Seconds. Timers end a little early, and a run that one ended is not to be resumed for the rest. */
+const TIMER = 0.05;
+
 export function timeIsUp(
   maxTime: number | undefined,
   { elapsed }: Pick<Spent, 'elapsed'>,
 ): Spending | undefined {
-  if (maxTime === undefined || elapsed < maxTime) return undefined;
+  if (maxTime === undefined || elapsed < maxTime - TIMER) return undefined;
   return { reason: 'timeout', detail: `${Math.round(elapsed)} s of ${maxTime} s have passed.` };
 }
 

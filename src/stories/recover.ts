@@ -10,6 +10,7 @@ import type { ReviewPolicy, StoryMode } from '../domain/story-mode.ts';
 import { repairList } from '../domain/story-repair.ts';
 import { writeAtomic } from '../platform/files.ts';
 import { type Loaded, readPast } from '../store/checkpoint.ts';
+import { hadLines } from '../store/head.ts';
 import { overviewOf } from '../store/overview.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
@@ -86,6 +87,8 @@ export function standOf(
   paths: RunPaths,
   { past, problems }: Loaded,
 ): { readonly trusted: StoryList; readonly begun?: Begun } | 'unknown' | undefined {
+  // Cut off before its first line: no agent had worked.
+  if (!past.head && problems.length === 0 && !hadLines(paths)) return undefined;
   if (!past.head || problems.length > 0) return 'unknown';
   const { stories, open, last } = past;
   if (!stories) return undefined;

@@ -6,6 +6,7 @@ import { tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
 import type { OwnFolder } from './own-folder.ts';
+import { createRecentFiles, type RecentFiles } from './recent-files.ts';
 import { isRalphs } from './repository.ts';
 
 export interface Snapshot {
@@ -22,13 +23,16 @@ export interface Skipped {
   readonly isNew: boolean;
 }
 
+const MOST_RECENT = 20_000;
+
 /** A larger file is not copied into the state folder. */
 const MOST_BYTES = 100 * 1024 * 1024;
 
 export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
   const file = join(own.path, `index.${process.pid}.${++count}`);
   const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: file });
-  const index: Index = { git, top, file, shared: join(own.path, 'index') };
+  const recent = createRecentFiles(top);
+  const index: Index = { git, top, file, shared: join(own.path, 'index'), recent };
   let last: { readonly tree: string; readonly scope: string } | undefined;
   let queue: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
@@ -69,6 +73,7 @@ interface Index {
   readonly file: string;
   /** What the next process begins with. */
   readonly shared: string;
+  readonly recent: RecentFiles;
 }
 
 function copyIn({ file, shared }: Index): void {
@@ -100,6 +105,9 @@ async function reset(index: Index, tree: string): Promise<readonly string[] | Pr
   if (removed) return removed;
   // Only the files that differ are left to look at afterwards; that some do is no failure.
   await git.run(['update-index', '-q', '--refresh']);
+  // Of more files than that the first were looked at longer than a second ago.
+  if (all.records.length <= MOST_RECENT)
+    index.recent.note(all.records.map(record => record.slice(record.indexOf('\t') + 1)));
   copyOut(index);
   const missing = await git.list(['ls-files', '-d', '-z']);
   return missing.code === 0 ? missing.records : failed(index, missing);
@@ -121,18 +129,24 @@ async function takeIn(
   scope: readonly string[],
 ): Promise<(Omit<Snapshot, 'tree'> & { readonly changed: boolean }) | Problem> {
   copyIn(index);
-  const { git, top } = index;
+  const { git, top, recent } = index;
+  // Taken out, so that git reads them anew.
+  const touched = recent.takeTouched();
+  const forgotten = await remove(index, touched);
+  if (forgotten) return forgotten;
   const flags = ['-t', '-z', '-m', '-d', '-o', '--exclude-standard'];
   const listed = await git.bytes(['ls-files', ...flags, ...scope]);
   if (listed.code !== 0) return failed(index, listed);
-  const { gone, changed, nested, skipped } = sort(top, listed.records);
+  const known = touched.filter(recent.isThere).map(path => `C ${path}`);
+  const { gone, changed, nested, skipped } = sort(top, [...listed.records, ...known]);
   const removed = await remove(index, gone);
   if (removed) return removed;
   if (changed.length > 0) {
     const added = await git.bytes(['update-index', '-z', '--add', '--replace', '--stdin'], changed);
     if (added.code !== 0) return failed(index, added);
+    recent.note(changed);
   }
-  return { nested, skipped, changed: gone.length + changed.length > 0 };
+  return { nested, skipped, changed: touched.length + gone.length + changed.length > 0 };
 }
 
 async function writeTree(index: Index): Promise<string | Problem> {

@@ -101,7 +101,8 @@ const leftByCheck: readonly Attack[] = [
     name: 'A daemon of the first check edits files while the second one runs',
     held: { plain: false, ...ALL },
     async attempt(arena) {
-      const project = arena.project();
+      // Ignored, so that the checks change nothing that is handed over, and run once.
+      const project = arena.project({ '.gitignore': 'ready\nsecond\nswapped\n' });
       const daemon = 'touch ready; until [ -e second ]; do :; done; touch swapped';
       const wait = 'touch second; n=0; until [ -e swapped ] || [ $n -gt 300000 ]; do n=$((n + 1)); done';
       project.settings({ guardrails: [{ command: `${UNMARKED(daemon)} ${begun}` }, { command: wait }] });

@@ -246,6 +246,6 @@ test('whatever is damaged, every command answers', { timeout: 900_000 }, async (
         expectSentence(argv, { code, said: stdout + stderr });
       }
     }),
-    { numRuns: IS_THOROUGH ? 1_000 : 150, endOnFailure: true },
+    { numRuns: IS_THOROUGH ? 500 : 100, endOnFailure: true },
   );
 });
