@@ -14,13 +14,15 @@ export interface Proof {
 
 export function proofs(view: RunView, integrity: Integrity): readonly Proof[] {
   const noun = checkNoun(view.command);
-  return [
+  const ledger = ledgerProof(integrity);
+  const rest = [
     ...levelProof(view),
     ...lastChecks(view).map(check => checkProof(check, noun)),
     ...claimProof(view),
     ...violationProof(view),
-    ...ledgerProof(integrity),
   ];
+  // Nothing else can be believed when the ledger was changed.
+  return ledger.some(({ holds }) => holds === 'no') ? [...ledger, ...rest] : [...rest, ...ledger];
 }
 
 /** How far the result can be trusted at all. */
