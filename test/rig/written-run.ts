@@ -231,7 +231,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
       totalDuration: (now - (options.start ?? START)) / 1000,
       worktreePath: null,
       branch: options.branch ?? null,
-      proof: UNPROVEN,
+      proof: { ...UNPROVEN, level: 'place', contained: 'pid' },
     };
     tell({ type: 'run-ended', result });
   };
