@@ -125,7 +125,13 @@ function arenaAt(level: Level): Arena {
       chmodSync(command, 0o755);
       return command;
     },
-    ralph: (args, options) => start(args, options).finished,
+    async ralph(args, options) {
+      const finished = await start(args, options).finished;
+      // A Ralph that breaks holds nothing.
+      if (/MODULE_NOT_FOUND|a bug in Ralph|unknown option/.test(finished.stderr))
+        throw new Error(finished.stderr);
+      return finished;
+    },
     start,
   };
 }
