@@ -64,7 +64,7 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
     return { where: path, what: 'is in the way: it is no worktree of this repository', fix };
   }
   // The reasons that git gives: its own while it makes one, and that of `--lock`.
-  if (/^(initializing|added with --lock)/.test(readIfThere(join(there.gitDir, 'locked')) ?? '')) {
+  if (isIncomplete(there)) {
     const fix = `if there is nothing in it that you need: ${command('-C', site.root, 'worktree', 'remove', '-f', '-f', path)}`;
     return { where: path, what: 'is incomplete: git was stopped while creating it', fix };
   }
@@ -72,6 +72,11 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
   if (current === branch) return undefined;
   const fix = command('-C', path, 'switch', branch);
   return { where: path, what: `is on ${current ?? 'no branch'} and not on ${branch}`, fix };
+}
+
+/** git was stopped, or Ralph was, before all its files were there. */
+export function isIncomplete({ gitDir }: Repository): boolean {
+  return /^(initializing|added with --lock)/.test(readIfThere(join(gitDir, 'locked')) ?? '');
 }
 
 /** What is at the path, if that is a worktree of the repository, on whatever branch. */

@@ -4,7 +4,7 @@
  * ever deleted or reset, but by `removeWorktree`, and by that only what is safe elsewhere.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
@@ -23,6 +23,7 @@ import {
   currentBranch,
   findSite,
   isFree,
+  isIncomplete,
   isSparse,
   lockOf,
   notesOn,
@@ -85,6 +86,7 @@ async function open(site: Site): Promise<{ readonly created: boolean } | Problem
     ensureFolder(project.worktrees);
     // A worktree is nobody's change in the repository around it.
     writeAtomic(join(project.worktrees, '.gitignore'), '*\n', 0o644);
+    await setIncompleteAside(site);
     const created = isFree(site);
     const problem = created ? await add(site) : await whyNotOurs(site);
     if (problem) return problem;
@@ -93,6 +95,16 @@ async function open(site: Site): Promise<{ readonly created: boolean } | Problem
   } catch (error) {
     return { where: path, what: `the worktree cannot be created: ${errorWords(error)}` };
   }
+}
+
+/** One that was cut off while it was being made is made anew. It is moved, not deleted: its mark could be a lie. */
+async function setIncompleteAside(site: Site): Promise<void> {
+  const { path, repository } = site;
+  const there = await worktreeAt(site);
+  if (!there || !isIncomplete(there)) return;
+  renameSync(path, `${path}.incomplete-${Date.now()}`);
+  await repository.git.run(['worktree', 'unlock', path]);
+  await repository.git.run(['worktree', 'prune', '--expire', 'now']);
 }
 
 async function add(site: Site): Promise<Problem | undefined> {

@@ -170,6 +170,17 @@ describe('a worktree', () => {
   });
 });
 
+test('one that was cut off while it was being made is made anew, and what was there is kept', async () => {
+  const work = repo();
+  const worktree = await opened(work, 'a');
+  writeFileSync(work.path('.git/worktrees/a/locked'), 'added with --lock');
+  writeFileSync(join(worktree.path, 'mine'), '');
+  worktree.release();
+  expect((await opened(work, 'a')).created).toBe(true);
+  const [aside = ''] = readdirSync(work.path('.ralph/worktrees')).filter(name => name.includes('incomplete'));
+  expect(readdirSync(work.path(`.ralph/worktrees/${aside}`))).toContain('mine');
+});
+
 describe('many worktrees at once in one repository', () => {
   const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
@@ -265,15 +276,6 @@ describe('a worktree that cannot be opened is a problem, and nothing is changed'
       },
       /whose folder has been deleted/,
       /worktree prune/,
-    ],
-    'it is incomplete': [
-      async work => {
-        const worktree = await opened(work, 'a');
-        writeFileSync(work.path('.git/worktrees/a/locked'), 'initializing');
-        worktree.release();
-      },
-      /incomplete: git was stopped/,
-      /worktree remove -f -f/,
     ],
   };
   test.for(Object.entries(cases))('%s', async ([, [make, what, fix]]) => {
