@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ['domain', 'platform', 'store'],
   turns: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'engine'],
   stories: ['domain', 'platform', 'store', 'config', 'workspace', 'engine', 'turns'],
+  parallel: ['domain', 'platform', 'store', 'workspace', 'engine', 'turns'],
   opening: [
     'domain',
     'platform',
@@ -35,6 +36,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'engine',
     'turns',
     'stories',
+    'parallel',
   ],
   hooks: ['domain', 'platform', 'store', 'agents', 'checks', 'workspace', 'guard'],
   plugins: ['domain', 'platform', 'agents'],

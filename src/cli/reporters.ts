@@ -6,6 +6,7 @@ import type { RecordedEvent } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/files.ts';
+import { childWords } from '../report/board-words.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
 import { createNotify, type Notify } from '../report/notify.ts';
@@ -17,6 +18,8 @@ import type { SetUp } from './set-up.ts';
 
 export interface Reporters {
   emit(event: RecordedEvent): void;
+  /** What happens in a run that belongs to this one. */
+  emitOf(lane: string, event: RecordedEvent): void;
   /** Every notification was sent, or failed. */
   settled(): Promise<void>;
   close(): void;
@@ -47,6 +50,13 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
       if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
       human.emit(event);
       notify.emit(event);
+    },
+    emitOf(lane, event) {
+      events?.write(event);
+      const words = childWords(event);
+      if (!words) return;
+      const [level, text] = words;
+      human.emit({ type: 'notice', level, text: `${lane}: ${text}` });
     },
     settled: () => notify.settled(),
     close() {

@@ -40,6 +40,7 @@ export async function startLoop(
       stop,
       version: VERSION,
       onEvent,
+      onChildEvent: reporters.emitOf,
     };
     const notices = [...whereabouts(call), ...(options.notices ?? [])];
     const opened = orThrow(await openRun({ ...request, ...options, notices, alone: true }));

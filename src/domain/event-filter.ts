@@ -62,6 +62,18 @@ const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
   'question-asked': 'waits',
   'question-answered': 'waits',
   notice: 'notices',
+  'board-set': 'run',
+  'story-started': 'run',
+  'story-step': 'run',
+  'story-ended': 'run',
+  queued: 'run',
+  candidate: 'run',
+  'candidate-checked': 'checks',
+  landed: 'run',
+  'sent-back': 'verdicts',
+  'lane-kept': 'verdicts',
+  'account-limited': 'waits',
+  integrated: 'scm',
 };
 
 function kindOf(event: RunEvent): EventKind {

@@ -1,5 +1,6 @@
 /** Everything that happens in a run, in one closed union. The terminal, JSON, the journal and the tests are its readers. */
 import type { AgentEvent } from './agent-event.ts';
+import type { BoardEvent } from './board-event.ts';
 import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
 import type { Evidence, TurnOutcome, Violation } from './evidence.ts';
@@ -167,6 +168,7 @@ export type RunEvent =
       /** In `ralph prd`: the story that it really changed, where that is not the one it was for. */
       readonly story?: string;
     }
+  | BoardEvent
   /** Something the user should know that is no ending: a warning, what was killed, what was left alone. */
   | { readonly type: 'notice'; readonly level: 'info' | 'warning' | 'debug'; readonly text: string }
   | { readonly type: 'run-ended'; readonly result: LoopResult };

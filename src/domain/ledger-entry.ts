@@ -4,7 +4,8 @@
  */
 import type { AgentEvent } from './agent-event.ts';
 import type { RunEvent } from './event.ts';
-import { asObject, listOf, number, object, text, trueOrFalse } from './json.ts';
+import { asObject, number, text } from './json.ts';
+import { BOARD_SHAPES, KINDS, type Kind, usageAt } from './ledger-shapes.ts';
 
 export type KnownEntry = { readonly seq: number; readonly at: string } & RunEvent;
 
@@ -15,25 +16,6 @@ export type RawEntry = {
   /** On the steady clock of the part of the run that wrote it. */
   readonly ticks?: number;
 };
-
-/** A damaged number must not make a reader build a list of a billion. */
-const MOST_ITERATIONS = 10_000_000;
-
-const KINDS = {
-  string: text,
-  number,
-  iteration: {
-    words: 'the number of an iteration',
-    fits: (value: unknown) =>
-      Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MOST_ITERATIONS,
-  },
-  boolean: trueOrFalse,
-  object,
-  list: listOf(object),
-  strings: listOf(text),
-} as const;
-
-type Kind = keyof typeof KINDS;
 
 const HEAD: Readonly<Record<string, Kind>> = {
   runId: 'string',
@@ -46,18 +28,6 @@ const HEAD: Readonly<Record<string, Kind>> = {
   'sandbox?': 'string',
   'contained?': 'string',
 };
-
-/** What was used, at this place of an event. */
-const usageAt = (path: string): Readonly<Record<string, Kind>> => ({
-  [path]: 'object',
-  [`${path}.cost?`]: 'number',
-  [`${path}.unpriced?`]: 'number',
-  [`${path}.tokens?`]: 'object',
-  [`${path}.tokens.input?`]: 'number',
-  [`${path}.tokens.output?`]: 'number',
-  [`${path}.tokens.cacheRead?`]: 'number',
-  [`${path}.tokens.cacheWrite?`]: 'number',
-});
 
 /** What readers rely on in each event; other keys do not matter. `*`: each of a list. `?`: may be missing. `??`: may be null, too. */
 const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>> = {
@@ -109,6 +79,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'moved.reviewCount?': 'number',
     'moved.reviewCap?': 'number',
   },
+  ...BOARD_SHAPES,
   'scm-started': { task: 'string', 'tree?': 'string' },
   'iteration-started': {
     iteration: 'iteration',

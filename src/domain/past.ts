@@ -3,6 +3,7 @@
  * that is resumed has that of its ledger; `next` does not see a difference. Plain data: a checkpoint of it can be written as JSON.
  */
 import { beforeVerdict } from './before-verdict.ts';
+import { afterBoardEvent, type Board } from './board.ts';
 import type { CheckResult } from './check.ts';
 import type { Prepared, RunEvent, RunHead, ScmResult } from './event.ts';
 import { defined, pick } from './fields.ts';
@@ -53,6 +54,8 @@ export interface Past {
   readonly questions?: readonly AskedQuestion[];
   /** The latest result of each task of source control; absent: none was begun. */
   readonly scm?: readonly ScmResult[];
+  /** Of a run that works on several things at the same time. */
+  readonly board?: Board;
   readonly resumptions: number;
 }
 
@@ -80,7 +83,8 @@ export const NOTHING_YET: Past = {
 };
 
 export function fold(before: Past, event: Timed): Past {
-  const past = { ...before, time: timeAfter(before.time, event) };
+  const board = afterBoardEvent(before.board, event);
+  const past = { ...before, ...(board && { board }), time: timeAfter(before.time, event) };
   switch (event.type) {
     case 'run-started':
       return { ...past, head: headOf(event) };

@@ -1,5 +1,6 @@
 /** The result of a run: what the library and `--json` return. */
 import { beforeVerdict } from './before-verdict.ts';
+import type { LaneOutcome } from './board.ts';
 import { type CheckResult, isGreen } from './check.ts';
 import type { ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';
@@ -65,6 +66,8 @@ export interface LoopResult {
   readonly scm?: readonly ScmResult[];
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
+  /** Of a parallel run: what became of each piece of work. */
+  readonly lanes?: readonly LaneOutcome[];
 }
 
 /** What a result has proven. */

@@ -14,6 +14,7 @@ export type StopReason =
   | 'agent_failed'
   | 'disk_failed'
   | 'scm_failed'
+  | 'needs_you'
   | 'cancelled'
   | 'invalid_config'
   | 'interrupted';
@@ -109,6 +110,11 @@ const ENDINGS: Readonly<Record<StopReason, Ending>> = {
     ...STOPPED,
     sentence: 'Stopped: the work is proven, but source control failed.',
     todo: 'Fix what source control reports: the work is in the files, and resuming commits or pushes it',
+  },
+  needs_you: {
+    ...STOPPED,
+    sentence: 'Stopped: not everything has landed, and the rest needs you.',
+    todo: 'Look at what is said of each, and help or change what was asked for',
   },
   cancelled: { ...STOPPED, sentence: 'Stopped: the run was cancelled.', todo: '' },
   invalid_config: {

@@ -1,7 +1,12 @@
 /** What an iteration of `ralph prd` is for: which mode, which story; and when there is nothing left to do. */
 import type { Story, StoryList } from './story.ts';
 
-export type StoryMode = 'implement' | 'review' | 'review-fix';
+export const STORY_MODES = ['implement', 'review', 'review-fix', 'merge-fix'] as const;
+
+export type StoryMode = (typeof STORY_MODES)[number];
+
+/** Before the feedback of a story that does not fit what others have landed since. */
+export const MERGE_PREFIX = '[MERGE]';
 
 /** What happens to a story that is still not approved after its last allowed review. */
 export type AtCap = 'approve' | 'stop';
@@ -28,6 +33,8 @@ export function nextAssignment(
 ): Assignment {
   const stories = byPriority(userStories).filter(({ id }) => !asking.has(id));
   const find = (status: Story['reviewStatus']) => stories.find(story => story.reviewStatus === status);
+  const merge = stories.find(isUnmerged);
+  if (merge) return { mode: 'merge-fix', story: merge };
   const fix = skipReview ? undefined : find('changes_requested');
   if (fix) return { mode: 'review-fix', story: fix };
   const review = skipReview ? undefined : find('needs_review');
@@ -35,6 +42,25 @@ export function nextAssignment(
   const passed = passedIds(userStories);
   const story = stories.find(each => !each.passes && waitsFor(each, passed).length === 0);
   return { mode: 'implement', ...(story && { story }) };
+}
+
+function isUnmerged({ passes, reviewStatus, reviewFeedback }: Story): boolean {
+  return !passes && reviewStatus !== 'needs_review' && reviewFeedback.startsWith(MERGE_PREFIX);
+}
+
+/** The story with work left to do before it fits: whatever was said of it before counts no longer. */
+export function sendBackStory(
+  story: Story,
+  words: string,
+  { skipReview }: Pick<ReviewPolicy, 'skipReview'>,
+): Story {
+  return {
+    ...story,
+    passes: false,
+    reviewStatus: skipReview ? null : 'changes_requested',
+    reviewCount: 0,
+    reviewFeedback: `${MERGE_PREFIX} ${words}`,
+  };
 }
 
 /** Stories of the same priority keep the order of the list. */

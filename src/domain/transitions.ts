@@ -102,18 +102,23 @@ const REVIEW_RULES: Record<
       tail: (id, field, words) =>
         `${field === 'reviewCount' ? 'Only review iterations may count.' : 'Only review iterations may approve.'} Story ${id} had illegal transition: ${words}.`,
     }),
-  'review-fix': changes =>
+  'review-fix': checkFix('Review-fix'),
+  'merge-fix': checkFix('Merge-fix'),
+  review: checkReview,
+};
+
+function checkFix(mode: string) {
+  return (changes: readonly Change[]) =>
     checkWork(changes, {
       from: 'changes_requested',
       what: field =>
         field === 'reviewCount'
-          ? 'Review-fix iterations cannot increment reviewCount'
-          : 'Review-fix iterations cannot approve stories',
+          ? `${mode} iterations cannot increment reviewCount`
+          : `${mode} iterations cannot approve stories`,
       tail: (id, _field, words) =>
         `Story ${id} must go back to needs_review for re-review. Illegal transition: ${words}.`,
-    }),
-  review: checkReview,
-};
+    });
+}
 
 interface WorkRule {
   /** The status from which one story may go to `needs_review`. */

@@ -69,6 +69,12 @@ export interface LoopPlan {
   close(): void;
 }
 
+/** A run whose work is done in runs of their own: it has no iterations. */
+export interface CrewPlan
+  extends Pick<LoopPlan, 'command' | 'run' | 'agent' | 'checks' | 'notices' | 'close'> {
+  drive(world: EngineWorld): Promise<LoopResult>;
+}
+
 /** Tells the user of something that is no ending. */
 export function warn(emit: Emit, text: string): void {
   emit({ type: 'notice', level: 'warning', text });

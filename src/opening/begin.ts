@@ -38,7 +38,7 @@ function busyTree(project: ProjectPaths, { worktree, own }: Tree): Problem | und
 }
 
 function newRun(
-  { kind, project, settings, flags, version, env }: RunRequest,
+  { kind, project, settings, flags, version, env, child }: RunRequest,
   entered: Entered,
   clock: Clock,
 ) {
@@ -48,6 +48,7 @@ function newRun(
     config: redactDeep(withoutSecrets(settings), createRedactor(env)),
     now: clock.now(),
     owner: ownerName(),
+    ...(child && { id: child.id }),
     ...(flags && { given: { ...entered.given, flags } }),
     ...(entered.task !== undefined && { task: entered.task }),
   });

@@ -15,7 +15,7 @@ import { type ChosenAgent, chooseAgent, chooseFallbacks } from '../turns/choose-
 import { adapterOf, type FunctionAgent } from '../turns/function-agent.ts';
 import { limitProblems } from '../turns/limit-notices.ts';
 import { specSource } from '../turns/prompt-source.ts';
-import { removeWorktree } from '../workspace/worktree.ts';
+import { removeWorktree } from '../workspace/remove-worktree.ts';
 import { createEventQueue } from './event-queue.ts';
 import { type TaskGiven, taskKind } from './kind.ts';
 import { type OpenedRun, openRun } from './open-run.ts';

@@ -1,8 +1,8 @@
 /** What is special about each command that runs a loop: where its agent works, and its plan. */
 
-import type { LoopCommand } from '../domain/event.ts';
+import type { LoopCommand, RecordedEvent } from '../domain/event.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import type { CrewPlan, LoopPlan } from '../engine/plan.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import type { Given } from '../store/run-file.ts';
 import { loopPlan } from '../turns/loop-plan.ts';
@@ -27,6 +27,8 @@ export type Parts = PlanParts & {
   readonly notices: readonly string[];
   /** Who reviews stories, and the fallbacks behind; absent: the agent does. */
   readonly reviewers?: Roster;
+  /** Sees what happens in the runs of a parallel run. */
+  readonly onChildEvent?: ((lane: string, event: RecordedEvent) => void) | undefined;
 };
 
 export interface Entered {
@@ -40,7 +42,7 @@ export interface Entered {
   /** How to take over what was done, where it is on a branch of its own. */
   readonly advice?: string | undefined;
   /** The plan gives up what it holds when it is closed. `kept`: the protected files as they were when a resumed run began. */
-  plan(parts: Parts, kept: string | undefined): Promise<LoopPlan | Problem>;
+  plan(parts: Parts, kept: string | undefined): Promise<LoopPlan | CrewPlan | Problem>;
   /** Gives up what is held: a directory, a worktree. */
   leave(): void;
 }

@@ -11,7 +11,7 @@ import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { drive } from '../engine/drive.ts';
 import { createMeter } from '../engine/meter.ts';
-import type { EngineWorld, LoopPlan } from '../engine/plan.ts';
+import type { CrewPlan, EngineWorld, LoopPlan } from '../engine/plan.ts';
 import { createSteering } from '../engine/steering.ts';
 import type { StopRequest } from '../engine/stop.ts';
 import { serveHooks } from '../hooks/server.ts';
@@ -25,6 +25,7 @@ import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { createHookDoor } from '../turns/hook-door.ts';
 import { createRoster } from '../turns/roster.ts';
 import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts';
+import { type Shared, withShared } from '../turns/shared.ts';
 import { worktreeAgain } from '../workspace/worktree-again.ts';
 import { beginRun } from './begin.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
@@ -58,6 +59,10 @@ export interface RunRequest {
   /** What else the user should know before the first iteration. */
   readonly notices?: readonly string[];
   readonly resumed?: ResumedRun;
+  /** It belongs to another run: its id and what it shares with the others. */
+  readonly child?: { readonly id: string; readonly shared: Shared };
+  /** Sees what happens in the runs of a parallel run, by what they work on. Must not throw. */
+  readonly onChildEvent?: Parts['onChildEvent'];
   /** Sees every event once it is on the ledger. Must not throw. */
   onEvent(event: RecordedEvent): void;
 }
@@ -128,7 +133,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
   const told = { ...request, notices: [...orphans, ...(request.notices ?? [])] };
   const made = await makePlan(told, entered, { ...world, sandbox, cwd, hooks, paths, sandboxed });
   if (isProblem(made)) return made;
-  const plan = repository.withStart(made);
+  const plan = 'drive' in made ? made : repository.withStart(withShared(made, request.child?.shared));
   later(plan.close);
   return {
     id: file.id,
@@ -138,6 +143,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
     ...(entered.advice !== undefined && { advice: entered.advice }),
     async run() {
       announce(plan, world, { cwd, sandbox, resumed });
+      if ('drive' in plan) return plan.drive({ ...world, sandbox });
       await recall(plan, world);
       return drive(plan, { ...world, sandbox });
     },
@@ -174,7 +180,11 @@ function openWorld(
 
 type Opened = EngineWorld & Pick<Parts, 'cwd' | 'hooks' | 'paths'> & { sandbox: Sandbox; sandboxed: boolean };
 
-function makePlan(request: RunRequest, entered: Entered, opened: Opened): Promise<LoopPlan | Problem> {
+function makePlan(
+  request: RunRequest,
+  entered: Entered,
+  opened: Opened,
+): Promise<LoopPlan | CrewPlan | Problem> {
   const { project, settings, agents, reviewer, env, resumed, random } = request;
   const [agent] = agents;
   const { sandboxed, ...world } = opened;
@@ -194,6 +204,8 @@ function makePlan(request: RunRequest, entered: Entered, opened: Opened): Promis
     project,
     notices: [...notices, ...(request.notices ?? [])],
     ...(random && { random }),
+    shared: request.child?.shared,
+    onChildEvent: request.onChildEvent,
   };
   // What the user did while it was paused is the new start.
   const kept = past().time.isPaused ? undefined : past().prepared?.kept;
@@ -254,7 +266,7 @@ interface Announced {
   readonly resumed: ResumedRun | undefined;
 }
 
-function announce(plan: LoopPlan, world: EngineWorld, { cwd, sandbox, resumed }: Announced): void {
+function announce(plan: LoopPlan | CrewPlan, world: EngineWorld, { cwd, sandbox, resumed }: Announced): void {
   const { command, agent, run, checks, notices } = plan;
   const { emit, runId } = world;
   const head: RunHead = {

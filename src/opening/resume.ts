@@ -27,7 +27,7 @@ import { clearGitLocks } from '../workspace/git-lock.ts';
 import { withLock } from '../workspace/lock.ts';
 import { listWorktrees, openWorktree } from '../workspace/worktree.ts';
 import { promptKind, type RunKind, taskKind } from './kind.ts';
-import { listAgain, storiesKind } from './stories-kind.ts';
+import { listAgain, type StoryLane, storiesKind } from './stories-kind.ts';
 
 export type ResumableFile = RunFile & { readonly given: Given };
 
@@ -109,11 +109,10 @@ export async function kindAgain(
   { file, paths, past }: Omit<ResumedRun, 'repairs'>,
   settings: Settings,
   env: Env,
+  lane?: StoryLane,
 ): Promise<RunKind | readonly Problem[]> {
   const { given, cwd } = file;
-  if (file.command === 'prd') {
-    return storiesAgain({ file, paths, past }, settings, env);
-  }
+  if (file.command === 'prd') return storiesAgain({ file, paths, past }, settings, env, lane);
   if (file.command === 'run') {
     const { promptFile } = given;
     const prompt = promptFile === undefined ? readTask(paths) : undefined;
@@ -134,6 +133,7 @@ async function storiesAgain(
   { file, paths, past }: Omit<ResumedRun, 'repairs'>,
   settings: Settings,
   env: Env,
+  lane: StoryLane | undefined,
 ): Promise<RunKind | readonly Problem[]> {
   const { ralphDir = 'ralph', worktree: name, from } = file.given;
   const gone = await missingWorktree(name, file.cwd, env);
@@ -142,7 +142,7 @@ async function storiesAgain(
   if (isProblem(worktree)) return [worktree];
   const prd = prdPaths(worktree?.cwd ?? file.cwd, ralphDir);
   const known = listAgain(prd, { id: file.id, paths }, past, policyOf(settings));
-  if ('list' in known) return storiesKind({ prd, worktree, from, ...known });
+  if ('list' in known) return storiesKind({ prd, worktree, from, lane, ...known });
   worktree?.release();
   return known;
 }

@@ -1,4 +1,5 @@
 /** `ralph prd run` as a kind of run: a directory of its own, and the story list that counts. */
+import { join } from 'node:path';
 import type { Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { StoryList } from '../domain/story.ts';
@@ -13,6 +14,7 @@ import type { Begun } from '../stories/keeper.ts';
 import { loadStories } from '../stories/load.ts';
 import { claimDirectory, planPrd, promptTemplate } from '../stories/open.ts';
 import { type Recovery, standOf, unknown } from '../stories/recover.ts';
+import { makeReady } from '../turns/make-ready.ts';
 import { branchAdvice, useBranch } from '../workspace/branch.ts';
 import { findRepository } from '../workspace/repository.ts';
 import type { Worktree } from '../workspace/worktree.ts';
@@ -34,10 +36,18 @@ export interface StoriesGiven {
   readonly worktree?: Worktree | undefined;
   /** The branch from which that of the list was created, where it is known. */
   readonly from?: string | undefined;
+  /** It is one of the stories of a parallel run. */
+  readonly lane?: StoryLane | undefined;
+}
+
+export interface StoryLane {
+  readonly id: string;
+  /** Before a review: brings in what others have landed meanwhile; answers why it does not fit, for the agent. */
+  sync(): Promise<string | undefined>;
 }
 
 export function storiesKind(given: StoriesGiven): RunKind {
-  const { prd, worktree, recovery } = given;
+  const { prd, worktree, recovery, lane } = given;
   const template = () => promptTemplate(prd, () => readTemplate('prompt.md'));
   return {
     command: 'prd',
@@ -66,10 +76,21 @@ export function storiesKind(given: StoriesGiven): RunKind {
           ralphDir: prd.name,
           ...(worktree && { worktree: worktree.name }),
           ...(from !== undefined && { from }),
+          ...(lane && { lane: lane.id }),
         },
         worktree,
         ...(from !== undefined && { advice: branchAdvice(prd.root, list.branchName, from) }),
-        plan: (parts, kept) => planPrd({ ...parts, ...own, notices: [...parts.notices, ...notices] }, kept),
+        async plan(parts, kept) {
+          const unready = worktree?.created ? await makeReady(parts, worktree) : undefined;
+          if (unready) return unready;
+          const approvals = lane && join(parts.paths.state.folder, 'approvals.json');
+          const more = {
+            approvals,
+            ...(lane && { sync: lane.sync }),
+            notices: [...parts.notices, ...notices],
+          };
+          return planPrd({ ...parts, ...own, ...more }, kept);
+        },
         leave() {
           claimed.release();
           worktree?.release();

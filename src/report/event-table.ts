@@ -1,4 +1,5 @@
 /** A reader of events as a table: a row for each kind, so that the compiler names every reader that a new kind needs. */
+import type { BoardEvent } from '../domain/board-event.ts';
 import type { LedgerOnly, RunEvent } from '../domain/event.ts';
 
 export type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>;
@@ -7,6 +8,30 @@ export type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly typ
 export type EventTable<Args extends readonly unknown[], Result> = {
   readonly [Type in RunEvent['type']]: ((event: Of<Type>, ...args: Args) => Result) | null;
 };
+
+/** What happens on the board of a parallel run, for those who do not show it. */
+export const BOARD_ONLY: Readonly<Record<BoardEvent['type'], null>> = {
+  'board-set': null,
+  'story-started': null,
+  'story-step': null,
+  'story-ended': null,
+  queued: null,
+  candidate: null,
+  'candidate-checked': null,
+  landed: null,
+  'sent-back': null,
+  'lane-kept': null,
+  'account-limited': null,
+  integrated: null,
+};
+
+/** The same for each of them. */
+export function forBoard<Reader>(read: Reader): Readonly<Record<BoardEvent['type'], Reader>> {
+  return Object.fromEntries(Object.keys(BOARD_ONLY).map(type => [type, read])) as Record<
+    BoardEvent['type'],
+    Reader
+  >;
+}
 
 /** What is written down only so that a run can be resumed or judged again. */
 export const LEDGER_ONLY: Readonly<Record<LedgerOnly['type'], null>> = {

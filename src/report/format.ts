@@ -1,9 +1,11 @@
 /** A run as lines for people: a terminal above its live line, a log file, a replay. */
 import type { AgentEvent } from '../domain/agent-event.ts';
+import type { BoardEvent } from '../domain/board-event.ts';
 import type { CheckResult } from '../domain/check.ts';
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import { beginning, harmless } from '../platform/text.ts';
-import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { boardWords } from './board-words.ts';
+import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { type AgentAction, type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { compact, counted, duration } from './numbers.ts';
 import {
@@ -151,9 +153,15 @@ const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
   scm: scmBlock,
   'iteration-ended': verdictBlock,
   notice: noticeBlock,
+  ...forBoard(boardBlock),
   ...LEDGER_ONLY,
   'run-ended': null, // the summary says it
 };
+
+function boardBlock(event: BoardEvent, style: Style): Block {
+  const line = boardWords(event);
+  return line ? block('board', style, ...line) : NOTHING;
+}
 
 function block(group: string, style: Style, mark: Mark, words: string, color?: Paint): Block {
   return { group, lines: markLines(style, mark, words, color) };

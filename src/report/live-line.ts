@@ -3,7 +3,7 @@ import type { AgentEvent } from '../domain/agent-event.ts';
 import type { RunEvent, RunHead } from '../domain/event.ts';
 import { totalTokens, type Usage } from '../domain/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
-import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { NO_TURN, spentWith, type TurnUsage, turnUsage, usedSoFar } from './live-usage.ts';
 import { compact, wholeSeconds } from './numbers.ts';
 import { checkNoun, costPhrase, iterationOf, toolLabel, troubleName } from './phrases.ts';
@@ -97,6 +97,7 @@ const STATES: EventTable<[state: LiveState, now: number], LiveState> = {
     doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now),
   'run-ended': (_, state) => ({ ...state, on: false }),
   ...LEDGER_ONLY,
+  ...BOARD_ONLY,
   violation: null,
   denied: null,
   'stories-settled': null,

@@ -1,10 +1,12 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
+import { afterBoardEvent } from '../domain/board.ts';
+import type { BoardEvent } from '../domain/board-event.ts';
 import type { CheckResult } from '../domain/check.ts';
 import type { RunHead } from '../domain/event.ts';
 import { knownEntry, type RawEntry, typeText, unknownEntryWords } from '../domain/ledger-entry.ts';
 import { questionWords } from '../domain/question.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
-import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { spentWith } from './live-usage.ts';
 import { phrase, storyState } from './phrases.ts';
 import { remarkOn, type Words } from './remarks.ts';
@@ -89,6 +91,9 @@ const STEPS: EventTable<[state: State, at: number], void> = {
     change(state, ({ violations }) => ({ violations: violations + 1 }));
   },
   'iteration-ended': endIteration,
+  ...forBoard((event: BoardEvent, state: State, at: number) => {
+    state.board = afterBoardEvent(state.board ?? undefined, { ...event, time: at }) ?? null;
+  }),
   ...LEDGER_ONLY,
   judged({ limits }, state) {
     state.limits = limits ?? state.limits;

@@ -2,6 +2,7 @@
  * A run as its readers see it, folded from its ledger. Plain data, so that a page can get one from the server and fold
  * on from there. `run-fold.ts` creates it; the report, the dashboard and the terminal show it.
  */
+import type { Board } from '../domain/board.ts';
 import type { Claim } from '../domain/completion.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import type { TurnOutcome, Violation } from '../domain/evidence.ts';
@@ -153,6 +154,8 @@ export interface RunView {
   readonly moves: readonly StoryMove[];
   /** What stories ask, and nobody has answered. */
   readonly questions: readonly OpenQuestion[];
+  /** Of a run that works on several things at the same time; null: this one does not. */
+  readonly board: Board | null;
   readonly ending: Ending | null;
 }
 
@@ -257,6 +260,7 @@ export const EMPTY_VIEW: RunView = {
   storyList: null,
   moves: [],
   questions: [],
+  board: null,
   ending: null,
 };
 

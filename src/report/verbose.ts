@@ -2,7 +2,7 @@
 import type { RunEvent, RunHead } from '../domain/event.ts';
 import type { TurnOutcome } from '../domain/evidence.ts';
 import { oneLine } from '../platform/text.ts';
-import { type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { counted, duration, grouped } from './numbers.ts';
 import { checkNoun, endedBy, iterationOf, nearMissPhrase, troublePhrase, usagePhrases } from './phrases.ts';
 
@@ -54,6 +54,7 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   waiting: ({ until, trouble }) => [`Waiting until ${new Date(until).toISOString()} (${trouble.class})`],
   'stories-settled': ({ hash, done, total }) => [`Story list ${hash}: ${done} of ${total} done`],
   ...LEDGER_ONLY,
+  ...BOARD_ONLY,
   violation: null,
   denied: null,
   scm: null,

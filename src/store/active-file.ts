@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { pick } from '../domain/fields.ts';
 import { isObject, parseObject } from '../domain/json.ts';
 import type { Story } from '../domain/story.ts';
-import type { StoryMode } from '../domain/story-mode.ts';
+import { STORY_MODES } from '../domain/story-mode.ts';
 import type { Before, StoriesBefore, StoryRules } from '../domain/transitions.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
@@ -102,17 +102,15 @@ export function readActive(path: string): Active | undefined {
     timestamp: String(file.timestamp ?? ''),
     ralphDir: typeof ralphDir === 'string' ? ralphDir : 'ralph',
     terms: {
-      mode: MODES.find(mode => mode === iterationMode) ?? 'implement',
+      mode: STORY_MODES.find(mode => mode === iterationMode) ?? 'implement',
       skipReview: file.skipReview === true,
       reviewCap: typeof reviewCap === 'number' ? reviewCap : 5,
       atCap: file.atCap === 'stop' ? 'stop' : 'approve',
       ...(typeof story === 'string' && { story }),
     },
-    snapshot: MODES.some(mode => mode === iterationMode) ? snapshotIn(preIterationSnapshot) : undefined,
+    snapshot: STORY_MODES.some(mode => mode === iterationMode) ? snapshotIn(preIterationSnapshot) : undefined,
   };
 }
-
-const MODES: readonly StoryMode[] = ['implement', 'review', 'review-fix'];
 
 function snapshotIn(value: unknown): StoriesBefore | undefined {
   if (!isObject(value)) return undefined;

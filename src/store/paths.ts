@@ -55,9 +55,15 @@ export function projectRoot(folder: string): string {
 /** The same for whoever looks at runs: from a worktree that Ralph made, those of the project it was made for. */
 export function projectAt(folder: string, env: Env = process.env): ProjectPaths {
   const root = projectRoot(folder);
-  const owner = projectPaths(dirname(dirname(dirname(root))), env);
   const own = projectPaths(root, env);
-  return dirname(root) === owner.worktrees && !existsSync(own.runs) ? owner : own;
+  if (existsSync(own.runs)) return own;
+  // `.ralph/worktrees/NAME`, or one folder below for those of a parallel run.
+  const above = [dirname(dirname(dirname(root))), dirname(dirname(dirname(dirname(root))))];
+  const owners = above.map(folder => projectPaths(folder, env));
+  return (
+    owners.find(({ worktrees }, at) => worktrees === (at === 0 ? dirname(root) : dirname(dirname(root)))) ??
+    own
+  );
 }
 
 /** A run: its folder in the project, and what is kept of it outside. */

@@ -55,10 +55,20 @@ export interface Given {
   readonly ralphDir?: string;
   /** The branch from which that of a story list was created. */
   readonly from?: string;
+  /** Of a parallel run: what it works on. */
+  readonly crew?: 'stories' | 'tasks' | 'attempts';
+  /** The file with the tasks. */
+  readonly tasks?: string;
+  /** How many attempts at the task, and by whom. */
+  readonly attempts?: readonly string[];
+  /** Of a run that belongs to a parallel run: what it works on there. */
+  readonly lane?: string;
 }
 
 export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' | 'given' | 'owner'> {
   readonly now: number;
+  /** Of a run that belongs to another one: it is named after that. */
+  readonly id?: string;
   /** The host of an in-session loop. */
   readonly pid?: number;
   /** The user's words: the prompt or the task. */
@@ -68,11 +78,11 @@ export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' |
 /** Makes the folder of a new run. Throws when Ralph's folder cannot be written. */
 export function createRun(
   project: ProjectPaths,
-  { command, version, config, now, pid, given, owner, task }: NewRun,
+  { command, version, config, now, id: named, pid, given, owner, task }: NewRun,
 ): { readonly file: RunFile; readonly paths: RunPaths } {
   ensureFolder(project.runs);
   keepOutOfGit(project);
-  const { id, paths } = claimId(project, now);
+  const { id, paths } = named === undefined ? claimId(project, now) : takeId(project, named);
   const file: RunFile = {
     id,
     command,
@@ -146,6 +156,18 @@ function claimId(project: ProjectPaths, now: number): { readonly id: string; rea
   }
 }
 
+function takeId(project: ProjectPaths, id: string): { readonly id: string; readonly paths: RunPaths } {
+  const paths = runPaths(project, id);
+  mkdirSync(paths.folder, { mode: 0o700, recursive: true });
+  return { id, paths };
+}
+
+/** `20261115-015913-k3f9.US-001` belongs to `20261115-015913-k3f9`. */
+export function parentOf(id: string): string | undefined {
+  const [parent = '', ...rest] = id.split('.');
+  return rest.length === 0 ? undefined : parent;
+}
+
 /** The ids of all runs of a project, oldest first. */
 export function listRuns(project: ProjectPaths): readonly string[] {
   try {
@@ -162,14 +184,17 @@ export function listRuns(project: ProjectPaths): readonly string[] {
 /** The run a user means: the whole id, an unambiguous part of it, or nothing for the latest one. */
 export function findRun(project: ProjectPaths, wanted?: string): string | Problem {
   const ids = listRuns(project);
-  const latest = ids.at(-1);
+  const latest = ids.findLast(id => parentOf(id) === undefined);
   if (latest === undefined) {
     const fix = 'start one with `ralph run -p "…"`';
     return { where: project.runs, what: 'there are no runs here yet', fix };
   }
   if (wanted === undefined) return latest;
   if (ids.includes(wanted)) return wanted;
-  const matches = ids.filter(id => id.includes(wanted));
+  const all = ids.filter(id => id.includes(wanted));
+  const whole = all.filter(id => parentOf(id) === undefined);
+  // Part of the id of a parallel run is in those of all that belong to it. The name of a piece of work means the latest.
+  const matches = whole.length > 0 ? whole : all.slice(-1);
   const [only] = matches;
   if (only !== undefined && matches.length === 1) return only;
   if (only !== undefined)
@@ -191,7 +216,9 @@ export function findLiveRun(
   wanted?: string,
 ): LiveRun | { readonly ended: string } | Problem {
   const live = listRuns(project).flatMap(id => liveRun(project, id) ?? []);
-  const fits = live.filter(({ id }) => id.includes(wanted ?? ''));
+  const all = live.filter(({ id }) => id.includes(wanted ?? ''));
+  const whole = all.filter(({ id }) => parentOf(id) === undefined);
+  const fits = whole.length > 0 ? whole : all;
   const [only] = fits;
   if (only && fits.length === 1) return only;
   if (only)

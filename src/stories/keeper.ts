@@ -16,6 +16,7 @@ import {
   openStories,
   type ReviewPolicy,
   type StoryMode,
+  sendBackStory,
 } from '../domain/story-mode.ts';
 import { repairList, storiesById } from '../domain/story-repair.ts';
 import { REVIEW_FIELDS, type StoryRules } from '../domain/transitions.ts';
@@ -71,6 +72,8 @@ export interface StoryKeeper {
   isReady(): boolean;
   /** Chooses what the next iteration is for and tells the hooks. */
   begin(): Assignment;
+  /** A story does not fit what others have landed: it is worked on again. Answers what the iteration is for now. */
+  sendBack(id: string, words: string): Assignment;
   /** Before each attempt at a review: the list as it is trusted, so that a verdict of an attempt that failed is not counted twice. */
   restoreList(iteration: number): void;
   /** What the agent left, without what it may not do. It counts when the checks have been weighed. */
@@ -120,6 +123,14 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
       state.assignment = nextAssignment(state.list, policy, options.asking());
       files.mark(termsOf(state.assignment, policy), state.list.userStories);
       return state.assignment;
+    },
+    sendBack(id, words) {
+      const again = (story: Story) => (story.id === id ? sendBackStory(story, words, policy) : story);
+      state.list = { ...state.list, userStories: state.list.userStories.map(again) };
+      state.next = state.list;
+      files.write(state.list, 0);
+      files.believe(state.list);
+      return this.begin();
     },
     restoreList(iteration) {
       const isOther = state.assignment.mode === 'review' && !isSame(files.left(), state.list);

@@ -4,7 +4,7 @@ import type { Violation } from '../domain/evidence.ts';
 import { isProblem } from '../domain/problem.ts';
 import type { ReviewEvidence } from '../domain/review.ts';
 import type { StoryList } from '../domain/story.ts';
-import type { ReviewPolicy } from '../domain/story-mode.ts';
+import type { Assignment, ReviewPolicy } from '../domain/story-mode.ts';
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
 import { buildStoryReport } from '../domain/story-report.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
@@ -46,6 +46,10 @@ export interface PrdParts extends ProverParts, Pick<Roles, 'reviewers'> {
   readonly begun: Begun | undefined;
   /** The branch that is really used; undefined: none. */
   readonly branch: string | undefined;
+  /** Where approvals are on record; absent: with those of the project. */
+  readonly approvals?: string | undefined;
+  /** Before a review: brings in what others have landed meanwhile; answers why it does not fit, for the agent. */
+  sync?(): Promise<string | undefined>;
   /** Where the work is, when it is not in the project itself. */
   readonly place?: LoopPlan['place'] | undefined;
 }
@@ -115,7 +119,7 @@ function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keepin
     /** The files that a review must leave as they are. */
     kept: () => kept,
     async next(iteration: number, feedback: readonly Feedback[]): Promise<string> {
-      const assignment = keeper.begin();
+      const assignment = await broughtUpToDate(parts, keeper);
       const { mode, story } = assignment;
       kept = mode === 'review' ? await beginReview(parts, guard, iteration) : undefined;
       if (mode !== 'review') guard.end();
@@ -132,12 +136,19 @@ function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keepin
   };
 }
 
+async function broughtUpToDate({ sync }: PrdParts, keeper: StoryKeeper): Promise<Assignment> {
+  const assignment = keeper.begin();
+  const { mode, story } = assignment;
+  const misfit = mode === 'review' && story ? await sync?.() : undefined;
+  return misfit === undefined || !story ? assignment : keeper.sendBack(story.id, misfit);
+}
+
 function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {
   const { settings, prd: paths, runId, list, begun, emit, project, env } = parts;
   const { aside } = parts.paths;
   const keepCopy = (hash: string, text: string) => writeStoryCopy(parts.paths, hash, text);
   const isolation = parts.sandbox?.words === undefined ? 'direct' : 'sandbox';
-  const approvals = approvalsPath(env, project.root, paths);
+  const approvals = parts.approvals ?? approvalsPath(env, project.root, paths);
   const own = { paths, aside, keepCopy, runId, list, policy, begun, emit, approvals } as const;
   const { maximumIterations: maxIterations, checks } = settings;
   const asking = () => askingStories(parts);

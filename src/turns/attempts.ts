@@ -4,7 +4,7 @@
  */
 
 import type { TurnReport } from '../agents/invoke.ts';
-import type { EndedTurn } from '../domain/event.ts';
+import type { Emit, EndedTurn } from '../domain/event.ts';
 import { defined } from '../domain/fields.ts';
 import { type NextStep, nextStep, type Situation } from '../domain/retry.ts';
 import { isLimit, type Trouble, type TroubleClass } from '../domain/trouble.ts';
@@ -16,6 +16,7 @@ import { waitFor } from '../engine/wait.ts';
 import { localZone, secondsSince } from '../platform/clock.ts';
 import type { TurnWorld } from './agent-turn.ts';
 import { currentAgent, type Roster } from './roster.ts';
+import type { Shared } from './shared.ts';
 
 export interface AttemptWorld extends TurnWorld {
   readonly roster: Roster;
@@ -25,6 +26,8 @@ export interface AttemptWorld extends TurnWorld {
   readonly stopping: AbortSignal;
   /** From 0 to 1. */
   readonly random?: () => number;
+  /** With the other runs that this one belongs to. */
+  readonly shared?: Shared | undefined;
 }
 
 export interface Attempt {
@@ -46,19 +49,29 @@ export async function takeAttempts(
   const times = new Map<TroubleClass, number>();
   let waited = 0;
   for (let number = 1; ; number++) {
+    learnLimits(world);
     goTo(world, roster.pick(world.clock.now()), 'free-again');
     const agent = currentAgent(roster);
-    const report = await take({ number, world: { ...world, agent }, used: sum.usage() });
+    const entry = await enter(world, agent.name);
+    const listening = { ...world, agent, emit: entry?.emit ?? world.emit };
+    const report = await take({ number, world: listening, used: sum.usage() });
     sum.add(report, agent.adapter.reports.toolCalls);
     if (hasWorked(report.turn)) {
       roster.worked(roster.current());
       waited = 0;
     }
     const { outcome } = report;
-    if (outcome.kind !== 'failed' || stopping.aborted) return sum.report(report);
+    if (outcome.kind !== 'failed' || stopping.aborted) {
+      entry?.leave();
+      return sum.report(report);
+    }
     const { trouble } = outcome;
     times.set(trouble.class, (times.get(trouble.class) ?? 0) + 1);
     const step = decide(world, trouble, { times: times.get(trouble.class) ?? 1, waited });
+    // Those who wait behind this one know of the limit before it steps aside.
+    if (step.kind !== 'stand' && step.limit !== undefined)
+      world.shared?.accounts.limited(agent.name, step.limit);
+    entry?.leave();
     if (step.kind === 'stand') {
       return sum.report({
         ...report,
@@ -70,6 +83,27 @@ export async function takeAttempts(
     world.meter.pause(await world.steering.pausePoint(iteration));
     if (stopping.aborted) return sum.report(report);
   }
+}
+
+/** What another run has met counts here, too. */
+function learnLimits({ roster, shared, clock }: AttemptWorld): void {
+  const known = roster.limits();
+  for (const [index, { name }] of roster.agents.entries()) {
+    const until = shared?.accounts.until(name) ?? 0;
+    if (roster.agents.length > 1 && until > clock.now() && until > (known[index] ?? 0))
+      roster.limit(index, until);
+  }
+}
+
+async function enter({ shared, stopping, settings, emit }: AttemptWorld, agent: string) {
+  if (!shared) return undefined;
+  const entry = await shared.accounts.enter(agent, stopping, settings.maxWait * 1000);
+  const listen: Emit = event => {
+    // Words alone may be the limit itself.
+    if (event.type === 'agent' && event.event.kind === 'tool-start') entry.works();
+    emit(event);
+  };
+  return { emit: listen, leave: entry.leave };
 }
 
 function decide(

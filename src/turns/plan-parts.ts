@@ -150,7 +150,9 @@ export async function workTurn(parts: PlanParts, { rule, limits }: Run, work: Wo
       rawFile: files.agent,
       errorFile: files.agentErrors,
       deadlines: deadlines(settings, parts.meter.elapsed()),
-      overBudget: usage => budgetSpent(limits, sumOf(before, used, usage)),
+      overBudget: usage =>
+        budgetSpent(limits, sumOf(before, used, usage)) ??
+        parts.shared?.overdrawn(sumOf(undefined, used, usage)),
     });
   });
   const duration = secondsSince(parts.clock, began);

@@ -4,7 +4,7 @@ import { lstatSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { tryTo } from '../platform/files.ts';
-import type { ChangedPath } from './own-git.ts';
+import type { ChangedPath } from './own-objects.ts';
 import { isRalphs, LARGE, shownPath } from './repository.ts';
 import type { TreeStatus } from './tree-status.ts';
 

@@ -36,7 +36,11 @@ async function commitOnly(
   );
   if (isProblem(tree)) return tree;
   if (tree === headTree) return { where: own.top, what: 'there is nothing to commit' };
-  const commit = await own.commitTree(tree, now.commit, message);
+  const commit = await own.commitTree({
+    tree,
+    parents: now.commit ? [now.commit] : [],
+    message,
+  });
   if (isProblem(commit)) return commit;
   const problem = await deliver(own, commit, now.commit ?? headTree);
   if (problem) return problem;

@@ -4,7 +4,8 @@
  */
 import type { RunStart } from '../domain/event.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import type { ChangedPath, Head, OwnGit } from './own-git.ts';
+import type { Head, OwnGit } from './own-git.ts';
+import type { ChangedPath } from './own-objects.ts';
 import { isRalphs, shownPath } from './repository.ts';
 
 export interface CommitPlan {

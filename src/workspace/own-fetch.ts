@@ -35,6 +35,23 @@ export async function isKnown(git: Git, commit: string | undefined): Promise<boo
   return commit !== undefined && (await treeIn(git, commit)) !== undefined;
 }
 
+/** The same, and what it is built on, back to a commit that was fetched without its history. */
+async function isWhole(git: Git, commit: string): Promise<boolean> {
+  if (!(await isKnown(git, commit))) return false;
+  return (await git.run(['rev-list', '--quiet', commit, '--'])).code === 0;
+}
+
+/** A commit with what it is built on. */
+export async function bringWhole(
+  own: OwnFolder,
+  source: Source,
+  commit: string,
+): Promise<Problem | undefined> {
+  if (await isWhole(own.git, commit)) return undefined;
+  const why = await fetchCommit(own, source, commit, []);
+  return why === undefined ? undefined : { where: commit, what: `it cannot be read: ${why}` };
+}
+
 async function treeIn(git: Git, commit: string): Promise<string | undefined> {
   const { code, stdout } = await git.run(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`]);
   return code === 0 ? stdout.trim() : undefined;

@@ -5,8 +5,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { complaint, type Env, type Git, git as gitAt } from '../platform/git.ts';
-import { bringCommit, isKnown, type Source, writeTree } from './own-fetch.ts';
+import { type Env, type Git, git as gitAt } from '../platform/git.ts';
+import { bringCommit, bringWhole, isKnown, type Source, writeTree } from './own-fetch.ts';
 import {
   folderOf,
   type OwnFolder,
@@ -16,7 +16,8 @@ import {
   readPinned,
   writeAbsent,
 } from './own-folder.ts';
-import { checkout, createOwnIndex, type Filled, type Snapshot } from './own-index.ts';
+import { checkout, createOwnIndex, type Filled, moveFiles, type Snapshot } from './own-index.ts';
+import { type ChangedPath, commitTree, compareTrees, type NewCommit, patch } from './own-objects.ts';
 import { findRepository, isUnderGit, NO_REPOSITORY, nearestGit, type Place } from './repository.ts';
 
 export interface OwnGit {
@@ -50,12 +51,16 @@ export interface OwnGit {
   writeTree(entries: readonly string[]): Promise<string | Problem>;
   /** The tree of a commit of the repository, fetched where it is not known yet; without one, of no commit at all. */
   treeOf(commit: string | undefined): Promise<string | Problem>;
+  /** Makes a commit of the repository known with what it is built on, back to where the run began. */
+  bring(commit: string): Promise<Problem | undefined>;
   /** The commit that HEAD of the repository stands on now, and its branch; undefined where there is none. */
   head(): Promise<Head>;
   /** Writes the files of a tree into a folder without any. */
   checkout(tree: string, folder: string, options?: Filled): Promise<Problem | undefined>;
+  /** Makes the files of the work tree those of another tree; refused where they are not those of `from`. */
+  moveFiles(from: string, to: string): Promise<Problem | undefined>;
   /** A commit in Ralph's own directory; nobody else sees it. */
-  commitTree(tree: string, parent: string | undefined, message: string): Promise<string | Problem>;
+  commitTree(commit: NewCommit): Promise<string | Problem>;
 }
 
 export interface Head {
@@ -69,20 +74,6 @@ export interface Start extends Head {
 
 export interface OwnStatus extends Head, Snapshot {
   readonly entries: readonly ChangedPath[];
-}
-
-export interface ChangedPath {
-  /** From the top; bytes that are not UTF-8 are replaced. */
-  readonly path: string;
-  /** The same with one character for each byte. */
-  readonly bytes: string;
-  readonly before: Blob | undefined;
-  readonly after: Blob | undefined;
-}
-
-export interface Blob {
-  readonly mode: string;
-  readonly oid: string;
 }
 
 const opened = new Map<string, Promise<OwnGit | Problem>>();
@@ -197,18 +188,11 @@ function createOwnGit(place: Place, { own, top, prefix, pinned: known }: Parts):
     treeOf,
     head,
     checkout: (tree, folder, options) => checkout(own, tree, folder, options),
-    commitTree: (tree, parent, message) => commitTree(own.git, pinned, env, { tree, parent, message }),
+    bring: commit => bringWhole(own, source(), commit),
+    moveFiles: (from, to) => moveFiles(own, top, from, to),
+    commitTree: commit => commitTree(own.git, pinned, env, commit),
   };
 }
-
-async function patch(git: Git, from: string, to: string): Promise<string | Problem> {
-  const { code, stdout, output } = await git.run(['diff-tree', '-r', '-p', ...QUIET_DIFF, from, to]);
-  return code === 0
-    ? stdout
-    : { where: from, what: `git cannot show the changes: ${complaint(output, code)}` };
-}
-
-const QUIET_DIFF = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=all'];
 
 function unpinned(gitDir: string) {
   return { gitDir, commonDir: gitDir, objects: join(gitDir, 'objects'), filters: [], remotes: [] };
@@ -235,55 +219,4 @@ async function headOf(git: Git): Promise<Head> {
     ...(commit.code === 0 && { commit: commit.stdout.trim() }),
     ...(branch.code === 0 && { branch: branch.stdout.trim().replace(/^refs\/heads\//, '') }),
   };
-}
-
-async function compareTrees(
-  git: Git,
-  from: string,
-  to: string,
-  scope: readonly string[],
-): Promise<readonly ChangedPath[] | Problem> {
-  if (from === to) return [];
-  const flags = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--ignore-submodules=none'];
-  const { code, records, errors } = await git.bytes(['diff-tree', ...flags, from, to, ...scope]);
-  if (code !== 0) return { where: from, what: `cannot be compared with ${to}: ${complaint(errors, code)}` };
-  return pairs(records).map(([words, bytes]) => {
-    const [oldMode, newMode, oldOid, newOid] = words.slice(1).split(' ');
-    const path = Buffer.from(bytes, 'latin1').toString('utf8');
-    return { path, bytes, before: blob(oldMode, oldOid), after: blob(newMode, newOid) };
-  });
-}
-
-function pairs(records: readonly string[]): readonly (readonly [string, string])[] {
-  return records.flatMap((record, at) => (at % 2 === 0 ? [[record, records[at + 1] ?? ''] as const] : []));
-}
-
-function blob(mode: string | undefined, oid: string | undefined): Blob | undefined {
-  return mode === undefined || oid === undefined || /^0+$/.test(mode) ? undefined : { mode, oid };
-}
-
-interface NewCommit {
-  readonly tree: string;
-  readonly parent: string | undefined;
-  readonly message: string;
-}
-
-async function commitTree(
-  git: Git,
-  pinned: Pinned | undefined,
-  env: Env,
-  { tree, parent, message }: NewCommit,
-): Promise<string | Problem> {
-  const settings = new Map(pinned?.settings);
-  const name = settings.get('user.name') || 'Ralph';
-  const email = settings.get('user.email') || 'ralph@localhost';
-  const who = {
-    GIT_AUTHOR_NAME: env.GIT_AUTHOR_NAME || name,
-    GIT_AUTHOR_EMAIL: env.GIT_AUTHOR_EMAIL || email,
-    GIT_COMMITTER_NAME: env.GIT_COMMITTER_NAME || name,
-    GIT_COMMITTER_EMAIL: env.GIT_COMMITTER_EMAIL || email,
-  };
-  const parents = parent === undefined ? [] : ['-p', parent];
-  const { code, stdout, output } = await git.with(who).run(['commit-tree', tree, ...parents, '-m', message]);
-  return code === 0 ? stdout.trim() : { where: tree, what: complaint(output, code) };
 }

@@ -185,6 +185,27 @@ export async function checkout(
   }
 }
 
+/** Through an index of its own, so that nothing that is there beside the two trees is touched. */
+export async function moveFiles(
+  own: OwnFolder,
+  top: string,
+  from: string,
+  to: string,
+): Promise<Problem | undefined> {
+  const index = join(own.path, `other.${process.pid}.move-${++count}`);
+  const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: index });
+  try {
+    await git.run(['read-tree', from]);
+    await git.run(['update-index', '-q', '--refresh']);
+    const { code, output } = await git.run(['read-tree', '-m', '-u', from, to]);
+    return code === 0
+      ? undefined
+      : { where: top, what: `its files cannot be moved: ${complaint(output, code)}` };
+  } finally {
+    rmSync(index, { force: true });
+  }
+}
+
 let count = 0;
 
 /** What `ls-files -t` lists, by what is to be done about it. */

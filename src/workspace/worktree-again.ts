@@ -3,6 +3,7 @@
  * that the agent may have set up.
  */
 import { existsSync, lstatSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
@@ -23,9 +24,9 @@ export async function worktreeAgain(options: SiteOptions, tree?: string): Promis
 }
 
 async function addAgain(site: Site, tree: string | undefined): Promise<string | Problem> {
-  const { path, branch, repository, project, env } = site;
+  const { path, branch, repository, env } = site;
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(path);
-  ensureFolder(project.worktrees);
+  ensureFolder(dirname(path));
   const add = ['worktree', 'add', '--quiet', '--force', '--force', '--no-checkout', path, branch];
   const added = await repository.git.run(add);
   if (added.code !== 0) return { where: path, what: complaint(added.output, added.code) };

@@ -36,7 +36,11 @@ export async function findSite({ root, env, name }: SiteOptions): Promise<Site |
 }
 
 function wrongName(name: string): Problem | undefined {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name) && !/\.\.|\.$|\.lock$/.test(name)) return undefined;
+  // Those of a parallel run are in a folder of its own.
+  const parts = name.split('/');
+  const isName = (part: string) =>
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(part) && !/\.\.|\.$|\.lock$/.test(part);
+  if (parts.length <= 2 && parts.every(isName)) return undefined;
   return {
     where: `worktree ${JSON.stringify(name)}`,
     what: 'cannot be the name of a folder and of a branch: at most 64 letters, digits, hyphens, underscores and single dots can',

@@ -4,8 +4,8 @@
  * ever deleted or reset, but by `removeWorktree`, and by that only what is safe elsewhere.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, renameSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, renameSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import { ensureFolder, errorWords, namesIn, writeAtomic } from '../platform/files.ts';
@@ -32,12 +32,13 @@ import {
   whyNotOurs,
   worktreeAt,
 } from './worktree-facts.ts';
-import { whyKeepIgnored } from './worktree-ignored.ts';
 
 export interface WorktreeOptions extends Pick<SiteOptions, 'root' | 'env'> {
   /** Without one the run's id is taken, or a name is generated. */
   readonly name?: string;
   readonly runId?: string;
+  /** The commit that a new one starts from; absent: that of HEAD. */
+  readonly from?: string;
 }
 
 export interface Worktree {
@@ -57,14 +58,20 @@ export interface Worktree {
   release(): void;
 }
 
-export async function openWorktree({ root, env, name, runId }: WorktreeOptions): Promise<Worktree | Problem> {
+export async function openWorktree({
+  root,
+  env,
+  name,
+  runId,
+  from = 'HEAD',
+}: WorktreeOptions): Promise<Worktree | Problem> {
   const site = await findSite({ root, env, name: name ?? runId ?? newName() });
   if ('what' in site) return site;
   if ((await headCommit(site.repository.git)) === undefined) {
     const fix = '`git commit --allow-empty -m start` makes one';
     return { where: root, what: 'a worktree needs a commit to start from, and there is none yet', fix };
   }
-  const opened = await withLock(lockOf(site), () => open(site));
+  const opened = await withLock(lockOf(site), () => open(site, from));
   if ('what' in opened) return opened;
   return await described(site, opened.created);
 }
@@ -75,7 +82,7 @@ function newName(): string {
   return `${stamp}-${randomBytes(2).toString('hex')}`;
 }
 
-async function open(site: Site): Promise<{ readonly created: boolean } | Problem> {
+async function open(site: Site, from: string): Promise<{ readonly created: boolean } | Problem> {
   const { name, project, path } = site;
   const owner = ownerOf(project.worktreeOwner(name));
   if (owner) {
@@ -83,12 +90,13 @@ async function open(site: Site): Promise<{ readonly created: boolean } | Problem
     return { where: path, what: `is in use by another run (process ${owner.pid})`, fix };
   }
   try {
-    ensureFolder(project.worktrees);
+    ensureFolder(dirname(path));
+    ensureFolder(dirname(project.worktreeOwner(name)));
     // A worktree is nobody's change in the repository around it.
     writeAtomic(join(project.worktrees, '.gitignore'), '*\n', 0o644);
     await setIncompleteAside(site);
     const created = isFree(site);
-    const problem = created ? await add(site) : await whyNotOurs(site);
+    const problem = created ? await add(site, from) : await whyNotOurs(site);
     if (problem) return problem;
     takeOver(project.worktreeOwner(name));
     return { created };
@@ -107,9 +115,9 @@ async function setIncompleteAside(site: Site): Promise<void> {
   await repository.git.run(['worktree', 'prune', '--expire', 'now']);
 }
 
-async function add(site: Site): Promise<Problem | undefined> {
+async function add(site: Site, from: string): Promise<Problem | undefined> {
   const { path, branch, repository } = site;
-  const what = (await branchExists(site)) ? [path, branch] : ['-b', branch, '--no-track', path, 'HEAD'];
+  const what = (await branchExists(site)) ? [path, branch] : ['-b', branch, '--no-track', path, from];
   const order = ['worktree', 'add', '--quiet', '--no-checkout', '--lock', ...what];
   const { code, output } = await patiently(() => repository.git.run(order));
   if (code === 0) return fill(site);
@@ -182,8 +190,12 @@ export async function listWorktrees({
   root,
   env,
 }: Pick<SiteOptions, 'root' | 'env'>): Promise<readonly WorktreeEntry[]> {
-  const { worktrees } = projectPaths(root);
-  const entries = await Promise.all(namesIn(worktrees).map(name => entryOf({ root, env, name })));
+  const { worktrees, worktree } = projectPaths(root);
+  const isGroup = (name: string) => name !== '.owners' && !existsSync(join(worktree(name), '.git'));
+  const names = namesIn(worktrees).flatMap(name =>
+    isGroup(name) ? namesIn(worktree(name)).map(below => `${name}/${below}`) : [name],
+  );
+  const entries = await Promise.all(names.map(name => entryOf({ root, env, name })));
   return entries.filter(entry => entry !== undefined);
 }
 
@@ -202,76 +214,10 @@ async function entryOf(options: SiteOptions): Promise<WorktreeEntry | undefined>
   return { name, path, branch: branch ?? null, dirty, ahead: Number(ahead.stdout) || 0, usedBy };
 }
 
-async function isDirty({ path, env }: Pick<Site, 'path' | 'env'>): Promise<boolean> {
+export async function isDirty({ path, env }: Pick<Site, 'path' | 'env'>): Promise<boolean> {
   const status = await readStatus({ cwd: path, env });
   const paths = 'what' in status ? status : await uncommittedPaths(status);
   return 'what' in paths || paths.length > 0;
-}
-
-/** Removes the worktree and its branch, unless something in them is nowhere else: then it says what to do. */
-export async function removeWorktree({
-  force = false,
-  ...options
-}: SiteOptions & {
-  /** Also with files in it that git ignores. */
-  readonly force?: boolean;
-}): Promise<Problem | undefined> {
-  const site = await findSite(options);
-  if ('what' in site) return site;
-  return await withLock(lockOf(site), () => remove(site, force));
-}
-
-async function remove(site: Site, force: boolean): Promise<Problem | undefined> {
-  const { name, path, root, branch, repository, project } = site;
-  const { git } = repository;
-  const hasFolder = !isFree(site);
-  const hasBranch = await branchExists(site);
-  if (!hasFolder && !hasBranch) return { where: path, what: 'there is no such worktree' };
-  const problem =
-    (hasFolder ? await whyKeepFolder(site) : undefined) ??
-    (hasFolder && !force ? await whyKeepIgnored(site) : undefined) ??
-    (hasBranch ? await whyKeepCommits(site) : undefined);
-  if (problem) return problem;
-  if (hasFolder) {
-    // Forced, because git would look at the files itself, and run what the repository says. We have looked.
-    const removed = await git.run(['worktree', 'remove', '--force', '--', path]);
-    if (removed.code !== 0)
-      return { where: path, what: `git does not remove it: ${complaint(removed.output, removed.code)}` };
-  }
-  rmSync(project.worktreeOwner(name), { force: true });
-  if (!hasBranch) return undefined;
-  // Not `-d`: that only looks at HEAD, and we have seen that all of it is on some branch.
-  const deleted = await git.run(['branch', '--quiet', '-D', '--', branch]);
-  if (deleted.code === 0) return undefined;
-  const fix = `${command('-C', root, 'branch', '-d', branch)} tries again`;
-  return { where: branch, what: `git does not delete it: ${complaint(deleted.output, deleted.code)}`, fix };
-}
-
-async function whyKeepFolder(site: Site): Promise<Problem | undefined> {
-  const { path, project, name } = site;
-  const owner = ownerOf(project.worktreeOwner(name));
-  // A run of this very process has asked for it.
-  if (owner && owner.pid !== process.pid)
-    return { where: path, what: `is in use by another run (process ${owner.pid})` };
-  const wrong = await whyNotOurs(site);
-  if (wrong) return wrong;
-  if (!(await isDirty(site))) return undefined;
-  const fix = `${command('-C', path, 'status')} shows them; ${command('-C', path, 'add', '--all')} and ${command('-C', path, 'commit')} keep them`;
-  return { where: path, what: 'holds changes that are not committed', fix };
-}
-
-async function whyKeepCommits({ branch, root, repository }: Site): Promise<Problem | undefined> {
-  const others = ['--not', 'HEAD', `--exclude=${branch}`, '--branches', '--remotes'];
-  const alone = await repository.git.run(['rev-list', '--count', `refs/heads/${branch}`, ...others, '--']);
-  if (alone.code !== 0) return { where: branch, what: complaint(alone.output, alone.code) };
-  const count = Number(alone.stdout);
-  if (count === 0) return undefined;
-  const fix = `${command('-C', root, 'log', '--oneline', `HEAD..${branch}`)} shows them; ${command('-C', root, 'merge', branch)} takes them over`;
-  return {
-    where: branch,
-    what: `holds ${count} ${count === 1 ? 'commit' : 'commits'} that no other branch has`,
-    fix,
-  };
 }
 
 /** How to look at what was done in a worktree, take it over and clean up: commands that can be pasted. */

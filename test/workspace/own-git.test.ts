@@ -161,7 +161,7 @@ describe('it works in', () => {
     expect(await own.checkout(end, clean)).toBeUndefined();
     expect(readFileSync(join(clean, path), 'utf8')).toBe('new\n');
     expect(readdirSync(clean)).not.toContain('.git');
-    const commit = await own.commitTree(end, undefined, 'Done');
+    const commit = await own.commitTree({ tree: end, parents: [], message: 'Done' });
     await expect(own.objects.run(['rev-parse', `${commit}^{tree}`])).resolves.toMatchObject({
       stdout: `${end}\n`,
     });

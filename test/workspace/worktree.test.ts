@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { identify, type ProcessId } from '../../src/platform/process-table.ts';
 import { projectPaths } from '../../src/store/paths.ts';
+import { removeWorktree } from '../../src/workspace/remove-worktree.ts';
 import {
   listWorktrees,
   mergeAdvice,
   openWorktree,
-  removeWorktree,
   type Worktree,
   type WorktreeOptions,
 } from '../../src/workspace/worktree.ts';

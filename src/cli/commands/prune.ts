@@ -5,7 +5,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { counted, megabytes } from '../../report/numbers.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
 import { emptyTrash, type PrunableRun, prunableRuns, removeRaw, removeRun } from '../../store/prune.ts';
-import { removeWorktree } from '../../workspace/worktree.ts';
+import { removeWorktree } from '../../workspace/remove-worktree.ts';
 import { answer, type Call, type CliCommand, Problems } from '../command.ts';
 
 export const prune: CliCommand = {

@@ -12,14 +12,15 @@ import type { Problem } from '../../domain/problem.ts';
 import { raiseOf, resumeCommand, type Used } from '../../domain/resume-command.ts';
 import { type ExitCode, isSuccess } from '../../domain/stop-reason.ts';
 import { totalTokens } from '../../domain/usage.ts';
-import { claimRun, clearWorkplace, kindAgain, type ResumableFile, recoverRun } from '../../opening/resume.ts';
+import { runAgain } from '../../opening/again.ts';
+import { claimRun, clearWorkplace, type ResumableFile, recoverRun } from '../../opening/resume.ts';
 import { ownerName } from '../../platform/spawn.ts';
 import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
-import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
+import { findRun, listRuns, parentOf, writeRunFile } from '../../store/run-file.ts';
 import { openState } from '../../store/state-check.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
-import { type Call, type CliCommand, orThrow, Problems, refuseInside } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { declareFlag, type SetUp, setUp } from '../set-up.ts';
 import { startLoop } from '../start.ts';
 import { VERSION } from '../version.ts';
@@ -53,6 +54,9 @@ export const resume: CliCommand = {
     refuseInside('resume', call);
     const project = projectAt(call.cwd, call.env);
     const id = orThrow(chosen(project, call.args[0]));
+    const parent = parentOf(id);
+    if (parent !== undefined)
+      refuse(id, `it belongs to the run ${parent}, and is resumed with it`, `ralph resume ${parent}`);
     const paths = runPaths(project, id);
     const unfit = openState(project.root, call.env);
     if (unfit) throw new Problems([unfit]);
@@ -79,7 +83,7 @@ async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Prom
     ...(isAccepted ? [] : [...doubts.map(what => doubt(id, what)), ...changes.map(changed)]),
   ];
   if (problems.length > 0) throw new Problems(problems);
-  const kind = await kindAgain({ file, paths, past }, ready.settings, env);
+  const kind = await runAgain({ file, paths, past }, ready.settings, env);
   if (!('enter' in kind)) throw new Problems(kind);
   writeRunFile(paths, {
     ...file,
@@ -114,7 +118,9 @@ need --accept-changes. Nothing is done twice: see docs/resume.md.
 
 function chosen(project: ProjectPaths, wanted: string | undefined): string | Problem {
   if (wanted !== undefined) return findRun(project, wanted);
-  const latest = listRuns(project).findLast(id => resumable(id, runPaths(project, id)));
+  const latest = listRuns(project).findLast(
+    id => parentOf(id) === undefined && resumable(id, runPaths(project, id)),
+  );
   const what = 'there is no run here that can be resumed';
   return latest ?? { where: project.runs, what, fix: '`ralph status` lists them all' };
 }

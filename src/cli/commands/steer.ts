@@ -4,7 +4,7 @@ import { LONGEST_TEXT, type Message } from '../../store/inbox.ts';
 import { type ProjectPaths, projectAt, runPaths } from '../../store/paths.ts';
 import { findLiveRun } from '../../store/run-file.ts';
 import { type Steered, steerRun } from '../../store/steering.ts';
-import { removeWorktree } from '../../workspace/worktree.ts';
+import { removeWorktree } from '../../workspace/remove-worktree.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../command.ts';
 
 const RUN_ARGUMENT = ['[run]', 'a run, or part of its id; may be left out when only one is running'] as const;

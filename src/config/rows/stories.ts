@@ -1,4 +1,4 @@
-/** How the stories of `ralph prd` are reviewed. */
+/** How stories are worked on and reviewed. */
 import { amount, choice, integer, text, yesNo } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
@@ -42,5 +42,19 @@ export const STORIES = [
     default: 3600,
     flag: { prd: '--max-question-wait <seconds>' },
     help: 'When an agent has asked a question and no other story is ready: wait so long for `ralph answer`, then stop as blocked.',
+  },
+  {
+    key: 'parallel',
+    kind: integer({ min: 1, max: 64 }),
+    default: 1,
+    flag: { prd: '--parallel <n>', loop: '--parallel <n>' },
+    help: 'Work on so many stories, or tasks of --tasks, at the same time, each in a worktree of its own. What is proven is merged one by one, after every check has passed on the merged files.',
+  },
+  {
+    key: 'unchecked',
+    kind: yesNo,
+    default: false,
+    flag: { prd: '--unchecked' },
+    help: 'With --parallel: merge although there is no check. Without one nobody knows whether what is merged still works.',
   },
 ] as const satisfies readonly Setting[];

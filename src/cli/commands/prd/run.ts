@@ -1,11 +1,12 @@
 /** `ralph prd run`: seed 002's loop. */
 import { existsSync } from 'node:fs';
 import type { Settings } from '../../../config/settings-shape.ts';
-import { isProblem } from '../../../domain/problem.ts';
+import { isProblem, type Problem } from '../../../domain/problem.ts';
 import type { StoryList } from '../../../domain/story.ts';
 import { nextAssignment } from '../../../domain/story-mode.ts';
 import { buildStoryPrompt } from '../../../domain/story-prompt.ts';
 import { allCommands, commandsOf } from '../../../domain/verify-commands.ts';
+import { parallelStories } from '../../../opening/parallel-stories.ts';
 import { storiesKind } from '../../../opening/stories-kind.ts';
 import { joinWords } from '../../../platform/shell.ts';
 import { projectPaths } from '../../../store/paths.ts';
@@ -49,8 +50,13 @@ export const run: CliCommand = {
         return 0;
       }
       const policy = policyOf(ready.settings);
-      const kind = storiesKind({ prd: paths, list, policy, recovery, isTrusted, worktree });
-      return await startLoop(kind, call, ready);
+      const given = { prd: paths, list, policy, recovery, isTrusted, worktree };
+      const isParallel = ready.settings.parallel > 1;
+      return await startLoop(
+        isParallel ? parallelStories(given, ready.settings) : storiesKind(given),
+        call,
+        ready,
+      );
     } finally {
       worktree?.release();
     }
@@ -64,6 +70,7 @@ Examples:
   ralph prd run --agent codex --review-cap 3 --at-cap stop
   ralph prd run --check "npm test" --protect "test/**"
   ralph prd run --worktree
+  ralph prd run --parallel 4 --check "npm test"
   ralph prd run --skip-review
   ralph prd run --dry-run
 `;
@@ -96,13 +103,38 @@ function prepare(call: Call, paths: PrdPaths, worktree: string | undefined) {
     const loaded = loadStories(paths, policyOf(settings), recovery?.list);
     if (!isList(loaded)) return loaded;
     list = loaded;
-    return missingCommands(allCommands(loaded, settings.checks), settings, {
-      cwd: paths.root,
-      env: call.env,
-    });
+    const commands = allCommands(loaded, settings.checks);
+    const { env } = call;
+    return [
+      ...missingCommands(commands, settings, { cwd: paths.root, env }),
+      ...parallelProblems(settings, commands, worktree),
+    ];
   });
   if (!list || isProblem(recovery)) throw new Problems([]);
   return { ready, list, recovery, isTrusted };
+}
+
+/** Merging without a check would be merging by judgement. */
+function parallelProblems(
+  { parallel, unchecked }: Settings,
+  commands: readonly string[],
+  worktree: string | undefined,
+): readonly Problem[] {
+  if (parallel === 1) return [];
+  const noWorktree = {
+    where: '--worktree',
+    what: 'with --parallel every story has a worktree of its own',
+    fix: 'leave it out',
+  };
+  const noCheck = {
+    where: '--parallel',
+    what: 'there is no check, so nobody would know whether what is merged still works',
+    fix: '--check "npm test", or --unchecked if you accept that',
+  };
+  return [
+    ...(worktree === undefined ? [] : [noWorktree]),
+    ...(commands.length === 0 && !unchecked ? [noCheck] : []),
+  ];
 }
 
 function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): string {

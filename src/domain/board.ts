@@ -1,0 +1,252 @@
+/** The board of a parallel run: where each piece of work stands, folded from the ledger of the run. Plain data. */
+import type { RunEvent } from './event.ts';
+import { defined } from './fields.ts';
+import { addUsage, type Usage } from './usage.ts';
+
+export type LaneState = 'waiting' | 'building' | 'reviewing' | 'queued' | 'landed' | 'kept' | 'needs_you';
+
+/** What is worked on: a story, a task, or one of several attempts at a task. */
+export interface LaneHead {
+  readonly id: string;
+  readonly title: string;
+  /** 1 comes first. */
+  readonly priority: number;
+  /** What must have landed before it begins. */
+  readonly needs: readonly string[];
+  /** Files that it is likely to change: a preference, never a lock. */
+  readonly files: readonly string[];
+}
+
+/** Why work was sent back: it conflicts, its checks fail on the merged files, or the merge changed what was reviewed. */
+export type SentBackWhy = 'conflict' | 'red' | 'changed';
+
+export interface SentBack {
+  readonly why: SentBackWhy;
+  /** The files that conflict. */
+  readonly files: readonly string[];
+  /** The work that it meets there, by title. */
+  readonly others: readonly string[];
+  /** What a person or an agent should know: the output of the checks. */
+  readonly detail: string;
+}
+
+export interface Lane extends LaneHead {
+  readonly state: LaneState;
+  /** Its runs, oldest first: each time it is sent back a new one begins. */
+  readonly runs: readonly string[];
+  /** The last of them is not over. */
+  readonly isRunning: boolean;
+  /** How often the queue sent it back. */
+  readonly returns: number;
+  readonly sentBack?: SentBack;
+  /** The commit that landed, or that waits in the queue. */
+  readonly commit?: string;
+  /** What each of its runs has used, by its id. */
+  readonly used: Readonly<Record<string, Usage>>;
+  /** Why it needs the user. */
+  readonly why?: string;
+  /** Milliseconds since 1970: when it was begun, and when it landed. */
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+}
+
+export interface Candidate {
+  readonly number: number;
+  /** What it was merged onto. */
+  readonly tip: string;
+  readonly commit: string;
+}
+
+export interface Queued {
+  readonly story: string;
+  /** The work as its run left it. */
+  readonly head: string;
+  /** A name for the change that was reviewed. */
+  readonly patch: string;
+  /** When it came into the queue: the date of its candidate. */
+  readonly at: number;
+  readonly candidate?: Candidate;
+}
+
+export interface Board {
+  /** The commit that everything started from. */
+  readonly base: string;
+  /** The user's branch that is moved at the end, and where it stood; null: none. */
+  readonly branch: string | null;
+  /** The tip of the integration branch. */
+  readonly tip: string;
+  readonly lanes: readonly Lane[];
+  readonly queue: readonly Queued[];
+  /** How many candidates there have been. */
+  readonly candidates: number;
+  /** What landed, in order. */
+  readonly landed: readonly { readonly story: string; readonly commit: string }[];
+  /** What turns outside of the lanes have used. */
+  readonly extra?: Usage;
+}
+
+type Timed = RunEvent & { readonly time: number };
+
+/** The board after an event; the same one where the event is not about it. */
+export function afterBoardEvent(board: Board | undefined, event: Timed): Board | undefined {
+  if (event.type === 'board-set') return newBoard(event);
+  if (!board) return undefined;
+  switch (event.type) {
+    case 'run-resumed':
+      return { ...board, lanes: board.lanes.map(tryAgain) };
+    case 'story-started':
+      return withLane(board, event.story, lane => ({
+        ...lane,
+        state: 'building',
+        isRunning: true,
+        runs: lane.runs.includes(event.child) ? lane.runs : [...lane.runs, event.child],
+        startedAt: lane.startedAt ?? event.time,
+      }));
+    case 'story-step':
+      return withLane(board, event.story, lane => ({
+        ...lane,
+        state: event.mode === 'review' ? 'reviewing' : 'building',
+      }));
+    case 'story-ended':
+      return withLane(board, event.story, lane => afterRun(lane, event));
+    case 'queued':
+      return afterQueued(board, event);
+    case 'candidate':
+      return withCandidate(board, event);
+    case 'landed':
+      return afterLanded(board, event);
+    case 'sent-back':
+      return afterSentBack(board, event);
+    case 'lane-kept':
+      return afterKept(board, event);
+    case 'agent-ended':
+      return { ...board, extra: board.extra ? addUsage(board.extra, event.usage) : event.usage };
+    default:
+      return board;
+  }
+}
+
+type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>;
+
+function newBoard({ base, tip, branch, lanes }: Of<'board-set'>): Board {
+  const fresh = { state: 'waiting', runs: [], isRunning: false, returns: 0, used: {} } as const;
+  return {
+    base,
+    branch,
+    tip,
+    lanes: lanes.map(lane => ({ ...lane, ...fresh })),
+    queue: [],
+    candidates: 0,
+    landed: [],
+  };
+}
+
+/** Whoever resumes the run has done what was needed, or wants to know. */
+function tryAgain(lane: Lane): Lane {
+  if (lane.state !== 'needs_you') return lane;
+  const { why: _, ...rest } = lane;
+  if (lane.sentBack) return { ...rest, state: 'waiting', returns: 0 };
+  return { ...rest, state: lane.runs.length > 0 ? 'building' : 'waiting' };
+}
+
+export function laneOf({ lanes }: Pick<Board, 'lanes'>, id: string): Lane | undefined {
+  return lanes.find(lane => lane.id === id);
+}
+
+function withLane(board: Board, id: string, change: (lane: Lane) => Lane): Board {
+  return { ...board, lanes: board.lanes.map(lane => (lane.id === id ? change(lane) : lane)) };
+}
+
+/** A run that did not succeed leaves its lane to the user; whoever resumes the whole resumes it. */
+function afterRun(lane: Lane, { child, reason, usage, why }: Of<'story-ended'>): Lane {
+  const { why: _, ...rest } = lane;
+  return {
+    ...rest,
+    isRunning: false,
+    state: why === undefined ? lane.state : 'needs_you',
+    ...(why !== undefined && { why: `${reason}: ${why}` }),
+    used: { ...lane.used, [child]: usage },
+  };
+}
+
+function afterQueued(board: Board, { story, head, patch, time: at }: Of<'queued'>): Board {
+  const others = board.queue.filter(each => each.story !== story);
+  const moved = withLane(board, story, ({ sentBack: _, ...lane }) => ({
+    ...lane,
+    state: 'queued',
+    commit: head,
+  }));
+  return { ...moved, queue: [...others, { story, head, patch, at }] };
+}
+
+/** What was built on top of one that is built anew is out of date with it. */
+function withCandidate(board: Board, { story, number, tip, commit }: Of<'candidate'>): Board {
+  const queue = board.queue.map(each =>
+    each.story === story ? { ...each, candidate: { number, tip, commit } } : each,
+  );
+  return { ...board, queue, candidates: Math.max(board.candidates, number) };
+}
+
+function afterLanded(board: Board, { story, commit, time }: Of<'landed'>): Board {
+  const moved = withLane(board, story, lane => ({ ...lane, state: 'landed', commit, endedAt: time }));
+  return {
+    ...moved,
+    tip: commit,
+    queue: board.queue.filter(each => each.story !== story),
+    landed: [...board.landed, { story, commit }],
+  };
+}
+
+function afterSentBack(board: Board, event: Of<'sent-back'>): Board {
+  const { story, why, files, others, detail } = event;
+  const moved = withLane(board, story, ({ commit: _, ...lane }) => ({
+    ...lane,
+    state: 'waiting',
+    returns: lane.returns + 1,
+    sentBack: { why, files, others, detail },
+  }));
+  return { ...moved, queue: board.queue.filter(each => each.story !== story) };
+}
+
+function afterKept(board: Board, { story, why, needsYou, commit }: Of<'lane-kept'>): Board {
+  const moved = withLane(board, story, lane => ({
+    ...lane,
+    ...defined({ commit }),
+    state: needsYou ? 'needs_you' : 'kept',
+    isRunning: false,
+    why,
+  }));
+  return { ...moved, queue: board.queue.filter(each => each.story !== story) };
+}
+
+/** The sum of what is known to have been used. */
+export function boardUsage({ lanes, extra }: Board): Usage | undefined {
+  return sumUsage([...lanes.flatMap(({ used }) => Object.values(used)), ...(extra ? [extra] : [])]);
+}
+
+export function laneUsage({ used }: Pick<Lane, 'used'>): Usage | undefined {
+  return sumUsage(Object.values(used));
+}
+
+function sumUsage(all: readonly Usage[]): Usage | undefined {
+  return all.length === 0 ? undefined : all.reduce(addUsage);
+}
+
+/** What became of a lane: for `--json`. */
+export interface LaneOutcome {
+  readonly id: string;
+  readonly title: string;
+  readonly state: LaneState;
+  readonly commit: string | null;
+  readonly returns: number;
+  /** Dollars; null: unknown, which is not zero. */
+  readonly cost: number | null;
+  readonly runs: readonly string[];
+  readonly why?: string;
+}
+
+export function laneOutcome(lane: Lane): LaneOutcome {
+  const { id, title, state, commit = null, returns, runs, why } = lane;
+  const cost = laneUsage(lane)?.cost ?? null;
+  return { id, title, state, commit, returns, cost, runs, ...defined({ why }) };
+}

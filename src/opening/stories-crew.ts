@@ -1,0 +1,211 @@
+/** The stories of a list as the crew of a parallel run: each lane works on a list of its own, with its story and what has landed. */
+import { existsSync } from 'node:fs';
+import { likelyFiles } from '../domain/admit.ts';
+import type { LaneHead, SentBack } from '../domain/board.ts';
+import { pick } from '../domain/fields.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import type { Story, StoryList } from '../domain/story.ts';
+import { readList } from '../domain/story.ts';
+import { isDone, openStories, type ReviewPolicy, sendBackStory } from '../domain/story-mode.ts';
+import { buildStoryReport } from '../domain/story-report.ts';
+import { commandsOf } from '../domain/verify-commands.ts';
+import type { ChildRequest, Crew, EndedChild, FilesAt } from '../parallel/crew.ts';
+import { sentBackWords } from '../parallel/merging.ts';
+import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
+import { approvalsPath, writeApprovals } from '../store/approvals.ts';
+import { ignoreActive } from '../store/prd-folder.ts';
+import { type PrdPaths, prdPaths } from '../store/prd-paths.ts';
+import { writeStoryCopy } from '../store/story-copies.ts';
+import { formatTasks, isList, writeTasks } from '../store/tasks-file.ts';
+import { storiesHash } from '../stories/keeper.ts';
+import { standOf } from '../stories/recover.ts';
+import { checksOf } from '../turns/check-round.ts';
+import type { OwnFile } from '../workspace/integration.ts';
+import { findRepository } from '../workspace/repository.ts';
+import { type ChildBase, openChild, resumeChild } from './lane-runs.ts';
+import { storiesKind } from './stories-kind.ts';
+
+export interface StoriesCrew {
+  readonly prd: PrdPaths;
+  /** As it is trusted when the run begins. */
+  readonly list: StoryList;
+  readonly policy: ReviewPolicy;
+}
+
+export async function storiesCrew(
+  { prd, policy, ...given }: StoriesCrew,
+  base: ChildBase,
+): Promise<Crew | Problem> {
+  const { parts } = base;
+  const { settings, env, project } = parts;
+  const repository = await findRepository({ cwd: prd.root, env });
+  if (isProblem(repository)) return repository;
+  const { prefix } = repository;
+  const inTree = (path: string) => `${prefix}${path.slice(prd.root.length + 1)}`;
+  const isIgnored =
+    (await repository.git.run(['check-ignore', '--quiet', '--no-index', '--', prd.tasks])).code === 0;
+  const [tasks, progress] = [inTree(prd.tasks), inTree(prd.progress)];
+  let { list } = given;
+  const lists = { tasks, progress, isIgnored, policy };
+  return {
+    command: 'prd',
+    success: 'all_stories_approved',
+    branch: list.branchName.trim() || (await currentOf(repository.git)),
+    isReviewed: !settings.skipReview,
+    lanes: () => openStories(given.list, policy).map(story => laneHead(story, given.list, policy)),
+    ownPaths: [tasks, progress],
+    firstFiles: () => (isIgnored ? [] : firstFiles(prd, list, inTree)),
+    checksFor(landed) {
+      const done = list.userStories.filter(story => isDone(story, policy) || landed.has(story.id));
+      const commands = done.flatMap(story => commandsOf(list, story, settings.checks));
+      return checksOf([...new Set([...commandsOf(list, undefined, settings.checks), ...commands])], settings);
+    },
+    filesWith: (lane, child, files) => filesWith(lists, lane, child, files),
+    landed(lane, child) {
+      list = withLanded(list, lane, child);
+      writeApprovals(approvalsPath(env, project.root, prd), list, parts.runId);
+    },
+    record(lane) {
+      const text = formatTasks(list);
+      const hash = storiesHash(text);
+      writeStoryCopy(parts.paths, hash, text);
+      const { length: total } = list.userStories;
+      const done = total - openStories(list, policy).length;
+      const moved = list.userStories.find(({ id }) => id === lane);
+      const move = moved && { moved: pick(moved, 'id', 'passes', 'reviewStatus', 'reviewFeedback') };
+      parts.emit({ type: 'stories-settled', iteration: 0, hash, done, total, ...move });
+    },
+    open: child => open(base, { prd, policy, list }, child),
+    resume: child => resumeChild(base, child, { id: child.lane.id, sync: () => syncOf(child) }),
+    message: ({ id, title }) => `${id}: ${title}`,
+    report: () => buildStoryReport(list, [], policy),
+  };
+}
+
+async function currentOf(git: { run(args: readonly string[]): Promise<{ code: number; stdout: string }> }) {
+  const { code, stdout } = await git.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
+  return code === 0 ? stdout.trim() : null;
+}
+
+function laneHead(story: Story, list: StoryList, policy: ReviewPolicy): LaneHead {
+  const { id, title, priority, dependsOn = [], description = '', acceptanceCriteria, notes = '' } = story;
+  const isOpen = (other: string) => list.userStories.some(each => each.id === other && !isDone(each, policy));
+  const files = likelyFiles([title, description, notes, ...acceptanceCriteria]);
+  return { id, title, priority, needs: dependsOn.filter(isOpen), files };
+}
+
+function firstFiles(prd: PrdPaths, list: StoryList, inTree: (path: string) => string): readonly OwnFile[] {
+  // Else every lane would add the line, and each would seem to change what was reviewed.
+  ignoreActive(prd);
+  const others = [prd.prd, prd.progress, prd.prompt, prd.gitignore].flatMap((path): readonly OwnFile[] => {
+    const text = readIfThere(path);
+    return text === undefined ? [] : [[inTree(path), text]];
+  });
+  return [[inTree(prd.tasks), formatTasks(list)], ...others];
+}
+
+interface Lists {
+  readonly tasks: string;
+  readonly progress: string;
+  readonly isIgnored: boolean;
+  readonly policy: ReviewPolicy;
+}
+
+/** The list of the tip with this story as its run left it, and what that run added to the log. */
+async function filesWith(
+  { tasks, progress, isIgnored }: Lists,
+  lane: string,
+  child: EndedChild | undefined,
+  files: FilesAt,
+): Promise<readonly OwnFile[]> {
+  if (isIgnored) return [];
+  const before = readList(JSON.parse((await files.tip(tasks)) ?? '{}'));
+  const [log = '', began = '', own = ''] = [
+    await files.tip(progress),
+    await files.base(progress),
+    await files.own(progress),
+  ];
+  const added = own.startsWith(began.trimEnd()) ? own.slice(began.trimEnd().length).trim() : own.trim();
+  const merged = added === '' || log.includes(added) ? log : `${log.trimEnd()}\n\n${added}\n`;
+  return [
+    ...(isList(before) ? [[tasks, formatTasks(withLanded(before, lane, child))] as const] : []),
+    [progress, merged === '' ? undefined : merged],
+  ];
+}
+
+/** Stories that its agent has added come along: they were built with it. */
+function withLanded(list: StoryList, lane: string, child: EndedChild | undefined): StoryList {
+  const own = trustedOf(child);
+  if (!own) return list;
+  const known = new Set(list.userStories.map(({ id }) => id));
+  const fresh = own.userStories.filter(({ id }) => !known.has(id));
+  const mine = own.userStories.find(({ id }) => id === lane);
+  return {
+    ...list,
+    userStories: [...list.userStories.map(story => (story.id === lane && mine ? mine : story)), ...fresh],
+  };
+}
+
+function trustedOf(child: EndedChild | undefined): StoryList | undefined {
+  const stand = child && standOf(child.paths, { past: child.past, problems: [] });
+  return stand === undefined || stand === 'unknown' ? undefined : stand.trusted;
+}
+
+async function open(base: ChildBase, { prd: ours, policy, list }: StoriesCrew, child: ChildRequest) {
+  const { lane, worktree, sentBack } = child;
+  const prd = prdPaths(worktree.cwd, ours.name);
+  const before = list.userStories.find(({ id }) => id === lane.id);
+  const left = sentBack && isThere(prd) ? storyIn(prd, lane.id) : undefined;
+  const story = left ?? before;
+  if (!story) return { where: lane.id, what: 'there is no such story' };
+  const own = sentBack ? again(story, sentBack, policy) : story;
+  const userStories = list.userStories.flatMap(each =>
+    each.id === lane.id ? [own] : isDone(each, policy) ? [each] : [],
+  );
+  const laneList = { ...list, userStories };
+  ensureFolder(prd.folder);
+  for (const [from, to] of [
+    [ours.prd, prd.prd],
+    [ours.progress, prd.progress],
+    [ours.prompt, prd.prompt],
+  ] as const) {
+    const text = existsSync(to) ? undefined : readIfThere(from);
+    if (text !== undefined) writeAtomic(to, text, 0o644);
+  }
+  writeTasks(prd.tasks, laneList);
+  const kind = storiesKind({
+    prd,
+    list: laneList,
+    policy,
+    isTrusted: true,
+    worktree,
+    lane: { id: lane.id, sync: () => syncOf(child) },
+  });
+  return openChild(base, child, kind);
+}
+
+function isThere({ tasks }: PrdPaths): boolean {
+  return existsSync(tasks);
+}
+
+/** The words of its agent; what counts as done is taken back in any case. */
+function storyIn({ tasks }: PrdPaths, id: string): Story | undefined {
+  try {
+    const list = readList(JSON.parse(readIfThere(tasks) ?? '{}'));
+    return isList(list) ? list.userStories.find(each => each.id === id) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What only the merge has changed is looked at again; the rest is worked on. */
+function again(story: Story, sentBack: SentBack, policy: ReviewPolicy): Story {
+  if (sentBack.why === 'changed' && !policy.skipReview)
+    return { ...story, passes: false, reviewStatus: 'needs_review', reviewCount: 0 };
+  return sendBackStory(story, sentBackWords(sentBack), policy);
+}
+
+async function syncOf({ sync }: ChildRequest): Promise<string | undefined> {
+  const misfit = await sync();
+  return misfit && sentBackWords(misfit);
+}

@@ -1,0 +1,111 @@
+/** The checks of a candidate, each in a clean checkout of the commit that would land. */
+import type { Board, Candidate, Queued } from '../domain/board.ts';
+import { type CheckResult, isGreen, redChecks } from '../domain/check.ts';
+import { formatFailure } from '../domain/loop-prompt.ts';
+import type { Checked, QueueAction } from '../domain/next-merge.ts';
+import { isProblem } from '../domain/problem.ts';
+import { warn } from '../engine/plan.ts';
+import { secondsSince } from '../platform/clock.ts';
+import { createCheckKeeping } from '../turns/check-keeper.ts';
+import { runRound } from '../turns/check-round.ts';
+import { proveClean } from '../turns/clean-proof.ts';
+import type { QueueWorld } from './queue-world.ts';
+
+type CheckAction = Extract<QueueAction, { readonly kind: 'check' }>;
+
+interface Verdict {
+  readonly verdict: Checked | 'halt' | 'cut-off';
+  readonly words: string;
+  readonly seconds: number;
+}
+
+/** Red once may be chance, red twice is red; unless what it stands on is red, too. */
+export async function checkCandidate(world: QueueWorld, { entry, candidate }: CheckAction): Promise<Verdict> {
+  const { parts, board } = world;
+  const began = parts.clock.ticks();
+  const ended = (verdict: Verdict['verdict'], words = '') => ({
+    verdict,
+    words,
+    seconds: secondsSince(parts.clock, began),
+  });
+  const done = new Set([...board().landed.map(({ story }) => story), ...before(board(), entry), entry.story]);
+  try {
+    const results = (await checkAt(world, candidate, done)) ?? [];
+    const again = isGreen(results) ? results : ((await checkAt(world, candidate, done)) ?? []);
+    if (parts.stopping.aborted && !isGreen(again)) return ended('cut-off');
+    const passed = again.length > 0 && isGreen(again);
+    const { story } = entry;
+    const { number, commit } = candidate;
+    parts.emit({
+      type: 'candidate-checked',
+      story,
+      number,
+      commit,
+      passed,
+      duration: ended('green').seconds,
+      results: again,
+    });
+    if (passed) return ended('green');
+    const words = redChecks(again).map(formatFailure).join('\n\n');
+    const tip =
+      (await checkAt(world, { ...candidate, commit: candidate.tip }, without(done, entry.story))) ?? [];
+    if (parts.stopping.aborted) return ended('cut-off');
+    if (isGreen(tip)) return ended('red', words);
+    const red = redChecks(tip).map(({ command }) => `\`${command}\``);
+    const first =
+      candidate.tip === board().base
+        ? 'the commit that the run began with'
+        : `what has landed (${candidate.tip.slice(0, 12)})`;
+    return ended(
+      'halt',
+      `The checks fail on ${first}, without the work of ${story}: ${red.join(', ')}. Nothing more lands.`,
+    );
+  } catch (error) {
+    warn(
+      parts.emit,
+      `The checks of candidate ${candidate.number} could not run: ${(error as Error).message}`,
+    );
+    return ended('red', String((error as Error).message));
+  }
+}
+
+function before({ queue }: Board, entry: Queued): readonly string[] {
+  return queue
+    .slice(
+      0,
+      queue.findIndex(({ story }) => story === entry.story),
+    )
+    .map(({ story }) => story);
+}
+
+function without(all: ReadonlySet<string>, one: string): ReadonlySet<string> {
+  return new Set([...all].filter(each => each !== one));
+}
+
+/** Every check, in a clean checkout of that commit. */
+async function checkAt(
+  { crew, parts, integration }: QueueWorld,
+  { number, commit }: Candidate,
+  landed: ReadonlySet<string>,
+): Promise<readonly CheckResult[] | undefined> {
+  const { included } = parts;
+  const tree = await integration.own.treeOf(commit);
+  if (isProblem(tree) || !included) return undefined;
+  const checks = crew.checksFor(landed);
+  // Their results are one line of the ledger; a wall that is theirs alone is looked after by itself.
+  const quiet = { ...parts, emit: () => {} };
+  const keeping = createCheckKeeping({ protection: undefined, inputs: NO_INPUTS, emit: parts.emit });
+  return proveClean(
+    {
+      ...parts,
+      included,
+      own: integration.own,
+      keeping,
+      run: (iteration, more) => runRound({ ...quiet, ...more }, { iteration, checks, as: result => result }),
+    },
+    number,
+    tree,
+  );
+}
+
+const NO_INPUTS = { take: () => ({}), recall() {}, changed: () => [] };

@@ -1,0 +1,267 @@
+/**
+ * Drives a parallel run: begins lanes, works the queue, and ends when nothing is left to do. All it knows is the board, which is folded from its
+ * ledger, and where the integration branch stands: after a crash it continues from there.
+ */
+import { admit } from '../domain/admit.ts';
+import { type Board, boardUsage, type Lane, laneUsage } from '../domain/board.ts';
+import type { RecordedEvent } from '../domain/event.ts';
+import { timeIsUp } from '../domain/limits.ts';
+import { formatProblem, isProblem } from '../domain/problem.ts';
+import { sumOf } from '../domain/purse.ts';
+import type { LoopResult } from '../domain/result.ts';
+import { type EngineWorld, warn } from '../engine/plan.ts';
+import { pause } from '../engine/wait.ts';
+import { sendMessage } from '../store/inbox.ts';
+import { runPaths } from '../store/paths.ts';
+import { limitsOf } from '../turns/plan-parts.ts';
+import type { ProverParts } from '../turns/prover.ts';
+import { createIntegration, type Integration } from '../workspace/integration.ts';
+import { openOwnGit } from '../workspace/own-git.ts';
+import { createAccounts } from './accounts.ts';
+import type { Crew } from './crew.ts';
+import { type Ended, endRun } from './ending.ts';
+import { createLanes, endedChild, type Lanes, type LaneWorld, worktreeName } from './lanes.ts';
+import { createMoney } from './money.ts';
+import { clearAway, createQueue, type MergeQueue } from './queue.ts';
+
+export interface CoordinatorOptions {
+  readonly crew: Crew;
+  readonly parts: ProverParts;
+  readonly runId: string;
+  /** How many lanes at a time. */
+  readonly slots: number;
+  onChildEvent(lane: string, event: RecordedEvent): void;
+}
+
+/** Milliseconds after which it looks again, also when nothing has told it to. */
+const LOOK_EVERY = 200;
+
+export async function coordinate(options: CoordinatorOptions, world: EngineWorld): Promise<LoopResult> {
+  const { parts, runId } = options;
+  const own = await openOwnGit({ cwd: parts.project.root, env: parts.env });
+  if (isProblem(own)) return endRun(options, world, { reason: 'invalid_config', detail: formatProblem(own) });
+  const integration = createIntegration(own, runId);
+  const problem = await begin(options, world, integration);
+  if (problem) return endRun(options, world, { reason: 'invalid_config', detail: problem });
+  const ended = await work(options, world, integration);
+  return endRun({ ...options, integration }, world, ended);
+}
+
+/** The board of a new run, or what a crash has left between two lines of the ledger. */
+async function begin(
+  { crew }: CoordinatorOptions,
+  world: EngineWorld,
+  integration: Integration,
+): Promise<string | undefined> {
+  const { past, emit } = world;
+  const { board } = past();
+  if (board) return reconcile(world, integration, board);
+  const base = await startOf(integration, crew.branch);
+  if (base === undefined)
+    return 'There is no commit to start from: `git commit --allow-empty -m start` makes one.';
+  const tip = await firstTip(crew, world, integration, base);
+  if (isProblem(tip)) return formatProblem(tip);
+  const now = await integration.tip();
+  if (now !== tip && !(await integration.swap(now, tip))) return 'The integration branch cannot be made.';
+  const undelivered = tip === base ? undefined : await integration.deliver(tip, base);
+  if (undelivered) return formatProblem(undelivered);
+  await integration.publish(undefined);
+  crew.record?.();
+  emit({ type: 'board-set', base, tip, branch: crew.branch, lanes: crew.lanes() });
+  return undefined;
+}
+
+async function startOf({ own }: Integration, branch: string | null): Promise<string | undefined> {
+  const named =
+    branch === null
+      ? undefined
+      : await own.repository.git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{commit}`]);
+  const base = named?.code === 0 ? named.stdout.trim() : (await own.head()).commit;
+  if (base === undefined || isProblem(await own.treeOf(base))) return undefined;
+  return base;
+}
+
+/** The list as the user has it, where it is not committed. */
+async function firstTip(crew: Crew, { clock }: EngineWorld, integration: Integration, base: string) {
+  const before = await integration.own.treeOf(base);
+  if (isProblem(before)) return before;
+  const tree = await integration.withFiles(before, crew.firstFiles());
+  if (isProblem(tree) || tree === before) return isProblem(tree) ? tree : base;
+  return integration.commit({
+    tree,
+    parents: [base],
+    message: 'Add the list of what is to be done',
+    date: clock.now(),
+  });
+}
+
+async function reconcile(
+  { emit }: EngineWorld,
+  integration: Integration,
+  board: Board,
+): Promise<string | undefined> {
+  const now = await integration.tip();
+  if (now === undefined) return 'The integration branch is gone from the state folder: start a new run.';
+  const open = board.queue.find(({ candidate }) => candidate?.commit === now);
+  const tree = await integration.own.treeOf(now);
+  if (isProblem(tree)) return formatProblem(tree);
+  if (open?.candidate) {
+    const { number, commit } = open.candidate;
+    emit({ type: 'landed', story: open.story, number, commit, tree });
+  } else if (now !== board.tip)
+    return `The integration branch is at ${now}, and the ledger says ${board.tip}: nothing is merged on top of what nobody checked.`;
+  await integration.deliver(now, board.base);
+  const moved = await integration.publish(board.tip);
+  if (moved !== undefined) warn(emit, moved);
+  return undefined;
+}
+
+async function work(
+  options: CoordinatorOptions,
+  world: EngineWorld,
+  integration: Integration,
+): Promise<Ended> {
+  const { crew, parts, runId, slots } = options;
+  const { past, emit, stop, clock } = world;
+  const board = () => past().board as Board;
+  for (const { story } of board().landed) {
+    crew.landed(story, childOf(parts, board(), story));
+    await clearAway(parts, worktreeName(runId, { id: story }, board()));
+  }
+  const limits = limitsOf(parts.settings);
+  const money = createMoney(limits, { ...sumOf(boardUsage(board()) ?? { costSource: 'unknown' }, 0) });
+  const accounts = createAccounts({
+    clock,
+    onLimit: (agent, until) => emit({ type: 'account-limited', agent, until }),
+  });
+  const common = { crew, parts, integration, board };
+  const laneWorld: LaneWorld = {
+    ...common,
+    runId,
+    stop,
+    money,
+    accounts,
+    onChildEvent: options.onChildEvent,
+  };
+  const lanes = createLanes(laneWorld);
+  const queue = createQueue({ ...common, runId, lanes: slots });
+  passOnPauses(world, parts, board);
+  const bell = createBell(stop.stopping);
+  const agents = parts.roster.agents.map(({ name }) => name);
+  for (;;) {
+    const late = timeIsUp(limits.maxTime, { elapsed: world.meter.elapsed() });
+    if (late && !stop.requested()) stop.request(late.reason, 'now', late.detail);
+    world.meter.pause(await world.steering.pausePoint(0));
+    const room = { slots, isLimited: accounts.isLimited(agents), hasMoney: money.hasRoom() };
+    const starts =
+      stop.requested() || queue.halted() ? [] : [...unfinished(board(), lanes), ...admit(board(), room)];
+    for (const id of starts) if (!lanes.isRunning(id)) void lanes.work(id).then(bell.ring, bell.break);
+    const hasMoved = await queue.step(bell.ring);
+    bell.check();
+    if (hasMoved) continue;
+    if (starts.length === 0 && lanes.running() === 0 && !queue.isBusy()) {
+      const chosen = await chooseOne(options, world, integration);
+      if (!chosen) return { ...endOf(options, world, { money, queue }), open: lanes.openUsage() };
+    }
+    await bell.wait();
+    await world.settled();
+  }
+}
+
+/** Lanes whose run was cut off with the whole, and those whose work is proven and not in the queue. */
+function unfinished({ lanes, queue }: Board, { isRunning }: Lanes): readonly string[] {
+  const isQueued = (lane: Lane) => queue.some(({ story }) => story === lane.id);
+  return lanes
+    .filter(
+      lane =>
+        (lane.state === 'building' || lane.state === 'reviewing') && !isQueued(lane) && !isRunning(lane.id),
+    )
+    .map(({ id }) => id);
+}
+
+function childOf(parts: ProverParts, { lanes }: Board, story: string) {
+  const child = lanes.find(({ id }) => id === story)?.runs.at(-1);
+  return child === undefined ? undefined : endedChild({ parts }, child);
+}
+
+/** Of several attempts one goes into the queue, the others are kept. Answers whether something was done. */
+async function chooseOne(
+  { crew, parts }: CoordinatorOptions,
+  { past }: EngineWorld,
+  integration: Integration,
+): Promise<boolean> {
+  const board = past().board as Board;
+  const kept = board.lanes.filter(({ state, commit }) => state === 'kept' && commit !== undefined);
+  const isOver = board.queue.length > 0 || board.landed.length > 0;
+  if (!crew.choose || kept.length === 0 || isOver || parts.stopping.aborted) return false;
+  const attempts = await Promise.all(
+    kept.map(async ({ id: lane, commit: head = '', ...rest }) => {
+      const diff = await integration.own.diff(`${board.base}^{tree}`, `${head}^{tree}`);
+      return { lane, head, diff: isProblem(diff) ? '' : diff, cost: laneUsage(rest)?.cost ?? null };
+    }),
+  );
+  const { lane, why } = await crew.choose(parts, attempts);
+  const head = attempts.find(each => each.lane === lane)?.head;
+  const patch = head === undefined ? undefined : await integration.patchOf(board.base, head, crew.ownPaths);
+  if (head === undefined || patch === undefined || isProblem(patch)) return false;
+  parts.emit({ type: 'notice', level: 'info', text: `${lane} was chosen: ${why}` });
+  parts.emit({ type: 'queued', story: lane, head, patch });
+  return true;
+}
+
+/** Who pauses the whole pauses every run of it, each between two turns. */
+function passOnPauses({ steering, clock }: EngineWorld, { project }: ProverParts, board: () => Board): void {
+  const send = (kind: 'pause' | 'continue') => {
+    for (const { isRunning, runs } of board().lanes)
+      if (isRunning) sendMessage(runPaths(project, runs.at(-1) ?? ''), { kind }, clock.now());
+  };
+  steering.care({ begin: async () => send('pause'), end: async () => send('continue') });
+}
+
+interface Ending {
+  readonly money: ReturnType<typeof createMoney>;
+  readonly queue: MergeQueue;
+}
+
+function endOf(
+  { crew }: CoordinatorOptions,
+  { stop, past }: EngineWorld,
+  { money, queue }: Ending,
+): Omit<Ended, 'open'> {
+  const board = past().board as Board;
+  const requested = stop.requested();
+  if (requested) return requested;
+  const halted = queue.halted();
+  if (halted !== undefined) return { reason: 'needs_you', detail: halted };
+  const open = board.lanes.filter(({ state }) => state !== 'landed' && state !== 'kept');
+  if (open.length === 0 || (crew.choose && board.landed.length > 0)) return { reason: crew.success };
+  const spent = money.spending();
+  if (spent) return spent;
+  const detail = open
+    .map(({ id, why, needs }) => `${id}: ${why ?? `it waits for ${needs.join(', ')}`}`)
+    .join('; ');
+  return { reason: 'needs_you', detail };
+}
+
+/** Rings when something has happened; the coordinator waits for it, and for no longer than a moment. */
+function createBell(stopping: AbortSignal) {
+  let wake = () => {};
+  let broken: unknown;
+  const ring = () => wake();
+  stopping.addEventListener('abort', ring);
+  return {
+    ring,
+    break(error: unknown) {
+      broken = error;
+      ring();
+    },
+    check() {
+      if (broken !== undefined) throw broken;
+    },
+    async wait(): Promise<void> {
+      const rung = new AbortController();
+      wake = () => rung.abort();
+      await pause(LOOK_EVERY, rung.signal);
+    },
+  };
+}

@@ -1,0 +1,298 @@
+/** The runs of the lanes: starts and resumes them, each in its worktree, and puts what they have proven into the queue. */
+import { type Board, type Lane, laneOf, type SentBack } from '../domain/board.ts';
+import type { RecordedEvent } from '../domain/event.ts';
+import { doubtsOf, trustWith } from '../domain/ledger-trust.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
+import { proofOfRun } from '../domain/proof.ts';
+import type { LoopResult } from '../domain/result.ts';
+import { endingSentence, isSuccess, type StopReason } from '../domain/stop-reason.ts';
+import type { Usage } from '../domain/usage.ts';
+import { warn } from '../engine/plan.ts';
+import { createStopRequest, type StopRequest } from '../engine/stop.ts';
+import { loadPast } from '../store/checkpoint.ts';
+import { lastEntry } from '../store/ledger-end.ts';
+import { runPaths } from '../store/paths.ts';
+import { ledgerTrust } from '../store/trust.ts';
+import type { PlanParts } from '../turns/plan-parts.ts';
+import type { Integration } from '../workspace/integration.ts';
+import { openStoryBranch } from '../workspace/story-branch.ts';
+import { openWorktree, type Worktree } from '../workspace/worktree.ts';
+import type { createAccounts } from './accounts.ts';
+import type { ChildRequest, Crew, EndedChild } from './crew.ts';
+import { mergeTip, unsolved } from './merging.ts';
+import type { Money } from './money.ts';
+
+export interface LaneWorld {
+  readonly runId: string;
+  readonly crew: Crew;
+  readonly parts: PlanParts;
+  readonly stop: StopRequest;
+  readonly integration: Integration;
+  readonly money: Money;
+  readonly accounts: ReturnType<typeof createAccounts>;
+  board(): Board;
+  onChildEvent(lane: string, event: RecordedEvent): void;
+}
+
+export type Lanes = ReturnType<typeof createLanes>;
+
+export function createLanes(world: LaneWorld) {
+  const running = new Map<string, StopRequest>();
+  const used = new Map<string, Usage>();
+  const { stop } = world;
+  const stopAll = (how: 'now' | 'after-this-step') => {
+    const { reason = 'interrupted', detail } = stop.requested() ?? {};
+    for (const child of running.values()) child.request(reason, how, detail);
+  };
+  stop.stopping.addEventListener('abort', () => stopAll('after-this-step'));
+  stop.abort.addEventListener('abort', () => stopAll('now'));
+  return {
+    running: () => running.size,
+    isRunning: (lane: string) => running.has(lane),
+    /** What runs that are not over have used, as far as it is known. */
+    openUsage: () => [...used.values()],
+    /** One lane, until its run is over and its work is in the queue, or somebody is needed. */
+    async work(id: string): Promise<void> {
+      const own = createStopRequest();
+      running.set(id, own);
+      try {
+        await workOn(world, id, own, usage => used.set(id, usage));
+      } finally {
+        running.delete(id);
+        if (!world.stop.requested()) used.delete(id);
+        world.money.release(id);
+      }
+    },
+  };
+}
+
+async function workOn(
+  world: LaneWorld,
+  id: string,
+  stop: StopRequest,
+  spent: (usage: Usage) => void,
+): Promise<void> {
+  const lane = laneOf(world.board(), id);
+  if (!lane) return;
+  const { parts, runId, board } = world;
+  const name = worktreeName(runId, lane, board());
+  const from = board().tip;
+  const last = lane.runs.at(-1);
+  const done = lane.sentBack || last === undefined ? undefined : endedChild(world, last);
+  const isAgain = done !== undefined && !isDone(done);
+  const child = isAgain || isDone(done) ? (last as string) : childId(runId, lane);
+  const worktree = await openWorktree({ root: parts.project.root, env: parts.env, name, from });
+  if (isProblem(worktree)) return giveUp(world, id, worktree);
+  try {
+    if (isDone(done) && done) return await handIn(world, lane, child, worktree, resultOf(done));
+    const sentBack = isAgain ? undefined : lane.sentBack;
+    if (sentBack) {
+      const merged = await mergeInto(world, worktree, sentBack);
+      if (isProblem(merged)) return giveUp(world, id, merged);
+    }
+    parts.emit({ type: 'story-started', story: id, child, from });
+    const request = requestFor(world, { lane, child, worktree, sentBack, stop });
+    const opened = isAgain ? await world.crew.resume(request) : await world.crew.open(request);
+    if (isProblem(opened)) return giveUp(world, id, opened);
+    const result = await opened.run();
+    const usage = usageOf(result);
+    spent(usage);
+    // What we stopped ourselves is resumed with the whole.
+    if (world.stop.requested() && !isSuccess(result.stopReason)) return;
+    await handIn(world, lane, child, worktree, { ...result, usage });
+  } finally {
+    worktree.release();
+  }
+}
+
+interface Going {
+  readonly lane: Lane;
+  readonly child: string;
+  readonly worktree: Worktree;
+  readonly sentBack: SentBack | undefined;
+  readonly stop: StopRequest;
+}
+
+function requestFor(world: LaneWorld, { lane, child, worktree, sentBack, stop }: Going): ChildRequest {
+  const { money, accounts, onChildEvent, parts } = world;
+  return {
+    id: child,
+    lane,
+    worktree,
+    sentBack,
+    stop,
+    shared: money.sharedBy(lane.id, accounts),
+    sync: () => sync(world, worktree),
+    onEvent(event) {
+      if (event.type === 'iteration-started' && event.mode !== undefined)
+        parts.emit({ type: 'story-step', story: lane.id, mode: event.mode });
+      onChildEvent(lane.id, event);
+    },
+  };
+}
+
+/** Before a review: conflicts are solved before somebody looks, not after. */
+async function sync(world: LaneWorld, worktree: Worktree): Promise<SentBack | undefined> {
+  const { tip } = world.board();
+  const merged = await mergeInto(world, worktree);
+  if (isProblem(merged)) {
+    warn(world.parts.emit, `${worktree.name} was not brought up to date: ${formatProblem(merged)}`);
+    return undefined;
+  }
+  if (merged.length === 0) return undefined;
+  return { why: 'conflict', files: merged, others: await othersSince(world, tip, merged), detail: '' };
+}
+
+/** A merge that was made before the queue sent the work back is not made again. */
+async function mergeInto(
+  { integration, crew, board, parts }: LaneWorld,
+  worktree: Worktree,
+  _why?: SentBack,
+): Promise<readonly string[] | Problem> {
+  const branch = await openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
+  return isProblem(branch) ? branch : mergeTip(integration, branch, board().tip, crew.ownPaths);
+}
+
+/** Titles of what has landed and touches one of these files. */
+async function othersSince(
+  { board, integration }: LaneWorld,
+  tip: string,
+  files: readonly string[],
+): Promise<readonly string[]> {
+  const { landed, base } = board();
+  const titles: string[] = [];
+  let before = base;
+  for (const { story, commit } of landed) {
+    const changed = await integration.own.changedPaths(`${before}^{tree}`, `${commit}^{tree}`);
+    if (!isProblem(changed) && changed.some(({ path }) => files.includes(path)))
+      titles.push(laneOf(board(), story)?.title ?? story);
+    before = commit;
+    if (commit === tip) break;
+  }
+  return titles;
+}
+
+type Result = Pick<LoopResult, 'stopReason' | 'detail' | 'proof'> & { readonly usage: Usage };
+
+/** What it has proven goes into the queue; else the user is needed. */
+async function handIn(
+  world: LaneWorld,
+  lane: Lane,
+  child: string,
+  worktree: Worktree,
+  { stopReason, detail, proof, usage }: Result,
+): Promise<void> {
+  const { parts, integration, crew, board } = world;
+  const paths = runPaths(parts.project, child);
+  const end = { type: 'story-ended', story: lane.id, child, reason: stopReason, usage } as const;
+  const ledger = lastEntry(paths.events).prev;
+  if (!isSuccess(stopReason)) {
+    parts.emit({ ...end, ledger, why: endingSentence(stopReason, detail, 1) });
+    await keepHead(world, worktree, child);
+    return;
+  }
+  const work = await committed(world, lane, worktree, proof.tree ?? undefined);
+  if (isProblem(work)) {
+    parts.emit({ ...end, ledger, why: formatProblem(work) });
+    return;
+  }
+  const base = await integration.baseOf(board().tip, work);
+  const patch = isProblem(base) ? base : await integration.patchOf(base, work, crew.ownPaths);
+  if (isProblem(patch)) {
+    parts.emit({ ...end, ledger, why: formatProblem(patch) });
+    return;
+  }
+  await integration.pin(`${lane.id}/${child.split('.').at(-1)}`, work);
+  const marks = await unsolved(integration, work, lane.sentBack?.files ?? []);
+  parts.emit({
+    ...end,
+    ledger,
+    ...(marks.length > 0 && { why: `conflict marks are left in ${marks.join(', ')}` }),
+  });
+  if (marks.length > 0) return;
+  if (crew.choose && !lane.sentBack) {
+    const why = 'it is proven, and is compared with the others';
+    parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: false, commit: work });
+  } else parts.emit({ type: 'queued', story: lane.id, head: work, patch });
+}
+
+async function committed(
+  { integration, crew, parts }: LaneWorld,
+  lane: Lane,
+  worktree: Worktree,
+  tree: string | undefined,
+): Promise<string | Problem> {
+  const branch = await openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
+  if (isProblem(branch)) return branch;
+  const saved = await branch.commitAll(tree, crew.message(lane));
+  if (isProblem(saved)) return saved;
+  if (saved.left.length > 0) warn(parts.emit, `Not in the commit of ${lane.id}: ${saved.left.join(', ')}.`);
+  return (await integration.own.bring(saved.commit)) ?? saved.commit;
+}
+
+/** Work that does not land stays reachable all the same. */
+async function keepHead({ integration, parts }: LaneWorld, worktree: Worktree, child: string): Promise<void> {
+  const branch = await openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
+  const { commit } = isProblem(branch) ? {} : await branch.own.head();
+  if (commit !== undefined)
+    await integration.pin(`${worktree.name.split('/').at(-1)}/${child.split('.').at(-1)}`, commit);
+}
+
+function giveUp({ parts }: LaneWorld, story: string, problem: Problem): void {
+  parts.emit({ type: 'lane-kept', story, why: formatProblem(problem), needsYou: true });
+}
+
+export function endedChild({ parts }: Pick<LaneWorld, 'parts'>, id: string): EndedChild | undefined {
+  const paths = runPaths(parts.project, id);
+  const { past, problems } = loadPast(paths);
+  const isBelieved = doubtsOf(trustWith(ledgerTrust(paths), problems)).length === 0;
+  return past.head ? { past, paths, isBelieved } : undefined;
+}
+
+function isDone(child: EndedChild | undefined): boolean {
+  const { ended } = child?.past ?? {};
+  return child?.isBelieved === true && ended !== undefined && isSuccess(ended);
+}
+
+function resultOf({ past }: EndedChild): Result {
+  const reason = past.ended as StopReason;
+  return { stopReason: reason, detail: null, proof: proofOfRun(past), usage: past.totals.usage ?? UNKNOWN };
+}
+
+const UNKNOWN: Usage = { costSource: 'unknown' };
+
+function usageOf({ totalCost, totalTokens, unreportedCalls }: LoopResult): Usage {
+  if (totalCost === null && totalTokens === null) return UNKNOWN;
+  return {
+    ...(totalCost !== null && { cost: totalCost }),
+    ...(totalTokens !== null && { tokens: totalTokens }),
+    costSource: totalCost === null ? 'unknown' : 'agent',
+    ...(unreportedCalls > 0 && { unpriced: unreportedCalls }),
+  };
+}
+
+/** Letters that a branch and a folder may have, and no two lanes the same. */
+export function worktreeName(run: string, lane: Pick<Lane, 'id'>, { lanes }: Pick<Board, 'lanes'>): string {
+  return `${run}/${slugOf(
+    lane.id,
+    lanes.map(({ id }) => id),
+  )}`;
+}
+
+function slugOf(id: string, all: readonly string[]): string {
+  const plain = (each: string) =>
+    each
+      .replace(/[^A-Za-z0-9_-]+/g, '-')
+      .replace(/^[-_]+|-+$/g, '')
+      .slice(0, 40) || 'work';
+  const own = plain(id);
+  const isTaken =
+    own === '_int' || all.some(each => each !== id && plain(each).toLowerCase() === own.toLowerCase());
+  return isTaken ? `${own}-${all.indexOf(id) + 1}` : own;
+}
+
+/** `20261115-015913-k3f9.US-001`, and `.2` behind it when it was sent back once. */
+function childId(run: string, { id, runs }: Lane): string {
+  const name = `${run}.${slugOf(id, [id])}`;
+  return runs.length === 0 ? name : `${name}.${runs.length + 1}`;
+}

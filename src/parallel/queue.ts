@@ -1,0 +1,193 @@
+/** The merge queue: makes candidates, checks each as it would land, and moves the integration branch. What to do next is decided in `nextMerge`. */
+import { availableParallelism } from 'node:os';
+import { type Board, type Candidate, laneOf, type Queued, type SentBackWhy } from '../domain/board.ts';
+import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain/next-merge.ts';
+import { formatProblem, isProblem } from '../domain/problem.ts';
+import { warn } from '../engine/plan.ts';
+import type { ProverParts } from '../turns/prover.ts';
+import type { Integration } from '../workspace/integration.ts';
+import { discardWorktree } from '../workspace/remove-worktree.ts';
+import { checkCandidate } from './candidate-checks.ts';
+import { endedChild, worktreeName } from './lanes.ts';
+import { buildCandidate } from './merging.ts';
+import type { QueueWorld } from './queue-world.ts';
+
+/** After so many times somebody has to look. */
+const MOST_RETURNS = 3;
+
+export type MergeQueue = ReturnType<typeof createQueue>;
+
+export function createQueue(world: QueueWorld) {
+  const { parts, board } = world;
+  const checking = new Set<number>();
+  const checked = new Map<number, Checked>();
+  const failed = new Map<number, string>();
+  const times = { checks: [] as number[] };
+  let busy = false;
+  let halted: string | undefined;
+  const slots = () =>
+    checkSlots({
+      lanes: world.lanes,
+      story: storySeconds(board()),
+      checks: typical(times.checks),
+      cores: availableParallelism(),
+    });
+  return {
+    /** Why nothing lands any more. */
+    halted: () => halted,
+    isBusy: () => busy || checking.size > 0,
+    /** Does what can be done now; answers whether something was. `changed` is called when a check is over. */
+    async step(changed: () => void): Promise<boolean> {
+      if (busy || halted !== undefined || parts.stopping.aborted) return false;
+      const action = nextMerge(board(), { checking, checked, slots: slots() });
+      if (!action) return false;
+      if (action.kind === 'check') {
+        const { number } = action.candidate;
+        checking.add(number);
+        void checkCandidate(world, action).then(({ verdict, words, seconds }) => {
+          checking.delete(number);
+          if (verdict === 'cut-off') return changed();
+          times.checks.push(seconds);
+          if (verdict === 'halt') halted = words;
+          else checked.set(number, verdict);
+          failed.set(number, words);
+          changed();
+        });
+        return true;
+      }
+      busy = true;
+      try {
+        await perform(world, action, failed);
+      } finally {
+        busy = false;
+      }
+      return true;
+    },
+  };
+}
+
+function typical(seconds: readonly number[]): number | undefined {
+  const sorted = [...seconds].sort((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+function storySeconds({ lanes }: Board): number | undefined {
+  return typical(
+    lanes.flatMap(({ startedAt, endedAt }) => (startedAt && endedAt ? [(endedAt - startedAt) / 1000] : [])),
+  );
+}
+
+async function perform(
+  world: QueueWorld,
+  action: Exclude<QueueAction, { readonly kind: 'check' }>,
+  failed: ReadonlyMap<number, string>,
+): Promise<void> {
+  switch (action.kind) {
+    case 'build':
+      return build(world, action.entry, action.onto);
+    case 'land':
+      return land(world, action.entry, action.candidate);
+    case 'send-back': {
+      const { number } = action.candidate;
+      return sendBack(world, action.entry, {
+        why: 'red',
+        files: [],
+        number,
+        detail: failed.get(number) ?? '',
+      });
+    }
+    default:
+      return action satisfies never;
+  }
+}
+
+async function build(world: QueueWorld, entry: Queued, onto: string): Promise<void> {
+  const { integration, crew, parts, board } = world;
+  const lane = laneOf(board(), entry.story);
+  if (!lane) return;
+  const child = endedChild(world, lane.runs.at(-1) ?? '');
+  const number = board().candidates + 1;
+  const work = { head: entry.head, message: crew.message(lane), date: entry.at };
+  const missing = await integration.own.bring(entry.head);
+  const built =
+    missing ??
+    (await buildCandidate(integration, onto, work, crew.ownPaths, files =>
+      crew.filesWith(lane.id, child, files),
+    ));
+  if (isProblem(built)) {
+    const why = `it cannot be merged: ${formatProblem(built)}`;
+    parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: true, commit: entry.head });
+    return;
+  }
+  if (built.kind === 'conflict')
+    return sendBack(world, entry, { why: 'conflict', files: built.files, number, detail: '' });
+  const { commit } = built;
+  // A review is of a change: another change was not reviewed.
+  const patch = crew.isReviewed ? await integration.patchOf(onto, commit, crew.ownPaths) : entry.patch;
+  if (patch !== entry.patch) return sendBack(world, entry, { why: 'changed', files: [], number, detail: '' });
+  await integration.pin(`queue/${number}`, commit);
+  parts.emit({ type: 'candidate', story: entry.story, number, tip: onto, commit });
+}
+
+/** Compare and swap: whoever moved the branch in between is not overwritten. */
+async function land(
+  { integration, parts, board, crew, runId }: QueueWorld,
+  entry: Queued,
+  candidate: Candidate,
+): Promise<void> {
+  const { number, commit, tip } = candidate;
+  const now = await integration.tip();
+  const isThere = now === commit || (await integration.swap(tip, commit));
+  if (!isThere) {
+    warn(parts.emit, `The integration branch has moved to ${now}: ${entry.story} is merged again.`);
+    return;
+  }
+  const tree = await integration.own.treeOf(commit);
+  const delivered = await integration.deliver(commit, tip);
+  if (delivered)
+    warn(parts.emit, `What has landed is not in your repository yet: ${formatProblem(delivered)}`);
+  const moved = await integration.publish(tip);
+  if (moved !== undefined) warn(parts.emit, moved);
+  crew.landed(entry.story, endedChild({ parts }, laneOf(board(), entry.story)?.runs.at(-1) ?? ''));
+  parts.emit({ type: 'landed', story: entry.story, number, commit, tree: isProblem(tree) ? '' : tree });
+  crew.record?.(entry.story);
+  await clearAway(parts, worktreeName(runId, { id: entry.story }, board()));
+  await integration.unpin(entry.story);
+}
+
+/** All of it is in what has landed. */
+export async function clearAway({ project, env, emit }: ProverParts, name: string): Promise<void> {
+  const problem = await discardWorktree({ root: project.root, env, name });
+  if (problem) warn(emit, `The worktree ${name} is left: ${formatProblem(problem)}`);
+}
+
+interface Back {
+  readonly why: SentBackWhy;
+  readonly files: readonly string[];
+  readonly number: number;
+  readonly detail: string;
+}
+
+async function sendBack({ board, parts, integration }: QueueWorld, entry: Queued, back: Back): Promise<void> {
+  const { story, head } = entry;
+  const returns = (laneOf(board(), story)?.returns ?? 0) + 1;
+  const others = await landedSince(integration, board(), head);
+  parts.emit({ type: 'sent-back', story, ...back, others });
+  if (returns < MOST_RETURNS) return;
+  const why = `it was sent back ${returns} times; the last time: ${REASONS[back.why]}`;
+  parts.emit({ type: 'lane-kept', story, why, needsYou: true, commit: head });
+}
+
+const REASONS: Readonly<Record<SentBackWhy, string>> = {
+  conflict: 'it conflicts with what has landed',
+  red: 'merged with what has landed its checks fail',
+  changed: 'the merge changed what was reviewed',
+};
+
+/** Titles of what has landed since this work was last brought up to date. */
+async function landedSince(integration: Integration, board: Board, head: string): Promise<readonly string[]> {
+  const titles: string[] = [];
+  for (const { story, commit } of board.landed)
+    if (!(await integration.isAncestor(commit, head))) titles.push(laneOf(board, story)?.title ?? story);
+  return titles;
+}

@@ -1,0 +1,113 @@
+/** What happens in a parallel run, in words for the terminal, the log and the report. */
+
+import type { BoardEvent } from '../domain/board-event.ts';
+import { redChecks } from '../domain/check.ts';
+import type { RecordedEvent } from '../domain/event.ts';
+import { listSome } from '../domain/feedback.ts';
+import { endingSentence } from '../domain/stop-reason.ts';
+import { duration } from './numbers.ts';
+import { phrase } from './phrases.ts';
+import type { Mark } from './style.ts';
+
+export type BoardLine = readonly [mark: Mark, words: string];
+
+export function boardWords(event: BoardEvent): BoardLine | undefined {
+  const story = 'story' in event ? phrase(event.story) : '';
+  switch (event.type) {
+    case 'board-set':
+      return ['note', `${event.lanes.length} to do, from ${event.base.slice(0, 12)}`];
+    case 'story-started':
+      return ['tool', `${story}: started (${phrase(event.child)})`];
+    case 'story-step':
+      return ['note', `${story}: ${phrase(event.mode)}`];
+    case 'story-ended':
+      return event.why === undefined
+        ? ['ok', `${story}: proven`]
+        : ['error', `${story}: ${phrase(event.why)}`];
+    case 'queued':
+      return ['note', `${story}: in the merge queue`];
+    case 'candidate':
+      return undefined;
+    case 'candidate-checked':
+      return checkedWords(event);
+    case 'landed':
+      return ['ok', `${story}: landed (${event.commit.slice(0, 12)})`];
+    case 'sent-back':
+      return [
+        'warning',
+        `${story}: sent back, because ${SENT_BACK[event.why] ?? event.why}${metWords(event)}`,
+      ];
+    case 'lane-kept':
+      return [event.needsYou ? 'error' : 'note', `${story}: ${phrase(event.why)}`];
+    case 'account-limited':
+      return [
+        'warning',
+        `${phrase(event.agent)} is limited until ${new Date(event.until).toISOString()}: nothing new is begun`,
+      ];
+    case 'integrated':
+      return event.problem === undefined
+        ? ['ok', `${phrase(event.branch)} is at ${event.commit.slice(0, 12)} now, with all that has landed`]
+        : ['warning', phrase(event.problem)];
+    default:
+      return event satisfies never;
+  }
+}
+
+const SENT_BACK: Readonly<Record<string, string>> = {
+  conflict: 'it conflicts with what has landed',
+  red: 'merged with what has landed its checks fail',
+  changed: 'the merge changed what was reviewed',
+};
+
+type Of<Type extends BoardEvent['type']> = Extract<BoardEvent, { readonly type: Type }>;
+
+function checkedWords({
+  story,
+  passed,
+  results,
+  duration: seconds,
+  number,
+}: Of<'candidate-checked'>): BoardLine {
+  const what = `${phrase(story)}: candidate ${number}`;
+  if (passed)
+    return [
+      'ok',
+      `${what}: ${results.length === 1 ? 'the check passes' : `${results.length} checks pass`} as it would land (${duration(seconds)})`,
+    ];
+  const red = redChecks(results).map(({ command }) => `"${phrase(command)}"`);
+  return ['error', `${what}: ${listSome(red)} failed as it would land (${duration(seconds)})`];
+}
+
+function metWords({ files, others }: Of<'sent-back'>): string {
+  const at = files.length > 0 ? ` in ${listSome(files.map(phrase))}` : '';
+  const met = others.length > 0 ? ` (${listSome(others.map(phrase))})` : '';
+  return `${at}${met}`;
+}
+
+/** What is worth a line of what happens in the run of a lane. */
+export function childWords(
+  event: RecordedEvent,
+): readonly [level: 'info' | 'warning', words: string] | undefined {
+  switch (event.type) {
+    case 'iteration-started':
+      return ['info', `iteration ${event.iteration}${event.mode === undefined ? '' : ` · ${event.mode}`}`];
+    case 'check-ended': {
+      const { passed, command, exitCode, voided } = event.result;
+      const why = voided ?? `exit code ${exitCode}`;
+      return passed ? ['info', `"${command}" passed`] : ['warning', `"${command}" failed: ${why}`];
+    }
+    case 'violation':
+      return ['warning', event.violation.what];
+    case 'question-asked':
+      return ['warning', `asks: ${event.question} (ralph answer ${event.story} "…")`];
+    case 'notice':
+      // What every run says before it begins is said once, by the whole.
+      return event.level === 'warning' && event.iteration > 0 ? ['warning', event.text] : undefined;
+    case 'agent-ended':
+      return event.outcome.kind === 'failed' ? ['warning', event.outcome.trouble.message] : undefined;
+    case 'run-ended':
+      return ['info', endingSentence(event.result.stopReason, event.result.detail, 1)];
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The branch of one story and the worktree it is in, moved by Ralph between two turns: to a commit of what was checked, and to a merge. Nothing
+ * of the repository runs, and no commit of the agent is left without a name.
+ */
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { complaint } from '../platform/git.ts';
+import { planCommit } from './commit-plan.ts';
+import { deliver } from './hand-over.ts';
+import { type OwnGit, openOwnGit } from './own-git.ts';
+import type { Place } from './repository.ts';
+
+export interface StoryBranch {
+  readonly own: OwnGit;
+  /** Commits these files, or those that are there, on top of what the agent has committed; answers the commit. */
+  commitAll(tree: string | undefined, message: string): Promise<CommittedWork | Problem>;
+  /** Makes branch and files what this commit holds; what is there must be committed. */
+  moveTo(commit: string): Promise<Problem | undefined>;
+}
+
+export interface CommittedWork {
+  readonly commit: string;
+  /** What is in the files and not in the commit, and why. */
+  readonly left: readonly string[];
+}
+
+export async function openStoryBranch(place: Place, branch: string): Promise<StoryBranch | Problem> {
+  const own = await openOwnGit(place);
+  if (isProblem(own)) return own;
+  const ref = `refs/heads/${branch}`;
+  return {
+    own,
+    commitAll: (tree, message) => commitAll(own, ref, tree, message),
+    moveTo: commit => moveTo(own, ref, commit),
+  };
+}
+
+async function commitAll(
+  own: OwnGit,
+  ref: string,
+  checked: string | undefined,
+  message: string,
+): Promise<CommittedWork | Problem> {
+  const snapshot = checked === undefined ? await own.snapshot() : { tree: checked };
+  if (isProblem(snapshot)) return snapshot;
+  const plan = await planCommit(own, { start: undefined, checked: snapshot.tree, commitDirty: true });
+  if (isProblem(plan)) return plan;
+  const { head, headTree, tree, left } = plan;
+  if (head.commit !== undefined && tree === headTree) {
+    const problem = await pointAt(own, ref, head.commit);
+    return problem ?? { commit: head.commit, left };
+  }
+  const parents = head.commit === undefined ? [] : [head.commit];
+  const commit = await own.commitTree({ tree, parents, message });
+  if (isProblem(commit)) return commit;
+  const problem = (await deliver(own, commit, head.commit ?? headTree)) ?? (await pointAt(own, ref, commit));
+  return problem ?? { commit, left };
+}
+
+/** The agent may have left HEAD on another branch: the work is what is in the files. */
+async function pointAt(
+  { repository: { git }, top }: OwnGit,
+  ref: string,
+  commit: string,
+): Promise<Problem | undefined> {
+  const reads = [
+    ['update-ref', ref, commit],
+    ['symbolic-ref', 'HEAD', ref],
+    ['read-tree', commit],
+  ];
+  for (const args of reads) {
+    const { code, output } = await git.run(args);
+    if (code !== 0) return { where: top, what: `git ${args[0]}: ${complaint(output, code)}` };
+  }
+  return undefined;
+}
+
+async function moveTo(own: OwnGit, ref: string, commit: string): Promise<Problem | undefined> {
+  const [now, to] = [await own.snapshot(), await own.treeOf(commit)];
+  if (isProblem(now)) return now;
+  if (isProblem(to)) return to;
+  return (await own.moveFiles(now.tree, to)) ?? pointAt(own, ref, commit);
+}

@@ -1,0 +1,83 @@
+/** Projects for parallel runs, and the agent that works in their lanes. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LaneOutcome } from '../../src/domain/board.ts';
+import type { LoopResult } from '../../src/domain/result.ts';
+import type { Story } from '../../src/domain/story.ts';
+import { story } from '../domain/stories.ts';
+import { type RalphOptions, ralph, startRalph } from './ralph.ts';
+import { folder, type Repo } from './repo.ts';
+import { prdRepo } from './stories.ts';
+
+export interface LaneRig {
+  readonly project: Repo;
+  /** Where its agent finds what to do. */
+  readonly orders: string;
+  readonly options: RalphOptions;
+  /** What the agent does for a story: a shell script. */
+  does(story: string, mode: string, script: string): void;
+  /** Its turns so far. */
+  turns(): readonly {
+    readonly story: string;
+    readonly mode: string;
+    readonly at: number;
+    readonly pid: number;
+  }[];
+}
+
+export function plain(id: string, more: Partial<Story> = {}): Story {
+  return story(id, { notes: '', ...more });
+}
+
+export function laneRig(stories: readonly Story[], env: Readonly<Record<string, string>> = {}): LaneRig {
+  const project = prdRepo(...stories);
+  return rigFor(project, env);
+}
+
+export function rigFor(project: Repo, env: Readonly<Record<string, string>> = {}): LaneRig {
+  const { dir: orders } = folder('lane-agent-');
+  const bin = join(orders, 'bin');
+  mkdirSync(bin);
+  writeFileSync(
+    join(bin, 'claude'),
+    `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, 'lane-agent.mjs')}" "$@"\n`,
+  );
+  chmodSync(join(bin, 'claude'), 0o755);
+  const log = join(orders, 'turns.log');
+  return {
+    project,
+    orders,
+    options: { cwd: project.dir, path: [bin], env: { IS_SANDBOX: '1', LANE_AGENT: orders, ...env } },
+    does: (id, mode, script) => writeFileSync(join(orders, `${id}.${mode}`), script),
+    turns: () =>
+      existsSync(log)
+        ? readFileSync(log, 'utf8')
+            .trim()
+            .split('\n')
+            .map(line => JSON.parse(line))
+        : [],
+  };
+}
+
+export type ParallelResult = LoopResult & { readonly lanes: readonly LaneOutcome[] };
+
+export async function runParallel({ options }: LaneRig, ...args: readonly string[]) {
+  const finished = await ralph(['prd', 'run', '--agent', 'claude', '--json', ...args], options);
+  return { ...finished, result: resultIn(finished.stdout) };
+}
+
+export function startParallel({ options }: LaneRig, ...args: readonly string[]) {
+  return startRalph(['prd', 'run', '--agent', 'claude', '--json', ...args], options);
+}
+
+export function resultIn(stdout: string): ParallelResult {
+  const line = stdout.split('\n').find(each => each.startsWith('{"runId"'));
+  if (line === undefined) throw new Error(`there is no result in:\n${stdout}`);
+  return JSON.parse(line);
+}
+
+/** The files of the branch that has landed, by name. */
+export function landedFiles({ project }: LaneRig, branch: string): Readonly<Record<string, string>> {
+  const names = project.git('ls-tree', '-r', '--name-only', branch).trim().split('\n');
+  return Object.fromEntries(names.map(name => [name, project.git('show', `${branch}:${name}`)]));
+}

@@ -1,0 +1,112 @@
+/** `ralph prd run --parallel N`: what lands was checked as it lands, and nothing is lost. */
+import { existsSync, readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { landedFiles, laneRig, plain, runParallel } from '../rig/lanes.ts';
+
+const CHECK = ['--check', 'test -f README.md'];
+
+describe('stories side by side', () => {
+  it('land one by one on the branch of the list, each checked as it lands', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002'), plain('US-003', { dependsOn: ['US-001'] })]);
+    const { code, result } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect(result).toMatchObject({ stopReason: 'all_stories_approved', success: true });
+    expect(code).toBe(0);
+    expect(result.lanes.map(({ state }) => state)).toEqual(['landed', 'landed', 'landed']);
+    expect(result.proof).toMatchObject({
+      level: 'clean',
+      commit: rig.project.git('rev-parse', 'ralph/demo').trim(),
+    });
+    const files = landedFiles(rig, 'ralph/demo');
+    expect(Object.keys(files)).toEqual(
+      expect.arrayContaining(['work/US-001.txt', 'work/US-002.txt', 'work/US-003.txt']),
+    );
+    const list = JSON.parse(files['ralph/tasks.json'] ?? '');
+    expect(list.userStories.map((each: { reviewStatus: string }) => each.reviewStatus)).toEqual([
+      'approved',
+      'approved',
+      'approved',
+    ]);
+    for (const id of ['US-001', 'US-002', 'US-003'])
+      expect(files['ralph/progress.txt']).toContain(`## ${id} implement`);
+    // Nobody touched the user's own tree.
+    expect(rig.project.git('status', '--porcelain')).toBe('');
+    expect(rig.project.git('symbolic-ref', '--short', 'HEAD').trim()).toBe('main');
+  });
+
+  it('begins a story on what it depends on', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002', { dependsOn: ['US-001'] })]);
+    rig.does('US-002', 'implement', 'cp work/US-001.txt work/copy.txt');
+    const { result } = await runParallel(rig, '--parallel', '4', ...CHECK);
+    expect(result.stopReason).toBe('all_stories_approved');
+    expect(landedFiles(rig, 'ralph/demo')['work/copy.txt']).toBe('US-001\n');
+  });
+
+  it('leaves no worktree and no branch behind of what has landed', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002')]);
+    const { result } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect(rig.project.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+    const folder = rig.project.path(`.ralph/worktrees/${result.runId}`);
+    expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
+    const branches = rig.project.git('for-each-ref', '--format=%(refname:short)').trim().split('\n');
+    expect(branches.sort()).toEqual(['main', `ralph/${result.runId}/_int`, 'ralph/demo'].sort());
+  });
+});
+
+describe('stories that do not fit together', () => {
+  it('are green alone and red together: the second is sent back with the evidence, and lands repaired', async () => {
+    const rig = laneRig([plain('US-001', { priority: 1 }), plain('US-002', { priority: 1 })]);
+    rig.does('US-001', 'implement', 'mkdir -p work; echo 1 > work/one');
+    rig.does('US-002', 'implement', 'mkdir -p work; echo 1 > work/two');
+    rig.does('US-001', 'merge-fix', 'rm work/one');
+    rig.does('US-002', 'merge-fix', 'rm work/two');
+    const { result, stderr } = await runParallel(
+      rig,
+      '--parallel',
+      '2',
+      '--check',
+      '! { test -f work/one && test -f work/two; }',
+    );
+    expect(result.stopReason, stderr).toBe('all_stories_approved');
+    const fixes = rig.turns().filter(({ mode }) => mode === 'merge-fix');
+    expect(fixes).toHaveLength(1);
+    const files = Object.keys(landedFiles(rig, 'ralph/demo')).filter(name => name.startsWith('work/'));
+    expect(files).toHaveLength(1);
+  });
+
+  it('conflict in a file: the second gets the merge with its marks, and lands solved', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002')]);
+    const write = (words: string) => `echo ${words} > shared.txt`;
+    for (const id of ['US-001', 'US-002']) {
+      rig.does(id, 'implement', write(id));
+      rig.does(id, 'merge-fix', `grep -q '<<<<<<<' shared.txt && printf 'US-001\\nUS-002\\n' > shared.txt`);
+    }
+    const { result } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect(result.stopReason).toBe('all_stories_approved');
+    expect(landedFiles(rig, 'ralph/demo')['shared.txt']).toBe('US-001\nUS-002\n');
+    expect(rig.turns().filter(({ mode }) => mode === 'merge-fix')).toHaveLength(1);
+  });
+
+  it('and cannot be made to: after three times the user is needed, and the others land', async () => {
+    const rig = laneRig([
+      plain('US-001', { priority: 1 }),
+      plain('US-002', { priority: 2 }),
+      plain('US-003', { priority: 3 }),
+    ]);
+    rig.does('US-001', 'implement', 'mkdir -p work; touch work/one');
+    // Never fits what has landed; the checks of its own lane do not see it.
+    rig.does('US-002', 'implement', 'mkdir -p work; touch work/two');
+    const check = 'test ! -f work/two || test -e .git';
+    const { code, result } = await runParallel(rig, '--parallel', '2', '--check', check);
+    expect(code).toBe(1);
+    expect(result.stopReason).toBe('needs_you');
+    const of = (id: string) => result.lanes.find(lane => lane.id === id);
+    expect(of('US-002')).toMatchObject({ state: 'needs_you', returns: 3 });
+    expect(of('US-001')?.state).toBe('landed');
+    expect(of('US-003')?.state).toBe('landed');
+    expect(Object.keys(landedFiles(rig, 'ralph/demo'))).not.toContain('work/two');
+    // Its work is still there.
+    expect(rig.project.git('ls-tree', '-r', '--name-only', `ralph/${result.runId}/US-002`)).toContain(
+      'work/two',
+    );
+  });
+});
