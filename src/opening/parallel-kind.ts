@@ -1,5 +1,5 @@
 /** A parallel run as a kind of run: it works in no tree of its own, and its crew says what it is about. */
-import type { LoopCommand, RecordedEvent } from '../domain/event.ts';
+import type { LoopCommand } from '../domain/event.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { CrewPlan } from '../engine/plan.ts';
 import { coordinate } from '../parallel/coordinator.ts';
@@ -24,8 +24,6 @@ export interface CrewKind {
   crew(base: ChildBase): Promise<Crew | Problem>;
   leave?(): void;
 }
-
-export type OnChildEvent = (lane: string, event: RecordedEvent) => void;
 
 export function parallelKind(kind: CrewKind, slots: number): RunKind {
   return {

@@ -139,23 +139,10 @@ function createOwnGit(place: Place, { own, top, prefix, pinned: known }: Parts):
   const source = (): Source => sourceOf(top, env, pinned ?? unpinned(join(top, '.git')));
   const head = async (): Promise<Head> => headOf(source().git);
   const treeOf = (commit: string | undefined) => bringCommit(own, source(), commit);
-  const begin = async (): Promise<Start | Problem> => {
-    const repository = await findRepository(place);
-    if ('what' in repository) return repository;
-    if (realpathSync(repository.top) !== top) return elsewhere(top, repository.top);
-    const prepared = await prepareFolder(own, repository, env);
-    if ('what' in prepared) return prepared;
-    pinned = prepared;
-    const now = await head();
-    const tree = await treeOf(now.commit);
-    if (typeof tree !== 'string') return tree;
-    // Without its objects everything is hashed anew, so that what a file was is known later.
-    const base = (await isKnown(own.git, now.commit)) ? tree : await treeOf(undefined);
-    const missing = typeof base === 'string' ? await index.reset(base) : base;
-    if ('what' in missing) return missing;
-    writeAbsent(own, pinned.isSparse ? missing : []);
-    return { ...now, tree };
+  const pin = (now: Pinned) => {
+    pinned = now;
   };
+  const begin = () => beginAt(place, { own, top, index, head, treeOf, pin });
   const changedPaths: OwnGit['changedPaths'] = (from, to, exclude = []) => {
     const scope = exclude.map(glob => `:(exclude,top,glob)${prefix}${glob}`);
     return compareTrees(own.git, from, to, scope.length === 0 ? [] : ['--', ':/', ...scope]);
@@ -192,6 +179,36 @@ function createOwnGit(place: Place, { own, top, prefix, pinned: known }: Parts):
     moveFiles: (from, to) => moveFiles(own, top, from, to),
     commitTree: commit => commitTree(own.git, pinned, env, commit),
   };
+}
+
+interface Beginning {
+  readonly own: OwnFolder;
+  readonly top: string;
+  readonly index: ReturnType<typeof createOwnIndex>;
+  head(): Promise<Head>;
+  treeOf(commit: string | undefined): Promise<string | Problem>;
+  pin(pinned: Pinned): void;
+}
+
+async function beginAt(
+  place: Place,
+  { own, top, index, head, treeOf, pin }: Beginning,
+): Promise<Start | Problem> {
+  const repository = await findRepository(place);
+  if ('what' in repository) return repository;
+  if (realpathSync(repository.top) !== top) return elsewhere(top, repository.top);
+  const prepared = await prepareFolder(own, repository, place.env);
+  if ('what' in prepared) return prepared;
+  pin(prepared);
+  const now = await head();
+  const tree = await treeOf(now.commit);
+  if (typeof tree !== 'string') return tree;
+  // Without its objects everything is hashed anew, so that what a file was is known later.
+  const base = (await isKnown(own.git, now.commit)) ? tree : await treeOf(undefined);
+  const missing = typeof base === 'string' ? await index.reset(base) : base;
+  if ('what' in missing) return missing;
+  writeAbsent(own, prepared.isSparse ? missing : []);
+  return { ...now, tree };
 }
 
 function unpinned(gitDir: string) {
