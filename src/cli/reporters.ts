@@ -42,6 +42,7 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
     ...(verbose && output.humanIsTTY && { verbose }),
   });
   const notify = notifier(call, settings, project.root);
+  const working = new Set<string>();
   let isClosed = false;
 
   return {
@@ -53,7 +54,9 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
     },
     emitOf(lane, event) {
       events?.write(event);
-      const words = childWords(event);
+      if (event.type === 'iteration-started') working.add(event.run);
+      // What every run says before it begins is said once, by the whole.
+      const words = working.has(event.run) ? childWords(event) : undefined;
       if (!words) return;
       const [level, text] = words;
       human.emit({ type: 'notice', level, text: `${lane}: ${text}` });

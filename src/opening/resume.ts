@@ -25,7 +25,7 @@ import { promptSource, specSource } from '../turns/prompt-source.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { clearGitLocks } from '../workspace/git-lock.ts';
 import { withLock } from '../workspace/lock.ts';
-import { listWorktrees, openWorktree } from '../workspace/worktree.ts';
+import { hasWorktree, openWorktree } from '../workspace/worktree.ts';
 import { promptKind, type RunKind, taskKind } from './kind.ts';
 import { listAgain, type StoryLane, storiesKind } from './stories-kind.ts';
 
@@ -153,8 +153,7 @@ async function missingWorktree(
   root: string,
   env: Env,
 ): Promise<Problem | undefined> {
-  if (name === undefined || (await listWorktrees({ root, env })).some(each => each.name === name))
-    return undefined;
+  if (name === undefined || (await hasWorktree({ root, env, name }))) return undefined;
   const what = 'it is gone, and with it the work of the run';
   return { where: `worktree ${name}`, what, fix: 'start a new run' };
 }

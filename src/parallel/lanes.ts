@@ -80,9 +80,12 @@ async function workOn(
   const last = lane.runs.at(-1);
   const done = lane.sentBack || last === undefined ? undefined : endedChild(world, last);
   const isAgain = done !== undefined && !isDone(done);
-  const child = isAgain || isDone(done) ? (last as string) : childId(runId, lane);
+  // One that was cut off before its first line has nothing to resume, and nothing to lose.
+  const isUnborn = last !== undefined && !lane.sentBack && done === undefined;
+  const child = last !== undefined && (isAgain || isDone(done) || isUnborn) ? last : childId(runId, lane);
   const worktree = await openWorktree({ root: parts.project.root, env: parts.env, name, from });
   if (isProblem(worktree)) return giveUp(world, id, worktree);
+  const place = { ...worktree, created: !lane.runs.some(run => endedChild(world, run)?.past.prepared) };
   try {
     if (isDone(done) && done) return await handIn(world, lane, child, worktree, resultOf(done));
     const sentBack = isAgain ? undefined : lane.sentBack;
@@ -91,7 +94,7 @@ async function workOn(
       if (isProblem(merged)) return giveUp(world, id, merged);
     }
     parts.emit({ type: 'story-started', story: id, child, from });
-    const request = requestFor(world, { lane, child, worktree, sentBack, stop });
+    const request = requestFor(world, { lane, child, worktree: place, sentBack, stop });
     const opened = isAgain ? await world.crew.resume(request) : await world.crew.open(request);
     if (isProblem(opened)) return giveUp(world, id, opened);
     const result = await opened.run();

@@ -2,7 +2,7 @@
 
 import type { BoardEvent } from '../domain/board-event.ts';
 import { redChecks } from '../domain/check.ts';
-import type { RecordedEvent } from '../domain/event.ts';
+import type { RunEvent } from '../domain/event.ts';
 import { listSome } from '../domain/feedback.ts';
 import { endingSentence } from '../domain/stop-reason.ts';
 import { duration } from './numbers.ts';
@@ -85,9 +85,7 @@ function metWords({ files, others }: Of<'sent-back'>): string {
 }
 
 /** What is worth a line of what happens in the run of a lane. */
-export function childWords(
-  event: RecordedEvent,
-): readonly [level: 'info' | 'warning', words: string] | undefined {
+export function childWords(event: RunEvent): readonly [level: 'info' | 'warning', words: string] | undefined {
   switch (event.type) {
     case 'iteration-started':
       return ['info', `iteration ${event.iteration}${event.mode === undefined ? '' : ` · ${event.mode}`}`];
@@ -101,8 +99,7 @@ export function childWords(
     case 'question-asked':
       return ['warning', `asks: ${event.question} (ralph answer ${event.story} "…")`];
     case 'notice':
-      // What every run says before it begins is said once, by the whole.
-      return event.level === 'warning' && event.iteration > 0 ? ['warning', event.text] : undefined;
+      return event.level === 'warning' ? ['warning', event.text] : undefined;
     case 'agent-ended':
       return event.outcome.kind === 'failed' ? ['warning', event.outcome.trouble.message] : undefined;
     case 'run-ended':

@@ -119,7 +119,7 @@ function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keepin
     /** The files that a review must leave as they are. */
     kept: () => kept,
     async next(iteration: number, feedback: readonly Feedback[]): Promise<string> {
-      const assignment = await broughtUpToDate(parts, keeper);
+      const assignment = await broughtUpToDate(parts, keeper, iteration);
       const { mode, story } = assignment;
       kept = mode === 'review' ? await beginReview(parts, guard, iteration) : undefined;
       if (mode !== 'review') guard.end();
@@ -136,10 +136,17 @@ function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keepin
   };
 }
 
-async function broughtUpToDate({ sync }: PrdParts, keeper: StoryKeeper): Promise<Assignment> {
+async function broughtUpToDate(
+  { sync, past }: PrdParts,
+  keeper: StoryKeeper,
+  iteration: number,
+): Promise<Assignment> {
   const assignment = keeper.begin();
   const { mode, story } = assignment;
-  const misfit = mode === 'review' && story ? await sync?.() : undefined;
+  const { open } = past();
+  // A review that was cut off is taken again with the files as it found them.
+  const isBegun = open?.number === iteration && open.kept !== undefined;
+  const misfit = mode === 'review' && story && !isBegun ? await sync?.() : undefined;
   return misfit === undefined || !story ? assignment : keeper.sendBack(story.id, misfit);
 }
 

@@ -78,9 +78,19 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
   return { where: path, what: `is on ${current ?? 'no branch'} and not on ${branch}`, fix };
 }
 
+const UNFINISHED = /^(initializing|added with --lock)/;
+
 /** git was stopped, or Ralph was, before all its files were there. */
 export function isIncomplete({ gitDir }: Repository): boolean {
-  return /^(initializing|added with --lock)/.test(readIfThere(join(gitDir, 'locked')) ?? '');
+  return UNFINISHED.test(readIfThere(join(gitDir, 'locked')) ?? '');
+}
+
+/** The same by what git has on record of a path at which there is nothing. */
+export async function isListedIncomplete({ path, repository }: Site): Promise<boolean> {
+  const { stdout } = await repository.git.run(['worktree', 'list', '--porcelain']);
+  const entries = stdout.split('\n\n').map(entry => entry.split('\n'));
+  const own = entries.find(([first]) => first === `worktree ${path}`);
+  return own?.some(line => UNFINISHED.test(line.replace(/^locked /, ''))) ?? false;
 }
 
 /** What is at the path, if that is a worktree of the repository, on whatever branch. */

@@ -24,6 +24,7 @@ import {
   findSite,
   isFree,
   isIncomplete,
+  isListedIncomplete,
   isSparse,
   lockOf,
   notesOn,
@@ -109,8 +110,10 @@ async function open(site: Site, from: string): Promise<{ readonly created: boole
 async function setIncompleteAside(site: Site): Promise<void> {
   const { path, repository } = site;
   const there = await worktreeAt(site);
-  if (!there || !isIncomplete(there)) return;
-  renameSync(path, `${path}.incomplete-${Date.now()}`);
+  // Also one that was being set aside when that was cut off.
+  const isGone = !there && isFree(site) && (await isListedIncomplete(site));
+  if (!isGone && (!there || !isIncomplete(there))) return;
+  if (!isGone) renameSync(path, `${path}.incomplete-${Date.now()}`);
   await repository.git.run(['worktree', 'unlock', path]);
   await repository.git.run(['worktree', 'prune', '--expire', 'now']);
 }
@@ -172,6 +175,12 @@ async function described(site: Site, created: boolean): Promise<Worktree | Probl
   return { name, root, path, cwd, branch, created, dirtyMain, notes, release };
 }
 
+/** Whether a worktree of this name is there. */
+export async function hasWorktree(options: SiteOptions): Promise<boolean> {
+  const site = await findSite(options);
+  return !('what' in site) && (await worktreeAt(site)) !== undefined;
+}
+
 export interface WorktreeEntry {
   readonly name: string;
   readonly path: string;
@@ -195,7 +204,8 @@ export async function listWorktrees({
   const names = namesIn(worktrees).flatMap(name =>
     isGroup(name) ? namesIn(worktree(name)).map(below => `${name}/${below}`) : [name],
   );
-  const entries = await Promise.all(names.map(name => entryOf({ root, env, name })));
+  // One may be taken away while it is looked at.
+  const entries = await Promise.all(names.map(name => entryOf({ root, env, name }).catch(() => undefined)));
   return entries.filter(entry => entry !== undefined);
 }
 

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { IS_THOROUGH } from '../rig/thorough.ts';
 import { type Blow, type CameTo, type Damage, disturbed } from './disturb.ts';
+import { generator } from './generator.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
 const RUNS = Number(process.env.RALPH_CHAOS_RUNS ?? (IS_THOROUGH ? 16 : 4));
@@ -55,15 +56,4 @@ async function compare(seed: number, random: () => number, blow: () => Omit<Blow
 
 function oneOf<Value>(values: readonly Value[], random: () => number): Value {
   return values[Math.floor(random() * values.length)] as Value;
-}
-
-/** Small and good enough: mulberry32. */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
 }

@@ -1,0 +1,160 @@
+/** A parallel run that is killed again and again lands the same as one that is left alone: nothing unchecked, nothing twice, nothing lost. */
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { type LaneRig, landedFiles, laneRig, type ParallelResult, plain, resultIn } from '../rig/lanes.ts';
+import { type Finished, startRalph } from '../rig/ralph.ts';
+import { generator } from './generator.ts';
+
+/** In all: `npm run chaos -- --parallel --runs 500` asks for more. */
+const KILLS = Number(process.env.RALPH_CHAOS_PARALLEL ?? 40);
+const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
+const IN_ONE_RUN = 8;
+const LANES = 4;
+
+/** Two that conflict in a file, two that are green alone and red together, one that stands on the first, one for itself. */
+function project(): LaneRig {
+  const ids = ['US-001', 'US-002', 'US-003', 'US-004', 'US-005', 'US-006'];
+  const rig = laneRig(
+    ids.map(id => plain(id, { priority: 1, ...(id === 'US-005' && { dependsOn: ['US-001'] }) })),
+    { LANE_SECONDS: '0.1' },
+  );
+  for (const id of ['US-001', 'US-002']) {
+    rig.does(id, 'implement', `grep -q ${id} shared.txt 2>/dev/null || echo ${id} >> shared.txt`);
+    rig.does(
+      id,
+      'merge-fix',
+      `{ grep -v '^[<=>]' shared.txt; echo ${id}; } | sort -u > new; mv new shared.txt`,
+    );
+  }
+  for (const id of ['US-003', 'US-004']) {
+    rig.does(id, 'implement', `mkdir -p work; echo ${id} > work/${id}`);
+    rig.does(id, 'merge-fix', 'test -f work/US-003 && test -f work/US-004 && touch work/both; true');
+  }
+  rig.does('US-005', 'implement', 'mkdir -p work; head -1 shared.txt > /dev/null; echo 5 > work/US-005');
+  return rig;
+}
+
+const CHECK = 'test ! -f work/US-003 || test ! -f work/US-004 || test -f work/both';
+const FLAGS = ['--agent', 'claude', '--json', '--parallel', String(LANES), '--check', CHECK, '-n', '100'];
+
+interface CameTo {
+  readonly result: ParallelResult;
+  readonly kills: number;
+  readonly seconds: number;
+}
+
+async function run(rig: LaneRig, moments: readonly number[]): Promise<CameTo> {
+  const began = Date.now();
+  let kills = 0;
+  let isBegun = false;
+  for (let part = 0; ; part++) {
+    // One that was killed before it was there is begun anew.
+    isBegun ||=
+      existsSync(rig.project.path('.ralph/runs')) && readdirSync(rig.project.path('.ralph/runs')).length > 0;
+    const args = !isBegun ? ['prd', 'run', ...FLAGS] : ['resume', '--json'];
+    const { process: child, finished } = startRalph(args, rig.options);
+    const moment = moments[part];
+    const timer = moment === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), moment);
+    const end = await finished;
+    clearTimeout(timer);
+    if (end.signal === 'SIGKILL') kills++;
+    else return { result: resultOf(end), kills, seconds: (Date.now() - began) / 1000 };
+  }
+}
+
+function resultOf(end: Finished): ParallelResult {
+  expect(end.stdout, end.stderr).toContain('{"runId"');
+  return resultIn(end.stdout);
+}
+
+/** What may not depend on who was first. */
+function outcomeOf(rig: LaneRig, { result }: CameTo) {
+  const { 'ralph/progress.txt': progress = '', ...files } = landedFiles(rig, 'ralph/demo');
+  const list = JSON.parse(files['ralph/tasks.json'] ?? '{}').userStories;
+  return {
+    stopReason: result.stopReason,
+    lanes: result.lanes.map(({ id, state }) => `${id} ${state}`),
+    files: {
+      ...files,
+      'ralph/tasks.json': list.map((each: { id: string; reviewStatus: string; passes: boolean }) => [
+        each.id,
+        each.reviewStatus,
+        each.passes,
+      ]),
+    },
+    log: [...new Set(progress.split('\n').filter(line => / implement$/.test(line)))].sort(),
+    level: result.proof.level,
+  };
+}
+
+function ledgerOf({ project: { path } }: LaneRig, run: string): readonly Record<string, unknown>[] {
+  return readFileSync(path(`.ralph/runs/${run}/events.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line));
+}
+
+/** I1, I2, I3, I5 by what is in the repository and on the ledger. */
+function invariants(rig: LaneRig, { result }: CameTo): void {
+  const { git } = rig.project;
+  const events = ledgerOf(rig, result.runId);
+  const landed = events.filter(({ type }) => type === 'landed');
+  const green = new Set(
+    events.filter(({ type, passed }) => type === 'candidate-checked' && passed).map(({ commit }) => commit),
+  );
+  for (const { commit, story } of landed) expect(green.has(commit), `${story} landed unchecked`).toBe(true);
+  expect(new Set(landed.map(({ story }) => story)).size, 'something landed twice').toBe(landed.length);
+  const chain = git('rev-list', '--first-parent', '--reverse', 'main..ralph/demo')
+    .trim()
+    .split('\n')
+    .slice(-landed.length);
+  expect(chain).toEqual(landed.map(({ commit }) => commit));
+  const lost = git('fsck', '--unreachable', '--no-reflogs', '--no-progress')
+    .split('\n')
+    .flatMap(line => /^unreachable commit (\w+)/.exec(line)?.[1] ?? [])
+    .filter(commit => git('log', '-1', '--format=%an', commit).trim() === 'Agent');
+  expect(lost, 'commits of agents that no ref reaches').toEqual([]);
+  expect(git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+  expect(git('status', '--porcelain')).toBe('');
+}
+
+function orphans({ project: { dir }, orders }: LaneRig): readonly string[] {
+  return readdirSync('/proc').flatMap(pid => {
+    try {
+      const cwd = /^\d+$/.test(pid) ? readlinkSync(`/proc/${pid}/cwd`) : '';
+      return cwd.startsWith(dir) || cwd.startsWith(orders)
+        ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8')}`]
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+let calm: Promise<{ outcome: ReturnType<typeof outcomeOf>; seconds: number }> | undefined;
+const calmly = () => {
+  calm ??= (async () => {
+    const rig = project();
+    const came = await run(rig, []);
+    invariants(rig, came);
+    return { outcome: outcomeOf(rig, came), seconds: came.seconds };
+  })();
+  return calm;
+};
+
+test.each(Array.from({ length: Math.ceil(KILLS / IN_ONE_RUN) }, (_, at) => SEED + at))(
+  'seed %i',
+  { timeout: 240_000 },
+  async seed => {
+    const { outcome, seconds } = await calmly();
+    expect(outcome.stopReason).toBe('all_stories_approved');
+    const random = generator(seed);
+    const moments = Array.from({ length: IN_ONE_RUN }, () => 150 + random() * seconds * 350);
+    const rig = project();
+    const came = await run(rig, moments);
+    expect(outcomeOf(rig, came), `killed ${came.kills} times at ${moments.map(Math.round)}`).toEqual(outcome);
+    invariants(rig, came);
+    expect(orphans(rig)).toEqual([]);
+    process.stderr.write(`parallel seed ${seed}: ${came.kills} kills\n`);
+  },
+);
