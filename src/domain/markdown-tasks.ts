@@ -117,3 +117,15 @@ function linesOutsideCode(source: string): readonly string[] {
       return false;
     });
 }
+
+/** The list with the first open item of this title ticked. */
+export function tickTask(source: string, title: string): string {
+  let isDone = false;
+  const tick = (line: string) => {
+    const item = isDone ? undefined : itemOf(line);
+    if (item?.isTicked !== false || oneLine(item.text) !== title) return line;
+    isDone = true;
+    return line.replace('[ ]', '[x]');
+  };
+  return source.split('\n').map(tick).join('\n');
+}

@@ -87,20 +87,20 @@ export interface TaskGiven {
   readonly spec?: { readonly name: string; readonly source: PromptSource } | undefined;
   /** The YAML file with its settings. */
   readonly yaml?: string | undefined;
-  /** true: a worktree under a name of Ralph's own. */
-  readonly worktree?: string | boolean | undefined;
+  /** true: a worktree under a name of Ralph's own. One that is open already is used as it is. */
+  readonly worktree?: string | boolean | Worktree | undefined;
+  /** Of a parallel run: what it works on there. */
+  readonly lane?: string | undefined;
   /** The commit from which changes are counted, where it is known. */
   readonly startRef?: string | undefined;
 }
 
 /** `ralph loop`. */
-export function taskKind({ task, spec, yaml, worktree: wanted, ...known }: TaskGiven): RunKind {
+export function taskKind({ task, spec, yaml, worktree: wanted, lane, ...known }: TaskGiven): RunKind {
   return {
     command: 'loop',
     async enter({ project: { root }, env }) {
-      const worktree = wanted
-        ? await openWorktree({ root, env, ...(typeof wanted === 'string' && { name: wanted }) })
-        : undefined;
+      const worktree = typeof wanted === 'object' ? wanted : await worktreeFor(wanted, { root, env });
       if (isProblem(worktree)) return worktree;
       const cwd = worktree?.cwd ?? root;
       const startRef = known.startRef ?? (await startRefAt({ cwd, env }));
@@ -112,6 +112,7 @@ export function taskKind({ task, spec, yaml, worktree: wanted, ...known }: TaskG
           ...(yaml !== undefined && { yaml }),
           ...(spec && { spec: spec.name }),
           ...(worktree && { worktree: worktree.name }),
+          ...(lane !== undefined && { lane }),
         },
         task,
         worktree,
@@ -131,4 +132,12 @@ export function taskKind({ task, spec, yaml, worktree: wanted, ...known }: TaskG
       };
     },
   };
+}
+
+async function worktreeFor(
+  wanted: string | boolean | undefined,
+  place: { readonly root: string; readonly env: KindWorld['env'] },
+): Promise<Worktree | Problem | undefined> {
+  if (!wanted) return undefined;
+  return openWorktree({ ...place, ...(typeof wanted === 'string' && { name: wanted }) });
 }

@@ -49,8 +49,24 @@ if (existsSync(limit)) {
     process.exit(1);
   }
 }
+if (prompt.startsWith('# Choose one')) {
+  writeFileSync(join(folder, 'choose.prompt'), prompt);
+  const choice = process.env.LANE_CHOICE ?? '';
+  const words = choice === '' ? 'I cannot say.' : `It is the clearest. <choice>${choice}</choice>`;
+  say([{ type: 'text', text: words }]);
+  print({
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    num_turns: 1,
+    result: words,
+    total_cost_usd: 0.01,
+    usage,
+  });
+  process.exit(0);
+}
 const mode = /^- Mode: (\S+)/m.exec(prompt)?.[1] ?? 'task';
-const story = /^- Story: (\S+)/m.exec(prompt)?.[1] ?? /LANE=(\S+)/.exec(prompt)?.[1] ?? 'work';
+const story = /^- Story: (\S+)/m.exec(prompt)?.[1] ?? process.cwd().split('/').at(-1);
 appendFileSync(
   join(folder, 'turns.log'),
   `${JSON.stringify({ at: Date.now(), story, mode, cwd: process.cwd(), pid: process.pid })}\n`,

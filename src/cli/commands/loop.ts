@@ -5,6 +5,8 @@ import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
 import { taskKind } from '../../opening/kind.ts';
+import { bestOf, parallelTasks } from '../../opening/parallel-tasks.ts';
+import { openTasks } from '../../opening/tasks-crew.ts';
 import { TERMS } from '../../turns/plan-parts.ts';
 import { type PromptSource, specSource, text } from '../../turns/prompt-source.ts';
 import { type Call, type CliCommand, fromRoot, orThrow } from '../command.ts';
@@ -16,6 +18,10 @@ export const loop: CliCommand = {
     command
       .argument('[task]', 'what to do')
       .option('--spec <file>', 'a file that says what to do, instead of the task')
+      .option(
+        '--tasks <file>',
+        'a Markdown list of tasks (`- [ ] …`), each worked on for itself; see --parallel',
+      )
       .option('-c, --config <file>', 'a YAML file with a ralph_loop: block')
       .option('--worktree [name]', 'work in a git worktree of its own, on the branch ralph/NAME')
       .option('--junit <file>', 'write the checks of the last iteration as JUnit XML');
@@ -24,12 +30,20 @@ export const loop: CliCommand = {
   },
   async run(call) {
     const given = taskOf(call);
-    const ready = setUp('loop', call, settings => ownProblems(given, settings), await yamlSettings(call));
+    const ready = setUp(
+      'loop',
+      call,
+      settings => [...ownProblems(given, settings), ...parallelProblems(call, settings, given)],
+      await yamlSettings(call),
+    );
     const task = orThrow(given);
     if (call.options.dryRun === true) {
       showPlan(call, ready, firstPrompt(ready.settings, task), ready.settings.checks);
       return 0;
     }
+    if (typeof call.options.tasks === 'string')
+      return startLoop(parallelTasks(fromRoot(call, call.options.tasks), task, ready.settings), call, ready);
+    if (ready.settings.bestOf > 1) return startLoop(bestOf(task, ready.settings), call, ready);
     const { worktree, config, spec: name } = call.options;
     const source = specOf(call);
     const spec = source && { name: fromRoot(call, String(name)), source };
@@ -50,6 +64,8 @@ Examples:
   ralph loop --spec specs/auth.md --check "npm test" --protect "test/**" --max-cost 5
   ralph loop "Migrate to async/await" --check "npm test" --worktree async
   ralph loop -c ralph.yaml
+  ralph loop --tasks tasks.md --parallel 4 --check "npm test"
+  ralph loop "Make the parser faster" --check "npm test" --best-of 3 --agents claude,codex
 `;
 
 /** No model reads more than a few million characters; better told now than by the agent. */
@@ -64,6 +80,7 @@ function taskOf(call: Call): string | Problem {
     args: [task],
     options,
   } = call;
+  if (typeof options.tasks === 'string') return specSource(options.tasks, call.cwd).read();
   const spec = specOf(call);
   if (spec) {
     const read = spec.read();
@@ -92,6 +109,34 @@ function ownProblems(task: string | Problem, settings: Settings): readonly Probl
     fix: '--check "npm test"',
   };
   return [...(settings.checks.length === 0 ? [noChecks] : []), ...(isProblem(task) ? [task] : [])];
+}
+
+/** What does not go together, and a list without tasks. */
+function parallelProblems(
+  { args, options }: Call,
+  { bestOf: attempts, parallel, attemptAgents }: Settings,
+  task: string | Problem,
+): readonly Problem[] {
+  const problems: Problem[] = [];
+  const { tasks, spec, worktree } = options;
+  const refuse = (where: string, what: string, fix?: string) =>
+    problems.push({ where, what, ...(fix && { fix }) });
+  if (tasks !== undefined && (args[0] !== undefined || spec !== undefined))
+    refuse('--tasks', 'the tasks are in the file, so there is no other', 'leave out the task and --spec');
+  if (tasks !== undefined && attempts > 1)
+    refuse('--best-of', 'it is for one task, and --tasks names several');
+  if (tasks === undefined && parallel > 1)
+    refuse(
+      '--parallel',
+      'there is one task, so there is nothing to do beside it',
+      '--tasks FILE, or --best-of N',
+    );
+  if (attemptAgents !== undefined && attempts === 1) refuse('--agents', 'it is for --best-of', '--best-of 3');
+  if ((tasks !== undefined || attempts > 1) && worktree)
+    refuse('--worktree', 'each of them has a worktree of its own', 'leave it out');
+  if (tasks !== undefined && typeof task === 'string' && openTasks(task).length === 0)
+    refuse(`--tasks ${tasks}`, 'there is no open task in it', 'write them as `- [ ] what to do`');
+  return problems;
 }
 
 export async function yamlSettings({

@@ -51,6 +51,19 @@ export const STORIES = [
     help: 'Work on so many stories, or tasks of --tasks, at the same time, each in a worktree of its own. What is proven is merged one by one, after every check has passed on the merged files.',
   },
   {
+    key: 'bestOf',
+    kind: integer({ min: 1, max: 16 }),
+    default: 1,
+    flag: { loop: '--best-of <n>' },
+    help: 'Make so many attempts at the task side by side, each in a worktree of its own. A fresh reviewer compares those that are proven; one lands, the others are kept as branches.',
+  },
+  {
+    key: 'attemptAgents',
+    kind: text(),
+    flag: { loop: '--agents <names>' },
+    help: 'With --best-of: who makes the attempts, in turn: agent or agent:model, separated by commas. Default: the agent.',
+  },
+  {
     key: 'unchecked',
     kind: yesNo,
     default: false,

@@ -1,0 +1,124 @@
+/** `ralph loop --tasks FILE --parallel N` and `ralph loop … --best-of N`. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { landedFiles, type ParallelResult, resultIn, rigFor } from '../rig/lanes.ts';
+import { ralph } from '../rig/ralph.ts';
+import { repo } from '../rig/repo.ts';
+
+const FILES = { 'README.md': '# test\n', '.gitignore': '.ralph/\n' };
+
+function rigWith(tasks: string, env: Readonly<Record<string, string>> = {}) {
+  return rigFor(repo({ ...FILES, 'tasks.md': tasks }), env);
+}
+
+async function loop(rig: ReturnType<typeof rigFor>, ...args: readonly string[]) {
+  const finished = await ralph(['loop', '--agent', 'claude', '--json', ...args], rig.options);
+  const result = finished.stdout.includes('{"runId"') ? resultIn(finished.stdout) : undefined;
+  return { ...finished, result: result as ParallelResult };
+}
+
+describe('--tasks', () => {
+  it('works on the open items side by side, and ticks what has landed', async () => {
+    const rig = rigWith('# Tasks\n\n- [ ] Add one\n- [x] Done before\n- [ ] Add two\n- [ ] Add three\n');
+    const { code, result, stderr } = await loop(
+      rig,
+      '--tasks',
+      'tasks.md',
+      '--parallel',
+      '3',
+      '--check',
+      'test -f README.md',
+    );
+    expect(code, stderr).toBe(0);
+    expect(result).toMatchObject({ stopReason: 'all_checks_passed', proof: { level: 'clean' } });
+    expect(result.lanes.map(({ id, state }) => `${id} ${state}`)).toEqual([
+      'T1 landed',
+      'T2 landed',
+      'T3 landed',
+    ]);
+    const files = landedFiles(rig, 'main');
+    expect(files['tasks.md']).toBe(
+      '# Tasks\n\n- [x] Add one\n- [x] Done before\n- [x] Add two\n- [x] Add three\n',
+    );
+    expect(Object.keys(files)).toEqual(expect.arrayContaining(['work/T1.txt', 'work/T2.txt', 'work/T3.txt']));
+    // The branch is checked out, and its files came along.
+    expect(rig.project.git('status', '--porcelain')).toBe('');
+    expect(rig.project.read('work/T2.txt')).toBe('T2\n');
+  });
+
+  it('leaves the branch alone that the user has moved meanwhile, and says how to merge', async () => {
+    const rig = rigWith('- [ ] Add one\n');
+    const commit =
+      'git -C "$PROJECT" -c user.name=U -c user.email=u@example.invalid commit --quiet --allow-empty -m mine';
+    rig.does(
+      'T1',
+      'task',
+      `mkdir -p work; touch work/T1.txt; ${commit.replace('$PROJECT', rig.project.dir)}`,
+    );
+    const { result, stderr } = await loop(rig, '--tasks', 'tasks.md', '--check', 'test -f README.md');
+    expect(result.stopReason).toBe('all_checks_passed');
+    expect(stderr.replace(/\s+/g, ' ')).toContain('it has moved since the run began, so it is left alone');
+    expect(rig.project.git('log', '-1', '--format=%s', 'main').trim()).toBe('mine');
+    rig.project.git('merge', '--quiet', '--no-edit', `ralph/${result.runId}/_int`);
+    expect(rig.project.read('work/T1.txt')).toBe('');
+  });
+});
+
+describe('--best-of', () => {
+  const args = (n: string) => ['Write it', '--best-of', n, '--check', 'test -f README.md'] as const;
+
+  it('lets a fresh reviewer choose among those that are proven; one lands, the others are kept', async () => {
+    const rig = rigWith('', { LANE_CHOICE: 'A2' });
+    const { code, result, stderr } = await loop(rig, ...args('3'));
+    expect(code, stderr).toBe(0);
+    expect(result.lanes.map(({ id, state }) => `${id} ${state}`)).toEqual([
+      'A1 kept',
+      'A2 landed',
+      'A3 kept',
+    ]);
+    expect(Object.keys(landedFiles(rig, 'main')).filter(name => name.startsWith('work/'))).toEqual([
+      'work/A2.txt',
+    ]);
+    expect(rig.project.git('branch', '--list', `ralph/${result.runId}/*`)).toContain('/A1');
+    const prompt = readFileSync(`${rig.orders}/choose.prompt`, 'utf8');
+    for (const id of ['A1', 'A2', 'A3']) expect(prompt).toContain(`+++ b/work/${id}.txt`);
+    // Three attempts and the comparison.
+    expect(result.totalCost).toBeCloseTo(0.04);
+    expect(result.lanes.map(({ cost }) => cost)).toEqual([0.01, 0.01, 0.01]);
+  });
+
+  it('takes the smallest change where the reviewer names none', async () => {
+    const rig = rigWith('');
+    rig.does('A1', 'task', 'mkdir -p work; seq 100 > work/A1.txt');
+    rig.does('A2', 'task', 'mkdir -p work; echo 2 > work/A2.txt');
+    const { result } = await loop(rig, ...args('2'));
+    expect(result.lanes.map(({ id, state }) => `${id} ${state}`)).toEqual(['A1 kept', 'A2 landed']);
+  });
+
+  it('does not ask where only one is proven', async () => {
+    const rig = rigWith('', { LANE_CHOICE: 'A1' });
+    rig.does('A1', 'task', 'rm README.md');
+    const { code, result } = await loop(rig, ...args('2'), '--max-iterations', '4');
+    expect(result.lanes[1]).toMatchObject({ id: 'A2', state: 'landed' });
+    expect(result.lanes[0]?.state).toBe('needs_you');
+    expect(code).toBe(0);
+  });
+});
+
+describe('what does not go together is refused before anything is made', () => {
+  it.each([
+    [['--tasks', 'tasks.md', 'and a task'], 'leave out the task'],
+    [['--tasks', 'tasks.md', '--best-of', '2'], '--best-of'],
+    [['a task', '--parallel', '2'], '--tasks FILE'],
+    [['a task', '--agents', 'claude'], '--best-of 3'],
+    [['a task', '--best-of', '2', '--worktree'], 'a worktree of its own'],
+    [['--tasks', 'README.md'], 'no open task'],
+    [['--tasks', 'none.md'], 'none.md'],
+  ] as const)('%j', async (flags, words) => {
+    const rig = rigWith('- [ ] one\n');
+    const { code, stderr, stdout } = await loop(rig, ...flags, '--check', 'true');
+    expect(code).toBe(2);
+    expect(`${stdout}${stderr}`).toContain(words);
+    expect(rig.project.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+  });
+});
