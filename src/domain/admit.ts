@@ -51,6 +51,8 @@ function choose(ready: readonly Lane[], running: readonly Lane[], free: number):
 
 /** Words of a text that look like files of the project: `src/login.ts`, `README.md`. */
 export function likelyFiles(texts: readonly string[]): readonly string[] {
-  const found = texts.flatMap(text => text.match(/[\w@.-]+(?:\/[\w@.-]+)+|\b[\w-]+\.[a-z]{1,5}\b/g) ?? []);
-  return [...new Set(found.filter(word => !/^https?:|^\d+(\.\d+)+$|^(e\.g|i\.e)$/.test(word)))];
+  const found = texts.flatMap(
+    text => text.replace(/https?:\S+/g, '').match(/[\w@.-]+(?:\/[\w@.-]+)+|\b[\w-]+\.[a-z]{1,5}\b/g) ?? [],
+  );
+  return [...new Set(found.filter(word => !/^\d+(\.\d+)+$|^(e\.g|i\.e)$/.test(word)))];
 }

@@ -1,0 +1,293 @@
+/** The decisions of a parallel run: pure functions of its board. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { admit, likelyFiles } from '../../src/domain/admit.ts';
+import { afterBoardEvent, type Board, boardUsage, type Lane, laneOutcome } from '../../src/domain/board.ts';
+import type { BoardEvent } from '../../src/domain/board-event.ts';
+import type { RunEvent } from '../../src/domain/event.ts';
+import { checkSlots, nextMerge } from '../../src/domain/next-merge.ts';
+import { heldBack, newPurse, overdrawn, type Purse, reserve, settle, sumOf } from '../../src/domain/purse.ts';
+
+const head = (id: string, more: Partial<Lane> = {}) => ({
+  id,
+  title: `Story ${id}`,
+  priority: 1,
+  needs: [],
+  files: [],
+  ...more,
+});
+const set = (...lanes: readonly ReturnType<typeof head>[]): BoardEvent => ({
+  type: 'board-set',
+  base: 'base',
+  tip: 'tip',
+  branch: 'main',
+  lanes,
+});
+const play = (...events: readonly RunEvent[]): Board => {
+  let board: Board | undefined;
+  for (const [time, event] of events.entries())
+    board = afterBoardEvent(board, { ...event, time: time * 1000 });
+  if (!board) throw new Error('there is no board');
+  return board;
+};
+const usage = { costSource: 'agent', cost: 1 } as const;
+const started = (story: string): BoardEvent => ({
+  type: 'story-started',
+  story,
+  child: `r.${story}`,
+  from: 'tip',
+});
+const ended = (story: string, why?: string): BoardEvent => ({
+  type: 'story-ended',
+  story,
+  child: `r.${story}`,
+  reason: 'stuck',
+  ledger: null,
+  usage,
+  ...(why !== undefined && { why }),
+});
+const queued = (story: string): BoardEvent => ({ type: 'queued', story, head: `head-${story}`, patch: 'p' });
+const candidate = (story: string, number: number, tip: string): BoardEvent => ({
+  type: 'candidate',
+  story,
+  number,
+  tip,
+  commit: `c${number}`,
+});
+const landed = (story: string, number: number): BoardEvent => ({
+  type: 'landed',
+  story,
+  number,
+  commit: `c${number}`,
+  tree: 't',
+});
+const back = (story: string): BoardEvent => ({
+  type: 'sent-back',
+  story,
+  number: 1,
+  why: 'red',
+  files: [],
+  others: [],
+  detail: 'red',
+});
+const ROOM = { slots: 4, isLimited: false, hasMoney: true };
+
+describe('admit', () => {
+  it('begins what is ready, by priority, and no more than there are slots', () => {
+    const board = play(
+      set(head('C', { priority: 3 }), head('A', { priority: 1 }), head('B', { priority: 2 })),
+    );
+    expect(admit(board, { ...ROOM, slots: 2 })).toEqual(['A', 'B']);
+    expect(admit(board, ROOM)).toEqual(['A', 'B', 'C']);
+  });
+
+  it('waits until what a story depends on has landed, not only until it is built', () => {
+    const two = [set(head('A'), head('B', { needs: ['A'] })), started('A')] as const;
+    expect(admit(play(...two, ended('A'), queued('A')), ROOM)).toEqual([]);
+    expect(
+      admit(play(...two, ended('A'), queued('A'), candidate('A', 1, 'tip'), landed('A', 1)), ROOM),
+    ).toEqual(['B']);
+  });
+
+  it('takes what was sent back first, also while the queue is full', () => {
+    const ids = ['A', 'B', 'C', 'D', 'E'];
+    const busy = play(
+      set(...ids.map(id => head(id)), head('F', { priority: 0 })),
+      ...ids.flatMap(id => [started(id), ended(id), queued(id)]),
+      back('E'),
+      queued('A'),
+    );
+    expect(busy.queue).toHaveLength(4);
+    expect(admit(busy, ROOM)).toEqual(['E']);
+  });
+
+  it('prefers, among equals, work that touches other files; it never waits for that', () => {
+    const board = play(
+      set(head('A', { files: ['x'] }), head('B', { files: ['x'] }), head('C', { files: ['y'] })),
+    );
+    expect(admit(board, { ...ROOM, slots: 2 })).toEqual(['A', 'C']);
+    expect(admit(board, ROOM)).toEqual(['A', 'C', 'B']);
+  });
+
+  it.each([{ isLimited: true }, { hasMoney: false }, { slots: 0 }])(
+    'begins nothing where there is no room: %j',
+    more => {
+      expect(admit(play(set(head('A'))), { ...ROOM, ...more })).toEqual([]);
+    },
+  );
+
+  it('finds the files that a text is likely to be about', () => {
+    expect(likelyFiles(['Change src/login.ts and README.md, version 1.2.3, e.g. https://x.y'])).toEqual([
+      'src/login.ts',
+      'README.md',
+    ]);
+  });
+});
+
+describe('nextMerge', () => {
+  const facts = { checking: new Set<number>(), checked: new Map(), slots: 1 };
+  const one = [set(head('A'), head('B')), started('A'), ended('A'), queued('A')] as const;
+
+  it('builds, checks, lands', () => {
+    const waiting = play(...one);
+    expect(nextMerge(waiting, facts)).toMatchObject({ kind: 'build', onto: 'tip' });
+    const built = play(...one, candidate('A', 1, 'tip'));
+    expect(nextMerge(built, facts)).toMatchObject({ kind: 'check', candidate: { commit: 'c1' } });
+    expect(nextMerge(built, { ...facts, checking: new Set([1]) })).toBeUndefined();
+    expect(nextMerge(built, { ...facts, checked: new Map([[1, 'green']]) })).toMatchObject({ kind: 'land' });
+    expect(nextMerge(built, { ...facts, checked: new Map([[1, 'red']]) })).toMatchObject({
+      kind: 'send-back',
+    });
+  });
+
+  it('never lands what was merged onto another tip than there is now', () => {
+    const stale = play(...one, candidate('A', 1, 'older'));
+    expect(nextMerge(stale, { ...facts, checked: new Map([[1, 'green']]) })).toMatchObject({
+      kind: 'build',
+      onto: 'tip',
+    });
+  });
+
+  it('checks ahead only with slots for it, each on top of the one before, and lands in order', () => {
+    const two = play(...one, candidate('A', 1, 'tip'), started('B'), ended('B'), queued('B'));
+    const ahead = { ...facts, slots: 2, checking: new Set([1]) };
+    expect(nextMerge(two, { ...ahead, slots: 1 })).toBeUndefined();
+    expect(nextMerge(two, ahead)).toMatchObject({ kind: 'build', entry: { story: 'B' }, onto: 'c1' });
+    const both = afterBoardEvent(two, { ...candidate('B', 2, 'c1'), time: 9 }) as Board;
+    expect(nextMerge(both, { ...ahead, checked: new Map([[2, 'green']]) })).toBeUndefined();
+    expect(nextMerge(both, { ...ahead, checked: new Map([[1, 'red']]), checking: new Set() })).toMatchObject({
+      kind: 'send-back',
+      entry: { story: 'A' },
+    });
+  });
+
+  it('checks ahead when the queue is slower than the work', () => {
+    const pace = { lanes: 4, story: 100, cores: 8 };
+    expect(checkSlots({ ...pace, checks: 10 })).toBe(1);
+    expect(checkSlots({ ...pace, checks: 30 })).toBe(4);
+    expect(checkSlots({ ...pace, checks: 30, cores: 2 })).toBe(2);
+    expect(checkSlots({ ...pace, checks: undefined })).toBe(1);
+  });
+
+  it('whatever the facts, what lands was checked on the tip it lands on (property)', () => {
+    const verdicts = fc.dictionary(fc.constantFrom('1', '2', '3'), fc.constantFrom('green', 'red'));
+    fc.assert(
+      fc.property(
+        verdicts,
+        fc.integer({ min: 1, max: 3 }),
+        fc.array(fc.constantFrom('tip', 'c1', 'c2', 'x'), { minLength: 3, maxLength: 3 }),
+        (seen, slots, tips) => {
+          const ids = ['A', 'B', 'C'];
+          const board = play(
+            set(...ids.map(id => head(id))),
+            ...ids.flatMap((id, at) => [
+              started(id),
+              ended(id),
+              queued(id),
+              candidate(id, at + 1, tips[at] ?? 'x'),
+            ]),
+          );
+          const checked = new Map(
+            Object.entries(seen).map(([number, verdict]) => [Number(number), verdict] as const),
+          );
+          const action = nextMerge(board, { checked: checked as never, checking: new Set(), slots });
+          if (action?.kind !== 'land') return;
+          expect(action.candidate.tip).toBe(board.tip);
+          expect(checked.get(action.candidate.number)).toBe('green');
+          expect(action.entry).toBe(board.queue[0]);
+        },
+      ),
+    );
+  });
+});
+
+describe('the purse', () => {
+  const limits = { maxIterations: 0, maxFailures: 3, stuckAfter: 3 };
+
+  it('never reserves past the cap, whatever is asked for and spent (property)', () => {
+    const step = fc.record({
+      who: fc.constantFrom('a', 'b', 'c', 'd'),
+      cost: fc.double({ min: 0, max: 0.5, noNaN: true }),
+      ask: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), steps => {
+        let purse: Purse = newPurse({ ...limits, maxCost: 2 });
+        for (const { who, cost, ask } of steps) {
+          if (ask && !(who in purse.reserved)) {
+            const got = reserve(purse, who);
+            if (got.kind === 'reserved') purse = got.purse;
+          } else if (who in purse.reserved) purse = settle(purse, who, { cost, tokens: 0, turns: 1 });
+          const left = Math.max(0, 2 - purse.spent.cost);
+          expect(heldBack(purse).cost).toBeLessThanOrEqual(
+            left + 1e-9 + (Object.keys(purse.reserved).length > 1 ? 0 : 0.5),
+          );
+        }
+      }),
+    );
+  });
+
+  it('lets the last one have what is left, and then says what is spent', () => {
+    let purse = newPurse({ ...limits, maxCost: 1, maxIterations: 10 });
+    purse = settle({ ...purse, reserved: { a: sumOf(usage) } }, 'a', { cost: 0.9, tokens: 10, turns: 1 });
+    const got = reserve(purse, 'a');
+    expect(got.kind === 'reserved' && heldBack(got.purse).cost).toBeCloseTo(0.1);
+    expect(got.kind === 'reserved' && reserve(got.purse, 'b').kind).toBe('wait');
+    const spent = reserve(settle(purse, 'a', { cost: 0.2, tokens: 0, turns: 1 }), 'a');
+    expect(spent).toMatchObject({
+      kind: 'spent',
+      spending: { reason: 'budget_exhausted', detail: '$1.1000 of $1 spent.' },
+    });
+  });
+
+  it('counts the turns of all', () => {
+    const purse = newPurse({ ...limits, maxIterations: 2 }, { cost: 0, tokens: 0, turns: 2 });
+    expect(reserve(purse, 'a')).toMatchObject({ kind: 'spent', spending: { reason: 'max_iterations' } });
+  });
+
+  it('ends a turn that would take what others have reserved', () => {
+    const purse: Purse = {
+      ...newPurse({ ...limits, maxCost: 1 }),
+      reserved: {
+        a: sumOf({ cost: 0.4, costSource: 'agent' }),
+        b: sumOf({ cost: 0.4, costSource: 'agent' }),
+      },
+    };
+    expect(overdrawn(purse, 'a', { cost: 0.5, costSource: 'agent' })).toBeUndefined();
+    expect(overdrawn(purse, 'a', { cost: 0.6, costSource: 'agent' })).toBe('max-cost');
+  });
+});
+
+describe('the board', () => {
+  it('knows what each has cost, over all its runs, also when one is told twice', () => {
+    const twice = play(set(head('A')), started('A'), ended('A'), ended('A'), {
+      ...ended('A'),
+      child: 'r.A.2',
+    } as BoardEvent);
+    expect(boardUsage(twice)?.cost).toBe(2);
+    expect(laneOutcome(twice.lanes[0] as Lane)).toMatchObject({ cost: 2, state: 'building' });
+  });
+
+  it('has what failed wait for the user, and try again when the run is resumed', () => {
+    const failed = play(set(head('A')), started('A'), ended('A', 'it is stuck'));
+    expect(failed.lanes[0]).toMatchObject({
+      state: 'needs_you',
+      why: 'stuck: it is stuck',
+      isRunning: false,
+    });
+    const resumed = afterBoardEvent(failed, { type: 'run-resumed', time: 5 } as never);
+    expect(resumed?.lanes[0]).toMatchObject({ state: 'building' });
+    expect(resumed?.lanes[0]).not.toHaveProperty('why');
+  });
+
+  it('forgets how often it was sent back only when the user resumes', () => {
+    const kept: BoardEvent = { type: 'lane-kept', story: 'A', why: 'three times', needsYou: true };
+    const given = play(set(head('A')), started('A'), ended('A'), queued('A'), back('A'), back('A'), kept);
+    expect(given.lanes[0]).toMatchObject({ state: 'needs_you', returns: 2 });
+    expect(given.queue).toEqual([]);
+    expect(afterBoardEvent(given, { type: 'run-resumed', time: 5 } as never)?.lanes[0]).toMatchObject({
+      state: 'waiting',
+      returns: 0,
+    });
+  });
+});
