@@ -1,11 +1,12 @@
 /** The checks of a candidate, each in a clean checkout of the commit that would land. */
 import type { Board, Candidate, Queued } from '../domain/board.ts';
 import { type CheckResult, isGreen, redChecks } from '../domain/check.ts';
+import { timeIsUp } from '../domain/limits.ts';
 import { formatFailure } from '../domain/loop-prompt.ts';
 import type { Checked, QueueAction } from '../domain/next-merge.ts';
 import { isProblem } from '../domain/problem.ts';
-import { warn } from '../engine/plan.ts';
 import { secondsSince } from '../platform/clock.ts';
+import { errorWords } from '../platform/files.ts';
 import { createCheckKeeping } from '../turns/check-keeper.ts';
 import { runRound } from '../turns/check-round.ts';
 import { proveClean } from '../turns/clean-proof.ts';
@@ -30,10 +31,14 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
   });
   const done = new Set([...board().landed.map(({ story }) => story), ...before(board(), entry), entry.story]);
   try {
-    const results = (await checkAt(world, candidate, done)) ?? [];
-    const again = isGreen(results) ? results : ((await checkAt(world, candidate, done)) ?? []);
-    if (parts.stopping.aborted && !isGreen(again)) return ended('cut-off');
-    const passed = again.length > 0 && isGreen(again);
+    const first = await checkAt(world, candidate, done);
+    const again = isPassed(world, first, done) ? first : await checkAt(world, candidate, done);
+    const passed = isPassed(world, again, done);
+    // What was ended with the run, or because its time was up, says nothing.
+    const isCut = () =>
+      parts.stopping.aborted ||
+      timeIsUp(parts.settings.maxTime, { elapsed: parts.meter.elapsed() }) !== undefined;
+    if (isCut() && !passed) return ended('cut-off');
     const { story } = entry;
     const { number, commit } = candidate;
     parts.emit({
@@ -43,30 +48,38 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
       commit,
       passed,
       duration: ended('green').seconds,
-      results: again,
+      results: again ?? [],
     });
     if (passed) return ended('green');
-    const words = redChecks(again).map(formatFailure).join('\n\n');
+    const words = redChecks(again ?? [])
+      .map(formatFailure)
+      .join('\n\n');
     const tip =
       (await checkAt(world, { ...candidate, commit: candidate.tip }, without(done, entry.story))) ?? [];
-    if (parts.stopping.aborted) return ended('cut-off');
-    if (isGreen(tip)) return ended('red', words);
+    if (isCut()) return ended('cut-off');
+    if (isPassed(world, tip, without(done, entry.story))) return ended('red', words);
     const red = redChecks(tip).map(({ command }) => `\`${command}\``);
-    const first =
-      candidate.tip === board().base
+    const on =
+      board().landed.length === 0
         ? 'the commit that the run began with'
         : `what has landed (${candidate.tip.slice(0, 12)})`;
     return ended(
       'halt',
-      `The checks fail on ${first}, without the work of ${story}: ${red.join(', ')}. Nothing more lands.`,
+      `The checks fail on ${on}, without the work of ${story}: ${red.join(', ')}. Nothing more lands.`,
     );
   } catch (error) {
-    warn(
-      parts.emit,
-      `The checks of candidate ${candidate.number} could not run: ${(error as Error).message}`,
-    );
-    return ended('red', String((error as Error).message));
+    return ended('halt', `The checks of candidate ${candidate.number} could not run: ${errorWords(error)}.`);
   }
+}
+
+/** All of them have run, and none is red; where there is none, that was asked for. */
+function isPassed(
+  { crew }: QueueWorld,
+  results: readonly CheckResult[] | undefined,
+  landed: ReadonlySet<string>,
+): boolean {
+  if (!results || !isGreen(results)) return false;
+  return results.filter(({ isSetup }) => !isSetup).length >= crew.checksFor(landed).length;
 }
 
 function before({ queue }: Board, entry: Queued): readonly string[] {

@@ -1,0 +1,190 @@
+/** What may go wrong with a parallel run: bad input, limits, signals, and agents that reach for the queue. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { storyList } from '../domain/stories.ts';
+import { landedFiles, laneRig, plain, resultIn, rigFor, runParallel, startParallel } from '../rig/lanes.ts';
+import { ralph } from '../rig/ralph.ts';
+import { folder, repo } from '../rig/repo.ts';
+
+const CHECK = ['--check', 'test -f README.md'] as const;
+const flat = (text: string) => text.replace(/\s+/g, ' ');
+
+describe('bad input is refused with a sentence, and nothing is made', () => {
+  const list = `${JSON.stringify(storyList(plain('US-001')), null, 2)}\n`;
+  const bare = { 'ralph/tasks.json': list, 'ralph/prd.md': '# Demo\n' };
+
+  it('without a repository', async () => {
+    const project = folder();
+    for (const [name, text] of Object.entries(bare)) project.write(name, text);
+    const { code, stderr, stdout } = await ralph(
+      ['prd', 'run', '--agent', 'claude', '--parallel', '2', ...CHECK],
+      rigFor(project).options,
+    );
+    expect(code).toBe(2);
+    expect(flat(stdout + stderr)).toMatch(/not in a git repository.*git init/);
+  });
+
+  it('without a commit', async () => {
+    const project = folder();
+    project.git('init', '--quiet');
+    for (const [name, text] of Object.entries(bare)) project.write(name, text);
+    const { code, stderr, stdout } = await ralph(
+      ['prd', 'run', '--agent', 'claude', '--parallel', '2', ...CHECK],
+      rigFor(project).options,
+    );
+    expect(code).toBe(2);
+    expect(flat(stdout + stderr)).toContain('there is no commit yet that parallel work could start from');
+  });
+
+  it('with changes that are not committed', async () => {
+    const rig = laneRig([plain('US-001')]);
+    rig.project.write('README.md', 'mine\n');
+    const { code, stderr, stdout } = await ralph(
+      ['prd', 'run', '--agent', 'claude', '--parallel', '2', ...CHECK],
+      rig.options,
+    );
+    expect(code).toBe(2);
+    expect(flat(stdout + stderr)).toContain('README.md has changes that are not committed');
+    expect(rig.project.read('README.md')).toBe('mine\n');
+  });
+
+  it('with submodules', async () => {
+    const project = repo({ ...bare, '.gitmodules': '[submodule "x"]\n\tpath = x\n\turl = ./x\n' });
+    const { code, stderr, stdout } = await ralph(
+      ['prd', 'run', '--agent', 'claude', '--parallel', '2', ...CHECK],
+      rigFor(project).options,
+    );
+    expect(code).toBe(2);
+    expect(flat(stdout + stderr)).toContain('parallel work cannot merge submodules');
+  });
+
+  it('without any check, unless that is asked for', async () => {
+    const rig = laneRig([plain('US-001')]);
+    const refused = await ralph(['prd', 'run', '--agent', 'claude', '--parallel', '2'], rig.options);
+    expect(refused.code).toBe(2);
+    expect(flat(refused.stdout + refused.stderr)).toContain('--unchecked if you accept that');
+    const { code, result } = await runParallel(rig, '--parallel', '2', '--unchecked');
+    expect(code).toBe(0);
+    expect(result.proof.level).toBe('claimed');
+  });
+});
+
+describe('what happens meanwhile', () => {
+  it('more lanes than stories, and a folder of worktrees that cannot be made', async () => {
+    const rig = laneRig([plain('US-001')]);
+    rig.project.write('.ralph/worktrees', 'in the way\n');
+    const { code, result } = await runParallel(rig, '--parallel', '64', ...CHECK);
+    expect(code).toBe(1);
+    expect(result).toMatchObject({ stopReason: 'needs_you', lanes: [{ state: 'needs_you' }] });
+    expect(result.lanes[0]?.why).toContain('worktree');
+    expect(rig.project.read('.ralph/worktrees')).toBe('in the way\n');
+  });
+
+  it('the checks fail on what everything stands on: the queue halts and says so', async () => {
+    const rig = laneRig([plain('US-001')]);
+    // Green in a worktree, red in every clean checkout.
+    const { code, result } = await runParallel(rig, '--parallel', '2', '--check', 'test -e .git');
+    expect(code).toBe(1);
+    expect(result.stopReason).toBe('needs_you');
+    expect(result.detail).toContain('The checks fail on the commit that the run began with');
+    expect(rig.turns().filter(({ mode }) => mode === 'merge-fix')).toEqual([]);
+  });
+
+  it('the branch of the list is moved by the user: it is left alone', async () => {
+    const rig = laneRig([plain('US-001')]);
+    rig.does(
+      'US-001',
+      'review',
+      `git -C "${rig.project.dir}" branch ralph/demo HEAD && git -C "${rig.project.dir}" branch -f ralph/demo "$(git -C "${rig.project.dir}" commit-tree HEAD^{tree} -m mine)"`,
+    );
+    const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect(result.stopReason).toBe('all_stories_approved');
+    expect(flat(stderr)).toContain('it has moved since the run began, so it is left alone');
+    expect(rig.project.git('log', '-1', '--format=%s', 'ralph/demo').trim()).toBe('mine');
+  });
+
+  it('money: no more turns are begun than the cap has room for', async () => {
+    const rig = laneRig(
+      ['1', '2', '3', '4', '5', '6'].map(id => plain(`US-00${id}`)),
+      { LANE_COST: '0.1' },
+    );
+    const { code, result } = await runParallel(rig, '--parallel', '3', ...CHECK, '--max-cost', '0.55');
+    expect(code).toBe(1);
+    expect(result.stopReason).toBe('budget_exhausted');
+    expect(result.totalCost).toBeLessThanOrEqual(0.61);
+    expect(rig.turns().length).toBe(Math.round((result.totalCost ?? 0) / 0.1));
+  });
+
+  it('a rate limit: nothing new is begun on the account, and then one tries before the others', async () => {
+    const rig = laneRig(['1', '2', '3', '4'].map(id => plain(`US-00${id}`)));
+    const until = Date.now() + 6_000;
+    writeFileSync(join(rig.orders, 'limit'), JSON.stringify({ until }));
+    const { code, result, stderr } = await runParallel(rig, '--parallel', '4', ...CHECK, '--max-wait', '60');
+    expect(code, stderr).toBe(0);
+    const events = readFileSync(rig.project.path(`.ralph/runs/${result.runId}/events.jsonl`), 'utf8');
+    expect(events).toContain('"type":"account-limited"');
+    const first = rig.turns().map(({ at }) => at);
+    expect(Math.min(...first)).toBeGreaterThanOrEqual(until);
+    // None of those who waited met the limit a second time.
+    const met = readFileSync(join(rig.orders, 'limited.log'), 'utf8').trim().split('\n');
+    expect(met.length).toBeLessThanOrEqual(4);
+  });
+
+  it('Ctrl-C: the turns that run are finished, and the whole is resumed', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002'), plain('US-003')], { LANE_SECONDS: '1' });
+    const running = startParallel(rig, '--parallel', '2', ...CHECK);
+    await running.until('US-001: iteration 1');
+    running.process.kill('SIGINT');
+    const { code, stdout } = await running.finished;
+    expect(code).toBe(130);
+    expect(resultIn(stdout).stopReason).toBe('interrupted');
+    const resumed = await ralph(['resume', '--json'], rig.options);
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(resultIn(resumed.stdout).lanes.map(({ state }) => state)).toEqual(['landed', 'landed', 'landed']);
+    // No turn was taken twice.
+    const turns = rig.turns().map(({ story, mode }) => `${story} ${mode}`);
+    expect(new Set(turns).size).toBe(turns.length);
+  });
+});
+
+describe('an agent that reaches for the queue', () => {
+  it('moves the integration branch: what lands is what was checked all the same, and it is said', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002', { dependsOn: ['US-001'] })]);
+    rig.does(
+      'US-002',
+      'implement',
+      'mkdir -p work; touch work/US-002.txt; echo evil > evil; git add -A; git commit -qm evil; for ref in $(git for-each-ref --format="%(refname)" | grep _int$); do git update-ref "$ref" HEAD; done; rm evil; git add -A; git commit -qm good',
+    );
+    const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect(result.stopReason).toBe('all_stories_approved');
+    expect(flat(stderr)).toContain('where Ralph had not put it: moved back');
+    const chain = rig.project
+      .git('rev-list', '--first-parent', `main..ralph/${result.runId}/_int`)
+      .trim()
+      .split('\n');
+    expect(chain.length).toBe(2);
+    expect(Object.keys(landedFiles(rig, 'ralph/demo'))).not.toContain('evil');
+  });
+
+  it('leaves hooks and merge drivers: none of them runs outside', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002')]);
+    const trap = join(rig.orders, 'trapped');
+    const hook = `#!/bin/sh\\ntest -d /proc/1 && readlink /proc/1/exe >> ${trap}\\n`;
+    for (const id of ['US-001', 'US-002']) {
+      rig.does(
+        id,
+        'implement',
+        `hooks=$(git rev-parse --git-common-dir)/hooks; mkdir -p $hooks; for h in reference-transaction post-checkout post-merge post-index-change; do printf '${hook}' > $hooks/$h; chmod +x $hooks/$h; done; git config merge.x.driver 'touch ${trap}.driver'; echo '* merge=x' > .gitattributes; echo ${id} >> shared.txt; mkdir -p work; touch work/${id}`,
+      );
+      rig.does(
+        id,
+        'merge-fix',
+        `sed -i '/^[<=>]/d' shared.txt .gitattributes; sort -u -o .gitattributes .gitattributes`,
+      );
+    }
+    const { result } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect(result.lanes.filter(({ state }) => state === 'landed').length).toBe(2);
+    expect(existsSync(`${trap}.driver`)).toBe(false);
+  });
+});
