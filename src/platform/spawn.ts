@@ -150,12 +150,20 @@ function readNumber(pipe: Readable | null): Promise<number> {
 const DRAIN = 250;
 
 /** Waits until everything printed has been read, but not for a stranger that holds the pipe open. */
-async function drained(pipe: Readable | null): Promise<void> {
+export async function drained(pipe: Readable | null): Promise<void> {
   if (!pipe || pipe.closed) return;
   await new Promise<void>(resolve => {
+    let isReading = false;
+    const timer = setTimeout(() => {
+      isReading = false;
+      // Where we were held up ourselves the time is over before anything could be read: first look what is there.
+      setImmediate(() => (isReading ? timer.refresh() : resolve()));
+    }, DRAIN);
     // As long as data comes, the reader is only slower than the writer was.
-    const timer = setTimeout(() => resolve(), DRAIN);
-    pipe.on('data', () => timer.refresh());
+    pipe.on('data', () => {
+      isReading = true;
+      timer.refresh();
+    });
     pipe.once('close', () => {
       clearTimeout(timer);
       resolve();
