@@ -8,6 +8,7 @@ import { containment } from './containment.mjs';
 import { growth } from './growth.mjs';
 import { guard } from './guard.mjs';
 import { hooks } from './hooks.mjs';
+import { lanes } from './lanes.mjs';
 import { latency } from './latency.mjs';
 import { loop } from './loop.mjs';
 import { parallel } from './parallel.mjs';
@@ -33,6 +34,7 @@ const benches = {
   sandbox,
   containment,
   clean,
+  lanes,
 };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');

@@ -5,7 +5,7 @@ import { formatFeedback } from './feedback.ts';
 import { fenced, formatFailure, type PromptCheck } from './loop-prompt.ts';
 import { reviewMarker, withoutVerdicts } from './review.ts';
 import type { Story } from './story.ts';
-import type { Assignment, ReviewPolicy } from './story-mode.ts';
+import { type Assignment, MERGE_PREFIX, type ReviewPolicy } from './story-mode.ts';
 import { CAP_PREFIX } from './story-repair.ts';
 import type { Feedback } from './verdict.ts';
 
@@ -78,6 +78,7 @@ function thisIteration(prompt: StoryPrompt): string {
       ? `- Story: ${story.id} (${withoutVerdicts(story.title)})`
       : '- Story: none; all are done, and what stands below is still wrong',
     ...(mode === 'review' ? reviewLines(story, policy) : commandLines(commands)),
+    ...(mode === 'merge-fix' && story ? [mergeLine(story)] : []),
     ...(mode === 'review' || !story ? [] : [askLine(isPlain)]),
     ...(policy.skipReview ? [skipLine(markerWords(rule, isPlain))] : []),
   ].join('\n');
@@ -91,6 +92,12 @@ function commandLines(commands: readonly PromptCheck[]): readonly string[] {
     )
     .join(', ');
   return [`- Ralph runs these after your turn, and the story is handed in only if all pass: ${shown}`];
+}
+
+/** Also for prompts of the user's own that do not know this mode. */
+function mergeLine({ reviewFeedback }: Story): string {
+  const words = withoutVerdicts(reviewFeedback.replace(MERGE_PREFIX, '').trim());
+  return `- This story is built, and does not fit what others have landed meanwhile. Make it fit, change nothing else, commit it, and hand it in as after building it. ${words}`;
 }
 
 /** An agent whose whole output is plain text may print its prompt back: to it the tag is described. */

@@ -102,9 +102,18 @@ async function crewPlan(
     run: { ...TERMS[kind.command](settings), limits: limitsOf(settings) },
     agent,
     checks: crew.checksFor(new Set(crew.lanes().map(({ id }) => id))),
-    notices: [...parts.notices, ...(protection?.notes ?? [])],
+    notices: [...parts.notices, ...(protection?.notes ?? []), ...leftOut(parts)],
     drive: world =>
       coordinate({ crew, parts: own, runId, slots, onChildEvent: parts.onChildEvent ?? (() => {}) }, world),
     close: () => release(own),
   };
+}
+
+/** What lands is committed by the queue, on a branch that nobody pushes. */
+function leftOut({ settings: { scm } }: Parts): readonly string[] {
+  const others = (scm?.tasks ?? []).filter(task => task.trim() !== 'commit');
+  if (others.length === 0) return [];
+  return [
+    `Left out, because the stories are worked on side by side: ${others.join(', ')} of scm.tasks. Push the branch yourself when you have looked at it.`,
+  ];
 }
