@@ -20,8 +20,9 @@ import { openOwnGit } from '../workspace/own-git.ts';
 import { createAccounts } from './accounts.ts';
 import type { Crew } from './crew.ts';
 import { type Ended, endRun } from './ending.ts';
-import { createLanes, endedChild, type Lanes, type LaneWorld, worktreeName } from './lanes.ts';
+import { createLanes, endedChild, type Lanes, type LaneWorld } from './lanes.ts';
 import { createMoney } from './money.ts';
+import { worktreeName } from './names.ts';
 import { clearAway, createQueue, type MergeQueue } from './queue.ts';
 
 export interface CoordinatorOptions {

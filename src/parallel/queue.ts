@@ -8,8 +8,9 @@ import type { ProverParts } from '../turns/prover.ts';
 import type { Integration } from '../workspace/integration.ts';
 import { discardWorktree } from '../workspace/remove-worktree.ts';
 import { checkCandidate } from './candidate-checks.ts';
-import { endedChild, worktreeName } from './lanes.ts';
+import { endedChild } from './lanes.ts';
 import { buildCandidate } from './merging.ts';
+import { worktreeName } from './names.ts';
 import type { QueueWorld } from './queue-world.ts';
 
 /** After so many times somebody has to look. */

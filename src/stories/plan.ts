@@ -296,6 +296,6 @@ function isOutside({ name }: PrdPaths) {
     !isSentence && !refused && !what.startsWith(`${name}/`) && !what.startsWith(ACTIVE_FILE);
 }
 
-function withStop(points: PlanParts['hooks']['points']): PlanParts['hooks']['points'] {
+function withStop(points: PlanParts['hooks']['points']): typeof points {
   return points.includes('stop') ? points : [...points, 'stop'];
 }

@@ -68,6 +68,8 @@ export async function fetchCommit(
   const serve = `GIT_NO_LAZY_FETCH=1 GIT_ALLOW_PROTOCOL=none ${joinWords([git.program, '-c', 'safe.directory=*', 'upload-pack'])}`;
   const flags = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', ...depth];
   const { code, output } = await own.git.run([
+    // As one pack: written object by object, a fetch that was cut off would leave a commit without its files.
+    ...['-c', 'fetch.unpackLimit=1'],
     'fetch',
     ...flags,
     `--upload-pack=${serve}`,
