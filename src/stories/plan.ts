@@ -4,7 +4,7 @@ import type { Violation } from '../domain/evidence.ts';
 import { isProblem } from '../domain/problem.ts';
 import type { ReviewEvidence } from '../domain/review.ts';
 import type { StoryList } from '../domain/story.ts';
-import type { Assignment, ReviewPolicy } from '../domain/story-mode.ts';
+import type { ReviewPolicy } from '../domain/story-mode.ts';
 import { buildStoryPrompt } from '../domain/story-prompt.ts';
 import { buildStoryReport } from '../domain/story-report.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
@@ -33,6 +33,7 @@ import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
 import { type Roles, roleOf, rolesOf, rosterOf } from './roles.ts';
 import { policyOf, standOf, startWords } from './standing.ts';
 import { createStoryChecks, type StoryChecks } from './story-checks.ts';
+import { broughtUpToDate } from './up-to-date.ts';
 
 export interface PrdParts extends ProverParts, Pick<Roles, 'reviewers'> {
   readonly runId: string;
@@ -134,20 +135,6 @@ function createPrompts(parts: PrdParts, { keeper, guard, facts, checks }: Keepin
       return buildStoryPrompt({ ...terms, template, iteration, assignment, ...told });
     },
   };
-}
-
-async function broughtUpToDate(
-  { sync, past }: PrdParts,
-  keeper: StoryKeeper,
-  iteration: number,
-): Promise<Assignment> {
-  const assignment = keeper.begin();
-  const { mode, story } = assignment;
-  const { open } = past();
-  // A review that was cut off is taken again with the files as it found them.
-  const isBegun = open?.number === iteration && open.kept !== undefined;
-  const misfit = mode === 'review' && story && !isBegun ? await sync?.() : undefined;
-  return misfit === undefined || !story ? assignment : keeper.sendBack(story.id, misfit);
 }
 
 function openKeeper(parts: PrdParts, policy: ReviewPolicy): StoryKeeper {

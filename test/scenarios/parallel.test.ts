@@ -110,3 +110,40 @@ describe('stories that do not fit together', () => {
     );
   });
 });
+
+describe('a review', () => {
+  it('holds for the change that was reviewed: a merge that changes what is around it is reviewed again', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002')]);
+    rig.project.write('f.txt', 'one\ntwo\nthree\nfour\nfive\n');
+    rig.project.git('add', '-A');
+    rig.project.git('commit', '--quiet', '-m', 'f');
+    const begun = `${rig.orders}/begun`;
+    const landed = `git for-each-ref --format='%(contents:subject)' | grep -q '^US-001:'`;
+    // The second is being reviewed when the first lands.
+    rig.does('US-001', 'implement', `sed -i s/one/ONE/ f.txt; until test -e ${begun}; do sleep 0.05; done`);
+    rig.does('US-002', 'implement', 'sed -i s/four/FOUR/ f.txt');
+    rig.does('US-002', 'review', `touch ${begun}; until ${landed}; do sleep 0.05; done`);
+    const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect(result.stopReason, stderr).toBe('all_stories_approved');
+    expect(result.lanes[1]).toMatchObject({ id: 'US-002', returns: 1 });
+    expect(stderr.replace(/\s+/g, ' ')).toContain(
+      'US-002: sent back, because the merge changed what was reviewed',
+    );
+    const turns = rig.turns().map(({ story, mode }) => `${story} ${mode}`);
+    expect(turns.filter(turn => turn === 'US-002 review')).toHaveLength(2);
+    expect(turns).not.toContain('US-002 merge-fix');
+    expect(landedFiles(rig, 'ralph/demo')['f.txt']).toBe('ONE\ntwo\nthree\nFOUR\nfive\n');
+  });
+});
+
+it('keeps a list that git ignores out of what lands', async () => {
+  const rig = laneRig([plain('US-001'), plain('US-002')]);
+  rig.project.git('rm', '--quiet', '--cached', '-r', 'ralph');
+  rig.project.write('.gitignore', '.ralph/\n.ralph-active\nralph/\n');
+  rig.project.git('commit', '--quiet', '-am', 'keep the list to myself');
+  const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
+  expect(result.stopReason, stderr).toBe('all_stories_approved');
+  const files = Object.keys(landedFiles(rig, 'ralph/demo'));
+  expect(files).toEqual(expect.arrayContaining(['work/US-001.txt', 'work/US-002.txt']));
+  expect(files.filter(name => name.startsWith('ralph/'))).toEqual([]);
+});

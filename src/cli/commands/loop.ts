@@ -114,24 +114,26 @@ function ownProblems(task: string | Problem, settings: Settings): readonly Probl
 /** What does not go together, and a list without tasks. */
 function parallelProblems(
   { args, options }: Call,
-  { bestOf: attempts, parallel, attemptAgents }: Settings,
+  { bestOf: attempts }: Settings,
   task: string | Problem,
 ): readonly Problem[] {
   const problems: Problem[] = [];
-  const { tasks, spec, worktree } = options;
+  // A settings file may hold them for others: only what was typed is refused.
+  const { tasks, spec, worktree, parallel, bestOf: typed } = options;
   const refuse = (where: string, what: string, fix?: string) =>
     problems.push({ where, what, ...(fix && { fix }) });
   if (tasks !== undefined && (args[0] !== undefined || spec !== undefined))
     refuse('--tasks', 'the tasks are in the file, so there is no other', 'leave out the task and --spec');
-  if (tasks !== undefined && attempts > 1)
+  if (tasks !== undefined && typed !== undefined)
     refuse('--best-of', 'it is for one task, and --tasks names several');
-  if (tasks === undefined && parallel > 1)
+  if (tasks === undefined && parallel !== undefined && parallel !== '1')
     refuse(
       '--parallel',
       'there is one task, so there is nothing to do beside it',
       '--tasks FILE, or --best-of N',
     );
-  if (attemptAgents !== undefined && attempts === 1) refuse('--agents', 'it is for --best-of', '--best-of 3');
+  if (options.agents !== undefined && attempts === 1)
+    refuse('--agents', 'it is for --best-of', '--best-of 3');
   if ((tasks !== undefined || attempts > 1) && worktree)
     refuse('--worktree', 'each of them has a worktree of its own', 'leave it out');
   if (tasks !== undefined && typeof task === 'string' && openTasks(task).length === 0)
