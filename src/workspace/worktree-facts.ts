@@ -36,8 +36,8 @@ export async function findSite({ root, env, name }: SiteOptions): Promise<Site |
 }
 
 function wrongName(name: string): Problem | undefined {
-  // Those of a parallel run are in a folder of its own.
-  const parts = name.split('/');
+  // Those of a parallel run are in a folder that is named after it.
+  const parts = /^\d{8}-\d{6}-[a-z0-9]+\//.test(name) ? name.split('/') : [name];
   const isName = (part: string) =>
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(part) && !/\.\.|\.$|\.lock$/.test(part);
   if (parts.length <= 2 && parts.every(isName)) return undefined;
