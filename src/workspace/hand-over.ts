@@ -6,7 +6,7 @@ import { constants, copyFileSync, mkdtempSync, readdirSync, realpathSync, rmSync
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
-import { errorWords } from '../platform/files.ts';
+import { errorWords, namesIn } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import type { OwnGit } from './own-git.ts';
@@ -16,6 +16,13 @@ export type Inside = (
   argv: readonly [string, ...string[]],
   env?: Readonly<Record<string, string>>,
 ) => Promise<Captured>;
+
+export interface Insides {
+  /** Ended with the run. */
+  readonly inside: Inside;
+  /** Not ended with it: half of what it does would undo work later. It takes a moment, and has a time limit. */
+  readonly toTheEnd: Inside;
+}
 
 export interface HandedOver {
   readonly commit: string;
@@ -29,7 +36,7 @@ export async function commitInside(
   own: OwnGit,
   plan: CommitPlan,
   message: string,
-  inside: Inside,
+  { inside, toTheEnd }: Insides,
 ): Promise<HandedOver | Problem> {
   const packed = await deliver(own, plan.tree, plan.headTree);
   if (packed) return packed;
@@ -38,14 +45,23 @@ export async function commitInside(
   const git = own.git.program;
   const args = [gitDir, git, plan.tree, message, ...plan.filtered];
   const made = await inside(['/bin/sh', '-c', COMMIT, 'commit', ...args], { GIT_INDEX_FILE: index });
+  sweepIndexes(gitDir, pid => pid === process.pid);
   const { commit } = await own.head();
   if (commit === undefined || commit === plan.head.commit)
     return { where: 'git commit', what: complaint(made.output, made.code) };
   const tree = await own.treeOf(commit);
   if (isProblem(tree)) return tree;
-  const notice = await alignIndex(plan.headTree, commit, git, inside);
+  const notice = await alignIndex(plan.headTree, commit, git, toTheEnd);
   const differs = await isAnother(own, plan, tree);
   return { commit, differs, ...(notice !== undefined && { notice }) };
+}
+
+/** Removes what a commit that was cut off left of the indexes of these processes. */
+export function sweepIndexes(gitDir: string, whose: (pid: number) => boolean): void {
+  for (const name of namesIn(gitDir)) {
+    const pid = /^ralph-index-(\d+)(\.lock)?$/.exec(name)?.[1];
+    if (pid !== undefined && whose(Number(pid))) rmSync(join(gitDir, name), { force: true });
+  }
 }
 
 /** In an index of its own, so that neither flags nor what else is staged have a say in it. */
@@ -53,8 +69,7 @@ const COMMIT = `cp "$1/index" "$GIT_INDEX_FILE" 2>/dev/null
 dir=$1 git=$2 tree=$3 message=$4; shift 4
 "$git" read-tree --reset "$tree" 2>/dev/null || { rm -f "$GIT_INDEX_FILE"; "$git" read-tree "$tree"; } || exit 1
 if [ $# -gt 0 ]; then "$git" update-index --add -- "$@" || exit 1; fi
-"$git" commit --quiet --message "$message"; code=$?
-rm -f "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.lock"; exit $code`;
+exec "$git" commit --quiet --message "$message"`;
 
 /** What a filter of the user's makes of a file is as the user wants it. */
 async function isAnother(own: OwnGit, { tree, filtered }: CommitPlan, committed: string): Promise<boolean> {
