@@ -82,8 +82,8 @@ function about(path: string, error: unknown): unknown {
   return error instanceof Error && !('path' in error) ? Object.assign(error, { path }) : error;
 }
 
-/** The names of new files survive a power cut only when their folder is flushed as well. Not every system can. */
-export function syncFolder(path: string): void {
+/** Of a file its content, of a folder the names of new files: both survive a power cut only when they are flushed. Not every system can. */
+export function syncToDisk(path: string): void {
   try {
     const fd = openSync(path, 'r');
     try {

@@ -2,13 +2,13 @@
  * Ralph's own folder in the project, `.ralph`. An agent that runs `git clean -fdx` deletes it, and with it the run that it works for and all
  * runs before: what is kept of them outside the project is put back.
  */
-import { cpSync, existsSync, linkSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, linkSync, lstatSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { ensureFolder, linkOver, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, linkOver, namesIn, tryTo } from '../platform/files.ts';
 import { setAside } from './ledger-file.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
 import { keepOutOfGit, listRuns } from './run-file.ts';
-import { writeAgain } from './run-record.ts';
+import { writeAgain, writeSettingsAgain } from './run-record.ts';
 
 export interface FolderDamage {
   /** What was deleted or replaced and is back, a sentence without its end. */
@@ -25,10 +25,6 @@ export interface FolderKeeper {
 
 /** `putLedgerBack`: the ledger is open and can be written again by whoever writes it. */
 export function keepFolder(project: ProjectPaths, own: RunPaths, putLedgerBack: () => void): FolderKeeper {
-  const settings = [project.settings, project.localSettings].flatMap(path => {
-    const text = tryTo(() => readIfThere(path));
-    return text === undefined ? [] : [{ path, text }];
-  });
   let earlier = listRuns(project)
     .map(id => runPaths(project, id))
     .filter(({ folder }) => folder !== own.folder)
@@ -39,7 +35,7 @@ export function keepFolder(project: ProjectPaths, own: RunPaths, putLedgerBack: 
     if (existsSync(own.run) && existsSync(own.events) && replaced.length === 0) return [];
     ensureFolder(own.folder);
     keepOutOfGit(project);
-    for (const { path, text } of settings) if (!existsSync(path)) writeAtomic(path, text, 0o644);
+    writeSettingsAgain(own);
     writeAgain(own);
     putLedgerBack();
     keepLedger(own);
@@ -107,9 +103,14 @@ export function putLedgerBack({ events, state: { ledger } }: RunPaths): boolean 
   return true;
 }
 
+/** Enough of it is kept outside to put it back. */
+function isWhole(paths: RunPaths): boolean {
+  return existsSync(paths.state.ledger) && hasRecord(paths);
+}
+
 /** False: there is not enough of it. What its agents printed is gone in any case. */
 function putBack(paths: RunPaths): boolean {
-  if (!existsSync(paths.state.ledger) || !hasRecord(paths)) return false;
+  if (!isWhole(paths)) return false;
   return (
     tryTo(() => {
       ensureFolder(paths.folder);
@@ -117,4 +118,26 @@ function putBack(paths: RunPaths): boolean {
       return writeAgain(paths);
     }) ?? false
   );
+}
+
+/** Runs of this project that are kept outside and were deleted from it, oldest first: those after every run that is there, or of that name. */
+export function deletedRuns(project: ProjectPaths, wanted?: string): readonly string[] {
+  const latest = lstatSync(project.folder, { throwIfNoEntry: false })?.isSymbolicLink()
+    ? ''
+    : (listRuns(project).at(-1) ?? '');
+  return namesIn(project.state().runs)
+    .filter(id => (wanted === undefined ? id > latest : id.includes(wanted)))
+    .filter(id => isWhole(runPaths(project, id)) && isDeleted(runPaths(project, id)))
+    .sort();
+}
+
+/** Puts back what was deleted of them, with the settings of the last one. Answers which are there again. */
+export function putRunsBack(project: ProjectPaths, ids: readonly string[]): readonly string[] {
+  for (const folder of [project.folder, project.runs]) setAside(folder);
+  const back = ids.map(id => runPaths(project, id)).filter(putBack);
+  const last = back.at(-1);
+  if (!last) return [];
+  keepOutOfGit(project);
+  writeSettingsAgain(last);
+  return back.map(({ folder }) => basename(folder));
 }

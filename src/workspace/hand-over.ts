@@ -2,11 +2,20 @@
  * Hands a tree from Ralph's own git directory to the user's repository, and commits it there, behind the wall: the user's hooks, filters
  * and signing run as they would for the user. Afterwards the commit is fetched back: what its tree is, is not a question to the inside.
  */
-import { constants, copyFileSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  constants,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
-import { errorWords, namesIn } from '../platform/files.ts';
+import { errorWords, namesIn, syncToDisk } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import type { OwnGit } from './own-git.ts';
@@ -90,7 +99,7 @@ export async function deliver(own: OwnGit, wanted: string, known: string): Promi
     // The inside could have put a link there that leads out.
     if (realpathSync(to) !== to) return { where: to, what: 'it is a link now: nothing is written there' };
     // The index of a pack last: without it git does not look at the pack.
-    for (const name of readdirSync(folder).sort().reverse()) copyNew(join(folder, name), join(to, name));
+    for (const name of readdirSync(folder).sort().reverse()) copyWhole(join(folder, name), join(to, name));
     return undefined;
   } catch (error) {
     return { where: objects, what: `objects cannot be written: ${errorWords(error)}` };
@@ -99,13 +108,14 @@ export async function deliver(own: OwnGit, wanted: string, known: string): Promi
   }
 }
 
-function copyNew(from: string, to: string): void {
-  try {
-    copyFileSync(from, to, constants.COPYFILE_EXCL);
-  } catch (error) {
-    // The name of a pack is that of its content: what is there is the same, or git will say that it is not.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
+/** Whole or not at all: half a pack that a kill left under this name would break every later commit. git prunes what begins with `tmp_`. */
+function copyWhole(from: string, to: string): void {
+  if (statSync(to, { throwIfNoEntry: false })?.size === statSync(from).size) return; // its name is that of its content
+  const temporary = join(dirname(to), `tmp_ralph_${process.pid}`);
+  rmSync(temporary, { force: true });
+  copyFileSync(from, temporary, constants.COPYFILE_EXCL);
+  syncToDisk(temporary);
+  renameSync(temporary, to);
 }
 
 /** The user's index has the committed paths as they are now; what the user has staged beside them stays staged. Done twice it changes nothing. */

@@ -14,11 +14,13 @@ import { type ExitCode, isSuccess } from '../../domain/stop-reason.ts';
 import { totalTokens } from '../../domain/usage.ts';
 import { claimRun, clearWorkplace, kindAgain, type ResumableFile, recoverRun } from '../../opening/resume.ts';
 import { ownerName } from '../../platform/spawn.ts';
+import { deletedRuns, putRunsBack } from '../../store/keep-folder.ts';
 import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
 import { openState } from '../../store/state-check.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
+import { sweptWorktreeAgain } from '../../workspace/worktree-again.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuseInside } from '../command.ts';
 import { declareFlag, type SetUp, setUp } from '../set-up.ts';
 import { startLoop } from '../start.ts';
@@ -52,10 +54,12 @@ export const resume: CliCommand = {
   async run(call) {
     refuseInside('resume', call);
     const project = projectAt(call.cwd, call.env);
-    const id = orThrow(chosen(project, call.args[0]));
-    const paths = runPaths(project, id);
     const unfit = openState(project.root, call.env);
     if (unfit) throw new Problems([unfit]);
+    const back = putRunsBack(project, deletedRuns(project, call.args[0]));
+    for (const id of back) call.output.error(`.ralph/runs/${id} was deleted: it was put back.\n`);
+    const id = orThrow(chosen(project, call.args[0]));
+    const paths = runPaths(project, id);
     const { file, release } = orThrow(await claimRun(paths, id));
     try {
       // Where the project is now: it may have been moved.
@@ -79,6 +83,8 @@ async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Prom
     ...(isAccepted ? [] : [...doubts.map(what => doubt(id, what)), ...changes.map(changed)]),
   ];
   if (problems.length > 0) throw new Problems(problems);
+  const { worktree } = file.given;
+  const again = past.ended === undefined && (await worktreeOf(cwd, env, worktree, past));
   const kind = await kindAgain({ file, paths, past }, ready.settings, env);
   if (!('enter' in kind)) throw new Problems(kind);
   writeRunFile(paths, {
@@ -88,15 +94,19 @@ async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Prom
     config: withoutSecrets(ready.settings),
     given: { ...file.given, flags: mergeLayers(file.given.flags, ready.flags) },
   });
-  const { worktree } = file.given;
   const workplace = worktree === undefined ? cwd : projectPaths(cwd).worktree(worktree);
   const cleared = await clearWorkplace({ file, paths, past }, workplace, env);
   const repairs = {
     ...cleared,
-    repaired: [...repaired, ...(isAccepted ? doubts : []), ...cleared.repaired],
+    repaired: [...repaired, ...(again ? [again] : []), ...(isAccepted ? doubts : []), ...cleared.repaired],
     changes,
   };
   return startLoop(kind, call, ready, { resumed: { file, paths, past, repairs } });
+}
+
+/** One that was deleted under a run which was cut off; a run that ended has told the user where its work is. */
+function worktreeOf(root: string, env: Call['env'], name: string | undefined, { last }: Past) {
+  return name === undefined ? undefined : sweptWorktreeAgain({ root, env, name }, last?.judged?.snapshot);
 }
 
 const HELP = `
