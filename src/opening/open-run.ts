@@ -161,7 +161,7 @@ function openWorld(
   const steering = createSteering({ store, emit, clock, stop, past });
   later(steering.close);
   const meter = createMeter(clock, past());
-  const { settled } = store;
+  const { settled, secure } = store;
   const restoreOwn = async () => {
     const { restored, lost } = store.restore();
     const tree = past().last?.judged?.snapshot;
@@ -169,7 +169,7 @@ function openWorld(
       name === undefined ? undefined : await worktreeAgain({ root: project.root, env, name }, tree);
     return { restored, lost: again === undefined ? lost : [...lost, again] };
   };
-  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled, restoreOwn };
+  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled, secure, restoreOwn };
 }
 
 type Opened = EngineWorld & Pick<Parts, 'cwd' | 'hooks' | 'paths'> & { sandbox: Sandbox; sandboxed: boolean };

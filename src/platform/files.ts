@@ -109,6 +109,7 @@ export function tryTo<T>(action: () => T): T | undefined {
 export function writePrivate(path: string, content: string): void {
   try {
     ensureFolder(dirname(path)); // an agent may have deleted it
+    removeLink(path);
     writeFileSync(path, content, { mode: PRIVATE_FILE });
   } catch (error) {
     removeQuietly(path); // half of it is worse than none
@@ -150,8 +151,16 @@ function beside(path: string): string {
   return `${path}.${process.pid}-${counter++}.tmp`;
 }
 
+/** Whoever put a link where a file of ours will be wants us to write to where it leads. */
+export function removeLink(path: string): boolean {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return false;
+  rmSync(path);
+  return true;
+}
+
 export function createPrivate(path: string): number {
   ensureFolder(dirname(path));
+  removeLink(path);
   return openSync(path, 'a+', PRIVATE_FILE);
 }
 
