@@ -273,6 +273,7 @@ function announce(plan: LoopPlan, world: EngineWorld, { cwd, sandbox, resumed }:
     const after = fold(world.past(), { ...draft, time: world.past().time.latest });
     emit({ ...draft, ...resumedStep(after, run) });
   } else emit({ type: 'run-started', ...head });
+  world.meter.begin();
   for (const text of [...sandbox.notices, ...notices]) emit({ type: 'notice', level: 'warning', text });
 }
 
