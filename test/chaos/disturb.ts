@@ -264,6 +264,7 @@ const LEFT_OUT = new Set([
   'ticks',
   'prev',
   'unreportedCalls',
+  'uncountedCalls',
   'commit',
   'logFile',
 ]);
