@@ -47,6 +47,11 @@ const HEAD: Readonly<Record<string, Kind>> = {
   'contained?': 'string',
 };
 
+const tokensAt = (path: string): Readonly<Record<string, Kind>> =>
+  Object.fromEntries(
+    ['input', 'output', 'cacheRead', 'cacheWrite'].map(name => [`${path}.${name}?`, 'number']),
+  );
+
 /** What was used, at this place of an event. */
 const usageAt = (path: string): Readonly<Record<string, Kind>> => ({
   [path]: 'object',
@@ -54,10 +59,7 @@ const usageAt = (path: string): Readonly<Record<string, Kind>> => ({
   [`${path}.unpriced?`]: 'number',
   [`${path}.uncounted?`]: 'number',
   [`${path}.tokens?`]: 'object',
-  [`${path}.tokens.input?`]: 'number',
-  [`${path}.tokens.output?`]: 'number',
-  [`${path}.tokens.cacheRead?`]: 'number',
-  [`${path}.tokens.cacheWrite?`]: 'number',
+  ...tokensAt(`${path}.tokens`),
 });
 
 /** What readers rely on in each event; other keys do not matter. `*`: each of a list. `?`: may be missing. `??`: may be null, too. */
@@ -175,9 +177,7 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.branch??': 'string',
     'result.totalCost??': 'number',
     'result.totalTokens??': 'object',
-    'result.totalTokens.input?': 'number',
-    'result.totalTokens.output?': 'number',
-    'result.totalTokens.cacheRead?': 'number',
+    ...tokensAt('result.totalTokens'),
     'result.totalDuration': 'number',
     'result.waited?': 'number',
     'result.unreportedCalls?': 'number',
@@ -223,10 +223,7 @@ const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, 
     'event.estimate.cost?': 'number',
     'event.estimate.source?': 'string',
     'event.tokens?': 'object',
-    'event.tokens.input?': 'number',
-    'event.tokens.output?': 'number',
-    'event.tokens.cacheRead?': 'number',
-    'event.tokens.cacheWrite?': 'number',
+    ...tokensAt('event.tokens'),
   },
   result: {},
   trouble: { 'event.trouble.class': 'string', 'event.trouble.message': 'string' },
