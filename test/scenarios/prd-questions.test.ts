@@ -70,6 +70,13 @@ describe('a question', () => {
     expect([code, result.stopReason]).toEqual([1, 'blocked']);
     expect(result.detail).toContain(`US-001 asks: ${QUESTION} To continue: ralph answer US-001`);
     expect((await say(made, 'status')).stdout).toContain(`US-001 asks: ${QUESTION}`);
+    const shown = (await say(made, 'prd', 'status')).stdout.replace(/\s+/g, ' ');
+    expect(shown).toContain('waits for your answer');
+    expect(shown).toContain(`? US-001 asks: ${QUESTION} Answer: ralph answer US-001 "…"`);
+    const told = JSON.parse((await say(made, 'prd', 'status', '--json')).stdout);
+    expect(told.questions).toEqual([
+      { story: 'US-001', question: QUESTION, run: runsOf(made)[0], answer: 'ralph answer US-001 "…"' },
+    ]);
     const wrong = await say(made, 'answer', 'US-007', 'no');
     expect([wrong.code, wrong.stdout]).toEqual([
       1,
@@ -81,6 +88,7 @@ describe('a question', () => {
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(agent.calls[1]?.input).toContain(`Answer: ${ANSWER}`);
     expect(storyOf(made).passes).toBe(true);
+    expect((await say(made, 'prd', 'status')).stdout).not.toContain('asks');
   });
 
   test('survives SIGKILL: the resumed run still waits, and the answer ends the wait', async () => {
