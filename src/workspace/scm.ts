@@ -166,7 +166,13 @@ async function commitPlainly(round: ScmRound): Promise<TaskResult> {
 /** The content of the tag, else the first line that is not empty. */
 function commitMessage(reply: string | undefined): string | undefined {
   const tagged = reply === undefined ? undefined : firstTag('response', reply);
-  const message = tagged ?? reply?.split('\n').find(line => line.trim() !== '');
+  // An agent that is used to it says that it is done, here too: that is no message.
+  const message =
+    tagged ??
+    reply
+      ?.replace(/<promise>[\s\S]*?<\/promise>/g, '')
+      .split('\n')
+      .find(line => line.trim() !== '');
   return message?.replaceAll('\0', '').trim() || undefined;
 }
 

@@ -6,8 +6,10 @@ import { loadSettings } from '../../config/load.ts';
 import { mergeLayers } from '../../config/merge.ts';
 import { withoutSecrets } from '../../config/secrets.ts';
 import type { SettingsCommand } from '../../config/setting.ts';
+import type { Spending } from '../../domain/limits.ts';
 import { stillSpent } from '../../domain/next.ts';
 import type { Past } from '../../domain/past.ts';
+import { needsAgent } from '../../domain/past-iteration.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { raiseOf, resumeCommand, type Used } from '../../domain/resume-command.ts';
 import { type ExitCode, isSuccess } from '../../domain/stop-reason.ts';
@@ -153,9 +155,15 @@ function whyNot(id: string, past: Past, { settings }: SetUp): readonly Problem[]
     return [{ where: id, what: `it is done: ${past.ended}`, fix: 'start a new run' }];
   const limits = limitsOf(settings);
   const spent = stillSpent(past, limits);
-  if (!spent) return [];
+  if (!spent || isLeftToFinish(past, spent)) return [];
   const raise = raiseOf(spent.reason, limits, usedSoFar(past));
   return [{ where: id, what: spent.detail, fix: `\`${resumeCommand(id, spent.reason, raise)}\`` }];
+}
+
+/** All that is left is to check and to commit what was done: that needs no further iteration, and a push no money. */
+function isLeftToFinish({ ended, open }: Past, { reason }: Spending): boolean {
+  if (ended === 'scm_failed') return true;
+  return reason === 'max_iterations' && open !== undefined && !needsAgent(open);
 }
 
 function usedSoFar({ totals: { iterations, usage }, time }: Past): Used {
