@@ -172,7 +172,7 @@ export function readIfThere(path: string): string | undefined {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
-    throw error;
+    throw about(path, error);
   }
 }
 
@@ -221,6 +221,8 @@ export function readPages(path: string, onPage: (page: Buffer) => void): void {
   try {
     for (let bytes = readSync(fd, page); bytes > 0; bytes = readSync(fd, page))
       onPage(page.subarray(0, bytes));
+  } catch (error) {
+    throw about(path, error);
   } finally {
     closeSync(fd);
   }
