@@ -53,6 +53,8 @@ export interface TurnRequest extends AgentRequest, Prices {
   onEvent(event: AgentEvent): void;
   /** Something the user should know. */
   onNotice(text: string): void;
+  /** Nothing of it is left; its files have not been touched yet. */
+  onGone?(): void;
   /** The raw output cannot be kept any more: names the file and says why. The turn is to be ended then. */
   onDiskTrouble(what: string): void;
 }
@@ -107,6 +109,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   if (request.abort.aborted) abort();
 
   const { end, endedBy, leftBehind } = await child.done;
+  request.onGone?.();
   request.abort.removeEventListener('abort', abort);
   timers.clear();
   reader.end();

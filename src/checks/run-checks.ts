@@ -30,6 +30,8 @@ export interface CheckRound {
   /** How much of the output is kept for the prompt, and which end of it. */
   readonly excerpt: Excerpt;
   readonly keep?: CheckKeeper | undefined;
+  /** A check is gone: called before anything is written to Ralph's own folder. */
+  secure?(): void;
   /** They run in a clean checkout. */
   readonly clean?: true;
   /** Makes that checkout ready; where it fails, no check is run. Its index is behind those of the checks. */
@@ -169,6 +171,7 @@ async function runCheck(
   const { end, endedBy } = await child.done;
   deadline?.clear();
   abort.removeEventListener('abort', stop);
+  round.secure?.();
   const leftOut = log.end();
   if (leftOut > 0) warnOfLength(round, check, leftOut);
   const { text, cut } = log.excerpt(round.excerpt);

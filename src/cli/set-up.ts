@@ -117,7 +117,7 @@ export function showPlan(
 ): void {
   const mode = settings.streamAgentOutput ? 'stream' : 'text';
   const command = shownCommand(invocationOf(agent, agentRequest(agent, settings, mode, project.prompt(1))));
-  const { name } = agent.adapter;
+  const { name } = agent;
   const shown = withoutSecrets(settings);
   const checkInputs = listCheckInputs({ cwd: project.root, env, commands: checks });
   const rests =

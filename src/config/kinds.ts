@@ -1,4 +1,6 @@
 /** What a setting can hold. One kind gives four views: checking a file, reading a flag, the JSON schema, the docs. */
+
+import { DURATION_PATTERN, parseDuration } from '../domain/duration.ts';
 import {
   text as anyText,
   filledText,
@@ -17,6 +19,8 @@ export interface Kind<Value = unknown> {
   readonly schema: Readonly<Record<string, unknown>>;
   /** Problems of a value from a file; `where` is the path to it. */
   check(value: unknown, where: string): readonly Problem[];
+  /** What a value that was checked stands for, where a file may spell it in more than one way; else it is what it is. */
+  read?(value: unknown): unknown;
   /** The value behind a flag's text; undefined when it cannot be one (`check` then says what was expected). */
   parse?(text: string): unknown;
   /** The value behind a flag that was given without one, or as `--no-`; else it is yes or no. */
@@ -53,6 +57,24 @@ export function amount({ min, unit }: NumberOptions): Kind<number> {
 
 function asNumber(text: string): unknown {
   return /^[+-]?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+}
+
+/** A time: a number of seconds, or `90s`, `1h30m`, `500ms`. Its value is in seconds. */
+export function duration(meaning: string): Kind<number> {
+  const words = `a number of seconds, or a duration such as 90s, 1h30m or 500ms${meaning && ` (${meaning})`}`;
+  const read = (value: unknown) => (typeof value === 'string' ? (parseDuration(value) ?? value) : value);
+  const fits = (value: unknown) => Number.isFinite(read(value)) && Number(read(value)) >= 0;
+  return {
+    ...ofShape({ words, fits }),
+    schema: {
+      anyOf: [
+        { type: 'number', minimum: 0 },
+        { type: 'string', pattern: DURATION_PATTERN },
+      ],
+    },
+    parse: read,
+    read,
+  };
 }
 
 export const yesNo: Kind<boolean> = { ...ofShape(trueOrFalse), schema: { type: 'boolean' } };
@@ -96,6 +118,7 @@ export function list<Value>(item: Kind<Value>): Kind<readonly Value[]> {
       Array.isArray(value)
         ? value.flatMap((each, index) => item.check(each, `${where}[${index}]`))
         : [expected(where, words, value)],
+    read: value => (Array.isArray(value) ? value.map(each => readValue(item, each)) : value),
   };
 }
 
@@ -148,7 +171,21 @@ export function object<const F extends Fields>(fields: F): Kind<ObjectOf<F>> {
         ),
       ];
     },
+    read: value => (isObject(value) ? readFields(fields, value) : value),
   };
+}
+
+/** The fields of an object that was checked. */
+export function readFields(fields: Fields, value: Readonly<Record<string, unknown>>) {
+  const read = Object.entries(value).map(([name, inner]) => {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    return [name, field ? readValue(field.kind, inner) : inner];
+  });
+  return Object.fromEntries(read) as Readonly<Record<string, unknown>>;
+}
+
+export function readValue(kind: Kind, value: unknown): unknown {
+  return kind.read ? kind.read(value) : value;
 }
 
 export function checkField(fields: Fields, name: string, value: unknown, where: string): readonly Problem[] {
@@ -168,6 +205,10 @@ export function named<Value>(item: Kind<Value>): Kind<Readonly<Record<string, Va
       isObject(value)
         ? Object.entries(value).flatMap(([name, each]) => item.check(each, `${where}.${name}`))
         : [expected(where, words, value)],
+    read: value =>
+      isObject(value)
+        ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, readValue(item, each)]))
+        : value,
   };
 }
 
@@ -180,6 +221,7 @@ export function either<Short, Long>(short: Kind<Short>, long: Kind<Long>): Kind<
       if (isObject(value)) return long.check(value, where);
       return short.check(value, where).length === 0 ? [] : [expected(where, words, value)];
     },
+    read: value => readValue(isObject(value) ? long : short, value),
     ...(short.parse && { parse: short.parse }),
   };
 }

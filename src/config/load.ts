@@ -3,7 +3,7 @@ import { relative } from 'node:path';
 import { isObject } from '../domain/json.ts';
 import type { Problem } from '../domain/problem.ts';
 import { errorWords, readIfThere } from '../platform/files.ts';
-import { checkField } from './kinds.ts';
+import { checkField, readFields } from './kinds.ts';
 import { mergeLayers } from './merge.ts';
 import type { SettingsCommand, SettingsLayer } from './setting.ts';
 import { defaultSettings, SETTINGS } from './settings.ts';
@@ -73,7 +73,7 @@ function readLayer(path: string, name: string): Layer {
     return broken(what, 'comments and trailing commas are not allowed');
   }
   if (!isObject(value)) return broken('must hold a JSON object');
-  return { name, there: true, layer: value, problems: checkSettings(value, name) };
+  return { name, there: true, layer: readFields(FIELDS, value), problems: checkSettings(value, name) };
 }
 
 /** Where the JSON breaks, as a line and column, if the engine says so. */

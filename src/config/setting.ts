@@ -31,4 +31,4 @@ type ByCommand<Value> = Partial<Record<SettingsCommand, Value>>;
 /** The same flag for every loop command. */
 export const both = (flag: string): ByCommand<string> => ({ run: flag, loop: flag, prd: flag });
 
-export const SECONDS = { min: 0, unit: 'seconds; 0: no limit' };
+export const NO_LIMIT = '0: no limit';

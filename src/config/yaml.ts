@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isMap, isNode, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { closest, type Problem } from '../domain/problem.ts';
 import { errorWords } from '../platform/files.ts';
+import { readValue } from './kinds.ts';
 import type { Setting, SettingsLayer } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -58,9 +59,10 @@ function readBlock(
     else if (plain === null)
       continue; // null: no limit, the default
     else {
-      const found = (setting.yaml?.kind ?? setting.kind).check(plain, `${at(position)}: ${key}`);
+      const kind = setting.yaml?.kind ?? setting.kind;
+      const found = kind.check(plain, `${at(position)}: ${key}`);
       if (found.length > 0) problems.push(...found);
-      else layer[setting.key] = plain;
+      else layer[setting.key] = readValue(kind, plain);
     }
   }
 }

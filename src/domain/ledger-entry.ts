@@ -5,7 +5,7 @@
 import type { AgentEvent } from './agent-event.ts';
 import type { RunEvent } from './event.ts';
 import { asObject, number, text } from './json.ts';
-import { BOARD_SHAPES, KINDS, type Kind, usageAt } from './ledger-shapes.ts';
+import { BOARD_SHAPES, KINDS, type Kind, tokensAt, usageAt } from './ledger-shapes.ts';
 
 export type KnownEntry = { readonly seq: number; readonly at: string } & RunEvent;
 
@@ -145,12 +145,11 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.branch??': 'string',
     'result.totalCost??': 'number',
     'result.totalTokens??': 'object',
-    'result.totalTokens.input?': 'number',
-    'result.totalTokens.output?': 'number',
-    'result.totalTokens.cacheRead?': 'number',
+    ...tokensAt('result.totalTokens'),
     'result.totalDuration': 'number',
     'result.waited?': 'number',
     'result.unreportedCalls?': 'number',
+    'result.uncountedCalls?': 'number',
     'result.worktreePath??': 'string',
     'result.proof?': 'object',
     'result.proof.level?': 'string',
@@ -192,10 +191,7 @@ const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, 
     'event.estimate.cost?': 'number',
     'event.estimate.source?': 'string',
     'event.tokens?': 'object',
-    'event.tokens.input?': 'number',
-    'event.tokens.output?': 'number',
-    'event.tokens.cacheRead?': 'number',
-    'event.tokens.cacheWrite?': 'number',
+    ...tokensAt('event.tokens'),
   },
   result: {},
   trouble: { 'event.trouble.class': 'string', 'event.trouble.message': 'string' },

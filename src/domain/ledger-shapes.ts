@@ -21,16 +21,19 @@ export const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 
+export const tokensAt = (path: string): Readonly<Record<string, Kind>> =>
+  Object.fromEntries(
+    ['input', 'output', 'cacheRead', 'cacheWrite'].map(name => [`${path}.${name}?`, 'number']),
+  );
+
 /** What was used, at this place of an event. */
 export const usageAt = (path: string): Readonly<Record<string, Kind>> => ({
   [path]: 'object',
   [`${path}.cost?`]: 'number',
   [`${path}.unpriced?`]: 'number',
+  [`${path}.uncounted?`]: 'number',
   [`${path}.tokens?`]: 'object',
-  [`${path}.tokens.input?`]: 'number',
-  [`${path}.tokens.output?`]: 'number',
-  [`${path}.tokens.cacheRead?`]: 'number',
-  [`${path}.tokens.cacheWrite?`]: 'number',
+  ...tokensAt(`${path}.tokens`),
 });
 
 export const BOARD_SHAPES: Readonly<Record<BoardEvent['type'], Readonly<Record<string, Kind>>>> = {

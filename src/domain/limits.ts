@@ -5,7 +5,7 @@ import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } 
 import { formatStandstill } from './standstill.ts';
 import type { StopReason } from './stop-reason.ts';
 import { adviseOn, isFatal, isLimit, type Trouble } from './trouble.ts';
-import { totalTokens, type Usage, unpricedIn } from './usage.ts';
+import { totalTokens, type Usage, uncountedIn, unpricedIn } from './usage.ts';
 
 export interface Limits {
   /** 0: no limit. */
@@ -91,16 +91,20 @@ export function budgetLimit(limits: Limits, { usage }: Pick<Spent, 'usage'>): Sp
   switch (budgetSpent(limits, usage)) {
     case 'max-cost': {
       const estimated = usage.costSource === 'estimated' ? 'about ' : '';
-      const unknown = unpricedIn(usage);
-      const calls = unknown === 1 ? 'call' : 'calls';
-      const more = unknown === 0 ? '' : ` (${unknown} more ${calls} reported no cost)`;
+      const more = moreCalls(unpricedIn(usage), 'no cost');
       return { reason, detail: `${estimated}$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent${more}.` };
     }
-    case 'max-tokens':
-      return { reason, detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used.` };
+    case 'max-tokens': {
+      const more = moreCalls(uncountedIn(usage), 'no tokens');
+      return { reason, detail: `${totalTokens(usage.tokens)} of ${limits.maxTokens} tokens used${more}.` };
+    }
     default:
       return undefined;
   }
+}
+
+function moreCalls(count: number, what: string): string {
+  return count === 0 ? '' : ` (${count} more ${count === 1 ? 'call' : 'calls'} reported ${what})`;
 }
 
 /** A limit that ended the turn from inside is spent, even if the last report of the agent is short of it. */

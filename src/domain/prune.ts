@@ -1,4 +1,6 @@
 /** Which runs may be removed. */
+import { parseDuration } from './duration.ts';
+
 export interface PruneRule {
   /** So many of the latest stay. */
   readonly keep?: number;
@@ -41,10 +43,8 @@ export function choosePruned<Run extends Prunable>(runs: readonly Run[], rule: P
   };
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-
-/** `30d`, `12h`, `2w`: in milliseconds; undefined when it is none of these. */
+/** `30d`, `12h`, `2w`: in milliseconds; undefined when it is none of these. A number alone could be meant as days: what it removes is gone. */
 export function parseAge(text: string): number | undefined {
-  const [, number, unit = ''] = /^(\d+)\s*([smhdw])$/.exec(text.trim()) ?? [];
-  return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 0) * 1000;
+  const seconds = /[a-z]/.test(text) ? parseDuration(text) : undefined;
+  return seconds === undefined ? undefined : seconds * 1000;
 }

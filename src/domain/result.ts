@@ -11,7 +11,7 @@ import type { PastIteration } from './past-iteration.ts';
 import { type Proof, type Proven, proofOfRun } from './proof.ts';
 import { isProven, isSuccess, type StopReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
-import { addWasted, type CostSource, type Tokens, type Totals, unpricedIn } from './usage.ts';
+import { addWasted, type CostSource, type Tokens, type Totals, uncountedIn, unpricedIn } from './usage.ts';
 
 export interface CheckSummary
   extends Pick<
@@ -55,6 +55,8 @@ export interface LoopResult {
   /** Turns, attempts and commit messages whose cost is not in `totalCost`, because nobody reported it: `totalCost` is a lower bound. */
   readonly unreportedCalls: number;
   readonly totalTokens: Tokens | null;
+  /** The same for tokens: `totalTokens` is a lower bound. Absent: every call reported them, or the run is of an older Ralph. */
+  readonly uncountedCalls?: number;
   readonly totalDuration: number;
   /** Seconds spent on waiting for limits and passing trouble; absent where there was none. Part of the duration. */
   readonly waited?: number;
@@ -99,6 +101,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
   const brokenOff =
     open?.turn && !isLimited ? [iterationResult(open, head?.command ?? '', seconds ?? 0)] : [];
   const totals = totalsWith(past);
+  const uncounted = totals.usage ? uncountedIn(totals.usage) : 0;
   const cutShort = (open?.checks.length ?? 0) < (head?.checks.length ?? 0);
   return {
     runId,
@@ -112,6 +115,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     totalCost: totals.usage?.cost ?? null,
     unreportedCalls: totals.usage ? unpricedIn(totals.usage) : 0,
     totalTokens: totals.usage?.tokens ?? null,
+    ...(uncounted > 0 && { uncountedCalls: uncounted }),
     totalDuration: duration,
     ...(past.time.waited > 0 && { waited: past.time.waited }),
     worktreePath: place?.worktreePath ?? null,

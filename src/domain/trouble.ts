@@ -52,21 +52,21 @@ const WORDS: readonly (readonly [RegExp, TroubleClass])[] = [
   ],
   [/(input|prompt) token count.{0,24}exceeds|exceeds the maximum number of tokens/i, 'context-overflow'],
   [
-    /rate.?limit|too many requests|resource(_| has been | )exhausted|(?:hit|reached) your (?:(?!usage)\w+ ){0,3}limit|(?<!usage )\blimit reached\b/i,
+    /rate.?limit|too many requests|resource(_| has been | )exhausted|(?:hit|reached) your (?:(?!usage)[\w-]+ ){0,3}limit|(?<!usage )\blimit reached\b/i,
     'rate-limit',
   ],
   [/quota|credit balance|billing|usage limit/i, 'quota'],
   [/context (length|window)|prompt is too long|too many tokens/i, 'context-overflow'],
   [/\bat capacity\b/i, 'transient'],
   [
-    /model.{0,40}(not found|does not exist|not supported)|selected model.{0,80}may not exist|unexpected argument|unknown option|root\/sudo privileges/i,
+    /model.{0,40}(not.?found|does not exist|not supported)|selected model.{0,80}may not exist|unexpected argument|unknown option|root\/sudo privileges/i,
     'config',
   ],
 ];
 
 /** Said when there was no answer that could have had a status. "terminated" is all that Node's fetch has to say of a broken one. */
 const CONNECTION_WORDS =
-  /connect|socket|network|fetch failed|timed?.?out|overloaded|high demand|temporar|\bE(?:CONN|AI_|PIPE|TIMEDOUT)|^(?:\[?API Error: )?terminated\]?$/i;
+  /connect|socket|network|fetch failed|timed?.?out|overloaded|high demand|temporar|\b(?:internal|server) (?:server )?error\b|bad gateway|service unavailable|\bE(?:CONN|AI_|PIPE|TIMEDOUT|NOTFOUND|HOST|NET)|^(?:\[?API Error: )?terminated\]?$/i;
 
 /**
  * Classifies the text of an agent's OWN error channel: an error record or stderr of a failed call.
@@ -136,7 +136,7 @@ export const TROUBLES: Readonly<Record<TroubleClass, TroubleRow>> = {
   transient: {
     response: 'back-off',
     recognised:
-      'HTTP 5xx and 529; a connection that broke; a stream that was cut; an error text about overload, or a model "at capacity"',
+      'HTTP 5xx and 529; a connection that broke or a name that was not found; a stream that was cut; an error text about a server error or overload, or a model "at capacity"',
     happens:
       'The same iteration again, after 2 s, then twice as long each time, a minute at most, with random jitter; 5 times (`maxRetries`). Then the turn counts as failed.',
     counted: 'no, until no retries are left',

@@ -19,12 +19,15 @@ export interface Tokens {
 export type CostSource = 'agent' | 'prices' | 'estimated' | 'unknown';
 
 export interface Usage {
+  /** Of a sum: what is known of it, which is a lower bound where there are `uncounted` calls. */
   readonly tokens?: Tokens;
   /** Dollars. Of a sum: what is known of it, which is a lower bound where there are `unpriced` calls. */
   readonly cost?: number;
   readonly costSource: CostSource;
   /** How many calls in a sum reported no cost; absent: none did, or this is one call. */
   readonly unpriced?: number;
+  /** The same for tokens. */
+  readonly uncounted?: number;
 }
 
 /** Dollars for a million tokens. `cacheRead` and `cacheWrite` fall back to `input`. */
@@ -50,16 +53,23 @@ export function addTokens(a: Tokens | undefined, b: Tokens | undefined): Tokens 
 /** Limits are kept on what is known; how many parts are not known is counted. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const unpriced = unpricedIn(a) + unpricedIn(b);
+  const uncounted = uncountedIn(a) + uncountedIn(b);
   return {
     ...defined({ tokens: addTokens(a.tokens, b.tokens), cost: addCosts(a.cost, b.cost) }),
     costSource: leastSure(a.costSource, b.costSource),
     ...(unpriced > 0 && { unpriced }),
+    ...(uncounted > 0 && { uncounted }),
   };
 }
 
 /** Calls whose cost is not in `cost`. */
 export function unpricedIn({ cost, unpriced }: Usage): number {
   return unpriced ?? (cost === undefined ? 1 : 0);
+}
+
+/** Calls whose tokens are not in `tokens`. */
+export function uncountedIn({ tokens, uncounted }: Usage): number {
+  return uncounted ?? (tokens ? 0 : 1);
 }
 
 function addCosts(a: number | undefined, b: number | undefined): number | undefined {

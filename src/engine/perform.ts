@@ -178,6 +178,7 @@ async function finish(
   if (!turn || !judged) return undefined;
   const commits = turn.outcome.kind !== 'failed' && isGreen([...checks, ...clean]);
   if (commits && !(await settleTasks(plan, world, iteration))) return undefined;
+  world.secure(); // hooks of git have run
   const done = plan.assignment?.().story;
   world.emit({
     type: 'iteration-ended',

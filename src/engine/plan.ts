@@ -92,6 +92,8 @@ export interface EngineWorld {
   readonly disk: Disk;
   /** What was emitted is kept. */
   settled(): Promise<void>;
+  /** Whatever ran is gone: no link of its making is left in Ralph's own folder when something is written there. */
+  secure(): void;
   /** Puts back what was deleted of Ralph's own folder in the project, and the worktree. */
   restoreOwn(): Promise<FolderDamage>;
   /** What agent and checks run in. */

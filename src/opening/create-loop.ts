@@ -1,6 +1,7 @@
 /** `ralph loop` as a call: seed 004's API in TypeScript words. Everything the command does, without its terminal. */
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readValue } from '../config/kinds.ts';
 import { loadSettings } from '../config/load.ts';
 import { SETTINGS } from '../config/settings.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
@@ -148,7 +149,13 @@ function settingsOf(config: LoopConfig): Readonly<Record<string, unknown>> {
     ...rest,
     ...(maxIterations !== undefined && { maximumIterations: maxIterations }),
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const known = Object.entries(given).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    known.map(([key, value]) => {
+      const kind = SETTINGS.find(row => row.key === key)?.kind;
+      return [key, kind ? readValue(kind, value) : value];
+    }),
+  );
 }
 
 function checkLayer(layer: Readonly<Record<string, unknown>>): readonly Problem[] {

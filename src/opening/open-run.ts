@@ -167,7 +167,7 @@ function openWorld(
   const steering = createSteering({ store, emit, clock, stop, past });
   later(steering.close);
   const meter = createMeter(clock, past());
-  const { settled } = store;
+  const { settled, secure } = store;
   const restoreOwn = async () => {
     const { restored, lost } = store.restore();
     const tree = past().last?.judged?.snapshot;
@@ -175,7 +175,7 @@ function openWorld(
       name === undefined ? undefined : await worktreeAgain({ root: project.root, env, name }, tree);
     return { restored, lost: again === undefined ? lost : [...lost, again] };
   };
-  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled, restoreOwn };
+  return { runId: id, clock, emit, past, meter, steering, stop, disk, settled, secure, restoreOwn };
 }
 
 type Opened = EngineWorld & Pick<Parts, 'cwd' | 'hooks' | 'paths'> & { sandbox: Sandbox; sandboxed: boolean };
@@ -285,6 +285,7 @@ function announce(plan: LoopPlan | CrewPlan, world: EngineWorld, { cwd, sandbox,
     const after = fold(world.past(), { ...draft, time: world.past().time.latest });
     emit({ ...draft, ...resumedStep(after, run) });
   } else emit({ type: 'run-started', ...head });
+  world.meter.begin();
   for (const text of [...sandbox.notices, ...notices]) emit({ type: 'notice', level: 'warning', text });
 }
 

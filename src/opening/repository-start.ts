@@ -42,7 +42,7 @@ export async function beginRepository(options: StartOptions): Promise<Repository
   const isNetworked =
     options.isSandboxed && tasks.some(task => isForOutside(task.trim().split(/\s+/)[0] ?? ''));
   if (isNetworked && !isResumed) await recordSettings(own, env);
-  return commits ? { withStart: plan => prepareWith(plan, own) } : none;
+  return { withStart: plan => prepareWith(plan, own) };
 }
 
 /** What git is in the middle of, by the file that says so, and how to end it. */

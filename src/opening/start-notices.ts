@@ -30,17 +30,14 @@ export function startNotices({ settings, agent, project, env, sandboxed, own }: 
   ];
 }
 
-function permissionNotices(
-  { adapter }: ChosenAgent,
-  settings: Settings,
-  env: Start['env'],
-): readonly string[] {
-  const { rootNeeds = [], name } = adapter;
+function permissionNotices(agent: ChosenAgent, settings: Settings, env: Start['env']): readonly string[] {
+  const { name, adapter } = agent;
+  const { rootNeeds = [] } = adapter;
   const isRefused =
     process.getuid?.() === 0 && rootNeeds.length > 0 && !rootNeeds.some(variable => env[variable]);
   return [
     'The agent may do everything without asking, and there is no sandbox around it. Add one with --sandbox.',
-    guardNotice(adapter, settings, false),
+    guardNotice(agent, settings, false),
     ...(isRefused
       ? [
           `As root, ${name} refuses to skip its permissions: run as another user, set ${rootNeeds[0]}=1 if this machine is a sandbox, or give --permissions host.`,

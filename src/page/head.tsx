@@ -71,10 +71,12 @@ function Figures({ run: { view, state } }: { readonly run: RunReading }) {
   const clock = useClock(isRunning);
   const ran = wholeSeconds((clock - (startedAt ?? clock)) / 1000);
   const time = isRunning ? ran : duration(elapsed(view));
-  const used = tokens ? compact(tokens.input + tokens.output) : 'unknown';
+  const uncounted = ending ? ending.uncountedCalls : usage?.uncounted;
+  const total = tokens && compact(tokens.input + tokens.output);
+  const used = total ? `${uncounted ? 'at least ' : ''}${total}` : 'unknown';
   const prompt = averagePrompt(view);
   const notes = [
-    ...(tokens ? [tokensPhrase(tokens)] : []),
+    ...(tokens ? [tokensPhrase(tokens, uncounted)] : []),
     ...(prompt ? [`prompt: ${promptPhrase(prompt)}`] : []),
   ];
   return (

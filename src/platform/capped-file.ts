@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ensureFolder } from './files.ts';
+import { ensureFolder, removeLink } from './files.ts';
 
 export interface CappedFile {
   /** For the child: everything is appended. */
@@ -26,6 +26,7 @@ const LOOK_EVERY = 250;
 export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
   const { O_CREAT, O_RDWR, O_APPEND, O_TRUNC } = constants;
   ensureFolder(dirname(path)); // whoever ran before may have deleted it
+  removeLink(path);
   const fd = openSync(path, O_CREAT | O_RDWR | O_APPEND | (how === 'anew' ? O_TRUNC : 0), 0o600);
   const head = fstatSync(fd).size + HEAD;
   let leftOut = 0;

@@ -43,8 +43,10 @@ export async function capture(
     stderr: chunk => keep(chunk, all),
     ...(options.timeout && { timeout: options.timeout }),
   });
-  const abort = () => child.stop('aborted', 'at-once');
+  // Asked first: a git that is killed leaves its locks behind.
+  const abort = () => child.stop('aborted', 'briefly');
   options.signal?.addEventListener('abort', abort);
+  if (options.signal?.aborted) abort(); // while the wall was put up
   const { end, endedBy } = await child.done;
   options.signal?.removeEventListener('abort', abort);
   const code =

@@ -82,8 +82,8 @@ function about(path: string, error: unknown): unknown {
   return error instanceof Error && !('path' in error) ? Object.assign(error, { path }) : error;
 }
 
-/** The names of new files survive a power cut only when their folder is flushed as well. Not every system can. */
-export function syncFolder(path: string): void {
+/** Of a file its content, of a folder the names of new files: both survive a power cut only when they are flushed. Not every system can. */
+export function syncToDisk(path: string): void {
   try {
     const fd = openSync(path, 'r');
     try {
@@ -109,6 +109,7 @@ export function tryTo<T>(action: () => T): T | undefined {
 export function writePrivate(path: string, content: string): void {
   try {
     ensureFolder(dirname(path)); // an agent may have deleted it
+    removeLink(path);
     writeFileSync(path, content, { mode: PRIVATE_FILE });
   } catch (error) {
     removeQuietly(path); // half of it is worse than none
@@ -150,8 +151,16 @@ function beside(path: string): string {
   return `${path}.${process.pid}-${counter++}.tmp`;
 }
 
+/** Whoever put a link where a file of ours will be wants us to write to where it leads. */
+export function removeLink(path: string): boolean {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return false;
+  rmSync(path);
+  return true;
+}
+
 export function createPrivate(path: string): number {
   ensureFolder(dirname(path));
+  removeLink(path);
   return openSync(path, 'a+', PRIVATE_FILE);
 }
 
@@ -163,7 +172,7 @@ export function readIfThere(path: string): string | undefined {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return undefined;
-    throw error;
+    throw about(path, error);
   }
 }
 
@@ -212,6 +221,8 @@ export function readPages(path: string, onPage: (page: Buffer) => void): void {
   try {
     for (let bytes = readSync(fd, page); bytes > 0; bytes = readSync(fd, page))
       onPage(page.subarray(0, bytes));
+  } catch (error) {
+    throw about(path, error);
   } finally {
     closeSync(fd);
   }

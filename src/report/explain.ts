@@ -208,7 +208,7 @@ function spentOn(view: RunView): readonly string[] {
   return [
     `Time: ${duration(total)} in ${counted(view.iterations.length, 'iteration')}: ${parts.join(', ')}.`,
     ...(cost === undefined ? [] : [`Cost: ${costPhrase(cost, view.usage?.unpriced)}${most}.`]),
-    ...(tokens ? [`Tokens: ${tokensPhrase(tokens)}.`] : []),
+    ...(tokens ? [`Tokens: ${tokensPhrase(tokens, view.usage?.uncounted)}.`] : []),
   ];
 }
 

@@ -231,13 +231,16 @@ function optionalParts(state: LiveState, style: Style, now: number): readonly Pa
   const seconds = (from: number) => wholeSeconds((now - from) / 1000);
   const used = usedSoFar(state.spent, state.turn);
   const tokens = totalTokens(used.tokens);
-  const { cost, unpriced } = used;
+  const { cost, unpriced, uncounted } = used;
   const slow = now - state.since >= SLOW && state.since > state.startedAt;
   const parts: readonly Part[] = [
     { text: slow ? `for ${seconds(state.since)}` : '', worth: 1 },
     { text: checksSoFar(state, style), worth: 4 },
     { text: seconds(state.startedAt), worth: 5 },
-    { text: tokens === undefined ? '' : `${compact(tokens)} tokens`, worth: 2 },
+    {
+      text: tokens === undefined ? '' : `${uncounted > 0 ? 'at least ' : ''}${compact(tokens)} tokens`,
+      worth: 2,
+    },
     { text: cost === undefined ? '' : costPhrase(cost, unpriced), worth: 3 },
   ];
   return parts.filter(part => part.text !== '');

@@ -1,7 +1,7 @@
 /** What a run has used while a turn is still running, for the live line. */
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { RunEvent } from '../domain/event.ts';
-import { addTokens, addUsage, type Tokens, type Usage, unpricedIn } from '../domain/usage.ts';
+import { addTokens, addUsage, type Tokens, type Usage, uncountedIn, unpricedIn } from '../domain/usage.ts';
 
 /** Ids of usage records come back one after the other; the exact sum comes with the end of the turn. */
 export interface TurnUsage {
@@ -44,7 +44,14 @@ function sum(a: Amount, b: Amount): Amount {
   return { tokens: addTokens(a.tokens, b.tokens), cost };
 }
 
-/** The tokens and the money of the run up to now, and how many calls reported no cost. */
-export function usedSoFar(spent: Usage | undefined, turn: TurnUsage): Amount & { readonly unpriced: number } {
-  return { ...sum(spent ?? {}, sum(turn.settled, turn.last)), unpriced: spent ? unpricedIn(spent) : 0 };
+/** The tokens and the money of the run up to now, and how many calls reported none. */
+export function usedSoFar(
+  spent: Usage | undefined,
+  turn: TurnUsage,
+): Amount & { readonly unpriced: number; readonly uncounted: number } {
+  return {
+    ...sum(spent ?? {}, sum(turn.settled, turn.last)),
+    unpriced: spent ? unpricedIn(spent) : 0,
+    uncounted: spent ? uncountedIn(spent) : 0,
+  };
 }

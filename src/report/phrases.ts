@@ -228,11 +228,11 @@ export function costPhrase(cost: number | null | undefined, unpriced = 0): strin
 }
 
 /** `cost: $5.76` and `tokens: …`. */
-export function usagePhrases({ cost, costSource, tokens, unpriced }: Usage): readonly string[] {
+export function usagePhrases({ cost, costSource, tokens, unpriced, uncounted }: Usage): readonly string[] {
   const isEstimate = cost !== undefined && (costSource === 'prices' || costSource === 'estimated');
   return [
     `cost: ${isEstimate ? '~' : ''}${costPhrase(cost, unpriced)}`,
-    ...(tokens ? [`tokens: ${tokensPhrase(tokens)}`] : []),
+    ...(tokens ? [`tokens: ${tokensPhrase(tokens, uncounted)}`] : []),
   ];
 }
 
@@ -250,8 +250,8 @@ export function timePhrases({ agent, checks, waiting }: Seconds): readonly strin
   ];
 }
 
-/** `1.2M in (850K cached) / 45K out`. */
-export function tokensPhrase({ input, output, cacheRead }: Tokens): string {
+/** `1.2M in (850K cached) / 45K out`; a lower bound where some calls reported no tokens. */
+export function tokensPhrase({ input, output, cacheRead }: Tokens, uncounted = 0): string {
   const cached = cacheRead > 0 ? ` (${compact(cacheRead)} cached)` : '';
-  return `${compact(input)} in${cached} / ${compact(output)} out`;
+  return `${uncounted > 0 ? 'at least ' : ''}${compact(input)} in${cached} / ${compact(output)} out`;
 }

@@ -1,10 +1,11 @@
 /** A story list at a glance: `ralph prd status`, and the summary of an archive. */
+import { type AskedQuestion, answerCommand, questionWords } from '../domain/question.ts';
 import type { Story, StoryList } from '../domain/story.ts';
 import { passedIds, waitsFor } from '../domain/story-mode.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { counted } from './numbers.ts';
 import { phrase, storyState } from './phrases.ts';
-import { mark, paint, type Style } from './style.ts';
+import { hanging, mark, paint, type Style } from './style.ts';
 
 export interface StoriesView {
   readonly list: StoryList;
@@ -16,10 +17,12 @@ export interface StoriesView {
   readonly branch: string | undefined;
   /** Stories that the list calls approved, and no review of Ralph's own is on record for. */
   readonly claimed: readonly string[];
+  /** What stories ask, and nobody has answered. */
+  readonly questions: readonly Pick<AskedQuestion, 'story' | 'question'>[];
 }
 
 export function storiesLines(view: StoriesView, style: Style): readonly string[] {
-  const { list, next, loop, claimed } = view;
+  const { list, next, loop, claimed, questions } = view;
   const stories = list.userStories;
   const passed = passedIds(stories);
   const done = stories.filter(story => story.passes && !claimed.includes(story.id)).length;
@@ -33,9 +36,22 @@ export function storiesLines(view: StoriesView, style: Style): readonly string[]
     ),
     '',
     ...stories.flatMap(story =>
-      storyLines(story, { passed, ids, isClaimed: claimed.includes(story.id) }, style),
+      storyLines(
+        story,
+        {
+          passed,
+          ids,
+          isClaimed: claimed.includes(story.id),
+          isAsking: questions.some(each => each.story === story.id),
+        },
+        style,
+      ),
     ),
     '',
+    ...questions.flatMap(each =>
+      hanging(style, '?', `${phrase(questionWords(each))} Answer: ${answerCommand(each.story)}`),
+    ),
+    ...(questions.length > 0 ? [''] : []),
     `Next: ${next}`,
     `Loop: ${loop}`,
     `Branch: ${branchWords(view)}`,
@@ -54,9 +70,14 @@ interface Among {
   /** The width of the longest id. */
   readonly ids: number;
   readonly isClaimed: boolean;
+  readonly isAsking: boolean;
 }
 
-function storyLines(story: Story, { passed, ids, isClaimed }: Among, style: Style): readonly string[] {
+function storyLines(
+  story: Story,
+  { passed, ids, isClaimed, isAsking }: Among,
+  style: Style,
+): readonly string[] {
   const id = phrase(story.id);
   const indent = ' '.repeat(displayWidth(mark(style, 'pending')) + ids + 2);
   const room = Math.max(20, style.width - indent.length);
@@ -67,6 +88,7 @@ function storyLines(story: Story, { passed, ids, isClaimed }: Among, style: Styl
       ? 'claimed, not reviewed'
       : storyState({ done: story.passes, reviewStatus: story.reviewStatus }),
     ...(story.reviewCount > 0 ? [counted(story.reviewCount, 'review')] : []),
+    ...(isAsking ? ['waits for your answer'] : []),
     ...(waiting.length > 0 ? [`waits for ${waiting.map(phrase).join(', ')}`] : []),
   ].join(', ');
   const more = [

@@ -47,7 +47,7 @@ export function summaryLines(
     ...violationLines(result.iterations, words),
     ...errorLines(result, words),
     `- Cost: ${costWords(result)}`,
-    `- Tokens: ${result.totalTokens ? tokensPhrase(result.totalTokens) : 'unknown'}`,
+    `- Tokens: ${tokenWords(result)}`,
     `- Time: ${duration(result.totalDuration)}${waited}`,
     ...branchLines(result, words),
     ...scmLines(result, words),
@@ -132,6 +132,12 @@ function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): stri
       : 'as the agent reports it';
   const without = unreportedCalls > 0 ? `; ${counted(unreportedCalls, 'call')} reported no cost` : '';
   return `${costPhrase(totalCost)} (${source}${without})`;
+}
+
+function tokenWords({ totalTokens, uncountedCalls = 0 }: LoopResult): string {
+  if (!totalTokens) return 'unknown';
+  const without = uncountedCalls > 0 ? ` (${counted(uncountedCalls, 'call')} reported none)` : '';
+  return `${tokensPhrase(totalTokens, uncountedCalls)}${without}`;
 }
 
 function scmLines({ scm = [] }: LoopResult, { say }: Words): readonly string[] {

@@ -4,7 +4,7 @@
  * heartbeat; whoever has the lease itself does not look at it.
  */
 import { randomBytes } from 'node:crypto';
-import { rmSync, statSync, utimesSync } from 'node:fs';
+import { lstatSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { countAt, objectAt, parseObject, stringAt, wordAt } from '../domain/json.ts';
@@ -75,8 +75,10 @@ function write(path: string, holder: LeaseHolder): void {
   writeWhole(path, `${JSON.stringify(holder)}\n`);
 }
 
-/** What becomes of the copy decides nothing. */
+/** What becomes of the copy decides nothing. Where the agent has put a link, it is not written to where that leads. */
 function show({ shownLive }: Place, holder: LeaseHolder): void {
+  const folders = [dirname(shownLive), dirname(dirname(shownLive))];
+  if (folders.some(each => tryTo(() => lstatSync(each))?.isSymbolicLink())) return;
   tryTo(() => write(shownLive, holder));
 }
 

@@ -64,14 +64,13 @@ export function openLedgerFile(path: string, head: HeadWriter | undefined) {
 
 /** An agent may have deleted or replaced the file under us: then what we have written is put back, and theirs set aside. */
 function stillThere(path: string, fd: number): number {
-  const now = statSync(path, { throwIfNoEntry: false });
-  if (now?.ino === fstatSync(fd).ino) return fd;
-  if (now) renameSync(path, `${path}.replaced`);
+  if (statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino) return fd;
+  const run = dirname(path);
+  for (const folder of [dirname(dirname(run)), dirname(run), run]) setAside(folder);
+  if (lstatSync(path, { throwIfNoEntry: false })) renameSync(path, `${path}.replaced`);
   const written = Buffer.alloc(fstatSync(fd).size);
   readSync(fd, written, 0, written.length, 0);
   closeSync(fd);
-  const run = dirname(path);
-  for (const folder of [dirname(dirname(run)), dirname(run), run]) setAside(folder);
   const fresh = createPrivate(path);
   writeFileSync(fresh, written);
   return fresh;

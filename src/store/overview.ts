@@ -10,6 +10,7 @@ import { type Raise, raiseOf, usedBy } from '../domain/resume-command.ts';
 import { isProven, type StopReason } from '../domain/stop-reason.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
 import { readPast } from './checkpoint.ts';
+import { hadLines } from './head.ts';
 import { hashOf } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 import { isRunning, readRunFile } from './run-file.ts';
@@ -68,7 +69,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   return {
     id,
     state,
-    resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed'),
+    resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed') && !isLost(paths),
     questions: file?.command === 'prd' && !ended?.result.success ? questionsIn(paths) : [],
     raise: (ended && raiseIn(ended, recent)) ?? null,
     command: file?.command ?? 'unknown',
@@ -92,6 +93,11 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
         })
       : null,
   };
+}
+
+/** Its ledger is gone, and there is no other copy: `ralph resume` refuses to begin again as if nothing had been spent. */
+function isLost(paths: RunPaths): boolean {
+  return fileSize(paths.events) === 0 && fileSize(paths.state.ledger) === 0 && hadLines(paths);
 }
 
 function questionsIn(paths: RunPaths): RunOverview['questions'] {

@@ -75,6 +75,8 @@ export type RunPaths = RunFolder & {
   readonly live: string;
   /** The copy of it in the project. */
   readonly shownLive: string;
+  /** The settings files of its project. */
+  readonly settings: readonly string[];
 };
 export type RunFolder = Readonly<ReturnType<typeof runFolder>>;
 export type IterationPaths = Readonly<ReturnType<typeof iterationPaths>>;
@@ -87,6 +89,7 @@ export function runPaths(project: ProjectPaths, id: string): RunPaths {
     key: state.key,
     live: join(state.live, id),
     shownLive: join(project.live, id),
+    settings: [project.settings, project.localSettings],
   };
 }
 

@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { formatProgress } from '../domain/progress.ts';
 import type { IterationResult } from '../domain/result.ts';
-import { linkOver, writePrivate } from '../platform/files.ts';
+import { linkOver, removeLink, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
 
 const MAX_CHARS = 4_000;
@@ -14,8 +14,8 @@ export function createProgress(project: ProjectPaths, run: RunPaths) {
   return {
     add(result: IterationResult): void {
       const entry = formatProgress(result);
-      // An agent or a check may have swept it away.
-      if (existsSync(run.progress)) appendFileSync(run.progress, entry);
+      // An agent or a check may have swept it away, or put a link there.
+      if (!removeLink(run.progress) && existsSync(run.progress)) appendFileSync(run.progress, entry);
       else writePrivate(run.progress, entries.join('') + entry);
       linkOver(run.progress, project.progress);
       entries.push(entry);

@@ -9,7 +9,7 @@ import {
   errorCode,
   namesIn,
   readIfThere,
-  syncFolder,
+  syncToDisk,
   tryTo,
   writeAtomic,
 } from '../platform/files.ts';
@@ -112,7 +112,7 @@ export function writeRunFile(paths: RunPaths, file: RunFile): RunFile {
   const write = () => writeAtomic(paths.run, text);
   if (key === undefined) write();
   else recordAround(paths, text, write);
-  syncFolder(paths.folder);
+  syncToDisk(paths.folder);
   return written;
 }
 
@@ -186,8 +186,16 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   const ids = listRuns(project);
   const latest = ids.findLast(id => parentOf(id) === undefined);
   if (latest === undefined) {
-    const fix = 'start one with `ralph run -p "…"`';
-    return { where: project.runs, what: 'there are no runs here yet', fix };
+    const start = 'start one with `ralph run -p "…"`';
+    const { runs, run } = project.state();
+    const isDeleted = namesIn(runs).some(id => existsSync(run(id).ledger));
+    return isDeleted
+      ? {
+          where: project.runs,
+          what: 'the runs that were here are deleted',
+          fix: `\`ralph resume\` puts back what is kept of them, or ${start}`,
+        }
+      : { where: project.runs, what: 'there are no runs here yet', fix: start };
   }
   if (wanted === undefined) return latest;
   if (ids.includes(wanted)) return wanted;

@@ -9,7 +9,9 @@ import { sha256 } from '../platform/hash.ts';
 import type { RunPaths } from './paths.ts';
 import { readSealed, type Sealed, writeSealed } from './seal.ts';
 
-type Place = Pick<RunPaths, 'key' | 'task' | 'run'> & { readonly state: Pick<RunPaths['state'], 'record'> };
+type Place = Pick<RunPaths, 'key' | 'task' | 'run' | 'settings'> & {
+  readonly state: Pick<RunPaths['state'], 'record'>;
+};
 
 /**
  * Records the text of `run.json` around the writing of it: a kill in between leaves the old text or the new one, and both are known.
@@ -19,8 +21,9 @@ export function recordAround(paths: Place, run: string, write: () => void): void
   const before = tryTo(() => readIfThere(paths.run)) ?? null;
   const task = taskHash(paths);
   const text = tryTo(() => readIfThere(paths.task));
+  const settings = paths.settings.map(path => tryTo(() => readIfThere(path)) ?? null);
   const record = (more: object) =>
-    writeSealed(paths.key, paths.state.record, JSON.stringify({ run, task, text, ...more }));
+    writeSealed(paths.key, paths.state.record, JSON.stringify({ run, task, text, settings, ...more }));
   record({ before });
   write();
   record({});
@@ -40,14 +43,28 @@ export function ownerOfRun(paths: Place): unknown {
 
 /** Writes `run.json` and `task.md` again where they are gone. False: there is no record of them. */
 export function writeAgain(paths: Place): boolean {
-  const sealed = readRecord(paths);
-  const known = sealed.kind === 'fits' ? parseObject(sealed.text) : undefined;
+  const known = recorded(paths);
   const run = stringAt(known, 'run');
   if (run === undefined) return false;
   const text = stringAt(known, 'text');
   if (text !== undefined && !existsSync(paths.task)) writeAtomic(paths.task, text);
   if (!existsSync(paths.run)) writeAtomic(paths.run, run); // last: with it the run is there
   return true;
+}
+
+/** The settings files of the project as they were when it began, where they are gone. */
+export function writeSettingsAgain(paths: Place): void {
+  const texts = recorded(paths)?.settings;
+  if (!Array.isArray(texts)) return;
+  for (const [at, path] of paths.settings.entries()) {
+    const text: unknown = texts[at];
+    if (typeof text === 'string' && !existsSync(path)) writeAtomic(path, text, 0o644);
+  }
+}
+
+function recorded(paths: Place) {
+  const sealed = readRecord(paths);
+  return sealed.kind === 'fits' ? parseObject(sealed.text) : undefined;
 }
 
 /** What differs now from what was recorded: a sentence each. */

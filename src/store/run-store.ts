@@ -21,7 +21,9 @@ export interface RunStore {
   trouble(): string | undefined;
   /** Keeps what the run has done so far, when enough has been appended since it last did. */
   checkpoint(past: Past): void;
-  /** Puts back what was deleted of Ralph's own folder in the project. */
+  /** Puts back what was deleted or replaced of Ralph's own folder in the project: before anything is written there that others could redirect. */
+  secure(): void;
+  /** The same, and answers what that was since the last time. */
   restore(): FolderDamage;
   /** Messages that nobody has acted on yet, oldest first. */
   messages(): readonly Received[];
@@ -65,6 +67,7 @@ export function openRunStore({ project, id, env, now, ticks, lost }: StoreOption
       kept = end.offset;
       writeCheckpoint(paths, past, end);
     },
+    secure: folder.secure,
     restore: folder.restore,
     messages: () => readMessages(paths),
     removeMessage: message => removeMessage(paths, message),

@@ -32,6 +32,8 @@ export interface TurnWorld {
   /** Is told when a file of ours cannot be written. */
   readonly disk: Disk;
   readonly hooks: RunHooks;
+  /** The agent is gone: called before anything is written to Ralph's own folder. */
+  secure(): void;
   /** What agent and checks run in. */
   readonly sandbox?: {
     readonly agent: Confinement;
@@ -93,6 +95,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
           onEvent,
           onNotice: text => warn(emit, text),
           onDiskTrouble: world.disk.failed,
+          onGone: world.secure,
         },
         invocation,
       );

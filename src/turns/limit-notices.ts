@@ -6,7 +6,8 @@ import type { ChosenAgent } from './choose-agent.ts';
 
 /** Limits on what an agent does not tell cannot bite; better refused than ignored. */
 export function limitProblems(settings: Settings, agent: ChosenAgent): readonly Problem[] {
-  const { reports, name } = agent.adapter;
+  const { name, adapter } = agent;
+  const { reports } = adapter;
   const streams = settings.streamAgentOutput;
   const tokens = reports.tokens !== 'never' && streams;
   const cost = (reports.cost !== 'never' && streams) || (tokens && hasPrices(agent));
@@ -28,7 +29,8 @@ function hasPrices({ prices, listPrice }: ChosenAgent): boolean {
 
 /** When `--max-cost` stops a run: at once, or only when a turn is over; and by whose word. */
 export function costNotices({ maxCost }: Settings, agent: ChosenAgent): readonly string[] {
-  const { reports, name } = agent.adapter;
+  const { name, adapter } = agent;
+  const { reports } = adapter;
   if (maxCost === undefined || reports.cost === 'step' || agent.function) return [];
   if (!hasPrices(agent)) {
     return [

@@ -6,6 +6,7 @@ import { listSome } from '../domain/feedback.ts';
 import { isProblem } from '../domain/problem.ts';
 import { type LoopPlan, warn } from '../engine/plan.ts';
 import { type InputWatch, watchCheckInputs } from '../workspace/check-inputs.ts';
+import { watchHidden } from '../workspace/hidden-files.ts';
 import type { Included } from '../workspace/include.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import type { Protection } from '../workspace/protect.ts';
@@ -42,6 +43,7 @@ export function createProver(
     return opened === undefined || isProblem(opened) ? undefined : opened;
   };
   const tell = createTeller(parts.emit);
+  const look = watchHidden();
   const steps: Prover['steps'] = {
     async check(iteration) {
       const tree = await own();
@@ -49,7 +51,8 @@ export function createProver(
       keeping.takeChanged();
       const ended = await untilSettled(tree, round);
       ({ snapshot, unsettled } = ended);
-      inputsChanged = keeping.takeChanged();
+      const hidden = tree ? await hiddenNow(parts, tree, look) : [];
+      inputsChanged = [...keeping.takeChanged(), ...hidden].sort();
       tell('What the checks rest on was changed', inputsChanged, 'Look at it, or protect it: --protect.');
       tell('The checks change files each time they run', unsettled, 'Have git ignore what they write.');
       return ended.results;
@@ -81,6 +84,17 @@ export function createProver(
     }),
   };
   return { inputs, steps };
+}
+
+/** What is ignored is not handed over: a check that needs it proves nothing about what is. */
+async function hiddenNow(
+  { past }: ProverParts,
+  own: OwnGit,
+  look: ReturnType<typeof watchHidden>,
+): Promise<readonly string[]> {
+  const { start } = past().prepared ?? {};
+  if (!start) return [];
+  return (await look(own, start.tree)).map(path => `${shownPath(path)} (a new rule hides it from git)`);
 }
 
 /** Says each thing once: it is in the result as well. */

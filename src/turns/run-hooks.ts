@@ -1,5 +1,4 @@
 /** What a run gives its agent in the way of hooks, and how it hears of what they did. */
-import type { AgentAdapter } from '../agents/agent.ts';
 import type { HookWish } from '../agents/hooks.ts';
 import { PLUGINS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
@@ -51,7 +50,7 @@ function isGuarded({ guard }: Settings, sandboxed: boolean): boolean {
 
 /** What the user should know of the guard before he leaves the agent alone. */
 export function guardNotice(
-  { name, hookEvents }: AgentAdapter,
+  { name, adapter: { name: host, hookEvents } }: Caller & { readonly name: string },
   settings: Settings,
   sandboxed: boolean,
 ): string {
@@ -60,8 +59,8 @@ export function guardNotice(
     return 'The guard is on: it refuses dangerous tool calls. It is a seat belt, not a wall.';
   }
   // Some take no hooks for one process, but those of a plugin can refuse.
-  return PLUGINS.some(plugin => plugin.name === name)
-    ? `There is no guard either, unless Ralph's plugin is installed in ${name}: ralph plugin install ${name}.`
+  return PLUGINS.some(plugin => plugin.name === host)
+    ? `There is no guard either, unless Ralph's plugin is installed in ${host}: ralph plugin install ${host}.`
     : `There is no guard either: ${name} takes no hook that could refuse a tool call.`;
 }
 

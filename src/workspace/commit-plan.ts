@@ -98,7 +98,7 @@ function whyLeft(
 }
 
 const SECRET =
-  /(^|\/)(\.env(\..+)?|\.envrc|\.netrc|\.pgpass|\.npmrc|\.pypirc|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json)?|.+\.(pem|key|p12|pfx|keystore|jks))$/i;
+  /(^|\/)(\.env([._-].+)?|\.envrc|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|\.dockercfg|kubeconfig|id_(rsa|dsa|ecdsa|ed25519)|(client[-_])?(secrets?|credentials)(\.(json|ya?ml|toml|ini))?|service[-_]?account[^/]*\.json|.+\.(env|pem|key|p12|pfx|ppk|keystore|jks|kdbx|tfvars))$/i;
 const SAMPLE = /\.(example|sample|template|dist|defaults)$/i;
 
 function looksSecret(path: string): boolean {

@@ -1,6 +1,8 @@
 /** git's own locks on its index and its refs, when the process that held them was killed before it could take them away. */
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { identify } from '../platform/process-table.ts';
+import { sweepIndexes } from './hand-over.ts';
 import { findRepository, type Place, type Repository } from './repository.ts';
 
 export interface Span {
@@ -19,6 +21,7 @@ const AFTER = 5_000;
 export async function clearGitLocks(place: Place, { from, to }: Span): Promise<readonly string[]> {
   const repository = await findRepository(place);
   if ('what' in repository) return [];
+  sweepIndexes(repository.gitDir, pid => identify(pid) === undefined);
   const isBusy = gitIsRunning(repository.top);
   return locksOf(repository).map(lock => {
     const made = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -2,11 +2,20 @@
  * Hands a tree from Ralph's own git directory to the user's repository, and commits it there, behind the wall: the user's hooks, filters
  * and signing run as they would for the user. Afterwards the commit is fetched back: what its tree is, is not a question to the inside.
  */
-import { constants, copyFileSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  constants,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
-import { errorWords } from '../platform/files.ts';
+import { errorWords, namesIn, syncToDisk } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import type { OwnGit } from './own-git.ts';
@@ -16,6 +25,13 @@ export type Inside = (
   argv: readonly [string, ...string[]],
   env?: Readonly<Record<string, string>>,
 ) => Promise<Captured>;
+
+export interface Insides {
+  /** Ended with the run. */
+  readonly inside: Inside;
+  /** Not ended with it: half of what it does would undo work later. It takes a moment, and has a time limit. */
+  readonly toTheEnd: Inside;
+}
 
 export interface HandedOver {
   readonly commit: string;
@@ -29,7 +45,7 @@ export async function commitInside(
   own: OwnGit,
   plan: CommitPlan,
   message: string,
-  inside: Inside,
+  { inside, toTheEnd }: Insides,
 ): Promise<HandedOver | Problem> {
   const packed = await deliver(own, plan.tree, plan.headTree);
   if (packed) return packed;
@@ -38,14 +54,23 @@ export async function commitInside(
   const git = own.git.program;
   const args = [gitDir, git, plan.tree, message, ...plan.filtered];
   const made = await inside(['/bin/sh', '-c', COMMIT, 'commit', ...args], { GIT_INDEX_FILE: index });
+  sweepIndexes(gitDir, pid => pid === process.pid);
   const { commit } = await own.head();
   if (commit === undefined || commit === plan.head.commit)
     return { where: 'git commit', what: complaint(made.output, made.code) };
   const tree = await own.treeOf(commit);
   if (isProblem(tree)) return tree;
-  const notice = await alignIndex(plan.headTree, commit, git, inside);
+  const notice = await alignIndex(plan.headTree, commit, git, toTheEnd);
   const differs = await isAnother(own, plan, tree);
   return { commit, differs, ...(notice !== undefined && { notice }) };
+}
+
+/** Removes what a commit that was cut off left of the indexes of these processes. */
+export function sweepIndexes(gitDir: string, whose: (pid: number) => boolean): void {
+  for (const name of namesIn(gitDir)) {
+    const pid = /^ralph-index-(\d+)(\.lock)?$/.exec(name)?.[1];
+    if (pid !== undefined && whose(Number(pid))) rmSync(join(gitDir, name), { force: true });
+  }
 }
 
 /** In an index of its own, so that neither flags nor what else is staged have a say in it. */
@@ -53,8 +78,7 @@ const COMMIT = `cp "$1/index" "$GIT_INDEX_FILE" 2>/dev/null
 dir=$1 git=$2 tree=$3 message=$4; shift 4
 "$git" read-tree --reset "$tree" 2>/dev/null || { rm -f "$GIT_INDEX_FILE"; "$git" read-tree "$tree"; } || exit 1
 if [ $# -gt 0 ]; then "$git" update-index --add -- "$@" || exit 1; fi
-"$git" commit --quiet --message "$message"; code=$?
-rm -f "$GIT_INDEX_FILE" "$GIT_INDEX_FILE.lock"; exit $code`;
+exec "$git" commit --quiet --message "$message"`;
 
 /** What a filter of the user's makes of a file is as the user wants it. */
 async function isAnother(own: OwnGit, { tree, filtered }: CommitPlan, committed: string): Promise<boolean> {
@@ -75,7 +99,7 @@ export async function deliver(own: OwnGit, wanted: string, known: string): Promi
     // The inside could have put a link there that leads out.
     if (realpathSync(to) !== to) return { where: to, what: 'it is a link now: nothing is written there' };
     // The index of a pack last: without it git does not look at the pack.
-    for (const name of readdirSync(folder).sort().reverse()) copyNew(join(folder, name), join(to, name));
+    for (const name of readdirSync(folder).sort().reverse()) copyWhole(join(folder, name), join(to, name));
     return undefined;
   } catch (error) {
     return { where: objects, what: `objects cannot be written: ${errorWords(error)}` };
@@ -84,13 +108,14 @@ export async function deliver(own: OwnGit, wanted: string, known: string): Promi
   }
 }
 
-function copyNew(from: string, to: string): void {
-  try {
-    copyFileSync(from, to, constants.COPYFILE_EXCL);
-  } catch (error) {
-    // The name of a pack is that of its content: what is there is the same, or git will say that it is not.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
+/** Whole or not at all: half a pack that a kill left under this name would break every later commit. git prunes what begins with `tmp_`. */
+function copyWhole(from: string, to: string): void {
+  if (statSync(to, { throwIfNoEntry: false })?.size === statSync(from).size) return; // its name is that of its content
+  const temporary = join(dirname(to), `tmp_ralph_${process.pid}`);
+  rmSync(temporary, { force: true });
+  copyFileSync(from, temporary, constants.COPYFILE_EXCL);
+  syncToDisk(temporary);
+  renameSync(temporary, to);
 }
 
 /** The user's index has the committed paths as they are now; what the user has staged beside them stays staged. Done twice it changes nothing. */

@@ -4,12 +4,12 @@ import { firstTag } from '../domain/completion.ts';
 import type { Emit, RunStart, ScmResult } from '../domain/event.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
 import { formatProblem, isProblem } from '../domain/problem.ts';
-import { capture } from '../platform/capture.ts';
+import { type CaptureOptions, capture } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { complaint, lastLine } from '../platform/git.ts';
 import { findProgram } from '../platform/programs.ts';
 import { type CommitPlan, planCommit } from './commit-plan.ts';
-import { alignIndex, commitInside, type Inside } from './hand-over.ts';
+import { alignIndex, commitInside, type Inside, type Insides } from './hand-over.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
 import { isForOutside, runOutside } from './scm-network.ts';
 
@@ -96,7 +96,7 @@ async function cameAbout(
   if (!isOurs || (asked.code === 0 ? one : null) !== head) return undefined;
   // It may have been cut off between the commit and the index.
   const before = await own.treeOf(head ?? undefined);
-  if (!isProblem(before)) await alignIndex(before, commit, own.git.program, insideOf(round, own));
+  if (!isProblem(before)) await alignIndex(before, commit, own.git.program, insidesOf(round, own).toTheEnd);
   const { stdout } = await git.run(['log', '-1', '--no-show-signature', '--format=%B']);
   return { outcome: 'done', detail: stdout.trim() };
 }
@@ -120,7 +120,7 @@ async function commit(round: ScmRound, own: OwnGit, task: string): Promise<TaskR
   round.emit({ type: 'scm-started', task, head: plan.head.commit ?? null, tree: plan.tree });
   const message = commitMessage(await round.askForMessage()) ?? round.defaultMessage;
   if (round.abort.aborted) return failed('the run was ended');
-  const made = await commitInside(own, plan, message, insideOf(round, own));
+  const made = await commitInside(own, plan, message, insidesOf(round, own));
   if (isProblem(made)) return failed(made.what);
   if (made.notice) round.emit({ type: 'notice', level: 'warning', text: made.notice });
   const { commit } = made;
@@ -137,16 +137,19 @@ function reportLeft({ emit }: ScmRound, { left }: CommitPlan): void {
 
 const SHOWN = 10;
 
-function insideOf(round: ScmRound, { top }: OwnGit): Inside {
+/** Milliseconds for what is not ended with the run. */
+const MOMENT = 30_000;
+
+function insidesOf(round: ScmRound, { top }: OwnGit): Insides {
   const { env, abort, confinement } = round;
-  return (argv, more) =>
-    capture(argv, {
-      cwd: top,
-      env: { ...env, ...QUIET_GIT, ...more },
-      timeout: TASK_TIMEOUT,
-      signal: abort,
-      confinement,
-    });
+  const within =
+    (limits: Pick<CaptureOptions, 'timeout' | 'signal'>): Inside =>
+    (argv, more) =>
+      capture(argv, { cwd: top, env: { ...env, ...QUIET_GIT, ...more }, confinement, ...limits });
+  return {
+    inside: within({ timeout: TASK_TIMEOUT, signal: abort }),
+    toTheEnd: within({ timeout: MOMENT }),
+  };
 }
 
 /** `-a` means something else to Mercurial: there `-A` adds what is new, and all that is known is committed anyway. */
@@ -163,7 +166,13 @@ async function commitPlainly(round: ScmRound): Promise<TaskResult> {
 /** The content of the tag, else the first line that is not empty. */
 function commitMessage(reply: string | undefined): string | undefined {
   const tagged = reply === undefined ? undefined : firstTag('response', reply);
-  const message = tagged ?? reply?.split('\n').find(line => line.trim() !== '');
+  // An agent that is used to it says that it is done, here too: that is no message.
+  const message =
+    tagged ??
+    reply
+      ?.replace(/<promise>[\s\S]*?<\/promise>/g, '')
+      .split('\n')
+      .find(line => line.trim() !== '');
   return message?.replaceAll('\0', '').trim() || undefined;
 }
 

@@ -2,8 +2,8 @@
  * Creates a worktree again that the agent has deleted under its run. Its files come from Ralph's own git directory, so that no filter runs
  * that the agent may have set up.
  */
-import { existsSync, lstatSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, lstatSync, realpathSync, rmSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
@@ -21,6 +21,15 @@ export async function worktreeAgain(options: SiteOptions, tree?: string): Promis
   if (typeof from === 'string')
     return `${gone}. It was created again ${from}; what was done after that is lost.`;
   return `${gone} and cannot be created again: ${from.what}.`;
+}
+
+/** The same before a run is resumed. One that git does not know any more was removed by whoever wanted that. */
+export async function sweptWorktreeAgain(options: SiteOptions, tree?: string): Promise<string | undefined> {
+  const site = await findSite(options);
+  if ('what' in site) return undefined;
+  const { stdout } = await site.repository.git.run(['worktree', 'list', '--porcelain']);
+  const path = join(realpathSync(site.root), relative(site.root, site.path));
+  return stdout.split('\n').includes(`worktree ${path}`) ? worktreeAgain(options, tree) : undefined;
 }
 
 async function addAgain(site: Site, tree: string | undefined): Promise<string | Problem> {

@@ -33,6 +33,11 @@ test.each([
   ],
   ['[API Error: API Key expired. Please renew the API key.]', 'auth', undefined],
   ['Selected model is at capacity. Please try a different model.', 'transient', undefined],
+  ["You've reached your 5-hour limit ∙ resets 3pm", 'rate-limit', undefined],
+  ['model: claude-opus-9 not_found_error', 'config', undefined],
+  ['getaddrinfo ENOTFOUND api.example.com', 'transient', undefined],
+  ['Internal server error', 'transient', undefined],
+  ['API Error: Service Unavailable', 'transient', undefined],
   [
     'Your access token could not be refreshed because your refresh token was already used. Please log out and sign in again.',
     'auth',

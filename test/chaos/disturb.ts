@@ -1,13 +1,17 @@
 /** Runs a loop, stops it by a signal, resumes it until it ends, and says what is left. */
 import { spawn } from 'node:child_process';
-import { appendFileSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'vitest';
 import { BIN, testEnv } from '../rig/ralph.ts';
 import type { Repo } from '../rig/repo.ts';
+import { type HeldGit, holdGit } from './hold-git.ts';
 import { agentFolder, type Shape } from './shapes.ts';
 
-/** When a process gets its signal: on the nth event that it prints, after so many milliseconds, or not at all. */
-export type Moment = { readonly event: number } | { readonly after: number } | undefined;
+/** When a process gets its signal: on the nth event that it prints, after so many milliseconds, while a git that it started stands still, or not at all. */
+export type Moment = { readonly event: number } | { readonly after: number } | HeldGit | undefined;
 
 /** What a power cut does beyond a kill: a line half written, or the end of what was not flushed lost. */
 export type Damage = 'none' | 'torn' | 'unflushed';
@@ -29,11 +33,36 @@ export interface CameTo {
   /** Where it was resumed, each time. */
   readonly steps: readonly string[];
   readonly seconds: number;
+  /** Copies the project to where it outlives the test; answers where. */
+  keep(): string;
+}
+
+/** The same as of a run that nobody disturbed; where it is not, the difference is printed, and the project is kept to look at. */
+export function expectSame({ outcome, steps, kills, keep }: CameTo, calm: CameTo, what: string): void {
+  if (isDeepStrictEqual(outcome, calm.outcome)) return;
+  expect(outcome, `${what}; ${kills} stop(s), resumed at ${steps}; kept in ${keep()}`).toEqual(calm.outcome);
+}
+
+function keepProject({ dir }: Repo): string {
+  const kept = mkdtempSync(join(tmpdir(), 'ralph-chaos-kept-'));
+  cpSync(dir, kept, { recursive: true, verbatimSymlinks: true });
+  return kept;
 }
 
 export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<CameTo> {
   const project = shape.make();
-  const env = testEnv({ path: [agentFolder(shape.lists)] });
+  try {
+    return await stoppedAndResumed(shape, project, blows);
+  } catch (error) {
+    throw new Error(`${JSON.stringify(blows)}; the project is kept in ${keepProject(project)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function stoppedAndResumed(shape: Shape, project: Repo, blows: readonly Blow[]): Promise<CameTo> {
+  const bin = agentFolder(shape.lists);
+  const env = testEnv({ path: [bin] });
   const began = performance.now();
   let [args, kills] = [shape.args, 0];
   let accepts: readonly string[] = [];
@@ -41,7 +70,7 @@ export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<C
   const said: string[] = [];
   for (const blow of [...blows, { moment: undefined }] as readonly Blow[]) {
     const { damage = 'none' } = blow;
-    const { stopped, events, stderr, code } = await once(project, env, args, blow);
+    const { stopped, events, stderr, code } = await once(project, { env, bin }, args, blow);
     first ??= events;
     said.push(stderr);
     if (!stopped || hasEnded(project)) {
@@ -52,6 +81,7 @@ export async function disturbed(shape: Shape, blows: readonly Blow[]): Promise<C
         kills,
         events: first,
         seconds: (performance.now() - began) / 1000,
+        keep: () => keepProject(project),
       };
     }
     kills++;
@@ -75,10 +105,12 @@ interface Once {
 
 function once(
   project: Repo,
-  env: Record<string, string>,
+  { env, bin }: { readonly env: Record<string, string>; readonly bin: string },
   args: readonly string[],
   { moment, signals = ['SIGKILL'] }: Blow,
 ): Promise<Once> {
+  const isHeld = moment !== undefined && 'git' in moment;
+  const held = isHeld ? holdGit({ bin, project }, moment, () => strike()) : undefined;
   const child = spawn(process.execPath, [BIN, ...args, '--events', '-'], {
     cwd: project.dir,
     env,
@@ -106,6 +138,7 @@ function once(
   return new Promise(resolve => {
     child.on('close', (code, signal) => {
       clearTimeout(timer);
+      held?.release();
       resolve({ stopped: signal !== null || (sent > 0 && code === 130), code, events, stderr });
     });
   });
@@ -231,6 +264,7 @@ const LEFT_OUT = new Set([
   'ticks',
   'prev',
   'unreportedCalls',
+  'uncountedCalls',
   'commit',
   'logFile',
 ]);

@@ -1,5 +1,14 @@
 /** What is disturbed: loops of several iterations in the ways that Ralph can run them, each with an agent that costs nothing. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -67,6 +76,17 @@ function history(project: Repo, ref = 'HEAD'): unknown {
   return project.git('log', '--format=%T %s', ref).trim().split('\n');
 }
 
+/** What git would commit next must not depend on it either: an index that was left behind would undo work. */
+function staged(project: Repo, folder = '.'): unknown {
+  return project.git('-C', folder, 'diff', '--cached', '--name-status').trim().split('\n');
+}
+
+/** Locks and files of ours: with them git works no more, or worse. */
+function litter(project: Repo): unknown {
+  const all = readdirSync(project.path('.git'), { recursive: true, encoding: 'utf8' });
+  return all.filter(name => /\.lock$|ralph/.test(name));
+}
+
 function files(project: Repo, folder = '.'): unknown {
   const names = project.git('-C', folder, 'ls-files', '-co', '--exclude-standard').trim().split('\n');
   return names
@@ -98,6 +118,8 @@ const runWithPush: Shape = {
     remote: history(project, 'origin/main'),
     pushes: project.read('.git/remote/logs/refs/heads/main').trim().split('\n').length,
     files: files(project),
+    staged: staged(project),
+    litter: litter(project),
   }),
 };
 
@@ -127,7 +149,7 @@ const loopWithCommits: Shape = {
     project.settings({ scm: { command: 'git', tasks: ['commit'] } });
     return project;
   },
-  remains: project => ({ commits: history(project), files: files(project) }),
+  remains: project => ({ commits: history(project), files: files(project), staged: staged(project) }),
 };
 
 const CHECKED = { notes: '', verifyCommands: ['test -f work-1.txt'] };

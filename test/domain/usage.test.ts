@@ -15,6 +15,7 @@ import {
   NO_USAGE,
   spentSoFar,
   type Usage,
+  uncountedIn,
   unpricedIn,
   usageOf,
 } from '../../src/domain/usage.ts';
@@ -188,7 +189,11 @@ describe('any mix of known and unknown, killed and resumed', () => {
         expect(result.totalTokens?.input ?? 0).toBe(seen.tokens);
         expect(result.totalCost ?? 0).toBeCloseTo(seen.cost, 6);
         expect(result.unreportedCalls).toBeLessThanOrEqual(seen.calls);
-        if (past.totals.usage) expect(result.unreportedCalls).toBe(unpricedIn(past.totals.usage));
+        expect(result.uncountedCalls ?? 0).toBeLessThanOrEqual(seen.calls);
+        const { usage } = past.totals;
+        if (!usage) return;
+        expect(result.unreportedCalls).toBe(unpricedIn(usage));
+        expect(result.uncountedCalls ?? 0).toBe(uncountedIn(usage));
       }),
       examples(1_500),
     );

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeAtomic } from '../../src/platform/files.ts';
+import { readIfThere, readPages, writeAtomic } from '../../src/platform/files.ts';
 import { folder } from '../rig/repo.ts';
 
 test('what is written on the way to an atomic write lies in the folder that is named for it', () => {
@@ -11,3 +11,19 @@ test('what is written on the way to an atomic write lies in the folder that is n
   writeAtomic(path('kept'), 'new', 0o644, dir);
   expect(read('kept')).toBe('new');
 });
+
+test('what cannot be read is named, so that it is the sentence of a problem and not a bug', () => {
+  const { path, write } = folder();
+  write('place/inside', '');
+  const named = expect.objectContaining({ code: 'EISDIR', path: path('place') });
+  expect(caught(() => readIfThere(path('place')))).toEqual(named);
+  expect(caught(() => readPages(path('place'), () => {}))).toEqual(named);
+});
+
+function caught(action: () => unknown): unknown {
+  try {
+    return action();
+  } catch (error) {
+    return error;
+  }
+}

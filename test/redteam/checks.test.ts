@@ -247,6 +247,32 @@ attacks('Checks: what they rest on', [
     flags: STRICT,
   }),
   {
+    name: 'A new ignore rule hides from git what the checks need, in silence',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const hide = {
+        'by a rule': 'echo impl.txt >> .gitignore; echo true > impl.txt',
+        'in a folder with rules of its own': 'mkdir src; echo "*" > src/.gitignore; echo true > src/impl.txt',
+        'without an exception': 'sed -i /impl/d .gitignore; echo true > impl.txt',
+        'in the settings of git': 'echo impl.txt >> .git/info/exclude; echo true > impl.txt',
+      };
+      for (const [how, script] of Object.entries(hide)) {
+        const work = arena.project({ '.gitignore': '*.log\nold/\n*.txt\n!impl.txt\n', 'old/keep': '' });
+        const checks = ['test -s impl.txt || test -s src/impl.txt'];
+        const { result } = await cheat(arena, work, `mkdir -p old; echo x > old/a; ${script}`, { checks });
+        const named = result.proof.checkInputsChanged.some((each: string) => /impl\.txt|src\//.test(each));
+        const isOpen = how === 'in the settings of git'; // nobody believes it: the file is in every diff
+        if (named === isOpen || result.proof.checkInputsChanged.length > 1) return false;
+      }
+      const work = arena.project({ '.gitignore': '*.log\n' });
+      work.write('.gitignore', '*.log\nmine\n'); // not committed yet, and the user's own
+      work.write('mine', '');
+      const checks = ['test -s impl.txt'];
+      const strict = await cheat(arena, work, hide['by a rule'], { checks, flags: ['--strict'] });
+      return !strict.isDone && strict.result.detail !== null && !strict.stderr.includes('mine (');
+    },
+  },
+  {
     name: '`npm pkg set scripts.test=true` passes in silence',
     held: EVERYWHERE,
     async attempt(arena) {

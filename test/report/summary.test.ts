@@ -126,6 +126,14 @@ test.each([
   expect(lines.at(-2)).toContain(words);
 });
 
+test('tokens say what is not in them', () => {
+  const totalTokens = { input: 100, output: 20, cacheRead: 0, cacheWrite: 0 };
+  expect(summaryLines(loopResult({ totalTokens }), LABEL)).toContain('- Tokens: 100 in / 20 out');
+  expect(summaryLines(loopResult({ totalTokens, uncountedCalls: 2 }), LABEL)).toContain(
+    '- Tokens: at least 100 in / 20 out (2 calls reported none)',
+  );
+});
+
 test('a cost names its source and what is not in it', () => {
   const priced = [iterationResult({ costSource: 'prices' })];
   expect(summaryLines(loopResult({ iterations: priced, unreportedCalls: 2 }), LABEL)).toContain(

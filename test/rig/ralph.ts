@@ -30,7 +30,7 @@ export interface Running {
   readonly process: ChildProcess;
   readonly finished: Promise<Finished>;
   /** Resolves when stdout and stderr together hold the text; fails when Ralph ends without it. */
-  until(text: string): Promise<void>;
+  until(text: string | RegExp): Promise<void>;
 }
 
 export function ralph(args: readonly string[], options: RalphOptions): Promise<Finished> {
@@ -68,7 +68,8 @@ export function startRalph(args: readonly string[], options: RalphOptions): Runn
     until: text =>
       new Promise((resolve, reject) => {
         const look = () => {
-          if (!(stdout + stderr).includes(text)) return;
+          const said = stdout + stderr;
+          if (typeof text === 'string' ? !said.includes(text) : !text.test(said)) return;
           listeners.delete(look);
           resolve();
         };

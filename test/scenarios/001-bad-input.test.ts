@@ -58,7 +58,7 @@ describe('bad input is one clear sentence and exit code 2, and nothing is writte
     [
       'a limit that the agent cannot keep',
       ['run', '-p', 'x', '--agent', 'cat', '--max-cost', '1'],
-      /--max-cost: generic does not report what it costs/,
+      /--max-cost: cat does not report what it costs/,
     ],
   ])('%s', async (_, args, message) => {
     const { dir } = folder();

@@ -451,3 +451,15 @@ describe('the ledger', () => {
     expect(stderr).toContain('there are no runs here yet');
   });
 });
+
+test('an agent that Ralph does not know is called by its own name', async () => {
+  const project = repo();
+  const agent = await fakeAgent('worker', says('<response>DONE</response>'));
+  const run = (...args: string[]) =>
+    ralph(['run', '-p', 'go', '--agent', 'worker', ...args], { cwd: project.dir, path: [agent.bin] });
+  const told = (await run('--permissions', 'skip')).stdout.replace(/\s+/g, ' ');
+  expect(told).toContain('There is no guard either: worker takes no hook that could refuse a tool call.');
+  expect(told).not.toContain('generic');
+  expect((await run('--max-cost', '1')).stderr).toContain('worker does not report what it costs');
+  expect((await run('--dry-run')).stdout).toContain('Agent (worker:');
+});

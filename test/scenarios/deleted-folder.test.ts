@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { story } from '../domain/stories.ts';
-import { fakeAgent } from '../rig/fake-agent.ts';
-import { ralph } from '../rig/ralph.ts';
+import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
 
@@ -132,4 +132,62 @@ test('a link in its place leads nowhere', async () => {
   expect(code).toBe(0);
   expect(readdirSync(elsewhere)).toEqual([]);
   expect(existsSync(made.path('.ralph/runs'))).toBe(true);
+});
+
+describe('and Ralph is killed before the turn is over', () => {
+  /** The second turn never ends. */
+  async function killedAfter(made: Repo, sweep: string, args: readonly string[]): Promise<void> {
+    let arrived: (turn: FakeTurn) => void = () => {};
+    const turn = new Promise<FakeTurn>(resolve => {
+      arrived = resolve;
+    });
+    const agent = await fakeAgent(
+      'agent',
+      async each => {
+        await each.write('work', 'x\n');
+        each.exit();
+      },
+      arrived,
+    );
+    const run = startRalph([...args, '--agent', 'agent'], { cwd: made.dir, path: [agent.bin] });
+    await (await turn).shell(`cd '${made.dir}' && ${sweep}`);
+    run.process.kill('SIGKILL');
+    await run.finished;
+  }
+  const ends = async (made: Repo, ...args: string[]) => {
+    const agent = await fakeAgent('agent', async turn => {
+      await turn.print('<promise>COMPLETE</promise><response>DONE</response>\n');
+      turn.exit();
+    });
+    return ralph(['resume', ...args, '--json'], { cwd: made.dir, path: [agent.bin] });
+  };
+
+  test.each([
+    ['rm -rf .ralph', ['run', '-p', 'say it']],
+    ['git clean -ffdxq -e work', ['run', '-p', 'say it']],
+    ['rm -rf .ralph && ln -s /tmp .ralph', ['run', '-p', 'say it']],
+    ['rm -rf .ralph/runs', ['loop', 'do it', '--check', 'test -e work', '--protect', 'test/**']],
+    ['rm -rf .ralph', ['loop', 'do it', '--check', 'test -e work', '--worktree=w']],
+  ])('%s in `ralph %s`: `ralph resume` finds the run, with its settings', async (sweep, args) => {
+    const made = project();
+    const earlier = await earlierRun(made);
+    await killedAfter(made, sweep, args);
+    const { code, stdout, stderr } = await ends(made);
+    expect([code, stderr.includes('was put back')]).toEqual([0, true]);
+    expect(JSON.parse(stdout).iterations).toHaveLength(2);
+    expect(runs(made)).toContain(earlier);
+    await expectWhole(made);
+  });
+
+  test('a later run is not passed over for it, and its id finds it', async () => {
+    const made = project();
+    await killedAfter(made, 'rm -rf .ralph', ['run', '-p', 'say it']);
+    const status = await run(made, 'log');
+    expect([status.code, status.stderr]).toEqual([2, expect.stringContaining('`ralph resume`')]);
+    const later = await earlierRun(made);
+    expect((await ends(made)).code).toBe(2);
+    expect(runs(made)).toEqual([later]);
+    expect((await ends(made, 'no-such-run')).code).toBe(2);
+    expect(runs(made)).toEqual([later]);
+  });
 });

@@ -308,6 +308,20 @@ describe('--max-time', () => {
     expect(JSON.parse(resumed.stdout)).toMatchObject({ stopReason: 'all_checks_passed' });
     expect(agent.calls.length).toBe(1);
   });
+
+  test('is not less on the ledger than it was when it stopped the run, however long opening took', async () => {
+    const project = repo();
+    const agent = await fakeAgent('worker', says('<promise>COMPLETE</promise>'));
+    // A slow disk: git takes its time where the run is opened.
+    const git = `#!/bin/sh\ncase "$*" in *ls-files*) sleep 0.3;; esac\nPATH='${process.env.PATH}' exec git "$@"\n`;
+    writeFileSync(join(agent.bin, 'git'), git, { mode: 0o755 });
+    const args = ['loop', 'x', '--agent', 'worker', '--check', 'sleep 1000', '--max-time', '2'];
+    const options = { cwd: project.dir, path: [agent.bin] };
+    const { stdout } = await ralph([...args, '--protect', 'a/**'], options);
+    expect(stdout).toContain('2 s of 2 s have passed');
+    const again = await ralph(['resume'], options);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/--max-time \d+/)]);
+  });
 });
 
 describe('a process that may not open enough files', () => {

@@ -32,11 +32,14 @@ test.each([
   ],
   [[], 'ralph: ralph mutate: there is no check (--check "npm test" names one)\n'],
   [['--check', 'true', '--max', '0'], 'ralph: --max 0: must be a whole number, 1 or more\n'],
-  [['--check', 'true', '--time', 'soon'], 'ralph: --time soon: must be a number and one of s, m, h (10m)\n'],
+  [
+    ['--check', 'true', '--time', 'soon'],
+    'ralph: --time soon: must be a duration of at most 24 days (10m)\n',
+  ],
   [['--check', 'true', '--min', '101'], 'ralph: --min 101: must be a number from 0 to 100\n'],
   [
     ['--check', 'true', '--max', 'x', '--time', '0s'],
-    'ralph: 2 problems:\n  - --max x: must be a whole number, 1 or more\n  - --time 0s: must be a number and one of s, m, h (10m)\n',
+    'ralph: 2 problems:\n  - --max x: must be a whole number, 1 or more\n  - --time 0s: must be a duration of at most 24 days (10m)\n',
   ],
 ])('%j', async (args, words) => {
   expect(await mutate(changed(), ...args)).toEqual([2, words]);

@@ -70,6 +70,13 @@ describe('a question', () => {
     expect([code, result.stopReason]).toEqual([1, 'blocked']);
     expect(result.detail).toContain(`US-001 asks: ${QUESTION} To continue: ralph answer US-001`);
     expect((await say(made, 'status')).stdout).toContain(`US-001 asks: ${QUESTION}`);
+    const shown = (await say(made, 'prd', 'status')).stdout.replace(/\s+/g, ' ');
+    expect(shown).toContain('waits for your answer');
+    expect(shown).toContain(`? US-001 asks: ${QUESTION} Answer: ralph answer US-001 "…"`);
+    const told = JSON.parse((await say(made, 'prd', 'status', '--json')).stdout);
+    expect(told.questions).toEqual([
+      { story: 'US-001', question: QUESTION, run: runsOf(made)[0], answer: 'ralph answer US-001 "…"' },
+    ]);
     const wrong = await say(made, 'answer', 'US-007', 'no');
     expect([wrong.code, wrong.stdout]).toEqual([
       1,
@@ -81,6 +88,7 @@ describe('a question', () => {
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(agent.calls[1]?.input).toContain(`Answer: ${ANSWER}`);
     expect(storyOf(made).passes).toBe(true);
+    expect((await say(made, 'prd', 'status')).stdout).not.toContain('asks');
   });
 
   test('survives SIGKILL: the resumed run still waits, and the answer ends the wait', async () => {
@@ -162,3 +170,54 @@ test('an agent does not answer itself', async () => {
   expect([code, result.stopReason]).toEqual([1, 'blocked']);
   expect(only(ledgerOf(made), 'question-answered')).toEqual([]);
 });
+
+/** Steps of the run in which it is stopped, by the event that has just been printed; `n`: the how manieth of its kind. */
+const STOPS = [
+  ['SIGKILL', 'turn-ended', 1],
+  ['SIGKILL', 'question-asked', 1],
+  ['SIGTERM', 'judged', 1],
+  ['SIGHUP', 'iteration-ended', 1],
+  ['SIGKILL', 'question-answered', 1],
+  ['SIGHUP', 'question-answered', 1],
+  ['SIGKILL', 'agent-started', 2],
+  ['SIGINT', 'turn-ended', 2],
+] as const;
+
+test.each(STOPS)(
+  'a run with a question, stopped by %s at %s %i, answered and resumed, ends as any other',
+  async (signal, type, n) => {
+    const made = prdRepo();
+    const agent = await fakeAgent('claude', turn => {
+      if (!turn.input.includes(`Answer: ${ANSWER}`)) return asks(made)(turn);
+      return works(made, storyOf(made).reviewStatus === 'needs_review' ? approve() : handIn())(turn);
+    });
+    const options = { cwd: made.dir, path: [agent.bin] };
+    const run = startRalph(['prd', 'run', '--agent', 'claude', '--events', '-'], options);
+    const isAnswered = type === 'question-answered' || n > 1;
+    if (isAnswered) {
+      await run.until('"type":"question-asked"');
+      expect((await say(made, 'answer', 'US-001', ANSWER)).code).toBe(0);
+    }
+    await run.until(new RegExp(`("type":"${type}"[^]*){${n}}`));
+    run.process.kill(signal);
+    await run.finished;
+    if (only(ledgerOf(made), 'run-ended').at(-1)?.result.success !== true) {
+      const [id = ''] = runsOf(made);
+      const open = JSON.parse((await say(made, 'prd', 'status', '--json')).stdout).questions;
+      if (open.length > 0) expect((await say(made, 'answer', id, 'US-001', ANSWER)).code).toBe(0);
+      const resumed = startRalph(['resume'], options);
+      if (!isAnswered && open.length === 0) {
+        await resumed.until('Answer: `ralph answer US-001');
+        expect((await say(made, 'answer', 'US-001', ANSWER)).code).toBe(0);
+      }
+      const { code, stdout, stderr } = await resumed.finished;
+      expect(code, stdout + stderr).toBe(0);
+    }
+    const ledger = ledgerOf(made);
+    expect(only(ledger, 'question-asked').length).toBe(1);
+    expect(only(ledger, 'question-answered')).toMatchObject([{ story: 'US-001', answer: ANSWER }]);
+    expect(only(ledger, 'run-ended').at(-1)?.result).toMatchObject({ stopReason: 'all_stories_approved' });
+    expect(storyOf(made).passes).toBe(true);
+    expect(agent.calls.filter(({ input }) => !input.includes(ANSWER)).length).toBe(1);
+  },
+);

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, watch, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { ralph } from '../rig/ralph.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, gitEnv, type Repo, repo } from '../rig/repo.ts';
 
 const DONE = 'echo "<response>DONE</response>"';
@@ -54,8 +54,14 @@ describe('a commit of Ralph', () => {
 
   test('never adds what looks like a secret, and keeps what is tracked', async () => {
     const work = repo({ '.env.local': 'a\n' });
-    await run(work, 'echo KEY=1 > .env; echo x > .env.example; echo b > .env.local; echo k > id_rsa');
-    expect(committed(work)).toEqual(['.env.example', '.env.local']);
+    const secrets = [
+      ...['.env', '.ENV', '.env.prod', '.env-prod', 'prod.env', '.docker.env', 'id_rsa', 'key.PEM'],
+      ...['secrets.yaml', 'client_secret.json', 'service-account-1.json', 'credentials', '.git-credentials'],
+    ];
+    const ordinary = ['.env.example', 'prod.env.sample', 'environment.ts', 'secretary.md', 'monkey.txt'];
+    const write = [...secrets, ...ordinary].map(name => `echo k > ${name}`).join('; ');
+    await run(work, `${write}; echo b > .env.local`);
+    expect(committed(work)).toEqual([...ordinary, '.env.local'].sort());
   });
 
   test('does not make a link of a repository inside', async () => {
@@ -142,7 +148,8 @@ describe('source control that fails', () => {
     const agent = agentOf('echo b > a');
     const home = folder('ralph-home-');
     const options = { cwd: work.dir, env: { HOME: home.dir } };
-    const first = await ralph(['run', '-p', 'Do it', '-m', '2', '--agent', agent, '--json'], options);
+    // In the last iteration that it may have: to try again needs no other one.
+    const first = await ralph(['run', '-p', 'Do it', '-m', '1', '--agent', agent, '--json'], options);
     const result = JSON.parse(first.stdout);
     expect(first.code).toBe(1);
     expect(result).toMatchObject({
@@ -154,6 +161,29 @@ describe('source control that fails', () => {
     expect(second.code).toBe(0);
     expect(committed(work)).toEqual(['a']);
   });
+
+  test.each([
+    ['SIGHUP', 'echo "<response>DONE</response>"', 0],
+    ['SIGKILL', 'true', 1],
+  ] as const)(
+    'or that %s ends in the last iteration is finished when the run is resumed',
+    async (signal, says, code) => {
+      const work = repo({ a: 'a\n', '.gitignore': 'allowed\n' });
+      const hook = work.path('.git/hooks/pre-commit');
+      writeFileSync(hook, '#!/bin/sh\ntest -e allowed || { touch allowed; sleep 1000; }\n', { mode: 0o755 });
+      work.settings({ scm: { command: 'git', tasks: ['commit'] }, guardrails: [{ command: 'true' }] });
+      const place = folder('ralph-agent-');
+      writeFileSync(place.path('agent'), `#!/bin/sh\necho b > a\n${says}\n`, { mode: 0o755 });
+      const options = { cwd: work.dir };
+      const run = startRalph(['run', '-p', 'Do it', '-m', '1', '--agent', place.path('agent')], options);
+      const watched = watch(work.dir, () => existsSync(work.path('allowed')) && run.process.kill(signal));
+      await run.finished;
+      watched.close();
+      const again = await ralph(['resume'], options);
+      expect([again.code, again.stderr]).toEqual([code, '']);
+      expect(committed(work)).toEqual(['a']);
+    },
+  );
 
   test('is not done on another branch than the run began on', async () => {
     const work = repo({ a: 'a\n' });

@@ -1,5 +1,5 @@
 /** `ralph status`: the whole machine, and while it changes. */
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync, truncateSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { init } from '../rig/claude-stream.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
@@ -69,4 +69,16 @@ test('--watch shows each change and ends with Ctrl-C', async () => {
   await watching.until('max_iterations');
   watching.process.kill('SIGINT');
   expect((await watching.finished).code).toBe(0);
+});
+
+test('a run whose ledger was emptied is not offered to be resumed: that would be refused', async () => {
+  const home = folder().dir;
+  const project = repo();
+  await run(project, home);
+  const [id = ''] = readdirSync(project.path('.ralph/runs'));
+  const told = async () =>
+    JSON.parse((await ralph(['status', '--json'], { cwd: project.dir, env: { HOME: home } })).stdout).runs[0];
+  expect((await told()).resumable).toBe(true);
+  truncateSync(project.path(`.ralph/runs/${id}/events.jsonl`));
+  expect((await told()).resumable).toBe(false);
 });

@@ -1,9 +1,9 @@
 /** `ralph mutate`: puts faults into the changed lines, in copies, and names those that no check notices. */
 import { settingsFromFlags } from '../../config/flags.ts';
 import { loadSettings } from '../../config/load.ts';
+import { parseDuration } from '../../domain/duration.ts';
 import type { MutationReport } from '../../domain/mutation.ts';
 import type { Problem } from '../../domain/problem.ts';
-import { parseAge } from '../../domain/prune.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
 import { type MutationRequest, mutate as mutateLines, type Progress } from '../../mutation/mutate.ts';
 import { mutationLines } from '../../report/mutation.ts';
@@ -67,11 +67,11 @@ function requestOf({ options, args, cwd, env }: Call): Wanted {
   const max = Number(options.max);
   if (!Number.isSafeInteger(max) || max < 1)
     problems.push({ where: `--max ${options.max}`, what: 'must be a whole number, 1 or more' });
-  const time = parseAge(String(options.time));
+  const time = (parseDuration(String(options.time)) ?? 0) * 1000;
   if (!time || time > LONGEST)
     problems.push({
       where: `--time ${options.time}`,
-      what: 'must be a number and one of s, m, h',
+      what: 'must be a duration of at most 24 days',
       fix: '10m',
     });
   const min = options.min === undefined ? undefined : Number(options.min);

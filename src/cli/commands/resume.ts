@@ -6,8 +6,10 @@ import { loadSettings } from '../../config/load.ts';
 import { mergeLayers } from '../../config/merge.ts';
 import { withoutSecrets } from '../../config/secrets.ts';
 import type { SettingsCommand } from '../../config/setting.ts';
+import type { Spending } from '../../domain/limits.ts';
 import { stillSpent } from '../../domain/next.ts';
 import type { Past } from '../../domain/past.ts';
+import { needsAgent } from '../../domain/past-iteration.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { raiseOf, resumeCommand, type Used } from '../../domain/resume-command.ts';
 import { type ExitCode, isSuccess } from '../../domain/stop-reason.ts';
@@ -15,11 +17,13 @@ import { totalTokens } from '../../domain/usage.ts';
 import { runAgain } from '../../opening/again.ts';
 import { claimRun, clearWorkplace, type ResumableFile, recoverRun } from '../../opening/resume.ts';
 import { ownerName } from '../../platform/spawn.ts';
+import { deletedRuns, putRunsBack } from '../../store/keep-folder.ts';
 import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, parentOf, writeRunFile } from '../../store/run-file.ts';
 import { openState } from '../../store/state-check.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
+import { sweptWorktreeAgain } from '../../workspace/worktree-again.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { declareFlag, type SetUp, setUp } from '../set-up.ts';
 import { startLoop } from '../start.ts';
@@ -53,13 +57,15 @@ export const resume: CliCommand = {
   async run(call) {
     refuseInside('resume', call);
     const project = projectAt(call.cwd, call.env);
+    const unfit = openState(project.root, call.env);
+    if (unfit) throw new Problems([unfit]);
+    const back = putRunsBack(project, deletedRuns(project, call.args[0]));
+    for (const id of back) call.output.error(`.ralph/runs/${id} was deleted: it was put back.\n`);
     const id = orThrow(chosen(project, call.args[0]));
     const parent = parentOf(id);
     if (parent !== undefined)
       refuse(id, `it belongs to the run ${parent}, and is resumed with it`, `ralph resume ${parent}`);
     const paths = runPaths(project, id);
-    const unfit = openState(project.root, call.env);
-    if (unfit) throw new Problems([unfit]);
     const { file, release } = orThrow(await claimRun(paths, id));
     try {
       // Where the project is now: it may have been moved.
@@ -83,6 +89,8 @@ async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Prom
     ...(isAccepted ? [] : [...doubts.map(what => doubt(id, what)), ...changes.map(changed)]),
   ];
   if (problems.length > 0) throw new Problems(problems);
+  const { worktree } = file.given;
+  const again = past.ended === undefined && (await worktreeOf(cwd, env, worktree, past));
   const kind = await runAgain({ file, paths, past }, ready.settings, env);
   if (!('enter' in kind)) throw new Problems(kind);
   writeRunFile(paths, {
@@ -92,15 +100,19 @@ async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Prom
     config: withoutSecrets(ready.settings),
     given: { ...file.given, flags: mergeLayers(file.given.flags, ready.flags) },
   });
-  const { worktree } = file.given;
   const workplace = worktree === undefined ? cwd : projectPaths(cwd).worktree(worktree);
   const cleared = await clearWorkplace({ file, paths, past }, workplace, env);
   const repairs = {
     ...cleared,
-    repaired: [...repaired, ...(isAccepted ? doubts : []), ...cleared.repaired],
+    repaired: [...repaired, ...(again ? [again] : []), ...(isAccepted ? doubts : []), ...cleared.repaired],
     changes,
   };
   return startLoop(kind, call, ready, { resumed: { file, paths, past, repairs } });
+}
+
+/** One that was deleted under a run which was cut off; a run that ended has told the user where its work is. */
+function worktreeOf(root: string, env: Call['env'], name: string | undefined, { last }: Past) {
+  return name === undefined ? undefined : sweptWorktreeAgain({ root, env, name }, last?.judged?.snapshot);
 }
 
 const HELP = `
@@ -149,9 +161,15 @@ function whyNot(id: string, past: Past, { settings }: SetUp): readonly Problem[]
     return [{ where: id, what: `it is done: ${past.ended}`, fix: 'start a new run' }];
   const limits = limitsOf(settings);
   const spent = stillSpent(past, limits);
-  if (!spent) return [];
+  if (!spent || isLeftToFinish(past, spent)) return [];
   const raise = raiseOf(spent.reason, limits, usedSoFar(past));
   return [{ where: id, what: spent.detail, fix: `\`${resumeCommand(id, spent.reason, raise)}\`` }];
+}
+
+/** All that is left is to check and to commit what was done: that needs no further iteration, and a push no money. */
+function isLeftToFinish({ ended, open }: Past, { reason }: Spending): boolean {
+  if (ended === 'scm_failed') return true;
+  return reason === 'max_iterations' && open !== undefined && !needsAgent(open);
 }
 
 function usedSoFar({ totals: { iterations, usage }, time }: Past): Used {

@@ -1,13 +1,13 @@
 /** What must pass, and what must not be changed. */
 import { FAIL_ACTIONS } from '../../domain/check.ts';
-import { amount, choice, integer, list, object, text, yesNo } from '../kinds.ts';
-import { both, SECONDS, type Setting } from '../setting.ts';
+import { choice, duration, integer, list, object, text, yesNo } from '../kinds.ts';
+import { both, NO_LIMIT, type Setting } from '../setting.ts';
 
 const guardrail = object({
   command: { kind: text(), required: true, help: 'The shell command. Exit code 0 passes.' },
   failAction: { kind: choice(FAIL_ACTIONS), help: 'What a failure does to the next prompt. Default APPEND.' },
   hint: { kind: text({ empty: true }), help: 'Guidance for the agent when it fails. Never cut.' },
-  timeout: { kind: amount(SECONDS), help: 'Overrides guardrailTimeout.' },
+  timeout: { kind: duration(NO_LIMIT), help: 'Overrides guardrailTimeout.' },
 });
 
 export const CHECKS = [
@@ -19,9 +19,9 @@ export const CHECKS = [
   },
   {
     key: 'guardrailTimeout',
-    kind: amount(SECONDS),
+    kind: duration(NO_LIMIT),
     default: 1800,
-    flag: { run: '--guardrail-timeout <seconds>' },
+    flag: { run: '--guardrail-timeout <duration>' },
     help: 'End a guardrail that runs longer, with everything it started.',
   },
   {
@@ -33,9 +33,9 @@ export const CHECKS = [
   },
   {
     key: 'checkTimeout',
-    kind: amount(SECONDS),
+    kind: duration(NO_LIMIT),
     default: 120,
-    flag: { loop: '--check-timeout <seconds>', prd: '--check-timeout <seconds>' },
+    flag: { loop: '--check-timeout <duration>', prd: '--check-timeout <duration>' },
     help: 'End a check that runs longer, with everything it started.',
   },
   {
@@ -95,9 +95,9 @@ export const CHECKS = [
   },
   {
     key: 'setupTimeout',
-    kind: amount(SECONDS),
+    kind: duration(NO_LIMIT),
     default: 600,
-    flag: both('--setup-timeout <seconds>'),
+    flag: both('--setup-timeout <duration>'),
     help: 'End the setup command when it runs longer.',
   },
   {

@@ -1,6 +1,6 @@
 /** When to stop, and when to give up. */
-import { amount, integer } from '../kinds.ts';
-import { both, SECONDS, type Setting } from '../setting.ts';
+import { amount, duration, integer } from '../kinds.ts';
+import { both, NO_LIMIT, type Setting } from '../setting.ts';
 
 export const LIMITS = [
   {
@@ -29,35 +29,35 @@ export const LIMITS = [
   },
   {
     key: 'maxTime',
-    kind: amount({ min: 0, unit: 'seconds' }),
-    flag: both('--max-time <seconds>'),
+    kind: duration(''),
+    flag: both('--max-time <duration>'),
     help: 'Stop after this much time.',
   },
   {
     key: 'iterationTimeout',
-    kind: amount(SECONDS),
+    kind: duration(NO_LIMIT),
     default: 0,
-    flag: both('--iteration-timeout <seconds>'),
+    flag: both('--iteration-timeout <duration>'),
     help: 'End an agent turn that runs longer.',
   },
   {
     key: 'idleTimeout',
-    kind: amount(SECONDS),
+    kind: duration(NO_LIMIT),
     default: 1800,
-    flag: both('--idle-timeout <seconds>'),
+    flag: both('--idle-timeout <duration>'),
     help: 'End an agent turn that prints nothing for this long.',
   },
   {
     key: 'lingerTimeout',
-    kind: amount(SECONDS),
+    kind: duration(NO_LIMIT),
     default: 30,
     help: 'How long an agent may keep running without output after it reported the end of its turn.',
   },
   {
     key: 'maxWait',
-    kind: amount({ min: 0, unit: 'seconds; 0: never' }),
+    kind: duration('0: never'),
     default: 21_600,
-    flag: both('--max-wait <seconds>'),
+    flag: both('--max-wait <duration>'),
     help: 'The longest wait for a rate limit to pass. The wait counts towards --max-time.',
   },
   {

@@ -1,5 +1,5 @@
 /** How stories are worked on and reviewed. */
-import { amount, choice, integer, text, yesNo } from '../kinds.ts';
+import { choice, duration, integer, text, yesNo } from '../kinds.ts';
 import type { Setting } from '../setting.ts';
 
 export const STORIES = [
@@ -38,9 +38,9 @@ export const STORIES = [
   },
   {
     key: 'maxQuestionWait',
-    kind: amount({ min: 0, unit: 'seconds; 0: do not wait' }),
+    kind: duration('0: do not wait'),
     default: 3600,
-    flag: { prd: '--max-question-wait <seconds>' },
+    flag: { prd: '--max-question-wait <duration>' },
     help: 'When an agent has asked a question and no other story is ready: wait so long for `ralph answer`, then stop as blocked.',
   },
   {

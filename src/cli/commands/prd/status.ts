@@ -1,14 +1,19 @@
 /** `ralph prd status`: the stories and their state. */
 
+import { answerCommand } from '../../../domain/question.ts';
 import type { StoryList } from '../../../domain/story.ts';
 import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
 import { findInvalidStories } from '../../../domain/transitions.ts';
 import { storiesLines } from '../../../report/stories.ts';
 import { isLive, readActive } from '../../../store/active-file.ts';
 import { withoutClaims } from '../../../store/approvals.ts';
+import { readMessages } from '../../../store/inbox.ts';
+import { overviewOf } from '../../../store/overview.ts';
+import { projectPaths, runPaths } from '../../../store/paths.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
+import { listRuns, readRunFile } from '../../../store/run-file.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
-import { answer, type CliCommand, Problems } from '../../command.ts';
+import { answer, type Call, type CliCommand, Problems } from '../../command.ts';
 import { styleOf } from '../../reporters.ts';
 import { declarePlace, factsOf, placeOf } from './place.ts';
 
@@ -35,9 +40,10 @@ export const status: CliCommand = {
     const running = loop
       ? `process ${loop.pid}${loop.runId ? `, run ${loop.runId}` : ''}, ${loop.mode}${loop.story ? ` ${loop.story}` : ''}`
       : 'not running';
-    const view = { list, next: nextWords(reviewed, next), loop: running, ...facts };
+    const questions = questionsOf(call, paths);
+    const view = { list, next: nextWords(reviewed, next), loop: running, questions, ...facts };
     const { branch = null, claimed } = facts;
-    answer(output, { ...list, next, loop, problems, branch, claimed }, () =>
+    answer(output, { ...list, next, loop, problems, branch, claimed, questions }, () =>
       storiesLines(view, styleOf(output)).join('\n'),
     );
     if (!output.json) for (const problem of problems) output.error(`${problem}\n`);
@@ -50,6 +56,23 @@ function loopOf(paths: PrdPaths) {
   if (!active?.process || !isLive(active)) return null;
   const { process, runId, terms } = active;
   return { pid: process.pid, runId: runId ?? null, mode: terms.mode, story: terms.story ?? null };
+}
+
+/** Of the latest run of this list, while it is running or can be resumed; an answer that waits for it is given. */
+function questionsOf({ cwd, env }: Call, { name }: PrdPaths) {
+  const project = projectPaths(cwd, env);
+  const run = listRuns(project).findLast(id => {
+    const file = readRunFile(runPaths(project, id));
+    return file?.command === 'prd' && (file.given?.ralphDir ?? 'ralph') === name;
+  });
+  if (run === undefined) return [];
+  const paths = runPaths(project, run);
+  const { questions, stopReason, resumable } = overviewOf(run, paths);
+  if (stopReason !== null && !resumable) return [];
+  const given = readMessages(paths).flatMap(each => (each.kind === 'answer' ? [each.story] : []));
+  return questions
+    .filter(({ story }) => !given.includes(story))
+    .map(({ story, question }) => ({ story, question, run, answer: answerCommand(story) }));
 }
 
 function nextWords(list: StoryList, next: { mode: string; story: string } | null): string {

@@ -1,0 +1,40 @@
+/** A signal that meets Ralph while git is in the middle of handing work over, at each of its steps. */
+import { expect, test } from 'vitest';
+import { IS_THOROUGH } from '../rig/thorough.ts';
+import { type CameTo, disturbed, expectSame } from './disturb.ts';
+import type { HeldGit } from './hold-git.ts';
+import { SHAPES } from './shapes.ts';
+
+const STEPS: readonly HeldGit[] = [
+  { git: 'commit --quiet', when: 'after' },
+  { git: 'read-tree -i -m', when: 'before' },
+  // With the lock of the branch in its hands.
+  { git: 'prepared', when: 'hooks/reference-transaction' },
+  { git: 'committed', when: 'remote/hooks/reference-transaction' },
+];
+const MORE_STEPS: readonly HeldGit[] = [
+  { git: 'read-tree --reset', when: 'before' },
+  { git: 'read-tree --reset', when: 'after' },
+  { git: 'commit --quiet', when: 'before' },
+  { git: 'read-tree -i -m', when: 'after' },
+  { git: 'push', when: 'before' },
+  { git: 'push', when: 'after' },
+];
+const SIGNALS: readonly (readonly NodeJS.Signals[])[] = [['SIGHUP'], ['SIGKILL']];
+const MORE_SIGNALS: readonly (readonly NodeJS.Signals[])[] = [['SIGTERM'], ['SIGINT', 'SIGINT']];
+
+const rows = (IS_THOROUGH ? [...STEPS, ...MORE_STEPS] : STEPS).flatMap(step =>
+  (IS_THOROUGH ? [...SIGNALS, ...MORE_SIGNALS] : SIGNALS).map(signals => ({ ...step, signals })),
+);
+
+let calm: CameTo;
+test('undisturbed', async () => {
+  calm = await disturbed(SHAPES.runWithPush, []);
+});
+
+test.each(rows)('$signals $when git $git', { timeout: 60_000 }, async ({ git, when, signals }) => {
+  const moment: HeldGit = { git, when };
+  const ended = await disturbed(SHAPES.runWithPush, [{ moment, signals }]);
+  expect(ended.kills, 'git came by there').toBe(1);
+  expectSame(ended, calm, 'runWithPush');
+});
