@@ -17,6 +17,7 @@ import { scale } from './scale.mjs';
 import { start } from './start.mjs';
 import { stream } from './stream.mjs';
 import { tokens } from './tokens.mjs';
+import { verify } from './verify.mjs';
 
 const benches = {
   start,
@@ -33,6 +34,7 @@ const benches = {
   sandbox,
   containment,
   clean,
+  verify,
 };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');

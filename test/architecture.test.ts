@@ -15,6 +15,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   checks: ['domain', 'platform', 'store'],
   workspace: ['domain', 'platform', 'store'],
   mutation: ['domain', 'platform', 'workspace'],
+  bundle: ['domain', 'platform', 'store', 'config', 'checks', 'workspace'],
   report: ['domain', 'platform', 'store'],
   page: ['domain', 'report'],
   dashboard: ['domain', 'platform', 'store', 'report'],
@@ -59,6 +60,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'sandbox',
     'guard',
     'mutation',
+    'bundle',
   ],
   'index.ts': [
     'domain',

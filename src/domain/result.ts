@@ -5,6 +5,7 @@ import type { ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import { limitedTurn } from './limits.ts';
+import type { Mutation } from './mutation.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { type Proof, type Proven, proofOfRun } from './proof.ts';
@@ -63,6 +64,8 @@ export interface LoopResult {
   readonly proof: Proof;
   /** The latest result of each task of source control; absent: none was begun. */
   readonly scm?: readonly ScmResult[];
+  /** Whether the checks would notice a fault in the changed lines; absent: that was not asked, or not found out. */
+  readonly mutation?: Mutation;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
 }

@@ -233,6 +233,7 @@ const LEFT_OUT = new Set([
   'unreportedCalls',
   'commit',
   'logFile',
+  'logHash',
 ]);
 
 function timeless(value: unknown): unknown {

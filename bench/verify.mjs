@@ -1,0 +1,58 @@
+// What it takes to verify the bundle of a long run, signed, in a clone.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bin, env, freshRepo, interleaved, measure, ms, node, script } from './measure.mjs';
+
+export function verify(folder, quick) {
+  const iterations = quick ? 100 : 1000;
+  const project = join(folder, 'project');
+  mkdirSync(project);
+  freshRepo(project);
+  const count = join(folder, 'count');
+  const agent = script(
+    join(folder, 'agent'),
+    `#!/bin/sh
+cat > /dev/null
+i=$(cat '${count}' 2>/dev/null || echo 0); i=$((i+1)); echo $i > '${count}'; echo $i > '${project}/work'
+[ $i -lt ${iterations} ] || echo '<promise>COMPLETE</promise>'
+`,
+  );
+  writeFileSync(join(project, '.gitignore'), '.ralph\n');
+  const options = { cwd: project, env };
+  const limits = ['--max-iterations', String(iterations + 1), '--stuck-after', '0', '--quiet'];
+  execFileSync(node, [bin, 'loop', 'Count.', '--check', 'test -e work', '--agent', agent, ...limits], {
+    ...options,
+    stdio: 'ignore',
+  });
+  execFileSync('git', ['add', '--all'], options);
+  execFileSync(
+    'git',
+    ['-c', 'user.name=b', '-c', 'user.email=b@example.invalid', 'commit', '--quiet', '-m', 'work'],
+    options,
+  );
+  const key = join(folder, 'key');
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key]);
+  const [type, content] = readFileSync(`${key}.pub`, 'utf8').split(' ');
+  writeFileSync(join(folder, 'signers'), `bench@example.invalid ${type} ${content}\n`);
+  const bundle = join(folder, 'run.proof');
+  execFileSync(node, [bin, 'report', '--bundle', bundle, '--sign-key', key], { ...options, stdio: 'ignore' });
+  const empty = join(folder, 'empty.cjs');
+  writeFileSync(empty, '');
+  const looks = [node, bin, 'verify', bundle, '--allowed-signers', join(folder, 'signers')];
+  if (measure(looks, options).status !== 0) throw new Error('the bundle does not hold');
+  const result = interleaved(quick ? 9 : 25, {
+    node: () => measure([node, empty], options),
+    verify: () => measure(looks, options),
+  });
+  return [
+    {
+      id: 'P14',
+      what: `verify, ${iterations} iterations, signed, ${Math.round(statSync(bundle).size / 1024)} kB`,
+      floor: `an empty node program ${ms(result.node.wall)}`,
+      ours: ms(result.verify.wall),
+      value: result.verify.wall / result.node.wall,
+      limit: 3,
+    },
+  ];
+}
