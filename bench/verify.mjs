@@ -20,7 +20,15 @@ i=$(cat '${count}' 2>/dev/null || echo 0); i=$((i+1)); echo $i > '${count}'; ech
   );
   writeFileSync(join(project, '.gitignore'), '.ralph\n');
   const options = { cwd: project, env };
-  const limits = ['--max-iterations', String(iterations + 1), '--stuck-after', '0', '--quiet'];
+  const limits = [
+    '--max-iterations',
+    String(iterations + 1),
+    '--stuck-after',
+    '0',
+    '--quiet',
+    '--containment',
+    'off',
+  ];
   execFileSync(node, [bin, 'loop', 'Count.', '--check', 'test -e work', '--agent', agent, ...limits], {
     ...options,
     stdio: 'ignore',

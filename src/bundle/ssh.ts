@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import { readIfThere } from '../platform/files.ts';
 import { lastLine } from '../platform/git.ts';
 import { sha256Base64 } from '../platform/hash.ts';
 import { startProcess } from '../platform/process.ts';
@@ -55,13 +56,14 @@ export async function verifySignature(
   signers: Signers,
   world: SshWorld,
 ): Promise<SignatureAnswer> {
-  if (fingerprint(sig) !== keyid)
+  const key = keyIn(sig);
+  if (!key || fingerprint(sig) !== keyid)
     return { kind: 'fails', why: 'it names another key than the one that it was made with' };
   const folder = mkdtempSync(join(tmpdir(), 'ralph-verify-'));
   try {
     const file = join(folder, 'sig');
     writeFileSync(file, armored(sig), { mode: 0o600 });
-    const who = signers.who ?? (await principalOf(file, signers.allowed, world));
+    const who = signers.who ?? (await principalOf({ file, key, allowed: signers.allowed }, world));
     if (typeof who !== 'string') return who;
     const flags = ['-Y', 'verify', '-f', signers.allowed, '-I', who, '-n', NAMESPACE, '-s', file];
     const done = await keygen(flags, bytes, world);
@@ -73,12 +75,13 @@ export async function verifySignature(
   }
 }
 
-/** Whose key it is, by the user's file. */
+/** Whose key it is, by the user's file. Only a guess where it is plain to see, which saves a process: `verify` decides. */
 async function principalOf(
-  file: string,
-  allowed: string,
+  { file, key, allowed }: { readonly file: string; readonly key: Buffer; readonly allowed: string },
   world: SshWorld,
 ): Promise<string | SignatureAnswer> {
+  const guess = plainPrincipal(allowed, key);
+  if (guess !== undefined) return guess;
   const done = await keygen(['-Y', 'find-principals', '-s', file, '-f', allowed], Buffer.alloc(0), world);
   if (isProblem(done)) return { kind: 'unknown', why: done.what };
   const [who = ''] = done.output.trim().split('\n');
@@ -91,13 +94,26 @@ function armored(sig: string): string {
   return ['-----BEGIN SSH SIGNATURE-----', ...lines, '-----END SSH SIGNATURE-----', ''].join('\n');
 }
 
+/** The one that the first line with this key names, if it is one name and no pattern. */
+function plainPrincipal(allowed: string, key: Buffer): string | undefined {
+  const line = readIfThere(allowed)
+    ?.split('\n')
+    .find(each => each.includes(` ${key.toString('base64')}`));
+  return line === undefined ? undefined : /^[\w.@+-]+(?= )/.exec(line)?.[0];
+}
+
 /** Of the public key in an SSHSIG; undefined: it is none. */
 export function fingerprint(sig: string): string | undefined {
+  const key = keyIn(sig);
+  return key && `SHA256:${sha256Base64(key)}`;
+}
+
+function keyIn(sig: string): Buffer | undefined {
   const blob = Buffer.from(sig, 'base64');
   if (blob.subarray(0, 6).toString('latin1') !== 'SSHSIG' || blob.length < 14) return undefined;
   const length = blob.readUInt32BE(10);
   const key = blob.subarray(14, 14 + length);
-  return key.length === length && length > 0 ? `SHA256:${sha256Base64(key)}` : undefined;
+  return key.length === length && length > 0 ? key : undefined;
 }
 
 interface Answered {

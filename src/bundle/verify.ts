@@ -28,16 +28,17 @@ export async function verifyBundle(bundle: Bundle, options: VerifyOptions): Prom
   const { statement, isWhole, signature } = bundle;
   const { predicate } = statement;
   const derived = derive(predicate.ledger.entries);
-  const repository = await claimsOfRepository(options.place, {
-    ...predicate,
-    committed: typeof derived === 'string' ? undefined : derived.committed,
-  });
+  const committed = typeof derived === 'string' ? undefined : derived.committed;
+  const [repository, signed] = await Promise.all([
+    claimsOfRepository(options.place, { ...predicate, committed }),
+    signatureClaim(bundle, options),
+  ]);
   return {
     claims: [
       isWhole
         ? claims.holds('envelope', 'a bundle of version 1, as it was written')
         : claims.fails('envelope', 'it was changed after it was written: its digest is another'),
-      ...(await signatureClaim(bundle, options)),
+      ...signed,
       ledgerClaim(predicate),
       ...(typeof derived === 'string'
         ? [claims.fails('result', derived)]
