@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   sandbox: ['domain', 'platform'],
   guard: ['domain', 'platform'],
   engine: ['domain', 'platform', 'store'],
-  turns: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'engine'],
+  turns: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'mutation', 'engine'],
   stories: ['domain', 'platform', 'store', 'config', 'workspace', 'engine', 'turns'],
   opening: [
     'domain',

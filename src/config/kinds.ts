@@ -55,6 +55,17 @@ function asNumber(text: string): unknown {
   return /^[+-]?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
+
+/** Seconds; a flag may have a unit. */
+export const duration: Kind<number> = {
+  ...amount({ min: 1, unit: 'seconds; as a flag also 90s, 10m, 1h' }),
+  parse(text) {
+    const [, number, unit = 's'] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(text.trim()) ?? [];
+    return number === undefined ? text : Number(number) * (UNITS[unit] ?? 1);
+  },
+};
+
 export const yesNo: Kind<boolean> = { ...ofShape(trueOrFalse), schema: { type: 'boolean' } };
 
 export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind<string> {

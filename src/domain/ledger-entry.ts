@@ -2,7 +2,7 @@
  * A line of a ledger may have been written by another version, or by an attacker. What does not have the shape of its
  * type is not that event: readers show it as an unknown line, and nothing is derived from it.
  */
-import type { AgentEvent } from './agent-event.ts';
+import { AGENT_SHAPES } from './agent-shapes.ts';
 import type { RunEvent } from './event.ts';
 import { asObject, listOf, number, object, text, trueOrFalse } from './json.ts';
 
@@ -33,7 +33,7 @@ const KINDS = {
   strings: listOf(text),
 } as const;
 
-type Kind = keyof typeof KINDS;
+export type Kind = keyof typeof KINDS;
 
 const HEAD: Readonly<Record<string, Kind>> = {
   runId: 'string',
@@ -57,6 +57,16 @@ const usageAt = (path: string): Readonly<Record<string, Kind>> => ({
   [`${path}.tokens.output?`]: 'number',
   [`${path}.tokens.cacheRead?`]: 'number',
   [`${path}.tokens.cacheWrite?`]: 'number',
+});
+
+/** Whether the checks would notice a fault. */
+const mutationAt = (path: string): Readonly<Record<string, Kind>> => ({
+  [`${path}score??`]: 'number',
+  [`${path}mutants?`]: 'number',
+  [`${path}survivors?`]: 'list',
+  [`${path}survivors.*.file`]: 'string',
+  [`${path}survivors.*.line`]: 'number',
+  [`${path}survivors.*.change`]: 'string',
 });
 
 /** What readers rely on in each event; other keys do not matter. `*`: each of a list. `?`: may be missing. `??`: may be null, too. */
@@ -152,6 +162,13 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.logFile': 'string',
     'result.voided?': 'string',
   },
+  mutated: {
+    iteration: 'iteration',
+    ...mutationAt(''),
+    'checks?': 'strings',
+    'seconds?': 'number',
+    'failed?': 'string',
+  },
   denied: { what: 'string' },
   violation: { 'violation.what': 'string', 'violation.restored': 'boolean', 'violation.by?': 'string' },
   scm: { task: 'string', outcome: 'string', detail: 'string' },
@@ -185,6 +202,8 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.proof.level?': 'string',
     'result.proof.contained?': 'string',
     'result.proof.checkInputsChanged?': 'strings',
+    'result.mutation?': 'object',
+    ...mutationAt('result.mutation.'),
     'result.stories?': 'object',
     'result.stories.stories.*.id?': 'string',
     'result.stories.stories.*.title?': 'string',
@@ -200,36 +219,6 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.iterations.*.checkResults.*.flaked?': 'number',
     'result.iterations.*.checkResults.*.voided?': 'string',
   },
-};
-
-/** The same for what an agent's stream says. */
-const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, Kind>>>> = {
-  session: {},
-  text: { 'event.text': 'string' },
-  aside: { 'event.from': 'string', 'event.text': 'string' },
-  'tool-start': { 'event.id': 'string', 'event.name': 'string', 'event.summary': 'string' },
-  'tool-end': {
-    'event.id': 'string',
-    'event.ok': 'boolean',
-    'event.output.preview': 'string',
-    'event.output.lines': 'number',
-  },
-  todo: { 'event.items': 'list' },
-  usage: {
-    'event.cost?': 'number',
-    'event.estimate?': 'object',
-    'event.estimate.cost?': 'number',
-    'event.estimate.source?': 'string',
-    'event.tokens?': 'object',
-    'event.tokens.input?': 'number',
-    'event.tokens.output?': 'number',
-    'event.tokens.cacheRead?': 'number',
-    'event.tokens.cacheWrite?': 'number',
-  },
-  result: {},
-  trouble: { 'event.trouble.class': 'string', 'event.trouble.message': 'string' },
-  progress: { 'event.text': 'string' },
-  unknown: { 'event.what': 'string' },
 };
 
 type EntryShape = readonly {

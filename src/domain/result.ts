@@ -5,7 +5,7 @@ import type { ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import { limitedTurn } from './limits.ts';
-import type { Mutation } from './mutation.ts';
+import type { Measured, Mutation } from './mutation.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { type Proof, type Proven, proofOfRun } from './proof.ts';
@@ -118,7 +118,15 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     branch: place?.branch ?? null,
     proof: proofOfRun(past),
     ...(past.scm && { scm: past.scm }),
+    ...mutationOf(past),
   };
+}
+
+/** As it was found out last; of an iteration that did not come so far nothing is known. */
+function mutationOf({ open, last }: Past): Pick<LoopResult, 'mutation'> {
+  const mutation = (open?.mutation ?? last?.mutation) as Measured | undefined;
+  if (!mutation || 'failed' in mutation) return {};
+  return { mutation: pick(mutation, 'score', 'mutants', 'survivors') };
 }
 
 /** With what an iteration has used that was broken off after its turn. */

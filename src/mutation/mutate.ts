@@ -4,13 +4,14 @@ import { type MutationReport, mutationScore, type Survivor } from '../domain/mut
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { secondsSince, systemClock } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
-import { changedLines } from '../workspace/changed-lines.ts';
+import { type Changed, changedLines } from '../workspace/changed-lines.ts';
 import type { Place } from '../workspace/repository.ts';
 import { type ThrowAway, throwAwayCopy } from '../workspace/throw-away.ts';
 import { type Chosen, rankMutants } from './choose.ts';
 import { findMutants, isMutable } from './find.ts';
 import {
   type Baseline,
+  createNarrowing,
   type Fate,
   restore,
   runBaseline,
@@ -27,7 +28,7 @@ export interface MutationRequest extends Place {
   /** Makes a fresh copy ready, such as `npm ci`. With it, nothing that git ignores is copied. */
   readonly setup?: string;
   /** What the checks run behind. */
-  readonly confinement?: Confinement;
+  readonly confinement?: Confinement | undefined;
   /** The most that are tried, and the milliseconds for all of it. */
   readonly max: number;
   readonly time: number;
@@ -43,9 +44,16 @@ export interface Progress {
 }
 
 export async function mutate(request: MutationRequest): Promise<MutationReport | Problem> {
-  const began = systemClock.ticks();
   const changed = await changedLines(request, request.base, isMutable);
-  if ('what' in changed) return changed;
+  return isProblem(changed) ? changed : tryFaults(request, changed);
+}
+
+/** In these lines of the files in `cwd`. */
+export async function tryFaults(
+  request: Omit<MutationRequest, 'base'>,
+  changed: Changed,
+): Promise<MutationReport | Problem> {
+  const began = systemClock.ticks();
   const looked = changed.files.map(file => findMutants(request.cwd, file));
   const found = looked.filter(each => typeof each !== 'string');
   const ranked = rankMutants(found);
@@ -153,11 +161,12 @@ async function inCopies(work: Work): Promise<Outcome | Problem> {
 }
 
 async function makeCopy(
-  { cwd, env, setup }: MutationRequest,
+  { cwd, env, setup, confinement }: MutationRequest,
   trials: Trials,
   keep: (copy: ThrowAway) => void,
 ): Promise<ThrowAway | Problem> {
-  const copy = await throwAwayCopy({ cwd, env }, { purpose: 'mutate', clean: setup !== undefined });
+  const where = { base: confinement?.scratch, confinement };
+  const copy = await throwAwayCopy({ cwd, env }, { purpose: 'mutate', clean: setup !== undefined, ...where });
   if ('what' in copy) return copy;
   keep(copy);
   if (setup === undefined) return copy;
@@ -177,10 +186,11 @@ async function tryAll(
 ): Promise<readonly Tried[]> {
   const tried: Tried[] = [];
   const waiting = chosen.values();
+  const narrowed = createNarrowing(checks, trials);
   const work = async (copy: ThrowAway) => {
     for (const mutant of waiting) {
       if (stop.aborted) return;
-      const fate = await tryMutant(copy, mutant, checks, trials);
+      const fate = await tryMutant(copy, mutant, await narrowed(copy, mutant.file), trials);
       if (fate === 'stopped') return;
       tried.push({ mutant, fate });
       const survived = tried.filter(each => each.fate === 'survived').length;

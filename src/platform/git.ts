@@ -3,7 +3,7 @@
  * without, and finds its repository by the folder alone, also when Ralph itself was started by a git hook.
  */
 import { type Captured, capture } from './capture.ts';
-import type { Command } from './confinement.ts';
+import type { Command, Confinement } from './confinement.ts';
 import { startProcess } from './process.ts';
 import { outsideEnv, programPath } from './programs.ts';
 
@@ -15,6 +15,8 @@ export interface Git {
   readonly program: string;
   /** For a short answer. */
   run(args: readonly string[]): Promise<Captured>;
+  /** The same behind a wall, if there is one: for a repository that the inside could write. */
+  runBehind(wall: Confinement | undefined, args: readonly string[]): Promise<Captured>;
   /** For an answer of any length that is a list of NUL-terminated records. git is given `records` in the same form. */
   list(args: readonly string[], records?: readonly string[]): Promise<Listed>;
   /** The same with one character for each byte, for names that are not UTF-8. */
@@ -59,6 +61,8 @@ function gitIn(program: string, cwd: string, env: Env): Git {
     cwd,
     program,
     run: args => capture([program, ...args], { cwd, env, timeout: TIMEOUT }),
+    runBehind: (confinement, args) =>
+      capture([program, ...args], { cwd, env, timeout: TIMEOUT, confinement }),
     list: (args, records) => listed(talk(args), records, 'utf8'),
     bytes: (args, records) => listed(talk(args), records, 'latin1'),
     stream: (args, read, input) =>

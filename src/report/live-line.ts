@@ -97,6 +97,7 @@ const STATES: EventTable<[state: LiveState, now: number], LiveState> = {
     doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now),
   'run-ended': (_, state) => ({ ...state, on: false }),
   ...LEDGER_ONLY,
+  mutated: null,
   violation: null,
   denied: null,
   'stories-settled': null,

@@ -54,6 +54,7 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   waiting: ({ until, trouble }) => [`Waiting until ${new Date(until).toISOString()} (${trouble.class})`],
   'stories-settled': ({ hash, done, total }) => [`Story list ${hash}: ${done} of ${total} done`],
   ...LEDGER_ONLY,
+  mutated: event => ('failed' in event ? [] : [`Faults tried in ${duration(event.seconds)}`]),
   violation: null,
   denied: null,
   scm: null,
