@@ -148,7 +148,8 @@ async function inCopies(work: Work): Promise<Outcome | Problem> {
     const baseline = await runBaseline(copies, trials);
     if (baseline === 'stopped') return nothing;
     if ('what' in baseline) return baseline;
-    const fates = await tryAll(work, baseline, trials);
+    const renew = () => makeCopy(request, trials, made => copies.push(made));
+    const fates = await tryAll({ ...work, renew }, baseline, trials);
     const oneByOne =
       baseline.copies.length < copies.length
         ? ['The checks fail when they run twice at the same time: one copy was used.']
@@ -180,14 +181,15 @@ async function makeCopy(
 
 /** Each copy takes the next fault when it is done with one. */
 async function tryAll(
-  { request, chosen, stop }: Work,
+  { request, chosen, stop, renew }: Work & { renew(): Promise<ThrowAway | Problem> },
   { checks, copies }: Baseline,
   trials: Trials,
 ): Promise<readonly Tried[]> {
   const tried: Tried[] = [];
   const waiting = chosen.values();
   const narrowed = createNarrowing(checks, trials);
-  const work = async (copy: ThrowAway) => {
+  const work = async (first: ThrowAway) => {
+    let copy = first;
     for (const mutant of waiting) {
       if (stop.aborted) return;
       const fate = await tryMutant(copy, mutant, await narrowed(copy, mutant.file), trials);
@@ -195,7 +197,12 @@ async function tryAll(
       tried.push({ mutant, fate });
       const survived = tried.filter(each => each.fate === 'survived').length;
       request.progress?.({ tried: tried.length, chosen: chosen.length, survived });
-      if (!(await restore(copy, mutant))) return;
+      if (await restore(copy, mutant)) continue;
+      // Another one: else code that destroys its copy would end it all, with the score of the few that were tried.
+      copy.remove();
+      const another = await renew();
+      if (isProblem(another)) return;
+      copy = another;
     }
   };
   await Promise.all(copies.map(work));

@@ -62,7 +62,12 @@ function gitIn(program: string, cwd: string, env: Env): Git {
     program,
     run: args => capture([program, ...args], { cwd, env, timeout: TIMEOUT }),
     runBehind: (confinement, args) =>
-      capture([program, ...args], { cwd, env, timeout: TIMEOUT, confinement }),
+      capture([program, ...CONFIG_FLAGS, ...args], {
+        cwd,
+        env: withoutConfig(env),
+        timeout: TIMEOUT,
+        confinement,
+      }),
     list: (args, records) => listed(talk(args), records, 'utf8'),
     bytes: (args, records) => listed(talk(args), records, 'latin1'),
     stream: (args, read, input) =>
@@ -83,6 +88,15 @@ const CONFIG: Readonly<Record<string, string>> = {
   // One worker for each core: making a worktree of many files is the slowest thing we ask for.
   'checkout.workers': '0',
 };
+
+const CONFIG_FLAGS = Object.entries(CONFIG).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+
+/** A wall may hide a variable with KEY in its name, and git refuses to run with the rest of them. */
+function withoutConfig(env: Env): Env {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^GIT_CONFIG_(COUNT|KEY_|VALUE_)/.test(name)),
+  );
+}
 
 /** What git sets for its hooks, or a user for one command: it would lead us to another repository or index. */
 const NOT_OURS =

@@ -1,8 +1,17 @@
 /** `--mutate` in `ralph loop` and `ralph prd run`: faults before a run is done, survivors as feedback, and a gate where it is asked for. */
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { srt } from '../../src/sandbox/srt.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { partsOf } from '../bundle/rig.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
@@ -236,3 +245,22 @@ test('ralph prd run tries faults when every story is approved, and asks for more
   expect(result.mutation).toMatchObject({ score: 100 });
   expect(claude.calls[2]?.input).toContain('Your checks would not notice this: `ship.sh:2`');
 });
+
+const srtWorks = (await srt.probe({ cwd: '/', env: process.env, container: { args: [] } })).ok;
+
+test.skipIf(!srtWorks)(
+  'in a sandbox every fault is tried, and no check gets out of it',
+  async () => {
+    const work = repo(START);
+    const outside = folder();
+    // What a fault makes of the repository of its copy is not obeyed outside of the sandbox.
+    const plant = `git config filter.x.smudge "touch '${outside.dir}/pwned'; cat"; echo '* filter=x' > .gitattributes`;
+    const check = `[ -e .ralph ] || { ${plant}; }; touch '${outside.dir}/escaped'; sh test/t.sh`;
+    const { code, result, stderr } = await loop(work, DEAF, '--check', check, '--mutate', '--sandbox=srt');
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).not.toContain('not tried');
+    expect(result.mutation.survivors).toEqual([SURVIVOR]);
+    expect(readdirSync(outside.dir)).toEqual([]);
+  },
+  60_000,
+);
