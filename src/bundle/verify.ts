@@ -42,7 +42,7 @@ export async function verifyBundle(bundle: Bundle, options: VerifyOptions): Prom
       ledgerClaim(predicate),
       ...(typeof derived === 'string'
         ? [claims.fails('result', derived)]
-        : [...agreement(bundle, derived), ...runClaims(predicate, derived)]),
+        : [...agreement(bundle, derived), ...runClaims(predicate)]),
       ...repository.claims,
     ],
     isSigned: signature !== undefined,
@@ -110,9 +110,9 @@ function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter(each => typeof each === 'string') : [];
 }
 
-/** What the run has shown, by its ledger. */
-function runClaims({ settings }: Predicate, derived: Derived): readonly Claim[] {
-  const { run, proof, checks, reviews, violations } = derived;
+/** What the run has shown. By the bundle, which is in good shape; whether the ledger says the same is a claim of its own. */
+function runClaims(predicate: Predicate): readonly Claim[] {
+  const { run, proof, checks, reviews, violations, settings } = predicate;
   const level = { ...proof, level: proof.level as ProofLevel, contained: proof.contained as Contained };
   const words = proofWords({ ...level, checkInputsChanged: [] });
   const changed = proof.checkInputsChanged;
@@ -126,7 +126,7 @@ function runClaims({ settings }: Predicate, derived: Derived): readonly Claim[] 
       : claims.fails('check inputs', `changed in the run: ${changed.join(', ')}`),
     ...(violations.length === 0 ? [] : [violationClaim(violations)]),
     ...reviewClaims(reviews),
-    ...mutationClaim(derived, settings.mutateMin),
+    ...mutationClaim(predicate, settings.mutateMin),
   ];
 }
 
@@ -171,7 +171,7 @@ function reviewClaims(reviews: Predicate['reviews']): readonly Claim[] {
   });
 }
 
-function mutationClaim({ mutation }: Derived, min: unknown): readonly Claim[] {
+function mutationClaim({ mutation }: Predicate, min: unknown): readonly Claim[] {
   if (!mutation) return [];
   const { score, mutants, survivors } = mutation;
   if (score === null) return [claims.holds('mutation', 'there was no line in which a fault could be tried')];

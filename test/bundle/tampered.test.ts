@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { derive } from '../../src/bundle/derive.ts';
 import { readBundle, signedBytes } from '../../src/bundle/envelope.ts';
 import type { Statement } from '../../src/bundle/format.ts';
 import { bundleLedger } from '../../src/bundle/ledger.ts';
@@ -225,3 +226,36 @@ test('the ledger of a bundle is the one of the run', async () => {
     protected: [{ path: 'test/t.sh' }],
   });
 });
+
+const ODD = [null, [], {}, 'x', -1, 1e308, true, [null], { survivors: 1 }, [[]]] as const;
+
+test('whatever stands in the lines of a ledger, nothing breaks, and nothing holds that the lines do not say', async () => {
+  const run = await proven();
+  const { statement } = partsOf(await run.report());
+  const place = { cwd: run.place, env: { ...process.env, HOME: run.place } };
+  const file = join(run.place, 'odd');
+  const { entries } = statement.predicate.ledger;
+  for (const [at, entry] of entries.entries()) {
+    if (typeof entry !== 'string') continue;
+    const parsed = JSON.parse(entry);
+    for (const path of leaves(parsed).slice(3)) {
+      const odd = structuredClone(parsed);
+      const holder = path.slice(0, -1).reduce<any>((inner, key) => inner[key], odd);
+      holder[path.at(-1)!] = ODD[(at + path.length) % ODD.length];
+      writeFileSync(file, forge(withEntries(statement, entries.with(at, JSON.stringify(odd))), undefined));
+      const bundle = readBundle(file);
+      if (isProblem(bundle)) continue;
+      expect(typeof derive(bundle.statement.predicate.ledger.entries)).toMatch(/string|object/);
+    }
+  }
+  // The one that goes all the way: a result whose parts are of another kind.
+  const last = JSON.parse(String(entries.at(-1)));
+  for (const odd of ODD) {
+    const line = JSON.stringify({ ...last, result: { ...last.result, mutation: odd, proof: odd } });
+    writeFileSync(file, forge(withEntries(statement, entries.with(-1, line)), undefined));
+    const bundle = readBundle(file);
+    if (isProblem(bundle)) throw new Error(bundle.what);
+    const { claims } = await verifyBundle(bundle, { place, signers: undefined });
+    expect(claims.some(({ state }) => state === 'does not hold')).toBe(true);
+  }
+}, 60_000);
