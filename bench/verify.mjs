@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin, env, freshRepo, interleaved, measure, ms, node, script } from './measure.mjs';
+import { bin, env, freshRepo, interleaved, many, measure, ms, node, script } from './measure.mjs';
 
 export function verify(folder, quick) {
   const iterations = quick ? 100 : 1000;
@@ -47,20 +47,27 @@ i=$(cat '${count}' 2>/dev/null || echo 0); i=$((i+1)); echo $i > '${count}'; ech
   execFileSync(node, [bin, 'report', '--bundle', bundle, '--sign-key', key], { ...options, stdio: 'ignore' });
   const empty = join(folder, 'empty.cjs');
   writeFileSync(empty, '');
-  const looks = [node, bin, 'verify', bundle, '--allowed-signers', join(folder, 'signers')];
-  if (measure(looks, options).status !== 0) throw new Error('the bundle does not hold');
-  const result = interleaved(quick ? 9 : 25, {
-    node: () => measure([node, empty], options),
-    verify: () => measure(looks, options),
+  const plain = join(folder, 'plain.proof');
+  execFileSync(node, [bin, 'report', '--bundle', plain], { ...options, stdio: 'ignore' });
+  const looks = [node, bin, 'verify', plain];
+  const signed = [node, bin, 'verify', bundle, '--allowed-signers', join(folder, 'signers')];
+  for (const each of [looks, signed])
+    if (measure(each, options).status !== 0) throw new Error('the bundle does not hold');
+  const result = interleaved(quick ? 3 : 5, {
+    node: () => many(10, [node, empty], options),
+    plain: () => many(10, looks, options),
+    signed: () => many(10, signed, options),
+  });
+  const row = (what, ours, limit) => ({
+    id: 'P14',
+    what: `verify, ${iterations} iterations, ${what}, CPU`,
+    floor: `an empty node program ${ms(result.node.cpu)}`,
+    ours: ms(ours.cpu),
+    value: ours.cpu / result.node.cpu,
+    limit,
   });
   return [
-    {
-      id: 'P14',
-      what: `verify, ${iterations} iterations, signed, ${Math.round(statSync(bundle).size / 1024)} kB`,
-      floor: `an empty node program ${ms(result.node.wall)}`,
-      ours: ms(result.verify.wall),
-      value: result.verify.wall / result.node.wall,
-      limit: 3,
-    },
+    row(`${Math.round(statSync(plain).size / 1024)} kB`, result.plain, 3),
+    row('signed', result.signed, 4),
   ];
 }

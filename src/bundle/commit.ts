@@ -45,13 +45,13 @@ export async function claimsOfRepository(place: Place, handed: Handed): Promise<
     'HEAD^{tree}',
     ...handed.protected.map(({ path }) => `${tree}:${path}`),
   ];
-  const answers = await askGit(readOnly(place), names);
+  const answers = askGit(readOnly(place), names);
   if (typeof answers === 'string') return { claims: [claims.unknown('commit', answers)], found: undefined };
   const { claim, found, objects } =
     commit === null
       ? await holderOf(place, tree, answers)
       : committedTree({ commit, tree, committed: handed.committed }, answers);
-  const inTree = objects ? await askGit(objects, names) : answers;
+  const inTree = objects ? askGit(objects, names) : answers;
   const isHere = found !== undefined && typeof inTree !== 'string';
   const files = handed.protected.length === 0 ? [] : [protectedClaim(handed, isHere ? inTree : undefined)];
   return { claims: [claim, ...files], found };
@@ -150,22 +150,13 @@ function readOnly({ cwd, env }: Place) {
 }
 
 /** The objects of these names, as far as they are there; a sentence where there is no repository. */
-async function askGit(git: Git, names: readonly string[]): Promise<Answers | string> {
-  const chunks: Buffer[] = [];
-  const input = `${names.join('\n')}\n`;
-  const { code, errors } = await git.stream(
-    ['cat-file', '--batch'],
-    chunk => {
-      chunks.push(chunk);
-      return 'more';
-    },
-    input,
-  );
+function askGit(git: Git, names: readonly string[]): Answers | string {
+  const { code, stdout, errors } = git.ask(['cat-file', '--batch'], `${names.join('\n')}\n`);
   if (code !== 0)
     return errors.includes('not a git repository')
       ? `${git.cwd} is not a git repository: name a clone with --repo`
       : `git cannot read ${git.cwd}: ${errors.trim().split('\n')[0] ?? ''}`;
-  return answersIn(Buffer.concat(chunks), names);
+  return answersIn(stdout, names);
 }
 
 const FOUND = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/;

@@ -1,6 +1,6 @@
 /** What the ledger says: every claim of a bundle that can be taken from it is, by the writer and again by whoever verifies it. */
 import type { CheckResult } from '../domain/check.ts';
-import { parseObject } from '../domain/json.ts';
+import { asObject, type Json, objectAt, parseObject, textsIn } from '../domain/json.ts';
 import { type KnownEntry, knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
 import { fold, NOTHING_YET, type Past } from '../domain/past.ts';
 import { proofOfRun } from '../domain/proof.ts';
@@ -20,13 +20,18 @@ export type Derived = Pick<
 /** A sentence instead, where the run has not ended. The lines may be anybody's: what no Ralph writes may break what Ralph does with it. */
 export function derive(lines: readonly (string | LeftOut)[]): Derived | string {
   try {
-    return fromEntries(lines.flatMap(line => (typeof line === 'string' ? (entryOf(line) ?? []) : [])));
+    const found = lines
+      .map(line => (typeof line === 'string' ? parseObject(line) : undefined))
+      .filter(entry => entry !== undefined);
+    const iterations = iterationsOf(found.at(-1));
+    const entries = found.flatMap(entry => knownEntry(shortened(entry) as unknown as RawEntry) ?? []);
+    return fromEntries(entries, iterations.length);
   } catch {
     return 'its ledger holds what no Ralph writes';
   }
 }
 
-function fromEntries(entries: readonly KnownEntry[]): Derived | string {
+function fromEntries(entries: readonly KnownEntry[], iterations: number): Derived | string {
   const first = entries.find(entry => entry.type === 'run-started');
   const last = entries.at(-1);
   if (!first) return 'its ledger does not begin with the start of a run';
@@ -51,7 +56,7 @@ function fromEntries(entries: readonly KnownEntry[]): Derived | string {
       model: head?.model ?? null,
       startedAt: first.at,
       endedAt: last.at,
-      iterations: result.iterations.length,
+      iterations,
       success: result.success,
       stopReason: result.stopReason,
     },
@@ -66,9 +71,16 @@ function fromEntries(entries: readonly KnownEntry[]): Derived | string {
   };
 }
 
-function entryOf(line: string): KnownEntry | undefined {
-  const entry = parseObject(line);
-  return (entry && knownEntry(entry as unknown as RawEntry)) ?? undefined;
+function iterationsOf(entry: Json | undefined): readonly unknown[] {
+  const iterations = objectAt(entry, 'result')?.iterations;
+  return Array.isArray(iterations) ? iterations : [];
+}
+
+/** Of a thousand iterations only those are looked at in which something was done that may not be done. */
+function shortened(entry: Json): Json {
+  if (entry.type !== 'run-ended') return entry;
+  const iterations = iterationsOf(entry).filter(each => textsIn(asObject(each)?.violations).length > 0);
+  return { ...entry, result: { ...objectAt(entry, 'result'), iterations } };
 }
 
 /** The steps and the last line say the same, unless one of them was written by somebody else. */

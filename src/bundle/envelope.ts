@@ -48,7 +48,8 @@ export function readBundle(path: string): Bundle | Problem {
   const envelope = envelopeOf(bytes.toString('utf8'));
   if (typeof envelope === 'string') return because(envelope);
   const payload = Buffer.from(envelope.payload, 'base64');
-  const found = parseObject(payload.toString('utf8'));
+  const text = payload.toString('utf8');
+  const found = parseObject(text);
   const version = versionOf(found?.predicateType);
   if (version === undefined)
     return because('holds no proof of Ralph', '`ralph report --bundle FILE` writes one');
@@ -57,8 +58,7 @@ export function readBundle(path: string): Bundle | Problem {
       `has version ${version} of the format, and this Ralph knows version 1`,
       'update Ralph: npm install -g @ralph-loop/ralph',
     );
-  const misfit =
-    misfitOf(found) ?? (isPlain(payload, found) ? undefined : 'is not written as Ralph writes it');
+  const misfit = misfitOf(found) ?? (isPlain(text, found) ? undefined : 'is not written as Ralph writes it');
   if (misfit !== undefined) return because(`is no bundle that Ralph wrote: ${misfit}`);
   return {
     payload,
@@ -128,14 +128,19 @@ function isSignature(value: unknown): value is Signature {
   );
 }
 
+/** With the padding that it needs, nothing that decoders skip, and no bits left over: there is one way to write each. */
 function isBase64(text: string): boolean {
-  return text !== '' && Buffer.from(text, 'base64').toString('base64') === text;
+  if (text === '' || text.length % 4 !== 0 || text.includes('-') || text.includes('_')) return false;
+  const end = text.slice(-4);
+  const padding = end.endsWith('==') ? 2 : end.endsWith('=') ? 1 : 0;
+  const isWhole = Buffer.from(text, 'base64').length === (text.length / 4) * 3 - padding;
+  return isWhole && Buffer.from(end, 'base64').toString('base64') === end;
 }
 
 /** A field that is there twice, or a number in another form, would be one thing here and another thing elsewhere. */
-function isPlain(payload: Buffer, found: unknown): boolean {
+function isPlain(text: string, found: unknown): boolean {
   try {
-    return payload.equals(Buffer.from(JSON.stringify(found)));
+    return JSON.stringify(found) === text;
   } catch {
     return false; // nested deeper than anybody writes
   }

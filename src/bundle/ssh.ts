@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import { type Answered, askProgram } from '../platform/ask.ts';
 import { readIfThere } from '../platform/files.ts';
 import { lastLine } from '../platform/git.ts';
 import { sha256Base64 } from '../platform/hash.ts';
-import { startProcess } from '../platform/process.ts';
 import { findProgram } from '../platform/programs.ts';
 import type { Signature } from './envelope.ts';
 
@@ -20,11 +20,12 @@ export interface SshWorld {
 }
 
 /** `key`: a private key, or a public one whose private part the user's ssh-agent has. */
-export async function sign(bytes: Buffer, key: string, world: SshWorld): Promise<Signature | Problem> {
+export function sign(bytes: Buffer, key: string, world: SshWorld): Signature | Problem {
   const agent = key.endsWith('.pub') ? ['-U'] : [];
-  const done = await keygen(['-q', '-Y', 'sign', ...agent, '-f', key, '-n', NAMESPACE], bytes, world);
+  const done = keygen(['-q', '-Y', 'sign', ...agent, '-f', key, '-n', NAMESPACE], bytes, world);
   if (isProblem(done)) return done;
-  const sig = done.output
+  const sig = done.stdout
+    .toString('utf8')
     .split('\n')
     .filter(line => !line.startsWith('-----'))
     .join('')
@@ -50,12 +51,12 @@ export interface Signers {
   readonly who: string | undefined;
 }
 
-export async function verifySignature(
+export function verifySignature(
   bytes: Buffer,
   { keyid, sig }: Signature,
   signers: Signers,
   world: SshWorld,
-): Promise<SignatureAnswer> {
+): SignatureAnswer {
   const key = keyIn(sig);
   if (!key || fingerprint(sig) !== keyid)
     return { kind: 'fails', why: 'it names another key than the one that it was made with' };
@@ -63,28 +64,31 @@ export async function verifySignature(
   try {
     const file = join(folder, 'sig');
     writeFileSync(file, armored(sig), { mode: 0o600 });
-    const who = signers.who ?? (await principalOf({ file, key, allowed: signers.allowed }, world));
+    const who = signers.who ?? principalOf({ file, key, allowed: signers.allowed }, world);
     if (typeof who !== 'string') return who;
     const flags = ['-Y', 'verify', '-f', signers.allowed, '-I', who, '-n', NAMESPACE, '-s', file];
-    const done = await keygen(flags, bytes, world);
+    const done = keygen(flags, bytes, world);
     if (isProblem(done)) return { kind: 'unknown', why: done.what };
     if (done.code === 0) return { kind: 'holds', who };
-    return { kind: 'fails', why: lastLine(done.output + done.errors) || `exit code ${done.code}` };
+    return {
+      kind: 'fails',
+      why: lastLine(done.stdout.toString('utf8') + done.errors) || `exit code ${done.code}`,
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 /** Whose key it is, by the user's file. Only a guess where it is plain to see, which saves a process: `verify` decides. */
-async function principalOf(
+function principalOf(
   { file, key, allowed }: { readonly file: string; readonly key: Buffer; readonly allowed: string },
   world: SshWorld,
-): Promise<string | SignatureAnswer> {
+): string | SignatureAnswer {
   const guess = plainPrincipal(allowed, key);
   if (guess !== undefined) return guess;
-  const done = await keygen(['-Y', 'find-principals', '-s', file, '-f', allowed], Buffer.alloc(0), world);
+  const done = keygen(['-Y', 'find-principals', '-s', file, '-f', allowed], Buffer.alloc(0), world);
   if (isProblem(done)) return { kind: 'unknown', why: done.what };
-  const [who = ''] = done.output.trim().split('\n');
+  const [who = ''] = done.stdout.toString('utf8').trim().split('\n');
   if (done.code === 0 && who !== '') return who;
   return { kind: 'fails', why: `${allowed} names nobody with this key` };
 }
@@ -116,35 +120,7 @@ function keyIn(sig: string): Buffer | undefined {
   return key.length === length && length > 0 ? key : undefined;
 }
 
-interface Answered {
-  readonly code: number;
-  readonly output: string;
-  readonly errors: string;
-}
-
-const TIMEOUT = 60_000;
-
-async function keygen(
-  args: readonly string[],
-  input: Buffer,
-  { cwd, env }: SshWorld,
-): Promise<Answered | Problem> {
+function keygen(args: readonly string[], input: Buffer, { cwd, env }: SshWorld): Answered | Problem {
   const program = findProgram('ssh-keygen', env, cwd);
-  if (isProblem(program)) return program;
-  let [output, errors] = ['', ''];
-  const child = startProcess({
-    argv: [program, ...args],
-    cwd,
-    env,
-    input,
-    stdout: chunk => {
-      output += chunk.toString('utf8');
-    },
-    stderr: chunk => {
-      errors += chunk.toString('utf8');
-    },
-    timeout: TIMEOUT,
-  });
-  const { end } = await child.done;
-  return { code: end.kind === 'exited' ? end.code : 127, output, errors };
+  return isProblem(program) ? program : askProgram({ argv: [program, ...args], cwd, env }, input);
 }

@@ -1,5 +1,4 @@
 /** Looks at everything that a bundle claims: the envelope, who signed it, the ledger, what it says of the run, the repository. */
-import { isDeepStrictEqual } from 'node:util';
 import { type Contained, type ProofLevel, proofWords } from '../domain/proof.ts';
 import type { Place } from '../workspace/repository.ts';
 import { type Claim, claims } from './claim.ts';
@@ -29,10 +28,8 @@ export async function verifyBundle(bundle: Bundle, options: VerifyOptions): Prom
   const { predicate } = statement;
   const derived = derive(predicate.ledger.entries);
   const committed = typeof derived === 'string' ? undefined : derived.committed;
-  const [repository, signed] = await Promise.all([
-    claimsOfRepository(options.place, { ...predicate, committed }),
-    signatureClaim(bundle, options),
-  ]);
+  const signed = signatureClaim(bundle, options);
+  const repository = await claimsOfRepository(options.place, { ...predicate, committed });
   return {
     claims: [
       isWhole
@@ -51,10 +48,7 @@ export async function verifyBundle(bundle: Bundle, options: VerifyOptions): Prom
 }
 
 /** A bundle without a signature claims none; who asks for a signer is not content with that. */
-async function signatureClaim(
-  { payload, signature }: Bundle,
-  { signers, place }: VerifyOptions,
-): Promise<readonly Claim[]> {
+function signatureClaim({ payload, signature }: Bundle, { signers, place }: VerifyOptions): readonly Claim[] {
   if (!signature) return signers ? [claims.fails('signature', 'the bundle is not signed')] : [];
   if (!signers) {
     const key = fingerprint(signature.sig) ?? 'no key';
@@ -63,7 +57,7 @@ async function signatureClaim(
       signature.keyid === key ? claims.unknown('signature', why) : claims.fails('signature', 'it is damaged'),
     ];
   }
-  const answer = await verifySignature(signedBytes(payload), signature, signers, place);
+  const answer = verifySignature(signedBytes(payload), signature, signers, place);
   if (answer.kind === 'holds') return [claims.holds('signature', `signed by ${answer.who}`)];
   return [
     answer.kind === 'fails' ? claims.fails('signature', answer.why) : claims.unknown('signature', answer.why),
@@ -87,14 +81,14 @@ const DERIVED = ['run', 'proof', 'checks', 'inputs', 'reviews', 'violations', 'm
 
 /** What the bundle says must be what its own ledger says. */
 function agreement({ statement: { predicate, subject } }: Bundle, derived: Derived): readonly Claim[] {
-  const differs: string[] = DERIVED.filter(part => !isDeepStrictEqual(predicate[part], derived[part]));
+  const differs: string[] = DERIVED.filter(part => !isSame(predicate[part], derived[part]));
   const { commit, tree } = derived.proof;
   const named = subject.map(({ name, digest }) => `${name} ${digest.gitCommit ?? ''}${digest.gitTree ?? ''}`);
   const wanted = [
     ...(commit === null ? [] : [`commit ${commit}`]),
     ...(tree === null ? [] : [`tree ${tree}`]),
   ];
-  if (!isDeepStrictEqual(named, wanted)) differs.push('subject');
+  if (!isSame(named, wanted)) differs.push('subject');
   if (derived.kept === undefined && predicate.protected.length > 0) differs.push('protected');
   const configured = textsOf(predicate.settings.checks);
   const ran = new Set(derived.checks.map(({ command }) => command));
@@ -104,6 +98,11 @@ function agreement({ statement: { predicate, subject } }: Bundle, derived: Deriv
   return [
     claims.fails('content', `what the bundle says of ${differs.join(', ')} is not what its ledger says`),
   ];
+}
+
+/** Both come from the same function, and from JSON: the order of their fields is the same, too. */
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function textsOf(value: unknown): readonly string[] {

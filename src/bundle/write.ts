@@ -25,12 +25,12 @@ export interface BundleRequest {
   readonly world: SshWorld;
 }
 
-export async function writeBundle(request: BundleRequest): Promise<string | Problem> {
+export function writeBundle(request: BundleRequest): string | Problem {
   const statement = describeRun(request);
   if (isProblem(statement)) return statement;
   const payload = Buffer.from(JSON.stringify(statement));
   const signature =
-    request.key === undefined ? undefined : await sign(signedBytes(payload), request.key, request.world);
+    request.key === undefined ? undefined : sign(signedBytes(payload), request.key, request.world);
   if (isProblem(signature)) return signature;
   const text = encodeBundle(payload, signature);
   if (text.length <= MOST_BYTES) return text;

@@ -260,19 +260,23 @@ export function knownEntry(entry: RawEntry): KnownEntry | null {
 
 function hasShape(entry: unknown, shape: EntryShape | undefined): boolean {
   if (!shape) return false;
-  return shape.every(({ path, or, kind }) =>
-    valuesAt(entry, path).every(value => or.includes(value) || KINDS[kind].fits(value)),
-  );
+  return shape.every(({ path, or, kind }) => {
+    const { fits } = KINDS[kind];
+    return everyAt(entry, path, 0, value => or.includes(value) || fits(value));
+  });
 }
 
-function valuesAt(entry: unknown, path: readonly string[]): readonly unknown[] {
-  let found: readonly unknown[] = [entry];
-  for (const name of path)
-    found =
-      name === '*'
-        ? found.flatMap(value => (Array.isArray(value) ? value : []))
-        : found.map(value => asObject(value)?.[name]);
-  return found;
+/** Without a list in between: the last line of a long run has a thousand iterations. */
+function everyAt(
+  value: unknown,
+  path: readonly string[],
+  at: number,
+  fits: (value: unknown) => boolean,
+): boolean {
+  const name = path[at];
+  if (name === undefined) return fits(value);
+  if (name !== '*') return everyAt(asObject(value)?.[name], path, at + 1, fits);
+  return !Array.isArray(value) || value.every(each => everyAt(each, path, at + 1, fits));
 }
 
 const ENVELOPE: ReadonlySet<string> = new Set(['seq', 'at', 'ticks', 'type', 'prev', 'run', 'iteration']);

@@ -2,6 +2,7 @@
  * git, asked so that it answers the same everywhere: it prompts for nothing, runs no hook, takes no lock it can do
  * without, and finds its repository by the folder alone, also when Ralph itself was started by a git hook.
  */
+import { type Answered, askProgram } from './ask.ts';
 import { type Captured, capture } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
 import { startProcess } from './process.ts';
@@ -17,6 +18,8 @@ export interface Git {
   run(args: readonly string[]): Promise<Captured>;
   /** The same behind a wall, if there is one: for a repository that the inside could write. */
   runBehind(wall: Confinement | undefined, args: readonly string[]): Promise<Captured>;
+  /** Asks for objects, now: git starts nothing for that. */
+  ask(args: readonly string[], input: string): Answered;
   /** For an answer of any length that is a list of NUL-terminated records. git is given `records` in the same form. */
   list(args: readonly string[], records?: readonly string[]): Promise<Listed>;
   /** The same with one character for each byte, for names that are not UTF-8. */
@@ -68,6 +71,7 @@ function gitIn(program: string, cwd: string, env: Env): Git {
         timeout: TIMEOUT,
         confinement,
       }),
+    ask: (args, input) => askProgram({ argv: [program, ...args], cwd, env }, input),
     list: (args, records) => listed(talk(args), records, 'utf8'),
     bytes: (args, records) => listed(talk(args), records, 'latin1'),
     stream: (args, read, input) =>

@@ -62,7 +62,7 @@ async function bundleRun(call: Call): Promise<0> {
   if (other !== undefined) refuse(`--${other}`, 'cannot be combined with --bundle', 'leave one of them out');
   const { writeBundle } = await import('../../bundle/write.ts');
   const wanted = { ...wantedRun(call), key: typeof key === 'string' ? resolve(cwd, key) : undefined };
-  const text = orThrow(await writeBundle({ ...wanted, version: VERSION, world: { cwd, env } }));
+  const text = orThrow(writeBundle({ ...wanted, version: VERSION, world: { cwd, env } }));
   const path = resolve(cwd, file);
   writeAtomic(path, text, 0o600);
   const signed = key === undefined ? ' (not signed)' : '';
