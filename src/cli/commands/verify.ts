@@ -53,8 +53,8 @@ Examples:
   ralph verify run.proof --rerun
 
 One line for each claim: holds, does not hold, cannot be told. --rerun runs
-commands that the bundle names, with your rights; it does so only when all else
-holds. A bundle that is not signed says so: anybody can have written it.
+commands that the bundle names, with your rights, and none of them when a claim
+does not hold. A bundle that is not signed says so: anybody can have written it.
 Exit code 0: everything holds. 1: something does not, or cannot be told. 2: the
 file is no bundle.
 `;
