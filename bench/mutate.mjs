@@ -1,5 +1,5 @@
 // Seeded faults in six small projects: which ones do the checks catch, and which of the others does `ralph mutate` name?
-// `node bench/mutate.mjs` prints the table of docs/mutate.md. A seeded fault counts as named when a survivor is on its line.
+// `node bench/mutate.mjs` prints the table of docs/mutate.md, `--doc` writes it there. A seeded fault counts as named when a survivor is on its line.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,9 @@ const GIT = {
 const rows = readdirSync(HERE).map(measure);
 const sum = key => rows.reduce((total, row) => total + row[key], 0);
 const total = Object.fromEntries(Object.keys(rows[0]).map(key => [key, sum(key)]));
-print([...rows, { ...total, name: '**all**', language: '' }]);
+const table = tableOf([...rows, { ...total, name: '**all**', language: '' }]);
+if (process.argv.includes('--doc')) writeDoc(table);
+console.log(table);
 
 /** The project in a repository of its own, where the whole of its code is new. */
 function measure(name) {
@@ -101,17 +103,25 @@ function git(dir, ...args) {
   execFileSync('git', args, { cwd: dir, env: GIT });
 }
 
-function print(table) {
+function tableOf(all) {
   const percent = (part, whole) => (whole === 0 ? '–' : `${Math.round((100 * part) / whole)} %`);
-  console.log(
-    '| project | lines | seeded faults | caught by the checks | of the rest, named | mutants | survivors | checks once, s | added, s |',
-  );
-  console.log('| --- | --: | --: | --: | --: | --: | --: | --: | --: |');
-  for (const row of table) {
+  const lines = all.map(row => {
     const caught = `${row.caught} (${percent(row.caught, row.faults)})`;
     const named = `${row.named} of ${row.missed} (${percent(row.named, row.missed)})`;
     const label = row.language ? `${row.name}, ${row.language}` : row.name;
     const cells = [label, row.lines, row.faults, caught, named, row.mutants, row.survivors];
-    console.log(`| ${[...cells, row.once.toFixed(1), row.seconds.toFixed(1)].join(' | ')} |`);
-  }
+    return `| ${[...cells, row.once.toFixed(1), row.seconds.toFixed(1), (row.seconds / 60).toFixed(1)].join(' | ')} |`;
+  });
+  return [
+    '| project | lines | seeded faults | caught by the checks | of the rest, named | mutants | survivors | checks once, s | added, s | added, minutes |',
+    '| --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |',
+    ...lines,
+  ].join('\n');
+}
+
+/** Between its two marks. */
+function writeDoc(text) {
+  const doc = new URL('../docs/mutate.md', import.meta.url);
+  const [before, after] = readFileSync(doc, 'utf8').split(/(?<=<!-- bench -->\n)[\s\S]*(?=<!-- \/bench -->)/);
+  writeFileSync(doc, `${before}${text}\n${after}`);
 }

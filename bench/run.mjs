@@ -18,6 +18,7 @@ import { scale } from './scale.mjs';
 import { start } from './start.mjs';
 import { stream } from './stream.mjs';
 import { tokens } from './tokens.mjs';
+import { verify } from './verify.mjs';
 
 const benches = {
   start,
@@ -35,6 +36,7 @@ const benches = {
   containment,
   clean,
   lanes,
+  verify,
 };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');

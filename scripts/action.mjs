@@ -1,6 +1,7 @@
-// What action.yml runs: turns its inputs into arguments, runs `ralph loop`, and passes the result to the job.
+// What action.yml runs: turns its inputs into arguments, runs `ralph loop`, and passes the result and the proof to the job.
 import { spawnSync } from 'node:child_process';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,6 +25,7 @@ const args = [
   ...flag('max-iterations', input('MAX_ITERATIONS')),
   ...flag('max-cost', input('MAX_COST')),
   ...flag('max-time', input('MAX_TIME')),
+  ...flag('mutate-min', input('MUTATE_MIN')),
   ...flag('junit', input('JUNIT')),
   // Behind the two dashes a task may begin with one.
   ...(input('TASK') === '' ? [] : ['--', input('TASK')]),
@@ -37,6 +39,17 @@ if (process.env.GITHUB_OUTPUT && result.startsWith('{')) {
   // Written anew, so that no line of it can set another output.
   const parsed = JSON.parse(result);
   const reason = String(parsed.stopReason).replace(/\W/g, '');
-  appendFileSync(process.env.GITHUB_OUTPUT, `result=${JSON.stringify(parsed)}\nstop-reason=${reason}\n`);
+  const outputs = [`result=${JSON.stringify(parsed)}`, `stop-reason=${reason}`, ...bundleOf(parsed.runId)];
+  appendFileSync(process.env.GITHUB_OUTPUT, outputs.map(line => `${line}\n`).join(''));
 }
 process.exitCode = status ?? 1;
+
+/** In a folder that did not exist while the agent worked. */
+function bundleOf(run) {
+  if (input('BUNDLE') === '') return [];
+  const file = join(mkdtempSync(join(process.env.RUNNER_TEMP || tmpdir(), 'ralph-proof-')), 'run.proof');
+  const made = spawnSync(process.execPath, [bin, 'report', String(run), `--bundle=${file}`, '--quiet'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return made.status === 0 ? [`bundle=${file}`] : [];
+}

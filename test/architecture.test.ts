@@ -15,13 +15,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   checks: ['domain', 'platform', 'store'],
   workspace: ['domain', 'platform', 'store'],
   mutation: ['domain', 'platform', 'workspace'],
+  bundle: ['domain', 'platform', 'store', 'config', 'checks', 'workspace'],
   report: ['domain', 'platform', 'store'],
   page: ['domain', 'report'],
   dashboard: ['domain', 'platform', 'store', 'report'],
   sandbox: ['domain', 'platform'],
   guard: ['domain', 'platform'],
   engine: ['domain', 'platform', 'store'],
-  turns: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'engine'],
+  turns: ['domain', 'platform', 'store', 'config', 'agents', 'checks', 'workspace', 'mutation', 'engine'],
   stories: ['domain', 'platform', 'store', 'config', 'workspace', 'engine', 'turns'],
   parallel: ['domain', 'platform', 'store', 'workspace', 'engine', 'turns'],
   opening: [
@@ -62,6 +63,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'sandbox',
     'guard',
     'mutation',
+    'bundle',
   ],
   'index.ts': [
     'domain',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { bundleSchema } from '../src/bundle/format.ts';
 import { COMMANDS } from '../src/cli/command-list.ts';
 import { VERSION } from '../src/cli/version.ts';
 import { buildReference, buildSchema } from '../src/config/schema.ts';
@@ -28,6 +29,10 @@ test('the table of trouble in the docs is the one that the loop goes by', () => 
 
 test('the JSON schema is what the table says', () => {
   expectGenerated('schema/settings.schema.json', `${JSON.stringify(buildSchema(), null, 2)}\n`);
+});
+
+test('the JSON schema of bundles is the format', () => {
+  expectGenerated('schema/proof.schema.json', `${JSON.stringify(bundleSchema(), null, 2)}\n`);
 });
 
 test('the skill of the plugin is the text of ralph prd plan', () => {

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Redact } from '../domain/secrets.ts';
 import { openCapped } from '../platform/capped-file.ts';
 import { ensureFolder, tryTo } from '../platform/files.ts';
+import { hashOfFile } from '../platform/hash.ts';
 import { redactFile } from '../platform/redact-file.ts';
 import { type Excerpt, excerptOf } from './excerpt.ts';
 
@@ -19,11 +20,12 @@ export function openLog(path: string, redact: Redact) {
     /** The check is gone. Answers how many bytes were left out. */
     end: file.end,
     excerpt: (wanted: Excerpt) => excerptOf(fd, wanted),
-    /** A check that deleted or replaced its log has it back. */
-    close(): void {
+    /** A check that deleted or replaced its log has it back. Answers its hash; undefined: it could not be kept. */
+    close(): string | undefined {
       if (!isAt(fd, path)) tryTo(() => writeAgain(fd, path)); // a full disk: the excerpt is what is left
       closeSync(fd);
       redactFile(path, redact);
+      return lstatSync(path, { throwIfNoEntry: false })?.isFile() ? hashOfFile(path) : undefined;
     },
   };
 }

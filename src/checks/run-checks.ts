@@ -175,7 +175,7 @@ async function runCheck(
   const leftOut = log.end();
   if (leftOut > 0) warnOfLength(round, check, leftOut);
   const { text, cut } = log.excerpt(round.excerpt);
-  log.close();
+  const logHash = log.close();
   if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
   const timedOut = endedBy === 'timeout';
   const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
@@ -194,6 +194,7 @@ async function runCheck(
     output: redact(text),
     outputCut: cut,
     logFile: relative(round.root, round.publish?.(path, name) ?? path),
+    ...(logHash !== undefined && { logHash }),
   };
 }
 

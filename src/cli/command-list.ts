@@ -78,6 +78,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/report.ts')).report,
   },
   {
+    name: 'verify',
+    summary: 'verify the bundle of a run: signature, ledger, checks, commit',
+    load: async () => (await import('./commands/verify.ts')).verify,
+  },
+  {
     name: 'dashboard',
     summary: 'show the runs in a browser, live, with pause, continue, tell and cancel',
     load: async () => (await import('./commands/dashboard.ts')).dashboard,

@@ -6,13 +6,17 @@ import type { Settings } from '../config/settings-shape.ts';
 import type { RunEvent } from '../domain/event.ts';
 import { isTestFile } from '../domain/mutation.ts';
 import type { LoopResult } from '../domain/result.ts';
+import { UNTOUCHED } from '../domain/story.ts';
+import { tryTo } from '../platform/files.ts';
 import { git } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
+import { disarmScript, weakenTest } from '../sim/disarm.ts';
 import type { Scenario } from '../sim/scenario.ts';
-import type { SimulatedProject } from '../sim/scenarios/trouble.ts';
+import { type SimulatedProject, STORY, STORY_FOLDER } from '../sim/scenarios/trouble.ts';
 import { openJournal } from '../store/journal.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
 import { listRuns } from '../store/run-file.ts';
+import { listCheckInputs } from '../workspace/check-inputs.ts';
 import type { ThrowAway } from '../workspace/throw-away.ts';
 import type { Call, CliCommand } from './command.ts';
 import type { Output } from './output.ts';
@@ -79,6 +83,8 @@ function overlay(settings: Settings, scenario: string): Readonly<Record<string, 
   return {
     agent: 'simulated',
     agents: { simulated: scripted, 'simulated-fallback': scripted },
+    implementer: 'simulated',
+    reviewer: 'simulated',
     fallback: settings.fallback.length > 0 ? ['simulated-fallback'] : [],
     notify: { on: [] },
     streamAgentOutput: true,
@@ -122,6 +128,37 @@ export async function targets(
   const all = await list('.');
   const guarded =
     settings.protect.length > 0 ? await list(...settings.protect.map(glob => `:(glob)${glob}`)) : [];
-  const victim = all.find(path => CODE.test(path) && !isTestFile(path) && !guarded.includes(path));
-  return { claim, victim, guarded: guarded[0] ?? all.find(isTestFile) };
+  const read = (path: string) => tryTo(() => readFileSync(join(copy.cwd, path), 'utf8')) ?? '';
+  const commands = [...settings.checks, ...settings.guardrails.map(({ command }) => command)];
+  const scripts = listCheckInputs({ cwd: copy.cwd, env: call.env, commands }).filter(path =>
+    all.includes(path),
+  );
+  const [script] = scripts.flatMap(path => {
+    const content = disarmScript(path, read(path));
+    return content === undefined ? [] : [{ path, content }];
+  });
+  const isCode = (path: string) => CODE.test(path) && !isTestFile(path) && !guarded.includes(path);
+  const victim = all.find(path => isCode(path) && !scripts.includes(path));
+  // A protected file that is a test tells more than one that is not.
+  const test = guarded.find(isTestFile) ?? guarded[0] ?? all.find(isTestFile);
+  const weakened = test === undefined ? undefined : weakenTest(test, read(test));
+  return { claim, victim, guarded: test, weakened, script };
+}
+
+/** A list with one story, for a run of `ralph prd` in the copy. */
+export function writeStory({ copy }: Simulation): void {
+  const folder = join(copy.cwd, STORY_FOLDER);
+  mkdirSync(folder, { recursive: true });
+  const story = {
+    id: STORY,
+    title: 'A simulated story',
+    description: 'Simulated.',
+    priority: 1,
+    ...UNTOUCHED,
+  };
+  const list = { project: 'Simulated', branchName: '', description: '', verifyCommands: [] };
+  const userStories = [{ ...story, acceptanceCriteria: ['It works'] }];
+  writeFileSync(join(folder, 'tasks.json'), `${JSON.stringify({ ...list, userStories }, null, 2)}\n`);
+  for (const name of ['prd.md', 'prompt.md']) writeFileSync(join(folder, name), 'A simulated task.\n');
+  writeFileSync(join(folder, 'progress.txt'), '');
 }

@@ -134,7 +134,7 @@ export interface Field {
 }
 
 export type Fields = Readonly<Record<string, Field>>;
-export type ValueOf<K extends Kind> = NonNullable<K['value']>;
+export type ValueOf<K extends Kind> = Exclude<K['value'], undefined>;
 type RequiredName<F extends Fields> = {
   [Name in keyof F]: F[Name] extends { readonly required: true } ? Name : never;
 }[keyof F];

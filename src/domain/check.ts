@@ -38,6 +38,8 @@ export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hin
   readonly outputCut: boolean;
   /** Where the whole output is, relative to the project. */
   readonly logFile: string;
+  /** The SHA-256 of the whole output as it was kept; absent: recorded before this was. */
+  readonly logHash?: string;
 }
 
 /** Every check that gates is green. */

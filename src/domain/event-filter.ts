@@ -46,6 +46,7 @@ const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
   'turn-ended': 'agent',
   'check-started': 'checks',
   'check-ended': 'checks',
+  mutated: 'checks',
   tampered: 'violations',
   violation: 'violations',
   denied: 'violations',

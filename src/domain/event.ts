@@ -5,6 +5,7 @@ import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
 import type { Evidence, TurnOutcome, Violation } from './evidence.ts';
 import type { Limits } from './limits.ts';
+import type { Measured } from './mutation.ts';
 import type { Contained } from './proof.ts';
 import type { LoopResult } from './result.ts';
 import type { SpokenReview } from './review.ts';
@@ -125,6 +126,8 @@ export type RunEvent =
       readonly clean?: true;
     }
   | { readonly type: 'check-ended'; readonly result: CheckResult }
+  /** Faults were put into the changed lines, in copies, before the run is done. */
+  | ({ readonly type: 'mutated'; readonly iteration: number } & Measured)
   /** Written before anything of it is undone, so that a crash in the middle does not hide what was there. */
   | { readonly type: 'tampered'; readonly what: readonly string[] }
   /** The agent changed something that is not its to change. */

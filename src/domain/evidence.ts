@@ -1,6 +1,7 @@
 /** What Ralph saw in one turn. Gathered by a driver, weighed by `judge`. */
 import type { CheckResult } from './check.ts';
 import type { Claim } from './completion.ts';
+import type { Measured } from './mutation.ts';
 import type { Standstill } from './standstill.ts';
 import type { Trouble } from './trouble.ts';
 import type { Usage } from './usage.ts';
@@ -71,6 +72,10 @@ export interface Evidence {
   readonly inputsChanged?: readonly string[];
   /** The checks change files that are handed over, again each time they run: which; absent: none. */
   readonly unsettled?: readonly string[];
+  /** Whether the checks would notice a fault; absent: that was not asked, or not yet. */
+  readonly mutation?: Measured;
+  /** The agent had heard of survivors before. */
+  readonly survivorsTold?: true;
   /** Whether the files differ from what they were when the run began; null: not looked at. */
   readonly treeChanged: boolean | null;
   /** How many turns in a row have now failed in the same way without changing a file, this one included. */

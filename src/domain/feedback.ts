@@ -2,6 +2,7 @@
 import type { CheckResult } from './check.ts';
 import type { NearMiss } from './completion.ts';
 import type { EndedBy } from './evidence.ts';
+import { mutationFeedback } from './mutation.ts';
 import { adviseOnStandstill } from './standstill.ts';
 import type { Trouble } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
@@ -83,6 +84,10 @@ export function formatFeedback(feedback: Feedback, marker: string): string | und
       return `You said that everything is complete, but these stories are not done: ${feedback.ids.join(', ')}. That claim was not accepted.`;
     case 'story-missing':
       return feedback.message;
+    case 'survivors':
+      return survivorsSentence(feedback);
+    case 'unmeasured':
+      return `Ralph puts faults into the changed lines, in a copy, to see whether the checks notice. That did not work: ${feedback.why}`;
     case 'uncommitted':
       return `The last iteration left uncommitted changes: ${listSome(feedback.paths)}. Look at them, and commit them with your work if they belong to it.`;
     case 'stuck':
@@ -92,6 +97,12 @@ export function formatFeedback(feedback: Feedback, marker: string): string | und
     default:
       return feedback satisfies never;
   }
+}
+
+function survivorsSentence({ survivors, checks, score, min }: Extract<Feedback, { kind: 'survivors' }>) {
+  const words = mutationFeedback(survivors, checks);
+  if (min === undefined) return `${words} This is said once.`;
+  return `${words}\nYour checks notice ${score} % of the faults that Ralph put into the changed lines, and at least ${min} % is asked for: nothing counts as done before.`;
 }
 
 function changedByCheck(by: string, what: string, restored: boolean): string {

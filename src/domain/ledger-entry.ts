@@ -2,7 +2,7 @@
  * A line of a ledger may have been written by another version, or by an attacker. What does not have the shape of its
  * type is not that event: readers show it as an unknown line, and nothing is derived from it.
  */
-import type { AgentEvent } from './agent-event.ts';
+import { AGENT_SHAPES } from './agent-shapes.ts';
 import type { RunEvent } from './event.ts';
 import { asObject, number, text } from './json.ts';
 import { BOARD_SHAPES, KINDS, type Kind, tokensAt, usageAt } from './ledger-shapes.ts';
@@ -28,6 +28,16 @@ const HEAD: Readonly<Record<string, Kind>> = {
   'sandbox?': 'string',
   'contained?': 'string',
 };
+
+/** Whether the checks would notice a fault. */
+const mutationAt = (path: string): Readonly<Record<string, Kind>> => ({
+  [`${path}score??`]: 'number',
+  [`${path}mutants?`]: 'number',
+  [`${path}survivors?`]: 'list',
+  [`${path}survivors.*.file`]: 'string',
+  [`${path}survivors.*.line`]: 'number',
+  [`${path}survivors.*.change`]: 'string',
+});
 
 /** What readers rely on in each event; other keys do not matter. `*`: each of a list. `?`: may be missing. `??`: may be null, too. */
 const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>> = {
@@ -123,6 +133,13 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.logFile': 'string',
     'result.voided?': 'string',
   },
+  mutated: {
+    iteration: 'iteration',
+    ...mutationAt(''),
+    'checks?': 'strings',
+    'seconds?': 'number',
+    'failed?': 'string',
+  },
   denied: { what: 'string' },
   violation: { 'violation.what': 'string', 'violation.restored': 'boolean', 'violation.by?': 'string' },
   scm: { task: 'string', outcome: 'string', detail: 'string' },
@@ -155,6 +172,8 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.proof.level?': 'string',
     'result.proof.contained?': 'string',
     'result.proof.checkInputsChanged?': 'strings',
+    'result.mutation?': 'object',
+    ...mutationAt('result.mutation.'),
     'result.stories?': 'object',
     'result.stories.stories.*.id?': 'string',
     'result.stories.stories.*.title?': 'string',
@@ -170,33 +189,6 @@ const SHAPES: Readonly<Record<RunEvent['type'], Readonly<Record<string, Kind>>>>
     'result.iterations.*.checkResults.*.flaked?': 'number',
     'result.iterations.*.checkResults.*.voided?': 'string',
   },
-};
-
-/** The same for what an agent's stream says. */
-const AGENT_SHAPES: Readonly<Record<AgentEvent['kind'], Readonly<Record<string, Kind>>>> = {
-  session: {},
-  text: { 'event.text': 'string' },
-  aside: { 'event.from': 'string', 'event.text': 'string' },
-  'tool-start': { 'event.id': 'string', 'event.name': 'string', 'event.summary': 'string' },
-  'tool-end': {
-    'event.id': 'string',
-    'event.ok': 'boolean',
-    'event.output.preview': 'string',
-    'event.output.lines': 'number',
-  },
-  todo: { 'event.items': 'list' },
-  usage: {
-    'event.cost?': 'number',
-    'event.estimate?': 'object',
-    'event.estimate.cost?': 'number',
-    'event.estimate.source?': 'string',
-    'event.tokens?': 'object',
-    ...tokensAt('event.tokens'),
-  },
-  result: {},
-  trouble: { 'event.trouble.class': 'string', 'event.trouble.message': 'string' },
-  progress: { 'event.text': 'string' },
-  unknown: { 'event.what': 'string' },
 };
 
 type EntryShape = readonly {
@@ -238,19 +230,23 @@ export function knownEntry(entry: RawEntry): KnownEntry | null {
 
 function hasShape(entry: unknown, shape: EntryShape | undefined): boolean {
   if (!shape) return false;
-  return shape.every(({ path, or, kind }) =>
-    valuesAt(entry, path).every(value => or.includes(value) || KINDS[kind].fits(value)),
-  );
+  return shape.every(({ path, or, kind }) => {
+    const { fits } = KINDS[kind];
+    return everyAt(entry, path, 0, value => or.includes(value) || fits(value));
+  });
 }
 
-function valuesAt(entry: unknown, path: readonly string[]): readonly unknown[] {
-  let found: readonly unknown[] = [entry];
-  for (const name of path)
-    found =
-      name === '*'
-        ? found.flatMap(value => (Array.isArray(value) ? value : []))
-        : found.map(value => asObject(value)?.[name]);
-  return found;
+/** Without a list in between: the last line of a long run has a thousand iterations. */
+function everyAt(
+  value: unknown,
+  path: readonly string[],
+  at: number,
+  fits: (value: unknown) => boolean,
+): boolean {
+  const name = path[at];
+  if (name === undefined) return fits(value);
+  if (name !== '*') return everyAt(asObject(value)?.[name], path, at + 1, fits);
+  return !Array.isArray(value) || value.every(each => everyAt(each, path, at + 1, fits));
 }
 
 const ENVELOPE: ReadonlySet<string> = new Set(['seq', 'at', 'ticks', 'type', 'prev', 'run', 'iteration']);

@@ -17,6 +17,12 @@ export interface Mutation {
   readonly survivors: readonly Survivor[];
 }
 
+/** What a run found out before it was done; `failed`: why it could not. */
+export type Measured =
+  | (Mutation & { readonly checks: readonly string[]; readonly seconds: number; readonly untried: number })
+  /** `voids`: a fault has changed the work itself, so nothing that was proven counts. */
+  | { readonly failed: string; readonly voids?: true };
+
 export interface MutationReport extends Mutation {
   /** Those of the noticed that ran into the time limit of a check. */
   readonly timeouts: number;
@@ -57,6 +63,12 @@ export function shownSurvivors(survivors: readonly Survivor[]): {
       .map(file => ({ file, count: of(file).length - SHOWN_PER_FILE }))
       .filter(({ count }) => count > 0),
   };
+}
+
+/** For people, in one line. */
+export function mutationWords({ score, mutants, survivors }: Mutation): string {
+  if (score === null) return 'no line in which a fault could be tried';
+  return `${score} %: ${mutants - survivors.length} of ${mutants} faults in the changed lines noticed`;
 }
 
 /** To the agent, in its next prompt. Nothing where there is no survivor. */

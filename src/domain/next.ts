@@ -93,7 +93,8 @@ function feedbackAfter(iteration: PastIteration | undefined, run: Run): readonly
 }
 
 /** What was seen in an iteration that was judged, as `judge` takes it. */
-export function evidenceOf({ turn, judged, checks, clean, violations }: PastIteration): Evidence | undefined {
+export function evidenceOf(iteration: PastIteration): Evidence | undefined {
+  const { turn, judged, checks, clean, violations } = iteration;
   if (!turn || !judged) return undefined;
   return {
     ...pick(turn, 'outcome', 'claim', 'blocked'),
@@ -101,5 +102,6 @@ export function evidenceOf({ turn, judged, checks, clean, violations }: PastIter
     violations,
     ...pick(judged, 'denials', 'stories', 'treeChanged', 'repeats', 'standstill', 'spent'),
     ...pick(judged, 'inputsChanged', 'unsettled'),
+    ...pick(iteration, 'mutation', 'survivorsTold'),
   };
 }

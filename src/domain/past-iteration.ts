@@ -3,6 +3,7 @@ import type { CheckResult } from './check.ts';
 import type { EndedTurn, Judged, RunEvent, ScmOutcome } from './event.ts';
 import type { Violation } from './evidence.ts';
 import { pick } from './fields.ts';
+import type { Measured } from './mutation.ts';
 import type { Repeated } from './standstill.ts';
 import { addReport, NO_USAGE, type Usage, type UsageSoFar } from './usage.ts';
 import type { Verdict } from './verdict.ts';
@@ -49,6 +50,10 @@ export interface PastIteration {
   readonly checks: readonly CheckResult[];
   /** The same in a clean checkout, where that was asked for. */
   readonly clean: readonly CheckResult[];
+  /** Whether the checks would notice a fault, where that was asked before the run is done. */
+  readonly mutation?: Measured;
+  /** The agent had heard of survivors before. */
+  readonly survivorsTold?: true;
   readonly judged?: Judged & { readonly verdict: Verdict };
   /** It was judged before: its turn is in the totals. What had repeated itself until then. */
   readonly counted?: { readonly repeated: Repeated | null };

@@ -7,6 +7,7 @@ import { afterBoardEvent, type Board } from './board.ts';
 import type { CheckResult } from './check.ts';
 import type { Prepared, RunEvent, RunHead, ScmResult } from './event.ts';
 import { defined, pick } from './fields.ts';
+import type { Measured } from './mutation.ts';
 import { type Changes, changesOf, needsAgent, type PastIteration, withCheck } from './past-iteration.ts';
 import { type AskedQuestion, afterAnswer, afterQuestion } from './question.ts';
 import { type IterationResult, iterationResult } from './result.ts';
@@ -56,6 +57,8 @@ export interface Past {
   readonly scm?: readonly ScmResult[];
   /** Of a run that works on several things at the same time. */
   readonly board?: Board;
+  /** The agent has heard what its checks would not notice: it is told once. */
+  readonly survivorsTold?: true;
   readonly resumptions: number;
 }
 
@@ -107,6 +110,8 @@ export function fold(before: Past, event: Timed): Past {
       return event.until === undefined ? past : withLimit(past, event.from, event.until);
     case 'check-ended':
       return afterCheck(past, event.result);
+    case 'mutated':
+      return withOpen(past, { mutation: measuredOf(event), ...pick(past, 'survivorsTold') });
     case 'agent-ended':
       if (event.purpose === 'commit-message') return { ...past, totals: addExtra(past.totals, event.usage) };
       return withOpen(past, { attempts: [...(past.open?.attempts ?? []), event.usage], soFar: undefined });
@@ -130,6 +135,12 @@ export function fold(before: Past, event: Timed): Past {
     default:
       return past.open ? withOpen(past, changesOf(past.open, event)) : past;
   }
+}
+
+function measuredOf(event: Of<'mutated'>): Measured {
+  return 'failed' in event
+    ? pick(event, 'failed', 'voids')
+    : pick(event, 'score', 'mutants', 'survivors', 'checks', 'seconds', 'untried');
 }
 
 function withScm(past: Past, event: Of<'scm'>): Past {
@@ -187,7 +198,7 @@ function reopen({ last, results, ...past }: Past): Past {
 
 /** The checks of the open iteration run again, and what they give is judged: its turn stays, and is counted once. */
 function judgeAgain(past: Past): Past {
-  return withOpen(past, { checks: [], clean: [], judged: undefined });
+  return withOpen(past, { checks: [], clean: [], mutation: undefined, judged: undefined });
 }
 
 function afterStart(
@@ -229,7 +240,12 @@ function afterVerdict(past: Past, event: Of<'judged'>): Past {
   };
   const counted = { repeated: before.repeated ?? null };
   const judged = withOpen(past, { judged: pick(event, ...JUDGED), counted });
-  return { ...judged, totals: before.totals, traces, ...repeated };
+  const told = tellsSurvivors(event.verdict) && ({ survivorsTold: true } as const);
+  return { ...judged, totals: before.totals, traces, ...repeated, ...told };
+}
+
+function tellsSurvivors(verdict: Verdict): boolean {
+  return verdict.kind === 'continue' && verdict.feedback.some(({ kind }) => kind === 'survivors');
 }
 
 /** More than anybody would wait for progress; a run of any length looks back no further. */

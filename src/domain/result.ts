@@ -6,6 +6,7 @@ import type { ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { pick } from './fields.ts';
 import { limitedTurn } from './limits.ts';
+import type { Measured, Mutation } from './mutation.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { type Proof, type Proven, proofOfRun } from './proof.ts';
@@ -66,6 +67,8 @@ export interface LoopResult {
   readonly proof: Proof;
   /** The latest result of each task of source control; absent: none was begun. */
   readonly scm?: readonly ScmResult[];
+  /** Whether the checks would notice a fault in the changed lines; absent: that was not asked, or not found out. */
+  readonly mutation?: Mutation;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
   /** Of a parallel run: what became of each piece of work. */
@@ -122,7 +125,15 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     branch: place?.branch ?? null,
     proof: proofOfRun(past),
     ...(past.scm && { scm: past.scm }),
+    ...mutationOf(past),
   };
+}
+
+/** As it was found out last; of an iteration that did not come so far nothing is known. */
+function mutationOf({ open, last }: Past): Pick<LoopResult, 'mutation'> {
+  const mutation = (open?.mutation ?? last?.mutation) as Measured | undefined;
+  if (!mutation || 'failed' in mutation) return {};
+  return { mutation: pick(mutation, 'score', 'mutants', 'survivors') };
 }
 
 /** With what an iteration has used that was broken off after its turn. */

@@ -10,6 +10,7 @@ import { type CheckResult, isGreen, redChecks } from './check.ts';
 import type { CompletionRule, NearMiss } from './completion.ts';
 import type { EndedBy, Evidence, StoryEvidence, Violation } from './evidence.ts';
 import { isStuck, type Limits, spentLimit } from './limits.ts';
+import type { Survivor } from './mutation.ts';
 import type { Standstill } from './standstill.ts';
 import type { StopReason, SuccessReason } from './stop-reason.ts';
 import type { Trouble } from './trouble.ts';
@@ -24,6 +25,8 @@ export interface Run {
   readonly minToolCalls: number;
   /** A changed check input, or checks that change what is handed over, void the proof. */
   readonly strict?: boolean;
+  /** Percent of the faults in the changed lines that the checks must notice; absent: survivors are told once. */
+  readonly mutateMin?: number;
 }
 
 /** Something the agent should be told before its next turn. */
@@ -47,6 +50,16 @@ export type Feedback =
   | { readonly kind: 'stories-open'; readonly ids: readonly string[] }
   /** What its mode asks for was not done. */
   | { readonly kind: 'story-missing'; readonly message: string }
+  /** Faults that no check noticed. `min`: fewer than so many percent were noticed, so the work does not count as proven. */
+  | {
+      readonly kind: 'survivors';
+      readonly survivors: readonly Survivor[];
+      readonly checks: readonly string[];
+      readonly score: number;
+      readonly min?: number;
+    }
+  /** It could not be found out whether the checks would notice a fault, and that is asked for. */
+  | { readonly kind: 'unmeasured'; readonly why: string }
   | { readonly kind: 'uncommitted'; readonly paths: readonly string[] }
   /** The same failure again and again, and no file has changed. */
   | { readonly kind: 'stuck'; readonly repeats: number }
@@ -60,7 +73,8 @@ export type Verdict =
   | { readonly kind: 'continue'; readonly feedback: readonly Feedback[] };
 
 export function judge(run: Run, evidence: Evidence): Verdict {
-  if (isProven(run, evidence)) return { kind: 'stop', reason: successOf(run, evidence) };
+  if (isProven(run, evidence) && unwatched(run, evidence).length === 0)
+    return { kind: 'stop', reason: successOf(run, evidence) };
   const capped = evidence.stories?.capped;
   if (capped !== undefined) return { kind: 'stop', reason: 'review_cap', detail: capped };
   if (evidence.blocked !== undefined) return { kind: 'stop', reason: 'blocked', detail: evidence.blocked };
@@ -84,6 +98,25 @@ function isProven(run: Run, evidence: Evidence): boolean {
     isGreen(checks) && violations.every(violation => violation.restored) && !isVoid(run, evidence);
   if (stories) return isIntact && stories.open.length === 0;
   return isIntact && claim.found && outcome.kind !== 'failed' && !isIdle(run, evidence);
+}
+
+/**
+ * What the checks would not notice. With `mutateMin` it is a gate. Without, the agent is told once, if it may still act on it: what is
+ * proven stays proven.
+ */
+function unwatched(run: Run, evidence: Evidence): readonly Feedback[] {
+  const { mutation, survivorsTold } = evidence;
+  const { mutateMin: min } = run;
+  if (!mutation) return [];
+  if ('failed' in mutation) {
+    const isAsked = mutation.voids || min !== undefined;
+    return isAsked ? [{ kind: 'unmeasured', why: mutation.failed }] : [];
+  }
+  const { score, survivors, checks } = mutation;
+  if (score === null || survivors.length === 0) return [];
+  if (min !== undefined) return score < min ? [{ kind: 'survivors', survivors, checks, score, min }] : [];
+  const isLast = survivorsTold || spentLimit(run.limits, evidence) !== undefined;
+  return isLast ? [] : [{ kind: 'survivors', survivors, checks, score }];
 }
 
 /** Under `strict`: what the checks rest on has changed, or they change what is handed over. */
@@ -112,6 +145,7 @@ export function feedbackOn(run: Run, evidence: Evidence): readonly Feedback[] {
   feedback.push(
     ...(evidence.stories ? storyFeedback(evidence.stories, evidence) : claimFeedback(run, evidence)),
   );
+  feedback.push(...unwatched(run, evidence));
   if (isStuck(run.limits, evidence)) feedback.push({ kind: 'stuck', repeats: evidence.repeats });
   else if (evidence.standstill) feedback.push({ kind: 'standstill', standstill: evidence.standstill });
   return feedback;

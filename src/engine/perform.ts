@@ -3,6 +3,7 @@ import { beforeVerdict } from '../domain/before-verdict.ts';
 import { type CheckResult, isGreen } from '../domain/check.ts';
 import type { EndedTurn } from '../domain/event.ts';
 import type { Evidence, Violation } from '../domain/evidence.ts';
+import { pick } from '../domain/fields.ts';
 import { timeIsUp, uncheckedLimit } from '../domain/limits.ts';
 import type { Step } from '../domain/next.ts';
 import type { PastIteration } from '../domain/past-iteration.ts';
@@ -110,6 +111,12 @@ async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number):
     if (isCut(clean) && isGreen(clean)) return cutOff();
     ({ evidence, seen } = gathered([...checks, ...clean]));
     verdict = judge(plan.run, evidence);
+  }
+  if (plan.mutate && verdict.kind === 'stop' && isSuccess(verdict.reason)) {
+    const measured = await plan.mutate();
+    if (!measured) return cutOff();
+    emit({ type: 'mutated', iteration, ...measured });
+    verdict = judge(plan.run, { ...evidence, ...pick(openIteration(world), 'mutation', 'survivorsTold') });
   }
   emit({ type: 'judged', iteration, verdict, ...seen, limits: plan.run.limits });
   return undefined;

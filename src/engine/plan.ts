@@ -3,6 +3,7 @@ import type { Check, CheckResult } from '../domain/check.ts';
 import type { Emit, EndedTurn, Judged, LoopCommand, Prepared, RunEvent } from '../domain/event.ts';
 import type { StoryEvidence, Violation } from '../domain/evidence.ts';
 import type { Spending } from '../domain/limits.ts';
+import type { Measured } from '../domain/mutation.ts';
 import type { Past } from '../domain/past.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
 import type { Problem } from '../domain/problem.ts';
@@ -48,6 +49,8 @@ export interface LoopPlan {
   checked?(): Pick<Judged, 'inputsChanged' | 'unsettled' | 'snapshot'>;
   /** All checks once more, in a clean checkout of the tree that is handed over; absent: that was not asked for. */
   proveClean?(iteration: number): Promise<readonly CheckResult[]>;
+  /** Whether the checks would notice a fault in the changed lines; absent: that was not asked for. undefined: it was cut off with the run. */
+  mutate?(): Promise<Measured | undefined>;
   /** Whether the files have changed since the run began, and a name for what they are now; null: not looked at. */
   look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
   /** After a turn that did not fail and whose checks are all green. `before`: the tasks that were begun. False: it was cut off with the run. */

@@ -4,13 +4,14 @@ import { type MutationReport, mutationScore, type Survivor } from '../domain/mut
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { secondsSince, systemClock } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
-import { changedLines } from '../workspace/changed-lines.ts';
+import { type Changed, changedLines } from '../workspace/changed-lines.ts';
 import type { Place } from '../workspace/repository.ts';
 import { type ThrowAway, throwAwayCopy } from '../workspace/throw-away.ts';
 import { type Chosen, rankMutants } from './choose.ts';
 import { findMutants, isMutable } from './find.ts';
 import {
   type Baseline,
+  createNarrowing,
   type Fate,
   restore,
   runBaseline,
@@ -27,7 +28,7 @@ export interface MutationRequest extends Place {
   /** Makes a fresh copy ready, such as `npm ci`. With it, nothing that git ignores is copied. */
   readonly setup?: string;
   /** What the checks run behind. */
-  readonly confinement?: Confinement;
+  readonly confinement?: Confinement | undefined;
   /** The most that are tried, and the milliseconds for all of it. */
   readonly max: number;
   readonly time: number;
@@ -43,9 +44,16 @@ export interface Progress {
 }
 
 export async function mutate(request: MutationRequest): Promise<MutationReport | Problem> {
-  const began = systemClock.ticks();
   const changed = await changedLines(request, request.base, isMutable);
-  if ('what' in changed) return changed;
+  return isProblem(changed) ? changed : tryFaults(request, changed);
+}
+
+/** In these lines of the files in `cwd`. */
+export async function tryFaults(
+  request: Omit<MutationRequest, 'base'>,
+  changed: Changed,
+): Promise<MutationReport | Problem> {
+  const began = systemClock.ticks();
   const looked = changed.files.map(file => findMutants(request.cwd, file));
   const found = looked.filter(each => typeof each !== 'string');
   const ranked = rankMutants(found);
@@ -140,7 +148,8 @@ async function inCopies(work: Work): Promise<Outcome | Problem> {
     const baseline = await runBaseline(copies, trials);
     if (baseline === 'stopped') return nothing;
     if ('what' in baseline) return baseline;
-    const fates = await tryAll(work, baseline, trials);
+    const renew = () => makeCopy(request, trials, made => copies.push(made));
+    const fates = await tryAll({ ...work, renew }, baseline, trials);
     const oneByOne =
       baseline.copies.length < copies.length
         ? ['The checks fail when they run twice at the same time: one copy was used.']
@@ -153,11 +162,12 @@ async function inCopies(work: Work): Promise<Outcome | Problem> {
 }
 
 async function makeCopy(
-  { cwd, env, setup }: MutationRequest,
+  { cwd, env, setup, confinement }: MutationRequest,
   trials: Trials,
   keep: (copy: ThrowAway) => void,
 ): Promise<ThrowAway | Problem> {
-  const copy = await throwAwayCopy({ cwd, env }, { purpose: 'mutate', clean: setup !== undefined });
+  const where = { base: confinement?.scratch, confinement };
+  const copy = await throwAwayCopy({ cwd, env }, { purpose: 'mutate', clean: setup !== undefined, ...where });
   if ('what' in copy) return copy;
   keep(copy);
   if (setup === undefined) return copy;
@@ -171,21 +181,28 @@ async function makeCopy(
 
 /** Each copy takes the next fault when it is done with one. */
 async function tryAll(
-  { request, chosen, stop }: Work,
+  { request, chosen, stop, renew }: Work & { renew(): Promise<ThrowAway | Problem> },
   { checks, copies }: Baseline,
   trials: Trials,
 ): Promise<readonly Tried[]> {
   const tried: Tried[] = [];
   const waiting = chosen.values();
-  const work = async (copy: ThrowAway) => {
+  const narrowed = createNarrowing(checks, trials);
+  const work = async (first: ThrowAway) => {
+    let copy = first;
     for (const mutant of waiting) {
       if (stop.aborted) return;
-      const fate = await tryMutant(copy, mutant, checks, trials);
+      const fate = await tryMutant(copy, mutant, await narrowed(copy, mutant.file), trials);
       if (fate === 'stopped') return;
       tried.push({ mutant, fate });
       const survived = tried.filter(each => each.fate === 'survived').length;
       request.progress?.({ tried: tried.length, chosen: chosen.length, survived });
-      if (!(await restore(copy, mutant))) return;
+      if (await restore(copy, mutant)) continue;
+      // Another one: else code that destroys its copy would end it all, with the score of the few that were tried.
+      copy.remove();
+      const another = await renew();
+      if (isProblem(another)) return;
+      copy = another;
     }
   };
   await Promise.all(copies.map(work));

@@ -10,6 +10,7 @@ import { shellCommand } from '../platform/shell.ts';
 import type { ThrowAway } from '../workspace/throw-away.ts';
 import type { Chosen } from './choose.ts';
 import { applyMutant } from './mutant.ts';
+import { narrowCommand } from './narrow.ts';
 
 export interface Trials {
   readonly checks: readonly string[];
@@ -89,6 +90,30 @@ function redWords(code: number, output: string): string {
 
 function fixOf({ notes }: ThrowAway): string {
   return notes.length === 0 ? '' : `${notes.join('; ')}; --setup names a command that makes the copy ready`;
+}
+
+/** What is run for one file: the tests that depend on it first, where that is green without a fault, and faster. */
+export function createNarrowing(checks: readonly TimedCheck[], trials: Trials) {
+  const known = new Map<string, Promise<readonly TimedCheck[]>>();
+  const find = async (copy: ThrowAway, file: string): Promise<readonly TimedCheck[]> => {
+    const found: TimedCheck[] = [];
+    for (const { command, took, limit } of checks) {
+      const narrow = narrowCommand(command, file);
+      if (narrow === undefined) continue;
+      const began = systemClock.ticks();
+      const { code } = await runCommand(copy, narrow, trials, limit);
+      const seconds = systemClock.ticks() - began;
+      if (code === 0 && seconds < took) found.push({ command: narrow, took: seconds, limit });
+    }
+    if (found.length > 0) await copy.reset();
+    return [...found, ...checks];
+  };
+  /** `copy` is without a fault. */
+  return (copy: ThrowAway, file: string): Promise<readonly TimedCheck[]> => {
+    const checksOfFile = known.get(file) ?? find(copy, file);
+    known.set(file, checksOfFile);
+    return checksOfFile;
+  };
 }
 
 export type Fate = 'noticed' | 'timeout' | 'survived' | 'stopped';

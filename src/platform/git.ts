@@ -2,8 +2,9 @@
  * git, asked so that it answers the same everywhere: it prompts for nothing, runs no hook, takes no lock it can do
  * without, and finds its repository by the folder alone, also when Ralph itself was started by a git hook.
  */
+import { type Answered, askProgram } from './ask.ts';
 import { type Captured, capture } from './capture.ts';
-import type { Command } from './confinement.ts';
+import type { Command, Confinement } from './confinement.ts';
 import { startProcess } from './process.ts';
 import { outsideEnv, programPath } from './programs.ts';
 
@@ -15,6 +16,10 @@ export interface Git {
   readonly program: string;
   /** For a short answer. */
   run(args: readonly string[]): Promise<Captured>;
+  /** The same behind a wall, if there is one: for a repository that the inside could write. */
+  runBehind(wall: Confinement | undefined, args: readonly string[]): Promise<Captured>;
+  /** Asks for objects, now: git starts nothing for that. */
+  ask(args: readonly string[], input: string): Answered;
   /** For an answer of any length that is a list of NUL-terminated records. git is given `records` in the same form. */
   list(args: readonly string[], records?: readonly string[]): Promise<Listed>;
   /** The same with one character for each byte, for names that are not UTF-8. */
@@ -59,6 +64,14 @@ function gitIn(program: string, cwd: string, env: Env): Git {
     cwd,
     program,
     run: args => capture([program, ...args], { cwd, env, timeout: TIMEOUT }),
+    runBehind: (confinement, args) =>
+      capture([program, ...CONFIG_FLAGS, ...args], {
+        cwd,
+        env: withoutConfig(env),
+        timeout: TIMEOUT,
+        confinement,
+      }),
+    ask: (args, input) => askProgram({ argv: [program, ...args], cwd, env }, input),
     list: (args, records) => listed(talk(args), records, 'utf8'),
     bytes: (args, records) => listed(talk(args), records, 'latin1'),
     stream: (args, read, input) =>
@@ -79,6 +92,15 @@ const CONFIG: Readonly<Record<string, string>> = {
   // One worker for each core: making a worktree of many files is the slowest thing we ask for.
   'checkout.workers': '0',
 };
+
+const CONFIG_FLAGS = Object.entries(CONFIG).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+
+/** A wall may hide a variable with KEY in its name, and git refuses to run with the rest of them. */
+function withoutConfig(env: Env): Env {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^GIT_CONFIG_(COUNT|KEY_|VALUE_)/.test(name)),
+  );
+}
 
 /** What git sets for its hooks, or a user for one command: it would lead us to another repository or index. */
 const NOT_OURS =

@@ -1,5 +1,6 @@
 /** The one hash that names things here. */
 import { createRequire } from 'node:module';
+import { readPages } from './files.ts';
 
 let crypto: typeof import('node:crypto') | undefined;
 
@@ -15,4 +16,17 @@ export function sha256(content: string | Buffer): string {
 export function signature(key: string, content: string): string {
   crypto ??= createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
   return crypto.createHmac('sha256', key).update(content).digest('hex');
+}
+
+/** Of a file of any size. */
+export function hashOfFile(path: string): string {
+  crypto ??= createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
+  const hash = crypto.createHash('sha256');
+  readPages(path, page => void hash.update(page));
+  return hash.digest('hex');
+}
+
+/** As OpenSSH writes it: base64 without padding. */
+export function sha256Base64(content: Buffer): string {
+  return Buffer.from(sha256(content), 'hex').toString('base64').replace(/=+$/, '');
 }

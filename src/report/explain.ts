@@ -12,7 +12,7 @@ import {
   turnPhrase,
   violationPhrase,
 } from './phrases.ts';
-import { checkProof, levelProof } from './proofs.ts';
+import { checkProof, levelProof, mutationProof } from './proofs.ts';
 import { type CheckView, elapsed, type IterationView, lastChecks, type RunView } from './run-view.ts';
 import { type Paint, paint, type Style } from './style.ts';
 
@@ -41,7 +41,7 @@ export function explain(view: RunView, now: Now): Explanation {
     runId: view.runId,
     outcome: outcomeOf(view, now),
     evidence: isDone(view)
-      ? [...levelProof(view).map(({ text }) => `${text}.`), ...proofsOf(view)]
+      ? [...[...levelProof(view), ...mutationProof(view)].map(({ text }) => `${text}.`), ...proofsOf(view)]
       : missing(view),
     onTheWay: onTheWay(view),
     spent: spentOn(view),

@@ -98,6 +98,7 @@ const STATES: EventTable<[state: LiveState, now: number], LiveState> = {
   'run-ended': (_, state) => ({ ...state, on: false }),
   ...LEDGER_ONLY,
   ...BOARD_ONLY,
+  mutated: null,
   violation: null,
   denied: null,
   'stories-settled': null,

@@ -3,6 +3,7 @@ import type { NearMiss } from '../domain/completion.ts';
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { EndedBy, TurnOutcome, Violation } from '../domain/evidence.ts';
 import { listSome } from '../domain/feedback.ts';
+import { type Measured, mutationWords } from '../domain/mutation.ts';
 import { formatStandstill } from '../domain/standstill.ts';
 import type { StoryOutcome } from '../domain/story-report.ts';
 import type { Trouble, TroubleClass } from '../domain/trouble.ts';
@@ -122,6 +123,13 @@ export function capital(sentence: string): string {
   return sentence.slice(0, 1).toUpperCase() + sentence.slice(1);
 }
 
+/** Whether the checks would notice a fault. */
+export function measuredPhrase(measured: Measured): string {
+  if ('failed' in measured) return `No faults were tried: ${phrase(measured.failed)}`;
+  const left = measured.untried > 0 ? `; ${measured.untried} more were not tried` : '';
+  return `Would the checks notice? ${mutationWords(measured)}${left}`;
+}
+
 /** `2/10`; `2` where there is no limit. */
 export function iterationOf(iteration: number, maxIterations: number, between = '/'): string {
   return isLimit(maxIterations) ? `${iteration}${between}${maxIterations}` : String(iteration);
@@ -156,6 +164,11 @@ const FEEDBACK: {
   'stories-open': ({ ids }) =>
     `the agent says that everything is complete, but these stories are not: ${phrase(listSome(ids))}`,
   'story-missing': ({ message }) => phrase(message),
+  survivors: ({ survivors, score, min }) =>
+    min === undefined
+      ? `${counted(survivors.length, 'fault')} that no check notices: the agent is told once`
+      : `the checks notice ${score} % of the faults, and ${min} % is asked for`,
+  unmeasured: ({ why }) => `whether the checks would notice a fault is not known: ${phrase(why)}`,
   uncommitted: ({ paths }) => `not committed: ${phrase(listSome(paths))}`,
   stuck: ({ repeats }) => `the same failure ${repeats} times without a change`,
   standstill: ({ standstill }) => formatStandstill(standstill),

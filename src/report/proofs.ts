@@ -1,5 +1,6 @@
 /** What supports the result of a run, and what speaks against it. The head of every form of a report, and of `ralph explain`. */
 import { trustSentence } from '../domain/ledger-trust.ts';
+import { mutationWords } from '../domain/mutation.ts';
 import { proofOf, provenWords } from '../domain/proof.ts';
 import { viewProven } from './ending-words.ts';
 import { counted } from './numbers.ts';
@@ -18,6 +19,7 @@ export function proofs(view: RunView, integrity: Integrity): readonly Proof[] {
   const rest = [
     ...levelProof(view),
     ...lastChecks(view).map(check => checkProof(check, noun)),
+    ...mutationProof(view),
     ...claimProof(view),
     ...violationProof(view),
   ];
@@ -39,6 +41,12 @@ export function checkProof(check: CheckView, noun: string): Proof {
     holds: passed ? 'yes' : ungated ? 'unknown' : 'no',
     text: `${noun} \`${phrase(command)}\` ${checkPhrase(check, seconds)}`,
   };
+}
+
+/** It supports nothing and contradicts nothing: it says what the checks are worth. */
+export function mutationProof({ ending }: RunView): readonly Proof[] {
+  const mutation = ending?.mutation;
+  return mutation ? [{ holds: 'unknown', text: `Mutation: ${mutationWords(mutation)}` }] : [];
 }
 
 /** Of stories the reviews say it: a claim is neither needed nor enough. */

@@ -1,6 +1,6 @@
 /** What happened beside the steps of an iteration, in a line each. */
 import type { KnownEntry } from '../domain/ledger-entry.ts';
-import { deniedPhrase, scmPhrase } from './phrases.ts';
+import { deniedPhrase, measuredPhrase, scmPhrase } from './phrases.ts';
 import type { Remark } from './run-view.ts';
 import { betweenWords, resumedPhrase } from './waits.ts';
 
@@ -13,6 +13,8 @@ export function remarkOn(entry: KnownEntry): Words | undefined {
       return { level: entry.outcome === 'failed' ? 'error' : 'info', text: scmPhrase(entry) };
     case 'notice':
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
+    case 'mutated':
+      return { level: 'failed' in entry ? 'warning' : 'info', text: measuredPhrase(entry) };
     case 'denied':
       return { level: 'warning', text: deniedPhrase(entry.what) };
     case 'run-resumed':

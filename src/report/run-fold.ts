@@ -107,6 +107,7 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   'question-answered'({ story }, state) {
     state.questions = withoutStory(state, story);
   },
+  mutated: null,
   denied: null,
   scm: null,
   notice: null,

@@ -1,6 +1,7 @@
 /** The final block: the result of a run, in lines that can be pasted into a pull request. */
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
+import { mutationWords } from '../domain/mutation.ts';
 import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/result.ts';
 import { exitCodeOf } from '../domain/stop-reason.ts';
 import type { RoleOutcome, StoryOutcome } from '../domain/story-report.ts';
@@ -44,6 +45,7 @@ export function summaryLines(
     ...storyLines(result.stories, words),
     ...checkLines(result.iterations, checkNoun(label.command), words),
     `- ${proofLine(provenBy(result, label.sandbox), words)}`,
+    ...mutationLines(result, words),
     ...violationLines(result.iterations, words),
     ...errorLines(result, words),
     `- Cost: ${costWords(result)}`,
@@ -103,6 +105,18 @@ function checkLines(
     check => `  - ${code(check.name)} ${checkPhrase(check, check.duration)}`,
   );
   return [`- ${noun}s:`, ...lines];
+}
+
+const MAX_SURVIVORS = 7;
+
+function mutationLines({ mutation }: LoopResult, { say, code }: Words): readonly string[] {
+  if (!mutation) return [];
+  const { survivors } = mutation;
+  const shown = survivors
+    .slice(0, MAX_SURVIVORS)
+    .map(({ file, line, change }) => `  - not noticed: ${code(`${file}:${line}`)} ${say(change)}`);
+  const more = survivors.length - shown.length;
+  return [`- Mutation: ${mutationWords(mutation)}`, ...shown, ...(more > 0 ? [`  - ${more} more`] : [])];
 }
 
 const MAX_VIOLATIONS = 10;

@@ -55,6 +55,7 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   'stories-settled': ({ hash, done, total }) => [`Story list ${hash}: ${done} of ${total} done`],
   ...LEDGER_ONLY,
   ...BOARD_ONLY,
+  mutated: event => ('failed' in event ? [] : [`Faults tried in ${duration(event.seconds)}`]),
   violation: null,
   denied: null,
   scm: null,

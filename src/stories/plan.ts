@@ -13,6 +13,7 @@ import { type LoopPlan, warn } from '../engine/plan.ts';
 import { approvalsPath } from '../store/approvals.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import { writeStoryCopy } from '../store/story-copies.ts';
+import { mutationStep } from '../turns/mutation.ts';
 import { createPausing, preparedWith, recallInputs } from '../turns/pausing.ts';
 import {
   commitWork,
@@ -74,6 +75,7 @@ export function prdPlan(given: PrdParts): LoopPlan {
     },
     checksFor: checks.wanted,
     ...checks.steps,
+    ...mutationStep(parts),
     standstill: standstillLimits(settings),
     notices: parts.notices,
     ...(parts.place && { place: parts.place }),

@@ -9,6 +9,7 @@ import { accumulatedDiff } from '../workspace/diff.ts';
 import type { TreeStatus } from '../workspace/tree-status.ts';
 import { createTreeWatch } from '../workspace/tree-watch.ts';
 import { checksOf, createBaseline, runRound } from './check-round.ts';
+import { mutationStep } from './mutation.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
 import { commitWork, limitsOf, standstillLimits, TERMS, workTurn } from './plan-parts.ts';
 import type { PromptSource } from './prompt-source.ts';
@@ -75,6 +76,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
     turn: (iteration, prompt) => workTurn(parts, run, { iteration, prompt, userChars: task.text().length }),
     restore: pausing.restore,
     ...steps,
+    ...mutationStep(parts),
     look: tree.look,
     commit(iteration, before) {
       if (settings.scm) tree.touched();

@@ -3,6 +3,7 @@ import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import type { EndedTurn } from '../domain/event.ts';
+import { pick } from '../domain/fields.ts';
 import { budgetSpent, type Limits } from '../domain/limits.ts';
 import type { Past } from '../domain/past.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
@@ -43,12 +44,14 @@ export const TERMS: Readonly<Record<SettingsCommand, (settings: Settings) => Omi
     success: 'all_checks_passed',
     minToolCalls: 1,
     strict: settings.strict,
+    ...pick(settings, 'mutateMin'),
   }),
   prd: settings => ({
     rule: promiseOf(settings),
     success: 'all_stories_approved',
     minToolCalls: 0,
     strict: settings.strict,
+    ...pick(settings, 'mutateMin'),
   }),
 };
 
@@ -103,11 +106,12 @@ export async function openIncluded({
   paths,
   past,
 }: PlanParts): Promise<Included | Problem | undefined> {
-  if (settings.proof !== 'clean') return undefined;
-  if (!isUnderGit(cwd)) {
-    const fix = '`git init` creates one; without it, use --proof place';
-    return { where: '--proof clean', what: 'a clean checkout needs a git repository', fix };
+  const wants = settings.proof === 'clean' ? '--proof clean' : settings.mutate ? '--mutate' : undefined;
+  if (wants !== undefined && !isUnderGit(cwd)) {
+    const fix = `\`git init\` creates one; without it, leave ${wants} out`;
+    return { where: wants, what: 'a clean copy of the work needs a git repository', fix };
   }
+  if (settings.proof !== 'clean') return undefined;
   const { prepared } = past();
   return includeFiles({
     cwd,

@@ -31,8 +31,17 @@ export async function changedLines(
   if (isProblem(now)) return now;
   const from = wanted === undefined ? await usualBase(own, now.tree) : await baseOf(own, wanted);
   if (isProblem(from)) return from;
-  const files = await compare(own, [from.tree, now.tree], file => isWanted(file) && !isRalphs(file));
+  const files = await changedBetween(own, [from.tree, now.tree], isWanted);
   return isProblem(files) ? files : { base: from.base, files };
+}
+
+/** The same between two trees that Ralph's own git directory knows. */
+export function changedBetween(
+  own: OwnGit,
+  trees: readonly [before: string, now: string],
+  isWanted: (file: string) => boolean,
+): Promise<readonly ChangedFile[] | Problem> {
+  return compare(own, trees, file => isWanted(file) && !isRalphs(file));
 }
 
 interface Base {

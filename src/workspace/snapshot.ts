@@ -5,19 +5,16 @@
  * one where none is given, checked by its hash before it is used. Not as objects of the repository: an agent can delete those or have git
  * collect them, and putting an object back would run it through the user's filters.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   type BigIntStats,
   chmodSync,
-  closeSync,
   constants,
   copyFileSync,
   lstatSync,
   mkdtempSync,
-  openSync,
   readFileSync,
   readlinkSync,
-  readSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -27,7 +24,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { ensureFolder, errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
-import { sha256 } from '../platform/hash.ts';
+import { hashOfFile, sha256 } from '../platform/hash.ts';
 import type { SavedRules } from './protected-files.ts';
 
 export interface SavedFile {
@@ -164,20 +161,6 @@ function copyChecked({ copy, sha256 }: { readonly copy: string; readonly sha256:
   if (hashOfFile(to) === sha256) return;
   rmSync(to);
   throw new Error('the kept copy has been changed');
-}
-
-export function hashOfFile(path: string): string {
-  const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(LARGE);
-  const fd = openSync(path, 'r');
-  try {
-    for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
-      hash.update(buffer.subarray(0, read));
-    }
-    return hash.digest('hex');
-  } finally {
-    closeSync(fd);
-  }
 }
 
 /**

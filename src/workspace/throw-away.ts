@@ -6,6 +6,8 @@ import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmS
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
+import type { Captured } from '../platform/capture.ts';
+import type { Confinement } from '../platform/confinement.ts';
 import { complaint, type Git, git } from '../platform/git.ts';
 import { findRepository, isRalphs, type Place } from './repository.ts';
 
@@ -29,15 +31,19 @@ export interface CopyOptions {
   readonly purpose?: string;
   /** Without what git ignores: a command will make it anew. */
   readonly clean?: boolean;
+  /** Where to make it; without one in the folder for what is temporary. */
+  readonly base?: string | undefined;
+  /** What ran in it could write its repository: git that obeys that runs behind the same wall. */
+  readonly confinement?: Confinement | undefined;
 }
 
 export async function throwAwayCopy(
   { cwd, env }: Place,
-  { purpose = 'simulate', clean = false }: CopyOptions = {},
+  { purpose = 'simulate', clean = false, base = tmpdir(), confinement }: CopyOptions = {},
 ): Promise<ThrowAway | Problem> {
   const source = await findRepository({ cwd, env });
   if ('what' in source) return source;
-  const folder = mkdtempSync(join(tmpdir(), `ralph-${purpose}-`));
+  const folder = mkdtempSync(join(base, `ralph-${purpose}-`));
   const top = join(folder, 'project');
   mkdirSync(top);
   const here = git(top, env).with({ GIT_ALLOW_PROTOCOL: 'file' }); // its remote lies beside it
@@ -50,9 +56,10 @@ export async function throwAwayCopy(
     remove();
     return problem;
   }
+  const inside = (args: readonly string[]) => here.runBehind(confinement, args);
   const reset = async () =>
-    (await ordered(here, ['reset', '--hard', '--quiet', 'simulated'])) ??
-    (await ordered(here, ['clean', '-fdq', '--exclude=.ralph']));
+    (await ordered(inside, ['reset', '--hard', '--quiet', 'simulated'])) ??
+    (await ordered(inside, ['clean', '-fdq', '--exclude=.ralph']));
   return { cwd: join(top, source.prefix), beside: folder, notes, reset, remove };
 }
 
@@ -107,13 +114,15 @@ async function makeRepository(here: Git, remote: string): Promise<Problem | unde
     ['remote', 'add', 'origin', remote],
     ['push', '--quiet', '--set-upstream', 'origin', 'HEAD'],
   ]) {
-    const problem = await ordered(here, args);
+    const problem = await ordered(here.run, args);
     if (problem) return problem;
   }
   return undefined;
 }
 
-async function ordered(here: Git, args: readonly string[]): Promise<Problem | undefined> {
-  const { code, output } = await here.run(args);
+type RunGit = (args: readonly string[]) => Promise<Captured>;
+
+async function ordered(run: RunGit, args: readonly string[]): Promise<Problem | undefined> {
+  const { code, output } = await run(args);
   return code === 0 ? undefined : { where: `git ${args[0]}`, what: complaint(output, code) };
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
+import { hashOfFile } from '../platform/hash.ts';
 import { shownPath } from './repository.ts';
-import { hashOfFile } from './snapshot.ts';
 import type { Site } from './worktree-facts.ts';
 
 /** What tools create again by themselves. */

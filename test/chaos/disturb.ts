@@ -267,6 +267,7 @@ const LEFT_OUT = new Set([
   'uncountedCalls',
   'commit',
   'logFile',
+  'logHash',
 ]);
 
 function timeless(value: unknown): unknown {

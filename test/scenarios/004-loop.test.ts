@@ -645,6 +645,9 @@ test('the GitHub action runs the loop with its inputs as data and hands on the r
       RALPH_ACTION_CHECKS: 'true\n  test -e a\n',
       RALPH_ACTION_AGENT: 'claude',
       RALPH_ACTION_MAX_ITERATIONS: '3',
+      RALPH_ACTION_MUTATE_MIN: '50',
+      RALPH_ACTION_BUNDLE: 'ralph-proof',
+      RUNNER_TEMP: folder().dir,
       GITHUB_OUTPUT: project.path('output'),
       GITHUB_STEP_SUMMARY: project.path('summary.md'),
     },
@@ -654,6 +657,12 @@ test('the GitHub action runs the loop with its inputs as data and hands on the r
   expect(agent.calls[0]?.input).toMatch(/^--it's "\$\(touch pwned\)" hard\n/);
   expect(project.read('output')).toContain('stop-reason=all_checks_passed\n');
   expect(project.read('summary.md')).toContain('`test -e a`');
+  const [, bundle = ''] = /^bundle=(.*)$/m.exec(project.read('output')) ?? [];
+  const { claims } = JSON.parse((await ralph(['verify', bundle, '--json'], { cwd: project.dir })).stdout);
+  const states = Object.fromEntries(
+    claims.map((each: { claim: string; state: string }) => [each.claim, each.state]),
+  );
+  expect(states).toMatchObject({ envelope: 'holds', content: 'holds', result: 'holds', mutation: 'holds' });
   expect(() => project.read('pwned')).toThrow();
 });
 

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
@@ -25,7 +25,15 @@ test('settings that catch everything, trouble by trouble', { timeout: 90_000 }, 
   project.settings({ checks: ['sh test/sum.test.sh'], protect: ['test/**'] });
   const before = project.git('status', '--porcelain=v2', '--branch', '--untracked-files=all');
   const { code, simulated } = await simulate(project);
-  expect(Object.keys(simulated)).toEqual(['limit', 'hang', 'lie', 'echo', 'crash', 'flood', 'tamper']);
+  expect(Object.keys(simulated)).toEqual([
+    ...['limit', 'hang', 'lie', 'echo', 'crash', 'flood', 'tamper'],
+    ...['weaken', 'swap', 'script', 'review'],
+  ]);
+  for (const cheat of ['weaken', 'swap', 'script'])
+    expect(simulated[cheat]?.story[0]).toMatch(
+      /^iteration 1: test\/sum\.test\.sh (is protected|was replaced)/,
+    );
+  expect(simulated.review?.story.at(-1)).toContain('Stopped');
   expect(simulated.limit?.story[1]).toBe('iteration 1: waited, then retried');
   expect(simulated.hang?.story[0]).toBe('iteration 1: the turn was ended by --idle-timeout');
   expect(simulated.lie?.story[0]).toContain('not done: check "sh test/sum.test.sh" failed');
@@ -114,4 +122,53 @@ test('an unknown trouble gets a did-you-mean', async () => {
   expect(code).toBe(2);
   expect(stderr).toContain('did you mean lie?');
   expect(stderr).toContain('did you mean hang?');
+});
+
+describe('cheating at the checks', () => {
+  const PACKAGE = JSON.stringify({ scripts: { test: 'sh test/sum.test.sh' } });
+
+  test('gets through where nothing is protected, and each weakness says what helps', async () => {
+    const project = repo({ ...FILES, 'package.json': PACKAGE });
+    project.settings({ checks: ['npm test --silent'] });
+    const { code, simulated } = await simulate(project, 'lie', 'weaken', 'swap', 'script', 'review');
+    expect(code).toBe(1);
+    expect(simulated.lie?.weakness).toBeUndefined();
+    expect(simulated.weaken?.weakness).toContain(
+      'test/sum.test.sh was weakened, src/sum.sh is empty, and the run was done',
+    );
+    expect(simulated.swap?.weakness).toContain('test/sum.test.sh was replaced by a link');
+    expect(simulated.script?.weakness).toContain('package.json was changed so that the check passes');
+    expect(simulated.review?.weakness).toBeUndefined();
+  }, 60_000);
+
+  test('is caught by --protect and --strict', async () => {
+    const project = repo({ ...FILES, 'package.json': PACKAGE });
+    project.settings({ checks: ['npm test --silent'], protect: ['test/**'], strict: true });
+    const { code, simulated } = await simulate(project, 'weaken', 'swap', 'script');
+    expect(Object.values(simulated).map(({ weakness }) => weakness)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(code).toBe(0);
+    expect(simulated.script?.story[0]).toContain(
+      'what the checks rest on was changed, which voids the proof: package.json',
+    );
+  }, 60_000);
+
+  test('a review that looks at nothing is believed where no check looks either', async () => {
+    const project = repo(FILES);
+    project.settings({ checks: ['true'] });
+    const { code, simulated } = await simulate(project, 'review');
+    expect(code).toBe(1);
+    expect(simulated.review?.weakness).toContain('A review approved without a look, src/sum.sh is empty');
+  }, 60_000);
+
+  test('without tests, scripts or code there is nothing to cheat at', async () => {
+    const project = repo();
+    project.settings({ checks: ['true'] });
+    const { code, simulated } = await simulate(project, 'weaken', 'swap', 'script', 'review');
+    expect(code).toBe(0);
+    for (const each of Object.values(simulated)) expect(each.story[0]).toMatch(/^skipped: /);
+  }, 60_000);
 });

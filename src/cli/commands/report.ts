@@ -13,7 +13,7 @@ import { figuresOf, figuresOfAll } from '../../report/runs-figures.ts';
 import { sarifOf } from '../../report/sarif.ts';
 import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { listRuns } from '../../store/run-file.ts';
-import { type Call, type CliCommand, Problems } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
 import { readPageAssets } from '../page-assets.ts';
 import { VERSION } from '../version.ts';
 import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
@@ -29,13 +29,19 @@ export const report: CliCommand = {
       .argument(...RUN_ARGUMENT)
       .option('--format <format>', `${FORMATS.join(', ')}; without it from the name of the file, else md`)
       .option('-o, --output <file>', 'write to this file instead of stdout')
+      .option('--bundle <file>', 'write a proof that others can verify: `ralph verify FILE`')
+      .option(
+        '--sign-key <file>',
+        'sign it with this SSH key, or with the one of this .pub file in your ssh-agent',
+      )
       .option('--all', 'every run of the project: success rate, iterations, cost, time')
       .addHelpText(
         'after',
-        '\nExamples:\n  ralph report -o run.html\n  ralph report 20261115 --format sarif -o ralph.sarif\n  ralph report --all -o runs.html\n  ralph report | gh pr comment --body-file -\n',
+        '\nExamples:\n  ralph report -o run.html\n  ralph report 20261115 --format sarif -o ralph.sarif\n  ralph report --all -o runs.html\n  ralph report --bundle run.proof --sign-key ~/.ssh/id_ed25519\n  ralph report | gh pr comment --body-file -\n',
       );
   },
   async run(call) {
+    if (call.options.bundle !== undefined || call.options.signKey !== undefined) return bundleRun(call);
     const { format, output, all } = requestOf(call);
     const text = all ? allAs(format, call) : oneAs(format, call);
     if (output === undefined) call.output.answer(text);
@@ -47,6 +53,22 @@ export const report: CliCommand = {
     return 0;
   },
 };
+
+async function bundleRun(call: Call): Promise<0> {
+  const { cwd, env, options } = call;
+  const [file, key] = [options.bundle, options.signKey];
+  if (typeof file !== 'string') refuse('--sign-key', 'needs --bundle: only a bundle is signed');
+  const other = ['format', 'output', 'all'].find(name => options[name] !== undefined);
+  if (other !== undefined) refuse(`--${other}`, 'cannot be combined with --bundle', 'leave one of them out');
+  const { writeBundle } = await import('../../bundle/write.ts');
+  const wanted = { ...wantedRun(call), key: typeof key === 'string' ? resolve(cwd, key) : undefined };
+  const text = orThrow(writeBundle({ ...wanted, version: VERSION, world: { cwd, env } }));
+  const path = resolve(cwd, file);
+  writeAtomic(path, text, 0o600);
+  const signed = key === undefined ? ' (not signed)' : '';
+  call.output.human(`${path}${signed}\n`);
+  return 0;
+}
 
 /** Throws everything that is wrong with the flags at once. */
 function requestOf({ options, args, output: { json } }: Call) {

@@ -12,6 +12,7 @@ import {
   createHonestScenario,
   createScenario,
   type SimulatedProject,
+  STORY_FOLDER,
   TITLES,
   TROUBLES,
   type TroubleName,
@@ -28,8 +29,10 @@ import {
   type SimulatedRun,
   type Simulation,
   targets,
+  writeStory,
 } from '../simulation.ts';
 import { loop } from './loop.ts';
+import { run as prdRun } from './prd/run.ts';
 import { run } from './run.ts';
 
 export const simulate: CliCommand = {
@@ -136,17 +139,35 @@ async function playOne(
   const missing = nothingToHarm(trouble, project);
   if (missing !== undefined) return { trouble, title, story: [missing] };
   await simulation.copy.reset();
-  const played = await runOne(simulation, createScenario(trouble, project));
+  const played = await runOne(
+    trouble === 'review' ? ofStories(simulation) : simulation,
+    createScenario(trouble, project),
+  );
   if (played.result?.stopReason === 'interrupted') return 'interrupted';
   const weakness = weaknessOf(trouble, played, project, simulation);
   const story = storyOf(played.events, checkNoun(simulation.command === loop ? 'loop' : 'run'));
   return { trouble, title, story, ...(weakness !== undefined && { weakness }) };
 }
 
-function nothingToHarm(trouble: TroubleName, { victim, guarded }: SimulatedProject): string | undefined {
-  if (trouble === 'lie' && victim === undefined) return 'skipped: there is no code here to empty';
-  if (trouble === 'tamper' && guarded === undefined)
+/** The same settings, for `ralph prd run` with one story. */
+function ofStories(simulation: Simulation): Simulation {
+  writeStory(simulation);
+  const { check, protect } = simulation.call.options;
+  return { ...simulation, command: prdRun, args: [], options: { check, protect, ralphDir: STORY_FOLDER } };
+}
+
+const CHEATS: ReadonlySet<TroubleName> = new Set(['weaken', 'swap', 'script', 'review']);
+const WITH_TEST: ReadonlySet<TroubleName> = new Set(['tamper', 'weaken', 'swap']);
+
+function nothingToHarm(
+  trouble: TroubleName,
+  { victim, guarded, script }: SimulatedProject,
+): string | undefined {
+  if ((trouble === 'lie' || CHEATS.has(trouble)) && victim === undefined)
+    return 'skipped: there is no code here to empty';
+  if (WITH_TEST.has(trouble) && guarded === undefined)
     return 'skipped: nothing is protected, and nothing looks like a test';
+  if (trouble === 'script' && !script) return 'skipped: no check runs a script of the project';
   return undefined;
 }
 
@@ -160,7 +181,7 @@ function closing(all: readonly Simulated[]): string {
 function weaknessOf(
   trouble: TroubleName,
   { events, result }: SimulatedRun,
-  { victim, guarded }: SimulatedProject,
+  { victim, guarded, script }: SimulatedProject,
   { settings, command }: Simulation,
 ): string | undefined {
   const isLoop = command === loop;
@@ -177,6 +198,19 @@ function weaknessOf(
     hang: [hangsForever(settings), 'Nothing would end the turn: set --idle-timeout or --iteration-timeout.'],
     crash: [false, ''],
     flood: [false, ''],
+    weaken: [believed, `${guarded} was weakened, ${victim} is empty, and the run was done: ${protect}.`],
+    swap: [
+      believed,
+      `${guarded} was replaced by a link, ${victim} is empty, and the run was done: ${protect}.`,
+    ],
+    script: [
+      believed,
+      `${script?.path} was changed so that the check passes, ${victim} is empty, and the run was done: --strict voids such a proof, --protect undoes it.`,
+    ],
+    review: [
+      result?.success === true,
+      `A review approved without a look, ${victim} is empty, and the run was done: name checks for \`ralph prd run\`.`,
+    ],
   };
   const [isWeak, words] = weaknesses[trouble];
   return isWeak ? words : undefined;

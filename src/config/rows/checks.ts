@@ -107,4 +107,31 @@ export const CHECKS = [
     flag: both('--strict'),
     help: 'A change to what the checks rest on, such as the test script in package.json, voids the proof instead of being reported only.',
   },
+  {
+    key: 'mutate',
+    kind: yesNo,
+    default: false,
+    flag: { loop: '--mutate', prd: '--mutate' },
+    help: 'Before a run is done, put faults into the lines it changed, in copies, and tell the agent once which of them no check notices.',
+  },
+  {
+    key: 'mutateMax',
+    kind: integer({ min: 1 }),
+    default: 60,
+    flag: { loop: '--mutate-max <n>', prd: '--mutate-max <n>' },
+    help: 'Try at most so many faults.',
+  },
+  {
+    key: 'mutateTime',
+    kind: duration(''),
+    default: 600,
+    flag: { loop: '--mutate-time <duration>', prd: '--mutate-time <duration>' },
+    help: 'Take at most so long for them.',
+  },
+  {
+    key: 'mutateMin',
+    kind: integer({ min: 0, max: 100, unit: 'percent' }),
+    flag: { loop: '--mutate-min <percent>', prd: '--mutate-min <percent>' },
+    help: 'The run is not done before the checks notice so many of the faults. Switches --mutate on.',
+  },
 ] as const satisfies readonly Setting[];

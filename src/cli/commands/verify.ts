@@ -1,0 +1,127 @@
+/** `ralph verify`: what a bundle claims, looked at by somebody who trusts neither the machine nor the person it comes from. */
+import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Claim, claims } from '../../bundle/claim.ts';
+import { type Bundle, readBundle } from '../../bundle/envelope.ts';
+import { rerunChecks } from '../../bundle/rerun.ts';
+import { type Verified, verifyBundle } from '../../bundle/verify.ts';
+import { contain, guardState } from '../../opening/contain.ts';
+import { harmless } from '../../platform/text.ts';
+import { answer, type Call, type CliCommand, orThrow, refuse } from '../command.ts';
+import { listenForSignals } from '../signals.ts';
+
+export const verify: CliCommand = {
+  declare(command) {
+    command
+      .argument('<bundle>', 'the file that `ralph report --bundle` wrote')
+      .option(
+        '--repo <dir>',
+        'a clone with the commit, or the folder in it where the checks run; default: here',
+      )
+      .option('--allowed-signers <file>', 'who may have signed it, as ssh-keygen and git know such files')
+      .option('--signer <name>', 'only this one of them')
+      .option('--rerun', 'also run the checks that it names, in a clean checkout of the commit')
+      .addHelpText('after', HELP);
+  },
+  async run(call) {
+    const place = { cwd: folderOf(call), env: call.env };
+    const signers = signersOf(call);
+    const file = resolve(call.cwd, call.args[0] ?? '');
+    const bundle = orThrow(readBundle(file));
+    const verified = await verifyBundle(bundle, { place, signers });
+    const again = call.options.rerun === true ? await rerun(call, place.cwd, bundle, verified) : [];
+    if (again === 'interrupted') return 130;
+    const all = [...verified.claims, ...again];
+    const holds = all.every(({ state }) => state === 'holds');
+    const { predicate } = bundle.statement;
+    const told = {
+      holds,
+      signed: verified.isSigned,
+      claims: all,
+      run: predicate.run,
+      proof: predicate.proof,
+    };
+    answer(call.output, told, () => linesOf(all, verified).join('\n'));
+    return holds ? 0 : 1;
+  },
+};
+
+const HELP = `
+Examples:
+  ralph verify run.proof
+  ralph verify run.proof --repo ../clone --allowed-signers .github/signers
+  ralph verify run.proof --rerun
+
+One line for each claim: holds, does not hold, cannot be told. --rerun runs
+commands that the bundle names, with your rights, and none of them when a claim
+does not hold. A bundle that is not signed says so: anybody can have written it.
+Exit code 0: everything holds. 1: something does not, or cannot be told. 2: the
+file is no bundle.
+`;
+
+function folderOf({ options, cwd }: Call): string {
+  const folder = resolve(cwd, typeof options.repo === 'string' ? options.repo : '.');
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    refuse(`--repo ${String(options.repo)}`, 'there is no such folder', 'name a clone of the project');
+  return folder;
+}
+
+function signersOf({ options, cwd }: Call) {
+  const who = typeof options.signer === 'string' ? options.signer : undefined;
+  if (typeof options.allowedSigners !== 'string') {
+    if (who !== undefined)
+      refuse('--signer', 'needs --allowed-signers: a file with the key of each who may sign');
+    return undefined;
+  }
+  const allowed = resolve(cwd, options.allowedSigners);
+  if (!existsSync(allowed)) refuse(`--allowed-signers ${options.allowedSigners}`, 'there is no such file');
+  return { allowed, who };
+}
+
+/** Commands of a bundle that is not believed are not run. */
+async function rerun(
+  { env, output }: Call,
+  cwd: string,
+  { statement: { predicate } }: Bundle,
+  { claims: before, found }: Verified,
+): Promise<readonly Claim[] | 'interrupted'> {
+  if (!found || before.some(({ state }) => state === 'does not hold'))
+    return [claims.unknown('rerun', 'not run: commands of a bundle that does not hold are not executed')];
+  const signals = listenForSignals(() => {});
+  const state = guardState(env, () => {});
+  try {
+    const { wall, notices } = await contain({ containment: 'auto', tree: cwd, env, state });
+    for (const notice of notices) output.error(`ralph verify: ${notice}\n`);
+    const begins = (command: string) => output.error(`Running \`${harmless(command)}\` …\n`);
+    const place = { cwd, env };
+    const ended = await rerunChecks({ predicate, found, place, wall, abort: signals.stopping, begins });
+    return signals.stopping.aborted ? 'interrupted' : ended;
+  } finally {
+    state.close();
+    signals.dispose();
+  }
+}
+
+const WIDTH = 'cannot be told'.length;
+
+function linesOf(all: readonly Claim[], { isSigned }: Verified): readonly string[] {
+  const count = (state: Claim['state']) => all.filter(each => each.state === state).length;
+  const [failed, unknown] = [count('does not hold'), count('cannot be told')];
+  const summary = [
+    ...(failed > 0 ? [`${failed} ${failed === 1 ? 'claim does' : 'claims do'} not hold`] : []),
+    ...(unknown > 0 ? [`${unknown} cannot be told`] : []),
+  ];
+  return [
+    ...all.map(({ claim, state, why }) => `${state.padEnd(WIDTH)}  ${claim}: ${oneLine(why)}`),
+    ...(isSigned
+      ? []
+      : [
+          'Not signed: whoever had this file can have written it anew. `ralph report --bundle FILE --sign-key KEY` signs.',
+        ]),
+    summary.length === 0 ? 'Everything that the bundle claims holds.' : `${summary.join(', ')}.`,
+  ];
+}
+
+function oneLine(text: string): string {
+  return harmless(text).replace(/\s+/g, ' ');
+}
