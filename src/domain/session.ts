@@ -36,6 +36,8 @@ export interface SessionState extends SessionRequest {
   readonly runId: string;
   /** Bytes of the host's transcript in which tool calls have been counted. */
   readonly transcriptRead: number;
+  /** When the turn began that runs now, in milliseconds since 1970. */
+  readonly turnAt: number;
 }
 
 export function ruleOf({ completionPromise }: SessionRequest): CompletionRule | undefined {
@@ -127,6 +129,11 @@ export function afterCalls(state: SessionState, calls: number): SessionState {
 }
 
 /** The agent was sent back. */
-export function afterBlock(state: SessionState): SessionState {
-  return { ...state, iteration: state.iteration + 1, blocksInARow: state.blocksInARow + 1 };
+export function afterBlock(state: SessionState, now: number): SessionState {
+  return { ...state, iteration: state.iteration + 1, blocksInARow: state.blocksInARow + 1, turnAt: now };
+}
+
+/** The prompt is another one than the loop's: the user's own. */
+export function isElsewhere({ promptId }: SessionState, asked: string | null): boolean {
+  return promptId !== null && asked !== null && promptId !== asked;
 }

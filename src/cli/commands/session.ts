@@ -1,5 +1,6 @@
 /** `ralph session`: the in-session loop from a terminal: shows loops, starts one for a session, ends one. */
 import type { Problem } from '../../domain/problem.ts';
+import { type FlagValue, SESSION_FLAGS } from '../../domain/session-arguments.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
@@ -8,13 +9,20 @@ export const session: CliCommand = {
   declare(command) {
     command
       .argument('<action>', 'start, status or cancel')
-      .argument('[arguments...]', 'with start: the task and its flags, as in the slash command')
+      .argument('[task...]', 'with start: the task; behind -- it may hold words that look like flags')
       .option(
         '--session <id>',
         'the session; without it the only one that has a loop; with start also next: the one that sends the next prompt',
       )
-      .passThroughOptions(false)
-      .allowUnknownOption()
+      .option('--max-iterations <n>', 'with start: so many iterations at most (0: no limit)')
+      .option('--completion-promise <text>', 'with start: the agent may stop when it says so')
+      .option(
+        '--check <command>',
+        'with start: must pass before the agent may stop; may be given again',
+        collect,
+      )
+      .option('--min-tool-calls <n>', 'with start: a promise counts after so many tool calls (1)')
+      .option('--on-promise-no-work <policy>', 'with start: a promise without them: reject, warn or accept')
       .addHelpText('after', EXAMPLES);
   },
   async run(call) {
@@ -34,6 +42,10 @@ Examples:
 
 The loop itself runs in the session's own stop hook: the ralph plugin must be installed in the host.
 `;
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
 
 function status({ cwd, output }: Call): 0 {
   const files = listSessions(cwd);
@@ -77,8 +89,18 @@ function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
     const fix = 'give its id, or --session next for the session that sends the next prompt';
     refuse('--session', 'no session is named', fix);
   }
-  const { problems, message } = startSession(cwd, id, words);
+  const { problems, message } = startSession(cwd, id, words.join(' '), valuesOf(options));
   if (problems.length > 0) throw new Problems(problems.map(what => ({ where: 'ralph session start', what })));
   output.answer(`${message}\n`);
   return 0;
+}
+
+/** The flags of the slash command, as commander has taken them apart. */
+function valuesOf(options: Call['options']): readonly FlagValue[] {
+  return SESSION_FLAGS.flatMap(flag => {
+    const key = flag.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+    const given = options[key];
+    const values = Array.isArray(given) ? given : given === undefined ? [] : [given];
+    return values.map(value => [flag, String(value)] as const);
+  });
 }
