@@ -85,6 +85,9 @@ export interface TranscriptCalls {
   readonly clue: string;
   /** The ids of the calls in a record; the same call may be in several records. Sub-agents' calls are not among them. */
   idsIn(record: Json): readonly string[];
+  /** The same for calls of tools that there are not, which are no work: what every line holds that says so, and their ids. */
+  readonly unknownClue: string;
+  unknownIn(record: Json): readonly string[];
 }
 
 /** All that differs from host to host. None of it throws. */

@@ -92,10 +92,13 @@ function newState(
     sessionId: input.sessionId,
     promptId: input.promptId,
     toolCalls: 0,
+    callsBefore: 0,
     blocksInARow: 0,
     runId,
     transcriptRead: transcriptSize(input.transcript),
     turnAt: Date.now(),
+    wakeUps: [],
+    waits: true,
   };
 }
 
@@ -108,6 +111,7 @@ function wake(root: string, host: string, file: SessionFile, input: HookInput): 
     blocksInARow: 0,
     transcriptRead: transcriptSize(input.transcript) || now.transcriptRead,
     turnAt: Date.now(),
+    waits: false,
   }));
   if (!awake) return refuse(NO_LOOP);
   hold(root, awake.runId);

@@ -102,6 +102,8 @@ function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer
   if (!file.state.active) return NOTHING;
   const { state } = file;
   if (state.sessionId === NEXT) {
+    // Somebody else's by now, or nobody's: an ordinary session is not dragged into it.
+    if (Date.now() - state.turnAt > NEXT_WAITS) return NOTHING;
     const transcriptRead = transcriptSize(transcript);
     const runId = state.runId || openRun(root, state, host);
     const taken = { sessionId, promptId, runId, transcriptRead, turnAt: Date.now() };
@@ -109,12 +111,19 @@ function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer
     return isTaken ? { kind: 'context', context: contract(state) } : NOTHING;
   }
   hold(root, state.runId);
-  if (prompt.startsWith('<task-notification>')) changeSession(file, now => ({ ...now, promptId }));
+  if (prompt.startsWith('<task-notification>') || state.wakeUps.includes(prompt))
+    changeSession(file, now => ({ ...now, promptId }));
   // Where prompts have no numbers, only one without the task is surely the user's.
-  else if (promptId === null ? !prompt.includes(state.task) : isElsewhere(state, promptId))
+  else if (
+    isElsewhere(state, promptId) ||
+    ((promptId === null || state.promptId === null) && !prompt.includes(state.task))
+  )
     letSleep(root, file);
   return NOTHING;
 }
+
+/** Milliseconds that a loop waits for the session that takes it. */
+const NEXT_WAITS = 60 * 60 * 1000;
 
 /** The user has turned to something else. */
 function letSleep(root: string, file: SessionFile): void {

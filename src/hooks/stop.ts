@@ -9,6 +9,7 @@ import { defined } from '../domain/fields.ts';
 import { formatFailure } from '../domain/loop-prompt.ts';
 import {
   afterBlock,
+  comingBack,
   continuation,
   contract,
   isElsewhere,
@@ -94,19 +95,22 @@ export async function onStop(
   // Another prompt, or none of the loop's turns. A sub-agent will bring its own turn.
   const { active } = found.state;
   if (!active || isElsewhere(found.state, input.promptId) || input.inSubagent) return NOTHING;
-  if (input.pending > 0) return NOTHING;
   const file = withRun({ root, dialect, input, effects, file: found });
   if (!file) return NOTHING;
   const stop: Stop = { root, dialect, input, effects, file };
   effects.hold(root, file.state.runId);
+  if (input.pending > 0) return letWait(stop, []);
   if (input.isInterrupted) return letSleep(stop, file.state, 'was interrupted');
   const words = await dialect.finalWords(input);
   const rule = ruleOf(file.state);
   const claim = claimIn(words ?? [], rule);
   const state = await withToolCalls(file.state, dialect, input, claim.found ? file.state.minToolCalls : 0);
   const isEmpty = words?.every(text => text.trim() === '');
-  if (isEmpty && state.toolCalls === file.state.toolCalls) return letSleep(stop, state, 'was empty');
-  return await judgeTurn(stop, state, { claim, ...defined({ blocked: blockedIn(words ?? []) }) });
+  if (isEmpty && state.toolCalls === state.callsBefore) return letSleep(stop, state, 'was empty');
+  const blocked = blockedIn(words ?? []);
+  const work = [...input.wakeUps, ...comingBack(state, input.shells)];
+  if (!claim.found && blocked === undefined && work.length > 0) return letWait(stop, work);
+  return await judgeTurn(stop, state, { claim, ...defined({ blocked }) });
 }
 
 /** A loop that was begun in a terminal has its run from the session that carries it out. undefined: it ended just now. */
@@ -115,6 +119,16 @@ function withRun({ root, dialect, effects, file }: Stop): SessionFile | undefine
   const runId = effects.open(root, file.state, dialect.host);
   const state = effects.change(file, now => ({ ...now, runId }));
   return state && { ...file, state };
+}
+
+/** Something will bring the agent back: to send it round meanwhile would only burn iterations. */
+function letWait({ effects, file, input, dialect }: Stop, work: readonly string[]): HookAnswer {
+  const { wakeUps } = input;
+  effects.change(file, now => (now.wakeUps.join() === wakeUps.join() ? undefined : { ...now, wakeUps }));
+  if (work.length === 0) return NOTHING;
+  const shown = work.map(each => `\`${each.slice(0, 80)}\``).join(', ');
+  const message = `⏳ Ralph: the loop waits for ${shown}, which brings the agent back. ${dialect.prefix}ralph-loop continues at once.`;
+  return { kind: 'say', message };
 }
 
 /** Nobody said or did anything: to send such a turn back would be a trap. */
@@ -137,7 +151,7 @@ async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<H
   const { root, effects, file } = stop;
   const { runId } = state;
   const { usage } = sessionEvidence(state, said.claim, Date.now()).spent;
-  const toolCalls = state.toolCalls - file.state.toolCalls;
+  const toolCalls = state.toolCalls - state.callsBefore;
   effects.record(
     root,
     runId,
@@ -165,13 +179,13 @@ async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<H
 }
 
 function agentEnded({ file }: Stop, state: SessionState, outcome: TurnOutcome): RunEvent {
-  const { turnAt, toolCalls: before } = file.state;
+  const { turnAt } = file.state;
   return {
     type: 'agent-ended',
     purpose: 'work',
     outcome,
     duration: turnAt === 0 ? 0 : Math.max(0, Date.now() - turnAt) / 1000,
-    toolCalls: state.toolCalls - before,
+    toolCalls: state.toolCalls - state.callsBefore,
     toolErrors: null,
     usage: sessionEvidence(state, { found: false }, Date.now()).spent.usage,
   };

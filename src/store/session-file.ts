@@ -184,7 +184,7 @@ function show(path: string): boolean {
 const FIELDS = [
   ...(['active', 'iteration', 'maxIterations', 'completionPromise', 'startedAt', 'sessionId'] as const),
   ...(['promptId', 'minToolCalls', 'toolCalls', 'onPromiseNoWork', 'ultrawork', 'checks'] as const),
-  ...(['blocksInARow', 'runId', 'transcriptRead', 'turnAt'] as const),
+  ...(['blocksInARow', 'runId', 'transcriptRead', 'callsBefore', 'turnAt', 'wakeUps', 'waits'] as const),
 ];
 
 /** JSON values are YAML values, and have no surprises in them. */
@@ -232,7 +232,10 @@ export function parseState(source: string): SessionState | { readonly problem: s
     blocksInARow: number('blocks_in_a_row', 0) ?? 0,
     runId: String(fields.get('run_id') ?? ''),
     transcriptRead: number('transcript_read', 0) ?? 0,
+    callsBefore: number('calls_before', 0) ?? 0,
     turnAt: number('turn_at', 0) ?? 0,
+    wakeUps: textsIn(fields.get('wake_ups')),
+    waits: fields.get('waits') !== false,
     task,
   };
 }

@@ -117,7 +117,7 @@ export function hold(root: string, runId: string): void {
   leaseTo(runPaths(projectPaths(root), runId), host ?? startedBy());
 }
 
-/** What the run has come to, from its own ledger, which ends with it. */
+/** Ends the ledger with the result that it adds up to. */
 export function endRun(
   root: string,
   state: SessionState,

@@ -36,6 +36,13 @@ export const claudeDialect: Dialect = {
       const blocks = objectsAt(objectAt(record, 'message'), 'content');
       return blocks.filter(({ type }) => type === 'tool_use').map(block => stringAt(block, 'id') ?? '');
     },
+    unknownClue: 'No such tool available',
+    unknownIn: record =>
+      objectsAt(objectAt(record, 'message'), 'content')
+        .filter(block =>
+          stringAt(block, 'content')?.startsWith('<tool_use_error>Error: No such tool available'),
+        )
+        .map(block => stringAt(block, 'tool_use_id') ?? ''),
   },
   toolHookKnowsTranscript: true,
   contextUse,

@@ -44,6 +44,12 @@ export const codexDialect: Dialect = {
       if (!stringAt(item, 'type')?.endsWith('_call')) return [];
       return [stringAt(item, 'call_id') ?? stringAt(item, 'id') ?? ''];
     },
+    unknownClue: 'unsupported call: ',
+    unknownIn(record) {
+      const item = objectAt(record, 'payload');
+      const isUnknown = stringAt(item, 'output')?.startsWith('unsupported call: ');
+      return isUnknown ? [stringAt(item, 'call_id') ?? ''] : [];
+    },
   },
   /** It reports the window, too. */
   contextUse(record) {

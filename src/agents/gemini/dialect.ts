@@ -38,6 +38,14 @@ export const geminiDialect: Dialect = {
       const calls = record.type === 'gemini' ? objectsAt(record, 'toolCalls') : [];
       return calls.map(call => stringAt(call, 'id') ?? '');
     },
+    unknownClue: '" not found',
+    unknownIn: record =>
+      objectsAt(record, 'toolCalls')
+        .filter(
+          call =>
+            call.status === 'error' && /^Tool ".*" not found/.test(stringAt(call, 'resultDisplay') ?? ''),
+        )
+        .map(call => stringAt(call, 'id') ?? ''),
   },
   contextUse(record) {
     if (record.type !== 'gemini') return undefined;
@@ -51,7 +59,7 @@ export const geminiDialect: Dialect = {
 const NO_WORDS = /^\s*(?:\[no response text\]\s*)?$/;
 
 /** The command file ends with a line for the model, in case that no hook has read it. */
-const FOR_THE_MODEL = /\n\n\(Ralph: [\s\S]*\)\s*$/;
+const FOR_THE_MODEL = /\n\n\(Ralph: if [^)]*\)\s*$/;
 
 function asTyped(prompt: string): string {
   return prompt.replace(FOR_THE_MODEL, '');

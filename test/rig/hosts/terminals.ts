@@ -1,0 +1,58 @@
+/** How each host is started in a terminal, and what it shows when it can be typed into. */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HostSession } from './session.ts';
+
+export interface TerminalSetup {
+  /** What a user who has used it before would have in his home. */
+  setUp?(session: HostSession): Promise<void>;
+  readonly env?: Readonly<Record<string, string>>;
+  argv(session: HostSession, flags: readonly string[]): readonly string[];
+  /** On the screen when it waits for a prompt for the first time. */
+  readonly ready: string | RegExp;
+}
+
+const KEY = 'dummy-key-0123456789abcdefghij';
+
+const table = {
+  claude: {
+    env: { ANTHROPIC_API_KEY: KEY },
+    setUp: ({ place }) =>
+      place.writeHome('.claude.json', {
+        hasCompletedOnboarding: true,
+        theme: 'dark',
+        bypassPermissionsModeAccepted: true,
+        customApiKeyResponses: { approved: [KEY.slice(-20)], rejected: [] },
+        projects: { [place.repo]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
+      }),
+    argv: () => ['--dangerously-skip-permissions'],
+    ready: 'bypass permissions',
+  },
+  codex: {
+    async setUp({ place }) {
+      const path = join(place.home, '.codex/config.toml');
+      appendFileSync(path, `\n[projects."${place.repo}"]\ntrust_level = "trusted"\n`);
+    },
+    argv: (_session, flags) => [
+      ...flags.filter((flag, at) => flag !== '--disable' && flags[at - 1] !== '--disable'),
+      '--dangerously-bypass-approvals-and-sandbox',
+      '--dangerously-bypass-hook-trust',
+    ],
+    ready: /context left|\? for shortcuts|% left/,
+  },
+  copilot: {
+    setUp: ({ place }) => place.writeHome('.copilot/config.json', { trusted_folders: [place.repo] }),
+    argv: (_session, flags) => ['--allow-all', ...flags],
+    ready: /Enter|shortcuts/,
+  },
+  qwen: { argv: (_session, flags) => ['--yolo', ...flags], ready: /YOLO|yolo/ },
+  gemini: {
+    argv: (_session, flags) => ['--yolo', '--skip-trust', ...flags],
+    ready: /YOLO|Type your message/,
+  },
+  opencode: { argv: (_session, flags) => [...flags], ready: /Ask anything|Build/ },
+} satisfies Readonly<Record<string, TerminalSetup>>;
+
+export type TerminalHost = keyof typeof table;
+
+export const TERMINALS: Readonly<Record<TerminalHost, TerminalSetup>> = table;
