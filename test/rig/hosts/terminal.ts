@@ -17,6 +17,9 @@ export interface Terminal {
   close(): void;
 }
 
+/** Milliseconds. Far more than any of them needs on a busy machine; what is not there then never comes. */
+export const PATIENCE = 40_000;
+
 export async function openTerminal(session: HostSession, more: readonly string[] = []): Promise<Terminal> {
   const { host, place, env, flags } = session;
   const terminal = TERMINALS[host.name as TerminalHost];
@@ -55,11 +58,12 @@ export async function openTerminal(session: HostSession, more: readonly string[]
     async until(wanted) {
       const isThere = (text: string) =>
         typeof wanted === 'string' ? text.replace(/[\s│┃|]+/g, ' ').includes(wanted) : wanted.test(text);
-      for (;;) {
+      for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
         const text = screen();
         if (isThere(text)) return text;
-        await new Promise(resolve => setTimeout(resolve, 50));
+        await new Promise(resolve => setTimeout(resolve, 100));
       }
+      throw new Error(`never on the screen: ${wanted}\n${screen()}`);
     },
     close: () => void tmux('kill-server'),
   };

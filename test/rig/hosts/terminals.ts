@@ -10,6 +10,14 @@ export interface TerminalSetup {
   argv(session: HostSession, flags: readonly string[]): readonly string[];
   /** On the screen when it waits for a prompt for the first time. */
   readonly ready: string | RegExp;
+  /** What stands before the name of a command. */
+  readonly prefix: string;
+  /** Flags that open the last session of this folder again. */
+  readonly resume: readonly string[];
+  /** How often Esc is pressed to interrupt it; once unless told. */
+  readonly escapes?: 2;
+  /** After an Esc behind a tool call it asks the model once more, by itself. */
+  readonly nudges?: true;
 }
 
 const KEY = 'dummy-key-0123456789abcdefghij';
@@ -27,6 +35,8 @@ const table = {
       }),
     argv: () => ['--dangerously-skip-permissions'],
     ready: 'bypass permissions',
+    prefix: '/ralph:',
+    resume: ['--continue'],
   },
   codex: {
     async setUp({ place }) {
@@ -39,18 +49,37 @@ const table = {
       '--dangerously-bypass-hook-trust',
     ],
     ready: /context left|\? for shortcuts|% left/,
+    prefix: '$',
+    resume: ['resume', '--last'],
   },
   copilot: {
     setUp: ({ place }) => place.writeHome('.copilot/config.json', { trusted_folders: [place.repo] }),
     argv: (_session, flags) => ['--allow-all', ...flags],
-    ready: /Enter|shortcuts/,
+    ready: /\/ commands/,
+    escapes: 2,
+    prefix: '/ralph:',
+    resume: ['--continue'],
   },
-  qwen: { argv: (_session, flags) => ['--yolo', ...flags], ready: /YOLO|yolo/ },
+  qwen: {
+    argv: (_session, flags) => ['--yolo', ...flags],
+    ready: /YOLO mode/,
+    prefix: '/',
+    resume: ['--continue'],
+  },
   gemini: {
     argv: (_session, flags) => ['--yolo', '--skip-trust', ...flags],
-    ready: /YOLO|Type your message/,
+    ready: /Type your message/,
+    nudges: true,
+    prefix: '/',
+    resume: ['--resume', 'latest'],
   },
-  opencode: { argv: (_session, flags) => [...flags], ready: /Ask anything|Build/ },
+  opencode: {
+    argv: (_session, flags) => [...flags],
+    ready: /Ask anything|Build ·/,
+    escapes: 2,
+    prefix: '/',
+    resume: ['--continue'],
+  },
 } satisfies Readonly<Record<string, TerminalSetup>>;
 
 export type TerminalHost = keyof typeof table;
