@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), '../ralph/ralph-hook.cjs');
-const COMMAND = /^\s*[/$](ralph:)?(ralph-loop|ulw-loop|cancel-ralph|help)\b/;
+const COMMAND = /^\s*[/$](ralph:)?(ralph-loop|ulw-loop|cancel-ralph|hand-over|help)\b/;
 
 export const RalphPlugin = async ({ client, directory }) => {
   const world = {
@@ -57,6 +57,7 @@ const COMMANDS = Object.fromEntries(
   Object.entries({
     'ralph-loop': 'Loop on a task in this session until it is provably done',
     'ulw-loop': 'The same loop, with the ultrawork instruction before every continuation',
+    'hand-over': 'Continue the loop in a terminal, or one of a terminal here',
     'cancel-ralph': 'End the Ralph loop of this session; the work is kept',
   }).map(([name, description]) => [name, { description, template: `/${name} $99999` }]),
 );

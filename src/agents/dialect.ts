@@ -127,7 +127,7 @@ export function sumAt(counts: Json | undefined, ...keys: readonly string[]): num
  * `source-command-` what it puts before the skill that it makes of a command.
  */
 const COMMAND =
-  /^\s*[/$](?:ralph:)?(?:source-command-)?(ralph-loop|ulw-loop|cancel-ralph|(?<=ralph:)help)(?:\s+([\s\S]*))?$/;
+  /^\s*[/$](?:ralph:)?(?:source-command-)?(ralph-loop|ulw-loop|cancel-ralph|hand-over|(?<=ralph:)help)(?:\s+([\s\S]*))?$/;
 
 export function commandIn(prompt: string): Pick<HookInput, 'commandName' | 'commandArguments'> {
   const [, commandName = '', rest = ''] = COMMAND.exec(prompt) ?? [];

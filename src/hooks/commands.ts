@@ -2,7 +2,7 @@
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { formatProblem } from '../domain/problem.ts';
-import { contract, type SessionRequest, type SessionState } from '../domain/session.ts';
+import { contract, newState, type SessionState } from '../domain/session.ts';
 import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session-arguments.ts';
 import {
   changeSession,
@@ -15,14 +15,18 @@ import { hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
 import { openState } from '../store/state-check.ts';
 import { cancel } from './cancel.ts';
 import { keepOutOfCommits } from './exclude.ts';
+import { onHandOver } from './hand-over.ts';
 
-export function onCommand(root: string, { host, prefix }: Dialect, input: HookInput): HookAnswer {
+export function onCommand(root: string, dialect: Dialect, input: HookInput): HookAnswer {
+  const { host, prefix } = dialect;
   const name = input.commandName.split(':').at(-1);
   if (asksForHelp(input.commandArguments)) return refuse(helpFor(prefix));
   switch (name) {
     case 'ralph-loop':
     case 'ulw-loop':
       return start(root, host, input, name === 'ulw-loop');
+    case 'hand-over':
+      return onHandOver(root, dialect, input);
     case 'cancel-ralph':
       return refuse(cancelSession(root, input.sessionId));
     case 'help':
@@ -51,7 +55,10 @@ function start(root: string, host: string, input: HookInput, ultrawork: boolean)
   if (sleeping) cancel(root, sleeping);
   keepOutOfCommits(root);
   const asked = { ...request, ultrawork };
-  const state = newState(input, asked, openRun(root, asked, host));
+  const state: SessionState = {
+    ...newState(asked, input, openRun(root, asked, host)),
+    transcriptRead: transcriptSize(input.transcript),
+  };
   writeSession(newSessionPath(root, input.sessionId), state);
   return { kind: 'context', context: contract(state), message: started(state, notes) };
 }
@@ -64,11 +71,7 @@ export function startSession(root: string, sessionId: string, task: string, valu
   const there = findSession(root, sessionId);
   if (there) cancel(root, there);
   keepOutOfCommits(root);
-  const state = newState(
-    { sessionId, promptId: null, transcript: null },
-    { ...request, ultrawork: false },
-    '',
-  );
+  const state = newState({ ...request, ultrawork: false }, { sessionId, promptId: null }, '');
   writeSession(newSessionPath(root, sessionId), state);
   return { problems, message: started(state, notes) };
 }
@@ -77,29 +80,6 @@ export function startSession(root: string, sessionId: string, task: string, valu
 function stateProblems(root: string): readonly string[] {
   const unfit = openState(root, process.env);
   return unfit ? [formatProblem(unfit)] : [];
-}
-
-function newState(
-  input: Pick<HookInput, 'sessionId' | 'promptId' | 'transcript'>,
-  request: SessionRequest,
-  runId: string,
-): SessionState {
-  return {
-    ...request,
-    active: true,
-    iteration: 1,
-    startedAt: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
-    sessionId: input.sessionId,
-    promptId: input.promptId,
-    toolCalls: 0,
-    callsBefore: 0,
-    blocksInARow: 0,
-    runId,
-    transcriptRead: transcriptSize(input.transcript),
-    turnAt: Date.now(),
-    wakeUps: [],
-    waits: true,
-  };
 }
 
 /** The command without a task resumes the loop that was left. What was called meanwhile was not for the loop. */
@@ -146,6 +126,7 @@ const HELP = `Ralph loop: keeps this session working until the task is provably 
 /ralph:ralph-loop TASK [--max-iterations N] [--completion-promise TEXT] [--check CMD …] [--min-tool-calls 1] [--on-promise-no-work reject|warn|accept]
 /ralph:ulw-loop TASK …      the same, with the ultrawork instruction before every continuation
 /ralph:ralph-loop           resumes a loop that you interrupted
+/ralph:hand-over            to a terminal (\`ralph continue-here\`), or back from there
 /ralph:cancel-ralph         ends the loop; the work is kept
 
 Quotes hold a task together that has a flag in it; behind -- everything is the task.

@@ -25,7 +25,7 @@ export function record(root: string, runId: string, ...events: readonly RunEvent
     const secrets = createRedactor(process.env);
     const paths = runPaths(projectPaths(root), runId);
     withTurn(paths.state.lock, () => {
-      if (hasEnded(paths)) return;
+      if (hasEnded(paths) && events[0]?.type !== 'run-resumed') return;
       const journal = createJournal(paths.events, {
         run: runId,
         now: Date.now,
@@ -115,6 +115,12 @@ export function hold(root: string, runId: string): void {
   const named = Number(process.env.CLAUDE_PID);
   const host = Number.isSafeInteger(named) && named > 0 ? identify(named) : undefined;
   leaseTo(runPaths(projectPaths(root), runId), host ?? startedBy());
+}
+
+/** The loop has left its session. */
+export function letGo(root: string, runId: string): void {
+  record(root, runId, { type: 'notice', level: 'info', text: 'The loop left its session.' });
+  removeLease(runPaths(projectPaths(root), runId));
 }
 
 /** Ends the ledger with the result that it adds up to. */

@@ -72,7 +72,7 @@ function createPlayer(session: HostSession, name: TerminalHost) {
     }
     throw new Error(`${key} had no effect (${asked()} requests)\n${here().screen()}`);
   };
-  const { escapes = 1, nudges } = TERMINALS[name];
+  const { escapes = 1, nudges, interrupted, offers } = TERMINALS[name];
   const step = (at: number) => server.requests.filter(request => request.kind === 'step').at(at);
   const isActive = () => {
     const now = state();
@@ -97,6 +97,10 @@ function createPlayer(session: HostSession, name: TerminalHost) {
     async open(...more: readonly string[]) {
       terminal = await openTerminal(session, more);
       await terminal.until(TERMINALS[name].ready);
+      if (offers === undefined) return;
+      terminal.type(`${prefix}ralph-l`);
+      await terminal.until(offers);
+      terminal.press('C-u');
     },
     close() {
       terminal?.close();
@@ -110,7 +114,9 @@ function createPlayer(session: HostSession, name: TerminalHost) {
     /** Presses Esc until the turn is broken off. Says when the loop went to sleep. */
     async interrupt(isOver = hasEnded(step(-1))) {
       const before = asked();
-      await press('Escape', isOver, escapes);
+      const shown = () => (interrupted === undefined ? 0 : here().screen().split(interrupted).length);
+      const was = shown();
+      await press('Escape', () => isOver() || shown() > was, escapes);
       const slept = await within(2_000, () => !isActive());
       if (nudges) await within(PATIENCE, () => asked() > before);
       return slept ? 'sleeps at once' : 'sleeps at the next prompt';
@@ -172,11 +178,11 @@ async function playSessions(player: Player): Promise<Partial<Seen>> {
   const { session, name, asked, state, submit, command } = player;
   await player.ask(command(`ralph-loop ${TASK}`), 2);
   await player.interrupt();
+  player.close();
+  await player.open(...TERMINALS[name].resume);
   const [before, count] = [state(), asked()];
   await session.run('Hello');
   expect([asked(), state()]).toEqual([count + 1, before]);
-  player.close();
-  await player.open(...TERMINALS[name].resume);
   await submit(command('ralph-loop'), () => state() === undefined);
   const status = JSON.parse((await ralphIn(session, ['status', '--json'])).output);
   expect(status.runs.at(-1)).toMatchObject({ state: 'done', stopReason: 'promise_accepted' });

@@ -23,7 +23,7 @@ without_node() {
 }
 
 is_command() {
-  case $input in *ralph-loop* | *ulw-loop* | *cancel-ralph* | *ralph:help*) return 0 ;; esac
+  case $input in *ralph-loop* | *ulw-loop* | *cancel-ralph* | *hand-over* | *ralph:help*) return 0 ;; esac
   return 1
 }
 

@@ -65,5 +65,5 @@ export const codexDialect: Dialect = {
 
 /** Its terminal takes a slash for commands of its own only; a skill is called with a dollar sign. */
 function dollars(message: string): string {
-  return message.replace(/\/(ralph-loop|ulw-loop|cancel-ralph)\b/g, '$$$1');
+  return message.replace(/\/(ralph-loop|ulw-loop|cancel-ralph|hand-over)\b/g, '$$$1');
 }

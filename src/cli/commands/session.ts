@@ -1,9 +1,9 @@
 /** `ralph session`: the in-session loop from a terminal: shows loops, starts one for a session, ends one. */
-import type { Problem } from '../../domain/problem.ts';
 import { type FlagValue, SESSION_FLAGS } from '../../domain/session-arguments.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
+import { sessionNamed, sessionRoot } from '../which-session.ts';
 
 export const session: CliCommand = {
   declare(command) {
@@ -47,8 +47,9 @@ function collect(value: string, before: readonly string[] = []): readonly string
   return [...before, value];
 }
 
-function status({ cwd, output }: Call): 0 {
-  const files = listSessions(cwd);
+function status(call: Call): 0 {
+  const { output } = call;
+  const files = listSessions(sessionRoot(call));
   const none =
     'No in-session loop here. Start one with /ralph-loop in a session, or with `ralph session start`.';
   const lines = files.map(file => ('state' in file ? line(file) : `${file.path} ${file.stranger}`));
@@ -65,22 +66,9 @@ function line({ state }: SessionFile): string {
 }
 
 function cancel(call: Call): 0 {
-  call.output.answer(`${cancelSession(call.cwd, orThrow(sessionOf(call)))}\n`);
+  const { root, sessionId } = orThrow(sessionNamed(call));
+  call.output.answer(`${cancelSession(root, sessionId)}\n`);
   return 0;
-}
-
-function sessionOf({ options, cwd }: Call): string | Problem {
-  if (typeof options.session === 'string') return options.session;
-  const all = listSessions(cwd).filter((file): file is SessionFile => 'state' in file);
-  const [only] = all;
-  if (only && all.length === 1) return only.state.sessionId;
-  if (!only)
-    return { where: 'session', what: 'there is no in-session loop here', fix: 'ralph session status' };
-  return {
-    where: '--session',
-    what: `there are ${all.length} loops: ${all.map(file => file.state.sessionId).join(', ')}`,
-    fix: `ralph session cancel --session ${only.state.sessionId}`,
-  };
 }
 
 function start({ options, cwd, output }: Call, words: readonly string[]): 0 {

@@ -14,6 +14,10 @@ export interface TerminalSetup {
   readonly prefix: string;
   /** Flags that open the last session of this folder again. */
   readonly resume: readonly string[];
+  /** What it shows of the command once its extensions are loaded, where that takes a while. */
+  readonly offers?: string;
+  /** What it shows when it was interrupted, where it does not hang up on the model. */
+  readonly interrupted?: string;
   /** How often Esc is pressed to interrupt it; once unless told. */
   readonly escapes?: 2;
   /** After an Esc behind a tool call it asks the model once more, by itself. */
@@ -50,6 +54,7 @@ const table = {
     ],
     ready: /context left|\? for shortcuts|% left/,
     prefix: '$',
+    interrupted: 'Conversation interrupted',
     resume: ['resume', '--last'],
   },
   copilot: {
@@ -63,6 +68,7 @@ const table = {
   qwen: {
     argv: (_session, flags) => ['--yolo', ...flags],
     ready: /YOLO mode/,
+    offers: 'Loop on a task',
     prefix: '/',
     resume: ['--continue'],
   },
