@@ -46,31 +46,6 @@ export interface SessionState extends SessionRequest {
   readonly waits: boolean;
 }
 
-/** A loop at its beginning. */
-export function newState(
-  request: SessionRequest,
-  { sessionId, promptId }: Pick<SessionState, 'sessionId' | 'promptId'>,
-  runId: string,
-  now = Date.now(),
-): SessionState {
-  return {
-    ...request,
-    active: true,
-    iteration: 1,
-    startedAt: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
-    sessionId,
-    promptId,
-    toolCalls: 0,
-    callsBefore: 0,
-    blocksInARow: 0,
-    runId,
-    transcriptRead: 0,
-    turnAt: now,
-    wakeUps: [],
-    waits: true,
-  };
-}
-
 export function ruleOf({ completionPromise }: SessionRequest): CompletionRule | undefined {
   return completionPromise === null ? undefined : { kind: 'promise', text: completionPromise };
 }

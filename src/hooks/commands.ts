@@ -2,7 +2,7 @@
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { formatProblem } from '../domain/problem.ts';
-import { contract, newState, type SessionState } from '../domain/session.ts';
+import { contract, type SessionState } from '../domain/session.ts';
 import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session-arguments.ts';
 import {
   changeSession,
@@ -16,6 +16,7 @@ import { openState } from '../store/state-check.ts';
 import { cancel } from './cancel.ts';
 import { keepOutOfCommits } from './exclude.ts';
 import { onHandOver } from './hand-over.ts';
+import { newState } from './new-state.ts';
 
 export function onCommand(root: string, dialect: Dialect, input: HookInput): HookAnswer {
   const { host, prefix } = dialect;
@@ -55,10 +56,7 @@ function start(root: string, host: string, input: HookInput, ultrawork: boolean)
   if (sleeping) cancel(root, sleeping);
   keepOutOfCommits(root);
   const asked = { ...request, ultrawork };
-  const state: SessionState = {
-    ...newState(asked, input, openRun(root, asked, host)),
-    transcriptRead: transcriptSize(input.transcript),
-  };
+  const state = newState(asked, input, openRun(root, asked, host));
   writeSession(newSessionPath(root, input.sessionId), state);
   return { kind: 'context', context: contract(state), message: started(state, notes) };
 }
@@ -71,7 +69,11 @@ export function startSession(root: string, sessionId: string, task: string, valu
   const there = findSession(root, sessionId);
   if (there) cancel(root, there);
   keepOutOfCommits(root);
-  const state = newState({ ...request, ultrawork: false }, { sessionId, promptId: null }, '');
+  const state = newState(
+    { ...request, ultrawork: false },
+    { sessionId, promptId: null, transcript: null },
+    '',
+  );
   writeSession(newSessionPath(root, sessionId), state);
   return { problems, message: started(state, notes) };
 }

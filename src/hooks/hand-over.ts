@@ -1,11 +1,10 @@
 /** A loop changes its face: from a session to an outer loop and back. It stays one run, with one ledger, and nothing is typed twice. */
 import type { Dialect, HookAnswer, HookInput } from '../agents/dialect.ts';
-import { transcriptSize } from '../agents/transcript.ts';
 import { numberAt, objectAt, stringAt, textsIn } from '../domain/json.ts';
 import { doubtsOf } from '../domain/ledger-trust.ts';
 import type { Past } from '../domain/past.ts';
 import { isProblem } from '../domain/problem.ts';
-import { contract, newState, type SessionRequest, type SessionState } from '../domain/session.ts';
+import { contract, type SessionRequest, type SessionState } from '../domain/session.ts';
 import { isSuccess } from '../domain/stop-reason.ts';
 import { readIfThere, tryTo } from '../platform/files.ts';
 import { readPast } from '../store/checkpoint.ts';
@@ -21,6 +20,7 @@ import {
 } from '../store/session-file.ts';
 import { hold, letGo, record, turnStarted } from '../store/session-ledger.ts';
 import { ledgerTrust } from '../store/trust.ts';
+import { newState } from './new-state.ts';
 
 /** Takes the loop out of its session, for good; its run is nobody's then. undefined: it has ended already, or never began. */
 export function handOut(root: string, file: SessionFile): SessionState | undefined {
@@ -50,11 +50,7 @@ function takeIn(root: string, host: string, input: HookInput): HookAnswer {
   if (typeof found === 'string') return say(`❌ Ralph: nothing was handed over. ${found}`);
   const { file, paths, past, request } = found;
   const iteration = past.open?.number ?? past.results.length + 1;
-  const state: SessionState = {
-    ...newState(request, input, file.id),
-    iteration,
-    transcriptRead: transcriptSize(input.transcript),
-  };
+  const state: SessionState = { ...newState(request, input, file.id), iteration };
   writeRunFile(paths, { ...file, command: 'session' });
   hold(root, file.id);
   const { maxIterations, checks } = request;
@@ -105,7 +101,7 @@ function runToTake(root: string, wanted: string): Takeable | string {
     : { file, paths, past, request: requestOf(task, file, past) };
 }
 
-/** Where the run has used up its iterations, it gets as many again: to hand it over is to want more. */
+/** Where the run has no iterations left, it gets as many again: to hand it over is to want more. */
 function requestOf(task: string, { config }: RunFile, { results }: Past): SessionRequest {
   const settings = objectAt({ config }, 'config');
   const most = numberAt(settings, 'maximumIterations') ?? 0;
