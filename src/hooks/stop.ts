@@ -152,17 +152,16 @@ async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<H
   const { runId } = state;
   const { usage } = sessionEvidence(state, said.claim, Date.now()).spent;
   const toolCalls = state.toolCalls - state.callsBefore;
-  effects.record(
-    root,
-    runId,
+  const ended: readonly RunEvent[] = [
     ...(file.isChanged ? [{ type: 'notice', level: 'warning', text: CHANGED } as const] : []),
     agentEnded(stop, state, { kind: 'completed' }),
     { type: 'turn-ended', outcome: { kind: 'completed' }, ...said, steps: 0, toolCalls, usage },
-  );
+  ];
   const run = sessionRun(state);
   const before: Evidence = { ...sessionEvidence(state, said.claim, Date.now()), ...said };
   // Checks cost time: they run when there is a claim that they could prove.
-  const isWorth = said.claim.found && state.toolCalls >= run.minToolCalls;
+  const isWorth = said.claim.found && state.toolCalls >= run.minToolCalls && state.checks.length > 0;
+  if (isWorth) effects.record(root, runId, ...ended);
   const { results: checks, contained } = isWorth ? await verify(stop, state) : NOTHING_CHECKED;
   // Cancelled while they ran: nothing more is said or written.
   if (effects.isOver(root, file)) return NOTHING;
@@ -171,6 +170,7 @@ async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<H
   const { iteration } = state;
   const { treeChanged, repeats, spent } = evidence;
   const judged: readonly RunEvent[] = [
+    ...(isWorth ? [] : ended),
     { type: 'judged', iteration, verdict, treeChanged, repeats, spent, tree: null, limits: run.limits },
     { type: 'iteration-ended', iteration, claim: said.claim, verdict, usage },
   ];

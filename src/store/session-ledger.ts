@@ -6,7 +6,7 @@ import { parseObject, stringAt } from '../domain/json.ts';
 import { NOTHING_YET } from '../domain/past.ts';
 import type { Contained } from '../domain/proof.ts';
 import { runResult } from '../domain/result.ts';
-import { createRedactor, redactDeep } from '../domain/secrets.ts';
+import { createRedactor, type Redact, redactDeep } from '../domain/secrets.ts';
 import { contract, elapsedOf, type SessionRequest, type SessionState } from '../domain/session.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import { ensureFolder, fileSize, tryTo, waitAMoment } from '../platform/files.ts';
@@ -18,18 +18,22 @@ import { lineEndingAt } from './ledger-end.ts';
 import { projectPaths, type RunPaths, runPaths } from './paths.ts';
 import { createRun } from './run-file.ts';
 
+/** What is secret does not change while a hook runs. */
+let secrets: Redact | undefined;
+
 /** Never the reason that a hook fails. Nothing follows the end of a run: whoever is late is too late. */
 export function record(root: string, runId: string, ...events: readonly RunEvent[]): void {
   if (runId === '' || events.length === 0) return;
   try {
-    const secrets = createRedactor(process.env);
+    secrets ??= createRedactor(process.env);
+    const redact = secrets;
     const paths = runPaths(projectPaths(root), runId);
     withTurn(paths.state.lock, () => {
       if (hasEnded(paths) && events[0]?.type !== 'run-resumed') return;
       const journal = createJournal(paths.events, {
         run: runId,
         now: Date.now,
-        redact: event => redactDeep(event, secrets),
+        redact: event => redactDeep(event, redact),
         durable: false,
         place: paths,
       });

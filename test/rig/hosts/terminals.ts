@@ -1,5 +1,5 @@
 /** How each host is started in a terminal, and what it shows when it can be typed into. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HostSession } from './session.ts';
 
@@ -16,6 +16,8 @@ export interface TerminalSetup {
   readonly resume: readonly string[];
   /** What it shows of the command once its extensions are loaded, where that takes a while. */
   readonly offers?: string;
+  /** On the screen as long as it has not finished, where what is typed meanwhile is taken for something else. */
+  readonly busy?: string;
   /** What it shows when it was interrupted, where it does not hang up on the model. */
   readonly interrupted?: string;
   /** How often Esc is pressed to interrupt it; once unless told. */
@@ -45,7 +47,8 @@ const table = {
   codex: {
     async setUp({ place }) {
       const path = join(place.home, '.codex/config.toml');
-      appendFileSync(path, `\n[projects."${place.repo}"]\ntrust_level = "trusted"\n`);
+      const trust = `[projects."${place.repo}"]\ntrust_level = "trusted"\n`;
+      if (!readFileSync(path, 'utf8').includes(trust)) appendFileSync(path, `\n${trust}`);
     },
     argv: (_session, flags) => [
       ...flags.filter((flag, at) => flag !== '--disable' && flags[at - 1] !== '--disable'),
@@ -69,6 +72,7 @@ const table = {
     argv: (_session, flags) => ['--yolo', ...flags],
     ready: /YOLO mode/,
     offers: 'Loop on a task',
+    busy: 'esc to cancel',
     prefix: '/',
     resume: ['--continue'],
   },
