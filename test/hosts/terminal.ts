@@ -6,7 +6,6 @@ import { parseState } from '../../src/store/session-file.ts';
 import { type HostSession, hostSession } from '../rig/hosts/session.ts';
 import { openTerminal, PATIENCE, type Terminal } from '../rig/hosts/terminal.ts';
 import { TERMINALS, type TerminalHost } from '../rig/hosts/terminals.ts';
-import type { SideRule } from '../rig/model-server/answer.ts';
 import type { Step } from '../rig/model-server/script.ts';
 import { DONE, ralphIn, work } from './in-session.ts';
 import { withoutInstalling } from './opencode-offline.ts';
@@ -16,29 +15,26 @@ const inTool: Step = { tools: [{ do: 'shell', command: 'echo $$ > tool.pid; exec
 
 /** In the order in which the agent is asked. */
 function stepsFor(name: TerminalHost): readonly Step[] {
-  const nudged: readonly Step[] = TERMINALS[name].nudges ? [{ text: 'I was asked once more.' }] : [];
+  const { nudges, strays } = TERMINALS[name];
+  const nudged: readonly Step[] = nudges ? [{ text: 'I was asked once more.' }] : [];
   return [
     ...[work, { text: 'busy', gate: 'first' }, ...nudged, { text: 'The answer is 42.' }],
     ...[inTool, { text: 'The answer is 43.' }],
     ...[{ text: 'not yet' }, { text: 'busy', gate: 'cancelled' }, { text: 'The answer is 44.' }],
     ...[work, { text: 'busy', gate: 'second' }, ...nudged],
     ...[work, { text: 'busy', gate: 'third' }, ...nudged, { text: 'Hello, other session.' }],
-    ...[work, { text: DONE }, { text: 'Hello without Ralph.' }],
+    ...(strays
+      ? [work, { text: DONE, repeat: 'forever' } as const]
+      : [work, { text: DONE }, { text: 'Hello without Ralph.' }]),
   ];
 }
-
-/** Codex sums up what was said when a session is resumed with another model, as it offers to every user. */
-const COMPACTION: SideRule = {
-  match: ({ body }) => /CONTEXT CHECKPOINT COMPACTION/i.test(body.slice(-20_000)),
-  step: { text: 'A summary.' },
-};
 
 const TASK = 'Do it --completion-promise DONE';
 
 export function describeTerminal(name: TerminalHost): void {
   test(`a loop in the terminal of ${name}`, async () => {
     const steps = stepsFor(name);
-    const session = await hostSession(name, { ...(name === 'codex' && { sides: [COMPACTION] }), steps });
+    const session = await hostSession(name, { steps });
     onTestFinished(() => session.close());
     expect(await ralphIn(session, ['plugin', 'install', name])).toMatchObject({ code: 0 });
     if (name === 'opencode') await withoutInstalling(session);
@@ -49,7 +45,8 @@ export function describeTerminal(name: TerminalHost): void {
       ...(await playCancels(player)),
       ...(await playSessions(player)),
     };
-    expect([player.asked(), session.server.problems]).toEqual([steps.length, []]);
+    expect(session.server.problems).toEqual([]);
+    if (!TERMINALS[name].strays) expect(player.asked()).toBe(steps.length);
     expectColumn(name, seen);
   });
 }
@@ -137,7 +134,10 @@ function createPlayer(session: HostSession, name: TerminalHost) {
       const before = asked();
       await submit(text, () => asked() > before);
       await here().until(answer);
-      expect(step(-1)?.body).toContain(text);
+      const last = server.requests
+        .slice(-4)
+        .map(({ kind, lastUserText }) => [kind, lastUserText.slice(-200)]);
+      expect(step(-1)?.body.includes(text), JSON.stringify(last)).toBe(true);
       expect(await within(5_000, () => !isActive())).toBe(true);
       expect(asked()).toBe(before + 1);
     },

@@ -22,6 +22,8 @@ export interface TerminalSetup {
   readonly interrupted?: string;
   /** How often Esc is pressed to interrupt it; once unless told. */
   readonly escapes?: 2;
+  /** In a session that is opened again it asks the model for things of its own, between the turns. */
+  readonly strays?: true;
   /** After an Esc behind a tool call it asks the model once more, by itself. */
   readonly nudges?: true;
 }
@@ -50,14 +52,18 @@ const table = {
       const trust = `[projects."${place.repo}"]\ntrust_level = "trusted"\n`;
       if (!readFileSync(path, 'utf8').includes(trust)) appendFileSync(path, `\n${trust}`);
     },
+    // With an older model its terminal begins with the offer of a newer one.
     argv: (_session, flags) => [
-      ...flags.filter((flag, at) => flag !== '--disable' && flags[at - 1] !== '--disable'),
+      ...flags
+        .filter((flag, at) => flag !== '--disable' && flags[at - 1] !== '--disable')
+        .map((flag, at, all) => (all[at - 1] === '-m' ? 'gpt-6-sol' : flag)),
       '--dangerously-bypass-approvals-and-sandbox',
       '--dangerously-bypass-hook-trust',
     ],
     ready: /context left|\? for shortcuts|% left/,
     prefix: '$',
     interrupted: 'Conversation interrupted',
+    strays: true,
     resume: ['resume', '--last'],
   },
   copilot: {
