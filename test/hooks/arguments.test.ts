@@ -95,6 +95,7 @@ describe('the arguments of /ralph-loop', () => {
     ['"Run prettier --check src and fix it"', 'Run prettier --check src and fix it'],
     [`'Explain --max-iterations 5' --max-iterations 3`, 'Explain --max-iterations 5'],
     ['Say "use --check x" twice', 'Say "use --check x" twice'],
+    ['Explain "--check" to me', 'Explain "--check" to me'],
     ['"It says \\"hi\\""', 'It says "hi"'],
   ])('a flag in quotes is a word of the task: %j', (raw, words) => {
     const { request, problems } = parseArguments(raw);
