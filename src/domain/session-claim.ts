@@ -45,11 +45,11 @@ function placeAt(text: string, start: number, end: number, fences: readonly Span
   const newline = text.indexOf('\n', end);
   const before = text.slice(lineStart, start);
   const after = text.slice(end, newline < 0 ? text.length : newline);
-  const sentence = `${before.split(/[.!?;]\s/).at(-1) ?? ''} ${after.split(/[.!?;](?:\s|$)/)[0] ?? ''}`;
+  const sentence = `${before.split(/[.!?;]\s|<\/promise>/i).at(-1) ?? ''} ${after.split(/[.!?;](?:\s|$)|<promise>/i)[0] ?? ''}`;
   return TALK.test(sentence) ? 'mentioned' : 'said';
 }
 
-/** In the sentence around the marker: it is denied, put off, or hangs on something. */
+/** In the sentence around the marker, another tag being the end of it: it is denied, put off, or hangs on something. */
 const TALK =
   /\b(?:not|never|cannot|without|until|till|unless|yet|before|if|when|whenever|later|soon|eventually|instead of|rather than|at the end|(?:once|after|as soon as) (?:i|we|it|they|the|all|every|everything|this|that)|next (?:turn|iteration|time))\b|n['’]t\b/i;
 
