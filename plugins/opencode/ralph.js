@@ -12,100 +12,164 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), '../ralph/ralph-hook.cjs');
-const COMMAND = /^\s*[/$](ralph:)?(ralph-loop|ulw-loop|cancel-ralph|help)\b/;
+const COMMAND = /^\s*[/$](ralph:)?(ralph-loop|ulw-loop|cancel-ralph|hand-over|help)\b/;
 
 export const RalphPlugin = async ({ client, directory }) => {
-  /** What the agent has said, and what is to be done about it, by message. */
-  const texts = new Map();
-  const verdicts = new Map();
-  /** What Ralph has put in itself, and the sessions that have not continued with it yet. */
-  const own = new Set();
-  const waiting = new Set();
-  /** Which agent and model a session was last asked with. */
-  const settings = new Map();
-  /** Tool calls since a session's last stop: its messages are in a database, so nothing else could count them. */
-  const calls = new Map();
-  let last = Promise.resolve();
-
-  /** One after the other: an answer must be written down before the next question is asked. */
-  function ask(event, fields) {
-    const answer = last.then(() => callProgram(event, { cwd: directory, ...fields }));
-    last = answer;
-    return answer;
-  }
-
-  function put(session, text, noReply) {
-    own.add(text);
-    const body = { ...settings.get(session), noReply, parts: [{ type: 'text', text }] };
-    return client.session[noReply ? 'prompt' : 'promptAsync']({ path: { id: session }, body });
-  }
-
-  async function onStepEnd({ sessionID, messageID }) {
-    const said = texts.get(messageID)?.join('\n\n') ?? '';
-    const verdict = verdicts.get(messageID);
-    texts.delete(messageID);
-    verdicts.delete(messageID);
-    const counted_calls = calls.get(sessionID) ?? 0;
-    calls.delete(sessionID);
-    if (!hasLoop(directory)) return;
-    if (verdict?.reason) {
-      waiting.add(sessionID);
-      await put(sessionID, verdict.reason, true);
-    }
-    const fields = { session_id: sessionID, last_assistant_message: said, counted_calls };
-    const answer = await ask('step-finish', fields);
-    show(client, answer.message);
-    if (answer.reason && !verdict) await put(sessionID, answer.reason, false);
-  }
-
+  const world = {
+    client,
+    directory,
+    /** What the agent has said, and what is to be done about it, by message. */
+    texts: new Map(),
+    verdicts: new Map(),
+    /** What Ralph has put in itself, and the sessions that have not continued with it yet. */
+    own: new Set(),
+    waiting: new Set(),
+    /** Which agent and model a session was last asked with. */
+    settings: new Map(),
+    /** Tool calls since a session's last stop: its messages are in a database, so nothing else could count them. */
+    calls: new Map(),
+    last: Promise.resolve(),
+  };
   return {
-    'chat.message': async ({ sessionID }, { message, parts }) => {
-      const { agent, model } = message;
-      settings.set(sessionID, { agent, model });
-      const part = parts.find(each => each.type === 'text' && !each.synthetic);
-      if (!part || own.delete(part.text)) return;
-      if (!hasLoop(directory) && !COMMAND.test(part.text)) return;
-      const answer = await ask('chat.message', { session_id: sessionID, prompt: part.text });
-      if (answer.reason) throw new Error(answer.reason);
-      if (answer.context) {
-        part.text = answer.context;
-        calls.delete(sessionID); // what was called before the loop is not for it
-      }
-      show(client, answer.message);
+    config: async config => {
+      config.command = { ...COMMANDS, ...config.command };
     },
+    'command.execute.before': async ({ command, arguments: words }, { parts }) => {
+      const part = COMMANDS[command] && parts.find(each => each.type === 'text');
+      if (part) part.text = `/${command} ${words}`;
+    },
+    'chat.message': ({ sessionID }, output) => onMessage(world, sessionID, output),
     'tool.execute.before': ({ sessionID, tool }, { args }) => guard(directory, sessionID, tool, args),
-    'tool.execute.after': async ({ sessionID }) => {
-      calls.set(sessionID, (calls.get(sessionID) ?? 0) + 1);
+    'tool.execute.after': async ({ sessionID, tool }) => {
+      if (tool === 'invalid') return; // what OpenCode runs for a tool that there is not: no work
+      world.calls.set(sessionID, (world.calls.get(sessionID) ?? 0) + 1);
     },
-    'experimental.text.complete': async ({ sessionID, messageID }, { text }) => {
-      if (!hasLoop(directory)) return;
-      const said = [...(texts.get(messageID) ?? []), text];
-      texts.set(messageID, said);
-      const counted_calls = calls.get(sessionID) ?? 0;
-      const fields = { session_id: sessionID, last_assistant_message: said.join('\n\n'), counted_calls };
-      verdicts.set(messageID, await ask('text.complete', fields));
-    },
-    event: async ({ event: { type, properties } }) => {
-      if (type === 'message.part.updated') {
-        const { part } = properties;
-        if (part.type === 'step-start') waiting.delete(part.sessionID);
-        if (part.type === 'step-finish' && part.reason !== 'tool-calls') await onStepEnd(part);
-      }
-      // The session had stopped before the continuation was there.
-      if (type === 'session.idle' && waiting.delete(properties.sessionID)) {
-        await put(properties.sessionID, 'Continue with the task.', false);
-      }
-    },
+    'experimental.text.complete': (part, { text }) => onText(world, part, text),
+    event: ({ event }) => onEvent(world, event),
   };
 };
 
+/**
+ * What its terminal needs to know of a command that somebody types. OpenCode would run what stands in the arguments between `!` and
+ * backticks in a shell if they were in the template: the placeholder takes none of them, and the hook above puts them in as they are.
+ */
+const COMMANDS = Object.fromEntries(
+  Object.entries({
+    'ralph-loop': 'Loop on a task in this session until it is provably done',
+    'ulw-loop': 'The same loop, with the ultrawork instruction before every continuation',
+    'hand-over': 'Continue the loop in a terminal, or one of a terminal here',
+    'cancel-ralph': 'End the Ralph loop of this session; the work is kept',
+  }).map(([name, description]) => [name, { description, template: `/${name} $99999` }]),
+);
+
+/** One after the other: an answer must be written down before the next question is asked. */
+function ask(world, event, fields) {
+  const answer = world.last.then(() => callProgram(event, { cwd: world.directory, ...fields }));
+  world.last = answer;
+  return answer;
+}
+
+function put({ client, own, settings }, session, text, noReply) {
+  own.add(text);
+  const body = { ...settings.get(session), noReply, parts: [{ type: 'text', text }] };
+  return client.session[noReply ? 'prompt' : 'promptAsync']({ path: { id: session }, body });
+}
+
+async function onMessage(world, sessionID, { message, parts }) {
+  const { client, directory, settings, own, calls } = world;
+  const { agent, model } = message;
+  settings.set(sessionID, { agent, model });
+  const part = parts.find(each => each.type === 'text' && !each.synthetic);
+  if (!part || own.delete(part.text)) return;
+  if (!hasLoop(directory) && !COMMAND.test(part.text)) return;
+  const answer = await ask(world, 'chat.message', { session_id: sessionID, prompt: part.text });
+  if (answer.failed && COMMAND.test(part.text)) throw new Error(NOT_STARTED);
+  if (answer.reason) throw new Error(answer.reason);
+  if (answer.context) {
+    part.text = answer.context;
+    calls.delete(sessionID); // what was called before the loop is not for it
+  }
+  show(client, answer.message);
+}
+
+async function onText(world, { sessionID, messageID }, text) {
+  const { directory, texts, verdicts, calls } = world;
+  if (!hasLoop(directory)) return;
+  const said = [...(texts.get(messageID) ?? []), text];
+  texts.set(messageID, said);
+  const counted_calls = calls.get(sessionID) ?? 0;
+  const fields = { session_id: sessionID, last_assistant_message: said.join('\n\n'), counted_calls };
+  verdicts.set(messageID, await ask(world, 'text.complete', fields));
+}
+
+async function onEvent(world, { type, properties }) {
+  const { waiting } = world;
+  if (type === 'message.part.updated') {
+    const { part } = properties;
+    if (part.type === 'step-start') waiting.delete(part.sessionID);
+    if (part.type === 'step-finish' && part.reason !== 'tool-calls') await onStepEnd(world, part);
+  }
+  if (type === 'session.error' && properties.error?.name === 'MessageAbortedError')
+    await onInterrupt(world, properties.sessionID);
+  // The session had stopped before the continuation was there.
+  if (type === 'session.idle' && waiting.delete(properties.sessionID))
+    await put(world, properties.sessionID, 'Continue with the task.', false);
+}
+
+async function onStepEnd(world, { sessionID, messageID }) {
+  const { client, directory, texts, verdicts, calls, waiting } = world;
+  const said = texts.get(messageID)?.join('\n\n') ?? '';
+  const verdict = verdicts.get(messageID);
+  texts.delete(messageID);
+  verdicts.delete(messageID);
+  const counted_calls = calls.get(sessionID) ?? 0;
+  calls.delete(sessionID);
+  if (!hasLoop(directory)) return;
+  if (verdict?.reason) {
+    waiting.add(sessionID);
+    await put(world, sessionID, verdict.reason, true);
+  }
+  const fields = { session_id: sessionID, last_assistant_message: said, counted_calls };
+  const answer = await ask(world, 'step-finish', fields);
+  show(client, answer.message);
+  if (answer.reason && !verdict) await put(world, sessionID, answer.reason, false);
+}
+
+/** The user has pressed Esc: the loop sleeps. */
+async function onInterrupt(world, sessionID) {
+  world.waiting.delete(sessionID);
+  if (!sessionID || !hasLoop(world.directory)) return;
+  const answer = await ask(world, 'session.error', { session_id: sessionID, interrupted: true });
+  show(world.client, answer.message);
+}
+
+const NOT_STARTED = 'Ralph: nothing was done. Its hook program did not run: is node 20 or newer on the PATH?';
+
 /** Without a loop in the project, Ralph costs no more than this. */
 function hasLoop(directory) {
+  return loopFiles(directory).length > 0;
+}
+
+function loopFiles(directory) {
   try {
-    return readdirSync(join(directory, '.claude')).some(name => /^ralph-loop.*\.local\.md$/.test(name));
+    const folder = join(directory, '.claude');
+    const names = readdirSync(folder).filter(name => /^ralph-loop.*\.local\.md$/.test(name));
+    return names.map(name => join(folder, name));
   } catch {
-    return false;
+    return [];
   }
+}
+
+/** A loop of this very session that is awake. */
+function hasOwnLoop(directory, session) {
+  return loopFiles(directory).some(file => {
+    try {
+      const text = readFileSync(file, 'utf8');
+      return text.includes(`\nsession_id: ${JSON.stringify(session)}\n`) && text.includes('\nactive: true\n');
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** An error keeps the tool from running; so does a guard that does not answer. */
@@ -113,7 +177,9 @@ async function guard(cwd, session, tool, args) {
   if (!hasLoop(cwd) && !isGuarded(cwd)) return;
   const fields = { cwd, session_id: session, tool_name: tool, tool_input: args };
   const answer = await callProgram('tool.execute.before', fields);
-  if (answer.failed) throw new Error("Ralph's guard could not judge this call, so it was refused.");
+  // The loop of another session, perhaps of long ago, is no reason to hold this one up.
+  if (answer.failed && (hasOwnLoop(cwd, session) || isGuarded(cwd)))
+    throw new Error("Ralph's guard could not judge this call, so it was refused.");
   if (answer.kind === 'deny') throw new Error(answer.reason);
 }
 

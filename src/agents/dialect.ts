@@ -13,8 +13,14 @@ export interface HookInput {
   readonly transcript: string | null;
   /** The agent's last words, as far as the input holds them. */
   readonly lastWords: string | null;
+  /** The user has broken the turn off, as far as the host says so. */
+  readonly isInterrupted: boolean;
   /** Sub-agents that run in the background and will come back with another turn. */
   readonly pending: number;
+  /** Commands that run in the background; one that ends comes back with another turn, one that serves never does. */
+  readonly shells: readonly string[];
+  /** What the agent has put down to be reminded of later: each comes back as a prompt. */
+  readonly wakeUps: readonly string[];
   /** Set when the hook runs inside a sub-agent. */
   readonly inSubagent: boolean;
   readonly prompt: string;
@@ -79,6 +85,9 @@ export interface TranscriptCalls {
   readonly clue: string;
   /** The ids of the calls in a record; the same call may be in several records. Sub-agents' calls are not among them. */
   idsIn(record: Json): readonly string[];
+  /** The same for calls of tools that there are not, which are no work: what every line holds that says so, and their ids. */
+  readonly unknownClue: string;
+  unknownIn(record: Json): readonly string[];
 }
 
 /** All that differs from host to host. None of it throws. */
@@ -97,8 +106,8 @@ export interface Dialect {
   writeAnswer(event: string, answer: HookAnswer): string;
   /** The folder in which the session began. */
   rootOf(input: HookInput, env: NodeJS.ProcessEnv): string;
-  /** Every text of the agent's final message. */
-  finalWords(input: HookInput): Promise<readonly string[]>;
+  /** Every text of the agent's final message; undefined: nothing is known of it. */
+  finalWords(input: HookInput): Promise<readonly string[] | undefined>;
   /** null: there is no transcript to read, and the host's plugin counts the calls. */
   readonly calls: TranscriptCalls | null;
   /** Whether hooks before a tool know where the transcript is. */
@@ -118,7 +127,7 @@ export function sumAt(counts: Json | undefined, ...keys: readonly string[]): num
  * `source-command-` what it puts before the skill that it makes of a command.
  */
 const COMMAND =
-  /^\s*[/$](?:ralph:)?(?:source-command-)?(ralph-loop|ulw-loop|cancel-ralph|(?<=ralph:)help)(?:\s+([\s\S]*))?$/;
+  /^\s*[/$](?:ralph:)?(?:source-command-)?(ralph-loop|ulw-loop|cancel-ralph|hand-over|(?<=ralph:)help)(?:\s+([\s\S]*))?$/;
 
 export function commandIn(prompt: string): Pick<HookInput, 'commandName' | 'commandArguments'> {
   const [, commandName = '', rest = ''] = COMMAND.exec(prompt) ?? [];

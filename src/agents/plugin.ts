@@ -8,7 +8,14 @@ export type Step =
   | { readonly kind: 'run'; readonly argv: readonly [string, ...string[]] }
   | { readonly kind: 'write'; readonly path: string; readonly content: string }
   /** A folder or a file, and nothing beside it. */
-  | { readonly kind: 'remove'; readonly path: string };
+  | { readonly kind: 'remove'; readonly path: string }
+  /** A part of a file of the host's, as it is when its turn comes. */
+  | {
+      readonly kind: 'edit';
+      readonly path: string;
+      readonly what: string;
+      edit(content: string): string;
+    };
 
 export interface Place {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -52,15 +52,20 @@ export function countCalls(
   path: string,
   from: number,
   since: number,
-  { clue, idsIn }: TranscriptCalls,
+  { clue, idsIn, unknownClue, unknownIn }: TranscriptCalls,
 ): CountedCalls {
   const found = new Set<string>();
-  const end = eachLine(path, startIn(path, from), clue, line => {
+  const start = startIn(path, from);
+  const end = eachLine(path, start, clue, line => {
     const record = parseObject(line);
     // A record without a time is new: the position says so.
     if (!record || Date.parse(stringAt(record, 'timestamp') ?? '') < since) return;
     for (const id of idsIn(record)) found.add(id || `${found.size}`);
   });
+  if (found.size > 0)
+    eachLine(path, start, unknownClue, line => {
+      for (const id of unknownIn(parseObject(line) ?? {})) found.delete(id);
+    });
   return { calls: found.size, end };
 }
 

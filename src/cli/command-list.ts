@@ -38,6 +38,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/resume.ts')).resume,
   },
   {
+    name: 'continue-here',
+    summary: 'take the loop of an agent session into this terminal',
+    load: async () => (await import('./commands/continue-here.ts')).continueHere,
+  },
+  {
     name: 'status',
     summary: 'list the runs of this project',
     load: async () => (await import('./commands/status.ts')).status,

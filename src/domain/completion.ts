@@ -14,7 +14,9 @@ export type NearMiss =
   | 'case' // right but for upper and lower case
   | 'spaces' // right but for white space
   | 'unclosed' // the tag was opened and never closed
-  | 'quoted'; // inside an inline code span: a mention, not a promise
+  | 'quoted' // inside an inline code span: a mention, not a promise
+  | 'fenced' // inside a code block
+  | 'mentioned'; // in a sentence about it: "not yet", "when", "until"
 
 export type Claim =
   | { readonly found: true }
@@ -97,12 +99,9 @@ function promiseDecision(rule: CompletionRule): Decide {
   return ({ whole, content, quoted }) => {
     if (whole === marker)
       return quoted ? { found: false, nearMiss: 'quoted', said: content } : { found: true };
-    const nearMiss =
-      squeeze(content) === squeeze(rule.text)
-        ? 'spaces'
-        : whole.toLowerCase() === marker.toLowerCase()
-          ? 'case'
-          : 'other-text';
+    const isOther = squeeze(content).toLowerCase() !== squeeze(rule.text).toLowerCase();
+    const hasSpaces = squeeze(content) === squeeze(rule.text) && content !== rule.text;
+    const nearMiss = isOther ? 'other-text' : hasSpaces ? 'spaces' : 'case';
     return { found: false, nearMiss, said: content.slice(0, 200) };
   };
 }
@@ -167,6 +166,22 @@ export function createTagScanner(name: string, sink: TagSink): TagScanner {
       if (pending !== '') read(true);
     },
   };
+}
+
+/** More of a statement is no reason. */
+const MAX_STATEMENT = 2_000;
+
+/** The first tag of this name that says something and is no mention. */
+export function createStatement(name: string) {
+  let said: string | undefined;
+  const scanner = createTagScanner(name, {
+    found({ content, quoted }) {
+      if (quoted || content.trim() === '') return undefined;
+      said = content.trim().slice(0, MAX_STATEMENT);
+      return 'enough';
+    },
+  });
+  return { ...scanner, said: () => said };
 }
 
 function tagAt(text: string, start: number, end: number, openLength: number): Tag {

@@ -47,6 +47,9 @@ const NEAR_MISS_SENTENCES: Record<NearMiss, string> = {
   spaces: 'Your completion tag had the wrong spaces in it',
   unclosed: 'You opened the completion tag and did not close it',
   quoted: 'You only quoted the completion tag, in backticks',
+  fenced: 'Your completion tag was in a code block, which does not count',
+  mentioned:
+    'Your completion tag was in a sentence that puts it off or denies it, which does not count: give it a line of its own',
 };
 
 /** One item of feedback as a sentence to the agent; a red check has its own section and none here. */

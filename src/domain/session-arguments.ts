@@ -1,6 +1,7 @@
 /**
  * The arguments of /ralph-loop, as the user typed them. They are data: flags are taken out, the rest is the task, unchanged.
- * A quote in the task is a quote, a dollar sign is a dollar sign.
+ * What stands in quotes is one word and holds no flag; a quote within a word is a quote, a dollar sign is a dollar sign. Behind `--`, where
+ * no task stands before it, everything is the task.
  */
 import { closest } from './problem.ts';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionRequest } from './session.ts';
@@ -9,35 +10,52 @@ export interface ParsedArguments {
   readonly request: Omit<SessionRequest, 'ultrawork'>;
   /** What the user must fix; then the request is not to be used. */
   readonly problems: readonly string[];
+  /** What was understood otherwise than it was written. */
+  readonly notes: readonly string[];
 }
 
-const FLAGS = [
+export const SESSION_FLAGS = [
   '--max-iterations',
   '--completion-promise',
   '--min-tool-calls',
   '--on-promise-no-work',
   '--check',
 ] as const;
-type Flag = (typeof FLAGS)[number];
+export type SessionFlag = (typeof SESSION_FLAGS)[number];
+export type FlagValue = readonly [SessionFlag, string];
+
+/** The user wants to know, not to begin. */
+export function asksForHelp(raw: string): boolean {
+  return /^\s*(?:--help|-h)(?:\s|$)/.test(raw);
+}
 
 export function parseArguments(raw: string): ParsedArguments {
   const { task, values, problems } = takeFlags(raw);
-  const last = (flag: Flag) => values.findLast(([name]) => name === flag)?.[1];
-  const whole = (flag: Flag, fallback: number) => {
+  const parsed = requestOf(task, values);
+  return { ...parsed, problems: [...problems, ...parsed.problems] };
+}
+
+/** The same from words that somebody else has taken apart. */
+export function requestOf(task: string, values: readonly FlagValue[]): ParsedArguments {
+  const problems: string[] = [];
+  const last = (flag: SessionFlag) => values.findLast(([name]) => name === flag)?.[1];
+  const whole = (flag: SessionFlag, fallback: number) => {
     const value = last(flag);
     if (value === undefined) return fallback;
     if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
     problems.push(`${flag} must be a whole number (0: no limit), not ${JSON.stringify(value)}`);
     return fallback;
   };
-  const promise = last('--completion-promise');
-  if (promise !== undefined && promise.trim() === '') problems.push('--completion-promise must not be empty');
+  const promise = promiseOf(last('--completion-promise'));
+  if (promise.problem !== undefined) problems.push(promise.problem);
   const policy = last('--on-promise-no-work') ?? 'reject';
   if (!isPolicy(policy))
     problems.push(
       `--on-promise-no-work must be one of ${NO_WORK_POLICIES.join(', ')}, not ${JSON.stringify(policy)}`,
     );
-  if (task === '')
+  const checks = values.flatMap(([name, value]) => (name === '--check' ? [value] : []));
+  if (checks.some(check => check.trim() === '')) problems.push('--check must not be empty');
+  if (task.trim() === '')
     problems.push(
       'there is no task: /ralph-loop Build a REST API for todos --completion-promise DONE --max-iterations 20',
     );
@@ -45,12 +63,13 @@ export function parseArguments(raw: string): ParsedArguments {
     request: {
       task,
       maxIterations: whole('--max-iterations', 0),
-      completionPromise: promise ?? null,
+      completionPromise: promise.text ?? null,
       minToolCalls: whole('--min-tool-calls', 1),
       onPromiseNoWork: isPolicy(policy) ? policy : 'reject',
-      checks: values.flatMap(([name, value]) => (name === '--check' ? [value] : [])),
+      checks,
     },
     problems,
+    notes: promise.note === undefined ? [] : [promise.note],
   };
 }
 
@@ -58,59 +77,124 @@ function isPolicy(value: string): value is NoWorkPolicy {
   return (NO_WORK_POLICIES as readonly string[]).includes(value);
 }
 
+/** As much as the search for a tag keeps in mind. */
+const LONGEST_PROMISE = 10_000;
+
+interface Promised {
+  readonly text?: string;
+  readonly problem?: string;
+  readonly note?: string;
+}
+
+/** What could never be matched is refused; a tag that was written out is taken off. */
+function promiseOf(given: string | undefined): Promised {
+  if (given === undefined) return {};
+  const [, inner] = /^\s*<promise>([\s\S]*)<\/promise>\s*$/i.exec(given) ?? [];
+  const text = inner ?? given;
+  if (text.trim() === '') return { problem: '--completion-promise must not be empty' };
+  if (/<\/?promise>/i.test(text))
+    return {
+      problem: `--completion-promise ${JSON.stringify(text.slice(0, 60))} holds a promise tag, and could never match: give the text alone, such as DONE`,
+    };
+  if (text.length > LONGEST_PROMISE)
+    return { problem: `--completion-promise must not have more than ${LONGEST_PROMISE} characters` };
+  if (inner === undefined) return { text };
+  return {
+    text,
+    note: `The promise is ${text}: Ralph puts the tag around it, so --completion-promise needs the text alone.`,
+  };
+}
+
+/** A word of what was typed. */
+interface Word {
+  readonly text: string;
+  readonly isQuoted: boolean;
+  readonly start: number;
+  readonly end: number;
+}
+
 interface Taken {
   readonly task: string;
-  readonly values: readonly (readonly [Flag, string])[];
-  readonly problems: string[];
+  readonly values: readonly FlagValue[];
+  readonly problems: readonly string[];
 }
 
-/** A flag stands at the beginning or after white space; its value is the next word, which quotes may hold together. */
 function takeFlags(raw: string): Taken {
-  const values: (readonly [Flag, string])[] = [];
+  const words = wordsOf(raw);
+  const values: FlagValue[] = [];
   const problems: string[] = [];
-  const pattern = /(^|\s)(--[a-z][a-z-]*)(?:=|\s+|$)/g;
-  let task = '';
-  let from = 0;
-  for (let match = pattern.exec(raw); match; match = pattern.exec(raw)) {
-    const name = match[2] ?? '';
-    const flag = FLAGS.find(each => each === name);
+  const task: Word[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] as Word;
+    if (word.text === '--' && !word.isQuoted && task.length === 0)
+      return { task: raw.slice(word.end).trim(), values, problems };
+    const flag = flagIn(word);
     if (!flag) {
-      const near = closest(name, FLAGS);
-      if (near) problems.push(`there is no ${name}; did you mean ${near}?`);
-      continue; // a word of the task that looks like a flag
-    }
-    const value = readValue(raw, pattern.lastIndex);
-    if (value === undefined) {
-      problems.push(`${flag} needs a value`);
-      task += raw.slice(from, match.index);
-      from = pattern.lastIndex;
+      const near = nearFlag(word);
+      if (near !== undefined) problems.push(near);
+      task.push(word);
       continue;
     }
-    values.push([flag, value.text]);
-    task += raw.slice(from, match.index);
-    from = value.end;
-    pattern.lastIndex = value.end;
+    const next = words[at + 1];
+    if (flag.value !== undefined) values.push([flag.name, flag.value]);
+    else if (next && !flagIn(next)) {
+      values.push([flag.name, next.text]);
+      at++;
+    } else problems.push(`${flag.name} needs a value`);
   }
-  return { task: unquoted((task + raw.slice(from)).trim()), values, problems };
+  return { task: textOf(raw, task), values, problems };
 }
 
-function readValue(raw: string, at: number): { readonly text: string; readonly end: number } | undefined {
-  const rest = raw.slice(at);
-  const quoted = /^(?:"((?:\\["\\]|[^"\\]|\\)*?)"|'([^']*)')(?=\s|$)/.exec(rest);
-  if (quoted) {
-    const text = quoted[1] === undefined ? (quoted[2] ?? '') : quoted[1].replace(/\\(["\\])/g, '$1');
-    return { text, end: at + quoted[0].length };
-  }
-  const word = /^[^\s]+/.exec(rest)?.[0];
-  if (word === undefined || FLAGS.some(flag => word === flag || word.startsWith(`${flag}=`)))
-    return undefined;
-  return { text: word, end: at + word.length };
+function flagIn({
+  text,
+  isQuoted,
+}: Word): { readonly name: SessionFlag; readonly value?: string } | undefined {
+  if (isQuoted) return undefined;
+  const [, given, value] = /^(--[a-z-]+)(?:=([\s\S]*))?$/.exec(text) ?? [];
+  const name = SESSION_FLAGS.find(each => each === given);
+  return name && { name, ...(value !== undefined && { value }) };
 }
 
-/** Quotes round the whole task are the user's way to hold it together, and not part of it. */
-function unquoted(task: string): string {
-  const quote = task[0];
-  if (task.length < 2 || (quote !== '"' && quote !== "'") || !task.endsWith(quote)) return task;
-  const inner = task.slice(1, -1);
-  return inner.includes(quote) ? task : inner.trim();
+/** A word that looks like a flag may be one of the task; one that is nearly ours is not. */
+function nearFlag({ text, isQuoted }: Word): string | undefined {
+  const [, given] = /^(--[a-z][a-z-]*)(?:=[\s\S]*)?$/.exec(isQuoted ? '' : text) ?? [];
+  const near = given === undefined ? undefined : closest(given, SESSION_FLAGS);
+  return near && `there is no ${given}; did you mean ${near}? A task with such a word in it goes in quotes.`;
+}
+
+/** The words with what stood before each, so that the task is as it was typed. One in quotes is what stands in them. */
+function textOf(raw: string, words: readonly Word[]): string {
+  const [only] = words;
+  if (only?.isQuoted && words.length === 1) return only.text;
+  const before = (at: number) => /\s*$/.exec(raw.slice(0, at))?.[0] ?? '';
+  return words
+    .map(({ start, end }) => before(start) + raw.slice(start, end))
+    .join('')
+    .trim();
+}
+
+const QUOTED = /^(?:"((?:\\[\s\S]|[^"\\])*)"|'([^']*)')(?=\s|$)/;
+
+function wordsOf(raw: string): readonly Word[] {
+  const words: Word[] = [];
+  for (let start = nextWord(raw, 0); start < raw.length; ) {
+    const prefix = /^--[a-z-]+=(?=["'])/.exec(raw.slice(start))?.[0] ?? '';
+    const quoted = QUOTED.exec(raw.slice(start + prefix.length));
+    const plain = /^\S+/.exec(raw.slice(start))?.[0] ?? '';
+    const end = start + (quoted ? prefix.length + quoted[0].length : plain.length);
+    const text = quoted ? prefix + unquoted(quoted) : plain;
+    words.push({ text, isQuoted: quoted !== null && prefix === '', start, end });
+    start = nextWord(raw, end);
+  }
+  return words;
+}
+
+function nextWord(raw: string, from: number): number {
+  const space = /^\s*/.exec(raw.slice(from))?.[0] ?? '';
+  return from + space.length;
+}
+
+/** In double quotes a backslash keeps the next quote or backslash from its meaning, and stands for itself before anything else. */
+function unquoted([, double, single = '']: RegExpExecArray): string {
+  return double === undefined ? single : double.replace(/\\(["\\])/g, '$1');
 }

@@ -31,11 +31,19 @@ export interface SessionState extends SessionRequest {
   readonly promptId: string | null;
   /** Since the loop started, as counted at the last stop. */
   readonly toolCalls: number;
+  /** How many of them had been counted when the turn began that runs now. */
+  readonly callsBefore: number;
   /** Stops that were refused since the last tool call. */
   readonly blocksInARow: number;
   readonly runId: string;
   /** Bytes of the host's transcript in which tool calls have been counted. */
   readonly transcriptRead: number;
+  /** When the turn began that runs now, in milliseconds since 1970. */
+  readonly turnAt: number;
+  /** Prompts that the agent has scheduled for itself: the loop follows them. */
+  readonly wakeUps: readonly string[];
+  /** Whether a command in the background is waited for; a user who wakes the loop does not want that. */
+  readonly waits: boolean;
 }
 
 export function ruleOf({ completionPromise }: SessionRequest): CompletionRule | undefined {
@@ -51,7 +59,7 @@ export function contract(request: SessionRequest): string {
   const stopping = rule
     ? [
         `This is a Ralph loop. Work on the task below until it is completely done. Only then output exactly this, with nothing changed inside the tag: ${markerOf(rule)}`,
-        'It must match to the letter: no extra space, no other case, not in backticks. If you are not done, do not output it, not even to get out of the loop: when you stop without it, you will be sent back to the task.',
+        'It must match to the letter: no extra space, no other case, not in backticks or a code block. If you are not done, do not output it, not even to get out of the loop: when you stop without it, you will be sent back to the task. If only the user can remove what holds you up, say why: <blocked>why</blocked>.',
       ]
     : ['This is a Ralph loop. Work on the task below. When you stop, you will be sent back to it.'];
   const checks = request.checks.map(check => `- \`${check}\``);
@@ -116,6 +124,15 @@ export function sessionEvidence(state: SessionState, claim: Claim, now: number):
   };
 }
 
+/** Commands that run until somebody ends them: nobody comes back from them. */
+const SERVES =
+  /\b(?:serve|server|dev|start|watch|preview|runserver|storybook|nodemon|uvicorn|gunicorn|vite|ngrok|http\.server|compose up|flask run|rails s|infinity)\b|\btail\b.* -f\b|\btail -\w*f|-w(?:atch)?\b/;
+
+/** What runs in the background and will bring the agent back when it has ended. */
+export function comingBack({ waits }: SessionState, shells: readonly string[]): readonly string[] {
+  return waits ? shells.filter(command => command.trim() !== '' && !SERVES.test(command)) : [];
+}
+
 /** Seconds. */
 export function elapsedOf({ startedAt }: SessionState, now: number): number {
   return Math.max(0, (now - Date.parse(startedAt)) / 1000) || 0;
@@ -127,6 +144,17 @@ export function afterCalls(state: SessionState, calls: number): SessionState {
 }
 
 /** The agent was sent back. */
-export function afterBlock(state: SessionState): SessionState {
-  return { ...state, iteration: state.iteration + 1, blocksInARow: state.blocksInARow + 1 };
+export function afterBlock(state: SessionState, now: number): SessionState {
+  return {
+    ...state,
+    iteration: state.iteration + 1,
+    blocksInARow: state.blocksInARow + 1,
+    callsBefore: state.toolCalls,
+    turnAt: now,
+  };
+}
+
+/** The prompt is another one than the loop's: the user's own. */
+export function isElsewhere({ promptId }: SessionState, asked: string | null): boolean {
+  return promptId !== null && asked !== null && promptId !== asked;
 }

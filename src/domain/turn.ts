@@ -5,7 +5,7 @@ import {
   type Claim,
   type CompletionRule,
   createClaimScanner,
-  createTagScanner,
+  createStatement,
   QUESTION_TAG,
 } from './completion.ts';
 import { defined } from './fields.ts';
@@ -46,7 +46,6 @@ export interface Turn {
 }
 
 const MAX_WORDS = 65_536;
-const MAX_REASON = 2_000;
 
 export interface TurnFoldOptions extends Prices {
   readonly rule: CompletionRule;
@@ -201,19 +200,6 @@ function createWords(rule: CompletionRule) {
     },
     last: () => words.slice(-MAX_WORDS),
   };
-}
-
-/** The first tag of this name that says something and is no mention. */
-function createStatement(name: string) {
-  let said: string | undefined;
-  const scanner = createTagScanner(name, {
-    found({ content, quoted }) {
-      if (quoted || content.trim() === '') return undefined;
-      said = content.trim().slice(0, MAX_REASON);
-      return 'enough';
-    },
-  });
-  return { ...scanner, said: () => said };
 }
 
 /** An agent may report the end of a limit in one record and fail in the next. */

@@ -2,25 +2,43 @@
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { formatProblem } from '../domain/problem.ts';
-import { contract, type SessionRequest, type SessionState } from '../domain/session.ts';
-import { parseArguments } from '../domain/session-arguments.ts';
-import { findSession, newSessionPath, removeSession, writeSession } from '../store/session-file.ts';
-import { openRun, record } from '../store/session-ledger.ts';
+import { contract, type SessionState } from '../domain/session.ts';
+import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session-arguments.ts';
+import {
+  changeSession,
+  findSession,
+  newSessionPath,
+  type SessionFile,
+  writeSession,
+} from '../store/session-file.ts';
+import { hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
 import { openState } from '../store/state-check.ts';
+import { cancel } from './cancel.ts';
+import { keepOutOfCommits } from './exclude.ts';
+import { onHandOver } from './hand-over.ts';
+import { newState } from './new-state.ts';
 
-export function onCommand(root: string, { host, prefix }: Dialect, input: HookInput): HookAnswer {
+export function onCommand(root: string, dialect: Dialect, input: HookInput): HookAnswer {
+  const { host, prefix } = dialect;
   const name = input.commandName.split(':').at(-1);
+  if (asksForHelp(input.commandArguments)) return refuse(helpFor(prefix));
   switch (name) {
     case 'ralph-loop':
     case 'ulw-loop':
       return start(root, host, input, name === 'ulw-loop');
+    case 'hand-over':
+      return onHandOver(root, dialect, input);
     case 'cancel-ralph':
       return refuse(cancelSession(root, input.sessionId));
     case 'help':
-      return refuse(HELP.replaceAll('/ralph:', prefix));
+      return refuse(helpFor(prefix));
     default:
       return NOTHING;
   }
+}
+
+function helpFor(prefix: string): string {
+  return HELP.replaceAll('/ralph:', prefix);
 }
 
 /** The prompt ends here, without a call of the model; the user reads the message. */
@@ -29,31 +47,35 @@ function refuse(message: string): HookAnswer {
 }
 
 function start(root: string, host: string, input: HookInput, ultrawork: boolean): HookAnswer {
-  const { request, problems } = parseArguments(input.commandArguments);
+  const { request, problems, notes } = parseArguments(input.commandArguments);
   const sleeping = findSession(root, input.sessionId);
-  if (input.commandArguments.trim() === '' && sleeping) return wake(sleeping.path, sleeping.state, input);
+  if (input.commandArguments.trim() === '' && sleeping) return wake(root, host, sleeping, input);
   const all = [...problems, ...stateProblems(root)];
   if (all.length > 0)
     return refuse(`❌ Ralph loop: not started.\n${all.map(problem => `- ${problem}`).join('\n')}`);
-  if (sleeping) removeSession(sleeping.path);
+  if (sleeping) cancel(root, sleeping);
+  keepOutOfCommits(root);
   const asked = { ...request, ultrawork };
-  const state = newState(input, asked, openRun(root, asked, host));
+  const state = newState(asked, input, openRun(root, asked, host));
   writeSession(newSessionPath(root, input.sessionId), state);
-  return { kind: 'context', context: contract(state), message: started(state) };
+  return { kind: 'context', context: contract(state), message: started(state, notes) };
 }
 
-/** The same from a terminal, for a running session; its run begins there. The words were split by the user's own shell. */
-export function startSession(root: string, sessionId: string, words: readonly string[]) {
-  const { request, problems: wrong } = parseArguments(words.map(quotedWord).join(' '));
+/** The same from a terminal, for a running session; its run begins there. */
+export function startSession(root: string, sessionId: string, task: string, values: readonly FlagValue[]) {
+  const { request, problems: wrong, notes } = requestOf(task, values);
   const problems = [...wrong, ...stateProblems(root)];
   if (problems.length > 0) return { problems, message: '' };
+  const there = findSession(root, sessionId);
+  if (there) cancel(root, there);
+  keepOutOfCommits(root);
   const state = newState(
-    { sessionId, promptId: null, transcript: null },
     { ...request, ultrawork: false },
+    { sessionId, promptId: null, transcript: null },
     '',
   );
   writeSession(newSessionPath(root, sessionId), state);
-  return { problems, message: started(state) };
+  return { problems, message: started(state, notes) };
 }
 
 /** A loop is believed by its record: where there can be none, there is no loop. */
@@ -62,67 +84,42 @@ function stateProblems(root: string): readonly string[] {
   return unfit ? [formatProblem(unfit)] : [];
 }
 
-/** A word that was one word stays one. */
-function quotedWord(word: string): string {
-  return /\s/.test(word) && !word.includes('"') ? `"${word}"` : word;
-}
-
-function newState(
-  input: Pick<HookInput, 'sessionId' | 'promptId' | 'transcript'>,
-  request: SessionRequest,
-  runId: string,
-): SessionState {
-  return {
-    ...request,
-    active: true,
-    iteration: 1,
-    startedAt: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
-    sessionId: input.sessionId,
-    promptId: input.promptId,
-    toolCalls: 0,
-    blocksInARow: 0,
-    runId,
-    transcriptRead: transcriptSize(input.transcript),
-  };
-}
-
 /** The command without a task resumes the loop that was left. What was called meanwhile was not for the loop. */
-function wake(path: string, state: SessionState, input: HookInput): HookAnswer {
-  const awake: SessionState = {
-    ...state,
+function wake(root: string, host: string, file: SessionFile, input: HookInput): HookAnswer {
+  const awake = changeSession(file, now => ({
+    ...now,
     active: true,
     promptId: input.promptId,
     blocksInARow: 0,
-    transcriptRead: transcriptSize(input.transcript) || state.transcriptRead,
-  };
-  writeSession(path, awake);
-  return {
-    kind: 'context',
-    context: contract(awake),
-    message: `🔄 Ralph loop resumed at iteration ${awake.iteration}.`,
-  };
+    transcriptRead: transcriptSize(input.transcript) || now.transcriptRead,
+    turnAt: Date.now(),
+    waits: false,
+  }));
+  if (!awake) return refuse(NO_LOOP);
+  hold(root, awake.runId);
+  const context = contract(awake);
+  const [, again] = turnStarted(awake.iteration, awake, context, host);
+  record(root, awake.runId, { type: 'continued' }, ...(again ? [again] : []));
+  return { kind: 'context', context, message: `🔄 Ralph loop resumed at iteration ${awake.iteration}.` };
 }
 
-function started(state: SessionState): string {
+function started(state: SessionState, notes: readonly string[]): string {
   const max = state.maxIterations > 0 ? String(state.maxIterations) : 'unlimited';
   const promise =
     state.completionPromise === null
       ? 'none (runs until the maximum, or /cancel-ralph)'
       : `${state.completionPromise} (ONLY output when TRUE - do not lie!)`;
   const checks = state.checks.length > 0 ? `\nChecks: ${state.checks.join(', ')}` : '';
-  return `🔄 Ralph loop activated in this session!\nIteration: 1\nMax iterations: ${max}\nCompletion promise: ${promise}${checks}\nTo stop it: /cancel-ralph`;
+  const more = notes.map(note => `\n${note}`).join('');
+  return `🔄 Ralph loop activated in this session!\nIteration: 1\nMax iterations: ${max}\nCompletion promise: ${promise}${checks}${more}\nTo stop it: /cancel-ralph`;
 }
+
+const NO_LOOP = 'No active Ralph loop found in this session.';
 
 export function cancelSession(root: string, sessionId: string): string {
   const file = findSession(root, sessionId);
-  if (!file) return 'No active Ralph loop found in this session.';
-  const { path, state } = file;
-  removeSession(path);
-  record(root, state.runId, {
-    type: 'notice',
-    level: 'info',
-    text: `Cancelled at iteration ${state.iteration}.`,
-  });
+  const state = file && cancel(root, file);
+  if (!state) return NO_LOOP;
   return `🛑 Cancelled the Ralph loop (was at iteration ${state.iteration}). The work is kept.`;
 }
 
@@ -131,7 +128,9 @@ const HELP = `Ralph loop: keeps this session working until the task is provably 
 /ralph:ralph-loop TASK [--max-iterations N] [--completion-promise TEXT] [--check CMD …] [--min-tool-calls 1] [--on-promise-no-work reject|warn|accept]
 /ralph:ulw-loop TASK …      the same, with the ultrawork instruction before every continuation
 /ralph:ralph-loop           resumes a loop that you interrupted
+/ralph:hand-over            to a terminal (\`ralph continue-here\`), or back from there
 /ralph:cancel-ralph         ends the loop; the work is kept
 
+Quotes hold a task together that has a flag in it; behind -- everything is the task.
 The agent may stop when it outputs <promise>TEXT</promise> to the letter, has called a tool, and every --check passes.
 Example: /ralph:ralph-loop Make the tests pass --completion-promise DONE --check "npm test" --max-iterations 20`;

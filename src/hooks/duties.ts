@@ -4,16 +4,17 @@ import { dirname } from 'node:path';
 import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } from '../agents/dialect.ts';
 import { lastRecords, transcriptSize } from '../agents/transcript.ts';
 import { type AlertState, type ContextUse, contextAlert, FRESH, windowOf } from '../domain/context-alert.ts';
-import type { GuardOrders, HookOrders, MonitorOrders } from '../domain/hook-orders.ts';
-import { type Json, numberAt, parseObject, textsIn } from '../domain/json.ts';
-import { afterCalls } from '../domain/session.ts';
+import type { HookOrders, MonitorOrders } from '../domain/hook-orders.ts';
+import { numberAt, parseObject } from '../domain/json.ts';
+import { afterCalls, isElsewhere } from '../domain/session.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { type HookNote, leaveNote } from '../store/hook-notes.ts';
 import { projectPaths, runFolder } from '../store/paths.ts';
-import { findSession, writeSession } from '../store/session-file.ts';
+import { changeSession, findSession } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
+import { isUncounted } from './calls.ts';
 import { type GuardVerdict, guard, refusal } from './guard.ts';
-import { isUncounted } from './stop.ts';
+import { hookSettings } from './settings.ts';
 import { onStoryStop } from './story-stop.ts';
 
 export async function carryOut(
@@ -69,13 +70,15 @@ export function onTool(root: string, dialect: Dialect, input: HookInput): HookAn
   const settings = hookSettings(root).guard;
   const file = findSession(root, input.sessionId);
   const state = file?.state;
-  if (file?.state.active && !input.inSubagent && isUncounted(dialect, input))
-    writeSession(file.path, afterCalls(file.state, 1));
-  const isOn = settings.enabled === 'auto' ? state?.active === true : settings.enabled;
+  // What the user asks for while the loop sleeps is the user's own affair.
+  const isAwake = state?.active === true && !isElsewhere(state, input.promptId);
+  if (file && isAwake && !input.inSubagent && isUncounted(dialect, input))
+    changeSession(file, now => (now.active ? afterCalls(now, 1) : undefined));
+  const isOn = settings.enabled === 'auto' ? isAwake : settings.enabled;
   if (!isOn) return NOTHING;
   const verdict = guard(settings, root, input);
   const notes = notesOn(verdict);
-  if (notes.length > 0) record(root, state?.runId ?? '', ...notes);
+  if (isAwake) record(root, state.runId, ...notes);
   return verdict.answer;
 }
 
@@ -88,34 +91,6 @@ export function watchSession(root: string, dialect: Dialect, input: HookInput): 
 
 export function rearmSession(root: string, { sessionId }: HookInput): void {
   rearm(projectPaths(root).contextAlerts(sessionId));
-}
-
-interface HookSettings {
-  readonly guard: GuardOrders & { readonly enabled: boolean | 'auto' };
-  readonly monitor: MonitorOrders & { readonly enabled: boolean };
-}
-
-/** The table of settings is too much for a hook; a file that is damaged says nothing, and the defaults hold. */
-function hookSettings(root: string): HookSettings {
-  const { settings, localSettings } = projectPaths(root);
-  // What a host says of where it is may be no path at all.
-  const layers = [settings, localSettings].map(
-    path => parseObject(tryTo(() => readIfThere(path)) ?? '') ?? {},
-  );
-  const guard: Json = Object.assign({}, ...layers.map(layer => layer.guard));
-  const monitor: Json = Object.assign({}, ...layers.map(layer => layer.contextMonitor));
-  return {
-    guard: {
-      enabled: guard.enabled === true || guard.enabled === false ? guard.enabled : 'auto',
-      allow: textsIn(guard.allow),
-      deny: textsIn(guard.deny),
-      protect: textsIn(layers.findLast(layer => layer.protect !== undefined)?.protect),
-    },
-    monitor: {
-      enabled: monitor.enabled === true,
-      ...(typeof monitor.window === 'number' && { window: monitor.window }),
-    },
-  };
 }
 
 /** After tools have run. `stateFile` keeps which alerts this session has had. */

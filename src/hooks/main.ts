@@ -3,9 +3,16 @@ import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } f
 import { findDialect } from '../agents/registry.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { type HookOrders, readOrders } from '../domain/hook-orders.ts';
-import { contract } from '../domain/session.ts';
-import { findSession, listSessions, NEXT, sessionIn, writeSession } from '../store/session-file.ts';
-import { openRun } from '../store/session-ledger.ts';
+import { contract, isElsewhere } from '../domain/session.ts';
+import {
+  changeSession,
+  findSession,
+  listSessions,
+  NEXT,
+  type SessionFile,
+  sessionIn,
+} from '../store/session-file.ts';
+import { hold, openRun, record } from '../store/session-ledger.ts';
 import { onCommand } from './commands.ts';
 import { carryOut, onTool, rearmSession, watchSession } from './duties.ts';
 import { refusal } from './guard.ts';
@@ -93,22 +100,42 @@ function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer
   const file = sessionIn(files, sessionId) ?? sessionIn(files, NEXT);
   if (!file) return reportStrangers(files, input);
   if (!file.state.active) return NOTHING;
-  const { state, path } = file;
+  const { state } = file;
   if (state.sessionId === NEXT) {
+    // Somebody else's by now, or nobody's: an ordinary session is not dragged into it.
+    if (Date.now() - state.turnAt > NEXT_WAITS) return NOTHING;
+    const transcriptRead = transcriptSize(transcript);
     const runId = state.runId || openRun(root, state, host);
-    writeSession(path, { ...state, sessionId, promptId, runId, transcriptRead: transcriptSize(transcript) });
-    return { kind: 'context', context: contract(state) };
+    const taken = { sessionId, promptId, runId, transcriptRead, turnAt: Date.now() };
+    const isTaken = changeSession(file, now => (now.sessionId === NEXT ? { ...now, ...taken } : undefined));
+    return isTaken ? { kind: 'context', context: contract(state) } : NOTHING;
   }
-  if (prompt.startsWith('<task-notification>')) writeSession(path, { ...state, promptId });
-  // Where prompts have no numbers, the user's own prompt lets the loop sleep here and now.
-  else if (promptId === null && !prompt.includes(state.task)) writeSession(path, { ...state, active: false });
+  hold(root, state.runId);
+  if (prompt.startsWith('<task-notification>') || state.wakeUps.includes(prompt))
+    changeSession(file, now => ({ ...now, promptId }));
+  // Where prompts have no numbers, only one without the task is surely the user's.
+  else if (
+    isElsewhere(state, promptId) ||
+    ((promptId === null || state.promptId === null) && !prompt.includes(state.task))
+  )
+    letSleep(root, file);
   return NOTHING;
+}
+
+/** Milliseconds that a loop waits for the session that takes it. */
+const NEXT_WAITS = 60 * 60 * 1000;
+
+/** The user has turned to something else. */
+function letSleep(root: string, file: SessionFile): void {
+  const asleep = changeSession(file, now => (now.active ? { ...now, active: false } : undefined));
+  if (asleep) record(root, asleep.runId, { type: 'paused' });
 }
 
 /** A compaction may have taken the task out of the agent's sight. */
 function onStart(root: string, input: HookInput): HookAnswer {
   rearmSession(root, input);
   const file = findSession(root, input.sessionId);
+  if (file) hold(root, file.state.runId);
   if (input.source !== 'compact' || !file?.state.active) return NOTHING;
   return { kind: 'context', context: contract(file.state) };
 }

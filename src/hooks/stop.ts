@@ -1,17 +1,18 @@
 /** The agent wants to stop. Seed 003's algorithm: gather, judge, let it stop or send it back. */
 
 import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
-import { countCalls, transcriptSize, waitFor } from '../agents/transcript.ts';
-import { type Claim, createClaimScanner, NO_CLAIM } from '../domain/completion.ts';
+import type { Claim } from '../domain/completion.ts';
+import type { RunEvent } from '../domain/event.ts';
+import type { Evidence, TurnOutcome } from '../domain/evidence.ts';
 import { formatFeedback } from '../domain/feedback.ts';
+import { defined } from '../domain/fields.ts';
 import { formatFailure } from '../domain/loop-prompt.ts';
-import { UNPROVEN } from '../domain/proof.ts';
 import {
   afterBlock,
-  afterCalls,
+  comingBack,
   continuation,
   contract,
-  elapsedOf,
+  isElsewhere,
   iterationMessage,
   missingPromise,
   NO_PROMISE_SET,
@@ -21,36 +22,66 @@ import {
   sessionEvidence,
   sessionRun,
 } from '../domain/session.ts';
-import { type Feedback, judge } from '../domain/verdict.ts';
+import { blockedIn, claimIn } from '../domain/session-claim.ts';
+import { type Feedback, judge, type Verdict } from '../domain/verdict.ts';
 import {
+  changeSession,
+  endSession,
   type FoundFile,
   listSessions,
   NEXT,
-  removeSession,
   type SessionFile,
   sessionIn,
-  writeSession,
 } from '../store/session-file.ts';
-import { openRun, record } from '../store/session-ledger.ts';
-import { verify } from './verify.ts';
+import { endRun, hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
+import { withToolCalls } from './calls.ts';
+import { wasCancelled } from './cancel.ts';
+import { NOTHING_CHECKED, type Verified, verify } from './verify.ts';
 
 /** What a decision changes. */
 interface Effects {
+  /** Whether they are none: somebody wants to know, and the stop itself comes later. */
+  readonly isPeek: boolean;
   readonly open: typeof openRun;
+  readonly hold: typeof hold;
   readonly record: typeof record;
-  readonly write: typeof writeSession;
-  readonly remove: typeof removeSession;
+  readonly change: typeof changeSession;
+  readonly end: typeof endSession;
+  readonly endRun: typeof endRun;
+  readonly isOver: typeof wasCancelled;
 }
 
-const EFFECTS: Effects = { open: openRun, record, write: writeSession, remove: removeSession };
+const EFFECTS: Effects = {
+  isPeek: false,
+  open: openRun,
+  hold,
+  record,
+  change: changeSession,
+  end: endSession,
+  endRun,
+  isOver: wasCancelled,
+};
 
 /** For a host that must know the answer to a stop before it happens. */
 export const NO_EFFECTS: Effects = {
+  isPeek: true,
   open: () => '',
+  hold() {},
   record() {},
-  write() {},
-  remove() {},
+  change: ({ state }, change) => change(state),
+  end: ({ state }) => state,
+  endRun() {},
+  isOver: () => false,
 };
+
+/** Everything about this stop. */
+interface Stop {
+  readonly root: string;
+  readonly dialect: Dialect;
+  readonly input: HookInput;
+  readonly effects: Effects;
+  readonly file: SessionFile;
+}
 
 export async function onStop(
   root: string,
@@ -61,42 +92,115 @@ export async function onStop(
   const files = listSessions(root);
   const found = sessionIn(files, input.sessionId);
   if (!found) return reportStrangers(files, input);
-  // Esc, or another prompt: the loop sleeps. A sub-agent will bring its own turn.
+  // Another prompt, or none of the loop's turns. A sub-agent will bring its own turn.
   const { active } = found.state;
-  if (!active || isElsewhere(found.state, input) || input.inSubagent || input.pending > 0) return NOTHING;
-  const opened = withRun(root, dialect.host, found.state, effects);
-  if (found.isChanged)
-    effects.record(root, opened.runId, { type: 'notice', level: 'warning', text: CHANGED });
-  const claim = await claimOf(opened, dialect, input);
-  const run = sessionRun(opened);
-  const state = await withToolCalls(opened, dialect, input, claim.found ? opened.minToolCalls : 0);
-  const before = sessionEvidence(state, claim, Date.now());
+  if (!active || isElsewhere(found.state, input.promptId) || input.inSubagent) return NOTHING;
+  const file = withRun({ root, dialect, input, effects, file: found });
+  if (!file) return NOTHING;
+  const stop: Stop = { root, dialect, input, effects, file };
+  effects.hold(root, file.state.runId);
+  if (input.pending > 0) return letWait(stop, []);
+  if (input.isInterrupted) return letSleep(stop, file.state, 'was interrupted');
+  const words = await dialect.finalWords(input);
+  const rule = ruleOf(file.state);
+  const claim = claimIn(words ?? [], rule);
+  const state = await withToolCalls(file.state, dialect, input, claim.found ? file.state.minToolCalls : 0);
+  const isEmpty = words?.every(text => text.trim() === '');
+  if (isEmpty && state.toolCalls === state.callsBefore) return letSleep(stop, state, 'was empty');
+  const blocked = blockedIn(words ?? []);
+  const work = [...input.wakeUps, ...comingBack(state, input.shells)];
+  if (!claim.found && blocked === undefined && work.length > 0) return letWait(stop, work);
+  return await judgeTurn(stop, state, { claim, ...defined({ blocked }) });
+}
+
+/** A loop that was begun in a terminal has its run from the session that carries it out. undefined: it ended just now. */
+function withRun({ root, dialect, effects, file }: Stop): SessionFile | undefined {
+  if (file.state.runId !== '') return file;
+  const runId = effects.open(root, file.state, dialect.host);
+  const state = effects.change(file, now => ({ ...now, runId }));
+  return state && { ...file, state };
+}
+
+/** Something will bring the agent back: to send it round meanwhile would only burn iterations. */
+function letWait({ effects, file, input, dialect }: Stop, work: readonly string[]): HookAnswer {
+  const { wakeUps } = input;
+  effects.change(file, now => (now.wakeUps.join() === wakeUps.join() ? undefined : { ...now, wakeUps }));
+  if (work.length === 0) return NOTHING;
+  const shown = work.map(each => `\`${each.slice(0, 80)}\``).join(', ');
+  const message = `⏳ Ralph: the loop waits for ${shown}, which brings the agent back. ${dialect.prefix}ralph-loop continues at once.`;
+  return { kind: 'say', message };
+}
+
+/** Nobody said or did anything: to send such a turn back would be a trap. */
+function letSleep(stop: Stop, counted: SessionState, why: string): HookAnswer {
+  const { effects, root, file } = stop;
+  const asleep = effects.change(file, now =>
+    now.active ? { ...withCounts(now, counted), active: false } : undefined,
+  );
+  if (!asleep) return NOTHING;
+  const outcome = { kind: 'ended', by: 'interrupt' } as const;
+  effects.record(root, asleep.runId, agentEnded(stop, counted, outcome), { type: 'paused' });
+  const { prefix } = stop.dialect;
+  const message = `⏸️ Ralph: the turn ${why}, so the loop sleeps at iteration ${asleep.iteration}. ${prefix}ralph-loop resumes it, ${prefix}cancel-ralph ends it.`;
+  return { kind: 'say', message };
+}
+
+type Said = Pick<Evidence, 'claim' | 'blocked'> & { readonly claim: Claim };
+
+async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<HookAnswer> {
+  const { root, effects, file } = stop;
+  const { runId } = state;
+  const { usage } = sessionEvidence(state, said.claim, Date.now()).spent;
+  const toolCalls = state.toolCalls - state.callsBefore;
+  const ended: readonly RunEvent[] = [
+    ...(file.isChanged ? [{ type: 'notice', level: 'warning', text: CHANGED } as const] : []),
+    agentEnded(stop, state, { kind: 'completed' }),
+    { type: 'turn-ended', outcome: { kind: 'completed' }, ...said, steps: 0, toolCalls, usage },
+  ];
+  const run = sessionRun(state);
+  const before: Evidence = { ...sessionEvidence(state, said.claim, Date.now()), ...said };
   // Checks cost time: they run when there is a claim that they could prove.
-  const evidence =
-    claim.found && state.toolCalls >= run.minToolCalls
-      ? { ...before, checks: await verify(root, state, event => effects.record(root, state.runId, event)) }
-      : before;
+  const isWorth = said.claim.found && state.toolCalls >= run.minToolCalls && state.checks.length > 0;
+  if (isWorth) effects.record(root, runId, ...ended);
+  const { results: checks, contained } = isWorth ? await verify(stop, state) : NOTHING_CHECKED;
+  // Cancelled while they ran: nothing more is said or written.
+  if (effects.isOver(root, file)) return NOTHING;
+  const evidence = { ...before, checks };
   const verdict = judge(run, evidence);
-  effects.record(root, state.runId, {
-    type: 'iteration-ended',
-    iteration: state.iteration,
-    claim,
-    verdict,
-    usage: evidence.spent.usage,
-  });
-  if (verdict.kind === 'stop') return endLoop(root, { ...found, state }, verdict.reason, effects);
-  return sendBack({ ...found, state }, verdict.feedback, dialect.capOf(process.env), effects);
+  const { iteration } = state;
+  const { treeChanged, repeats, spent } = evidence;
+  const judged: readonly RunEvent[] = [
+    ...(isWorth ? [] : ended),
+    { type: 'judged', iteration, verdict, treeChanged, repeats, spent, tree: null, limits: run.limits },
+    { type: 'iteration-ended', iteration, claim: said.claim, verdict, usage },
+  ];
+  if (verdict.kind === 'stop') return endLoop(stop, state, { ...verdict, contained }, judged);
+  return sendBack(stop, state, verdict.feedback, judged);
+}
+
+function agentEnded({ file }: Stop, state: SessionState, outcome: TurnOutcome): RunEvent {
+  const { turnAt } = file.state;
+  return {
+    type: 'agent-ended',
+    purpose: 'work',
+    outcome,
+    duration: turnAt === 0 ? 0 : Math.max(0, Date.now() - turnAt) / 1000,
+    toolCalls: state.toolCalls - state.callsBefore,
+    toolErrors: null,
+    usage: sessionEvidence(state, { found: false }, Date.now()).spent.usage,
+  };
 }
 
 const CHANGED = 'The state file of the loop was changed by somebody else: what the user started counts.';
 
-/** A loop that was begun in a terminal has its run from the session that carries it out. */
-function withRun(root: string, host: string, state: SessionState, { open }: Effects): SessionState {
-  return state.runId === '' ? { ...state, runId: open(root, state, host) } : state;
-}
-
-function isElsewhere(state: SessionState, input: HookInput): boolean {
-  return state.promptId !== null && input.promptId !== null && state.promptId !== input.promptId;
+/** The loop as it is now, with what was counted at this stop. */
+function withCounts(now: SessionState, counted: SessionState): SessionState {
+  return {
+    ...now,
+    toolCalls: Math.max(now.toolCalls, counted.toolCalls),
+    transcriptRead: Math.max(now.transcriptRead, counted.transcriptRead),
+    blocksInARow: counted.blocksInARow,
+  };
 }
 
 /**
@@ -114,64 +218,52 @@ export function reportStrangers(files: readonly FoundFile[], input: HookInput): 
   };
 }
 
-async function claimOf(state: SessionState, dialect: Dialect, input: HookInput): Promise<Claim> {
-  const rule = ruleOf(state);
-  if (!rule) return NO_CLAIM;
-  const scanner = createClaimScanner(rule);
-  for (const text of await dialect.finalWords(input)) {
-    scanner.feed(text);
-    scanner.boundary();
-  }
-  return scanner.claim();
-}
+type Ending = Extract<Verdict, { readonly kind: 'stop' }> & Pick<Verified, 'contained'>;
 
 function endLoop(
-  root: string,
-  { path, state }: SessionFile,
-  reason: 'promise_accepted' | string,
-  effects: Effects,
+  { root, file, effects }: Stop,
+  state: SessionState,
+  { reason, detail, contained }: Ending,
+  judged: readonly RunEvent[],
 ): HookAnswer {
-  const done = reason === 'promise_accepted';
-  const lazy = done && state.toolCalls < state.minToolCalls && state.onPromiseNoWork === 'warn';
-  const message = done
-    ? `✅ Ralph loop: Detected <promise>${state.completionPromise}</promise> after ${state.iteration} iteration(s). PROMISE_ACCEPTED${lazy ? ' (warning: no tool was called)' : ''}`
-    : `🛑 Ralph loop: Max iterations (${state.maxIterations}) reached. MAX_ITERATIONS_REACHED`;
-  effects.remove(path);
-  effects.record(root, state.runId, {
-    type: 'run-ended',
-    result: {
-      runId: state.runId,
-      success: done,
-      stopReason: done ? 'promise_accepted' : 'max_iterations',
-      detail: null,
-      iterations: [],
-      totalCost: null,
-      unreportedCalls: 0,
-      totalTokens: null,
-      totalDuration: elapsedOf(state, Date.now()),
-      worktreePath: null,
-      branch: null,
-      proof: { ...UNPROVEN, level: state.checks.length === 0 ? 'claimed' : 'place' },
-    },
-  });
-  return { kind: 'say', message };
+  // Cancelled meanwhile: that has been said already.
+  if (!effects.end(file)) return NOTHING;
+  effects.record(root, state.runId, ...judged);
+  effects.endRun(root, state, { stopReason: reason, detail, contained });
+  return { kind: 'say', message: endingMessage(state, reason, detail) };
+}
+
+function endingMessage(state: SessionState, reason: Ending['reason'], detail = ''): string {
+  if (reason === 'blocked') return `🛑 Ralph loop: the agent says that it is blocked: ${detail}`;
+  if (reason !== 'promise_accepted')
+    return `🛑 Ralph loop: Max iterations (${state.maxIterations}) reached. MAX_ITERATIONS_REACHED`;
+  const lazy = state.toolCalls < state.minToolCalls && state.onPromiseNoWork === 'warn';
+  return `✅ Ralph loop: Detected <promise>${state.completionPromise}</promise> after ${state.iteration} iteration(s). PROMISE_ACCEPTED${lazy ? ' (warning: no tool was called)' : ''}`;
 }
 
 function sendBack(
-  { path, state, isChanged }: SessionFile,
+  { root, file, effects, dialect, input }: Stop,
+  state: SessionState,
   feedback: readonly Feedback[],
-  cap: Cap | undefined,
-  effects: Effects,
+  judged: readonly RunEvent[],
 ): HookAnswer {
-  const next = afterBlock(state);
-  effects.write(path, next);
+  const next = effects.change(file, now =>
+    now.active && !isElsewhere(now, input.promptId)
+      ? afterBlock(withCounts(now, state), Date.now())
+      : undefined,
+  );
+  // Cancelled, or left by the user, while this was judged: nobody is sent back to it.
+  if (!next) return NOTHING;
   const why = sentences(state, feedback);
+  const reason = continuation(state, why);
+  const following = turnStarted(next.iteration, next, reason, dialect.host);
+  effects.record(root, state.runId, ...judged, ...following);
   return {
     kind: 'block',
-    reason: continuation(state, why),
+    reason,
     message: iterationMessage(next),
     afresh: [contract(state), ...why].join('\n\n'),
-    ...(isChanged ? { warning: `⚠️ Ralph: ${CHANGED}` } : capWarning(next, cap)),
+    ...(file.isChanged ? { warning: `⚠️ Ralph: ${CHANGED}` } : capWarning(next, dialect.capOf(process.env))),
   };
 }
 
@@ -197,39 +289,4 @@ function capWarning(state: SessionState, cap: Cap | undefined): { readonly warni
   return {
     warning: `⚠️ ${cap.host} ends a loop after ${cap.blocks} stops in a row${without}; this was number ${used}. ${cap.lift}`,
   };
-}
-
-/** Milliseconds. A host may write its transcript a moment after it has called the hook. */
-const PATIENCE = 300;
-
-/** The state with the calls since the last stop. While there are fewer than are wanted, it waits a little for more. */
-export async function withToolCalls(
-  state: SessionState,
-  dialect: Dialect,
-  input: HookInput,
-  wanted: number,
-): Promise<SessionState> {
-  const { calls: shown } = dialect;
-  if (shown === null) return afterCalls(state, input.countedCalls);
-  if (!hasTranscript(input)) return state;
-  const { transcript } = input;
-  const since = Date.parse(state.startedAt);
-  let counted = state;
-  await waitFor(PATIENCE, () => {
-    const { calls, end } = countCalls(transcript, state.transcriptRead, since, shown);
-    // Before the first count, the hook before a tool may have counted some of these calls.
-    const more = state.transcriptRead === 0 ? Math.max(0, calls - state.toolCalls) : calls;
-    counted = { ...afterCalls(state, more), transcriptRead: end };
-    return counted.toolCalls >= wanted ? counted : undefined;
-  });
-  return counted;
-}
-
-/** A tool is about to run in a session without a transcript, such as one that is not saved: then this hook counts it. */
-export function isUncounted({ calls, toolHookKnowsTranscript }: Dialect, input: HookInput): boolean {
-  return calls !== null && toolHookKnowsTranscript && !hasTranscript(input);
-}
-
-function hasTranscript(input: HookInput): input is HookInput & { readonly transcript: string } {
-  return transcriptSize(input.transcript) > 0;
 }

@@ -1,66 +1,131 @@
-/** Runs the checks of a session before the agent may stop; not again while the files have not changed. */
-import { runChecks } from '../checks/run-checks.ts';
-import type { CheckResult } from '../domain/check.ts';
+/** Runs the checks of a session before the agent may stop: behind the same wall as those of a loop, where there is one. */
+import { rmSync } from 'node:fs';
+import type { HookInput } from '../agents/dialect.ts';
+import { type CheckRound, runChecks } from '../checks/run-checks.ts';
+import type { Check, CheckResult } from '../domain/check.ts';
 import type { RunEvent } from '../domain/event.ts';
-import { isProblem } from '../domain/problem.ts';
+import { parseObject } from '../domain/json.ts';
+import type { Contained } from '../domain/proof.ts';
 import type { SessionState } from '../domain/session.ts';
 import { systemClock } from '../platform/clock.ts';
-import { readIfThere, writePrivate } from '../platform/files.ts';
+import type { Confinement } from '../platform/confinement.ts';
+import { findContainment } from '../platform/containment.ts';
+import { readIfThere, tryTo, writePrivate } from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
-import { SESSION_FILES } from '../store/session-file.ts';
-import { readStatus, treeState } from '../workspace/tree-status.ts';
+import { isLive, type SessionFile } from '../store/session-file.ts';
+import { statePaths } from '../store/state.ts';
+import { hookSettings } from './settings.ts';
 
 /** Seconds that all checks of one stop may take together; a little less than the host gives the hook. */
 export const CHECK_BUDGET = 570;
 const OUTPUT_CHARS = 2_000;
+/** Milliseconds. How soon a check ends whose loop is cancelled. */
+const LOOK_EVERY = 500;
 
-export async function verify(
-  root: string,
-  state: SessionState,
-  emit: (event: RunEvent) => void,
-): Promise<readonly CheckResult[]> {
-  if (state.checks.length === 0) return [];
+interface Stop {
+  readonly root: string;
+  readonly input: HookInput;
+  readonly file: SessionFile;
+  readonly effects: {
+    readonly isPeek: boolean;
+    record(root: string, runId: string, ...events: readonly RunEvent[]): void;
+  };
+}
+
+export interface Verified {
+  readonly results: readonly CheckResult[];
+  readonly contained: Contained;
+}
+
+export const NOTHING_CHECKED: Verified = { results: [], contained: 'none' };
+
+/**
+ * Every stop runs them: no look at the files could say whether a result still holds, since a check may rest on what git ignores, or on a
+ * database. Only the stop that a peek has asked about takes over what the peek saw.
+ */
+export async function verify(stop: Stop, state: SessionState): Promise<Verified> {
+  if (state.checks.length === 0) return NOTHING_CHECKED;
+  const { checks: seen } = runPaths(projectPaths(stop.root), state.runId).state;
+  const name = nameOf(stop.input, state);
+  const known = stop.effects.isPeek ? undefined : takeSeen(seen, name);
+  if (known) {
+    stop.effects.record(stop.root, state.runId, ...known.results.flatMap(asEvents));
+    return known;
+  }
+  const verified = await runAll(stop, state);
+  if (stop.effects.isPeek) tryTo(() => writePrivate(seen, JSON.stringify({ name, ...verified })));
+  return verified;
+}
+
+/** One turn of the loop, and what was said at its end. */
+function nameOf({ lastWords }: HookInput, { iteration, toolCalls }: SessionState): string {
+  return sha256(JSON.stringify([iteration, toolCalls, lastWords]));
+}
+
+/** Once: the next stop looks for itself. */
+function takeSeen(path: string, name: string): Verified | undefined {
+  const seen = parseObject(tryTo(() => readIfThere(path)) ?? '');
+  tryTo(() => rmSync(path, { force: true }));
+  if (seen?.name !== name || !Array.isArray(seen.results)) return undefined;
+  return seen as unknown as Verified;
+}
+
+function asEvents(result: CheckResult): readonly RunEvent[] {
+  const { index, command } = result;
+  return [
+    { type: 'check-started', index, command },
+    { type: 'check-ended', result },
+  ];
+}
+
+async function runAll(stop: Stop, state: SessionState): Promise<Verified> {
+  const { root, file, effects } = stop;
+  const { env } = process;
   const paths = runPaths(projectPaths(root), state.runId);
-  const tree = await filesNow(root);
-  const known = typeof tree === 'string' ? cached(paths.state.checks, tree) : undefined;
-  if (known) return known;
-  const never = new AbortController().signal;
-  const results = await runChecks({
-    checks: state.checks.map(command => ({
-      command,
-      failAction: 'APPEND',
-      timeout: CHECK_BUDGET / state.checks.length,
-    })),
+  const wall = hookSettings(root).containment ? await wallOf(root) : undefined;
+  const cancelled = new AbortController();
+  const watch = setInterval(() => {
+    if (!isLive(file)) cancelled.abort();
+  }, LOOK_EVERY);
+  const until = systemClock.ticks() + CHECK_BUDGET * 1000;
+  const checks: readonly Check[] = state.checks.map(command => ({
+    command,
+    failAction: 'APPEND',
+    timeout: 0,
+  }));
+  const round: CheckRound = {
+    checks,
     paths: paths.iteration(state.iteration),
     cwd: root,
     root,
-    env: process.env,
+    env,
+    ...(wall && { sandbox: { checks: wall } }),
     excerpt: { chars: OUTPUT_CHARS, from: 'tail' },
     parallel: false,
     retries: 0,
     clock: systemClock,
-    emit,
-    stopping: never,
-    abort: never,
+    emit: event => effects.record(root, state.runId, event),
+    stopping: cancelled.signal,
+    abort: cancelled.signal,
+    timeLeft: () => until - systemClock.ticks(),
+  };
+  const results = await runChecks(round).finally(() => clearInterval(watch));
+  return { results: [...results, ...unfinished(checks, results)], contained: wall ? 'pid' : 'none' };
+}
+
+async function wallOf(tree: string): Promise<Confinement | undefined> {
+  const { env } = process;
+  const found = await findContainment({ tree, env, hide: statePaths(env).folder });
+  return found.ok ? found.wall : undefined;
+}
+
+/** What the time was not enough for is red. */
+function unfinished(checks: readonly Check[], results: readonly CheckResult[]): readonly CheckResult[] {
+  return checks.flatMap(({ command, failAction }, index) => {
+    if (results.some(result => result.index === index)) return [];
+    const output = `Timeout: all checks of a session have ${CHECK_BUDGET} seconds together, and they were over before this one had ended.`;
+    const red = { passed: false, exitCode: 124, timedOut: true, duration: 0 } as const;
+    return [{ index, command, failAction, ...red, output, outputCut: false, logFile: '' }];
   });
-  // What the checks themselves have written belongs to the state they were run in.
-  const after = await filesNow(root);
-  if (typeof after === 'string') writePrivate(paths.state.checks, JSON.stringify({ tree: after, results }));
-  return results;
-}
-
-/** A name for what the files are. The loop's own state changes with every turn and is not one of them. */
-async function filesNow(root: string) {
-  const place = { cwd: root, env: process.env };
-  const status = await readStatus({ ...place, exclude: [SESSION_FILES] });
-  return isProblem(status) ? status : treeState({ ...place, status });
-}
-
-function cached(path: string, tree: string): readonly CheckResult[] | undefined {
-  try {
-    const kept = JSON.parse(readIfThere(path) ?? 'null');
-    return kept?.tree === tree && Array.isArray(kept.results) ? kept.results : undefined;
-  } catch {
-    return undefined;
-  }
 }

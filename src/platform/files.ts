@@ -1,8 +1,10 @@
 /** Files, with the manners of a tool that must not lose anything: atomic writes, private modes, plain error words. */
 import {
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
+  ftruncateSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -14,6 +16,7 @@ import {
   rmSync,
   statSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
@@ -75,6 +78,39 @@ function replace(path: string, content: string | Uint8Array, { mode, folder, flu
     removeQuietly(temporary);
     throw about(path, error);
   }
+}
+
+/**
+ * Writes over a file that is there; false: there is none, and none is made. A link, or a file that has another name too, is replaced:
+ * what it leads to is not ours.
+ */
+export function writeOver(path: string, content: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) return false;
+  if (!found.isFile() || found.nlink > 1) {
+    writeWhole(path, content);
+    return true;
+  }
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDWR | (constants.O_NOFOLLOW ?? 0));
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+  try {
+    const bytes = Buffer.from(content);
+    writeSync(fd, bytes, 0, bytes.length, 0);
+    ftruncateSync(fd, bytes.length);
+    return true;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Holds this thread up: for a program that has nothing else to do. Milliseconds. */
+export function waitAMoment(time: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, time);
 }
 
 /** What fails on an open file does not say which one it is. */

@@ -20,6 +20,30 @@ export function identify(pid: number): ProcessId | undefined {
   return row && { pid: row.pid, started: row.started };
 }
 
+const SHELLS = /^-?(?:a|ba|da|k|mk|z)?sh$|^busybox$|^fish$/;
+
+/** The program that has this process started: the first above it that is no shell. A shell in between ends with the command. */
+export function startedBy(): ProcessId {
+  const parent = process.ppid;
+  for (let pid = parent; pid > 1; ) {
+    const row = readRow(pid);
+    if (!row) break;
+    if (!SHELLS.test(nameOf(pid))) return { pid, started: row.started };
+    pid = row.parent;
+  }
+  return identify(parent) ?? { pid: parent, started: '' };
+}
+
+function nameOf(pid: number): string {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+    const out = execFileSync('/bin/ps', ['-p', String(pid), '-o', 'comm='], { encoding: 'utf8' }).trim();
+    return out.slice(out.lastIndexOf('/') + 1);
+  } catch {
+    return '';
+  }
+}
+
 /** This process. */
 export function ourselves(): ProcessId {
   return identify(process.pid) ?? { pid: process.pid, started: '' };

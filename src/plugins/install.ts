@@ -39,6 +39,8 @@ export function describeStep(step: Step): string {
       return `write   ${step.path}`;
     case 'remove':
       return `remove  ${step.path}`;
+    case 'edit':
+      return `edit    ${step.path} (${step.what})`;
     default:
       return step satisfies never;
   }
@@ -54,7 +56,10 @@ export async function performStep(step: Step, { home, env }: Place): Promise<str
       return code === 0 ? undefined : output.trim() || `exit code ${code}`;
     }
     if (step.kind === 'remove') rmSync(step.path, { recursive: true, force: true });
-    else {
+    else if (step.kind === 'edit') {
+      const content = readIfThere(step.path);
+      if (content !== undefined) writeAtomic(step.path, step.edit(content));
+    } else {
       ensureFolder(dirname(step.path));
       writeAtomic(step.path, step.content, 0o644);
     }

@@ -186,6 +186,8 @@ const NEAR_MISS: Record<NearMiss, string> = {
   spaces: 'the completion tag has the wrong spaces',
   unclosed: 'the completion tag is not closed',
   quoted: 'the completion tag is only quoted',
+  fenced: 'the completion tag is in a code block',
+  mentioned: 'the completion tag is only talked about',
 };
 
 export function nearMissPhrase(nearMiss: NearMiss, said?: string): string {

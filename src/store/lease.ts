@@ -70,6 +70,15 @@ export function writeLease(paths: Place): LeaseHolder {
   return holder;
 }
 
+/** An in-session loop is driven by its host, which has no heartbeat: its hooks say who it is. Never the reason that a hook fails. */
+export function leaseTo(paths: Place, process: ProcessId): void {
+  const now = readLease(paths);
+  if (now?.process.pid === process.pid && now.process.started === process.started) return;
+  const holder = { process, host: hostname(), token: randomBytes(8).toString('hex') };
+  tryTo(() => write(paths.live, holder));
+  show(paths, holder);
+}
+
 function write(path: string, holder: LeaseHolder): void {
   ensureFolder(dirname(path));
   writeWhole(path, `${JSON.stringify(holder)}\n`);

@@ -13,7 +13,7 @@ import {
   tryTo,
   writeAtomic,
 } from '../platform/files.ts';
-import { identify, isAlive, type ProcessId } from '../platform/process-table.ts';
+import { isAlive, type ProcessId } from '../platform/process-table.ts';
 import { isHeld, isShownLive, readLease, removeLease, writeLease } from './lease.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
 import { recordAround } from './run-record.ts';
@@ -25,7 +25,7 @@ export interface RunFile {
   readonly version: string;
   readonly cwd: string;
   readonly startedAt: string;
-  /** The host of an in-session loop, and in 0.1 whoever drove a run; else its lease says who does. */
+  /** In 0.1: whoever drove a run; else its lease says who does. */
   readonly process?: ProcessId;
   /** The resolved settings. */
   readonly config: unknown;
@@ -69,8 +69,6 @@ export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' |
   readonly now: number;
   /** Of a run that belongs to another one: it is named after that. */
   readonly id?: string;
-  /** The host of an in-session loop. */
-  readonly pid?: number;
   /** The user's words: the prompt or the task. */
   readonly task?: string;
 }
@@ -78,7 +76,7 @@ export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' |
 /** Makes the folder of a new run. Throws when Ralph's folder cannot be written. */
 export function createRun(
   project: ProjectPaths,
-  { command, version, config, now, id: named, pid, given, owner, task }: NewRun,
+  { command, version, config, now, id: named, given, owner, task }: NewRun,
 ): { readonly file: RunFile; readonly paths: RunPaths } {
   ensureFolder(project.runs);
   keepOutOfGit(project);
@@ -89,7 +87,6 @@ export function createRun(
     version,
     cwd: project.root,
     startedAt: new Date(now).toISOString(),
-    ...(pid !== undefined && { process: identify(pid) ?? { pid, started: '' } }),
     config,
     ...(given && { given }),
     ...(owner !== undefined && { owner }),

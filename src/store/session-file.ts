@@ -3,15 +3,15 @@
  * A second session has a file of its own. The file is for people to read, and in the agent's reach: what counts is the record of it in
  * the user's state folder. A file without a record is a stranger's: it is shown, and never obeyed.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { textsIn } from '../domain/json.ts';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
-import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
+import { ensureFolder, readIfThere, tryTo, waitAMoment, writeOver, writeWhole } from '../platform/files.ts';
 import { projectPaths } from './paths.ts';
-import { readSealed, writeSealed } from './seal.ts';
 import type { Env } from './state.ts';
 import { isBelow } from './state-check.ts';
+import { latestIn, readVersion, writeNext } from './versions.ts';
 
 export interface SessionFile {
   readonly path: string;
@@ -51,16 +51,27 @@ export function listSessions(root: string, env: Env = process.env): readonly Fou
 }
 
 function readSession(path: string, env: Env): FoundFile {
-  const text = tryTo(() => readIfThere(path)) ?? '';
   const { folder, key, record, root } = recordOf(path, env);
-  const sealed = readSealed(key, record);
-  const known = sealed.kind === 'fits' && !isBelow(root, folder) ? parseState(sealed.text) : undefined;
-  if (known && !('problem' in known) && sealed.kind === 'fits')
-    return { path, state: known, isChanged: text !== sealed.text };
+  const { text: recorded } = readVersion(key, record);
+  const text = tryTo(() => readIfThere(path)) ?? '';
+  const known = recorded !== undefined && !isBelow(root, folder) ? parseState(recorded) : undefined;
+  if (known && !('problem' in known))
+    return { path, state: known, isChanged: text !== recorded && !isBeingWritten(path, key, record) };
   const parsed = parseState(text);
   const sessionId = 'problem' in parsed ? null : parsed.sessionId;
   const damage = 'problem' in parsed ? `, and is damaged: ${parsed.problem}` : '';
   return { path, stranger: `is not of a loop that you started here${damage}`, sessionId };
+}
+
+/** Milliseconds. The record is written first, and the file a moment after it. */
+const A_MOMENT = 5;
+
+function isBeingWritten(path: string, key: string, record: string): boolean {
+  for (let looks = 0; looks < 4; looks++) {
+    waitAMoment(A_MOMENT);
+    if ((tryTo(() => readIfThere(path)) ?? '') === readVersion(key, record).text) return true;
+  }
+  return false;
 }
 
 /** The name says which loop it is; where the project is says which project. */
@@ -89,27 +100,91 @@ export function newSessionPath(root: string, sessionId: string): string {
 }
 
 /**
- * The loop lives in its session, and no session outlives a power cut: there is no waiting for the disk. Throws when there can be no
- * record of it: then there is no loop.
+ * Begins a loop, over whatever had this file before. It lives in its session, and no session outlives a power cut: there is no waiting for
+ * the disk. Throws when there can be no record of it: then there is no loop.
  */
 export function writeSession(path: string, state: SessionState): void {
   const { key, record } = recordOf(path);
   const text = formatState(state);
   ensureFolder(dirname(path));
-  writeSealed(key, record, text);
+  while (!writeNext(key, record, latestIn(record), text));
   writeWhole(path, text);
+  show(path);
 }
 
-export function removeSession(path: string): void {
-  rmSync(path, { force: true });
-  rmSync(recordOf(path).record, { force: true });
+/**
+ * Changes a loop as it is now, which may be no longer how it was found. undefined: it is over, or `change` leaves it as it is; then nothing
+ * is written, however late this is.
+ */
+export function changeSession(
+  { path, state: found }: Pick<SessionFile, 'path' | 'state'>,
+  change: (now: SessionState) => SessionState | undefined,
+): SessionState | undefined {
+  const { key, record } = recordOf(path);
+  for (;;) {
+    const { number, text } = readVersion(key, record);
+    const now = text === undefined ? undefined : parseState(text);
+    if (!now || 'problem' in now || !isSameLoop(found, now)) return undefined;
+    const next = change(now);
+    if (!next) return undefined;
+    if (!isThere(path)) return undefined;
+    if (writeNext(key, record, number, formatState(next))) return show(path) ? next : undefined;
+  }
+}
+
+/** Ends a loop, for good: whoever is late finds it ended. The loop as it was last; undefined: it had ended before. */
+export function endSession({
+  path,
+  state: found,
+}: Pick<SessionFile, 'path' | 'state'>): SessionState | undefined {
+  const { key, record } = recordOf(path);
+  for (;;) {
+    const { number, text } = readVersion(key, record);
+    const now = text === undefined ? undefined : parseState(text);
+    if (!now || 'problem' in now || !isSameLoop(found, now)) return undefined;
+    if (!writeNext(key, record, number, undefined)) continue;
+    show(path);
+    return now;
+  }
+}
+
+/** Whether it is still the loop that was found, and has not ended; a user who deletes its file has ended it. */
+export function isLive({ path, state }: Pick<SessionFile, 'path' | 'state'>): boolean {
+  if (!isThere(path)) return false;
+  const { key, record } = recordOf(path);
+  const { text } = readVersion(key, record);
+  const now = text === undefined ? undefined : parseState(text);
+  return now !== undefined && !('problem' in now) && isSameLoop(state, now);
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** A loop gets its run when a session takes it; from then on the run is its name. */
+function isSameLoop(found: SessionState, now: SessionState): boolean {
+  return found.runId === '' ? found.startedAt === now.startedAt : found.runId === now.runId;
+}
+
+/**
+ * Makes the file in the project what the record is, until nobody has changed that meanwhile. It is written over, never made anew: a user
+ * who deletes it has ended the loop. False: it has ended.
+ */
+function show(path: string): boolean {
+  const { key, record } = recordOf(path);
+  for (;;) {
+    const { number, text } = readVersion(key, record);
+    if (text === undefined) rmSync(path, { force: true });
+    else if (!writeOver(path, text)) return false;
+    if (latestIn(record) === number) return text !== undefined;
+  }
 }
 
 /** The fields in the order of the file, where each has a name in small letters. */
 const FIELDS = [
   ...(['active', 'iteration', 'maxIterations', 'completionPromise', 'startedAt', 'sessionId'] as const),
   ...(['promptId', 'minToolCalls', 'toolCalls', 'onPromiseNoWork', 'ultrawork', 'checks'] as const),
-  ...(['blocksInARow', 'runId', 'transcriptRead'] as const),
+  ...(['blocksInARow', 'runId', 'transcriptRead', 'callsBefore', 'turnAt', 'wakeUps', 'waits'] as const),
 ];
 
 /** JSON values are YAML values, and have no surprises in them. */
@@ -157,6 +232,10 @@ export function parseState(source: string): SessionState | { readonly problem: s
     blocksInARow: number('blocks_in_a_row', 0) ?? 0,
     runId: String(fields.get('run_id') ?? ''),
     transcriptRead: number('transcript_read', 0) ?? 0,
+    callsBefore: number('calls_before', 0) ?? 0,
+    turnAt: number('turn_at', 0) ?? 0,
+    wakeUps: textsIn(fields.get('wake_ups')),
+    waits: fields.get('waits') !== false,
     task,
   };
 }

@@ -2,24 +2,38 @@
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { RunEvent } from '../domain/event.ts';
-import { createRedactor, redactDeep } from '../domain/secrets.ts';
-import type { SessionRequest } from '../domain/session.ts';
-import { ensureFolder, tryTo } from '../platform/files.ts';
+import { parseObject, stringAt } from '../domain/json.ts';
+import { NOTHING_YET } from '../domain/past.ts';
+import type { Contained } from '../domain/proof.ts';
+import { runResult } from '../domain/result.ts';
+import { createRedactor, type Redact, redactDeep } from '../domain/secrets.ts';
+import { contract, elapsedOf, type SessionRequest, type SessionState } from '../domain/session.ts';
+import type { StopReason } from '../domain/stop-reason.ts';
+import { ensureFolder, fileSize, tryTo, waitAMoment } from '../platform/files.ts';
+import { identify, startedBy } from '../platform/process-table.ts';
+import { readPast } from './checkpoint.ts';
 import { createJournal } from './journal.ts';
-import { projectPaths, runPaths } from './paths.ts';
+import { leaseTo, removeLease } from './lease.ts';
+import { lineEndingAt } from './ledger-end.ts';
+import { projectPaths, type RunPaths, runPaths } from './paths.ts';
 import { createRun } from './run-file.ts';
 
-/** Never the reason that a hook fails. */
+/** What is secret does not change while a hook runs. */
+let secrets: Redact | undefined;
+
+/** Never the reason that a hook fails. Nothing follows the end of a run: whoever is late is too late. */
 export function record(root: string, runId: string, ...events: readonly RunEvent[]): void {
-  if (runId === '') return;
+  if (runId === '' || events.length === 0) return;
   try {
-    const secrets = createRedactor(process.env);
+    secrets ??= createRedactor(process.env);
+    const redact = secrets;
     const paths = runPaths(projectPaths(root), runId);
     withTurn(paths.state.lock, () => {
+      if (hasEnded(paths) && events[0]?.type !== 'run-resumed') return;
       const journal = createJournal(paths.events, {
         run: runId,
         now: Date.now,
-        redact: event => redactDeep(event, secrets),
+        redact: event => redactDeep(event, redact),
         durable: false,
         place: paths,
       });
@@ -31,6 +45,11 @@ export function record(root: string, runId: string, ...events: readonly RunEvent
   }
 }
 
+function hasEnded({ events }: RunPaths): boolean {
+  const last = lineEndingAt(events, fileSize(events));
+  return last !== undefined && stringAt(parseObject(last), 'type') === 'run-ended';
+}
+
 /** Milliseconds. Longer than anybody needs for a few lines: whoever holds it then is dead. */
 const LONGEST_TURN = 2_000;
 const A_MOMENT = 2;
@@ -38,8 +57,7 @@ const A_MOMENT = 2;
 /** Hooks of one session may run side by side, and the ledger is a chain. */
 function withTurn(lock: string, action: () => void): void {
   ensureFolder(dirname(lock));
-  for (let waited = 0; !isTaken(lock) && waited < LONGEST_TURN; waited += A_MOMENT)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, A_MOMENT);
+  for (let waited = 0; !isTaken(lock) && waited < LONGEST_TURN; waited += A_MOMENT) waitAMoment(A_MOMENT);
   try {
     action();
   } finally {
@@ -60,22 +78,73 @@ export function openRun(root: string, request: SessionRequest, host: string): st
     version: '',
     config: request,
     now: Date.now(),
-    pid: clientPid(),
+    task: request.task,
   });
-  record(root, file.id, {
-    type: 'run-started',
-    runId: file.id,
-    command: 'session',
-    agent: host,
-    maxIterations: request.maxIterations,
-    checks: request.checks,
-    cwd: root,
-  });
+  hold(root, file.id);
+  record(
+    root,
+    file.id,
+    {
+      type: 'run-started',
+      runId: file.id,
+      command: 'session',
+      agent: host,
+      maxIterations: request.maxIterations,
+      checks: request.checks,
+      cwd: root,
+    },
+    ...turnStarted(1, request, contract(request), host),
+  );
   return file.id;
 }
 
-/** The host's own process: the loop lives as long as the session does. */
-function clientPid(): number {
+/** An iteration begins with what its agent is told; of that, the task is the user's. */
+export function turnStarted(
+  iteration: number,
+  { task }: SessionRequest,
+  prompt: string,
+  host: string,
+): readonly RunEvent[] {
+  const [promptChars, userChars, promptHead] = [prompt.length, task.length, prompt.slice(0, 200)];
+  const turn = { purpose: 'work', command: host, promptChars, userChars, promptHead } as const;
+  return [
+    { type: 'iteration-started', iteration },
+    { type: 'agent-started', ...turn },
+  ];
+}
+
+/** Says which process the loop lives in: the host's own, also one that has resumed the session. */
+export function hold(root: string, runId: string): void {
+  if (runId === '') return;
   const named = Number(process.env.CLAUDE_PID);
-  return Number.isSafeInteger(named) && named > 0 ? named : process.ppid;
+  const host = Number.isSafeInteger(named) && named > 0 ? identify(named) : undefined;
+  leaseTo(runPaths(projectPaths(root), runId), host ?? startedBy());
+}
+
+/** The loop has left its session. */
+export function letGo(root: string, runId: string): void {
+  record(root, runId, { type: 'notice', level: 'info', text: 'The loop left its session.' });
+  removeLease(runPaths(projectPaths(root), runId));
+}
+
+/** Ends the ledger with the result that it adds up to. */
+export function endRun(
+  root: string,
+  state: SessionState,
+  ending: {
+    readonly stopReason: StopReason;
+    readonly detail?: string | undefined;
+    readonly contained?: Contained;
+  },
+): void {
+  const { runId } = state;
+  if (runId === '') return;
+  const paths = runPaths(projectPaths(root), runId);
+  const { past } = tryTo(() => readPast(paths)) ?? { past: NOTHING_YET };
+  const { stopReason, detail, contained = 'none' } = ending;
+  const duration = elapsedOf(state, Date.now());
+  const result = runResult(past, { runId, stopReason, detail, duration, place: undefined });
+  const proof = { ...result.proof, contained };
+  record(root, runId, { type: 'run-ended', result: { ...result, proof } });
+  removeLease(paths);
 }

@@ -43,8 +43,8 @@ function projectState(folder: string, project: string) {
     beginLock: join(runs, 'begin.lock'),
     /** A lease for each run that is running, so that the others need not be looked at. */
     live: join(folder, 'live', project),
-    /** The truth of an in-session loop, by the name of its file in the project. */
-    session: (name: string) => join(folder, 'sessions', project, name),
+    /** The truth of an in-session loop, by the name of its file in the project: a folder with its versions. */
+    session: (name: string) => join(folder, 'loops', project, name),
     run: (id: string) => runState(join(runs, id)),
   };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseArguments } from '../../src/domain/session-arguments.ts';
+import { asksForHelp, parseArguments, requestOf } from '../../src/domain/session-arguments.ts';
 
 const task = (raw: string) => parseArguments(raw).request.task;
 
@@ -47,11 +47,84 @@ describe('the arguments of /ralph-loop', () => {
     expect(task(`${words} --max-iterations 3`)).toBe(words);
   });
 
+  const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`;
+  const values = fc.array(
+    fc.tuple(
+      fc.constantFrom('--check' as const, '--completion-promise' as const),
+      fc.string({ unit: 'grapheme' }),
+    ),
+    { maxLength: 4 },
+  );
+
+  test('task and values arrive as they were typed, whatever is in them, in quotes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), values, fc.boolean(), (text, flags, isFirst) => {
+        const given = flags.filter(([, value]) => value.trim() !== '' && !/<\/?promise>/i.test(value));
+        fc.pre(text.trim() !== '');
+        const words = given.map(([flag, value]) => `${flag} ${quoted(value)}`);
+        const raw = (isFirst ? [quoted(text), ...words] : [...words, quoted(text)]).join(' ');
+        const { request, problems } = parseArguments(raw);
+        expect(problems).toEqual([]);
+        expect(request.task).toBe(text);
+        expect(request.checks).toEqual(given.flatMap(([flag, value]) => (flag === '--check' ? [value] : [])));
+        const promise = given.findLast(([flag]) => flag === '--completion-promise')?.[1];
+        expect(request.completionPromise).toBe(promise ?? null);
+        // A shell has taken them apart: nothing is left to be misread.
+        expect(requestOf(text, given).request).toEqual(request);
+      }),
+    );
+  });
+
+  test('behind -- everything is the task, as it was typed', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), text => {
+        fc.pre(text.trim() !== '');
+        const { request, problems } = parseArguments(`--max-iterations 3 -- ${text}`);
+        expect([problems, request.task, request.maxIterations]).toEqual([[], text.trim(), 3]);
+      }),
+    );
+    expect(task('-- Explain --check and --max-iteration')).toBe('Explain --check and --max-iteration');
+    // A dash within the task is a dash, and the flag behind it is one.
+    expect(parseArguments('Fix it -- it is slow --max-iterations 5').request).toMatchObject({
+      task: 'Fix it -- it is slow',
+      maxIterations: 5,
+    });
+  });
+
+  test.each([
+    ['"Run prettier --check src and fix it"', 'Run prettier --check src and fix it'],
+    [`'Explain --max-iterations 5' --max-iterations 3`, 'Explain --max-iterations 5'],
+    ['Say "use --check x" twice', 'Say "use --check x" twice'],
+    ['Explain "--check" to me', 'Explain "--check" to me'],
+    ['"It says \\"hi\\""', 'It says "hi"'],
+  ])('a flag in quotes is a word of the task: %j', (raw, words) => {
+    const { request, problems } = parseArguments(raw);
+    expect([problems, request.task, request.checks]).toEqual([[], words, []]);
+  });
+
+  test('a promise with its tag is the text in it, and the user learns so; one that holds a tag is refused', () => {
+    const { request, problems, notes } = parseArguments("x --completion-promise '<promise>DONE</promise>'");
+    expect([request.completionPromise, problems]).toEqual(['DONE', []]);
+    expect(notes.join()).toContain('needs the text alone');
+    for (const promise of ['<promise>DONE', 'a</promise>b', '<promise><promise>A</promise></promise>'])
+      expect(parseArguments(`x --completion-promise "${promise}"`).problems.join()).toContain(
+        'could never match',
+      );
+  });
+
+  test.each(['--help', '-h', '  --help --max-iterations 3'])('%j asks for help', raw => {
+    expect(asksForHelp(raw)).toBe(true);
+  });
+
+  test('a task about help does not', () => {
+    expect(asksForHelp('Explain the --help of tar')).toBe(false);
+  });
+
   test('any text without a flag in it comes through unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), text => {
         const plain = text.trim();
-        fc.pre(plain !== '' && !plain.includes('--') && !/^(["']).*\1$/s.test(plain));
+        fc.pre(plain !== '' && !plain.includes('--') && !/^(["'])[\s\S]*\1$/.test(plain));
         expect(task(plain)).toBe(plain);
         expect(task(`${plain} --completion-promise DONE`)).toBe(plain);
       }),

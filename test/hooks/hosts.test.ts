@@ -1,9 +1,9 @@
 /** The accents of the hosts: what each says to a hook, and how it wants to be answered. */
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseState } from '../../src/store/session-file.ts';
+import { parseState, writeSession } from '../../src/store/session-file.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -184,6 +184,49 @@ describe('OpenCode', () => {
     expect(await hook(project, ['opencode', 'step-finish'], wrong)).toEqual(peeked);
     expect(state(project)).toMatchObject({ iteration: 2 });
   });
+});
+
+test.each([
+  ['claude', 'UserPromptExpansion', 'ralph:ralph-loop'],
+  ['claude', 'UserPromptExpansion', 'ralph:cancel-ralph'],
+  ['codex', 'UserPromptSubmit', ''],
+  ['gemini', 'BeforeAgent', ''],
+  ['opencode', 'chat.message', ''],
+])('%s: %s with --help prints the help and begins nothing', async (host, event, name) => {
+  const project = repo();
+  const input = { session_id: 's', prompt: '/ulw-loop --help', command_name: name, command_args: '--help' };
+  const { reason } = await hook(project, [host, event], input);
+  expect(reason).toContain('--max-iterations N');
+  expect(existsSync(project.path(STATE))).toBe(false);
+  expect(existsSync(project.path('.ralph'))).toBe(false);
+});
+
+test('what is started from a terminal is as it was typed, and nobody takes it an hour later', async () => {
+  const project = repo();
+  const words = [
+    'Say "a b" twice',
+    '--check',
+    `grep "a 'b" f`,
+    '--completion-promise',
+    '<promise>OK</promise>',
+  ];
+  const started = await ralph(['session', 'start', '--session', 'next', ...words], { cwd: project.dir });
+  expect(started.stdout).toContain('needs the text alone');
+  expect(state(project)).toMatchObject({
+    task: 'Say "a b" twice',
+    checks: [`grep "a 'b" f`],
+    completionPromise: 'OK',
+  });
+  const escaped = ['session', 'start', '--session', 'next', '--', 'Explain', '--check', 'and --json'];
+  await ralph(escaped, { cwd: project.dir });
+  const waiting = state(project);
+  expect(waiting).toMatchObject({ task: 'Explain --check and --json', checks: [] });
+  if ('problem' in waiting) throw new Error(waiting.problem);
+  writeSession(project.path(STATE), { ...waiting, turnAt: Date.now() - 3_700_000 });
+  expect(
+    await hook(project, ['codex', 'UserPromptSubmit'], { session_id: 's9', prompt: 'Hi' }),
+  ).toBeUndefined();
+  expect(state(project)).toMatchObject({ sessionId: 'next' });
 });
 
 test.each([

@@ -157,6 +157,10 @@ describe('the promise', () => {
     ['<promise>DONE', 'did not close it'],
     [`say \`${DONE}\``, 'only quoted'],
     ['<promise>NEARLY</promise>', 'held something else'],
+    ['<PROMISE>DONE</PROMISE>', 'in the wrong case'],
+    [`I must not say ${DONE} yet`, 'puts it off or denies it'],
+    [`I will output ${DONE} when the tests pass.`, 'puts it off or denies it'],
+    [`Like this:\n\`\`\`\n${DONE}\n\`\`\``, 'in a code block'],
   ])('almost right (%s) is told with what was wrong', async (said, why) => {
     const project = repo();
     await start(project, 'x --completion-promise DONE');
@@ -327,24 +331,61 @@ describe('the state file', () => {
 });
 
 describe('checks', () => {
-  test('are not run again while the files have not changed', async () => {
-    const project = repo();
-    await start(
-      project,
-      'x --completion-promise DONE --check "echo ran >> ../count-$PPID; false"'.replace(
-        '../count-$PPID',
-        '.ralph/count',
-      ),
-    );
+  test('are run again although no file that git sees has changed', async () => {
+    const project = repo({ '.gitignore': 'node_modules\n' });
+    await start(project, 'x --completion-promise DONE --check "test -e node_modules/it"');
     await tools(project);
     const first = await stop(project, { last_assistant_message: DONE });
-    const second = await stop(project, { last_assistant_message: DONE });
     expect(first.reason).toContain('failed (exit code 1)');
-    expect(second.reason).toContain('failed (exit code 1)');
+    project.write('node_modules/it', '');
+    expect(await stop(project, { last_assistant_message: DONE })).toEqual({
+      systemMessage: expect.stringContaining('PROMISE_ACCEPTED'),
+    });
+  });
+
+  test('of a stop that was peeked at are run once, whatever they say; the next stop runs them anew', async () => {
+    const project = repo();
+    const call = async (event: string, more: object) => {
+      const input = JSON.stringify({ session_id: 's', cwd: project.dir, ...more });
+      const { stdout } = await ralph(['hook', 'opencode', event], { cwd: project.dir, input });
+      return stdout === '' ? {} : JSON.parse(stdout);
+    };
+    const check = '--check "echo ran >> .ralph/count; test -e green"';
+    const prompt = `/ralph-loop x --completion-promise DONE --min-tool-calls 0 ${check}`;
+    await call('chat.message', { prompt });
+    const said = { last_assistant_message: DONE };
+    expect((await call('text.complete', said)).reason).toContain('failed (exit code 1)');
+    expect((await call('step-finish', said)).reason).toContain('failed (exit code 1)');
     expect(project.read('.ralph/count')).toBe('ran\n');
-    project.write('changed.txt', '');
-    await stop(project, { last_assistant_message: DONE });
+    project.write('green', '');
+    expect((await call('step-finish', said)).message).toContain('PROMISE_ACCEPTED');
     expect(project.read('.ralph/count')).toBe('ran\nran\n');
+  });
+
+  test('run behind a wall where there is one: nothing that they start is left, and the state folder is not there', async () => {
+    const project = repo();
+    const look = 'ls \\"$XDG_STATE_HOME/ralph\\" > seen; test -z \\"$(cat seen)\\"';
+    await start(project, `x --completion-promise DONE --check "${look}"`);
+    await tools(project);
+    const { proof } = await endOf(project);
+    if (proof.contained === 'pid') expect(project.read('seen')).toBe('');
+  });
+
+  async function endOf(project: Repo) {
+    await stop(project, { last_assistant_message: DONE });
+    const lines = (await ralph(['log', '--json'], { cwd: project.dir })).stdout.trimEnd().split('\n');
+    const last = JSON.parse(lines.at(-1) ?? '');
+    return last.result ?? { proof: {} };
+  }
+
+  test('have their time together, however many there are: nineteen do not get a nineteenth each', async () => {
+    const project = repo();
+    const many = Array.from({ length: 19 }, (_, n) => `--check "echo ${n} >> .ralph/order"`).join(' ');
+    await start(project, `x --completion-promise DONE ${many}`);
+    await tools(project);
+    const result = await endOf(project);
+    expect(result.iterations[0].checkResults).toHaveLength(19);
+    expect(result.iterations[0].allChecksPassed).toBe(true);
   });
 
   test('are not run for an agent that makes no claim', async () => {
@@ -368,13 +409,17 @@ test('every decision is in the ledger, as in any run', async () => {
     .trimEnd()
     .split('\n')
     .map(each => JSON.parse(each));
-  expect(events.map(event => [event.seq, event.type])).toEqual([
-    [1, 'run-started'],
-    [2, 'iteration-ended'],
-    [3, 'iteration-ended'],
-    [4, 'run-ended'],
-  ]);
-  expect(events[1].verdict).toMatchObject({ kind: 'continue', feedback: [{ kind: 'claim-missing' }] });
+  expect(events.map(event => event.seq)).toEqual(events.map((_, at) => at + 1));
+  const turn = [
+    'iteration-started',
+    'agent-started',
+    'agent-ended',
+    'turn-ended',
+    'judged',
+    'iteration-ended',
+  ];
+  expect(events.map(event => event.type)).toEqual(['run-started', ...turn, ...turn, 'run-ended']);
+  expect(events[6].verdict).toMatchObject({ kind: 'continue', feedback: [{ kind: 'claim-missing' }] });
 });
 
 test('ralph session shows and cancels the loop of a session', async () => {

@@ -35,6 +35,60 @@ test.each(hosts)('%s: three calls are in its transcript, however often a record 
   expect(count('2026-11-15T00:00:00Z', bytes)).toEqual({ calls: 0, end: bytes });
 });
 
+const UNKNOWN: Readonly<Record<string, readonly object[]>> = {
+  claude: [
+    { type: 'assistant', message: { content: [{ type: 'tool_use', id: 'a', name: 'No' }] } },
+    {
+      type: 'user',
+      message: {
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'a',
+            is_error: true,
+            content: '<tool_use_error>Error: No such tool available: No</tool_use_error>',
+          },
+        ],
+      },
+    },
+  ],
+  codex: [
+    { type: 'response_item', payload: { type: 'function_call', name: 'no', call_id: 'a' } },
+    {
+      type: 'response_item',
+      payload: { type: 'function_call_output', call_id: 'a', output: 'unsupported call: no' },
+    },
+  ],
+  copilot: [
+    { type: 'tool.execution_start', data: { toolCallId: 'a', toolName: 'no' } },
+    {
+      type: 'tool.execution_complete',
+      data: { toolCallId: 'a', success: false, error: { message: "Tool 'no' does not exist." } },
+    },
+  ],
+  qwen: [
+    { type: 'assistant', message: { parts: [{ functionCall: { id: 'a', name: 'no' } }] } },
+    {
+      type: 'tool_result',
+      toolCallResult: { callId: 'a', status: 'error', errorType: 'tool_not_registered' },
+    },
+  ],
+  gemini: [
+    {
+      type: 'gemini',
+      toolCalls: [{ id: 'a', status: 'error', resultDisplay: 'Tool "no" not found. Did you mean' }],
+    },
+  ],
+};
+
+test.each(hosts)('%s: the call of a tool that there is not is no work', host => {
+  const dialect = DIALECTS.find(each => each.host === host);
+  const lines = (UNKNOWN[host] ?? []).map(record => `${JSON.stringify(record)}\n`);
+  const project = repo({ 't.jsonl': recordingOf(host) + lines.join('') });
+  const count = dialect?.calls && countCalls(project.path('t.jsonl'), 0, 0, dialect.calls);
+  expect([lines.length > 0, count?.calls]).toEqual([true, 3]);
+});
+
 /** A session of Claude Code in which a loop runs: what it writes down, and its stops. */
 function session(args: string) {
   const project = repo();

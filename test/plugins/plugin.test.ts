@@ -62,3 +62,20 @@ test('an older copy in Gemini CLI is replaced, a damaged file fixed, and only it
   expect(home.read('.gemini/settings.json')).toBe('{ "mine" : 1 }');
   expect(home.read('.gemini/extensions/other/gemini-extension.json')).toBe('{}');
 });
+
+test("removing it from Codex takes the user's trust records of its hooks out, and leaves the rest as it is", async () => {
+  const home = folder();
+  const mine = '[hooks.state."other@x:hooks/hooks.json:stop:0:0"]\ntrusted_hash = "1"\n';
+  const ours = ['stop', 'pre_tool_use'].map(
+    event => `[hooks.state."ralph@ralph:hooks/hooks.json:${event}:0:0"]\ntrusted_hash = "2"\n\n`,
+  );
+  const plugin_on = '[plugins."ralph@ralph"]\nenabled = true\n\n';
+  home.write('.codex/config.toml', `model = "x"\n\n${plugin_on}${ours.join('')}${mine}`);
+  // As Codex does it: it takes its own table out before it is our turn.
+  const tidy = `#!/bin/sh\n[ "$2" = remove ] && sed -i '/plugins/,/^$/d' "$HOME/.codex/config.toml"\nexit 0\n`;
+  home.write('bin/codex', tidy);
+  chmodSync(home.path('bin/codex'), 0o755);
+  const { code, stdout } = await plugin(home, ['remove', 'codex'], [home.path('bin')]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('edit    ')]);
+  expect(home.read('.codex/config.toml')).toBe(`model = "x"\n\n${mine}`);
+});

@@ -36,6 +36,13 @@ export const claudeDialect: Dialect = {
       const blocks = objectsAt(objectAt(record, 'message'), 'content');
       return blocks.filter(({ type }) => type === 'tool_use').map(block => stringAt(block, 'id') ?? '');
     },
+    unknownClue: 'No such tool available',
+    unknownIn: record =>
+      objectsAt(objectAt(record, 'message'), 'content')
+        .filter(block =>
+          stringAt(block, 'content')?.startsWith('<tool_use_error>Error: No such tool available'),
+        )
+        .map(block => stringAt(block, 'tool_use_id') ?? ''),
   },
   toolHookKnowsTranscript: true,
   contextUse,
@@ -56,6 +63,7 @@ export function readInput(text: string): HookInput | undefined {
   const input = parseObject(text);
   if (!input) return undefined;
   const string = (key: string) => stringAt(input, key) ?? '';
+  const running = objectsAt(input, 'background_tasks').filter(isRunning);
   return {
     event: string('hook_event_name'),
     sessionId: string('session_id'),
@@ -63,7 +71,10 @@ export function readInput(text: string): HookInput | undefined {
     cwd: string('cwd'),
     transcript: string('transcript_path') || null,
     lastWords: stringAt(input, 'last_assistant_message') ?? null,
-    pending: objectsAt(input, 'background_tasks').filter(isPending).length,
+    isInterrupted: false,
+    pending: running.filter(({ type }) => type === 'subagent').length,
+    shells: running.filter(({ type }) => type === 'shell').map(task => stringAt(task, 'command') ?? ''),
+    wakeUps: objectsAt(input, 'session_crons').map(cron => stringAt(cron, 'prompt') ?? ''),
     inSubagent: string('agent_id') !== '',
     prompt: string('prompt'),
     source: string('source'),
@@ -82,13 +93,12 @@ export function readWithCommand(text: string, asTyped = (prompt: string) => prom
 }
 
 /** For hosts whose input always holds the agent's last words, and all of them. */
-export async function givenWords({ lastWords }: HookInput): Promise<readonly string[]> {
-  return lastWords === null ? [] : [lastWords];
+export async function givenWords({ lastWords }: HookInput): Promise<readonly string[] | undefined> {
+  return lastWords === null ? undefined : [lastWords];
 }
 
-/** A sub-agent comes back with a turn of its own; a shell, such as a server, may never. */
-function isPending({ type, status }: Json): boolean {
-  return type === 'subagent' && (status === undefined || status === 'running');
+function isRunning({ status }: Json): boolean {
+  return status === undefined || status === 'running';
 }
 
 /** Sub-agents and the client's own words do not count. */
@@ -148,7 +158,7 @@ const PATIENCE = 1_000;
  * Every text block of the final message. The input holds only the last block, or nothing when thinking came after it; so
  * the transcript is read too, until it holds that message or the patience is over.
  */
-export async function finalWords(input: HookInput): Promise<readonly string[]> {
+export async function finalWords(input: HookInput): Promise<readonly string[] | undefined> {
   if (input.transcript === null) return await givenWords(input);
   const { transcript, lastWords } = input;
   const message = await waitFor(PATIENCE, () => {

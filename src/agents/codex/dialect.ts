@@ -44,6 +44,12 @@ export const codexDialect: Dialect = {
       if (!stringAt(item, 'type')?.endsWith('_call')) return [];
       return [stringAt(item, 'call_id') ?? stringAt(item, 'id') ?? ''];
     },
+    unknownClue: 'unsupported call: ',
+    unknownIn(record) {
+      const item = objectAt(record, 'payload');
+      const isUnknown = stringAt(item, 'output')?.startsWith('unsupported call: ');
+      return isUnknown ? [stringAt(item, 'call_id') ?? ''] : [];
+    },
   },
   /** It reports the window, too. */
   contextUse(record) {
@@ -59,5 +65,5 @@ export const codexDialect: Dialect = {
 
 /** Its terminal takes a slash for commands of its own only; a skill is called with a dollar sign. */
 function dollars(message: string): string {
-  return message.replace(/\/(ralph-loop|ulw-loop|cancel-ralph)\b/g, '$$$1');
+  return message.replace(/\/(ralph-loop|ulw-loop|cancel-ralph|hand-over)\b/g, '$$$1');
 }

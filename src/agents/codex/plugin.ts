@@ -7,7 +7,10 @@ import {
   PLUGIN_ID,
   type Place,
   SHARED_FOLDER,
+  type Step,
 } from '../plugin.ts';
+
+const STEPS = marketplaceSteps('codex', { add: 'add', remove: 'remove' });
 
 export const codexPlugin: HostPlugin = {
   name: 'codex',
@@ -20,7 +23,8 @@ export const codexPlugin: HostPlugin = {
     const copy = join(codexHome(place), 'plugins/cache/ralph/ralph', version, '.claude-plugin/plugin.json');
     return place.read(copy) === undefined ? 'another version' : version;
   },
-  ...marketplaceSteps('codex', { add: 'add', remove: 'remove' }),
+  ...STEPS,
+  remove: place => [...STEPS.remove(place), ...trustSteps(place)],
   cautions(place) {
     const config = place.read(join(codexHome(place), 'config.toml')) ?? '';
     const isTrusted = ['user_prompt_submit', 'pre_tool_use', 'stop'].every(event =>
@@ -32,6 +36,32 @@ export const codexPlugin: HostPlugin = {
     return [{ text, stops: true }];
   },
 };
+
+/** Codex keeps what the user said of each hook, also of those that are gone. */
+const TRUST = new RegExp(`^\\[hooks\\.state\\."${PLUGIN_ID}:`);
+
+function trustSteps(place: Place): readonly Step[] {
+  const path = join(codexHome(place), 'config.toml');
+  if (
+    !place
+      .read(path)
+      ?.split('\n')
+      .some(line => TRUST.test(line))
+  )
+    return [];
+  return [
+    { kind: 'edit', path, what: 'what you said of the hooks of ralph is taken out', edit: withoutTrust },
+  ];
+}
+
+function withoutTrust(config: string): string {
+  let isOurs = false;
+  const kept = config.split('\n').filter(line => {
+    if (line.startsWith('[')) isOurs = TRUST.test(line);
+    return !isOurs;
+  });
+  return kept.join('\n');
+}
 
 function codexHome({ env, home }: Place): string {
   return env.CODEX_HOME || join(home, '.codex');

@@ -41,6 +41,12 @@ export const copilotDialect: Dialect = {
       const data = record.type === 'tool.execution_start' ? objectAt(record, 'data') : undefined;
       return data && !data.parentToolCallId ? [stringAt(data, 'toolCallId') ?? ''] : [];
     },
+    unknownClue: "' does not exist.",
+    unknownIn(record) {
+      const data = record.type === 'tool.execution_complete' ? objectAt(record, 'data') : undefined;
+      const why = stringAt(objectAt(data, 'error'), 'message') ?? '';
+      return /^Tool '.*' does not exist\.$/.test(why) ? [stringAt(data, 'toolCallId') ?? ''] : [];
+    },
   },
   // Only a stop's input names it.
   toolHookKnowsTranscript: false,

@@ -4,7 +4,7 @@
  * that can clear the context at a continuation.
  */
 import { windowOf } from '../../domain/context-alert.ts';
-import { type Json, objectAt, objectsAt, stringAt, wordAt } from '../../domain/json.ts';
+import { type Json, objectAt, objectsAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import { claudeDialect, readWithCommand, writeAnswer as writeLikeClaude } from '../claude/dialect.ts';
 import { type Dialect, type HookAnswer, sumAt, unescapedNote } from '../dialect.ts';
 import { lastRecords, waitFor } from '../transcript.ts';
@@ -20,11 +20,15 @@ export const geminiDialect: Dialect = {
     settings: ['settings.json', 'extensions', 'trustedFolders.json'].map(name => `.gemini/${name}`),
     secrets: [],
   },
-  readInput: text => readWithCommand(text),
+  readInput(text) {
+    const input = readWithCommand(text, asTyped);
+    const said = stringAt(parseObject(text), 'prompt_response');
+    return input && { ...input, isInterrupted: said !== undefined && NO_WORDS.test(said) };
+  },
   writeAnswer,
   rootOf: (input, env) => env.GEMINI_PROJECT_DIR || input.cwd,
   async finalWords({ transcript }) {
-    if (transcript === null) return [];
+    if (transcript === null) return undefined;
     return (await waitFor(PATIENCE, () => lastMessage(lastRecords(transcript)))) ?? [];
   },
   calls: {
@@ -34,6 +38,14 @@ export const geminiDialect: Dialect = {
       const calls = record.type === 'gemini' ? objectsAt(record, 'toolCalls') : [];
       return calls.map(call => stringAt(call, 'id') ?? '');
     },
+    unknownClue: '" not found',
+    unknownIn: record =>
+      objectsAt(record, 'toolCalls')
+        .filter(
+          call =>
+            call.status === 'error' && /^Tool ".*" not found/.test(stringAt(call, 'resultDisplay') ?? ''),
+        )
+        .map(call => stringAt(call, 'id') ?? ''),
   },
   contextUse(record) {
     if (record.type !== 'gemini') return undefined;
@@ -42,6 +54,16 @@ export const geminiDialect: Dialect = {
   },
   capOf: () => undefined,
 };
+
+/** What it says for an agent that was broken off before its first word. */
+const NO_WORDS = /^\s*(?:\[no response text\]\s*)?$/;
+
+/** The command file ends with a line for the model, in case that no hook has read it. */
+const FOR_THE_MODEL = /\n\n\(Ralph: if [^)]*\)\s*$/;
+
+function asTyped(prompt: string): string {
+  return prompt.replace(FOR_THE_MODEL, '');
+}
 
 function writeAnswer(event: string, answer: HookAnswer): string {
   if (answer.kind === 'context') {

@@ -1,4 +1,5 @@
 /** OpenCode: it has plugins instead of hooks, and this is what Ralph's own plugin says and hears. */
+import { parseObject } from '../../domain/json.ts';
 import { claudeDialect, givenWords, readWithCommand } from '../claude/dialect.ts';
 import type { Dialect, HookAnswer } from '../dialect.ts';
 
@@ -11,12 +12,16 @@ export const opencodeDialect: Dialect = {
     'tool.execute.before': 'before-tool',
     'text.complete': 'peek',
     'step-finish': 'stop',
+    'session.error': 'stop',
   },
   ownFiles: {
     settings: ['.opencode/plugin', '.opencode/plugins', '.config/opencode'],
     secrets: [],
   },
-  readInput: text => readWithCommand(text),
+  readInput(text) {
+    const input = readWithCommand(text);
+    return input && { ...input, isInterrupted: parseObject(text)?.interrupted === true };
+  },
   writeAnswer,
   rootOf: input => input.cwd,
   finalWords: givenWords,

@@ -26,6 +26,11 @@ export const qwenDialect: Dialect = {
         return call ? [stringAt(call, 'id') ?? ''] : [];
       });
     },
+    unknownClue: '"tool_not_registered"',
+    unknownIn(record) {
+      const result = objectAt(record, 'toolCallResult');
+      return result?.errorType === 'tool_not_registered' ? [stringAt(result, 'callId') ?? ''] : [];
+    },
   },
   contextUse(record) {
     const used = sumAt(objectAt(record, 'usageMetadata'), 'promptTokenCount', 'candidatesTokenCount');

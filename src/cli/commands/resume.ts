@@ -50,8 +50,7 @@ export const resume: CliCommand = {
     command
       .argument('[run]', 'a run, or part of its id; without it the latest that can be resumed')
       .option('--accept-changes', 'resume although the settings, or the ledger, have changed since');
-    for (const flag of flagsOf('loop').filter(({ setting }) => ANEW.includes(setting.key)))
-      declareFlag(command, flag, undefined);
+    declareAnew(command);
     command.addHelpText('after', HELP);
   },
   async run(call) {
@@ -65,17 +64,28 @@ export const resume: CliCommand = {
     const parent = parentOf(id);
     if (parent !== undefined)
       refuse(id, `it belongs to the run ${parent}, and is resumed with it`, `ralph resume ${parent}`);
-    const paths = runPaths(project, id);
-    const { file, release } = orThrow(await claimRun(paths, id));
-    try {
-      // Where the project is now: it may have been moved.
-      const { root } = project;
-      return await resumeRun({ ...call, cwd: root, root }, { ...file, cwd: root }, paths);
-    } finally {
-      release();
-    }
+    return resumeRunOf(call, project, id);
   },
 };
+
+export function declareAnew(command: Command): void {
+  for (const flag of flagsOf('loop').filter(({ setting }) => ANEW.includes(setting.key)))
+    declareFlag(command, flag, undefined);
+}
+
+export async function resumeRunOf(call: Call, project: ProjectPaths, id: string): Promise<ExitCode> {
+  const paths = runPaths(project, id);
+  const unfit = openState(project.root, call.env);
+  if (unfit) throw new Problems([unfit]);
+  const { file, release } = orThrow(await claimRun(paths, id));
+  try {
+    // Where the project is now: it may have been moved.
+    const { root } = project;
+    return await resumeRun({ ...call, cwd: root, root }, { ...file, cwd: root }, paths);
+  } finally {
+    release();
+  }
+}
 
 async function resumeRun(call: Call, file: ResumableFile, paths: RunPaths): Promise<ExitCode> {
   const { id, cwd } = file;

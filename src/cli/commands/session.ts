@@ -1,20 +1,28 @@
 /** `ralph session`: the in-session loop from a terminal: shows loops, starts one for a session, ends one. */
-import type { Problem } from '../../domain/problem.ts';
+import { type FlagValue, SESSION_FLAGS } from '../../domain/session-arguments.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
+import { sessionNamed, sessionRoot } from '../which-session.ts';
 
 export const session: CliCommand = {
   declare(command) {
     command
       .argument('<action>', 'start, status or cancel')
-      .argument('[arguments...]', 'with start: the task and its flags, as in the slash command')
+      .argument('[task...]', 'with start: the task; behind -- it may hold words that look like flags')
       .option(
         '--session <id>',
         'the session; without it the only one that has a loop; with start also next: the one that sends the next prompt',
       )
-      .passThroughOptions(false)
-      .allowUnknownOption()
+      .option('--max-iterations <n>', 'with start: so many iterations at most (0: no limit)')
+      .option('--completion-promise <text>', 'with start: the agent may stop when it says so')
+      .option(
+        '--check <command>',
+        'with start: must pass before the agent may stop; may be given again',
+        collect,
+      )
+      .option('--min-tool-calls <n>', 'with start: a promise counts after so many tool calls (1)')
+      .option('--on-promise-no-work <policy>', 'with start: a promise without them: reject, warn or accept')
       .addHelpText('after', EXAMPLES);
   },
   async run(call) {
@@ -35,8 +43,13 @@ Examples:
 The loop itself runs in the session's own stop hook: the ralph plugin must be installed in the host.
 `;
 
-function status({ cwd, output }: Call): 0 {
-  const files = listSessions(cwd);
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function status(call: Call): 0 {
+  const { output } = call;
+  const files = listSessions(sessionRoot(call));
   const none =
     'No in-session loop here. Start one with /ralph-loop in a session, or with `ralph session start`.';
   const lines = files.map(file => ('state' in file ? line(file) : `${file.path} ${file.stranger}`));
@@ -53,22 +66,9 @@ function line({ state }: SessionFile): string {
 }
 
 function cancel(call: Call): 0 {
-  call.output.answer(`${cancelSession(call.cwd, orThrow(sessionOf(call)))}\n`);
+  const { root, sessionId } = orThrow(sessionNamed(call));
+  call.output.answer(`${cancelSession(root, sessionId)}\n`);
   return 0;
-}
-
-function sessionOf({ options, cwd }: Call): string | Problem {
-  if (typeof options.session === 'string') return options.session;
-  const all = listSessions(cwd).filter((file): file is SessionFile => 'state' in file);
-  const [only] = all;
-  if (only && all.length === 1) return only.state.sessionId;
-  if (!only)
-    return { where: 'session', what: 'there is no in-session loop here', fix: 'ralph session status' };
-  return {
-    where: '--session',
-    what: `there are ${all.length} loops: ${all.map(file => file.state.sessionId).join(', ')}`,
-    fix: `ralph session cancel --session ${only.state.sessionId}`,
-  };
 }
 
 function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
@@ -77,8 +77,18 @@ function start({ options, cwd, output }: Call, words: readonly string[]): 0 {
     const fix = 'give its id, or --session next for the session that sends the next prompt';
     refuse('--session', 'no session is named', fix);
   }
-  const { problems, message } = startSession(cwd, id, words);
+  const { problems, message } = startSession(cwd, id, words.join(' '), valuesOf(options));
   if (problems.length > 0) throw new Problems(problems.map(what => ({ where: 'ralph session start', what })));
   output.answer(`${message}\n`);
   return 0;
+}
+
+/** The flags of the slash command, as commander has taken them apart. */
+function valuesOf(options: Call['options']): readonly FlagValue[] {
+  return SESSION_FLAGS.flatMap(flag => {
+    const key = flag.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+    const given = options[key];
+    const values = Array.isArray(given) ? given : given === undefined ? [] : [given];
+    return values.map(value => [flag, String(value)] as const);
+  });
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { ADAPTERS, findAdapter } from '../../../src/agents/registry.ts';
 import { expectPageFrame } from '../../hosts/page.ts';
+import { expectFrame } from '../../hosts/terminal-page.ts';
 import { HOST_NAMES, hostCommand, pinnedVersion } from './host.ts';
 import { normaliseStream } from './normalise.ts';
 import { makePlace } from './place.ts';
@@ -29,6 +30,10 @@ test('the tested versions that ralph doctor knows are the pinned ones', () => {
 
 test('the page of agents has the versions, the ways to install and the traps of the tables', () => {
   expectPageFrame();
+});
+
+test('the table of terminals has a row for every case and a cell for every host', () => {
+  expectFrame();
 });
 
 test('a recording is the same whenever it was made', () => {

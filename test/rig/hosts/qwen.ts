@@ -11,6 +11,15 @@ export const qwen: Host = {
     'Rewrites "@": a file\'s name behind it is followed by the file, and a blank is put before it inside a word.',
     'A prompt whose first character is "/" is taken as a command and may never reach the model.',
   ],
+  // In its terminal it asks what the user may want to type next.
+  server: {
+    sides: [
+      {
+        match: ({ lastUserText }) => lastUserText.includes('Reply with ONLY the suggestion'),
+        step: { text: '' },
+      },
+    ],
+  },
   async setUp(place, url) {
     await place.writeHome('.qwen/settings.json', {
       // Otherwise each run makes one more model call, with tools, that also lands in the reported usage.

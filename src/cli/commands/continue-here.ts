@@ -1,0 +1,66 @@
+/** `ralph continue-here`: takes the loop of a session into this terminal, as an outer loop. One run, one ledger. */
+import { loadSettings } from '../../config/load.ts';
+import { withoutSecrets } from '../../config/secrets.ts';
+import type { SessionState } from '../../domain/session.ts';
+import { handOut } from '../../hooks/hand-over.ts';
+import { CHECK_BUDGET } from '../../hooks/verify.ts';
+import { projectPaths, runPaths } from '../../store/paths.ts';
+import { readRunFile, writeRunFile } from '../../store/run-file.ts';
+import { findSession } from '../../store/session-file.ts';
+import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
+import { sessionNamed } from '../which-session.ts';
+import { declareAnew, resumeRunOf } from './resume.ts';
+
+export const continueHere: CliCommand = {
+  declare(command) {
+    command.option('--session <id>', 'the session; without it the only one that has a loop');
+    declareAnew(command);
+    command.addHelpText('after', HELP);
+  },
+  async run(call) {
+    refuseInside('continue-here', call);
+    const { root, sessionId } = orThrow(sessionNamed(call));
+    const file = findSession(root, sessionId);
+    const state = file && handOut(root, file);
+    if (!state) return refuse('session', 'its loop has not begun yet, or has ended', 'ralph session status');
+    makeLoop(call, root, state);
+    if (state.active)
+      call.output.error(
+        'The loop was awake: if its agent still works in the session, stop it there with Esc.\n',
+      );
+    return resumeRunOf({ ...call, cwd: root, root }, projectPaths(root, call.env), state.runId);
+  },
+};
+
+const HELP = `
+Examples:
+  ralph continue-here
+  ralph continue-here --agent codex --max-iterations 40
+
+The loop leaves its session and continues here with a clean context each time: the same task, checks and promise, the same run.
+Back into a session: /ralph:hand-over, typed there.
+`;
+
+/** The run becomes one of `ralph loop`, with what it was given in the session. */
+function makeLoop({ env }: Call, root: string, state: SessionState): void {
+  const project = projectPaths(root, env);
+  const paths = runPaths(project, state.runId);
+  const file = readRunFile(paths);
+  if (!file)
+    throw new Problems([{ where: state.runId, what: 'its run.json is gone', fix: 'start a new run' }]);
+  const { checks, maxIterations, completionPromise } = state;
+  const flags = {
+    ...file.given?.flags,
+    checks,
+    checkTimeout: CHECK_BUDGET,
+    ...(maxIterations > 0 && { maximumIterations: maxIterations }),
+    ...(completionPromise !== null && { completionTag: completionPromise }),
+  };
+  const { settings } = loadSettings(project, 'loop', flags);
+  writeRunFile(paths, {
+    ...file,
+    command: 'loop',
+    given: { ...file.given, flags },
+    config: withoutSecrets(settings),
+  });
+}

@@ -1,0 +1,136 @@
+/** One truth: state file, ledger, `ralph status` and `ralph session status` agree after every hook. */
+import { expect, test } from 'vitest';
+import { parseState } from '../../src/store/session-file.ts';
+import { ralph } from '../rig/ralph.ts';
+import { type Repo, repo } from '../rig/repo.ts';
+
+const STATE = '.claude/ralph-loop.local.md';
+const DONE = '<promise>DONE</promise>';
+
+async function hook(project: Repo, event: string, more: object = {}) {
+  const input = JSON.stringify({ session_id: 's1', prompt_id: 'p1', cwd: project.dir, ...more });
+  const env = { CLAUDE_PROJECT_DIR: project.dir };
+  const { stdout } = await ralph(['hook', 'claude', event], { cwd: project.dir, env, input });
+  return stdout === '' ? {} : JSON.parse(stdout);
+}
+
+const start = (project: Repo, args: string) =>
+  hook(project, 'UserPromptExpansion', { command_name: 'ralph:ralph-loop', command_args: args });
+const stop = (project: Repo, said: string) => hook(project, 'Stop', { last_assistant_message: said });
+const tool = (project: Repo) =>
+  hook(project, 'PreToolUse', { tool_name: 'Glob', tool_input: { pattern: '*' } });
+
+async function status(project: Repo) {
+  const { stdout } = await ralph(['status', '--json'], { cwd: project.dir });
+  return JSON.parse(stdout).runs.at(-1);
+}
+
+async function agree(project: Repo, iteration: number) {
+  expect(parseState(project.read(STATE))).toMatchObject({ active: true, iteration });
+  expect(await status(project)).toMatchObject({ state: 'running', iteration, command: 'session' });
+  expect((await ralph(['session', 'status'], { cwd: project.dir })).stdout).toContain(
+    `iteration ${iteration}`,
+  );
+}
+
+test('a loop from its start to its promise', async () => {
+  const project = repo();
+  await start(project, 'Fix it --completion-promise DONE --check true --max-iterations 9');
+  await agree(project, 1);
+  await tool(project);
+  await stop(project, 'not yet');
+  await agree(project, 2);
+  await tool(project);
+  await tool(project);
+  await stop(project, 'not yet');
+  await agree(project, 3);
+  await stop(project, DONE);
+  expect(await status(project)).toMatchObject({
+    state: 'done',
+    iteration: 3,
+    stopReason: 'promise_accepted',
+  });
+  const { stdout } = await ralph(['report', '--format', 'json'], { cwd: project.dir });
+  const { view } = JSON.parse(stdout);
+  expect(view.iterations.map(({ toolCalls }: { toolCalls: number }) => toolCalls)).toEqual([1, 2, 0]);
+  expect(view.seconds.agent).toBeGreaterThan(0);
+  const events = (await ralph(['log', '--json'], { cwd: project.dir })).stdout.trimEnd().split('\n');
+  const { result } = JSON.parse(events.at(-1) ?? '');
+  expect(result.iterations).toMatchObject([
+    { iteration: 1, toolCalls: 1, completionTagFound: false },
+    { iteration: 2, toolCalls: 2, completionTagFound: false },
+    { iteration: 3, toolCalls: 0, completionTagFound: true, checkResults: [{ name: 'true', passed: true }] },
+  ]);
+  expect(result.iterations[0].duration).toBeGreaterThan(0);
+  expect(result.proof.level).toBe('place');
+});
+
+test('a loop that is cancelled says so, at once and for good', async () => {
+  const project = repo();
+  await start(project, 'Fix it --completion-promise DONE');
+  await stop(project, 'not yet');
+  await ralph(['session', 'cancel'], { cwd: project.dir });
+  expect(await status(project)).toMatchObject({ state: 'stopped', stopReason: 'cancelled', iteration: 1 });
+  const { stdout } = await ralph(['explain'], { cwd: project.dir });
+  expect(stdout).toContain('cancelled');
+});
+
+test('a loop that takes the place of another ends that one', async () => {
+  const project = repo();
+  await start(project, 'one');
+  await start(project, 'two');
+  const { stdout } = await ralph(['status', '--json'], { cwd: project.dir });
+  const runs = JSON.parse(stdout).runs.map(({ state, stopReason }: Record<string, string>) => [
+    state,
+    stopReason,
+  ]);
+  expect(runs.sort()).toEqual([
+    ['running', null],
+    ['stopped', 'cancelled'],
+  ]);
+});
+
+test('an agent that is blocked ends the loop with its reason', async () => {
+  const project = repo();
+  await start(project, 'Fix it --completion-promise DONE');
+  const answer = await stop(project, 'I cannot.\n<blocked>The API key is missing</blocked>');
+  expect(answer).toEqual({ systemMessage: expect.stringContaining('blocked: The API key is missing') });
+  expect(await status(project)).toMatchObject({ state: 'stopped', stopReason: 'blocked' });
+});
+
+test('the process that a loop lives in is the host, not a shell that ends with the hook', async () => {
+  const project = repo();
+  const input = { session_id: 's1', cwd: project.dir, command_name: 'ralph:ralph-loop', command_args: 'x' };
+  project.write('input.json', JSON.stringify(input));
+  const { testEnv, BIN } = await import('../rig/ralph.ts');
+  const { execFileSync } = await import('node:child_process');
+  const env = { ...testEnv({}), CLAUDE_PROJECT_DIR: project.dir };
+  // As a host does it: a shell in a shell, both gone a moment later.
+  const line = `sh -c '"$NODE" "$BIN" hook claude UserPromptExpansion < input.json; true'; true`;
+  execFileSync('bash', ['-c', line], { cwd: project.dir, env: { ...env, NODE: process.execPath, BIN } });
+  expect(await status(project)).toMatchObject({ state: 'running' });
+});
+
+test('the state file stays out of `git add --all`, and what else is excluded stays as it was', async () => {
+  const project = repo();
+  project.write('.git/info/exclude', '# mine\nsecret.txt');
+  await start(project, 'x');
+  await start(project, 'x');
+  project.git('add', '--all');
+  expect(project.git('status', '--porcelain')).not.toContain('.claude');
+  expect(project.read('.git/info/exclude')).toBe('# mine\nsecret.txt\n**/.claude/ralph-loop*.local.md\n');
+});
+
+test('in a worktree the same, by the list that all of them share; a .git that leads elsewhere is left alone', async () => {
+  const project = repo();
+  project.git('worktree', 'add', '--quiet', 'tree');
+  const tree = { ...project, dir: project.path('tree') };
+  await start(tree, 'x');
+  expect(project.read('.git/info/exclude')).toContain('ralph-loop');
+  const trap = repo();
+  trap.write('elsewhere/info/exclude', '');
+  trap.write('elsewhere/HEAD', '');
+  trap.write('sub/.git', 'gitdir: ../elsewhere\n');
+  await start({ ...trap, dir: trap.path('sub') }, 'x');
+  expect(trap.read('elsewhere/info/exclude')).toBe('');
+});

@@ -1,0 +1,3 @@
+import { describeTerminal } from './terminal.ts';
+
+describeTerminal('gemini');
