@@ -21,14 +21,17 @@ export interface Raise {
 }
 
 /** How to raise the limit that stopped a run; undefined: no limit did, or it is not known. */
-export function raiseOf(reason: string, limits: Limits | undefined, used: Used): Raise | undefined {
+export function raiseOf(reason: string, limits: Partial<Limits> | undefined, used: Used): Raise | undefined {
   if (!limits) return undefined;
   const set = endingOf(reason).raise.flatMap(flag => raiseFor(flag, limits, used) ?? []);
   return set.find(({ isReached }) => isReached) ?? set[0];
 }
 
 const AMOUNTS: Readonly<
-  Record<LimitFlag, (limits: Limits, used: Used) => readonly [number | undefined, number | null, string]>
+  Record<
+    LimitFlag,
+    (limits: Partial<Limits>, used: Used) => readonly [number | undefined, number | null, string]
+  >
 > = {
   'max-iterations': (limits, used) => [limits.maxIterations || undefined, used.iterations, ''],
   'max-cost': (limits, used) => [limits.maxCost, used.cost, ' dollars'],
@@ -36,7 +39,7 @@ const AMOUNTS: Readonly<
   'max-time': (limits, used) => [limits.maxTime, used.seconds, ' seconds'],
 };
 
-function raiseFor(flag: LimitFlag, limits: Limits, used: Used) {
+function raiseFor(flag: LimitFlag, limits: Partial<Limits>, used: Used) {
   const [limit, amount, unit] = AMOUNTS[flag](limits, used);
   if (limit === undefined) return undefined;
   const inSteps = (value: number, round: (value: number) => number) =>

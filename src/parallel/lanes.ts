@@ -80,7 +80,7 @@ async function workOn(
   const last = lane.runs.at(-1);
   const done = lane.sentBack || last === undefined ? undefined : endedChild(world, last);
   const isAgain = done !== undefined && !isDone(done);
-  const child = isAgain || isDone(done) ? (last as string) : childId(runId, lane);
+  const child = isAgain || isDone(done) ? (last as string) : childId(name, lane);
   const worktree = await openWorktree({ root: parts.project.root, env: parts.env, name, from });
   if (isProblem(worktree)) return giveUp(world, id, worktree);
   try {
@@ -124,8 +124,10 @@ function requestFor(world: LaneWorld, { lane, child, worktree, sentBack, stop }:
     shared: money.sharedBy(lane.id, accounts),
     sync: () => sync(world, worktree),
     onEvent(event) {
-      if (event.type === 'iteration-started' && event.mode !== undefined)
-        parts.emit({ type: 'story-step', story: lane.id, mode: event.mode });
+      if (event.type === 'iteration-started') {
+        const { mode = 'work', iteration: number } = event;
+        parts.emit({ type: 'story-step', story: lane.id, mode, number, reserved: money.held(lane.id) });
+      }
       onChildEvent(lane.id, event);
     },
   };
@@ -292,7 +294,7 @@ function slugOf(id: string, all: readonly string[]): string {
 }
 
 /** `20261115-015913-k3f9.US-001`, and `.2` behind it when it was sent back once. */
-function childId(run: string, { id, runs }: Lane): string {
-  const name = `${run}.${slugOf(id, [id])}`;
+function childId(worktree: string, { runs }: Lane): string {
+  const name = worktree.replace('/', '.');
   return runs.length === 0 ? name : `${name}.${runs.length + 1}`;
 }

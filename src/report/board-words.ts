@@ -1,5 +1,6 @@
 /** What happens in a parallel run, in words for the terminal, the log and the report. */
 
+import type { LaneStep, SentBack } from '../domain/board.ts';
 import type { BoardEvent } from '../domain/board-event.ts';
 import { redChecks } from '../domain/check.ts';
 import type { RecordedEvent } from '../domain/event.ts';
@@ -19,7 +20,7 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
     case 'story-started':
       return ['tool', `${story}: started (${phrase(event.child)})`];
     case 'story-step':
-      return ['note', `${story}: ${phrase(event.mode)}`];
+      return ['note', `${story}: ${stepWords(event)}`];
     case 'story-ended':
       return event.why === undefined
         ? ['ok', `${story}: proven`]
@@ -33,10 +34,7 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
     case 'landed':
       return ['ok', `${story}: landed (${event.commit.slice(0, 12)})`];
     case 'sent-back':
-      return [
-        'warning',
-        `${story}: sent back, because ${SENT_BACK[event.why] ?? event.why}${metWords(event)}`,
-      ];
+      return ['warning', `${story}: sent back, because ${sentBackWords(event)}`];
     case 'lane-kept':
       return [event.needsYou ? 'error' : 'note', `${story}: ${phrase(event.why)}`];
     case 'account-limited':
@@ -51,6 +49,16 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
     default:
       return event satisfies never;
   }
+}
+
+/** `iteration 2, review`. */
+export function stepWords({ mode, number }: LaneStep): string {
+  return number === undefined ? phrase(mode) : `iteration ${number}, ${phrase(mode)}`;
+}
+
+/** `it conflicts with what has landed in src/cart.js (The cart counts)`. */
+export function sentBackWords(back: Pick<SentBack, 'why' | 'files' | 'others'>): string {
+  return `${SENT_BACK[back.why] ?? phrase(back.why)}${metWords(back)}`;
 }
 
 const SENT_BACK: Readonly<Record<string, string>> = {
@@ -78,7 +86,7 @@ function checkedWords({
   return ['error', `${what}: ${listSome(red)} failed as it would land (${duration(seconds)})`];
 }
 
-function metWords({ files, others }: Of<'sent-back'>): string {
+function metWords({ files, others }: Pick<SentBack, 'files' | 'others'>): string {
   const at = files.length > 0 ? ` in ${listSome(files.map(phrase))}` : '';
   const met = others.length > 0 ? ` (${listSome(others.map(phrase))})` : '';
   return `${at}${met}`;
@@ -89,8 +97,6 @@ export function childWords(
   event: RecordedEvent,
 ): readonly [level: 'info' | 'warning', words: string] | undefined {
   switch (event.type) {
-    case 'iteration-started':
-      return ['info', `iteration ${event.iteration}${event.mode === undefined ? '' : ` · ${event.mode}`}`];
     case 'check-ended': {
       const { passed, command, exitCode, voided } = event.result;
       const why = voided ?? `exit code ${exitCode}`;

@@ -18,7 +18,7 @@ const ROWS = 50;
 export function markdownOf(reading: ReadRun): string {
   const { view, state, integrity, result } = reading;
   const lines = result
-    ? summaryLines(result, view, MARKDOWN_WORDS)
+    ? summaryLines(result, { ...view, integrated: view.lanes.integrated }, MARKDOWN_WORDS)
     : [
         standingSentence(view, state),
         '',
