@@ -78,6 +78,7 @@ function listedRun(id: string, paths: RunPaths): ListedRun {
 function foundRun(project: ProjectPaths, id: string) {
   const paths = runPaths(project, id);
   return {
+    project,
     paths,
     snapshot(): Snapshot {
       let since = 0;

@@ -33,14 +33,18 @@ export function openRuns(
   );
 }
 
-/** A run at a glance, with what its lanes are using now. */
+/** A run at a glance, with what its lanes are using now, and what they ask. */
 export function overviewIn(project: ProjectPaths, id: string): RunOverview {
   const paths = runPaths(project, id);
   const overview = overviewOf(id, paths);
-  const board = overview.lanes && overview.stopReason === null ? readPast(paths).past.board : undefined;
+  const board = overview.lanes && overview.state !== 'done' ? readPast(paths).past.board : undefined;
   if (!board) return overview;
-  const open = Object.values(openRuns(project, board)).flatMap(({ cost }) => cost ?? []);
-  return open.length === 0
-    ? overview
-    : { ...overview, cost: open.reduce((sum, each) => sum + each, overview.cost ?? 0) };
+  const asking = board.lanes.filter(({ state }) => state !== 'landed').flatMap(({ runs }) => runs.slice(-1));
+  const questions = asking.flatMap(child => overviewOf(child, runPaths(project, child)).questions);
+  const costs = Object.values(openRuns(project, board)).flatMap(({ cost }) => cost ?? []);
+  const cost =
+    overview.stopReason === null && costs.length > 0
+      ? costs.reduce((sum, each) => sum + each, overview.cost ?? 0)
+      : overview.cost;
+  return { ...overview, questions, cost };
 }
