@@ -273,6 +273,12 @@ export function laneOutcome(lane: Lane): LaneOutcome {
   return { id, title, state, commit, returns, iterations, cost, runs, ...defined({ why }) };
 }
 
+/** `20261115-015913-k3f9.US-001` belongs to `20261115-015913-k3f9`. */
+export function parentOf(id: string): string | undefined {
+  const [parent = '', ...rest] = id.split('.');
+  return rest.length === 0 ? undefined : parent;
+}
+
 /** The branch on which the run of a lane works: `20261115-015913-k3f9.US-001.2` is on `ralph/20261115-015913-k3f9/US-001`. */
 export function laneBranch(child: string): string {
   const [run = '', lane = ''] = child.split('.');

@@ -1,9 +1,9 @@
 /** The runs that belong to a parallel run: `PARENT.LANE`, and `PARENT.LANE.2` after it was sent back. */
-import type { Lane } from '../domain/board.ts';
+import { type Lane, parentOf } from '../domain/board.ts';
 import { readPast } from './checkpoint.ts';
 import { overviewOf, type RunOverview } from './overview.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
-import { listRuns, parentOf } from './run-file.ts';
+import { listRuns } from './run-file.ts';
 
 /** Oldest first, those of each lane together. */
 export function childrenOf(project: ProjectPaths, parent: string): readonly string[] {

@@ -1,10 +1,10 @@
 /** The run that a user wants to steer: by its id, by part of it, or by the name of what a parallel run works on. */
-import type { Lane } from '../domain/board.ts';
+import { type Lane, parentOf } from '../domain/board.ts';
 import type { Problem } from '../domain/problem.ts';
 import { readPast } from './checkpoint.ts';
 
 import type { ProjectPaths } from './paths.ts';
-import { findRun, type LiveRun, listRuns, liveRun, parentOf } from './run-file.ts';
+import { findRun, type LiveRun, listRuns, liveRun } from './run-file.ts';
 
 /** Something that a running parallel run works on, and nobody does right now. */
 export interface IdleLane {

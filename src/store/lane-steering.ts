@@ -1,9 +1,9 @@
 /** Steering a run that may be a parallel one: a hint for the whole reaches every run of it, an answer the one that asked. */
-import type { Lane } from '../domain/board.ts';
+import { type Lane, parentOf } from '../domain/board.ts';
 import { type FoundRun, type IdleLane, laneIn, liveChildren } from './find-live.ts';
 import type { Message } from './inbox.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
-import { type LiveRun, liveRun, parentOf, readRunFile } from './run-file.ts';
+import { type LiveRun, liveRun, readRunFile } from './run-file.ts';
 import { pauseIsPending, type Steered, steerRun } from './steering.ts';
 
 /** With the run that got the message. */

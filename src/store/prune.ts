@@ -1,10 +1,12 @@
 /** What the runs of a project take up on disk, and how it is given back. */
+
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parentOf } from '../domain/board.ts';
 import type { Prunable } from '../domain/prune.ts';
 import { overviewOf } from './overview.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
-import { listRuns, parentOf, readRunFile } from './run-file.ts';
+import { listRuns, readRunFile } from './run-file.ts';
 
 /** `startedAt` is 0 where it is not known: long ago. */
 export interface PrunableRun extends Prunable {

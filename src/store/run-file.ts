@@ -1,6 +1,7 @@
 /** `run.json` and the folder around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { parentOf } from '../domain/board.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
@@ -160,12 +161,6 @@ function takeId(project: ProjectPaths, id: string): { readonly id: string; reado
   const paths = runPaths(project, id);
   mkdirSync(paths.folder, { mode: 0o700, recursive: true });
   return { id, paths };
-}
-
-/** `20261115-015913-k3f9.US-001` belongs to `20261115-015913-k3f9`. */
-export function parentOf(id: string): string | undefined {
-  const [parent = '', ...rest] = id.split('.');
-  return rest.length === 0 ? undefined : parent;
 }
 
 /** The ids of all runs of a project, oldest first. */

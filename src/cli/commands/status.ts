@@ -1,4 +1,5 @@
 /** `ralph status`: which runs there were, which are running, how they ended; once, or until Ctrl-C; here, or on the whole machine. */
+import { parentOf } from '../../domain/board.ts';
 import { pause } from '../../engine/wait.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { boardLines } from '../../report/board-lines.ts';
@@ -10,7 +11,7 @@ import { childrenOf, overviewIn } from '../../store/child-runs.ts';
 import type { RunOverview } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
-import { findRun, listRuns, parentOf } from '../../store/run-file.ts';
+import { findRun, listRuns } from '../../store/run-file.ts';
 import { listSessions, type StrangeFile } from '../../store/session-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, refuse } from '../command.ts';

@@ -1,10 +1,11 @@
 /** The commands that steer a run from another terminal: pause, continue, tell, answer, cancel. */
+import { parentOf } from '../../domain/board.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { findLiveRun } from '../../store/find-live.ts';
 import { LONGEST_TEXT, type Message } from '../../store/inbox.ts';
 import { steerFound } from '../../store/lane-steering.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
-import { isRunning, listRuns, parentOf, readRunFile } from '../../store/run-file.ts';
+import { isRunning, listRuns, readRunFile } from '../../store/run-file.ts';
 import { removedWords, removeLanes } from '../../workspace/remove-lanes.ts';
 import { removeWorktree } from '../../workspace/remove-worktree.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';

@@ -1,5 +1,6 @@
 /** `ralph prd status`: the stories and their state. */
 
+import { parentOf } from '../../../domain/board.ts';
 import { pick } from '../../../domain/fields.ts';
 import type { StoryList } from '../../../domain/story.ts';
 import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
@@ -15,7 +16,7 @@ import { overviewIn } from '../../../store/child-runs.ts';
 import type { RunOverview } from '../../../store/overview.ts';
 import { type ProjectPaths, projectAt, runPaths } from '../../../store/paths.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
-import { isRunning, listRuns, parentOf, readRunFile } from '../../../store/run-file.ts';
+import { isRunning, listRuns, readRunFile } from '../../../store/run-file.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { answer, type CliCommand, Problems } from '../../command.ts';
 import { styleOf } from '../../reporters.ts';
