@@ -29,13 +29,19 @@ export function Board({ run: { view, state }, linkTo, children }: BoardProps) {
   );
   if (!board) return null;
   const { landed, total, money, columns } = board;
+  // Nothing moves into a column any more when the run is over.
+  const shown = isRunning ? columns : columns.filter(({ lanes }) => lanes.length > 0);
   const note = [`${landed} of ${total} landed`, ...(money === '' ? [] : [money])].join(' · ');
   return (
     <Section title="Board" note={<small>{note}</small>}>
       <Waits board={board} view={view} />
       <div class="board is-parallel">
-        {columns.map(({ state: column, name, lanes }) => (
-          <section key={column} class={`lane is-${column}`} aria-label={name}>
+        {shown.map(({ state: column, name, lanes }) => (
+          <section
+            key={column}
+            class={`lane is-${column}${lanes.length === 0 ? ' is-empty' : ''}`}
+            aria-label={name}
+          >
             <h3>
               {name} <small>{lanes.length}</small>
             </h3>

@@ -21,7 +21,7 @@ export function LaneTimeline({ run: { view, state } }: { readonly run: RunReadin
   const whole = Math.max(1, end - startedAt);
   const begun = board.lanes.filter(({ id }) => lanes.spans.some(({ story }) => story === id));
   return (
-    <Section title="Lanes" note={<Legend />}>
+    <Section title="Lanes" note={<Legend isRunning={state === 'running'} />}>
       <div class="tracks">
         {begun.map(({ id, title }) => (
           <LaneTrack
@@ -44,10 +44,11 @@ export function LaneTimeline({ run: { view, state } }: { readonly run: RunReadin
   );
 }
 
-function Legend() {
+function Legend({ isRunning }: { readonly isRunning: boolean }) {
+  const shown = isRunning ? [...LEGEND, ['flaky', 'checks that run'] as const] : LEGEND;
   return (
     <ul class="legend" aria-label="Colours">
-      {LEGEND.map(([look, name]) => (
+      {shown.map(([look, name]) => (
         <li key={look} class={`is-${look}`}>
           {name}
         </li>

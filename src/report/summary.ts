@@ -1,6 +1,7 @@
 /** The final block: the result of a run, in lines that can be pasted into a pull request. */
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
+import type { Proven } from '../domain/proof.ts';
 import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/result.ts';
 import { exitCodeOf } from '../domain/stop-reason.ts';
 import type { RoleOutcome, StoryOutcome } from '../domain/story-report.ts';
@@ -51,7 +52,7 @@ export function summaryLines(
     ...storyLines(result, words),
     ...laneLines(result, label, words),
     ...checkLines(result.iterations, checkNoun(label.command), words),
-    `- ${proofLine(provenBy(result, label.sandbox), words)}`,
+    `- ${proofLine(provenIn(result, label.sandbox), words)}`,
     ...violationLines(result.iterations, words),
     ...errorLines(result, words),
     `- Cost: ${costWords(result)}`,
@@ -62,6 +63,13 @@ export function summaryLines(
     `- Next: ${nextStep(endedRun(result, label.command, label))}`,
     `- Stop reason: ${/^[a-z_]+$/.test(result.stopReason) ? result.stopReason : say(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
+}
+
+/** What has landed is proven, whatever became of the rest. */
+function provenIn(result: LoopResult, sandbox: RunLabel['sandbox']): Proven {
+  const proven = provenBy(result, sandbox);
+  const hasLanded = result.lanes?.some(({ state }) => state === 'landed') ?? false;
+  return hasLanded ? { ...proven, success: true } : proven;
 }
 
 /** Of a parallel run the lanes say what became of each. */

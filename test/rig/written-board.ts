@@ -1,4 +1,5 @@
 /** Writes a parallel run as Ralph itself would, with the runs of its lanes: some landed, one sent back, one that needs the user. */
+import { createHash } from 'node:crypto';
 import { type Board, laneOutcome } from '../../src/domain/board.ts';
 import type { RunEvent } from '../../src/domain/event.ts';
 import { UNPROVEN } from '../../src/domain/proof.ts';
@@ -153,10 +154,7 @@ export function writeBoard(root: string, { start, minutes }: BoardOptions): stri
   const { id } = file;
   const paths = runPaths(project, id);
   const journal = createJournal(paths.events, { run: id, now: () => now, durable: false, place: paths });
-  const hash = (text: string) =>
-    Buffer.from(`${text}${'0'.repeat(20)}`)
-      .toString('hex')
-      .slice(0, 40);
+  const hash = (text: string) => createHash('sha1').update(text).digest('hex');
   const head = {
     agent: 'claude',
     model: 'opus',
