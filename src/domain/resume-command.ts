@@ -1,4 +1,5 @@
 /** How to continue a run that has stopped: the command that can be pasted, with a raised limit where one stopped it. */
+import { parentOf } from './board.ts';
 import type { Limits } from './limits.ts';
 import type { LoopResult } from './result.ts';
 import { endingOf, type LimitFlag } from './stop-reason.ts';
@@ -64,9 +65,9 @@ export function usedBy(
   };
 }
 
-/** `ralph resume ID --max-iterations 4`. Where nobody knows the limit, the user has to name the new one. */
+/** `ralph resume ID --max-iterations 4`: of a run that belongs to another the id of that one. Where nobody knows the limit, the user has to name the new one. */
 export function resumeCommand(runId: string, reason: string, raise: Raise | undefined): string {
   const [first] = endingOf(reason).raise;
   const flag = raise ? ` --${raise.flag} ${raise.to}` : first === undefined ? '' : ` --${first} <more>`;
-  return `ralph resume ${runId}${flag}`;
+  return `ralph resume ${parentOf(runId) ?? runId}${flag}`;
 }

@@ -3,7 +3,7 @@ import { type Board, boardUsage, type Lane, type LaneState, laneUsage } from '..
 import { sentBackWords, stepWords } from './board-words.ts';
 import type { LaneHistory } from './lane-history.ts';
 import { counted, dollars, timeOfDay, wholeSeconds } from './numbers.ts';
-import { phrase } from './phrases.ts';
+import { commitPhrase, phrase } from './phrases.ts';
 import type { RunView } from './run-view.ts';
 
 /** What the run of a lane has used by now, and until when it waits. The ledger of the whole does not say it while it runs. */
@@ -129,7 +129,7 @@ function standing(lane: Lane, board: Board, history: LaneHistory, { now, isRunni
     case 'queued':
       return queueWords(lane, board, history, { now, isRunning });
     case 'landed':
-      return commit === undefined ? [] : [commit.slice(0, 12)];
+      return commit === undefined ? [] : [commitPhrase(commit)];
     case 'kept':
     case 'needs_you':
       return [];

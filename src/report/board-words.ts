@@ -7,7 +7,7 @@ import type { RecordedEvent } from '../domain/event.ts';
 import { listSome } from '../domain/feedback.ts';
 import { endingSentence } from '../domain/stop-reason.ts';
 import { duration } from './numbers.ts';
-import { phrase } from './phrases.ts';
+import { commitPhrase, phrase } from './phrases.ts';
 import type { Mark } from './style.ts';
 
 export type BoardLine = readonly [mark: Mark, words: string];
@@ -16,7 +16,7 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
   const story = 'story' in event ? phrase(event.story) : '';
   switch (event.type) {
     case 'board-set':
-      return ['note', `${event.lanes.length} to do, from ${event.base.slice(0, 12)}`];
+      return ['note', `${event.lanes.length} to do, from ${commitPhrase(event.base)}`];
     case 'story-started':
       return ['tool', `${story}: started (${phrase(event.child)})`];
     case 'story-step':
@@ -32,7 +32,7 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
     case 'candidate-checked':
       return checkedWords(event);
     case 'landed':
-      return ['ok', `${story}: landed (${event.commit.slice(0, 12)})`];
+      return ['ok', `${story}: landed (${commitPhrase(event.commit)})`];
     case 'sent-back':
       return ['warning', `${story}: sent back, because ${sentBackWords(event)}`];
     case 'lane-kept':
@@ -40,15 +40,21 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
     case 'account-limited':
       return [
         'warning',
-        `${phrase(event.agent)} is limited until ${new Date(event.until).toISOString()}: nothing new is begun`,
+        `${phrase(event.agent)} is limited until ${timeWords(event.until)}: nothing new is begun`,
       ];
     case 'integrated':
       return event.problem === undefined
-        ? ['ok', `${phrase(event.branch)} is at ${event.commit.slice(0, 12)} now, with all that has landed`]
+        ? ['ok', `${phrase(event.branch)} is at ${commitPhrase(event.commit)} now, with all that has landed`]
         : ['warning', phrase(event.problem)];
     default:
       return event satisfies never;
   }
+}
+
+/** A damaged number is no time. */
+function timeWords(at: number): string {
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? 'some time' : time.toISOString();
 }
 
 /** `iteration 2, review`. */

@@ -8,6 +8,7 @@ import { lookAt, STANDING } from './lane-words.ts';
 import { counted, dollars, duration, wholeSeconds } from './numbers.ts';
 import {
   checkNoun,
+  commitPhrase,
   costPhrase,
   phasePhrase,
   phrase,
@@ -117,7 +118,7 @@ function landed({ board, lanes: { spans } }: RunView): readonly string[] {
       ? `${counted(checks, 'check')} passed on that commit, in a clean checkout`
       : 'not checked';
     const back = lane && lane.returns > 0 ? `, after it was sent back ${times(lane.returns)}` : '';
-    return `${phrase(story)} landed as ${commit.slice(0, 12)}${back}: ${what}.`;
+    return `${phrase(story)} landed as ${commitPhrase(commit)}${back}: ${what}.`;
   });
 }
 

@@ -5,8 +5,8 @@ import { joinWords } from '../platform/shell.ts';
 import { times } from './board-view.ts';
 import type { Integrated } from './lane-history.ts';
 import { dollars } from './numbers.ts';
-import { phrase } from './phrases.ts';
-import type { Words } from './words.ts';
+import { commitPhrase } from './phrases.ts';
+import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** What the result itself does not know. */
 export interface LanePlace {
@@ -25,13 +25,13 @@ export function laneLines(
   const open = lanes.filter(({ state }) => state !== 'landed');
   return [
     `- Landed: ${landed.length} of ${lanes.length}`,
-    ...landed.map(lane => `  - ${nameOf(lane, words)}: ${factsOf(lane).join(', ')}`),
+    ...landed.map(lane => `  - ${nameOf(lane, words)}: ${factsOf(lane, words).join(', ')}`),
     ...(open.length > 0 ? ['- Not landed:'] : []),
     ...open.flatMap(lane => [
-      `  - ${nameOf(lane, words)}: ${[STANDING[lane.state] ?? words.say(lane.state), ...factsOf(lane)].join(', ')}${
+      `  - ${nameOf(lane, words)}: ${[STANDING[lane.state] ?? words.say(lane.state), ...factsOf(lane, words)].join(', ')}${
         lane.why === undefined ? '' : `. ${words.say(lane.why)}`
       }`,
-      ...lookAt(lane, runId, place).map(look => `    ${look}`),
+      ...lookAt(lane, runId, place, words).map(look => `    ${look}`),
     ]),
     ...integratedLines(runId, place, words, landed.length > 0),
   ];
@@ -50,9 +50,9 @@ function nameOf({ id, title }: LaneOutcome, { say }: Words): string {
   return `${say(id)} ${say(title)}`;
 }
 
-function factsOf({ state, commit, cost, returns }: LaneOutcome): readonly string[] {
+function factsOf({ state, commit, cost, returns }: LaneOutcome, { say }: Words): readonly string[] {
   return [
-    ...(state === 'landed' && commit ? [commit.slice(0, 12)] : []),
+    ...(state === 'landed' && commit ? [say(commitPhrase(commit))] : []),
     ...(cost === null ? [] : [dollars(cost)]),
     ...(returns > 0 ? [`sent back ${times(returns)}`] : []),
   ];
@@ -63,14 +63,15 @@ export function lookAt(
   { runs }: Pick<LaneOutcome, 'runs'>,
   runId: string,
   { cwd }: LanePlace,
+  { code }: Words = TERMINAL_WORDS,
 ): readonly string[] {
   const child = runs.at(-1);
   if (child === undefined) return [];
   const at = cwd === undefined ? [] : ['-C', cwd];
   const range = `ralph/${runId}/_int..${laneBranch(child)}`;
   return [
-    `Look: \`ralph log ${phrase(child)}\``,
-    `Work: \`${phrase(joinWords(['git', ...at, 'log', '--stat', range]))}\``,
+    `Look: ${code(`ralph log ${child}`)}`,
+    `Work: ${code(joinWords(['git', ...at, 'log', '--stat', range]))}`,
   ];
 }
 
@@ -84,5 +85,5 @@ function integratedLines(
   if (!integrated) return hasLanded ? [`- Branch: what has landed is on ${say(`ralph/${runId}/_int`)}`] : [];
   const { branch, commit, problem } = integrated;
   if (problem !== undefined) return [`- Branch: ${say(branch)} was not moved. ${say(problem)}`];
-  return [`- Branch: ${say(branch)} is at ${commit.slice(0, 12)}, with all that has landed`];
+  return [`- Branch: ${say(branch)} is at ${say(commitPhrase(commit))}, with all that has landed`];
 }
