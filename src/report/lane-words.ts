@@ -78,12 +78,17 @@ export function lookAt(
 /** Where the landed work is now. */
 function integratedLines(
   runId: string,
-  { integrated }: LanePlace,
-  { say }: Words,
+  { cwd, integrated }: LanePlace,
+  { say, code }: Words,
   hasLanded: boolean,
 ): readonly string[] {
   if (!integrated) return hasLanded ? [`- Branch: what has landed is on ${say(`ralph/${runId}/_int`)}`] : [];
   const { branch, commit, problem } = integrated;
-  if (problem !== undefined) return [`- Branch: ${say(branch)} was not moved. ${say(problem)}`];
+  if (problem !== undefined)
+    return [
+      `- Branch: ${say(branch)} was not moved. ${say(problem)}`,
+      // A sentence is cut where it is too long to read; a command must not be.
+      `    Merge: ${code(joinWords(['git', ...(cwd === undefined ? [] : ['-C', cwd]), 'merge', `ralph/${runId}/_int`]))}`,
+    ];
   return [`- Branch: ${say(branch)} is at ${say(commitPhrase(commit))}, with all that has landed`];
 }

@@ -31,7 +31,11 @@ const BOARD_SET: RunEvent = {
   base: 'b'.repeat(40),
   tip: 'b'.repeat(40),
   branch: 'ralph/shop',
-  lanes: [lane('US-1', 'The cart'), lane('US-2', 'The \x1b[31mdiscount'), lane('US-3', 'Mail', ['US-1'])],
+  lanes: [
+    lane('US-1', 'The cart'),
+    lane('US-2', 'The \x1b[31mdiscount'),
+    lane('US-3', 'Mail '.repeat(40).trim(), ['US-1']),
+  ],
 };
 
 const started = (story: string, nth = ''): RunEvent => ({
@@ -185,9 +189,16 @@ describe('the columns', () => {
       repaired: [],
       changes: [],
     } as never;
-    const view = viewOf(started('US-1'), step('US-1', 'implement', 1), ended('US-1', 1, 'Stopped.'), resumed);
+    const view = viewOf(
+      started('US-1'),
+      ended('US-1', 1, 'Stopped.'),
+      started('US-2'),
+      step('US-2', 'implement', 1),
+      resumed,
+    );
     expect(columnsOf(view)['Needs you']).toBeUndefined();
-    expect(view.lanes.spans.every(({ to }) => to !== null)).toBe(true);
+    // What was cut off ended then, and not when it was resumed.
+    expect(view.lanes.spans.map(({ from, to }) => Number(to) - from)).toEqual([0]);
   });
 });
 
@@ -321,9 +332,12 @@ describe('the final block', () => {
     const lanes = [outcome('US-1', 'landed')];
     const problem = 'branch ralph/shop: it has moved. What has landed is on X: git merge X';
     const moved = { branch: 'ralph/shop', commit: 'c', problem };
-    expect(laneLines({ runId: RUN, lanes }, { integrated: moved }, TERMINAL_WORDS).at(-1)).toBe(
+    expect(
+      laneLines({ runId: RUN, lanes }, { cwd: '/shop', integrated: moved }, TERMINAL_WORDS).slice(-2),
+    ).toEqual([
       `- Branch: ralph/shop was not moved. ${problem}`,
-    );
+      `    Merge: \`git -C /shop merge ralph/${RUN}/_int\``,
+    ]);
     expect(laneLines({ runId: RUN, lanes }, {}, TERMINAL_WORDS).at(-1)).toBe(
       `- Branch: what has landed is on ralph/${RUN}/_int`,
     );
