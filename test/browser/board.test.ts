@@ -126,7 +126,7 @@ describe('the report of a parallel run', () => {
     writeBoard(dir, { start: START });
     await ralph(['report', '-o', 'run.html'], { cwd: dir });
     const { page } = await open(pathToFileURL(path('run.html')).href, { javaScript: false });
-    await page.getByText('5 of 6 landed').waitFor();
+    await page.getByText('5 of 6 landed in').waitFor();
     expect(await page.locator('tbody tr').count()).toBe(6);
   });
 });
