@@ -1,10 +1,12 @@
 /** The projects a dashboard shows, and the runs in them. Only what is listed can be asked for. */
+import { parentOf } from '../domain/board.ts';
 import { fileSize } from '../platform/files.ts';
 import { createDetailFold } from '../report/details.ts';
 import { readRun } from '../report/read-run.ts';
 import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
-import { overviewOf, type RunOverview, type RunState } from '../store/overview.ts';
-import { type ProjectPaths, projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
+import { overviewIn } from '../store/child-runs.ts';
+import type { RunOverview, RunState } from '../store/overview.ts';
+import { type ProjectPaths, projectPaths, runPaths } from '../store/paths.ts';
 import { listRuns, liveRun } from '../store/run-file.ts';
 import type { Env } from '../store/state.ts';
 import { pauseIsPending } from '../store/steering.ts';
@@ -54,22 +56,29 @@ export function openProjects(roots: readonly string[], env: Env) {
 function createList() {
   const ended = new Map<string, { readonly size: number; readonly run: ListedRun }>();
   return (project: ProjectPaths): readonly ListedRun[] =>
-    listRuns(project)
-      .slice(-SHOWN)
+    latestRuns(project)
       .toReversed()
       .map(id => {
         const paths = runPaths(project, id);
         const size = fileSize(paths.events);
         const known = ended.get(paths.events);
         if (known?.size === size) return known.run;
-        const run = listedRun(id, paths);
+        const run = listedRun(project, id);
         if (run.stopReason !== null) ended.set(paths.events, { size, run });
         return run;
       });
 }
 
-function listedRun(id: string, paths: RunPaths): ListedRun {
-  const overview = overviewOf(id, paths);
+/** Those that belong to a parallel run come with it. */
+function latestRuns(project: ProjectPaths): readonly string[] {
+  const ids = listRuns(project);
+  const whole = new Set(ids.filter(id => parentOf(id) === undefined).slice(-SHOWN));
+  return ids.filter(id => whole.has(parentOf(id) ?? id));
+}
+
+function listedRun(project: ProjectPaths, id: string): ListedRun {
+  const paths = runPaths(project, id);
+  const overview = overviewIn(project, id);
   const { state: now } = overview;
   const state = now === 'waiting' || now === 'paused' ? 'running' : now;
   return { ...overview, state, now, paused: now === 'paused' || pauseIsPending(paths) };
@@ -78,6 +87,7 @@ function listedRun(id: string, paths: RunPaths): ListedRun {
 function foundRun(project: ProjectPaths, id: string) {
   const paths = runPaths(project, id);
   return {
+    project,
     paths,
     snapshot(): Snapshot {
       let since = 0;

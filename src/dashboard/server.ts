@@ -5,7 +5,7 @@ import { systemClock } from '../platform/clock.ts';
 import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
 import { cleanJson } from '../report/read-run.ts';
 import { parseMessage } from '../store/inbox.ts';
-import { steerRun } from '../store/steering.ts';
+import { steerFound } from '../store/lane-steering.ts';
 import { refusal } from './access.ts';
 import { type FoundRun, openProjects, type Projects } from './projects.ts';
 import { openStream, streamLedger, streamList } from './stream.ts';
@@ -157,7 +157,9 @@ async function order({ request, response, run }: RunRequest, json: (value: unkno
   if (!wanted) return fail(response, 400, 'unknown order');
   const live = run.live();
   return json(
-    live ? steerRun(live, wanted, systemClock.now()) : { message: 'This run is not running.', done: false },
+    live
+      ? steerFound(run.project, live, wanted, systemClock.now())
+      : { message: 'This run is not running.', done: false },
   );
 }
 

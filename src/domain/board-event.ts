@@ -1,5 +1,5 @@
 /** The events of a parallel run. */
-import type { LaneHead, SentBack } from './board.ts';
+import type { LaneHead, LaneStep, SentBack } from './board.ts';
 import type { CheckResult } from './check.ts';
 import type { StopReason } from './stop-reason.ts';
 import type { Usage } from './usage.ts';
@@ -17,7 +17,8 @@ export type BoardEvent =
     }
   /** Also when a run of it is resumed. `from`: the tip of the integration branch that it begins on. */
   | { readonly type: 'story-started'; readonly story: string; readonly child: string; readonly from: string }
-  | { readonly type: 'story-step'; readonly story: string; readonly mode: string }
+  /** An iteration of its run begins. */
+  | ({ readonly type: 'story-step'; readonly story: string } & LaneStep)
   | {
       readonly type: 'story-ended';
       readonly story: string;

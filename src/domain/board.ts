@@ -1,6 +1,6 @@
 /** The board of a parallel run: where each piece of work stands, folded from the ledger of the run. Plain data. */
 import type { RunEvent } from './event.ts';
-import { defined } from './fields.ts';
+import { defined, pick } from './fields.ts';
 import { addUsage, type Usage } from './usage.ts';
 
 export type LaneState = 'waiting' | 'building' | 'reviewing' | 'queued' | 'landed' | 'kept' | 'needs_you';
@@ -30,12 +30,24 @@ export interface SentBack {
   readonly detail: string;
 }
 
+export interface LaneStep {
+  readonly mode: string;
+  /** The number of the iteration in its last run. */
+  readonly number?: number;
+  /** Dollars that are kept back for its turn. */
+  readonly reserved?: number;
+}
+
 export interface Lane extends LaneHead {
   readonly state: LaneState;
   /** Its runs, oldest first: each time it is sent back a new one begins. */
   readonly runs: readonly string[];
   /** The last of them is not over. */
   readonly isRunning: boolean;
+  /** What its run does now, or did last. */
+  readonly step?: LaneStep;
+  /** How many iterations its runs have begun. */
+  readonly iterations: number;
   /** How often the queue sent it back. */
   readonly returns: number;
   readonly sentBack?: SentBack;
@@ -106,6 +118,8 @@ export function afterBoardEvent(board: Board | undefined, event: Timed): Board |
       return withLane(board, event.story, lane => ({
         ...lane,
         state: event.mode === 'review' ? 'reviewing' : 'building',
+        step: pick(event, 'mode', 'number', 'reserved'),
+        iterations: lane.iterations + 1,
       }));
     case 'story-ended':
       return withLane(board, event.story, lane => afterRun(lane, event));
@@ -129,7 +143,14 @@ export function afterBoardEvent(board: Board | undefined, event: Timed): Board |
 type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>;
 
 function newBoard({ base, tip, branch, lanes }: Of<'board-set'>): Board {
-  const fresh = { state: 'waiting', runs: [], isRunning: false, returns: 0, used: {} } as const;
+  const fresh = {
+    state: 'waiting',
+    runs: [],
+    isRunning: false,
+    iterations: 0,
+    returns: 0,
+    used: {},
+  } as const;
   return {
     base,
     branch,
@@ -239,6 +260,7 @@ export interface LaneOutcome {
   readonly state: LaneState;
   readonly commit: string | null;
   readonly returns: number;
+  readonly iterations: number;
   /** Dollars; null: unknown, which is not zero. */
   readonly cost: number | null;
   readonly runs: readonly string[];
@@ -246,7 +268,19 @@ export interface LaneOutcome {
 }
 
 export function laneOutcome(lane: Lane): LaneOutcome {
-  const { id, title, state, commit = null, returns, runs, why } = lane;
+  const { id, title, state, commit = null, returns, iterations, runs, why } = lane;
   const cost = laneUsage(lane)?.cost ?? null;
-  return { id, title, state, commit, returns, cost, runs, ...defined({ why }) };
+  return { id, title, state, commit, returns, iterations, cost, runs, ...defined({ why }) };
+}
+
+/** `20261115-015913-k3f9.US-001` belongs to `20261115-015913-k3f9`. */
+export function parentOf(id: string): string | undefined {
+  const [parent = '', ...rest] = id.split('.');
+  return rest.length === 0 ? undefined : parent;
+}
+
+/** The branch on which the run of a lane works: `20261115-015913-k3f9.US-001.2` is on `ralph/20261115-015913-k3f9/US-001`. */
+export function laneBranch(child: string): string {
+  const [run = '', lane = ''] = child.split('.');
+  return `ralph/${run}/${lane}`;
 }

@@ -48,7 +48,7 @@ export const BOARD_SHAPES: Readonly<Record<BoardEvent['type'], Readonly<Record<s
     'lanes.*.files': 'strings',
   },
   'story-started': { story: 'string', child: 'string', from: 'string' },
-  'story-step': { story: 'string', mode: 'string' },
+  'story-step': { story: 'string', mode: 'string', 'number?': 'iteration', 'reserved?': 'number' },
   'story-ended': {
     story: 'string',
     child: 'string',

@@ -78,10 +78,6 @@ export function overdrawn(purse: Purse, who: string, used: Usage): 'max-cost' | 
   return isOver('tokens') ? 'max-tokens' : undefined;
 }
 
-export function heldBack({ reserved }: Purse): Sum {
-  return total(Object.values(reserved));
-}
-
 function left({ caps, spent }: Purse, currency: Currency): number {
   return (caps[currency] ?? Number.POSITIVE_INFINITY) - spent[currency];
 }

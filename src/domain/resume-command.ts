@@ -1,4 +1,5 @@
 /** How to continue a run that has stopped: the command that can be pasted, with a raised limit where one stopped it. */
+import { parentOf } from './board.ts';
 import type { Limits } from './limits.ts';
 import type { LoopResult } from './result.ts';
 import { endingOf, type LimitFlag } from './stop-reason.ts';
@@ -21,14 +22,17 @@ export interface Raise {
 }
 
 /** How to raise the limit that stopped a run; undefined: no limit did, or it is not known. */
-export function raiseOf(reason: string, limits: Limits | undefined, used: Used): Raise | undefined {
+export function raiseOf(reason: string, limits: Partial<Limits> | undefined, used: Used): Raise | undefined {
   if (!limits) return undefined;
   const set = endingOf(reason).raise.flatMap(flag => raiseFor(flag, limits, used) ?? []);
   return set.find(({ isReached }) => isReached) ?? set[0];
 }
 
 const AMOUNTS: Readonly<
-  Record<LimitFlag, (limits: Limits, used: Used) => readonly [number | undefined, number | null, string]>
+  Record<
+    LimitFlag,
+    (limits: Partial<Limits>, used: Used) => readonly [number | undefined, number | null, string]
+  >
 > = {
   'max-iterations': (limits, used) => [limits.maxIterations || undefined, used.iterations, ''],
   'max-cost': (limits, used) => [limits.maxCost, used.cost, ' dollars'],
@@ -36,7 +40,7 @@ const AMOUNTS: Readonly<
   'max-time': (limits, used) => [limits.maxTime, used.seconds, ' seconds'],
 };
 
-function raiseFor(flag: LimitFlag, limits: Limits, used: Used) {
+function raiseFor(flag: LimitFlag, limits: Partial<Limits>, used: Used) {
   const [limit, amount, unit] = AMOUNTS[flag](limits, used);
   if (limit === undefined) return undefined;
   const inSteps = (value: number, round: (value: number) => number) =>
@@ -61,9 +65,9 @@ export function usedBy(
   };
 }
 
-/** `ralph resume ID --max-iterations 4`. Where nobody knows the limit, the user has to name the new one. */
+/** `ralph resume ID --max-iterations 4`: of a run that belongs to another the id of that one. Where nobody knows the limit, the user has to name the new one. */
 export function resumeCommand(runId: string, reason: string, raise: Raise | undefined): string {
   const [first] = endingOf(reason).raise;
   const flag = raise ? ` --${raise.flag} ${raise.to}` : first === undefined ? '' : ` --${first} <more>`;
-  return `ralph resume ${runId}${flag}`;
+  return `ralph resume ${parentOf(runId) ?? runId}${flag}`;
 }

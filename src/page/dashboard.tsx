@@ -1,12 +1,15 @@
 /** The runs of the machine, and one of them live. */
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { parentOf } from '../domain/board.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
 import { dollars, wholeSeconds } from '../report/numbers.ts';
 import { phasePhrase } from '../report/phrases.ts';
 import type { RunView } from '../report/run-view.ts';
 import type { Passage } from '../report/transcript.ts';
+import type { LinkTo } from './board.tsx';
 import { Controls } from './controls.tsx';
+import { useHash } from './hash.ts';
 import { useLiveRun } from './live-run.ts';
 import { Passages } from './passages.tsx';
 import { Run } from './run.tsx';
@@ -38,7 +41,12 @@ export function Dashboard() {
         ))}
       </nav>
       {place ? (
-        <LiveRun key={`${place.project} ${place.id}`} place={place} listed={listed} />
+        <LiveRun
+          key={`${place.project} ${place.id}`}
+          place={place}
+          listed={listed}
+          all={projects?.[place.project]?.runs ?? []}
+        />
       ) : (
         <p class="empty">{projects ? 'No runs here yet. Start one, and it appears here.' : 'Reading…'}</p>
       )}
@@ -61,35 +69,96 @@ function RunList({ root, runs, project, chosen }: RunListProps) {
       </h2>
       {runs.length === 0 && <p class="empty">No runs yet.</p>}
       <ul>
-        {runs.map(run => {
-          const isChosen = chosen?.project === project && chosen.id === run.id;
-          return (
+        {runs
+          .filter(({ id }) => !isChild(id))
+          .map(run => (
             <li key={run.id}>
-              <a
-                href={`#/${project}/${encodeURIComponent(run.id)}`}
-                aria-current={isChosen ? 'page' : undefined}
-              >
-                <span class={`state is-${run.state}`}>
-                  {(run.stopReason ?? run.now).replaceAll('_', ' ')}
-                  {trustMark(run.ledger.kind)}
-                </span>
-                <span class="run-what">
-                  {run.command} {run.iteration}
-                  {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
-                </span>
-                {run.state === 'done' && run.proof !== null && <small class="run-proof">{run.proof}</small>}
-                <small>{run.startedAt === null ? run.id : timeOfDay(Date.parse(run.startedAt))}</small>
-              </a>
+              <RunLink run={run} project={project} chosen={chosen} />
+              <Children parent={run} runs={runs} project={project} chosen={chosen} />
             </li>
-          );
-        })}
+          ))}
       </ul>
     </section>
   );
 }
 
-function LiveRun({ place, listed }: { readonly place: Place; readonly listed: ListedRun | undefined }) {
+interface RunLinkProps extends Pick<RunListProps, 'project' | 'chosen'> {
+  readonly run: ListedRun;
+}
+
+function RunLink({ run, project, chosen }: RunLinkProps) {
+  const isChosen = chosen?.project === project && chosen.id === run.id;
+  const landed = run.lanes?.filter(({ state }) => state === 'landed').length;
+  const what = run.lanes ? `${landed} of ${run.lanes.length} landed` : run.iteration;
+  return (
+    <a href={addressOf(project, run.id)} aria-current={isChosen ? 'page' : undefined}>
+      <span class={`state is-${run.state}`}>
+        {(run.stopReason ?? run.now).replaceAll('_', ' ')}
+        {trustMark(run.ledger.kind)}
+      </span>
+      <span class="run-what">
+        {run.command} {what}
+        {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
+      </span>
+      {run.state === 'done' && run.proof !== null && <small class="run-proof">{run.proof}</small>}
+      <small>{run.startedAt === null ? run.id : timeOfDay(Date.parse(run.startedAt))}</small>
+    </a>
+  );
+}
+
+interface ChildrenProps extends Omit<RunListProps, 'root'> {
+  readonly parent: ListedRun;
+}
+
+/** The runs of the lanes, below the run they belong to, while that or one of them is shown. */
+function Children({ parent, runs, project, chosen }: ChildrenProps) {
+  const shown = chosen?.project === project ? (parentOf(chosen.id) ?? chosen.id) : '';
+  const children = runs.filter(({ id }) => parentOf(id) === parent.id).toReversed();
+  if (shown !== parent.id || children.length === 0) return null;
+  return (
+    <ul class="children" aria-label="Lanes">
+      {children.map(({ id, state, stopReason, now }) => (
+        <li key={id}>
+          <a
+            href={addressOf(project, id)}
+            aria-current={chosen?.project === project && chosen.id === id ? 'page' : undefined}
+          >
+            <span class="mono">{id.slice(parent.id.length + 1)}</span>{' '}
+            <small class={`state is-${state}`}>{(stopReason ?? now).replaceAll('_', ' ')}</small>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function addressOf(project: number, id: string): string {
+  return `#/${project}/${encodeURIComponent(id)}`;
+}
+
+function isChild(id: string): boolean {
+  return parentOf(id) !== undefined;
+}
+
+interface LiveRunProps {
+  readonly place: Place;
+  readonly listed: ListedRun | undefined;
+  /** All runs of its project. */
+  readonly all: readonly ListedRun[];
+}
+
+function LiveRun({ place, listed, all }: LiveRunProps) {
   const { project, id } = place;
+  const linkTo: LinkTo = run => (all.some(each => each.id === run) ? addressOf(project, run) : undefined);
+  const lanes = useMemo(
+    () =>
+      Object.fromEntries(
+        all
+          .filter(run => parentOf(run.id) === id)
+          .map(({ id: child, cost, until }) => [child, { cost, until }]),
+      ),
+    [all, id],
+  );
   const run = useLiveRun(place);
   const find = useCallback((iteration: number) => askDetail({ project, id }, iteration), [project, id]);
   const listedState = listed?.state;
@@ -103,15 +172,17 @@ function LiveRun({ place, listed }: { readonly place: Place; readonly listed: Li
   if (typeof run === 'string' || !reading) return <p class="empty">{String(run)}</p>;
   const isRunning = reading.state === 'running';
   return (
-    <Run run={reading} find={find}>
+    <Run run={reading} find={find} linkTo={linkTo} lanes={lanes}>
       {isRunning && reading.view.command !== 'session' && (
         <Controls
           place={place}
           isPaused={listed?.paused ?? reading.view.phase === 'paused'}
-          questions={reading.view.questions}
+          questions={reading.view.board ? (listed?.questions ?? []) : reading.view.questions}
         />
       )}
-      {isRunning && <Now view={reading.view} passages={run.passages} connected={run.connected} />}
+      {isRunning && !reading.view.board && (
+        <Now view={reading.view} passages={run.passages} connected={run.connected} />
+      )}
     </Run>
   );
 }
@@ -141,14 +212,8 @@ function Now({ view, passages, connected }: NowProps) {
   );
 }
 
-/** The address says which run is shown, so it can be reloaded, bookmarked and sent. */
 function usePlace(): Place | undefined {
-  const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
-    const read = () => setHash(location.hash);
-    addEventListener('hashchange', read);
-    return () => removeEventListener('hashchange', read);
-  }, []);
+  const hash = useHash();
   const found = /^#\/(\d+)\/(.+)$/.exec(hash);
   return useMemo(
     () => (found ? { project: Number(found[1]), id: decodeURIComponent(found[2] ?? '') } : undefined),
@@ -158,7 +223,9 @@ function usePlace(): Place | undefined {
 
 /** What runs now, else what ran last. */
 function newest(projects: readonly ListedProject[] | undefined): Place | undefined {
-  const all = (projects ?? []).flatMap(({ runs }, project) => runs.map(run => ({ project, run })));
+  const all = (projects ?? []).flatMap(({ runs }, project) =>
+    runs.filter(({ id }) => !isChild(id)).map(run => ({ project, run })),
+  );
   const best =
     all.find(({ run }) => run.state === 'running') ??
     all.toSorted((a, b) => (a.run.id < b.run.id ? 1 : -1))[0];

@@ -3,7 +3,13 @@ import type { IterationDetail, RunReading } from '../report/run-view.ts';
 import type { RunsFigures } from '../report/runs-figures.ts';
 
 export type PageData =
-  | { readonly kind: 'run'; readonly run: RunReading; readonly version: string }
+  | {
+      readonly kind: 'run';
+      readonly run: RunReading;
+      /** Of a parallel run: those that belong to it. */
+      readonly children?: readonly RunReading[];
+      readonly version: string;
+    }
   | { readonly kind: 'all'; readonly figures: RunsFigures; readonly version: string }
   | { readonly kind: 'dashboard'; readonly version: string };
 

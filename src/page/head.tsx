@@ -1,22 +1,34 @@
 /** The verdict, its evidence, the next step, and the run in figures. */
-import type { ComponentChildren } from 'preact';
+import { boardUsage, parentOf } from '../domain/board.ts';
+import { boardCost, type Children } from '../report/board-view.ts';
 import { endedView, nextStep, standingSentence } from '../report/ending-words.ts';
-import { compact, duration, wholeSeconds } from '../report/numbers.ts';
+import { compact, counted, duration, wholeSeconds } from '../report/numbers.ts';
 import { costPhrase, iterationOf, promptPhrase, timePhrases, tokensPhrase } from '../report/phrases.ts';
 import { proofs } from '../report/proofs.ts';
 import { averagePrompt, elapsed, type RunReading } from '../report/run-view.ts';
+import type { LinkTo } from './board.tsx';
+import { withCode } from './code.tsx';
 import { timeOfDay, useClock } from './time.ts';
 
 const HOLDS = { yes: ['✓', 'holds'], no: ['✗', 'does not hold'], unknown: ['–', 'unknown'] } as const;
 
-export function Head({ run }: { readonly run: RunReading }) {
+interface HeadProps {
+  readonly run: RunReading;
+  readonly linkTo: LinkTo;
+  readonly children?: Children | undefined;
+}
+
+export function Head({ run, linkTo, children }: HeadProps) {
   const { view, state } = run;
+  const parent = parentOf(run.id);
+  const up = parent === undefined ? undefined : linkTo(parent);
   const { ending } = view;
   const ended = endedView(view);
   const agent = view.model === null ? view.agent : `${view.agent} (${view.model})`;
   return (
     <header class={`head is-${state}`}>
       <p class="kicker">
+        {up !== undefined && <a href={up}>← all lanes</a>}
         <span>ralph {view.command}</span>
         {agent !== '' && <span>{agent}</span>}
         <span class="mono">{run.id}</span>
@@ -33,7 +45,7 @@ export function Head({ run }: { readonly run: RunReading }) {
       {ended && <p class="detail">{withCode(nextStep(ended))}</p>}
       <div class="head-body">
         <Proofs run={run} />
-        <Figures run={run} />
+        <Figures run={run} children={children} />
       </div>
       <p class="place">
         <bdi class="mono">{view.cwd}</bdi>
@@ -64,8 +76,9 @@ function Proofs({ run: { view, integrity } }: { readonly run: RunReading }) {
   );
 }
 
-function Figures({ run: { view, state } }: { readonly run: RunReading }) {
-  const { ending, usage, startedAt } = view;
+function Figures({ run: { view, state }, children = {} }: Omit<HeadProps, 'linkTo'>) {
+  const { ending, startedAt, board } = view;
+  const usage = board ? { ...boardUsage(board), cost: boardCost(board, children) } : view.usage;
   const tokens = ending ? ending.totalTokens : usage?.tokens;
   const isRunning = state === 'running';
   const clock = useClock(isRunning);
@@ -81,7 +94,18 @@ function Figures({ run: { view, state } }: { readonly run: RunReading }) {
   ];
   return (
     <dl class="figures">
-      <Figure name="Iterations" value={iterationOf(view.iterations.length, view.maxIterations, ' of ')} />
+      {board ? (
+        <Figure
+          name="Landed"
+          value={`${board.landed.length} of ${board.lanes.length}`}
+          note={counted(
+            board.lanes.reduce((sum, lane) => sum + lane.iterations, 0),
+            'iteration',
+          )}
+        />
+      ) : (
+        <Figure name="Iterations" value={iterationOf(view.iterations.length, view.maxIterations, ' of ')} />
+      )}
       <Figure
         name="Cost"
         value={
@@ -90,15 +114,10 @@ function Figures({ run: { view, state } }: { readonly run: RunReading }) {
             : costPhrase(usage?.cost, usage?.unpriced)
         }
       />
-      <Figure name="Time" value={time} note={timePhrases(view.seconds).join(', ')} />
+      <Figure name="Time" value={time} note={board ? '' : timePhrases(view.seconds).join(', ')} />
       <Figure name="Tokens" value={used} note={notes.join('; ')} />
     </dl>
   );
-}
-
-/** What is in backticks is code. */
-function withCode(text: string): ComponentChildren {
-  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }
 
 interface FigureProps {

@@ -1,9 +1,11 @@
 /** The entry of the page: the file itself says which of the three pages it is. */
 import { render } from 'preact';
-import type { IterationDetail } from '../report/run-view.ts';
+import type { IterationDetail, RunReading } from '../report/run-view.ts';
 import { AllRuns } from './all-runs.tsx';
+import type { LinkTo } from './board.tsx';
 import { Dashboard } from './dashboard.tsx';
 import { embedded, type FindDetail, type PageData } from './data.ts';
+import { useHash } from './hash.ts';
 import { Run } from './run.tsx';
 
 const data = embedded<PageData>('data');
@@ -16,7 +18,7 @@ if (data && app) {
 function Page({ data }: { readonly data: PageData }) {
   switch (data.kind) {
     case 'run':
-      return <Run run={data.run} find={findEmbedded} />;
+      return <Report run={data.run} children={data.children ?? []} />;
     case 'all':
       return <AllRuns figures={data.figures} />;
     case 'dashboard':
@@ -26,10 +28,26 @@ function Page({ data }: { readonly data: PageData }) {
   }
 }
 
+interface ReportProps {
+  readonly run: RunReading;
+  readonly children: readonly RunReading[];
+}
+
+/** One run, or one of those that belong to it: the address says which. */
+function Report({ run, children }: ReportProps) {
+  const hash = useHash();
+  const chosen = children.find(({ id }) => `#${id}` === hash) ?? run;
+  const linkTo: LinkTo = id =>
+    id === run.id ? '#' : children.some(child => child.id === id) ? `#${id}` : undefined;
+  const find: FindDetail = iteration =>
+    findEmbedded(chosen === run ? iteration : `${chosen.id} ${iteration}`);
+  return <Run key={chosen.id} run={chosen} find={find} linkTo={linkTo} />;
+}
+
 let details: Readonly<Record<string, IterationDetail>> | undefined;
 
 /** Read when somebody first asks: there may be megabytes of it. */
-async function findEmbedded(iteration: number): Promise<Awaited<ReturnType<FindDetail>>> {
+async function findEmbedded(iteration: number | string): Promise<Awaited<ReturnType<FindDetail>>> {
   details ??= embedded('details') ?? {};
   return details[iteration] ?? null;
 }

@@ -1,11 +1,14 @@
 /** One run, from its verdict down to the agent's own words. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Children } from '../report/board-view.ts';
 import type { RunReading } from '../report/run-view.ts';
+import { Board, type LinkTo } from './board.tsx';
 import { Curves } from './curves.tsx';
 import type { FindDetail } from './data.ts';
 import { Head } from './head.tsx';
 import { Iterations } from './iterations.tsx';
+import { LaneTimeline } from './lane-timeline.tsx';
 import { Remarks, Violations } from './remarks.tsx';
 import { Stories } from './stories.tsx';
 import { Timeline } from './timeline.tsx';
@@ -13,22 +16,36 @@ import { Timeline } from './timeline.tsx';
 interface RunProps {
   readonly run: RunReading;
   readonly find: FindDetail;
+  readonly linkTo?: LinkTo;
+  /** Of a parallel run: what the runs of its lanes have used by now. */
+  readonly lanes?: Children | undefined;
   /** What is shown below the head: the controls of a dashboard. */
   readonly children?: ComponentChildren;
 }
 
-export function Run({ run, find, children }: RunProps) {
+const NOWHERE: LinkTo = () => undefined;
+
+export function Run({ run, find, linkTo = NOWHERE, lanes, children }: RunProps) {
   const { view } = run;
   const [wanted, setWanted] = useState<number>();
   return (
     <article class="run">
-      <Head run={run} />
+      <Head run={run} linkTo={linkTo} children={lanes} />
       {children}
-      <Timeline view={view} onPick={setWanted} />
-      <Curves iterations={view.iterations} />
-      <Stories stories={run.stories} view={view} onPick={setWanted} />
-      <Violations violations={view.violations} />
-      <Iterations view={view} find={find} wanted={wanted} onShown={() => setWanted(undefined)} />
+      {view.board ? (
+        <>
+          <Board run={run} linkTo={linkTo} children={lanes} />
+          <LaneTimeline run={run} />
+        </>
+      ) : (
+        <>
+          <Timeline view={view} onPick={setWanted} />
+          <Curves iterations={view.iterations} />
+          <Stories stories={run.stories} view={view} onPick={setWanted} />
+          <Violations violations={view.violations} />
+          <Iterations view={view} find={find} wanted={wanted} onShown={() => setWanted(undefined)} />
+        </>
+      )}
       <Remarks remarks={view.remarks} />
     </article>
   );

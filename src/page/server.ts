@@ -1,6 +1,7 @@
 /** What the page asks of its dashboard. The token is in the page's own address. */
+import type { LaneOutcome } from '../domain/board.ts';
 import type { LedgerTrust } from '../domain/ledger-trust.ts';
-import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
+import type { IterationDetail, OpenQuestion, RunReading, Standing } from '../report/run-view.ts';
 
 /** A run in the list. */
 export interface ListedRun {
@@ -18,6 +19,11 @@ export interface ListedRun {
   /** What was proven and how; null: it has not ended. */
   readonly proof: string | null;
   readonly paused: boolean;
+  /** Until when it waits, in milliseconds since 1970. */
+  readonly until: number | null;
+  readonly questions: readonly OpenQuestion[];
+  /** Of a parallel run. */
+  readonly lanes: readonly Pick<LaneOutcome, 'state'>[] | null;
 }
 
 export interface ListedProject {

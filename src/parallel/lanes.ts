@@ -83,7 +83,7 @@ async function workOn(
   const isAgain = done !== undefined && !isDone(done);
   // One that was cut off before its first line has nothing to resume, and nothing to lose.
   const isUnborn = last !== undefined && !lane.sentBack && done === undefined;
-  const child = last !== undefined && (isAgain || isDone(done) || isUnborn) ? last : childId(runId, lane);
+  const child = last !== undefined && (isAgain || isDone(done) || isUnborn) ? last : childId(name, lane);
   const worktree = await openWorktree({ root: parts.project.root, env: parts.env, name, from });
   if (isProblem(worktree)) return giveUp(world, id, worktree);
   const place = { ...worktree, created: !lane.runs.some(run => endedChild(world, run)?.past.prepared) };
@@ -128,8 +128,10 @@ function requestFor(world: LaneWorld, { lane, child, worktree, sentBack, stop }:
     shared: money.sharedBy(lane.id, accounts),
     sync: () => sync(world, worktree),
     onEvent(event) {
-      if (event.type === 'iteration-started' && event.mode !== undefined)
-        parts.emit({ type: 'story-step', story: lane.id, mode: event.mode });
+      if (event.type === 'iteration-started') {
+        const { mode = 'work', iteration: number } = event;
+        parts.emit({ type: 'story-step', story: lane.id, mode, number, reserved: money.held(lane.id) });
+      }
       onChildEvent(lane.id, event);
     },
   };

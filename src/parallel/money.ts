@@ -1,15 +1,6 @@
 /** One purse for all runs of a parallel run. */
 import type { Limits, Spending } from '../domain/limits.ts';
-import {
-  heldBack,
-  newPurse,
-  overdrawn,
-  type Purse,
-  reserve,
-  type Sum,
-  settle,
-  sumOf,
-} from '../domain/purse.ts';
+import { newPurse, overdrawn, type Purse, reserve, type Sum, settle, sumOf } from '../domain/purse.ts';
 import type { Accounts, Shared } from '../turns/shared.ts';
 
 export interface Money {
@@ -21,7 +12,8 @@ export interface Money {
   hasRoom(): boolean;
   /** All is spent. */
   spending(): Spending | undefined;
-  held(): Sum;
+  /** What it holds for its turn, in dollars. */
+  held(lane: string): number;
 }
 
 export function createMoney(limits: Limits, spent: Sum): Money {
@@ -51,6 +43,6 @@ export function createMoney(limits: Limits, spent: Sum): Money {
       const got = reserve(purse, '');
       return got.kind === 'spent' ? got.spending : undefined;
     },
-    held: () => heldBack(purse),
+    held: lane => purse.reserved[lane]?.cost ?? 0,
   };
 }

@@ -22,7 +22,7 @@ function slugOf(id: string, all: readonly string[]): string {
 }
 
 /** `20261115-015913-k3f9.US-001`, and `.2` behind it when it was sent back once. */
-export function childId(run: string, { id, runs }: Lane): string {
-  const name = `${run}.${slugOf(id, [id])}`;
+export function childId(worktree: string, { runs }: Lane): string {
+  const name = worktree.replace('/', '.');
   return runs.length === 0 ? name : `${name}.${runs.length + 1}`;
 }

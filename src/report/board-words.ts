@@ -1,12 +1,13 @@
 /** What happens in a parallel run, in words for the terminal, the log and the report. */
 
+import type { LaneStep, SentBack } from '../domain/board.ts';
 import type { BoardEvent } from '../domain/board-event.ts';
 import { redChecks } from '../domain/check.ts';
 import type { RunEvent } from '../domain/event.ts';
 import { listSome } from '../domain/feedback.ts';
 import { endingSentence } from '../domain/stop-reason.ts';
 import { duration } from './numbers.ts';
-import { phrase } from './phrases.ts';
+import { commitPhrase, phrase } from './phrases.ts';
 import type { Mark } from './style.ts';
 
 export type BoardLine = readonly [mark: Mark, words: string];
@@ -15,11 +16,11 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
   const story = 'story' in event ? phrase(event.story) : '';
   switch (event.type) {
     case 'board-set':
-      return ['note', `${event.lanes.length} to do, from ${event.base.slice(0, 12)}`];
+      return ['note', `${event.lanes.length} to do, from ${commitPhrase(event.base)}`];
     case 'story-started':
       return ['tool', `${story}: started (${phrase(event.child)})`];
     case 'story-step':
-      return ['note', `${story}: ${phrase(event.mode)}`];
+      return ['note', `${story}: ${stepWords(event)}`];
     case 'story-ended':
       return event.why === undefined
         ? ['ok', `${story}: proven`]
@@ -31,26 +32,39 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
     case 'candidate-checked':
       return checkedWords(event);
     case 'landed':
-      return ['ok', `${story}: landed (${event.commit.slice(0, 12)})`];
+      return ['ok', `${story}: landed (${commitPhrase(event.commit)})`];
     case 'sent-back':
-      return [
-        'warning',
-        `${story}: sent back, because ${SENT_BACK[event.why] ?? event.why}${metWords(event)}`,
-      ];
+      return ['warning', `${story}: sent back, because ${sentBackWords(event)}`];
     case 'lane-kept':
       return [event.needsYou ? 'error' : 'note', `${story}: ${phrase(event.why)}`];
     case 'account-limited':
       return [
         'warning',
-        `${phrase(event.agent)} is limited until ${new Date(event.until).toISOString()}: nothing new is begun`,
+        `${phrase(event.agent)} is limited until ${timeWords(event.until)}: nothing new is begun`,
       ];
     case 'integrated':
       return event.problem === undefined
-        ? ['ok', `${phrase(event.branch)} is at ${event.commit.slice(0, 12)} now, with all that has landed`]
+        ? ['ok', `${phrase(event.branch)} is at ${commitPhrase(event.commit)} now, with all that has landed`]
         : ['warning', phrase(event.problem)];
     default:
       return event satisfies never;
   }
+}
+
+/** A damaged number is no time. */
+function timeWords(at: number): string {
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? 'some time' : time.toISOString();
+}
+
+/** `iteration 2, review`. */
+export function stepWords({ mode, number }: LaneStep): string {
+  return number === undefined ? phrase(mode) : `iteration ${number}, ${phrase(mode)}`;
+}
+
+/** `it conflicts with what has landed in src/cart.js (The cart counts)`. */
+export function sentBackWords(back: Pick<SentBack, 'why' | 'files' | 'others'>): string {
+  return `${SENT_BACK[back.why] ?? phrase(back.why)}${metWords(back)}`;
 }
 
 const SENT_BACK: Readonly<Record<string, string>> = {
@@ -78,7 +92,7 @@ function checkedWords({
   return ['error', `${what}: ${listSome(red)} failed as it would land (${duration(seconds)})`];
 }
 
-function metWords({ files, others }: Of<'sent-back'>): string {
+function metWords({ files, others }: Pick<SentBack, 'files' | 'others'>): string {
   const at = files.length > 0 ? ` in ${listSome(files.map(phrase))}` : '';
   const met = others.length > 0 ? ` (${listSome(others.map(phrase))})` : '';
   return `${at}${met}`;
@@ -87,8 +101,6 @@ function metWords({ files, others }: Of<'sent-back'>): string {
 /** What is worth a line of what happens in the run of a lane. */
 export function childWords(event: RunEvent): readonly [level: 'info' | 'warning', words: string] | undefined {
   switch (event.type) {
-    case 'iteration-started':
-      return ['info', `iteration ${event.iteration}${event.mode === undefined ? '' : ` · ${event.mode}`}`];
     case 'check-ended': {
       const { passed, command, exitCode, voided } = event.result;
       const why = voided ?? `exit code ${exitCode}`;

@@ -44,27 +44,34 @@ export function proofLine(run: Proven, { say }: Words = TERMINAL_WORDS): string 
   return `Proof: ${say(provenWords(run))}`;
 }
 
-export function endedRun(result: LoopResult, command: LoopCommand, limits: Limits | undefined): EndedRun {
+export function endedRun(result: LoopResult, command: LoopCommand, known: KnownLimits): EndedRun {
   const { runId, stopReason, iterations } = result;
-  return {
-    runId,
-    command,
-    stopReason,
-    raise: raiseOf(stopReason, limits, usedBy(result, iterations.length)),
-  };
+  return { runId, command, stopReason, raise: raiseIn(result, iterations.length, known) };
+}
+
+interface KnownLimits {
+  readonly limits?: Limits | null | undefined;
+  readonly maxIterations?: number | undefined;
+}
+
+/** A parallel run has no verdict that says its limits; how many iterations it may have is known from its start. */
+function raiseIn(
+  result: Omit<LoopResult, 'iterations'>,
+  iterations: number,
+  { limits, maxIterations }: KnownLimits,
+): Raise | undefined {
+  const { stopReason, lanes } = result;
+  const known = limits ?? (lanes && maxIterations ? { maxIterations } : undefined);
+  const count = lanes ? lanes.reduce((sum, lane) => sum + (lane.iterations ?? 0), 0) : iterations;
+  return raiseOf(stopReason, known, usedBy(result, count));
 }
 
 /** The same of a run that was read from its ledger. */
 export function endedView(view: RunView): EndedRun | undefined {
-  const { runId, command, ending, limits, iterations } = view;
+  const { runId, command, ending, iterations } = view;
   if (!ending) return undefined;
   const { stopReason } = ending;
-  return {
-    runId,
-    command,
-    stopReason,
-    raise: raiseOf(stopReason, limits ?? undefined, usedBy(ending, iterations.length)),
-  };
+  return { runId, command, stopReason, raise: raiseIn(ending, iterations.length, view) };
 }
 
 /** How a run stands, in a sentence; the detail of its ending is not in it. */

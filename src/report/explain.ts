@@ -1,10 +1,14 @@
 /** `ralph explain`: in plain words why a run stopped, what was missing, what happened on the way, and what to do next. */
+import { boardUsage, laneUsage } from '../domain/board.ts';
 import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
 import { wrap } from '../platform/text.ts';
+import { times } from './board-view.ts';
 import { endedView, nextStep, standingSentence } from './ending-words.ts';
+import { lookAt, STANDING } from './lane-words.ts';
 import { counted, dollars, duration, wholeSeconds } from './numbers.ts';
 import {
   checkNoun,
+  commitPhrase,
   costPhrase,
   phasePhrase,
   phrase,
@@ -41,8 +45,11 @@ export function explain(view: RunView, now: Now): Explanation {
     runId: view.runId,
     outcome: outcomeOf(view, now),
     evidence: isDone(view)
-      ? [...[...levelProof(view), ...mutationProof(view)].map(({ text }) => `${text}.`), ...proofsOf(view)]
-      : missing(view),
+      ? [
+          ...[...levelProof(view), ...mutationProof(view)].map(({ text }) => `${text}.`),
+          ...(view.board ? landed(view) : proofsOf(view)),
+        ]
+      : [...missing(view), ...unlanded(view), ...landed(view)],
     onTheWay: onTheWay(view),
     spent: spentOn(view),
     next: nextSteps(view, now),
@@ -74,14 +81,19 @@ function isDone({ ending }: RunView): boolean {
 }
 
 function outcomeOf(view: RunView, { isAlive, now }: Now): string {
-  const { ending, open, phase, iterations, maxIterations } = view;
+  const { ending, open, phase, iterations, maxIterations, board } = view;
   if (ending)
     return `${standingSentence(view, 'stopped')}${ending.detail ? ` ${phrase(ending.detail)}` : ''} (${phrase(ending.stopReason)}, exit code ${exitCodeOf(ending.stopReason)})`;
   const of = maxIterations > 0 ? ` of ${maxIterations}` : '';
-  const where =
-    iterations.length === 0 ? 'before its first iteration' : `in iteration ${iterations.length}${of}`;
+  const where = board
+    ? `${board.landed.length} of ${board.lanes.length} landed`
+    : iterations.length === 0
+      ? 'before its first iteration'
+      : `in iteration ${iterations.length}${of}`;
   const since = open ? ` (${wholeSeconds(Math.max(0, now - open.since) / 1000)})` : '';
-  if (isAlive) return `Still running, ${where}: ${phasePhrase(phase)}${since}.`;
+  if (isAlive) return `Still running, ${where}${board ? '' : `: ${phasePhrase(phase)}${since}`}.`;
+  if (board)
+    return `Cut off with ${where}: the process ended without a result (it was killed, or the machine stopped).`;
   return `Cut off ${where}: the process ended without a result (it was killed, or the machine stopped). Last state: ${phasePhrase(phase)}.`;
 }
 
@@ -99,6 +111,41 @@ function proofsOf(view: RunView): readonly string[] {
     ...claimed,
   ];
 }
+
+/** What each commit that landed rests on. */
+function landed({ board, lanes: { spans } }: RunView): readonly string[] {
+  return (board?.landed ?? []).map(({ story, commit }) => {
+    const lane = board?.lanes.find(({ id }) => id === story);
+    const { checks } = spans.findLast(span => span.story === story && span.kind === 'checks') ?? {};
+    const what = checks
+      ? `${counted(checks, 'check')} passed on that commit, in a clean checkout`
+      : 'not checked';
+    const back = lane && lane.returns > 0 ? `, after it was sent back ${times(lane.returns)}` : '';
+    return `${phrase(story)} landed as ${commitPhrase(commit)}${back}: ${what}.`;
+  });
+}
+
+/** Why each of the others did not land, with what shows it. */
+function unlanded({ board, lanes, runId, cwd }: RunView): readonly string[] {
+  const open = board?.lanes.filter(({ state }) => state !== 'landed' && state !== 'kept') ?? [];
+  return open.flatMap(lane => {
+    const back = lanes.marks.findLast(({ story, kind }) => story === lane.id && kind === 'sent-back');
+    const needs = lane.needs.filter(id => !board?.landed.some(({ story }) => story === id));
+    const why =
+      lane.why ??
+      (needs.length > 0 ? `it waits for ${needs.join(', ')}` : (STANDING[lane.state] ?? lane.state));
+    const output = back?.detail?.trim().split('\n').slice(-LAST_LINES).map(phrase).join('\n  ');
+    return [
+      `${phrase(lane.id)} ${phrase(lane.title)}: ${phrase(why)}${/[.!?]$/.test(why) ? '' : '.'}${
+        back ? ` Sent back ${times(lane.returns)}, the last time because ${back.text}.` : ''
+      }${output ? `\n  ${output}` : ''}`,
+      ...lookAt(lane, runId, { cwd }).map(look => `${phrase(lane.id)}: ${look}`),
+    ];
+  });
+}
+
+/** Of what checks printed. */
+const LAST_LINES = 6;
 
 function missing(view: RunView): readonly string[] {
   const last = view.iterations.at(-1);
@@ -205,10 +252,29 @@ function spentOn(view: RunView): readonly string[] {
     costliest?.usage?.cost && view.iterations.length > 1
       ? `, the most in iteration ${costliest.number} (${dollars(costliest.usage.cost)})`
       : '';
+  if (view.board) return spentOnLanes(view, total);
   return [
     `Time: ${duration(total)} in ${counted(view.iterations.length, 'iteration')}: ${parts.join(', ')}.`,
     ...(cost === undefined ? [] : [`Cost: ${costPhrase(cost, view.usage?.unpriced)}${most}.`]),
     ...(tokens ? [`Tokens: ${tokensPhrase(tokens, view.usage?.uncounted)}.`] : []),
+  ];
+}
+
+function spentOnLanes({ board, ending }: RunView, total: number): readonly string[] {
+  if (!board) return [];
+  const { cost, tokens, unpriced } = boardUsage(board) ?? {};
+  const iterations = board.lanes.reduce((sum, lane) => sum + lane.iterations, 0);
+  const lanes = board.lanes.flatMap(lane => {
+    const own = laneUsage(lane)?.cost;
+    return own === undefined ? [] : [`${phrase(lane.id)} ${dollars(own)}`];
+  });
+  const all = ending?.totalCost ?? cost;
+  return [
+    `Time: ${duration(total)}, for ${counted(iterations, 'iteration')} in ${counted(board.lanes.length, 'lane')}.`,
+    ...(all === undefined || all === null
+      ? []
+      : [`Cost: ${costPhrase(all, unpriced)}: ${lanes.join(', ')}.`]),
+    ...(tokens ? [`Tokens: ${tokensPhrase(tokens)}.`] : []),
   ];
 }
 

@@ -3,6 +3,7 @@
  * can begin; the one script and the one style are allowed by their hashes and nothing else is.
  */
 import { createHash } from 'node:crypto';
+import { type Board, laneOutcome } from '../domain/board.ts';
 import { standingSentence } from './ending-words.ts';
 import { escapeMarkup } from './markup.ts';
 import { counted, dollars, duration } from './numbers.ts';
@@ -25,15 +26,21 @@ export interface HtmlWorld {
   readonly redact: (line: string) => string;
 }
 
-/** `details` are JSON already, iteration by iteration. */
-export function htmlOf(run: ReadRun, details: ReadonlyMap<number, string>, world: HtmlWorld): string {
+/** `details` are JSON already, iteration by iteration; of runs that belong to it by their id and the iteration. */
+export function htmlOf(
+  run: ReadRun,
+  details: ReadonlyMap<string, string>,
+  world: HtmlWorld,
+  children: readonly ReadRun[] = [],
+): string {
   const { result: _, ...reading } = run;
-  const all = [...details].map(([number, json]) => `"${number}":${json}`).join(',');
+  const all = [...details].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',');
+  const more = children.map(({ result: __, ...child }) => child);
   return page(
     {
       title: `Ralph ${run.id}`,
       body: runBody(run, world.redact),
-      data: cleanJson({ kind: 'run', run: reading, version: world.version }, world.redact),
+      data: cleanJson({ kind: 'run', run: reading, children: more, version: world.version }, world.redact),
       more: dataElement('details', `{${all}}`),
     },
     world.assets,
@@ -112,16 +119,36 @@ const PLAIN_ROWS = 500;
 function runBody(run: ReadRun, redact: (line: string) => string): string {
   const { view, state, integrity } = run;
   const say = (text: string) => escapeMarkup(redact(phrase(text)));
-  const rows = view.iterations.slice(-PLAIN_ROWS).map(iteration => plainRow(iteration, say));
-  const left = view.iterations.length - rows.length;
+  const { board } = view;
+  const how = board
+    ? `${board.landed.length} of ${board.lanes.length} landed`
+    : counted(view.iterations.length, 'iteration');
   return `<h1>${say(standingSentence(view, state))}</h1>
-<p>ralph ${say(view.command)}, ${say(view.agent)}, ${say(run.id)}: ${counted(view.iterations.length, 'iteration')} in ${duration(elapsed(view))}</p>
+<p>ralph ${say(view.command)}, ${say(view.agent)}, ${say(run.id)}: ${how} in ${duration(elapsed(view))}</p>
 <ul>${proofs(view, integrity)
     .map(({ holds, text }) => `<li>${holds === 'yes' ? '✓' : holds === 'no' ? '✗' : '–'} ${say(text)}</li>`)
     .join('')}</ul>
-<noscript><table><thead><tr><th>iteration</th><th>agent</th><th>checks</th><th>cost</th><th>result</th></tr></thead><tbody>
+<noscript>${board ? plainBoard(board, say) : plainIterations(view.iterations, say)}</noscript>`;
+}
+
+type Say = (text: string) => string;
+
+function plainIterations(iterations: readonly IterationView[], say: Say): string {
+  const rows = iterations.slice(-PLAIN_ROWS).map(iteration => plainRow(iteration, say));
+  const left = iterations.length - rows.length;
+  return `<table><thead><tr><th>iteration</th><th>agent</th><th>checks</th><th>cost</th><th>result</th></tr></thead><tbody>
 ${left > 0 ? `<tr><td colspan="5">${counted(left, 'earlier iteration')} not shown</td></tr>` : ''}${rows.join('\n')}
-</tbody></table></noscript>`;
+</tbody></table>`;
+}
+
+function plainBoard({ lanes }: Board, say: Say): string {
+  const rows = lanes.map(laneOutcome).map(({ id, title, state, commit, cost, why }) => {
+    const cells = [`${id} ${title}`, state, commit?.slice(0, 12) ?? '', cost === null ? '' : dollars(cost)];
+    return `<tr>${[...cells, why ?? ''].map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
+  });
+  return `<table><thead><tr><th>lane</th><th>state</th><th>commit</th><th>cost</th><th>why</th></tr></thead><tbody>
+${rows.join('\n')}
+</tbody></table>`;
 }
 
 function plainRow(iteration: IterationView, say: (text: string) => string): string {

@@ -1,5 +1,6 @@
 /** The one line at the bottom of a terminal: where the run is and what happens right now. */
 import type { AgentEvent } from '../domain/agent-event.ts';
+import { afterBoardEvent, type Board, boardUsage, type LaneState } from '../domain/board.ts';
 import type { RunEvent, RunHead } from '../domain/event.ts';
 import { totalTokens, type Usage } from '../domain/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
@@ -27,6 +28,8 @@ export interface LiveState {
   /** Turns that have ended. */
   readonly spent?: Usage | undefined;
   readonly turn: TurnUsage;
+  /** Of a parallel run. */
+  readonly board?: Board | undefined;
 }
 
 type Doing =
@@ -56,7 +59,12 @@ export const NO_RUN: LiveState = {
 };
 
 export function live(state: LiveState, event: RunEvent, now: number): LiveState {
-  return lookUp(STATES, event, state, now) ?? state;
+  const next = lookUp(STATES, event, state, now) ?? state;
+  const board = afterBoardEvent(event.type === 'run-started' ? undefined : state.board, {
+    ...event,
+    time: now,
+  });
+  return next.board === board ? next : { ...next, board };
 }
 
 const startRun = ({ agent, command, maxIterations }: RunHead, _: LiveState, now: number): LiveState => ({
@@ -203,12 +211,27 @@ function activityOf(state: LiveState, style: Style, now: number): string {
     case 'limited':
       return waitingPhrase(state.doing.event, now);
     case 'preparing':
+      return state.board ? tallyOf(state.board) : 'preparing';
     case 'thinking':
     case 'paused':
       return state.doing.kind;
     default:
       return state.doing satisfies never;
   }
+}
+
+/** `2 building, 1 reviewing, 1 in the queue, 3 of 8 landed`. */
+function tallyOf({ lanes, landed }: Board): string {
+  const count = (state: LaneState, words: string) => {
+    const found = lanes.filter(lane => lane.state === state).length;
+    return found === 0 ? [] : [`${found} ${words}`];
+  };
+  return [
+    ...count('building', 'building'),
+    ...count('reviewing', 'reviewing'),
+    ...count('queued', 'in the queue'),
+    `${landed.length} of ${lanes.length} landed`,
+  ].join(', ');
 }
 
 /** The end of the row that the reader cannot see above yet. */
@@ -230,9 +253,9 @@ interface Part {
 /** In the order of the line. */
 function optionalParts(state: LiveState, style: Style, now: number): readonly Part[] {
   const seconds = (from: number) => wholeSeconds((now - from) / 1000);
-  const used = usedSoFar(state.spent, state.turn);
+  const used = (state.board && boardUsage(state.board)) ?? usedSoFar(state.spent, state.turn);
   const tokens = totalTokens(used.tokens);
-  const { cost, unpriced, uncounted } = used;
+  const { cost, unpriced, uncounted = 0 } = used;
   const slow = now - state.since >= SLOW && state.since > state.startedAt;
   const parts: readonly Part[] = [
     { text: slow ? `for ${seconds(state.since)}` : '', worth: 1 },

@@ -1,11 +1,12 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
+import { type Board, laneOutcome } from '../domain/board.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
 import { standingSentence } from './ending-words.ts';
 import { compact, counted, dollars, duration } from './numbers.ts';
 import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
 import type { ReadRun } from './read-run.ts';
-import { averagePrompt, elapsed, type IterationView } from './run-view.ts';
+import { averagePrompt, elapsed, type IterationView, type RunView } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
 import { summaryLines } from './summary.ts';
 import { MARKDOWN_WORDS } from './words.ts';
@@ -18,17 +19,16 @@ const ROWS = 50;
 export function markdownOf(reading: ReadRun): string {
   const { view, state, integrity, result } = reading;
   const lines = result
-    ? summaryLines(result, view, MARKDOWN_WORDS)
+    ? summaryLines(result, { ...view, integrated: view.lanes.integrated }, MARKDOWN_WORDS)
     : [
         standingSentence(view, state),
         '',
         `- Run: ${say(reading.id)} (ralph ${say(view.command)} with ${say(view.agent)})`,
-        `- Iterations: ${view.iterations.length}`,
+        ...(view.board ? [] : [`- Iterations: ${view.iterations.length}`]),
         `- Time: ${duration(elapsed(view))}`,
       ];
   const doubts = ledgerProof(integrity).filter(({ holds }) => holds !== 'yes');
   const prompt = averagePrompt(view);
-  const left = Math.max(0, view.iterations.length - ROWS);
   return [
     '### Ralph',
     '',
@@ -36,12 +36,38 @@ export function markdownOf(reading: ReadRun): string {
     ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
     ...doubts.map(({ text }) => `- ${say(text)}`),
     '',
+    ...(view.board ? boardTable(view.board) : iterationTable(view)),
+    '',
+  ].join('\n');
+}
+
+function boardTable({ lanes }: Board): readonly string[] {
+  return [
+    '| lane | state | commit | iterations | sent back | cost |',
+    '|---|---|---|--:|--:|--:|',
+    ...lanes.map(lane => {
+      const { id, title, state, commit, iterations, returns, cost, why } = laneOutcome(lane);
+      const standing = state === 'landed' || why === undefined ? state : `${state}: ${why}`;
+      return row([
+        `${id} ${title}`,
+        standing,
+        commit?.slice(0, 12) ?? '',
+        String(iterations),
+        String(returns),
+        cost === null ? '' : dollars(cost),
+      ]);
+    }),
+  ];
+}
+
+function iterationTable(view: RunView): readonly string[] {
+  const left = Math.max(0, view.iterations.length - ROWS);
+  return [
     '| iteration | agent | checks | waiting | cost | passed | result |',
     '|--:|--:|--:|--:|--:|:-:|---|',
     ...(left > 0 ? [`| … | | | | | | ${counted(left, 'earlier iteration')} |`] : []),
     ...view.iterations.slice(-ROWS).map(iterationRow),
-    '',
-  ].join('\n');
+  ];
 }
 
 function iterationRow(iteration: IterationView): string {

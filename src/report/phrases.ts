@@ -21,6 +21,11 @@ export function phrase(text: string): string {
   return oneLine(text, SENTENCE);
 }
 
+/** As much of the name of a commit as people need. */
+export function commitPhrase(commit: string): string {
+  return phrase(commit.slice(0, 12));
+}
+
 /** `Read(src/sum.ts)`, the brackets closed even where the summary had to be cut. */
 export function toolLabel(tool: Tool, columns: number): string {
   const name = oneLine(tool.name, Math.max(1, Math.floor(columns / 2)));

@@ -17,6 +17,7 @@ export function proofs(view: RunView, integrity: Integrity): readonly Proof[] {
   const noun = checkNoun(view.command);
   const ledger = ledgerProof(integrity);
   const rest = [
+    ...(view.board ? boardProof(view) : []),
     ...levelProof(view),
     ...lastChecks(view).map(check => checkProof(check, noun)),
     ...mutationProof(view),
@@ -27,10 +28,26 @@ export function proofs(view: RunView, integrity: Integrity): readonly Proof[] {
   return ledger.some(({ holds }) => holds === 'no') ? [...ledger, ...rest] : [...rest, ...ledger];
 }
 
-/** How far the result can be trusted at all. */
+/** What has landed rests on checks of the very commit. */
+function boardProof({ board, lanes: { spans }, ending }: RunView): readonly Proof[] {
+  const all = board?.lanes.length ?? 0;
+  const landed = board?.landed ?? [];
+  const isChecked = (story: string) =>
+    spans.findLast(span => span.story === story && span.kind === 'checks')?.passed === true;
+  const checked = landed.filter(({ story }) => isChecked(story)).length;
+  const open = all - landed.length - (board?.lanes.filter(({ state }) => state === 'kept').length ?? 0);
+  const each = checked === landed.length ? 'each' : `${checked} of them`;
+  const text = `${landed.length} of ${all} landed, ${each} after every check passed on the commit that landed`;
+  return [
+    ...(landed.length === 0 ? [] : [{ holds: checked === landed.length ? 'yes' : 'unknown', text } as const]),
+    ...(ending && open > 0 ? [{ holds: 'no', text: `${open} of ${all} did not land` } as const] : []),
+  ];
+}
+
+/** How far the result can be trusted at all; of a parallel run that has not done all, each commit that landed was proven. */
 export function levelProof(view: RunView): readonly Proof[] {
   const run = viewProven(view);
-  if (!run) return [];
+  if (!run || (!run.success && (view.board?.landed.length ?? 0) > 0)) return [];
   const holds = !run.success ? 'unknown' : proofOf(run).level === 'claimed' ? 'no' : 'yes';
   return [{ holds, text: `Proof: ${phrase(provenWords(run))}` }];
 }

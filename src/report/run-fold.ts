@@ -1,12 +1,18 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
 import { afterBoardEvent } from '../domain/board.ts';
-import type { BoardEvent } from '../domain/board-event.ts';
 import type { CheckResult } from '../domain/check.ts';
 import type { RunHead } from '../domain/event.ts';
-import { knownEntry, type RawEntry, typeText, unknownEntryWords } from '../domain/ledger-entry.ts';
+import {
+  type KnownEntry,
+  knownEntry,
+  type RawEntry,
+  typeText,
+  unknownEntryWords,
+} from '../domain/ledger-entry.ts';
 import { questionWords } from '../domain/question.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
-import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { afterLaneEvent } from './lane-history.ts';
 import { spentWith } from './live-usage.ts';
 import { phrase, storyState } from './phrases.ts';
 import { remarkOn, type Words } from './remarks.ts';
@@ -45,7 +51,7 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
     add(entry) {
       view = undefined;
       const known = knownEntry(entry);
-      if (known) lookUp(STEPS, known, state, Date.parse(known.at));
+      if (known) step(state, known);
       const words = known ? remarkOn(known) : ({ level: 'warning', text: unknownEntryWords(entry) } as const);
       if (words) remark(state, entry, words);
       state.seq = Number.isFinite(entry.seq) ? entry.seq : state.seq;
@@ -62,6 +68,14 @@ export function createRunFold(from: RunView = EMPTY_VIEW): RunFold {
       return view;
     },
   };
+}
+
+function step(state: State, entry: KnownEntry): void {
+  const at = Date.parse(entry.at);
+  lookUp(STEPS, entry, state, at);
+  if (entry.type !== 'board-set' && !state.board) return;
+  state.board = afterBoardEvent(state.board ?? undefined, { ...entry, time: at }) ?? null;
+  state.lanes = afterLaneEvent(state.lanes, entry, at, state.lastAt ?? at);
 }
 
 /** What each event does to the view. */
@@ -91,9 +105,7 @@ const STEPS: EventTable<[state: State, at: number], void> = {
     change(state, ({ violations }) => ({ violations: violations + 1 }));
   },
   'iteration-ended': endIteration,
-  ...forBoard((event: BoardEvent, state: State, at: number) => {
-    state.board = afterBoardEvent(state.board ?? undefined, { ...event, time: at }) ?? null;
-  }),
+  ...BOARD_ONLY,
   ...LEDGER_ONLY,
   judged({ limits }, state) {
     state.limits = limits ?? state.limits;

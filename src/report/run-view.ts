@@ -13,6 +13,7 @@ import type { LoopResult } from '../domain/result.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Story } from '../domain/story.ts';
 import type { Usage } from '../domain/usage.ts';
+import { type LaneHistory, NO_HISTORY } from './lane-history.ts';
 import type { Passage } from './transcript.ts';
 
 /** What the run is doing, as far as its ledger says. */
@@ -156,6 +157,7 @@ export interface RunView {
   readonly questions: readonly OpenQuestion[];
   /** Of a run that works on several things at the same time; null: this one does not. */
   readonly board: Board | null;
+  readonly lanes: LaneHistory;
   readonly ending: Ending | null;
 }
 
@@ -261,6 +263,7 @@ export const EMPTY_VIEW: RunView = {
   moves: [],
   questions: [],
   board: null,
+  lanes: NO_HISTORY,
   ending: null,
 };
 

@@ -50,7 +50,7 @@ export function figuresOf({ id, state, view, stories, integrity }: RunReading): 
     state,
     stopReason: ending?.stopReason ?? null,
     startedAt: view.startedAt,
-    iterations: view.iterations.length,
+    iterations: view.board?.lanes.reduce((sum, lane) => sum + lane.iterations, 0) ?? view.iterations.length,
     cost: (ending ? ending.totalCost : usage?.cost) ?? null,
     tokens: totalTokens((ending ? ending.totalTokens : usage?.tokens) ?? undefined) ?? null,
     seconds: view.seconds,

@@ -1,4 +1,5 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
+import { parentOf } from '../domain/board.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import { trustSentence } from '../domain/ledger-trust.ts';
 import { answerCommand, questionWords } from '../domain/question.ts';
@@ -21,7 +22,9 @@ const COLORS: Record<RunOverview['state'], Paint> = {
 export function statusLines(runs: readonly RunOverview[], style: Style, now: number): readonly string[] {
   if (runs.length === 0)
     return ['No runs here yet. Start one: `ralph run -p "…"`. Or watch one: `ralph demo`.'];
-  const rows = runs.map(run => cells(run, now));
+  // What follows the table is about runs as a whole.
+  const whole = runs.some(isWhole) ? runs.filter(isWhole) : runs;
+  const rows = runs.map(run => cells(run, now, whole !== runs));
   const widths =
     rows[0]?.map((_, column) => Math.max(...rows.map(row => displayWidth(row[column] ?? '')))) ?? [];
   const lines = rows.map((row, index) => {
@@ -36,9 +39,13 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     ...lines,
     ...ledgerLines(runs, style),
     ...questionLines(runs, style),
-    ...proofLines(runs, style),
-    ...resumeLines(runs, style),
+    ...proofLines(whole, style),
+    ...resumeLines(whole, style),
   ];
+}
+
+function isWhole({ id }: RunOverview): boolean {
+  return parentOf(id) === undefined;
 }
 
 /** A line for each run whose ledger is not known to be what Ralph wrote; those of 0.1 are not worth one. */
@@ -116,13 +123,16 @@ export function worktreeLines(worktrees: readonly WorktreeRow[], style: Style): 
   return ['', 'Worktrees', ...rows];
 }
 
-function cells(run: RunOverview, now: number): readonly string[] {
+/** `isBelow`: the run that it belongs to is above it. */
+function cells(run: RunOverview, now: number, isBelow: boolean): readonly string[] {
   const of = run.maxIterations === null ? '' : `/${run.maxIterations}`;
   const { passed, failed } = run.checks;
+  const landed = run.lanes?.filter(({ state }) => state === 'landed').length;
+  const progress = run.lanes ? `${landed}/${run.lanes.length} landed` : `${run.iteration}${of}`;
   return [
-    run.id,
-    `${resumeSign(run)}${ending(run)}${run.until === null ? '' : ` until ${timeOfDay(run.until, now)}`}`,
-    `${run.command} ${run.iteration}${of}${run.sandbox === null ? '' : ` in ${run.sandbox.split(' ')[0]}`}`,
+    isWhole(run) || !isBelow ? run.id : `  ${run.id.split('.').slice(1).join('.')}`,
+    `${isWhole(run) ? resumeSign(run) : ''}${ending(run)}${run.until === null ? '' : ` until ${timeOfDay(run.until, now)}`}`,
+    `${run.command} ${progress}${run.sandbox === null ? '' : ` in ${run.sandbox.split(' ')[0]}`}`,
     run.story === null ? '' : phrase(run.story),
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),

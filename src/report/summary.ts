@@ -2,11 +2,14 @@
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
 import { mutationWords } from '../domain/mutation.ts';
+import type { Proven } from '../domain/proof.ts';
 import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/result.ts';
 import { exitCodeOf } from '../domain/stop-reason.ts';
 import type { RoleOutcome, StoryOutcome } from '../domain/story-report.ts';
 import { oneLine } from '../platform/text.ts';
 import { endedRun, nextStep, proofLine, resultSentence } from './ending-words.ts';
+import type { Integrated } from './lane-history.ts';
+import { laneLines } from './lane-words.ts';
 import { counted, dollars, duration } from './numbers.ts';
 import { checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
@@ -17,6 +20,10 @@ export interface RunLabel {
   readonly agent: string;
   readonly sandbox?: string | null | undefined;
   readonly limits?: Limits | null | undefined;
+  readonly cwd?: string | undefined;
+  readonly maxIterations?: number | undefined;
+  /** Of a parallel run: what became of the user's branch. */
+  readonly integrated?: Integrated | null | undefined;
 }
 
 export const NO_LABEL: RunLabel = { command: 'run', agent: '' };
@@ -24,6 +31,7 @@ export const NO_LABEL: RunLabel = { command: 'run', agent: '' };
 /** Learns from the events of a run what its summary needs. */
 export function labelled(label: RunLabel, event: RunEvent): RunLabel {
   if (event.type === 'run-started' || event.type === 'run-resumed') return { ...event, limits: label.limits };
+  if (event.type === 'integrated') return { ...label, integrated: event };
   return event.type === 'judged' ? { ...label, limits: event.limits ?? label.limits } : label;
 }
 
@@ -41,29 +49,38 @@ export function summaryLines(
     '',
     `- Run: ${say(result.runId)} (ralph ${say(label.command)}${agent})`,
     ...(label.sandbox ? [`- Sandbox: ${say(label.sandbox)}`] : []),
-    `- Iterations: ${result.iterations.length}`,
-    ...storyLines(result.stories, words),
+    ...(result.lanes ? [] : [`- Iterations: ${result.iterations.length}`]),
+    ...storyLines(result, words),
+    ...laneLines(result, label, words),
     ...checkLines(result.iterations, checkNoun(label.command), words),
-    `- ${proofLine(provenBy(result, label.sandbox), words)}`,
+    `- ${proofLine(provenIn(result, label.sandbox), words)}`,
     ...mutationLines(result, words),
     ...violationLines(result.iterations, words),
     ...errorLines(result, words),
     `- Cost: ${costWords(result)}`,
     `- Tokens: ${tokenWords(result)}`,
     `- Time: ${duration(result.totalDuration)}${waited}`,
-    ...branchLines(result, words),
+    ...(result.lanes ? [] : branchLines(result, words)),
     ...scmLines(result, words),
-    `- Next: ${nextStep(endedRun(result, label.command, label.limits ?? undefined))}`,
+    `- Next: ${nextStep(endedRun(result, label.command, label))}`,
     `- Stop reason: ${/^[a-z_]+$/.test(result.stopReason) ? result.stopReason : say(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
 }
 
-function storyLines(report: LoopResult['stories'], words: Words): readonly string[] {
+/** What has landed is proven, whatever became of the rest. */
+function provenIn(result: LoopResult, sandbox: RunLabel['sandbox']): Proven {
+  const proven = provenBy(result, sandbox);
+  const hasLanded = result.lanes?.some(({ state }) => state === 'landed') ?? false;
+  return hasLanded ? { ...proven, success: true } : proven;
+}
+
+/** Of a parallel run the lanes say what became of each. */
+function storyLines({ stories: report, lanes }: LoopResult, words: Words): readonly string[] {
   if (!report) return [];
   const caps = report.capHits === 0 ? '' : `, ${counted(report.capHits, 'review cap')} reached`;
   return [
     `- Stories: ${report.done} of ${report.total} done, ${counted(report.reviews, 'review')}${caps}`,
-    ...report.stories.map(story => `  - ${storyWords(story, words)}`),
+    ...(lanes ? [] : report.stories.map(story => `  - ${storyWords(story, words)}`)),
     ...(report.roles ?? []).map(role => roleWords(role, words)),
   ];
 }

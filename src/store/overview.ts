@@ -1,4 +1,5 @@
 /** A run at a glance, from its ledger, without reading all of it. */
+import { type Board, boardUsage, type LaneOutcome, laneOutcome } from '../domain/board.ts';
 import type { RunEvent } from '../domain/event.ts';
 import { pick } from '../domain/fields.ts';
 import { parseObject, stringAt } from '../domain/json.ts';
@@ -8,6 +9,7 @@ import { provenWords } from '../domain/proof.ts';
 import { type AskedQuestion, openQuestions } from '../domain/question.ts';
 import { type Raise, raiseOf, usedBy } from '../domain/resume-command.ts';
 import { isProven, type StopReason } from '../domain/stop-reason.ts';
+import type { Usage } from '../domain/usage.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
 import { readPast } from './checkpoint.ts';
 import { hadLines } from './head.ts';
@@ -45,6 +47,8 @@ export interface RunOverview {
   readonly raise: Raise | null;
   /** Whether its ledger is what Ralph wrote, by its end. */
   readonly ledger: LedgerTrust;
+  /** Of a parallel run: where each piece of work stands; null: it is none. */
+  readonly lanes: readonly LaneOutcome[] | null;
 }
 
 const WINDOW = 64 * 1024;
@@ -66,12 +70,13 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   const iteration = begun?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
   const state = stateOf(ended, isRunning(paths, file), recent);
   const checks = ended ? lastChecks(ended) : checksSince(recent);
+  const board = file?.given?.crew === undefined ? undefined : readPast(paths).past.board;
   return {
     id,
     state,
     resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed') && !isLost(paths),
     questions: file?.command === 'prd' && !ended?.result.success ? questionsIn(paths) : [],
-    raise: (ended && raiseIn(ended, recent)) ?? null,
+    raise: (ended && raiseIn(ended, recent, started?.maxIterations)) ?? null,
     command: file?.command ?? 'unknown',
     agent: started?.agent ?? null,
     sandbox: started?.sandbox ?? null,
@@ -81,7 +86,8 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     story: ended || begun?.story === undefined ? null : `${begun.mode} ${begun.story}`,
     until: state === 'waiting' ? (find(recent, 'waiting')?.until ?? null) : null,
     maxIterations: (find(recent, 'run-resumed') ?? started)?.maxIterations ?? null,
-    cost: (ended ? ended.result.totalCost : find(recent, 'iteration-ended')?.usage.cost) ?? null,
+    cost: (ended ? ended.result.totalCost : usageIn(recent, board)?.cost) ?? null,
+    lanes: board?.lanes.map(laneOutcome) ?? null,
     checks,
     ledger: trustWith(ledgerTrust(paths), brokenLinks(paths, size - window, window)),
     proof: ended
@@ -100,6 +106,10 @@ function isLost(paths: RunPaths): boolean {
   return fileSize(paths.events) === 0 && fileSize(paths.state.ledger) === 0 && hadLines(paths);
 }
 
+function usageIn(recent: readonly RunEvent[], board: Board | undefined): Usage | undefined {
+  return board ? boardUsage(board) : find(recent, 'iteration-ended')?.usage;
+}
+
 function questionsIn(paths: RunPaths): RunOverview['questions'] {
   return openQuestions(readPast(paths).past.questions).map(each => pick(each, 'story', 'question'));
 }
@@ -111,9 +121,16 @@ function stateOf(ended: Ended | undefined, isLive: boolean, recent: readonly Run
   return isLive ? liveState(recent) : 'crashed';
 }
 
-function raiseIn({ result }: Ended, recent: readonly RunEvent[]): Raise | undefined {
-  const { limits } = find(recent, 'judged') ?? {};
-  return raiseOf(result.stopReason, limits, usedBy(result, result.iterations.length));
+function raiseIn(
+  { result }: Ended,
+  recent: readonly RunEvent[],
+  maxIterations: number | undefined,
+): Raise | undefined {
+  const { lanes, stopReason } = result;
+  const most = find(recent, 'run-resumed')?.maxIterations ?? maxIterations;
+  const known = find(recent, 'judged')?.limits ?? (lanes && most ? { maxIterations: most } : undefined);
+  const count = lanes?.reduce((sum, { iterations = 0 }) => sum + iterations, 0) ?? result.iterations.length;
+  return raiseOf(stopReason, known, usedBy(result, count));
 }
 
 export function resumable(id: string, paths: RunPaths): boolean {

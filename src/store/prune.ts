@@ -1,6 +1,8 @@
 /** What the runs of a project take up on disk, and how it is given back. */
+
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { parentOf } from '../domain/board.ts';
 import type { Prunable } from '../domain/prune.ts';
 import { overviewOf } from './overview.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
@@ -8,32 +10,45 @@ import { listRuns, readRunFile } from './run-file.ts';
 
 /** `startedAt` is 0 where it is not known: long ago. */
 export interface PrunableRun extends Prunable {
-  /** The worktree that it worked in. */
-  readonly worktree?: string;
+  /** Those that belong to it. */
+  readonly children: readonly string[];
+  /** The worktrees that it worked in, by their names. */
+  readonly worktrees: readonly string[];
+  /** It has branches of its own in the repository. */
+  readonly isParallel: boolean;
   /** On disk. */
   readonly bytes: number;
   /** Of them, what the agents printed. */
   readonly rawBytes: number;
 }
 
-/** Every run, oldest first. */
+/** Every run, oldest first, with those that belong to it. One whose parent is gone stands for itself. */
 export function prunableRuns(project: ProjectPaths): readonly PrunableRun[] {
-  return listRuns(project).map(id => {
-    const paths = runPaths(project, id);
-    const { state, resumable, startedAt } = overviewOf(id, paths);
-    const worktree = readRunFile(paths)?.given?.worktree;
-    const sizes = filesIn(paths.folder).map(file => ({ isRaw: RAW.test(file.name), bytes: file.bytes }));
-    const sum = (some: typeof sizes) => some.reduce((total, { bytes }) => total + bytes, 0);
-    return {
-      id,
-      state,
-      resumable,
-      startedAt: startedAt === null ? 0 : Date.parse(startedAt),
-      ...(worktree !== undefined && { worktree }),
-      bytes: sum(sizes),
-      rawBytes: sum(sizes.filter(({ isRaw }) => isRaw)),
-    };
-  });
+  const ids = listRuns(project);
+  const isChild = (id: string) => ids.includes(parentOf(id) ?? '');
+  return ids
+    .filter(id => !isChild(id))
+    .map(id => {
+      const children = ids.filter(child => parentOf(child) === id);
+      const { state, resumable, startedAt } = overviewOf(id, runPaths(project, id));
+      const all = [id, ...children].map(each => runPaths(project, each));
+      const files = all.map(paths => readRunFile(paths));
+      const sizes = all
+        .flatMap(({ folder }) => filesIn(folder))
+        .map(file => ({ isRaw: RAW.test(file.name), bytes: file.bytes }));
+      const sum = (some: typeof sizes) => some.reduce((total, { bytes }) => total + bytes, 0);
+      return {
+        id,
+        state,
+        resumable,
+        startedAt: startedAt === null ? 0 : Date.parse(startedAt),
+        children,
+        worktrees: [...new Set(files.flatMap(file => file?.given?.worktree ?? []))],
+        isParallel: files[0]?.given?.crew !== undefined,
+        bytes: sum(sizes),
+        rawBytes: sum(sizes.filter(({ isRaw }) => isRaw)),
+      };
+    });
 }
 
 /** What an agent printed, of every attempt and of turns that were cut off. */

@@ -1,6 +1,7 @@
 /** `run.json` and the folder around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { parentOf } from '../domain/board.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
@@ -159,12 +160,6 @@ function takeId(project: ProjectPaths, id: string): { readonly id: string; reado
   return { id, paths };
 }
 
-/** `20261115-015913-k3f9.US-001` belongs to `20261115-015913-k3f9`. */
-export function parentOf(id: string): string | undefined {
-  const [parent = '', ...rest] = id.split('.');
-  return rest.length === 0 ? undefined : parent;
-}
-
 /** The ids of all runs of a project, oldest first. */
 export function listRuns(project: ProjectPaths): readonly string[] {
   try {
@@ -198,8 +193,8 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   if (ids.includes(wanted)) return wanted;
   const all = ids.filter(id => id.includes(wanted));
   const whole = all.filter(id => parentOf(id) === undefined);
-  // Part of the id of a parallel run is in those of all that belong to it. The name of a piece of work means the latest.
-  const matches = whole.length > 0 ? whole : all.slice(-1);
+  // Part of the id of a parallel run is in those of all that belong to it.
+  const matches = whole.length > 0 ? whole : latestOfLane(ids, wanted);
   const [only] = matches;
   if (only !== undefined && matches.length === 1) return only;
   if (only !== undefined)
@@ -209,30 +204,22 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   return { where: wanted, what: 'no such run', fix };
 }
 
+/** The name of a piece of work means the last run for it; a part of several names means none of them. */
+function latestOfLane(ids: readonly string[], wanted: string): readonly string[] {
+  const children = ids
+    .filter(id => parentOf(id) !== undefined)
+    .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+  const lane = (id: string) => id.split('.')[1] ?? '';
+  const isIt = (id: string) => lane(id).toLowerCase() === wanted.toLowerCase();
+  const named = children.some(isIt) ? children.filter(isIt) : children.filter(id => id.includes(wanted));
+  const latest = named.filter(id => parentOf(id) === parentOf(named.at(-1) ?? ''));
+  return [...new Map(latest.map(id => [lane(id), id])).values()];
+}
+
 export interface LiveRun {
   readonly id: string;
   readonly paths: RunPaths;
   readonly file: RunFile;
-}
-
-/** The run that a user wants to steer: the one he names, or the only one that is running. A run that has ended is told by its id alone. */
-export function findLiveRun(
-  project: ProjectPaths,
-  wanted?: string,
-): LiveRun | { readonly ended: string } | Problem {
-  const live = listRuns(project).flatMap(id => liveRun(project, id) ?? []);
-  const all = live.filter(({ id }) => id.includes(wanted ?? ''));
-  const whole = all.filter(({ id }) => parentOf(id) === undefined);
-  const fits = whole.length > 0 ? whole : all;
-  const [only] = fits;
-  if (only && fits.length === 1) return only;
-  if (only)
-    return {
-      where: wanted ?? 'run',
-      what: `${fits.length} are running: ${fits.map(({ id }) => id).join(', ')}`,
-    };
-  const id = findRun(project, wanted);
-  return typeof id === 'string' ? { ended: id } : id;
 }
 
 /** An in-session loop runs in its host and is steered there. */

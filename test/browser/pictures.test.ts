@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { toolOutput } from '../../src/domain/agent-event.ts';
 import { ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { folder } from '../rig/repo.ts';
+import { writeBoard } from '../rig/written-board.ts';
 import { DIFF, type LedgerOptions, writeRun } from '../rig/written-run.ts';
 import { open } from './browser.ts';
 import { terminalSvg } from './terminal-svg.ts';
@@ -54,6 +55,31 @@ describe.runIf(process.env.RALPH_PICTURES)('the pictures of the README', () => {
     execFileSync(process.execPath, [EXAMPLE, dir], { cwd: dir, env: testEnv({}), stdio: 'ignore' });
     const { page } = await open(pathToFileURL(path('report.html')).href, SIZE);
     await page.screenshot({ path: join(PICTURES, 'stories.png'), fullPage: true });
+  });
+
+  test.each(['light', 'dark'] as const)('the lanes of a parallel run, %s', async scheme => {
+    const { dir, path } = folder('shop-');
+    writeBoard(dir, { start: Date.parse('2026-03-01T10:15:00Z') });
+    await ralph(['report', '-o', 'run.html'], { cwd: dir });
+    const { page } = await open(pathToFileURL(path('run.html')).href, { ...SIZE, dark: scheme === 'dark' });
+    await page.screenshot({ path: join(PICTURES, `lanes-${scheme}.png`), fullPage: true });
+  });
+
+  test.each(['light', 'dark'] as const)('the board of a parallel run, %s', async scheme => {
+    const { dir } = folder('shop-');
+    writeBoard(dir, { start: Date.now() - 19.5 * 60_000, minutes: 19 });
+    const running = startRalph(['dashboard'], {
+      cwd: dir,
+      env: { RALPH_DASHBOARD_TOKEN: 'for-the-picture' },
+    });
+    let url = '';
+    running.process.stdout?.on('data', chunk => {
+      url += chunk;
+    });
+    await running.until('?token=for-the-picture');
+    const { page } = await open(url.trim(), { width: 1280, height: 900, dark: scheme === 'dark' });
+    await page.getByRole('region', { name: 'Needs you' }).waitFor();
+    await page.screenshot({ path: join(PICTURES, `board-${scheme}.png`), fullPage: true });
   });
 
   test('the dashboard', async () => {

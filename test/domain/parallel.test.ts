@@ -6,7 +6,7 @@ import { afterBoardEvent, type Board, boardUsage, type Lane, laneOutcome } from 
 import type { BoardEvent } from '../../src/domain/board-event.ts';
 import type { RunEvent } from '../../src/domain/event.ts';
 import { checkSlots, nextMerge } from '../../src/domain/next-merge.ts';
-import { heldBack, newPurse, overdrawn, type Purse, reserve, settle, sumOf } from '../../src/domain/purse.ts';
+import { newPurse, overdrawn, type Purse, reserve, settle, sumOf } from '../../src/domain/purse.ts';
 
 const head = (id: string, more: Partial<Lane> = {}) => ({
   id,
@@ -70,6 +70,7 @@ const back = (story: string): BoardEvent => ({
   others: [],
   detail: 'red',
 });
+const held = ({ reserved }: Purse) => Object.values(reserved).reduce((sum, { cost }) => sum + cost, 0);
 const ROOM = { slots: 4, isLimited: false, hasMoney: true };
 
 describe('admit', () => {
@@ -219,7 +220,7 @@ describe('the purse', () => {
             if (got.kind === 'reserved') purse = got.purse;
           } else if (who in purse.reserved) purse = settle(purse, who, { cost, tokens: 0, turns: 1 });
           const left = Math.max(0, 2 - purse.spent.cost);
-          expect(heldBack(purse).cost).toBeLessThanOrEqual(
+          expect(held(purse)).toBeLessThanOrEqual(
             left + 1e-9 + (Object.keys(purse.reserved).length > 1 ? 0 : 0.5),
           );
         }
@@ -231,7 +232,7 @@ describe('the purse', () => {
     let purse = newPurse({ ...limits, maxCost: 1, maxIterations: 10 });
     purse = settle({ ...purse, reserved: { a: sumOf(usage) } }, 'a', { cost: 0.9, tokens: 10, turns: 1 });
     const got = reserve(purse, 'a');
-    expect(got.kind === 'reserved' && heldBack(got.purse).cost).toBeCloseTo(0.1);
+    expect(got.kind === 'reserved' && held(got.purse)).toBeCloseTo(0.1);
     expect(got.kind === 'reserved' && reserve(got.purse, 'b').kind).toBe('wait');
     const spent = reserve(settle(purse, 'a', { cost: 0.2, tokens: 0, turns: 1 }), 'a');
     expect(spent).toMatchObject({

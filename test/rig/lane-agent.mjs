@@ -1,7 +1,7 @@
 // An agent for parallel runs: a program of its own, so that many can work at once and outlive a test that kills Ralph. What it does for a
 // story is a shell script in the folder LANE_AGENT: `US-001.implement`, `US-001.merge-fix`; without one it writes a file of its own.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const folder = process.env.LANE_AGENT ?? '';
@@ -89,7 +89,13 @@ print({
   parent_tool_use_id: null,
 });
 const words = ['I have done my step.'];
-if (mode !== 'task') {
+// A question is asked once, and nothing is handed in.
+const asks = join(folder, `${story}.asks`);
+const question = existsSync(asks) ? readFileSync(asks, 'utf8') : undefined;
+if (question !== undefined) {
+  rmSync(asks);
+  words.push(`<question>${question}</question>`);
+} else if (mode !== 'task') {
   const path = 'ralph/tasks.json';
   const list = JSON.parse(readFileSync(path, 'utf8'));
   const own = list.userStories.find(each => each.id === story);

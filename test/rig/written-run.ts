@@ -17,6 +17,8 @@ import { createRun } from '../../src/store/run-file.ts';
 
 export interface LedgerOptions {
   readonly command?: LoopCommand;
+  /** Of a run that belongs to another one. */
+  readonly id?: string;
   readonly agent?: string;
   /** What it says of where it ran. */
   readonly cwd?: string;
@@ -72,7 +74,13 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
   } = options;
   const project = projectPaths(root);
   let now = options.start ?? START;
-  const { file } = createRun(project, { command, version: '0.1.0', config: {}, now });
+  const { file } = createRun(project, {
+    command,
+    version: '0.1.0',
+    config: {},
+    now,
+    ...(options.id !== undefined && { id: options.id }),
+  });
   const paths = runPaths(project, file.id);
   const journal = createJournal(paths.events, { run: file.id, now: () => now, durable: false, place: paths });
   const random = createRandom(7);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { findLiveRun } from '../../src/store/find-live.ts';
 import { projectPaths } from '../../src/store/paths.ts';
-import { createRun, findLiveRun, listRuns } from '../../src/store/run-file.ts';
+import { createRun, listRuns } from '../../src/store/run-file.ts';
 import { folder } from '../rig/repo.ts';
 
 test('an in-session loop is steered in its host, whose process it must not signal', () => {

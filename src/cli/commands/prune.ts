@@ -5,6 +5,7 @@ import { systemClock } from '../../platform/clock.ts';
 import { counted, megabytes } from '../../report/numbers.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
 import { emptyTrash, type PrunableRun, prunableRuns, removeRaw, removeRun } from '../../store/prune.ts';
+import { removeLanes } from '../../workspace/remove-lanes.ts';
 import { removeWorktree } from '../../workspace/remove-worktree.ts';
 import { answer, type Call, type CliCommand, Problems } from '../command.ts';
 
@@ -31,11 +32,16 @@ export const prune: CliCommand = {
     const bytes = chosen.reduce((sum, run) => sum + (raw ? run.rawBytes : run.bytes), 0);
     if (!isDry) {
       emptyTrash(project);
-      for (const { id } of chosen) (raw ? removeRaw : removeRun)(project, id);
+      // Those that belong to it first: what is left of a removal that was cut off still has its parent.
+      for (const { id, children } of chosen)
+        for (const each of [...children, id]) (raw ? removeRaw : removeRun)(project, each);
     }
     const stays = runs.filter(run => !chosen.includes(run));
     const worktrees = call.options.worktrees === true && !raw ? orphans(chosen, stays) : [];
-    const kept = isDry ? [] : await removeWorktrees(call, project, worktrees);
+    const lanes = call.options.worktrees === true && !raw ? chosen.filter(run => run.isParallel) : [];
+    const kept = isDry
+      ? []
+      : [...(await removeWorktrees(call, project, worktrees)), ...(await removeAll(call, project, lanes))];
     print(call, { chosen, bytes, raw, isDry, spared, worktrees, kept });
     return 0;
   },
@@ -80,8 +86,9 @@ function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: 
 
 /** Worktrees that no other run has worked in. */
 function orphans(gone: readonly PrunableRun[], stays: readonly PrunableRun[]): readonly string[] {
-  const used = new Set(stays.map(run => run.worktree));
-  return [...new Set(gone.flatMap(run => run.worktree ?? []))].filter(name => !used.has(name));
+  const used = new Set(stays.flatMap(run => run.worktrees));
+  const single = gone.filter(run => !run.isParallel);
+  return [...new Set(single.flatMap(run => run.worktrees))].filter(name => !used.has(name));
 }
 
 /** Returns why each of those that were kept was kept. */
@@ -94,6 +101,20 @@ async function removeWorktrees(
   for (const name of names) {
     const problem = await removeWorktree({ root, env, name });
     if (problem) kept.push(`kept worktree ${name}: ${formatProblem(problem)}`);
+  }
+  return kept;
+}
+
+/** What parallel runs have left in the repository. */
+async function removeAll(
+  { env }: Call,
+  { root }: ProjectPaths,
+  runs: readonly PrunableRun[],
+): Promise<readonly string[]> {
+  const kept: string[] = [];
+  for (const { id: run } of runs) {
+    const { problems } = await removeLanes({ root, env, run, force: false });
+    kept.push(...problems.map(problem => `kept: ${formatProblem(problem)}`));
   }
   return kept;
 }

@@ -1,6 +1,7 @@
 /** `ralph report`: a run, or all of them, as a file for people or for programs. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { parentOf } from '../../domain/board.ts';
 import { closest, type Problem } from '../../domain/problem.ts';
 import { createRedactor, type Redact, redactDeep } from '../../domain/secrets.ts';
 import { writeAtomic } from '../../platform/files.ts';
@@ -11,6 +12,7 @@ import { markdownOf, markdownOfAll } from '../../report/markdown.ts';
 import { cleanJson, readRun } from '../../report/read-run.ts';
 import { figuresOf, figuresOfAll } from '../../report/runs-figures.ts';
 import { sarifOf } from '../../report/sarif.ts';
+import { childrenOf } from '../../store/child-runs.ts';
 import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
 import { listRuns } from '../../store/run-file.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
@@ -113,7 +115,7 @@ function oneAs(format: Format, call: Call): string {
   const redact = createRedactor(call.env);
   switch (format) {
     case 'html':
-      return htmlReport(id, paths, { assets: readPageAssets(), version: VERSION, redact });
+      return htmlReport(call, id, paths, { assets: readPageAssets(), version: VERSION, redact });
     case 'md':
       return markdownOf(redactDeep(readRun(id, paths), redact));
     case 'json': {
@@ -134,22 +136,28 @@ function oneAs(format: Format, call: Call): string {
 /** What all iterations together may add to the file. The latest are kept. */
 const MOST_DETAIL = 24 * 1024 * 1024;
 
-function htmlReport(id: string, paths: RunPaths, world: HtmlWorld): string {
-  const details = new Map<number, string>();
+function htmlReport(call: Call, id: string, paths: RunPaths, world: HtmlWorld): string {
+  const details = new Map<string, string>();
   let size = 0;
-  const fold = createDetailFold(paths, detail => {
-    const json = cleanJson(detail, world.redact);
-    size += json.length - (details.get(detail.number)?.length ?? 0);
-    details.set(detail.number, json);
-    for (const [number, oldest] of details) {
+  const keep = (name: string, json: string) => {
+    size += json.length - (details.get(name)?.length ?? 0);
+    details.set(name, json);
+    for (const [oldest, text] of details) {
       if (size <= MOST_DETAIL) break;
-      details.delete(number);
-      size -= oldest.length;
+      details.delete(oldest);
+      size -= text.length;
     }
-  });
-  const run = readRun(id, paths, fold.add);
-  fold.end();
-  return htmlOf(run, details, world);
+  };
+  const read = (runId: string, from: RunPaths) => {
+    const name = (number: number) => (runId === id ? String(number) : `${runId} ${number}`);
+    const fold = createDetailFold(from, detail => keep(name(detail.number), cleanJson(detail, world.redact)));
+    const run = readRun(runId, from, fold.add);
+    fold.end();
+    return run;
+  };
+  const project = projectAt(call.cwd, call.env);
+  const children = childrenOf(project, id).map(child => read(child, runPaths(project, child)));
+  return htmlOf(read(id, paths), details, world, children);
 }
 
 /** With what the checks printed, which the ledger's last line leaves out. */
@@ -168,6 +176,7 @@ function allAs(format: Format, call: Call): string {
   const redact = createRedactor(call.env);
   const figures = figuresOfAll(
     listRuns(project)
+      .filter(id => parentOf(id) === undefined)
       .map(id => ({ id, paths: runPaths(project, id) }))
       .filter(({ paths }) => existsSync(paths.events))
       .map(({ id, paths }) => figuresOf(readRun(id, paths))),

@@ -1,4 +1,5 @@
 /** `ralph resume`: continues a run where its ledger ends. */
+
 import type { Command } from 'commander';
 import { listSettingChanges } from '../../config/changes.ts';
 import { flagsOf } from '../../config/flags.ts';
@@ -6,6 +7,7 @@ import { loadSettings } from '../../config/load.ts';
 import { mergeLayers } from '../../config/merge.ts';
 import { withoutSecrets } from '../../config/secrets.ts';
 import type { SettingsCommand } from '../../config/setting.ts';
+import { parentOf } from '../../domain/board.ts';
 import type { Spending } from '../../domain/limits.ts';
 import { stillSpent } from '../../domain/next.ts';
 import type { Past } from '../../domain/past.ts';
@@ -20,7 +22,7 @@ import { ownerName } from '../../platform/spawn.ts';
 import { deletedRuns, putRunsBack } from '../../store/keep-folder.ts';
 import { resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
-import { findRun, listRuns, parentOf, writeRunFile } from '../../store/run-file.ts';
+import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
 import { openState } from '../../store/state-check.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
 import { sweptWorktreeAgain } from '../../workspace/worktree-again.ts';

@@ -1,9 +1,15 @@
 /** `ralph status`: which runs there were, which are running, how they ended; once, or until Ctrl-C; here, or on the whole machine. */
+import { parentOf } from '../../domain/board.ts';
 import { pause } from '../../engine/wait.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { boardLines } from '../../report/board-lines.ts';
+import type { BoardView } from '../../report/board-view.ts';
+import { readBoard } from '../../report/read-board.ts';
 import { statusLines, type WorktreeRow, worktreeLines } from '../../report/status.ts';
-import { overviewOf, type RunOverview } from '../../store/overview.ts';
-import { projectAt, projectPaths, runPaths } from '../../store/paths.ts';
+import { titled } from '../../report/style.ts';
+import { childrenOf, overviewIn } from '../../store/child-runs.ts';
+import type { RunOverview } from '../../store/overview.ts';
+import { type ProjectPaths, projectAt, projectPaths } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
 import { findRun, listRuns } from '../../store/run-file.ts';
 import { listSessions, type StrangeFile } from '../../store/session-file.ts';
@@ -37,7 +43,9 @@ export const status: CliCommand = {
 
 interface ProjectStatus {
   readonly root: string;
+  /** Of one that is named also those that belong to it. */
   readonly runs: readonly RunOverview[];
+  readonly boards: readonly { readonly id: string; readonly view: BoardView }[];
   readonly worktrees: readonly WorktreeRow[];
   /** Files of in-session loops that no user of this machine started. */
   readonly strangers: readonly StrangeFile[];
@@ -58,26 +66,46 @@ async function lookAt(
   return Promise.all(
     roots.map(async root => {
       const project = projectPaths(root, env);
-      const ids = wanted === undefined ? listRuns(project) : [orThrow(findRun(project, wanted))];
+      const ids = wanted === undefined ? wholeRuns(project) : [orThrow(findRun(project, wanted))];
       const shown = last === 0 ? ids : ids.slice(-last);
-      const runs = shown.map(id => overviewOf(id, runPaths(project, id)));
-      const strangers = listSessions(root, env).filter(file => 'stranger' in file);
-      return { root, runs, worktrees: await listWorktrees({ root, env }), strangers };
+      const runs = shown.map(id => overviewIn(project, id));
+      const children = wanted === undefined ? [] : shown.flatMap(id => childrenOf(project, id));
+      return {
+        root,
+        runs: [...runs, ...children.map(id => overviewIn(project, id))],
+        boards: runs.flatMap(run => boardOf(project, run, wanted !== undefined)),
+        worktrees: await listWorktrees({ root, env }),
+        strangers: listSessions(root, env).filter(file => 'stranger' in file),
+      };
     }),
   );
+}
+
+/** Those that belong to a parallel run are shown with it, when it is named. */
+function wholeRuns(project: ProjectPaths): readonly string[] {
+  return listRuns(project).filter(id => parentOf(id) === undefined);
+}
+
+/** Of a parallel run that is running, and of one that is named. */
+function boardOf(project: ProjectPaths, { id, lanes, stopReason, state }: RunOverview, isNamed: boolean) {
+  const isOver = stopReason !== null || state === 'crashed';
+  const view = lanes && (isNamed || !isOver) ? readBoard(project, id, systemClock.now()) : undefined;
+  return view ? [{ id, view }] : [];
 }
 
 function rendered({ options, output }: Call, projects: readonly ProjectStatus[]): string {
   if (output.json) {
     const [first = { runs: [], worktrees: [], strangers: [] }] = projects;
     const { runs, worktrees, strangers } = first;
-    return `${JSON.stringify(options.all === true ? { projects } : { runs, worktrees, strangers })}\n`;
+    const all = projects.map(({ boards: _, ...rest }) => rest);
+    return `${JSON.stringify(options.all === true ? { projects: all } : { runs, worktrees, strangers })}\n`;
   }
   const style = styleOf(output);
   const now = systemClock.now();
-  const lines = projects.map(({ root, runs, worktrees, strangers }) => [
+  const lines = projects.map(({ root, runs, boards, worktrees, strangers }) => [
     ...(options.all === true ? [root] : []),
     ...statusLines(runs, style, now),
+    ...boards.flatMap(({ id, view }) => ['', titled(style, id), ...boardLines(view, style)]),
     ...worktreeLines(worktrees, style),
     ...strangers.map(({ path, stranger }) => `! ${path} ${stranger}.`),
   ]);

@@ -1,13 +1,19 @@
 /** The commands that steer a run from another terminal: pause, continue, tell, answer, cancel. */
+import { parentOf } from '../../domain/board.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { findLiveRun } from '../../store/find-live.ts';
 import { LONGEST_TEXT, type Message } from '../../store/inbox.ts';
-import { type ProjectPaths, projectAt, runPaths } from '../../store/paths.ts';
-import { findLiveRun } from '../../store/run-file.ts';
-import { type Steered, steerRun } from '../../store/steering.ts';
+import { steerFound } from '../../store/lane-steering.ts';
+import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
+import { isRunning, listRuns, readRunFile } from '../../store/run-file.ts';
+import { removedWords, removeLanes } from '../../workspace/remove-lanes.ts';
 import { removeWorktree } from '../../workspace/remove-worktree.ts';
-import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../command.ts';
+import { answer, type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 
-const RUN_ARGUMENT = ['[run]', 'a run, or part of its id; may be left out when only one is running'] as const;
+const RUN_ARGUMENT = [
+  '[run]',
+  'a run, part of its id, or a story of a parallel run; may be left out when only one is running',
+] as const;
 
 /** The run stops between two steps until it is continued. */
 export const pause: CliCommand = {
@@ -16,7 +22,7 @@ export const pause: CliCommand = {
       .argument(...RUN_ARGUMENT)
       .addHelpText(
         'after',
-        "\nExamples:\n  ralph pause\n  ralph pause 20261115\n\nWhat you change in the files meanwhile is yours: it is not taken for the agent's, and protected files are protected as you leave them.\n",
+        "\nExamples:\n  ralph pause\n  ralph pause 20261115\n  ralph pause US-002\n\nWhat you change in the files meanwhile is yours: it is not taken for the agent's, and protected files are protected as you leave them.\n",
       );
   },
   run: async call => steer(call, call.args[0], { kind: 'pause' }),
@@ -39,7 +45,7 @@ export const tell: CliCommand = {
       .argument('[text]', 'what to tell the agent')
       .addHelpText(
         'after',
-        '\nExamples:\n  ralph tell "The bug is in src/login.ts, not in the tests"\n  ralph tell 20261115 "Use the helper in src/dates.ts"\n\nThe agent reads it at the beginning of its next iteration, and only then.\n',
+        '\nExamples:\n  ralph tell "The bug is in src/login.ts, not in the tests"\n  ralph tell 20261115 "Use the helper in src/dates.ts"\n  ralph tell US-002 "Dates are in UTC"\n\nThe agent reads it at the beginning of its next iteration, and only then.\n',
       );
   },
   async run(call) {
@@ -88,12 +94,15 @@ export const cancel: CliCommand = {
       .option('--gently', 'let the step that it is in finish')
       .option(
         '--remove <worktree>',
-        'remove a worktree that Ralph made, and its branch; refused while it holds unmerged work',
+        'remove a worktree that Ralph made, and its branch, or those of a parallel run; refused while they hold unmerged work',
       )
-      .option('--force', 'with --remove: also delete files in it that git ignores')
+      .option(
+        '--force',
+        'with --remove: also delete files in it that git ignores; of a parallel run also unmerged work, which is kept under refs/ralph/kept',
+      )
       .addHelpText(
         'after',
-        '\nExamples:\n  ralph cancel\n  ralph cancel 20261115 --gently\n  ralph cancel --remove async\n',
+        '\nExamples:\n  ralph cancel\n  ralph cancel 20261115 --gently\n  ralph cancel US-002\n  ralph cancel --remove async\n  ralph cancel --remove 20261115-015913-k3f9\n',
       );
   },
   async run(call) {
@@ -101,28 +110,50 @@ export const cancel: CliCommand = {
     if (typeof remove !== 'string')
       return steer(call, call.args[0], { kind: 'cancel', gently: call.options.gently === true });
     refuseInside('cancel', call);
-    const { root } = projectAt(call.cwd);
+    const project = projectAt(call.cwd, call.env);
+    const { root } = project;
     const force = call.options.force === true;
+    const parallel = parallelRun(project, remove);
+    if (parallel !== undefined) return removeParallel(call, project, parallel, force);
     orThrow(await removeWorktree({ root, env: call.env, name: remove, force }));
     call.output.answer(`The worktree ${remove} and its branch are gone.\n`);
     return 0;
   },
 };
 
+/** The parallel run that is meant, if one is: a worktree has another name. */
+function parallelRun(project: ProjectPaths, name: string): string | undefined {
+  const fits = listRuns(project).filter(
+    id => parentOf(id) === undefined && id.includes(name) && isParallel(runPaths(project, id)),
+  );
+  return fits.find(id => id === name) ?? (fits.length === 1 ? fits[0] : undefined);
+}
+
+function isParallel(paths: RunPaths): boolean {
+  return readRunFile(paths)?.given?.crew !== undefined;
+}
+
+/** All that it has left in the repository. What is nowhere else stays, and is named. */
+async function removeParallel(
+  { env, output }: Call,
+  project: ProjectPaths,
+  run: string,
+  force: boolean,
+): Promise<0> {
+  if (isRunning(runPaths(project, run))) refuse(run, 'it is running', `\`ralph cancel ${run}\` ends it`);
+  const result = await removeLanes({ root: project.root, env, run, force });
+  const { removed, kept, problems } = result;
+  answer(output, { runId: run, removed, kept, left: problems }, () => removedWords(run, result).join('\n'));
+  if (problems.length > 0) throw new Problems(problems);
+  return 0;
+}
+
 function steer(call: Call, wanted: string | undefined, order: Message): 0 | 1 {
   refuseInside(order.kind, call);
   const { cwd, env, output } = call;
   const project = projectAt(cwd, env);
-  const run = orThrow(findLiveRun(project, wanted));
-  const { message, done } =
-    'ended' in run ? steerEnded(project, run.ended, order) : steerRun(run, order, systemClock.now());
-  answer(output, { runId: 'ended' in run ? run.ended : run.id, done, message }, () => message);
+  const found = orThrow(findLiveRun(project, wanted));
+  const { message, done, runId } = steerFound(project, found, order, systemClock.now());
+  answer(output, { runId, done, message }, () => message);
   return done ? 0 : 1;
-}
-
-/** Only an answer waits for a run to be resumed. */
-function steerEnded(project: ProjectPaths, id: string, order: Message): Steered {
-  if (order.kind !== 'answer') return { message: `${id} is not running.`, done: false };
-  const { message, done } = steerRun({ id, paths: runPaths(project, id) }, order, systemClock.now());
-  return { message: done ? `${message} It is not running: ralph resume ${id}` : message, done };
 }

@@ -1,17 +1,24 @@
 /** `ralph prd status`: the stories and their state. */
 
+import { parentOf } from '../../../domain/board.ts';
+import { pick } from '../../../domain/fields.ts';
 import { answerCommand } from '../../../domain/question.ts';
 import type { StoryList } from '../../../domain/story.ts';
 import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
 import { findInvalidStories } from '../../../domain/transitions.ts';
+import { systemClock } from '../../../platform/clock.ts';
+import { boardLines } from '../../../report/board-lines.ts';
+import { readBoard } from '../../../report/read-board.ts';
 import { storiesLines } from '../../../report/stories.ts';
+import { titled } from '../../../report/style.ts';
 import { isLive, readActive } from '../../../store/active-file.ts';
 import { withoutClaims } from '../../../store/approvals.ts';
+import { overviewIn } from '../../../store/child-runs.ts';
 import { readMessages } from '../../../store/inbox.ts';
-import { overviewOf } from '../../../store/overview.ts';
-import { projectPaths, runPaths } from '../../../store/paths.ts';
+import { overviewOf, type RunOverview } from '../../../store/overview.ts';
+import { type ProjectPaths, projectAt, projectPaths, runPaths } from '../../../store/paths.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
-import { listRuns, readRunFile } from '../../../store/run-file.ts';
+import { isRunning, listRuns, readRunFile } from '../../../store/run-file.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { answer, type Call, type CliCommand, Problems } from '../../command.ts';
 import { styleOf } from '../../reporters.ts';
@@ -30,6 +37,7 @@ export const status: CliCommand = {
     const { call, paths } = placeOf(given);
     const list = loadTasks(paths.tasks, `${paths.name}/tasks.json`);
     if (!isList(list)) throw new Problems(list);
+    const project = projectAt(call.cwd, call.env);
     const loop = loopOf(paths);
     const problems = findInvalidStories(list.userStories, POLICY);
     const { output } = call;
@@ -43,13 +51,32 @@ export const status: CliCommand = {
     const questions = questionsOf(call, paths);
     const view = { list, next: nextWords(reviewed, next), loop: running, questions, ...facts };
     const { branch = null, claimed } = facts;
-    answer(output, { ...list, next, loop, problems, branch, claimed, questions }, () =>
-      storiesLines(view, styleOf(output)).join('\n'),
+    const run = parallelRun(project, paths);
+    const board = run && readBoard(project, run.id, systemClock.now());
+    const parallel = run ? pick(run, 'id', 'state', 'lanes') : null;
+    const style = styleOf(output);
+    answer(output, { ...list, next, loop, problems, branch, claimed, questions, parallel }, () =>
+      [
+        ...storiesLines(view, style),
+        ...(run && board ? ['', titled(style, `${run.id}: ${run.state}`), ...boardLines(board, style)] : []),
+      ].join('\n'),
     );
     if (!output.json) for (const problem of problems) output.error(`${problem}\n`);
     return 0;
   },
 };
+
+/** The parallel run of this list that is running, else the latest one; an earlier one is history when others followed. */
+function parallelRun(project: ProjectPaths, prd: PrdPaths): RunOverview | undefined {
+  const own = listRuns(project).filter(id => {
+    const file = parentOf(id) === undefined ? readRunFile(runPaths(project, id)) : undefined;
+    return file?.command === 'prd' && file.given?.ralphDir === prd.name;
+  });
+  const isParallel = (id: string) => readRunFile(runPaths(project, id))?.given?.crew === 'stories';
+  const running = own.findLast(id => isParallel(id) && isRunning(runPaths(project, id)));
+  const wanted = running ?? own.slice(-1).find(isParallel);
+  return wanted === undefined ? undefined : overviewIn(project, wanted);
+}
 
 function loopOf(paths: PrdPaths) {
   const active = readActive(paths.active);

@@ -1,0 +1,160 @@
+/** Takes away what a parallel run has left in the repository: worktrees, story branches, its integration branch. Nothing that is nowhere else. */
+import { rmdirSync } from 'node:fs';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { tryTo } from '../platform/files.ts';
+import { complaint, type Git } from '../platform/git.ts';
+import { discardWorktree, removeWorktree } from './remove-worktree.ts';
+import { findRepository } from './repository.ts';
+import { openStoryBranch } from './story-branch.ts';
+import { listWorktrees } from './worktree.ts';
+import { command, type SiteOptions } from './worktree-facts.ts';
+
+export interface RemovedLanes {
+  /** Branches that are gone, with their worktrees. */
+  readonly removed: readonly string[];
+  /** Refs that keep work which is on no branch any more. */
+  readonly kept: readonly string[];
+  /** What was left, and why. */
+  readonly problems: readonly Problem[];
+}
+
+interface Options extends Pick<SiteOptions, 'root' | 'env'> {
+  readonly run: string;
+  /** Also what is not merged: its commits are kept under a ref. */
+  readonly force: boolean;
+}
+
+export async function removeLanes({ root, env, run, force }: Options): Promise<RemovedLanes> {
+  const repository = await findRepository({ cwd: root, env });
+  if ('what' in repository) return { removed: [], kept: [], problems: [repository] };
+  const { git } = repository;
+  const removed: string[] = [];
+  const kept: string[] = [];
+  const problems: Problem[] = [];
+  for (const name of await laneNames(git, { root, env }, run)) {
+    const ref = force ? await keepWork(git, { root, env, name }) : undefined;
+    const problem = isProblem(ref)
+      ? ref
+      : ref !== undefined
+        ? await discardWorktree({ root, env, name })
+        : await removeWorktree({ root, env, name, force });
+    if (problem) problems.push(problem);
+    else removed.push(`ralph/${name}`);
+    if (!problem && typeof ref === 'string') kept.push(ref);
+  }
+  const whole = await removeWhole(git, root, run, force);
+  if (whole.problem) problems.push(whole.problem);
+  if (whole.isGone) removed.push(`ralph/${run}/_int`);
+  if (whole.kept !== undefined) kept.push(whole.kept);
+  await dropMerged(git, run);
+  tryTo(() => rmdirSync(`${root}/.ralph/worktrees/${run}`));
+  return { removed, kept, problems };
+}
+
+/** Those with a worktree, and those with a branch alone. */
+async function laneNames(
+  git: Git,
+  place: Pick<SiteOptions, 'root' | 'env'>,
+  run: string,
+): Promise<readonly string[]> {
+  const worktrees = (await listWorktrees(place)).map(({ name }) => name);
+  const branches = (await refsBelow(git, `refs/heads/ralph/${run}/`)).map(ref =>
+    ref.slice('refs/heads/ralph/'.length),
+  );
+  const all = new Set([...worktrees, ...branches]);
+  return [...all].filter(name => name.startsWith(`${run}/`) && name !== `${run}/_int`).sort();
+}
+
+async function refsBelow(git: Git, prefix: string): Promise<readonly string[]> {
+  const { stdout } = await git.run(['for-each-ref', '--format=%(refname)', prefix]);
+  return stdout.split('\n').filter(Boolean);
+}
+
+/** Commits what is in the files, and names the commit; undefined: all of it is on other branches anyway, or it is in use. */
+async function keepWork(git: Git, { root, env, name }: SiteOptions): Promise<string | Problem | undefined> {
+  const branch = `ralph/${name}`;
+  const there = (await listWorktrees({ root, env })).find(each => each.name === name);
+  if (there && there.usedBy !== null && there.usedBy !== process.pid) return undefined;
+  if (there?.dirty) {
+    const opened = await openStoryBranch({ cwd: there.path, env }, branch);
+    if (isProblem(opened)) return opened;
+    const saved = await opened.commitAll(undefined, `Keep the work of ${name}`);
+    if (isProblem(saved)) return saved;
+    if (saved.left.length > 0) {
+      const fix = 'move them elsewhere first';
+      return {
+        where: there.path,
+        what: `not everything in it can be committed: ${saved.left.join(', ')}`,
+        fix,
+      };
+    }
+  }
+  return keepBranch(git, branch, `refs/ralph/kept/${name}/removed`);
+}
+
+/** The ref under which it is kept; undefined: every commit of it is on another branch. */
+async function keepBranch(git: Git, branch: string, ref: string): Promise<string | Problem | undefined> {
+  return (await unmerged(git, branch)) === 0 ? undefined : nameIt(git, branch, ref);
+}
+
+async function nameIt(git: Git, branch: string, ref: string): Promise<string | Problem> {
+  const { code, output } = await git.run(['update-ref', ref, `refs/heads/${branch}`]);
+  return code === 0 ? ref : { where: branch, what: complaint(output, code) };
+}
+
+/** How many commits of a branch no other branch has; -1: there is no such branch. `but`: those that do not count. */
+async function unmerged(git: Git, branch: string, but = branch): Promise<number> {
+  const others = ['--not', 'HEAD', `--exclude=${but}`, '--branches', '--remotes'];
+  const alone = await git.run(['rev-list', '--count', `refs/heads/${branch}`, ...others, '--']);
+  return alone.code === 0 ? Number(alone.stdout) : -1;
+}
+
+interface Whole {
+  readonly isGone: boolean;
+  readonly kept?: string;
+  readonly problem?: Problem;
+}
+
+/** That the branch of a story which is left contains what has landed is not enough: nobody looks for it there. */
+async function removeWhole(git: Git, root: string, run: string, force: boolean): Promise<Whole> {
+  const branch = `ralph/${run}/_int`;
+  const count = await unmerged(git, branch, `ralph/${run}/*`);
+  if (count < 0) return { isGone: false };
+  if (count > 0 && !force) {
+    const fix = `${command('-C', root, 'merge', branch)} takes it over`;
+    const what = `what has landed is on no other branch (${count} ${count === 1 ? 'commit' : 'commits'})`;
+    return { isGone: false, problem: { where: branch, what, fix } };
+  }
+  const ref = count > 0 ? await nameIt(git, branch, `refs/ralph/kept/${run}/_int/removed`) : undefined;
+  if (isProblem(ref)) return { isGone: false, problem: ref };
+  const { code, output } = await git.run(['branch', '--quiet', '-D', '--', branch]);
+  if (code !== 0) return { isGone: false, problem: { where: branch, what: complaint(output, code) } };
+  return { isGone: true, ...(ref !== undefined && { kept: ref }) };
+}
+
+/** Names that Ralph gave to commits which are on a branch now. */
+async function dropMerged(git: Git, run: string): Promise<void> {
+  for (const ref of await refsBelow(git, `refs/ralph/kept/${run}/`)) {
+    const alone = await git.run([
+      'rev-list',
+      '--count',
+      ref,
+      '--not',
+      'HEAD',
+      '--branches',
+      '--remotes',
+      '--',
+    ]);
+    if (alone.code === 0 && Number(alone.stdout) === 0) await git.run(['update-ref', '-d', ref]);
+  }
+}
+
+/** In words, a line each. */
+export function removedWords(run: string, { removed, kept }: RemovedLanes): readonly string[] {
+  return [
+    ...(removed.length === 0
+      ? [`${run} has no worktree or branch left.`]
+      : removed.map(branch => `Removed ${branch}, with its worktree if it had one.`)),
+    ...kept.map(ref => `Its unmerged work is kept: \`git log ${ref}\``),
+  ];
+}
