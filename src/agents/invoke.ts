@@ -10,10 +10,10 @@ import { createTurnFold, type Turn } from '../domain/turn.ts';
 import type { Prices, Usage } from '../domain/usage.ts';
 import { leftOutNotice, openCapped } from '../platform/capped-file.ts';
 import type { Confinement } from '../platform/confinement.ts';
+import { errorWords } from '../platform/error-words.ts';
 import {
   createPrivate,
   ensureFolder,
-  errorWords,
   fileSize,
   readIfThere,
   readSlice,

@@ -2,7 +2,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { isObject, parseObject } from '../domain/json.ts';
 import type { Problem } from '../domain/problem.ts';
-import { errorWords } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
 import { sha256 } from '../platform/hash.ts';
 import { misfitOf, PAYLOAD_TYPE, type Statement, versionOf } from './format.ts';
 

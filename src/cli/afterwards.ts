@@ -2,7 +2,8 @@
 import { appendFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LoopResult } from '../domain/result.ts';
-import { errorWords, writeAtomic } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { writeAtomic } from '../platform/files.ts';
 import { junitOf } from '../report/junit.ts';
 import { type RunLabel, summaryLines } from '../report/summary.ts';
 import { MARKDOWN_WORDS } from '../report/words.ts';

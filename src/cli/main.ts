@@ -5,7 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { closest, formatProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
-import { errorCode, errorWords } from '../platform/files.ts';
+import { errorCode, errorWords } from '../platform/error-words.ts';
 import { environment } from '../platform/shell.ts';
 import { projectRoot } from '../store/paths.ts';
 import {

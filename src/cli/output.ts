@@ -1,7 +1,7 @@
 /** Where things are written. Human words go to stderr when stdout belongs to a program. */
 import { writeSync } from 'node:fs';
 import { disarm, disarmJson, isReadByCi } from '../platform/ci-commands.ts';
-import { errorCode } from '../platform/files.ts';
+import { errorCode } from '../platform/error-words.ts';
 
 export interface Output {
   /** For the result of a command: its answer on stdout. */

@@ -5,7 +5,7 @@ import type { NotifySettings, Settings } from '../config/settings-shape.ts';
 import type { RecordedEvent } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { systemClock } from '../platform/clock.ts';
-import { errorWords } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
 import { childWords } from '../report/board-words.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';

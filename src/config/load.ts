@@ -2,7 +2,8 @@
 import { relative } from 'node:path';
 import { isObject } from '../domain/json.ts';
 import type { Problem } from '../domain/problem.ts';
-import { errorWords, readIfThere } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { readIfThere } from '../platform/files.ts';
 import { checkField, readFields } from './kinds.ts';
 import { mergeLayers } from './merge.ts';
 import type { SettingsCommand, SettingsLayer } from './setting.ts';

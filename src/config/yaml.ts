@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isMap, isNode, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { closest, type Problem } from '../domain/problem.ts';
-import { errorWords } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
 import { readValue } from './kinds.ts';
 import type { Setting, SettingsLayer } from './setting.ts';
 import { SETTINGS } from './settings.ts';

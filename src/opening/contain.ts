@@ -2,7 +2,8 @@
 import type { Violation } from '../domain/evidence.ts';
 import type { Command, Confinement } from '../platform/confinement.ts';
 import { findContainment } from '../platform/containment.ts';
-import { ensureFolder, errorWords } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { ensureFolder } from '../platform/files.ts';
 import { pinFolder } from '../platform/pinned-folder.ts';
 import { statePaths } from '../store/state.ts';
 

@@ -6,7 +6,7 @@ import { formatFailure } from '../domain/loop-prompt.ts';
 import type { Checked, QueueAction } from '../domain/next-merge.ts';
 import { isProblem } from '../domain/problem.ts';
 import { secondsSince } from '../platform/clock.ts';
-import { errorWords } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
 import { createCheckKeeping } from '../turns/check-keeper.ts';
 import { runRound } from '../turns/check-round.ts';
 import { proveClean } from '../turns/clean-proof.ts';

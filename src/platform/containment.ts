@@ -6,7 +6,8 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { capture } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
-import { errorCode, errorWords, tryTo } from './files.ts';
+import { errorCode, errorWords } from './error-words.ts';
+import { tryTo } from './files.ts';
 import { findProgram } from './programs.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -1,5 +1,5 @@
 /** When a file of ours cannot be written: a full disk, a read-only file system, rights that were taken away, too many open files. */
-import { errorCode, errorWords } from './files.ts';
+import { errorCode, errorWords } from './error-words.ts';
 
 /** Holds the first trouble that is reported. Whoever runs things listens to `signal` and ends them. */
 export interface Disk {

@@ -1,6 +1,6 @@
 /** Runs a program in the user's own terminal, as a shell would, and waits for it. It has the keyboard; Ctrl-C is for it alone. */
 import { spawn } from 'node:child_process';
-import { errorCode } from './files.ts';
+import { errorCode } from './error-words.ts';
 
 export interface ForegroundEnd {
   readonly code: number | null;

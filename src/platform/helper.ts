@@ -3,7 +3,7 @@
  * we close it, and when we are killed, because the channel between us closes then.
  */
 import { fork } from 'node:child_process';
-import { errorWords } from './files.ts';
+import { errorWords } from './error-words.ts';
 import { outsideEnv } from './programs.ts';
 
 export interface HelperSpec {

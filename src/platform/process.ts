@@ -6,7 +6,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { systemClock } from './clock.ts';
 import type { Confinement } from './confinement.ts';
-import { errorCode, tryTo } from './files.ts';
+import { errorCode } from './error-words.ts';
+import { tryTo } from './files.ts';
 import {
   descendants,
   groupBehind,

@@ -3,7 +3,8 @@ import { readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type HostPlugin, ownVersion, type Place, type Step } from '../agents/plugin.ts';
 import { capture } from '../platform/capture.ts';
-import { ensureFolder, errorWords, readIfThere, writeAtomic } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 
 export function placeOf(root: string, home: string, env: Place['env']): Place {
   return {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Emit } from '../domain/event.ts';
 import { createNotifications, type Notification, type Occasion } from '../domain/notification.ts';
-import { errorWords } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
 import { startProcess } from '../platform/process.ts';
 import { outsideEnv } from '../platform/programs.ts';
 import { shellCommand } from '../platform/shell.ts';

@@ -5,7 +5,8 @@
 import { dirname, relative } from 'node:path';
 import { isObject, parseObject } from '../domain/json.ts';
 import type { Story, StoryList } from '../domain/story.ts';
-import { ensureFolder, errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { PrdPaths } from './prd-paths.ts';
 import { type Env, statePaths } from './state.ts';

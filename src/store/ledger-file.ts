@@ -11,7 +11,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { createPrivate, errorWords, tryTo } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { createPrivate, tryTo } from '../platform/files.ts';
 import type { Head, HeadWriter } from './head.ts';
 import { cutHalfLine } from './ledger-end.ts';
 

@@ -5,15 +5,8 @@ import { parentOf } from '../domain/board.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
 import { closest, type Problem } from '../domain/problem.ts';
-import {
-  ensureFolder,
-  errorCode,
-  namesIn,
-  readIfThere,
-  syncToDisk,
-  tryTo,
-  writeAtomic,
-} from '../platform/files.ts';
+import { errorCode } from '../platform/error-words.ts';
+import { ensureFolder, namesIn, readIfThere, syncToDisk, tryTo, writeAtomic } from '../platform/files.ts';
 import { isAlive, type ProcessId } from '../platform/process-table.ts';
 import { isHeld, isShownLive, readLease, removeLease, writeLease } from './lease.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';

@@ -5,7 +5,8 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, rmSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { ensureFolder, errorWords, readIfThere, tryTo, writeAtomic, writeWhole } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic, writeWhole } from '../platform/files.ts';
 import { sha256, signature } from '../platform/hash.ts';
 
 /** undefined: there is none, or it cannot be read. */

@@ -2,7 +2,8 @@
 import { accessSync, constants, existsSync, lstatSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { ensureFolder, errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { ensureKey } from './seal.ts';
 import { type Env, statePaths } from './state.ts';

@@ -2,7 +2,8 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import type { Problem } from '../domain/problem.ts';
 import { readList, type StoryList } from '../domain/story.ts';
-import { errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { isUntouchedTemplate } from './templates.ts';
 
 /** No list is longer; a file that is would only cost memory. */

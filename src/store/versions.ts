@@ -4,7 +4,8 @@
  */
 import { linkSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ensureFolder, errorCode, tryTo, writeWhole } from '../platform/files.ts';
+import { errorCode } from '../platform/error-words.ts';
+import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
 import { ensureKey, readSealed, seal } from './seal.ts';
 
 export interface Version {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { errorWords } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
 
 export interface PromptSource {
   read(): string | Problem;

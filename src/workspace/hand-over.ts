@@ -15,7 +15,8 @@ import {
 import { dirname, join } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
-import { errorWords, namesIn, syncToDisk } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { namesIn, syncToDisk } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import type { OwnGit } from './own-git.ts';

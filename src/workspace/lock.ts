@@ -3,7 +3,8 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseObject } from '../domain/json.ts';
 import type { Problem } from '../domain/problem.ts';
-import { ensureFolder, errorCode, errorWords, readIfThere } from '../platform/files.ts';
+import { errorCode, errorWords } from '../platform/error-words.ts';
+import { ensureFolder, readIfThere } from '../platform/files.ts';
 import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 
 /** Milliseconds between two looks at a lock that somebody holds. */

@@ -1,7 +1,8 @@
 /** Makes room in a work tree without deleting anything and without ever following a link out of it. */
 import { cpSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ensureFolder, errorCode } from '../platform/files.ts';
+import { errorCode } from '../platform/error-words.ts';
+import { ensureFolder } from '../platform/files.ts';
 
 /**
  * The part of the path to a file that is not a folder, link or not; undefined when all are folders or missing.

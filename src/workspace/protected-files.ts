@@ -2,7 +2,8 @@
 import { lstatSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { errorWords, readIfThere } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { readIfThere } from '../platform/files.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
 import type { ProtectionOptions } from './protect.ts';

@@ -23,7 +23,8 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
-import { ensureFolder, errorWords, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { hashOfFile, sha256 } from '../platform/hash.ts';
 import type { SavedRules } from './protected-files.ts';
 

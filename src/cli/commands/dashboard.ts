@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { type Dashboard, isLoopback, openDashboard } from '../../dashboard/server.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { createRedactor } from '../../domain/secrets.ts';
-import { errorCode, errorWords } from '../../platform/files.ts';
+import { errorCode, errorWords } from '../../platform/error-words.ts';
 import { openUrl } from '../../platform/foreground.ts';
 import { projectAt } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';

@@ -11,7 +11,7 @@ import { isProblem, type Problem } from '../../domain/problem.ts';
 import { containerOf } from '../../opening/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
 import { findContainment } from '../../platform/containment.ts';
-import { errorWords } from '../../platform/files.ts';
+import { errorWords } from '../../platform/error-words.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { placeOf } from '../../plugins/install.ts';
 import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
