@@ -1,6 +1,7 @@
 /** The events of a parallel run. */
 import type { LaneHead, LaneStep, SentBack } from './board.ts';
 import type { CheckResult } from './check.ts';
+import type { Measured } from './mutation.ts';
 import type { StopReason } from './stop-reason.ts';
 import type { Usage } from './usage.ts';
 
@@ -48,6 +49,8 @@ export type BoardEvent =
       /** Seconds. */
       readonly duration: number;
       readonly results: readonly CheckResult[];
+      /** Whether they would notice a fault in what it changes; absent: that was not asked for. */
+      readonly mutation?: Measured;
     }
   | {
       readonly type: 'landed';

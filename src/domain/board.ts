@@ -1,6 +1,7 @@
 /** The board of a parallel run: where each piece of work stands, folded from the ledger of the run. Plain data. */
 import type { RunEvent } from './event.ts';
 import { defined, pick } from './fields.ts';
+import type { Mutation } from './mutation.ts';
 import { addUsage, type Usage } from './usage.ts';
 
 export type LaneState = 'waiting' | 'building' | 'reviewing' | 'queued' | 'landed' | 'kept' | 'needs_you';
@@ -17,8 +18,8 @@ export interface LaneHead {
   readonly files: readonly string[];
 }
 
-/** Why work was sent back: it conflicts, its checks fail on the merged files, or the merge changed what was reviewed. */
-export type SentBackWhy = 'conflict' | 'red' | 'changed';
+/** Why work was sent back: it conflicts, its checks fail on the merged files or would not notice faults, or the merge changed what was reviewed. */
+export type SentBackWhy = 'conflict' | 'red' | 'unwatched' | 'changed';
 
 export interface SentBack {
   readonly why: SentBackWhy;
@@ -55,6 +56,8 @@ export interface Lane extends LaneHead {
   readonly commit?: string;
   /** What each of its runs has used, by its id. */
   readonly used: Readonly<Record<string, Usage>>;
+  /** Whether the checks would notice a fault in what it changes. */
+  readonly mutation?: Mutation;
   /** Why it needs the user. */
   readonly why?: string;
   /** Milliseconds since 1970: when it was begun, and when it landed. */
@@ -127,6 +130,8 @@ export function afterBoardEvent(board: Board | undefined, event: Timed): Board |
       return afterQueued(board, event);
     case 'candidate':
       return withCandidate(board, event);
+    case 'candidate-checked':
+      return withMutation(board, event);
     case 'landed':
       return afterLanded(board, event);
     case 'sent-back':
@@ -218,6 +223,12 @@ function afterLanded(board: Board, { story, commit, time }: Of<'landed'>): Board
   };
 }
 
+function withMutation(board: Board, { story, mutation }: Of<'candidate-checked'>): Board {
+  if (!mutation || 'failed' in mutation) return board;
+  const known = pick(mutation, 'score', 'mutants', 'survivors');
+  return withLane(board, story, lane => ({ ...lane, mutation: known }));
+}
+
 function afterSentBack(board: Board, event: Of<'sent-back'>): Board {
   const { story, why, files, others, detail } = event;
   const moved = withLane(board, story, ({ commit: _, ...lane }) => ({
@@ -238,39 +249,6 @@ function afterKept(board: Board, { story, why, needsYou, commit }: Of<'lane-kept
     why,
   }));
   return { ...moved, queue: board.queue.filter(each => each.story !== story) };
-}
-
-/** The sum of what is known to have been used. */
-export function boardUsage({ lanes, extra }: Board): Usage | undefined {
-  return sumUsage([...lanes.flatMap(({ used }) => Object.values(used)), ...(extra ? [extra] : [])]);
-}
-
-export function laneUsage({ used }: Pick<Lane, 'used'>): Usage | undefined {
-  return sumUsage(Object.values(used));
-}
-
-function sumUsage(all: readonly Usage[]): Usage | undefined {
-  return all.length === 0 ? undefined : all.reduce(addUsage);
-}
-
-/** What became of a lane: for `--json`. */
-export interface LaneOutcome {
-  readonly id: string;
-  readonly title: string;
-  readonly state: LaneState;
-  readonly commit: string | null;
-  readonly returns: number;
-  readonly iterations: number;
-  /** Dollars; null: unknown, which is not zero. */
-  readonly cost: number | null;
-  readonly runs: readonly string[];
-  readonly why?: string;
-}
-
-export function laneOutcome(lane: Lane): LaneOutcome {
-  const { id, title, state, commit = null, returns, iterations, runs, why } = lane;
-  const cost = laneUsage(lane)?.cost ?? null;
-  return { id, title, state, commit, returns, iterations, cost, runs, ...defined({ why }) };
 }
 
 /** `20261115-015913-k3f9.US-001` belongs to `20261115-015913-k3f9`. */

@@ -1,7 +1,8 @@
 /** What the merge queue does next. Pure. First in, first out: nothing lands that was not checked as it lands. */
 import type { Board, Candidate, Queued } from './board.ts';
 
-export type Checked = 'green' | 'red';
+/** `unwatched`: green, and the checks would not notice enough faults. */
+export type Checked = 'green' | 'red' | 'unwatched';
 
 export interface QueueFacts {
   /** Candidates whose checks are running, by number. */
@@ -17,7 +18,12 @@ export type QueueAction =
   | { readonly kind: 'build'; readonly entry: Queued; readonly onto: string }
   | { readonly kind: 'check'; readonly entry: Queued; readonly candidate: Candidate }
   | { readonly kind: 'land'; readonly entry: Queued; readonly candidate: Candidate }
-  | { readonly kind: 'send-back'; readonly entry: Queued; readonly candidate: Candidate };
+  | {
+      readonly kind: 'send-back';
+      readonly entry: Queued;
+      readonly candidate: Candidate;
+      readonly why: Exclude<Checked, 'green'>;
+    };
 
 /** undefined: nothing, before something else has happened. */
 export function nextMerge(
@@ -34,9 +40,11 @@ export function nextMerge(
     if (verdict === undefined && !checking.has(candidate.number)) return { kind: 'check', entry, candidate };
     // Whatever comes of a later one waits for those before it.
     if (at === 0 && verdict !== undefined)
-      return { kind: verdict === 'green' ? 'land' : 'send-back', entry, candidate };
+      return verdict === 'green'
+        ? { kind: 'land', entry, candidate }
+        : { kind: 'send-back', entry, candidate, why: verdict };
     // Nothing is built on what is known to fail.
-    if (verdict === 'red') return undefined;
+    if (verdict !== undefined && verdict !== 'green') return undefined;
     onto = candidate.commit;
   }
   return undefined;

@@ -1,6 +1,6 @@
 /** The result of a run: what the library and `--json` return. */
 import { beforeVerdict } from './before-verdict.ts';
-import type { LaneOutcome } from './board.ts';
+import type { LaneOutcome } from './board-sums.ts';
 import { type CheckResult, isGreen } from './check.ts';
 import type { ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';

@@ -25,15 +25,21 @@ export async function chooseAttempt(
   const said = await ask(parts, promptFor(task, attempts, parts.env));
   const chosen = attempts.find(({ lane }) => lane === said?.lane);
   if (chosen) return { lane: chosen.lane, why: said?.why || 'the reviewer prefers it' };
-  const smallest = attempts.reduce((one, other) => (other.diff.length < one.diff.length ? other : one));
-  return { lane: smallest.lane, why: 'the reviewer named none of them, and its change is the smallest' };
+  const best = Math.max(...attempts.map(({ score }) => score ?? 0));
+  const watched = attempts.filter(({ score }) => (score ?? 0) === best);
+  const smallest = watched.reduce((one, other) => (other.diff.length < one.diff.length ? other : one));
+  const why =
+    watched.length < attempts.length ? 'its checks notice the most faults' : 'its change is the smallest';
+  return { lane: smallest.lane, why: `the reviewer named none of them, and ${why}` };
 }
 
 function promptFor(task: string, attempts: readonly Attempt[], env: PlanParts['env']): string {
   const redact = createRedactor(env);
-  const shown = attempts.map(({ lane, diff }) => {
+  const shown = attempts.map(({ lane, diff, score }) => {
+    const noticed =
+      score === null ? '' : `\n\nIts checks notice ${score} % of the faults that were tried in it.`;
     const cut = diff.length > DIFF ? `\n… ${diff.length - DIFF} more characters` : '';
-    return `## ${lane}\n\n\`\`\`\`diff\n${redact(diff.slice(0, DIFF))}${cut}\n\`\`\`\``;
+    return `## ${lane}${noticed}\n\n\`\`\`\`diff\n${redact(diff.slice(0, DIFF))}${cut}\n\`\`\`\``;
   });
   return `${[
     '# Choose one of several solutions',

@@ -18,11 +18,12 @@ export interface ChildBase {
   readonly version: string;
 }
 
-/** What lands is checked clean in the queue, and pushed by the whole. */
+/** What lands is checked clean in the queue, and there passes the gate for faults; in a lane the agent is told of them once. */
 function settingsOf({ settings }: Parts): Settings {
-  const { scm } = settings;
+  const { scm, mutateMin, ...rest } = settings;
   const tasks = scm?.tasks?.filter(task => task.trim() === 'commit') ?? [];
-  return { ...settings, proof: 'place', ...(scm && { scm: { ...scm, tasks } }) };
+  const mutate = settings.mutate || mutateMin !== undefined;
+  return { ...rest, mutate, proof: 'place', ...(scm && { scm: { ...scm, tasks } }) };
 }
 
 function requestOf({ parts, flags, version }: ChildBase, child: ChildRequest, kind: RunKind): RunRequest {

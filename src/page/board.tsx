@@ -1,7 +1,7 @@
 /** The board of a parallel run: a column for each state, and how each lane got to where it is. */
 import { useMemo } from 'preact/hooks';
 import type { Lane } from '../domain/board.ts';
-import { laneUsage } from '../domain/board.ts';
+import { laneUsage } from '../domain/board-sums.ts';
 import { type BoardView, boardView, type Children, type LaneCard } from '../report/board-view.ts';
 import type { LaneMark } from '../report/lane-history.ts';
 import { dollars } from '../report/numbers.ts';

@@ -1,5 +1,6 @@
 /** The verdict, its evidence, the next step, and the run in figures. */
-import { boardUsage, parentOf } from '../domain/board.ts';
+import { parentOf } from '../domain/board.ts';
+import { boardUsage } from '../domain/board-sums.ts';
 import { boardCost, type Children } from '../report/board-view.ts';
 import { endedView, nextStep, standingSentence } from '../report/ending-words.ts';
 import { compact, counted, duration, wholeSeconds } from '../report/numbers.ts';

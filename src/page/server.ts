@@ -1,5 +1,5 @@
 /** What the page asks of its dashboard. The token is in the page's own address. */
-import type { LaneOutcome } from '../domain/board.ts';
+import type { LaneOutcome } from '../domain/board-sums.ts';
 import type { LedgerTrust } from '../domain/ledger-trust.ts';
 import type { IterationDetail, OpenQuestion, RunReading, Standing } from '../report/run-view.ts';
 

@@ -3,6 +3,7 @@ import type { Board, Candidate, Queued } from '../domain/board.ts';
 import { type CheckResult, isGreen, redChecks } from '../domain/check.ts';
 import { timeIsUp } from '../domain/limits.ts';
 import { formatFailure } from '../domain/loop-prompt.ts';
+import { type Measured, mutationFeedback, mutationWords } from '../domain/mutation.ts';
 import type { Checked, QueueAction } from '../domain/next-merge.ts';
 import { isProblem } from '../domain/problem.ts';
 import { secondsSince } from '../platform/clock.ts';
@@ -10,6 +11,7 @@ import { errorWords } from '../platform/error-words.ts';
 import { createCheckKeeping } from '../turns/check-keeper.ts';
 import { runRound } from '../turns/check-round.ts';
 import { proveClean } from '../turns/clean-proof.ts';
+import { measureCommit, wantsMutation } from '../turns/mutation.ts';
 import type { QueueWorld } from './queue-world.ts';
 
 type CheckAction = Extract<QueueAction, { readonly kind: 'check' }>;
@@ -41,6 +43,8 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
     if (isCut() && !passed) return ended('cut-off');
     const { story } = entry;
     const { number, commit } = candidate;
+    const mutation = passed && wantsMutation(parts) ? await faultsIn(world, candidate, done) : undefined;
+    if (isCut() && mutation) return ended('cut-off');
     parts.emit({
       type: 'candidate-checked',
       story,
@@ -49,8 +53,12 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
       passed,
       duration: ended('green').seconds,
       results: again ?? [],
+      ...(mutation && { mutation }),
     });
-    if (passed) return ended('green');
+    if (passed) {
+      const unwatched = gateWords(parts.settings.mutateMin, mutation);
+      return unwatched === undefined ? ended('green') : ended('unwatched', unwatched);
+    }
     const words = redChecks(again ?? [])
       .map(formatFailure)
       .join('\n\n');
@@ -80,6 +88,21 @@ function isPassed(
 ): boolean {
   if (!results || !isGreen(results)) return false;
   return results.filter(({ isSetup }) => !isSetup).length >= crew.checksFor(landed).length;
+}
+
+function faultsIn({ parts, crew }: QueueWorld, { tip, commit }: Candidate, landed: ReadonlySet<string>) {
+  const checks = crew.checksFor(landed).map(({ command }) => command);
+  return measureCommit(parts, { base: tip, commit, checks });
+}
+
+/** Why it does not pass `--mutate-min`; undefined: it does, or there is none. */
+function gateWords(least: number | undefined, mutation: Measured | undefined): string | undefined {
+  if (least === undefined || !mutation) return undefined;
+  if ('failed' in mutation)
+    return `Whether the checks would notice a fault could not be tried: ${mutation.failed}.`;
+  const { score, survivors, checks } = mutation;
+  if (score === null || score >= least) return undefined;
+  return `${mutationWords(mutation)}, and ${least} % is asked for.\n\n${mutationFeedback(survivors, checks)}`;
 }
 
 function before({ queue }: Board, entry: Queued): readonly string[] {

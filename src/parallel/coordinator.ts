@@ -3,7 +3,8 @@
  * ledger, and where the integration branch stands: after a crash it continues from there.
  */
 import { admit } from '../domain/admit.ts';
-import { type Board, boardUsage, type Lane, laneUsage } from '../domain/board.ts';
+import type { Board, Lane } from '../domain/board.ts';
+import { boardUsage, laneUsage } from '../domain/board-sums.ts';
 import type { RecordedEvent } from '../domain/event.ts';
 import { timeIsUp } from '../domain/limits.ts';
 import { formatProblem, isProblem } from '../domain/problem.ts';
@@ -198,7 +199,13 @@ async function chooseOne(
   const attempts = await Promise.all(
     kept.map(async ({ id: lane, commit: head = '', ...rest }) => {
       const diff = await integration.own.diff(`${board.base}^{tree}`, `${head}^{tree}`);
-      return { lane, head, diff: isProblem(diff) ? '' : diff, cost: laneUsage(rest)?.cost ?? null };
+      return {
+        lane,
+        head,
+        diff: isProblem(diff) ? '' : diff,
+        cost: laneUsage(rest)?.cost ?? null,
+        score: scoreOf(childOf(parts, board, lane)),
+      };
     }),
   );
   const { lane, why } = await crew.choose(parts, attempts);
@@ -208,6 +215,11 @@ async function chooseOne(
   parts.emit({ type: 'notice', level: 'info', text: `${lane} was chosen: ${why}` });
   parts.emit({ type: 'queued', story: lane, head, patch });
   return true;
+}
+
+function scoreOf(child: ReturnType<typeof endedChild>): number | null {
+  const { mutation } = child?.past.last ?? {};
+  return mutation && !('failed' in mutation) ? mutation.score : null;
 }
 
 /** Who pauses the whole pauses every run of it, each between two turns. */

@@ -74,6 +74,8 @@ export interface Attempt {
   readonly head: string;
   readonly diff: string;
   readonly cost: number | null;
+  /** Percent of the faults in it that the checks notice; null: not tried. */
+  readonly score: number | null;
 }
 
 export interface Choice {

@@ -1,5 +1,6 @@
 /** The end of a parallel run: the user's branch gets what has landed, if nobody has moved it meanwhile; and the result. */
-import { type Board, boardUsage, laneOutcome } from '../domain/board.ts';
+import type { Board } from '../domain/board.ts';
+import { boardMutation, boardUsage, laneOutcome } from '../domain/board-sums.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { Proof } from '../domain/proof.ts';
 import { UNPROVEN } from '../domain/proof.ts';
@@ -52,6 +53,7 @@ async function resultOf(
   const all = [...(known ? [known] : []), ...(ended.open ?? [])];
   const usage = all.length === 0 ? undefined : all.reduce(addUsage);
   const report = crew.report?.();
+  const mutation = board && boardMutation(board);
   return {
     runId,
     success: isSuccess(ended.reason),
@@ -67,6 +69,7 @@ async function resultOf(
     branch: board ? `ralph/${runId}/_int` : null,
     proof: board && integration ? await proofOf(board, { crew, parts, integration }, world) : UNPROVEN,
     ...(report && { stories: report }),
+    ...(mutation && { mutation }),
     ...(board && { lanes: board.lanes.map(lane => laneOutcome(lane)) }),
   };
 }

@@ -116,6 +116,8 @@ export function sentBackWords({ why, files, others, detail }: SentBack): string 
       return `It conflicts with what has landed meanwhile. The merge is in the files: solve the conflict marks in ${files.join(', ')}, keeping what both sides want, and run the checks.${met}`;
     case 'red':
       return `Alone it passes; merged with what has landed meanwhile the checks fail. The merge is in the files: fix it there.${met}\n\n${detail}`;
+    case 'unwatched':
+      return `Its checks pass, and would not notice enough faults in what it changes. Add tests that do.\n\n${detail}`;
     case 'changed':
       return `The merge with what has landed meanwhile changed what was reviewed. The merge is in the files: see that it is still right.${met}`;
     default:

@@ -91,7 +91,7 @@ async function perform(
     case 'send-back': {
       const { number } = action.candidate;
       return sendBack(world, action.entry, {
-        why: 'red',
+        why: action.why,
         files: [],
         number,
         detail: failed.get(number) ?? '',
@@ -182,6 +182,7 @@ async function sendBack({ board, parts, integration }: QueueWorld, entry: Queued
 const REASONS: Readonly<Record<SentBackWhy, string>> = {
   conflict: 'it conflicts with what has landed',
   red: 'merged with what has landed its checks fail',
+  unwatched: 'its checks would not notice enough faults',
   changed: 'the merge changed what was reviewed',
 };
 

@@ -1,5 +1,6 @@
 /** The board of a parallel run as people see it: a column for each state, and what is to be known of each lane, in words. */
-import { type Board, boardUsage, type Lane, type LaneState, laneUsage } from '../domain/board.ts';
+import type { Board, Lane, LaneState } from '../domain/board.ts';
+import { boardUsage, laneUsage } from '../domain/board-sums.ts';
 import { sentBackWords, stepWords } from './board-words.ts';
 import type { LaneHistory } from './lane-history.ts';
 import { counted, dollars, timeOfDay, wholeSeconds } from './numbers.ts';

@@ -70,6 +70,7 @@ export function sentBackWords(back: Pick<SentBack, 'why' | 'files' | 'others'>):
 const SENT_BACK: Readonly<Record<string, string>> = {
   conflict: 'it conflicts with what has landed',
   red: 'merged with what has landed its checks fail',
+  unwatched: 'its checks would not notice enough faults',
   changed: 'the merge changed what was reviewed',
 };
 

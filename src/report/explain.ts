@@ -1,5 +1,5 @@
 /** `ralph explain`: in plain words why a run stopped, what was missing, what happened on the way, and what to do next. */
-import { boardUsage, laneUsage } from '../domain/board.ts';
+import { boardUsage, laneUsage } from '../domain/board-sums.ts';
 import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
 import { wrap } from '../platform/text.ts';
 import { times } from './board-view.ts';

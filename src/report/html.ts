@@ -3,7 +3,8 @@
  * can begin; the one script and the one style are allowed by their hashes and nothing else is.
  */
 import { createHash } from 'node:crypto';
-import { type Board, laneOutcome } from '../domain/board.ts';
+import type { Board } from '../domain/board.ts';
+import { laneOutcome } from '../domain/board-sums.ts';
 import { standingSentence } from './ending-words.ts';
 import { escapeMarkup } from './markup.ts';
 import { counted, dollars, duration } from './numbers.ts';

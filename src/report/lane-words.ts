@@ -1,5 +1,6 @@
 /** What became of the lanes of a parallel run, in words: for the final block and for `ralph explain`. */
-import { type LaneOutcome, laneBranch } from '../domain/board.ts';
+import { laneBranch } from '../domain/board.ts';
+import type { LaneOutcome } from '../domain/board-sums.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { joinWords } from '../platform/shell.ts';
 import { times } from './board-view.ts';

@@ -1,6 +1,7 @@
 /** The one line at the bottom of a terminal: where the run is and what happens right now. */
 import type { AgentEvent } from '../domain/agent-event.ts';
-import { afterBoardEvent, type Board, boardUsage, type LaneState } from '../domain/board.ts';
+import { afterBoardEvent, type Board, type LaneState } from '../domain/board.ts';
+import { boardUsage } from '../domain/board-sums.ts';
 import type { RunEvent, RunHead } from '../domain/event.ts';
 import { totalTokens, type Usage } from '../domain/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';

@@ -1,5 +1,6 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
-import { type Board, laneOutcome } from '../domain/board.ts';
+import type { Board } from '../domain/board.ts';
+import { laneOutcome } from '../domain/board-sums.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
 import { standingSentence } from './ending-words.ts';
 import { compact, counted, dollars, duration } from './numbers.ts';

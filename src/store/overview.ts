@@ -1,5 +1,6 @@
 /** A run at a glance, from its ledger, without reading all of it. */
-import { type Board, boardUsage, type LaneOutcome, laneOutcome } from '../domain/board.ts';
+import type { Board } from '../domain/board.ts';
+import { boardUsage, type LaneOutcome, laneOutcome } from '../domain/board-sums.ts';
 import type { RunEvent } from '../domain/event.ts';
 import { pick } from '../domain/fields.ts';
 import { parseObject, stringAt } from '../domain/json.ts';

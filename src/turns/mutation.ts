@@ -46,3 +46,25 @@ async function treeNow({ cwd, env }: PlanParts): Promise<string | undefined> {
   const taken = isProblem(own) ? own : await own.snapshot();
   return isProblem(taken) ? undefined : taken.tree;
 }
+
+/** The same for a commit that would land: in what it changes against the commit it lands on. */
+export async function measureCommit(
+  parts: PlanParts,
+  {
+    base,
+    commit,
+    checks,
+  }: { readonly base: string; readonly commit: string; readonly checks: readonly string[] },
+): Promise<Measured> {
+  const { project, env, settings, sandbox, stopping } = parts;
+  const { mutateCommit } = await import('../mutation/mutate-commit.ts');
+  const report = await mutateCommit({
+    ...{ cwd: project.root, env, base, commit, checks, signal: stopping, confinement: sandbox?.checks },
+    ...(settings.setup !== undefined && { setup: settings.setup }),
+    max: settings.mutateMax,
+    time: settings.mutateTime * 1000,
+  });
+  if (isProblem(report)) return { failed: formatProblem(report) };
+  const { score, mutants, survivors, seconds, untried } = report;
+  return { score, mutants, survivors, checks: report.checks, seconds, untried };
+}

@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { admit, likelyFiles } from '../../src/domain/admit.ts';
-import { afterBoardEvent, type Board, boardUsage, type Lane, laneOutcome } from '../../src/domain/board.ts';
+import { afterBoardEvent, type Board, type Lane } from '../../src/domain/board.ts';
 import type { BoardEvent } from '../../src/domain/board-event.ts';
+import { boardUsage, laneOutcome } from '../../src/domain/board-sums.ts';
 import type { RunEvent } from '../../src/domain/event.ts';
 import { checkSlots, nextMerge } from '../../src/domain/next-merge.ts';
 import { newPurse, overdrawn, type Purse, reserve, settle, sumOf } from '../../src/domain/purse.ts';

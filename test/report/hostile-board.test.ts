@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Board } from '../../src/domain/board.ts';
-import { laneOutcome } from '../../src/domain/board.ts';
 import type { BoardEvent } from '../../src/domain/board-event.ts';
+import { laneOutcome } from '../../src/domain/board-sums.ts';
 import type { RawEntry } from '../../src/domain/ledger-entry.ts';
 import { displayWidth } from '../../src/platform/text.ts';
 import { boardLines } from '../../src/report/board-lines.ts';

@@ -1,7 +1,7 @@
 /** Projects for parallel runs, and the agent that works in their lanes. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LaneOutcome } from '../../src/domain/board.ts';
+import type { LaneOutcome } from '../../src/domain/board-sums.ts';
 import type { LoopResult } from '../../src/domain/result.ts';
 import type { Story } from '../../src/domain/story.ts';
 import { story } from '../domain/stories.ts';

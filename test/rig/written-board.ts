@@ -1,6 +1,7 @@
 /** Writes a parallel run as Ralph itself would, with the runs of its lanes: some landed, one sent back, one that needs the user. */
 import { createHash } from 'node:crypto';
-import { type Board, laneOutcome } from '../../src/domain/board.ts';
+import type { Board } from '../../src/domain/board.ts';
+import { laneOutcome } from '../../src/domain/board-sums.ts';
 import type { RunEvent } from '../../src/domain/event.ts';
 import { UNPROVEN } from '../../src/domain/proof.ts';
 import { createRunFold } from '../../src/report/run-fold.ts';

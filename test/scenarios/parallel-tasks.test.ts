@@ -64,6 +64,28 @@ describe('--tasks', () => {
   });
 });
 
+describe('--mutate-min', () => {
+  it('is a gate of the queue: what no check would notice goes back, and lands when it is watched', async () => {
+    const rig = rigWith('- [ ] Tell large numbers\n');
+    const code = 'export const isLarge = n => n >= 100;';
+    const check = (numbers: string) =>
+      `import { isLarge } from "./large.mjs"; const [yes, no] = ${numbers}; if (!isLarge(yes) || isLarge(no)) process.exit(1);`;
+    // Told once in its lane it does nothing; sent back by the queue it writes the test that was missing.
+    rig.does(
+      'T1',
+      'task',
+      `echo turn >> "${rig.orders}/count"; echo '${code}' > large.mjs; if test $(wc -l < "${rig.orders}/count") -gt 2; then echo '${check('[100, 99]')}' > check.test.mjs; else echo '${check('[500, 1]')}' > check.test.mjs; fi`,
+    );
+    const flags = ['--tasks', 'tasks.md', '--check', 'node check.test.mjs', '--mutate-min', '90'];
+    const { code: exit, result, stderr } = await loop(rig, ...flags);
+    expect(exit, stderr).toBe(0);
+    expect(result.lanes[0]).toMatchObject({ state: 'landed', returns: 1 });
+    expect(result.mutation).toMatchObject({ score: 100, survivors: [] });
+    const ledger = readFileSync(rig.project.path(`.ralph/runs/${result.runId}/events.jsonl`), 'utf8');
+    expect(ledger).toContain('Your checks would not notice');
+  });
+});
+
 describe('--best-of', () => {
   const args = (n: string) => ['Write it', '--best-of', n, '--check', 'test -f README.md'] as const;
 
