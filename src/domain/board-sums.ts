@@ -1,4 +1,4 @@
-/** What the lanes of a board come to: for results and readers. */
+/** Sums over the lanes of a board, for results and readers. */
 import type { Board, Lane, LaneState } from './board.ts';
 import { defined } from './fields.ts';
 import { type Mutation, mutationScore } from './mutation.ts';
