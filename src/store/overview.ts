@@ -42,6 +42,8 @@ export interface RunOverview {
   readonly proof: string | null;
   /** `ralph resume` can continue it; with a raised limit, where that is what stopped it. */
   readonly resumable: boolean;
+  /** Its ledger is gone, with all that it has done and spent. */
+  readonly isLost: boolean;
   /** What its stories ask, and nobody has answered. */
   readonly questions: readonly Pick<AskedQuestion, 'story' | 'question'>[];
   /** How to raise the limit that stopped it; null: no limit did, or it is not known. */
@@ -76,6 +78,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     id,
     state,
     resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed') && !isLost(paths),
+    isLost: isLost(paths),
     questions: file?.command === 'prd' && !ended?.result.success ? questionsIn(paths) : [],
     raise: (ended && raiseIn(ended, recent, started?.maxIterations)) ?? null,
     command: file?.command ?? 'unknown',

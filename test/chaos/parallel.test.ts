@@ -6,7 +6,7 @@ import { type Finished, startRalph } from '../rig/ralph.ts';
 import { generator } from './generator.ts';
 
 /** In all: `npm run chaos -- --parallel --runs 500` asks for more. */
-const KILLS = Number(process.env.RALPH_CHAOS_PARALLEL ?? 40);
+const KILLS = Number(process.env.RALPH_CHAOS_PARALLEL ?? 48);
 const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
 const IN_ONE_RUN = 8;
 const LANES = 4;
@@ -149,7 +149,7 @@ test.each(Array.from({ length: Math.ceil(KILLS / IN_ONE_RUN) }, (_, at) => SEED 
     const { outcome, seconds } = await calmly();
     expect(outcome.stopReason).toBe('all_stories_approved');
     const random = generator(seed);
-    const moments = Array.from({ length: IN_ONE_RUN }, () => 150 + random() * seconds * 350);
+    const moments = Array.from({ length: IN_ONE_RUN }, () => 150 + random() * seconds * 220);
     const rig = project();
     const came = await run(rig, moments);
     expect(outcomeOf(rig, came), `killed ${came.kills} times at ${moments.map(Math.round)}`).toEqual(outcome);

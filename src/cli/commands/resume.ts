@@ -20,7 +20,7 @@ import { runAgain } from '../../opening/again.ts';
 import { claimRun, clearWorkplace, type ResumableFile, recoverRun } from '../../opening/resume.ts';
 import { ownerName } from '../../platform/spawn.ts';
 import { deletedRuns, putRunsBack } from '../../store/keep-folder.ts';
-import { resumable } from '../../store/overview.ts';
+import { overviewOf, resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
 import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
 import { openState } from '../../store/state-check.ts';
@@ -145,8 +145,13 @@ function chosen(project: ProjectPaths, wanted: string | undefined): string | Pro
   const latest = listRuns(project).findLast(
     id => parentOf(id) === undefined && resumable(id, runPaths(project, id)),
   );
+  // Of one that lost its ledger it is said why it cannot be.
+  const lost = () =>
+    listRuns(project).findLast(
+      id => parentOf(id) === undefined && overviewOf(id, runPaths(project, id)).isLost,
+    );
   const what = 'there is no run here that can be resumed';
-  return latest ?? { where: project.runs, what, fix: '`ralph status` lists them all' };
+  return latest ?? lost() ?? { where: project.runs, what, fix: '`ralph status` lists them all' };
 }
 
 /** The settings as they are now, under the flags of the start and those given now; and what is different but for the latter. */
