@@ -318,7 +318,7 @@ describe('--max-time', () => {
     const args = ['loop', 'x', '--agent', 'worker', '--check', 'sleep 1000', '--max-time', '2'];
     const options = { cwd: project.dir, path: [agent.bin] };
     const { stdout } = await ralph([...args, '--protect', 'a/**'], options);
-    expect(stdout).toContain('2 s of 2 s have passed');
+    expect(stdout).toMatch(/[23] s of 2 s have passed/);
     const again = await ralph(['resume'], options);
     expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/--max-time \d+/)]);
   });
