@@ -61,7 +61,7 @@ function fromEntries(entries: readonly KnownEntry[], iterations: number): Derive
       stopReason: result.stopReason,
     },
     proof: { ...proofOfRun(past), sandbox: head?.sandbox ?? null, ...(!agrees(past, proof) && UNKNOWN) },
-    checks: [...(iteration?.checks ?? []), ...(iteration?.clean ?? [])].map(checkOf),
+    checks: checksIn(entries, iteration).map(checkOf),
     inputs: prepared?.inputs ?? {},
     reviews: reviewsIn(entries, first.agent),
     violations,
@@ -69,6 +69,16 @@ function fromEntries(entries: readonly KnownEntry[], iterations: number): Derive
     kept: prepared?.kept,
     committed: treeOfCommit(entries),
   };
+}
+
+/** Of the last iteration; of a parallel run, those of the commit that landed last. */
+function checksIn(entries: readonly KnownEntry[], iteration: Past['last']): readonly CheckResult[] {
+  const landed = entries.findLast(entry => entry.type === 'landed');
+  if (landed?.type !== 'landed') return [...(iteration?.checks ?? []), ...(iteration?.clean ?? [])];
+  const checked = entries.findLast(
+    entry => entry.type === 'candidate-checked' && entry.passed && entry.commit === landed.commit,
+  );
+  return checked?.type === 'candidate-checked' ? checked.results : [];
 }
 
 function iterationsOf(entry: Json | undefined): readonly unknown[] {
@@ -138,6 +148,8 @@ function violationsIn(entries: readonly KnownEntry[]): Predicate['violations'] {
 }
 
 function treeOfCommit(entries: readonly KnownEntry[]): string | undefined {
+  const landed = entries.findLast(entry => entry.type === 'landed');
+  if (landed?.type === 'landed') return landed.tree;
   const started = entries.findLast(entry => entry.type === 'scm-started' && entry.tree !== undefined);
   return started?.type === 'scm-started' ? started.tree : undefined;
 }

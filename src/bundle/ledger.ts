@@ -38,6 +38,9 @@ const ALWAYS: ReadonlySet<unknown> = new Set([
   'violation',
   'stories-settled',
   'mutated',
+  'board-set',
+  'candidate-checked',
+  'landed',
   'run-ended',
 ]);
 /** Of the last iteration that was judged. */

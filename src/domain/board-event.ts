@@ -58,6 +58,8 @@ export type BoardEvent =
       readonly number: number;
       readonly commit: string;
       readonly tree: string;
+      /** Files that a check rests on and that differ from where the run began. */
+      readonly inputsChanged?: readonly string[];
     }
   | ({ readonly type: 'sent-back'; readonly story: string; readonly number: number } & SentBack)
   /** It is over without having landed: another attempt was better, or the user is needed. */

@@ -83,6 +83,13 @@ export interface Queued {
   readonly candidate?: Candidate;
 }
 
+export interface Landed {
+  readonly story: string;
+  readonly commit: string;
+  readonly tree: string;
+  readonly inputsChanged: readonly string[];
+}
+
 export interface Board {
   /** The commit that everything started from. */
   readonly base: string;
@@ -95,7 +102,9 @@ export interface Board {
   /** How many candidates there have been. */
   readonly candidates: number;
   /** What landed, in order. */
-  readonly landed: readonly { readonly story: string; readonly commit: string }[];
+  readonly landed: readonly Landed[];
+  /** Commits that every check passed on, and how many checks there were. */
+  readonly green: Readonly<Record<string, number>>;
   /** What turns outside of the lanes have used. */
   readonly extra?: Usage;
 }
@@ -131,7 +140,7 @@ export function afterBoardEvent(board: Board | undefined, event: Timed): Board |
     case 'candidate':
       return withCandidate(board, event);
     case 'candidate-checked':
-      return withMutation(board, event);
+      return afterChecks(board, event);
     case 'landed':
       return afterLanded(board, event);
     case 'sent-back':
@@ -164,6 +173,7 @@ function newBoard({ base, tip, branch, lanes }: Of<'board-set'>): Board {
     queue: [],
     candidates: 0,
     landed: [],
+    green: {},
   };
 }
 
@@ -213,14 +223,21 @@ function withCandidate(board: Board, { story, number, tip, commit }: Of<'candida
   return { ...board, queue, candidates: Math.max(board.candidates, number) };
 }
 
-function afterLanded(board: Board, { story, commit, time }: Of<'landed'>): Board {
+function afterLanded(board: Board, event: Of<'landed'>): Board {
+  const { story, commit, tree, time, inputsChanged = [] } = event;
   const moved = withLane(board, story, lane => ({ ...lane, state: 'landed', commit, endedAt: time }));
   return {
     ...moved,
     tip: commit,
     queue: board.queue.filter(each => each.story !== story),
-    landed: [...board.landed, { story, commit }],
+    landed: [...board.landed, { story, commit, tree, inputsChanged }],
   };
+}
+
+function afterChecks(board: Board, event: Of<'candidate-checked'>): Board {
+  const { commit, passed, results } = event;
+  const count = results.filter(({ isSetup }) => !isSetup).length;
+  return withMutation(passed ? { ...board, green: { ...board.green, [commit]: count } } : board, event);
 }
 
 function withMutation(board: Board, { story, mutation }: Of<'candidate-checked'>): Board {

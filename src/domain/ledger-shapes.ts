@@ -68,7 +68,13 @@ export const BOARD_SHAPES: Readonly<Record<BoardEvent['type'], Readonly<Record<s
     'results.*.command': 'string',
     'results.*.passed': 'boolean',
   },
-  landed: { story: 'string', number: 'number', commit: 'string', tree: 'string' },
+  landed: {
+    story: 'string',
+    number: 'number',
+    commit: 'string',
+    tree: 'string',
+    'inputsChanged?': 'strings',
+  },
   'sent-back': {
     story: 'string',
     number: 'number',

@@ -1,3 +1,4 @@
+import type { Board } from './board.ts';
 import { isGreen } from './check.ts';
 import type { Past } from './past.ts';
 
@@ -30,15 +31,34 @@ export const UNPROVEN: Proof = {
 };
 
 /** Of a run so far: what its last iteration that was judged shows. */
-export function proofOfRun({ head, last, open, scm = [] }: Past): Proof {
+export function proofOfRun({ head, last, open, board, scm = [] }: Past): Proof {
+  if (board) return proofOfBoard(board, containedIn(head));
   const judgedLast = open?.judged ? open : last;
   const { checks = [], clean = [], judged } = judgedLast ?? {};
   return {
     level: checks.length === 0 ? 'claimed' : clean.length > 0 && isGreen(clean) ? 'clean' : 'place',
-    contained: head?.contained ?? (head?.sandbox === undefined ? 'none' : 'sandbox'),
+    contained: containedIn(head),
     commit: scm.find(({ task }) => task.trim() === 'commit')?.commit ?? null,
     tree: checks.length === 0 ? null : (judged?.snapshot ?? null),
     checkInputsChanged: judged?.inputsChanged ?? [],
+  };
+}
+
+function containedIn(head: Past['head']): Contained {
+  return head?.contained ?? (head?.sandbox === undefined ? 'none' : 'sandbox');
+}
+
+/** Of a parallel run: what has landed was checked clean, each time, as it landed. */
+function proofOfBoard({ landed, green }: Board, contained: Contained): Proof {
+  const last = landed.at(-1);
+  if (!last) return { ...UNPROVEN, contained };
+  const isChecked = landed.every(({ commit }) => (green[commit] ?? 0) > 0);
+  return {
+    level: isChecked ? 'clean' : 'claimed',
+    contained,
+    commit: last.commit,
+    tree: isChecked ? last.tree : null,
+    checkInputsChanged: last.inputsChanged,
   };
 }
 

@@ -24,7 +24,7 @@ import { type Ended, endRun } from './ending.ts';
 import { createLanes, endedChild, type Lanes, type LaneWorld } from './lanes.ts';
 import { createMoney } from './money.ts';
 import { worktreeName } from './names.ts';
-import { clearAway, createQueue, type MergeQueue } from './queue.ts';
+import { changedInputs, clearAway, createQueue, type MergeQueue } from './queue.ts';
 
 export interface CoordinatorOptions {
   readonly crew: Crew;
@@ -51,13 +51,13 @@ export async function coordinate(options: CoordinatorOptions, world: EngineWorld
 
 /** The board of a new run, or what a crash has left between two lines of the ledger. */
 async function begin(
-  { crew }: CoordinatorOptions,
+  { crew, parts }: CoordinatorOptions,
   world: EngineWorld,
   integration: Integration,
 ): Promise<string | undefined> {
   const { past, emit } = world;
   const { board } = past();
-  if (board) return reconcile(world, integration, board);
+  if (board) return reconcile(parts, world, integration, board);
   const base = await startOf(integration, crew.branch);
   if (base === undefined)
     return 'There is no commit to start from: `git commit --allow-empty -m start` makes one.';
@@ -98,6 +98,7 @@ async function firstTip(crew: Crew, { clock }: EngineWorld, integration: Integra
 }
 
 async function reconcile(
+  parts: ProverParts,
   { emit }: EngineWorld,
   integration: Integration,
   board: Board,
@@ -109,7 +110,8 @@ async function reconcile(
   if (isProblem(tree)) return formatProblem(tree);
   if (open?.candidate) {
     const { number, commit } = open.candidate;
-    emit({ type: 'landed', story: open.story, number, commit, tree });
+    const inputs = await changedInputs({ parts, integration }, board.base, commit);
+    emit({ type: 'landed', story: open.story, number, commit, tree, ...inputs });
   } else if (now !== board.tip)
     return `The integration branch is at ${now}, and the ledger says ${board.tip}: nothing is merged on top of what nobody checked.`;
   await integration.deliver(now, board.base);

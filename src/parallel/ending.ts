@@ -2,8 +2,7 @@
 import type { Board } from '../domain/board.ts';
 import { boardMutation, boardUsage, laneOutcome } from '../domain/board-sums.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
-import type { Proof } from '../domain/proof.ts';
-import { UNPROVEN } from '../domain/proof.ts';
+import { proofOfRun } from '../domain/proof.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
 import { addUsage, type Usage, unpricedIn } from '../domain/usage.ts';
@@ -11,7 +10,6 @@ import type { EngineWorld } from '../engine/plan.ts';
 import { complaint } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { ProverParts } from '../turns/prover.ts';
-import { listCheckInputs } from '../workspace/check-inputs.ts';
 import type { Integration } from '../workspace/integration.ts';
 import type { Crew } from './crew.ts';
 
@@ -43,7 +41,7 @@ export async function endRun(options: EndingOptions, world: EngineWorld, ended: 
 }
 
 async function resultOf(
-  { crew, parts, runId, integration }: EndingOptions,
+  { crew, runId }: EndingOptions,
   world: EngineWorld,
   ended: Ended,
 ): Promise<LoopResult> {
@@ -67,32 +65,11 @@ async function resultOf(
     ...(time.waited > 0 && { waited: time.waited }),
     worktreePath: null,
     branch: board ? `ralph/${runId}/_int` : null,
-    proof: board && integration ? await proofOf(board, { crew, parts, integration }, world) : UNPROVEN,
+    proof: proofOfRun(past()),
     ...(report && { stories: report }),
     ...(mutation && { mutation }),
     ...(board && { lanes: board.lanes.map(lane => laneOutcome(lane)) }),
   };
-}
-
-/** What has landed was checked as it is, each time. */
-async function proofOf(
-  board: Board,
-  { crew, parts, integration }: Required<Pick<EndingOptions, 'crew' | 'parts' | 'integration'>>,
-  { past }: EngineWorld,
-): Promise<Proof> {
-  const { sandbox, settings, project, env } = parts;
-  const contained = past().head?.contained ?? (sandbox?.words === undefined ? 'none' : 'sandbox');
-  const tree = await integration.own.treeOf(board.tip);
-  if (board.landed.length === 0 || isProblem(tree)) return { ...UNPROVEN, contained };
-  const inputs = new Set(listCheckInputs({ cwd: project.root, env, commands: settings.checks }));
-  const changed = await integration.own.changedPaths(`${board.base}^{tree}`, tree);
-  const prefix = integration.own.prefix;
-  const touched = isProblem(changed)
-    ? []
-    : changed.map(({ path }) => path.slice(prefix.length)).filter(path => inputs.has(path));
-  const isChecked = crew.checksFor(new Set(board.landed.map(({ story }) => story))).length > 0;
-  const level = isChecked ? 'clean' : 'claimed';
-  return { level, contained, commit: board.tip, tree, checkInputsChanged: touched };
 }
 
 /** Moves the branch that was asked for; where it is checked out, with its files. */

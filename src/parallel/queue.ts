@@ -5,6 +5,7 @@ import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain
 import { formatProblem, isProblem } from '../domain/problem.ts';
 import { warn } from '../engine/plan.ts';
 import type { ProverParts } from '../turns/prover.ts';
+import { listCheckInputs } from '../workspace/check-inputs.ts';
 import type { Integration } from '../workspace/integration.ts';
 import { discardWorktree } from '../workspace/remove-worktree.ts';
 import { checkCandidate } from './candidate-checks.ts';
@@ -154,6 +155,20 @@ async function land(
   crew.record?.(entry.story);
   await clearAway(parts, worktreeName(runId, { id: entry.story }, board()));
   await integration.unpin(entry.story);
+}
+
+/** What the checks rest on and somebody has changed since the run began. */
+export async function changedInputs(
+  { parts, integration: { own } }: Pick<QueueWorld, 'parts' | 'integration'>,
+  base: string,
+  commit: string,
+): Promise<{ readonly inputsChanged?: readonly string[] }> {
+  const { project, env, settings } = parts;
+  const inputs = new Set(listCheckInputs({ cwd: project.root, env, commands: settings.checks }));
+  const changed = await own.changedPaths(`${base}^{tree}`, `${commit}^{tree}`);
+  const paths = isProblem(changed) ? [] : changed.map(({ path }) => path.slice(own.prefix.length));
+  const inputsChanged = paths.filter(path => inputs.has(path));
+  return inputsChanged.length === 0 ? {} : { inputsChanged };
 }
 
 /** All of it is in what has landed. */

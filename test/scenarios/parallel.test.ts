@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { landedFiles, laneRig, plain, runParallel } from '../rig/lanes.ts';
+import { ralph } from '../rig/ralph.ts';
 
 const CHECK = ['--check', 'test -f README.md'];
 
@@ -146,4 +147,16 @@ it('keeps a list that git ignores out of what lands', async () => {
   const files = Object.keys(landedFiles(rig, 'ralph/demo'));
   expect(files).toEqual(expect.arrayContaining(['work/US-001.txt', 'work/US-002.txt']));
   expect(files.filter(name => name.startsWith('ralph/'))).toEqual([]);
+});
+
+it('has a bundle that anybody with a clone can verify: the commit that landed, and the checks on it', async () => {
+  const rig = laneRig([plain('US-001'), plain('US-002')]);
+  const { result } = await runParallel(rig, '--parallel', '2', ...CHECK);
+  const bundle = rig.project.path('.ralph/run.proof');
+  const written = await ralph(['report', result.runId, '--bundle', bundle], rig.options);
+  expect(written.code, written.stderr).toBe(0);
+  const { code, stdout } = await ralph(['verify', bundle, '--rerun'], rig.options);
+  expect(stdout).toContain('holds           proof: checked clean');
+  expect(stdout).toContain(`holds           commit: ${result.proof.commit?.slice(0, 7)}`);
+  expect(code, stdout).toBe(0);
 });
