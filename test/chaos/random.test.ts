@@ -5,7 +5,7 @@ import { type Blow, type CameTo, type Damage, disturbed, expectSame } from './di
 import { generator } from './generator.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
-const RUNS = Number(process.env.RALPH_CHAOS_RUNS ?? (IS_THOROUGH ? 16 : 4));
+const RUNS = Number(process.env.RALPH_CHAOS_RUNS ?? (IS_THOROUGH ? 8 : 4));
 const ORDERLY_RUNS = Number(process.env.RALPH_CHAOS_ORDERLY ?? 60);
 const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
 const NAMES = Object.keys(SHAPES) as ShapeName[];
