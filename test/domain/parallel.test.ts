@@ -7,6 +7,8 @@ import type { BoardEvent } from '../../src/domain/board-event.ts';
 import { boardUsage, laneOutcome } from '../../src/domain/board-sums.ts';
 import type { RunEvent } from '../../src/domain/event.ts';
 import { checkSlots, nextMerge } from '../../src/domain/next-merge.ts';
+import { NOTHING_YET } from '../../src/domain/past.ts';
+import { proofOfRun } from '../../src/domain/proof.ts';
 import { newPurse, overdrawn, type Purse, reserve, settle, sumOf } from '../../src/domain/purse.ts';
 
 const head = (id: string, more: Partial<Lane> = {}) => ({
@@ -242,6 +244,17 @@ describe('the purse', () => {
     });
   });
 
+  it('gives nobody what another has reserved', () => {
+    const purse = settle({ ...newPurse({ ...limits, maxCost: 1 }), reserved: { a: sumOf(usage) } }, 'a', {
+      cost: 0.4,
+      tokens: 0,
+      turns: 1,
+    });
+    const first = reserve(purse, 'a');
+    expect(first.kind).toBe('reserved');
+    expect(first.kind === 'reserved' && reserve(first.purse, 'b').kind).toBe('wait');
+  });
+
   it('counts the turns of all', () => {
     const purse = newPurse({ ...limits, maxIterations: 2 }, { cost: 0, tokens: 0, turns: 2 });
     expect(reserve(purse, 'a')).toMatchObject({ kind: 'spent', spending: { reason: 'max_iterations' } });
@@ -257,6 +270,32 @@ describe('the purse', () => {
     };
     expect(overdrawn(purse, 'a', { cost: 0.5, costSource: 'agent' })).toBeUndefined();
     expect(overdrawn(purse, 'a', { cost: 0.6, costSource: 'agent' })).toBe('max-cost');
+  });
+});
+
+describe('the proof', () => {
+  const checked = (passed: boolean, results: readonly unknown[]): BoardEvent => ({
+    type: 'candidate-checked',
+    story: 'A',
+    number: 1,
+    commit: 'c1',
+    passed,
+    duration: 1,
+    results: results as never,
+  });
+  const proofAfter = (...events: readonly BoardEvent[]) =>
+    proofOfRun({ ...NOTHING_YET, board: play(set(head('A')), ...events, landed('A', 1)) });
+
+  it('is clean only where every check passed on the very commit that landed', () => {
+    expect(proofAfter(checked(true, [{ command: 'x' }]))).toMatchObject({
+      level: 'clean',
+      commit: 'c1',
+      tree: 't',
+    });
+    expect(proofAfter()).toMatchObject({ level: 'claimed', tree: null });
+    expect(proofAfter(checked(false, [{ command: 'x' }]))).toMatchObject({ level: 'claimed' });
+    expect(proofAfter(checked(true, []))).toMatchObject({ level: 'claimed' });
+    expect(proofAfter(checked(true, [{ command: 'x', isSetup: true }]))).toMatchObject({ level: 'claimed' });
   });
 });
 
