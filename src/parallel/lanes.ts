@@ -19,7 +19,7 @@ import { openStoryBranch } from '../workspace/story-branch.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
 import type { createAccounts } from './accounts.ts';
 import type { ChildRequest, Crew, EndedChild } from './crew.ts';
-import { mergeTip, unsolved } from './merging.ts';
+import { mergeTip } from './merging.ts';
 import type { Money } from './money.ts';
 import { childId, worktreeName } from './names.ts';
 
@@ -209,13 +209,7 @@ async function handIn(
     return;
   }
   await integration.pin(`${lane.id}/${child.split('.').at(-1)}`, work);
-  const marks = await unsolved(integration, work, lane.sentBack?.files ?? []);
-  parts.emit({
-    ...end,
-    ledger,
-    ...(marks.length > 0 && { why: `conflict marks are left in ${marks.join(', ')}` }),
-  });
-  if (marks.length > 0) return;
+  parts.emit({ ...end, ledger });
   if (crew.choose && !lane.sentBack) {
     const why = 'it is proven, and is compared with the others';
     parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: false, commit: work });

@@ -96,16 +96,21 @@ export async function mergeTip(
   return failed ?? merged.conflicts;
 }
 
-const MARKS = /^(<{7}|>{7}) /m;
+const MARKS = /^<{7} [\s\S]*^={7}$[\s\S]*^>{7} /m;
 
-/** Files that still hold the marks of a conflict. */
+/** Files in which a commit leaves the marks of a conflict that were not there before. */
 export async function unsolved(
   integration: Integration,
-  head: string,
-  files: readonly string[],
+  before: string,
+  commit: string,
 ): Promise<readonly string[]> {
-  const texts = await Promise.all(files.map(path => integration.readFile(head, path)));
-  return files.filter((_, at) => MARKS.test(texts[at] ?? ''));
+  const changed = await integration.own.changedPaths(`${before}^{tree}`, `${commit}^{tree}`);
+  const marked: string[] = [];
+  for (const { path, after } of isProblem(changed) ? [] : changed) {
+    const isMarked = async (at: string) => MARKS.test((await integration.readFile(at, path)) ?? '');
+    if (after && (await isMarked(commit)) && !(await isMarked(before))) marked.push(path);
+  }
+  return marked;
 }
 
 /** For the agent that has to make it fit. */

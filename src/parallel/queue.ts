@@ -10,7 +10,7 @@ import type { Integration } from '../workspace/integration.ts';
 import { discardWorktree } from '../workspace/remove-worktree.ts';
 import { checkCandidate } from './candidate-checks.ts';
 import { endedChild } from './lanes.ts';
-import { buildCandidate } from './merging.ts';
+import { buildCandidate, unsolved } from './merging.ts';
 import { worktreeName } from './names.ts';
 import type { QueueWorld } from './queue-world.ts';
 
@@ -124,6 +124,9 @@ async function build(world: QueueWorld, entry: Queued, onto: string): Promise<vo
   if (built.kind === 'conflict')
     return sendBack(world, entry, { why: 'conflict', files: built.files, number, detail: '' });
   const { commit } = built;
+  const marked = await unsolved(integration, onto, commit);
+  if (marked.length > 0)
+    return sendBack(world, entry, { why: 'conflict', files: marked, number, detail: '' });
   // A review is of a change: another change was not reviewed.
   const patch = crew.isReviewed ? await integration.patchOf(onto, commit, crew.ownPaths) : entry.patch;
   if (patch !== entry.patch) return sendBack(world, entry, { why: 'changed', files: [], number, detail: '' });

@@ -87,6 +87,18 @@ describe('stories that do not fit together', () => {
     expect(rig.turns().filter(({ mode }) => mode === 'merge-fix')).toHaveLength(1);
   });
 
+  it('and whose conflict is left unsolved: the marks never land', async () => {
+    const rig = laneRig([plain('US-001'), plain('US-002')]);
+    for (const id of ['US-001', 'US-002']) {
+      rig.does(id, 'implement', `echo ${id} > shared.txt`);
+      rig.does(id, 'merge-fix', 'true');
+    }
+    const { code, result } = await runParallel(rig, '--parallel', '2', ...CHECK);
+    expect([code, result.stopReason]).toEqual([1, 'needs_you']);
+    expect(result.lanes.map(({ state }) => state).sort()).toEqual(['landed', 'needs_you']);
+    expect(landedFiles(rig, 'ralph/demo')['shared.txt']).toMatch(/^US-00[12]\n$/);
+  });
+
   it('and cannot be made to: after three times the user is needed, and the others land', async () => {
     const rig = laneRig([
       plain('US-001', { priority: 1 }),
