@@ -56,7 +56,7 @@ function limit(seconds: number): { readonly rule: SideRule; readonly met: () => 
 }
 
 test('three stories: Claude Code builds, Codex reviews, both lanes wait for one limit', {
-  timeout: 240_000,
+  timeout: 420_000,
 }, async () => {
   const { rule, met } = limit(8);
   const build = IDS.flatMap(id =>
