@@ -1,4 +1,4 @@
-// P14: stories side by side. 24 scripted stories whose turns take real seconds, one at a time against several, with checks of an eighth of a
+// P15: stories side by side. 24 scripted stories whose turns take real seconds, one at a time against several, with checks of an eighth of a
 // story's time and with checks that take none; and the memory of 64 stories at a time.
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ export async function lanes(folder, quick) {
     for (const count of [4, 8]) {
       const many = await run(folder, { agent, stories, turn, check, lanes: count });
       rows.push({
-        id: 'P14',
+        id: 'P15',
         what: `${stories} stories, ${count} at a time, ${name}`,
         floor: `one at a time ${one.seconds.toFixed(0)} s`,
         ours: `${many.seconds.toFixed(0)} s`,
@@ -37,7 +37,7 @@ export async function lanes(folder, quick) {
   const most = quick ? 16 : 64;
   const { peak } = await run(folder, { agent, stories: most, turn: most / 4, check: 'true', lanes: most });
   rows.push({
-    id: 'P14',
+    id: 'P15',
     what: `memory of ${most} stories at a time`,
     floor: 'nothing',
     ours: `${peak.toFixed(0)} MB at its peak`,

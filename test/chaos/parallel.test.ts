@@ -1,4 +1,4 @@
-/** A parallel run that is killed again and again lands the same as one that is left alone: nothing unchecked, nothing twice, nothing lost. */
+/** A parallel run that is killed and stopped again and again lands the same as one that is left alone: nothing unchecked, nothing twice, nothing lost. */
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { type LaneRig, landedFiles, laneRig, type ParallelResult, plain, resultIn } from '../rig/lanes.ts';
@@ -43,7 +43,16 @@ interface CameTo {
   readonly seconds: number;
 }
 
-async function run(rig: LaneRig, moments: readonly number[]): Promise<CameTo> {
+interface Stop {
+  /** Milliseconds after its start. */
+  readonly after: number;
+  readonly signal: NodeJS.Signals;
+}
+
+/** Half of them leave no time for anything. */
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGKILL', 'SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGINT', 'SIGHUP'];
+
+async function run(rig: LaneRig, stops: readonly Stop[]): Promise<CameTo> {
   const began = Date.now();
   let kills = 0;
   let isBegun = false;
@@ -53,11 +62,12 @@ async function run(rig: LaneRig, moments: readonly number[]): Promise<CameTo> {
       existsSync(rig.project.path('.ralph/runs')) && readdirSync(rig.project.path('.ralph/runs')).length > 0;
     const args = !isBegun ? ['prd', 'run', ...FLAGS] : ['resume', '--json'];
     const { process: child, finished } = startRalph(args, rig.options);
-    const moment = moments[part];
-    const timer = moment === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), moment);
+    const stop = stops[part];
+    const timer = stop && setTimeout(() => child.kill(stop.signal), stop.after);
     const end = await finished;
     clearTimeout(timer);
-    if (end.signal === 'SIGKILL') kills++;
+    const isStopped = end.signal !== null || end.code === 130;
+    if (stop && isStopped) kills++;
     else return { result: resultOf(end), kills, seconds: (Date.now() - began) / 1000 };
   }
 }
@@ -149,10 +159,13 @@ test.each(Array.from({ length: Math.ceil(KILLS / IN_ONE_RUN) }, (_, at) => SEED 
     const { outcome, seconds } = await calmly();
     expect(outcome.stopReason).toBe('all_stories_approved');
     const random = generator(seed);
-    const moments = Array.from({ length: IN_ONE_RUN }, () => 150 + random() * seconds * 220);
+    const stops = Array.from({ length: IN_ONE_RUN }, () => ({
+      after: 150 + random() * seconds * 220,
+      signal: SIGNALS[Math.floor(random() * SIGNALS.length)] ?? 'SIGKILL',
+    }));
     const rig = project();
-    const came = await run(rig, moments);
-    expect(outcomeOf(rig, came), `killed ${came.kills} times at ${moments.map(Math.round)}`).toEqual(outcome);
+    const came = await run(rig, stops);
+    expect(outcomeOf(rig, came), `stopped ${came.kills} times, ${JSON.stringify(stops)}`).toEqual(outcome);
     invariants(rig, came);
     expect(orphans(rig)).toEqual([]);
     process.stderr.write(`parallel seed ${seed}: ${came.kills} kills\n`);
