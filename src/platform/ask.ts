@@ -4,6 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import type { Command } from './confinement.ts';
+import { errorCode } from './error-words.ts';
 
 export interface Answered {
   /** 127 when it could not be started, or did not end in time, or answered more than can be held. */
@@ -21,6 +22,8 @@ export function askProgram(
 ): Answered {
   const options = { cwd, env, input, timeout: TIMEOUT, maxBuffer: MOST_BYTES, windowsHide: true };
   const { status, stdout, stderr, error } = spawnSync(program, args, options);
-  const errors = error ? error.message : stderr.toString('utf8');
-  return { code: error ? 127 : (status ?? 127), stdout: stdout ?? Buffer.alloc(0), errors };
+  // One that ended without reading what it was given has still said why.
+  const failed = errorCode(error) === 'EPIPE' ? undefined : error;
+  const errors = failed ? failed.message : stderr.toString('utf8');
+  return { code: failed ? 127 : (status ?? 127), stdout: stdout ?? Buffer.alloc(0), errors };
 }

@@ -143,7 +143,10 @@ function* signaturesOf(
   yield ['cut', forge(statement, { keyid, sig: blob.subarray(0, -4).toString('base64') })];
   yield ['longer', forge(statement, { keyid, sig: Buffer.concat([blob, blob]).toString('base64') })];
   yield ['none', forge(statement, undefined)];
-  yield ['another key named', forge(statement, { keyid: `${keyid.slice(0, -1)}A`, sig })];
+  yield [
+    'another key named',
+    forge(statement, { keyid: `${keyid.slice(0, -1)}${keyid.endsWith('A') ? 'E' : 'A'}`, sig }),
+  ];
   const two = JSON.parse(forge(statement, signature));
   two.signatures.push(two.signatures[0]);
   yield ['two of them', JSON.stringify(two)];
