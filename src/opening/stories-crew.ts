@@ -13,7 +13,7 @@ import type { ChildRequest, Crew, EndedChild, FilesAt } from '../parallel/crew.t
 import { sentBackWords } from '../parallel/merging.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { approvalsPath, writeApprovals } from '../store/approvals.ts';
-import { ignoreActive } from '../store/prd-folder.ts';
+import { withActiveIgnored } from '../store/prd-folder.ts';
 import { type PrdPaths, prdPaths } from '../store/prd-paths.ts';
 import { writeStoryCopy } from '../store/story-copies.ts';
 import { formatTasks, isList, writeTasks } from '../store/tasks-file.ts';
@@ -95,13 +95,13 @@ function laneHead(story: Story, list: StoryList, policy: ReviewPolicy): LaneHead
 }
 
 function firstFiles(prd: PrdPaths, list: StoryList, inTree: (path: string) => string): readonly OwnFile[] {
-  // Else every lane would add the line, and each would seem to change what was reviewed.
-  ignoreActive(prd);
-  const others = [prd.prd, prd.progress, prd.prompt, prd.gitignore].flatMap((path): readonly OwnFile[] => {
+  const others = [prd.prd, prd.progress, prd.prompt].flatMap((path): readonly OwnFile[] => {
     const text = readIfThere(path);
     return text === undefined ? [] : [[inTree(path), text]];
   });
-  return [[inTree(prd.tasks), formatTasks(list)], ...others];
+  // Else every lane would add the line, and each would seem to change what was reviewed. The user's own file stays as it is.
+  const ignored: OwnFile = [inTree(prd.gitignore), withActiveIgnored(readIfThere(prd.gitignore) ?? '')];
+  return [[inTree(prd.tasks), formatTasks(list)], ignored, ...others];
 }
 
 interface Lists {

@@ -159,7 +159,8 @@ async function work(
     const room = { slots, isLimited: accounts.isLimited(agents), hasMoney: money.hasRoom() };
     const starts =
       stop.requested() || queue.halted() ? [] : [...unfinished(board(), lanes), ...admit(board(), room)];
-    for (const id of starts) if (!lanes.isRunning(id)) void lanes.work(id).then(bell.ring, bell.break);
+    for (const id of starts)
+      if (!lanes.isRunning(id) && lanes.running() < slots) void lanes.work(id).then(bell.ring, bell.break);
     const hasMoved = await queue.step(bell.ring);
     bell.check();
     if (hasMoved) continue;

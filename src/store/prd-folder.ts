@@ -77,9 +77,16 @@ export function day(now: number): string {
 /** The mark of a running loop does not belong into git. True when it was added. */
 export function ignoreActive({ gitignore }: PrdPaths): boolean {
   const text = readIfThere(gitignore) ?? '';
-  if (text.split('\n').some(line => line.trim().replace(/^\//, '') === ACTIVE_FILE)) return false;
-  writeAtomic(gitignore, `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${ACTIVE_FILE}\n`, 0o644);
+  const ignoring = withActiveIgnored(text);
+  if (ignoring === text) return false;
+  writeAtomic(gitignore, ignoring, 0o644);
   return true;
+}
+
+/** The text of a .gitignore with a line for it. */
+export function withActiveIgnored(text: string): string {
+  if (text.split('\n').some(line => line.trim().replace(/^\//, '') === ACTIVE_FILE)) return text;
+  return `${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${ACTIVE_FILE}\n`;
 }
 
 /** Whether somebody has written a specification, or it is the template still. */

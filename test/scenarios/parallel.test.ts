@@ -149,6 +149,18 @@ describe('a review', () => {
   });
 });
 
+it('moves the branch that is checked out with its files, and changes nothing of the user before that', async () => {
+  const rig = laneRig([plain('US-001')]);
+  rig.project.write('.gitignore', '.ralph/\n');
+  rig.project.git('commit', '--quiet', '-am', 'an older .gitignore');
+  rig.project.git('switch', '--quiet', '--create', 'ralph/demo');
+  const { result, stderr } = await runParallel(rig, '--parallel', '2', ...CHECK);
+  expect(result.stopReason, stderr).toBe('all_stories_approved');
+  expect(rig.project.git('rev-parse', 'HEAD').trim()).toBe(result.proof.commit);
+  expect(rig.project.git('status', '--porcelain')).toBe('');
+  expect(rig.project.read('work/US-001.txt')).toBe('US-001\n');
+});
+
 it('keeps a list that git ignores out of what lands', async () => {
   const rig = laneRig([plain('US-001'), plain('US-002')]);
   rig.project.git('rm', '--quiet', '--cached', '-r', 'ralph');
