@@ -8,8 +8,9 @@ import { boardUsage, laneUsage } from '../domain/board-sums.ts';
 import type { RecordedEvent } from '../domain/event.ts';
 import { timeIsUp } from '../domain/limits.ts';
 import { formatProblem, isProblem } from '../domain/problem.ts';
-import { sumOf } from '../domain/purse.ts';
+import { type Sum, sumOf } from '../domain/purse.ts';
 import type { LoopResult } from '../domain/result.ts';
+import { addUsage } from '../domain/usage.ts';
 import { type EngineWorld, warn } from '../engine/plan.ts';
 import { pause } from '../engine/wait.ts';
 import { sendMessage } from '../store/inbox.ts';
@@ -133,7 +134,7 @@ async function work(
     await clearAway(parts, worktreeName(runId, { id: story }, board()));
   }
   const limits = limitsOf(parts.settings);
-  const money = createMoney(limits, { ...sumOf(boardUsage(board()) ?? { costSource: 'unknown' }, 0) });
+  const money = createMoney(limits, spentBefore(parts, board()));
   const accounts = createAccounts({
     clock,
     onLimit: (agent, until) => emit({ type: 'account-limited', agent, until }),
@@ -171,6 +172,19 @@ async function work(
     await bell.wait();
     await world.settled();
   }
+}
+
+/** Also by runs that were cut off with the whole: they count from where they were. */
+function spentBefore(parts: ProverParts, board: Board): Sum {
+  const cutOff = board.lanes.flatMap(({ runs, used }) => {
+    const last = runs.at(-1);
+    const child = last === undefined || used[last] ? undefined : endedChild({ parts }, last);
+    return child?.past.totals.usage ?? [];
+  });
+  const known = boardUsage(board);
+  const all = [...(known ? [known] : []), ...cutOff];
+  const turns = board.lanes.reduce((sum, { iterations = 0 }) => sum + iterations, 0);
+  return sumOf(all.length === 0 ? { costSource: 'unknown' } : all.reduce(addUsage), turns);
 }
 
 /** Lanes whose run was cut off with the whole, and those whose work is proven and not in the queue. */

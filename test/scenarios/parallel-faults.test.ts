@@ -116,6 +116,18 @@ describe('what happens meanwhile', () => {
     expect(rig.turns().length).toBe(Math.round((result.totalCost ?? 0) / 0.1));
   });
 
+  it('iterations and money that were used before count when it is resumed', async () => {
+    const rig = laneRig(
+      ['1', '2', '3', '4', '5', '6'].map(id => plain(`US-00${id}`)),
+      { LANE_COST: '0.1' },
+    );
+    const { result } = await runParallel(rig, '--parallel', '2', ...CHECK, '-n', '4');
+    expect(result.stopReason).toBe('max_iterations');
+    const resumed = await ralph(['resume', '--json', '--max-iterations', '6'], rig.options);
+    expect(resultIn(resumed.stdout).stopReason).toBe('max_iterations');
+    expect(rig.turns()).toHaveLength(6);
+  });
+
   it('a rate limit: nothing new is begun on the account, and then one tries before the others', async () => {
     const rig = laneRig(['1', '2', '3', '4'].map(id => plain(`US-00${id}`)));
     const until = Date.now() + 6_000;
