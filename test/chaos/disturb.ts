@@ -201,15 +201,21 @@ function outcomeOf(shape: Shape, project: Repo, said: readonly string[]): Pick<C
       // What came of source control is in `kept`: here it holds the names of commits.
       result: timeless({ ...ended.result, scm: undefined, ...withoutWaste(ended.result, lines) }),
       ends: lines.filter(line => line.type === 'run-ended' && !isInterrupted(line)).length,
-      iterations: lines
-        .filter(line => line.type === 'iteration-ended')
-        .map(({ usage: _, ...line }) => timeless(line)),
+      iterations: lines.filter(isLastEnd).map(({ usage: _, ...line }) => timeless(line)),
       kept: lines.filter(line => line.type === 'scm').map(({ task, outcome }) => [task, outcome]),
       numbered: lines.every((line, index) => line.seq === index + 1),
       progress: progress.replace(/\d+\.\ds/g, '#s'),
       remains: shape.remains(project),
     },
   };
+}
+
+/** Success is not believed on resume: an iteration that ended a run which did not come to its own end is proven, and ends, once more. */
+function isLastEnd(line: Line, at: number, lines: readonly Line[]): boolean {
+  if (line.type !== 'iteration-ended') return false;
+  const after = lines.slice(at + 1);
+  const again = after.findIndex(({ type, iteration }) => type === line.type && iteration === line.iteration);
+  return again === -1 || !after.slice(0, again).some(({ type }) => type === 'run-resumed');
 }
 
 /** An orderly stop is recorded as an end each time. */
