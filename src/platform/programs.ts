@@ -7,7 +7,7 @@ import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { tryTo } from './files.ts';
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** The program by its absolute path, or why it is not run. `cwd`: where the agent works. */
 export function findProgram(name: string, env: Env, cwd: string): string | Problem {
