@@ -25,6 +25,14 @@ export function statePaths(env: Env) {
       join(folder, 'approvals', keyOf(root), `${sha256(name).slice(0, 16)}.json`),
     /** Ralph's own git directory for a work tree, by the top of that tree. */
     git: (top: string) => join(folder, 'git', keyOf(top)),
+    /** What `ralph fleet up` keeps. */
+    fleet: {
+      folder: join(folder, 'fleet'),
+      /** The URL of the database, with its password. */
+      database: join(folder, 'fleet', 'database'),
+      /** The data of a server of the user's own. */
+      server: join(folder, 'fleet', 'pg'),
+    },
     /** What is kept of a project, by where it is: one that was moved or cloned has nothing here yet. */
     project: (root: string) => projectState(folder, keyOf(root)),
   };

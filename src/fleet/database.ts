@@ -1,0 +1,228 @@
+/**
+ * The one door to PostgreSQL: a pool of connections, and the queue of pg-boss with the same settings. Both packages are optional peers,
+ * loaded when a command of the fleet needs them and not before.
+ */
+import { createRequire } from 'node:module';
+import type { Pool, PoolClient, PoolConfig } from 'pg';
+import type { ConstructorOptions, PgBoss } from 'pg-boss';
+import type { Problem } from '../domain/problem.ts';
+import { isProblem } from '../domain/problem.ts';
+import { errorCode, errorWords } from '../platform/error-words.ts';
+import type { Env } from '../store/state.ts';
+import { databaseProblem, withoutPasswords } from './database-problem.ts';
+import { checkUrl, parseUrl, showUrl } from './database-url.ts';
+
+export interface Answer<Row> {
+  readonly rows: readonly Row[];
+  /** How many rows a statement that returns none has changed. */
+  readonly rowCount: number;
+}
+
+/** Values only as parameters: no value ever stands in the text of a statement. */
+export type Query = <Row = Record<string, unknown>>(
+  text: string,
+  params?: readonly unknown[],
+) => Promise<Answer<Row>>;
+
+export interface Database {
+  /** Its URL, without the password. */
+  readonly shown: string;
+  /** Rejects with the error of the server or of the network; `problemOf` has the words for it. */
+  readonly query: Query;
+  /** All of it or nothing. What holds a transaction open is a function of ours, never an agent. */
+  transaction<Value>(work: (query: Query) => Promise<Value>): Promise<Value>;
+  /** The queue; not started. Its tables are in the schema `ralph_jobs`. */
+  readonly boss: PgBoss;
+  problemOf(error: unknown): Problem | undefined;
+  /** Stops the queue if it was started, and closes every connection. */
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  /** More settings of the queue. */
+  readonly jobs?: Omit<ConstructorOptions, 'connectionString' | 'schema'>;
+  /** Told of every connection that was lost meanwhile; the next statement opens another. */
+  readonly onTrouble?: (what: string) => void;
+}
+
+export async function openDatabase(
+  url: string,
+  env: Env,
+  { jobs = {}, onTrouble = () => {} }: DatabaseOptions = {},
+): Promise<Database | Problem> {
+  const checked = checkUrl('database', url);
+  if (isProblem(checked)) return checked;
+  const packages = loadPackages();
+  if (isProblem(packages)) return packages;
+  const config: PoolConfig = { connectionString: withTls(url, env), ...SETTINGS };
+  const trouble = (error: unknown) => onTrouble(withoutPasswords(errorWords(error), url));
+  const problemOf = (error: unknown) => databaseProblem(error, url);
+  let pool: Pool;
+  try {
+    pool = new packages.Pool(config);
+    pool.on('error', trouble);
+    const refused = await probe(pool, url);
+    if (refused) {
+      await pool.end();
+      return refused;
+    }
+  } catch (error) {
+    return problemOf(error) ?? unreadable(error, url);
+  }
+  const boss = new packages.PgBoss({
+    schedule: false,
+    ...jobs,
+    ...config,
+    schema: JOBS_SCHEMA,
+  } as ConstructorOptions);
+  boss.on('error', trouble);
+  return {
+    shown: showUrl(url),
+    query: (text, params = []) => ask(pool, text, params),
+    transaction: work => inTransaction(pool, work, trouble),
+    boss,
+    problemOf,
+    async close() {
+      await within(CLOSE_TIME, boss.stop({ graceful: false }));
+      await within(CLOSE_TIME, pool.end());
+    },
+  };
+}
+
+const JOBS_SCHEMA = 'ralph_jobs';
+
+/** Milliseconds. The server ends what takes too long; `query_timeout` is for a network that takes the answer away. */
+const SETTINGS = {
+  application_name: 'ralph',
+  max: 10,
+  connectionTimeoutMillis: 10_000,
+  statement_timeout: 30_000,
+  query_timeout: 35_000,
+  // A worker that was stopped, or whose network was cut, must not keep its locks.
+  idle_in_transaction_session_timeout: 10_000,
+  keepAlive: true,
+} as const;
+
+const OLDEST_SERVER = 13;
+/** What a connection that answers nobody may cost at the end. */
+const CLOSE_TIME = 3_000;
+
+/** Exactly these: test/fleet/database.test.ts compares them with package.json. */
+export const PACKAGES = ['pg-boss@12.35.0', 'pg@8.23.1'] as const;
+
+/** Not literals: a bundler must leave them alone. Required, not imported: a bundle that comes from a code cache cannot import. */
+function loadPackages():
+  | (Pick<typeof import('pg'), 'Pool'> & Pick<typeof import('pg-boss'), 'PgBoss'>)
+  | Problem {
+  const load = createRequire(import.meta.url);
+  const [boss, pg] = PACKAGES.map(each => each.replace(/@[^@]+$/, ''));
+  try {
+    const { Pool } = load(pg ?? '') as typeof import('pg');
+    const { PgBoss } = load(boss ?? '') as typeof import('pg-boss');
+    return { Pool, PgBoss };
+  } catch (error) {
+    if (errorCode(error) === 'ERR_REQUIRE_ESM')
+      return {
+        where: 'node',
+        what: `${process.version} is too old for the fleet`,
+        fix: 'install Node 20.19 or later',
+      };
+    if (errorCode(error) !== 'MODULE_NOT_FOUND') throw error;
+    const install = `npm install ${PACKAGES.join(' ')}`;
+    const what = 'the fleet needs the packages pg-boss and pg, and they are not installed beside Ralph';
+    return { where: 'fleet', what, fix: `${install}, with -g where Ralph was installed with -g` };
+  }
+}
+
+/**
+ * `require` and `prefer` verify the certificate, as the package has it today and will not for ever; `verify-ca` does what it says. What
+ * stands in the URL counts before the environment.
+ */
+function withTls(url: string, env: Env): string {
+  const query = new URLSearchParams(parseUrl(url)?.search);
+  for (const name of ['sslmode', 'sslrootcert', 'sslcert', 'sslkey']) {
+    const value = env[`PG${name.toUpperCase()}`];
+    if (value && !query.has(name)) query.set(name, value);
+  }
+  const mode = query.get('sslmode') ?? '';
+  if (!query.has('uselibpqcompat')) {
+    if (mode === 'require' || mode === 'prefer') query.set('sslmode', 'verify-full');
+    if (mode === 'verify-ca') query.set('uselibpqcompat', 'true');
+  }
+  const [base = url] = url.split('?');
+  return query.size === 0 ? base : `${base}?${query}`;
+}
+
+async function probe(pool: Pool, url: string): Promise<Problem | undefined> {
+  const { rows } = await pool.query<{ version: string; recovery: boolean }>(
+    "select current_setting('server_version') as version, pg_is_in_recovery() as recovery",
+  );
+  const { version = '', recovery = false } = rows[0] ?? {};
+  if (recovery) return databaseProblem(Object.assign(new Error('it is a standby'), { code: '25006' }), url);
+  if (Number.parseInt(version, 10) >= OLDEST_SERVER) return undefined;
+  const what = `the server is PostgreSQL ${version}, and the fleet needs ${OLDEST_SERVER} or later`;
+  return { where: showUrl(url), what };
+}
+
+function unreadable(error: unknown, url: string): Problem {
+  return { where: showUrl(url), what: `cannot be used: ${withoutPasswords(errorWords(error), url)}` };
+}
+
+async function ask<Row>(
+  client: Pool | PoolClient,
+  text: string,
+  params: readonly unknown[],
+): Promise<Answer<Row>> {
+  const { rows, rowCount } = await client.query(text, [...params]);
+  return { rows: rows as readonly Row[], rowCount: rowCount ?? 0 };
+}
+
+async function inTransaction<Value>(
+  pool: Pool,
+  work: (query: Query) => Promise<Value>,
+  onLost: (error: Error) => void,
+): Promise<Value> {
+  const client = await pool.connect();
+  let lost: Error | undefined;
+  // The pool does not listen while somebody has the connection, and an error that nobody hears ends the process.
+  const onError = (error: Error) => {
+    lost = error;
+    onLost(error);
+  };
+  client.on('error', onError);
+  try {
+    await client.query('begin');
+    const value = await work((text, params = []) => ask(client, text, params));
+    // Of a transaction in which a statement has failed the server says this, and no more.
+    if ((await client.query('commit')).command === 'ROLLBACK')
+      throw new Error('the transaction was rolled back');
+    return value;
+  } catch (error) {
+    lost ??= await rollBack(client, error);
+    throw error;
+  } finally {
+    client.off('error', onError);
+    client.release(lost);
+  }
+}
+
+/** Why the connection cannot be used again; undefined where it can. */
+async function rollBack(client: PoolClient, error: unknown): Promise<Error | undefined> {
+  // One that has not answered for so long is asked nothing more: the server rolls back when it is closed.
+  if (error instanceof Error && error.message === 'Query read timeout') return error;
+  try {
+    await client.query('rollback');
+    return undefined;
+  } catch (failure) {
+    return failure instanceof Error ? failure : new Error(String(failure));
+  }
+}
+
+async function within(time: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise(resolve => {
+    timer = setTimeout(resolve, time);
+  });
+  await Promise.race([work.catch(() => {}), over]);
+  clearTimeout(timer);
+}
