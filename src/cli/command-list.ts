@@ -18,6 +18,16 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/prd/group.ts')).prd,
   },
   {
+    name: 'fleet',
+    summary: 'many machines on one PostgreSQL: up, submit, status, cancel, drain, budget …',
+    load: async () => (await import('./commands/fleet/group.ts')).fleet,
+  },
+  {
+    name: 'worker',
+    summary: 'take units of the fleet and work on them',
+    load: async () => (await import('./commands/worker.ts')).worker,
+  },
+  {
     name: 'session',
     summary: 'manage the loop inside an agent session: start, status, cancel',
     load: async () => (await import('./commands/session.ts')).session,

@@ -19,7 +19,7 @@ import { type Clock, systemClock } from '../platform/clock.ts';
 import { createDisk } from '../platform/disk.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { rememberProject } from '../store/projects.ts';
-import { openRunStore, type RunStore } from '../store/run-store.ts';
+import { openRunStore, type RunCopy, type RunStore } from '../store/run-store.ts';
 import { openState } from '../store/state-check.ts';
 import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { createHookDoor } from '../turns/hook-door.ts';
@@ -63,6 +63,8 @@ export interface RunRequest {
   readonly child?: { readonly id: string; readonly shared: Shared };
   /** Sees what happens in the runs of a parallel run, by what they work on. Must not throw. */
   readonly onChildEvent?: Parts['onChildEvent'];
+  /** Where the run is kept as well: a fleet keeps it in its database. */
+  readonly copy?: RunCopy | undefined;
   /** Sees every event once it is on the ledger. Must not throw. */
   onEvent(event: RecordedEvent): void;
 }
@@ -161,7 +163,9 @@ function openWorld(
   const disk = createDisk();
   disk.signal.addEventListener('abort', () => stop.request('disk_failed', 'now'));
   const lost = () => stop.request('cancelled', 'now', 'Another process has taken this run over.');
-  const store = openRunStore({ project, id, env, now: () => clock.now(), ticks: () => clock.ticks(), lost });
+  const { copy } = request;
+  const times = { now: () => clock.now(), ticks: () => clock.ticks() };
+  const store = openRunStore({ project, id, env, ...times, lost, copy });
   later(store.close);
   const { emit, past } = createRecorder(request, store, disk.failed);
   const steering = createSteering({ store, emit, clock, stop, past });

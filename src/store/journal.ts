@@ -21,6 +21,13 @@ export type Entry = {
   readonly ticks?: number;
 } & RunEvent;
 
+/** One line of a ledger, byte for byte. */
+export interface LedgerLine {
+  readonly seq: number;
+  readonly type: RunEvent['type'];
+  readonly text: string;
+}
+
 export interface Journal {
   /**
    * Answers the event as it was recorded. What must survive a power cut does so when this returns. Must not throw: when the disk
@@ -67,12 +74,14 @@ export interface JournalOptions {
   redact?(event: RunEvent): RunEvent;
   /** Whether it waits for the disk at all; a hook does not. */
   readonly durable?: boolean;
+  /** Gets every line that was written, as it was. */
+  copy?(line: LedgerLine): void;
   /** Where its head is kept; without it nobody can say later whether the ledger was changed. */
   readonly place?: RunPaths;
 }
 
 export function createJournal(path: string, options: JournalOptions): Journal {
-  const { run, now, ticks: steady, redact = event => event, durable = true, place } = options;
+  const { run, now, ticks: steady, redact = event => event, durable = true, place, copy } = options;
   const head = place && continueHead(place);
   const file = openLedgerFile(path, head);
   let { seq, prev, iteration } = lastEntry(path);
@@ -91,6 +100,7 @@ export function createJournal(path: string, options: JournalOptions): Journal {
     offset += next.bytes;
     turnBytes += line.length;
     if (!isWords) file.confirm({ offset, prev });
+    copy?.({ seq, type: event.type, text: line });
   };
   const record = (event: RunEvent, time: number) => {
     if (event.type === 'agent-started') turnBytes = 0;

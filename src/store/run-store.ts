@@ -7,7 +7,7 @@ import type { Past } from '../domain/past.ts';
 import { createRedactor, redactDeep } from '../domain/secrets.ts';
 import { writeCheckpoint } from './checkpoint.ts';
 import { type Received, readMessages, removeMessage } from './inbox.ts';
-import { createJournal } from './journal.ts';
+import { createJournal, type LedgerLine } from './journal.ts';
 import { type FolderDamage, keepFolder } from './keep-folder.ts';
 import { takeLease } from './lease.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
@@ -32,6 +32,12 @@ export interface RunStore {
   close(): void;
 }
 
+/** A second place where the run is kept: it may need time, and is waited for between two steps. */
+export interface RunCopy {
+  line(line: LedgerLine): void;
+  settled(): Promise<void>;
+}
+
 export interface StoreOptions {
   readonly project: ProjectPaths;
   readonly id: string;
@@ -40,17 +46,21 @@ export interface StoreOptions {
   ticks(): number;
   /** Somebody else has taken the run over. Nothing is written any more. */
   lost(): void;
+  readonly copy?: RunCopy | undefined;
 }
 
 /** Bytes of the ledger that are read faster than a checkpoint is written again and again. */
 const WORTH_A_CHECKPOINT = 512 * 1024;
 
 /** Takes the lease of the run, too. */
-export function openRunStore({ project, id, env, now, ticks, lost }: StoreOptions): RunStore {
+export function openRunStore({ project, id, env, now, ticks, lost, copy }: StoreOptions): RunStore {
   const paths = runPaths(project, id);
   const secrets = createRedactor(env);
   const redact = (event: RunEvent) => redactDeep(event, secrets);
-  const journal = createJournal(paths.events, { run: id, now, ticks, redact, place: paths });
+  const journal = createJournal(paths.events, {
+    ...{ run: id, now, ticks, redact, place: paths },
+    ...(copy && { copy: copy.line }),
+  });
   const lease = takeLease(paths, () => {
     journal.close();
     lost();
@@ -59,7 +69,7 @@ export function openRunStore({ project, id, env, now, ticks, lost }: StoreOption
   let kept = 0;
   return {
     append: journal.append,
-    settled: async () => {},
+    settled: async () => copy?.settled(),
     trouble: journal.trouble,
     checkpoint(past) {
       const end = journal.end();

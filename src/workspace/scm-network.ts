@@ -115,7 +115,7 @@ function limits({ env, abort, confinement }: NetworkRound) {
 const USERS =
   /^GIT_(SSH(_COMMAND|_VARIANT)?|ASKPASS|SSL_.*|HTTP_.*|PROXY.*|CONFIG_(COUNT|KEY_\d+|VALUE_\d+))$/;
 
-function networkEnv(own: OwnGit, env: Env): Env {
+export function networkEnv(own: OwnGit, env: Env): Env {
   const kept = join(own.objects.cwd, SETTINGS);
   return {
     ...Object.fromEntries(Object.entries(env).filter(([name]) => USERS.test(name))),

@@ -1,0 +1,149 @@
+/** `ralph worker`: takes units of the fleet and works on them, until it is told to end. */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, rmSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
+import { ADAPTERS } from '../../agents/registry.ts';
+import { matchesText } from '../../domain/glob.ts';
+import { isProblem } from '../../domain/problem.ts';
+import { serveFigures } from '../../fleet/metrics.ts';
+import { FLEET_VERSION } from '../../fleet/migrations.ts';
+import { openFleet } from '../../fleet/open.ts';
+import { showBranch } from '../../fleet/publish.ts';
+import { createWorker } from '../../fleet/worker.ts';
+import { findProgram } from '../../platform/programs.ts';
+import { chooseProvider, type Wanted } from '../../sandbox/choose.ts';
+import { type Call, type CliCommand, orThrow, refuse, refuseInside } from '../command.ts';
+import { collect } from '../set-up.ts';
+import { unitRunner } from '../unit-run.ts';
+
+export const worker: CliCommand = {
+  declare(command) {
+    command
+      .option(
+        '--database <url>',
+        'the PostgreSQL of the fleet (default: RALPH_DATABASE_URL, or that of `ralph fleet up`)',
+      )
+      .option('--slots <n>', 'how many units at a time (default: 2)')
+      .option(
+        '--label <word>',
+        'what this machine has to offer, such as gpu; its agents are known (may be repeated)',
+        collect,
+      )
+      .option('--name <name>', 'what it is called in `ralph fleet status` (default: the name of the machine)')
+      .option(
+        '--allow-repo <glob>',
+        'take only units of repositories whose address fits (may be repeated)',
+        collect,
+      )
+      .option(
+        '--sandbox <name>',
+        'auto, srt, container, sbx or none: for units that ask for none themselves (default: any that works, or the worker does not start)',
+      )
+      .option('--once', 'end when nothing is left to do')
+      .option('--metrics <address>', 'serve /healthz and /metrics there, such as 127.0.0.1:9464')
+      .addHelpText('after', HELP);
+  },
+  async run(call) {
+    refuseInside('worker', call);
+    const { options, env, output } = call;
+    const slots = countOf('--slots', options.slots, 2);
+    const sandbox = await sandboxOf(call);
+    const database = orThrow(await openFleet(options, env, { isWorker: true }));
+    const name = `${String(options.name ?? hostname())}-${randomBytes(2).toString('hex')}`;
+    const folder = join(
+      env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache'),
+      'ralph',
+      'workers',
+      name,
+    );
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const drain = new AbortController();
+    const say = createSay(call);
+    const onSignal = () => {
+      if (!drain.signal.aborted) say('draining', '');
+      drain.abort();
+    };
+    process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal);
+    const patterns = (options.allowRepo ?? []) as readonly string[];
+    const made = createWorker({
+      ...{ database, worker: name, folder, env, slots, say },
+      run: unitRunner(call, sandbox),
+      labels: labelsOf(call),
+      version: FLEET_VERSION,
+      once: options.once === true,
+      allows: url => patterns.length === 0 || patterns.some(pattern => matchesText(url, pattern)),
+      showBranch: unit => showBranch(env, unit),
+      draining: drain.signal,
+    });
+    const metrics =
+      typeof options.metrics === 'string'
+        ? orThrow(await serveFigures(options.metrics, made.figures))
+        : undefined;
+    say('started', '', { worker: name, slots, labels: labelsOf(call), database: database.shown });
+    try {
+      await made.work();
+      return 0;
+    } finally {
+      metrics?.close();
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onSignal);
+      await database.close();
+      rmSync(folder, { recursive: true, force: true });
+      if (!output.quiet) say('ended', '');
+    }
+  },
+};
+
+const HELP = `
+Examples:
+  ralph worker
+  ralph worker --slots 4 --label gpu --allow-repo "git@example.org:team/*"
+  ralph worker --once
+
+Whoever can submit units can run code on this machine: give the address of the
+database to nobody else. Ctrl-C or SIGTERM: it takes nothing more, finishes or
+leaves the step of each unit, pushes what is there and ends within 25 seconds.
+`;
+
+function countOf(flag: string, given: unknown, fallback: number): number {
+  if (given === undefined) return fallback;
+  const count = Number(given);
+  if (Number.isSafeInteger(count) && count > 0 && count <= 1_000) return count;
+  return refuse(`${flag} ${given}`, 'must be a whole number from 1 to 1000');
+}
+
+/** Checks run in a sandbox unless the owner of the machine says otherwise. */
+async function sandboxOf({ options, env, cwd }: Call): Promise<Wanted> {
+  const wanted = String(options.sandbox ?? 'any');
+  if (!['any', 'auto', 'none', 'srt', 'container', 'sbx'].includes(wanted))
+    refuse(`--sandbox ${wanted}`, 'is not known', 'auto, srt, container, sbx or none');
+  const chosen = await chooseProvider(wanted as Wanted, { cwd, env, container: { args: [] } });
+  if (isProblem(chosen))
+    refuse(
+      chosen.where,
+      chosen.what,
+      `${chosen.fix}; \`ralph worker --sandbox none\` works without one, and then whoever submits a unit can reach all that you can`,
+    );
+  return wanted as Wanted;
+}
+
+function labelsOf({ options, env, cwd }: Call): readonly string[] {
+  const installed = ADAPTERS.filter(({ name }) => !isProblem(findProgram(name, env, cwd))).map(
+    ({ name }) => name,
+  );
+  return [...new Set([...installed, ...((options.label ?? []) as readonly string[])])];
+}
+
+/** A line for people, or a line of JSON for a program that collects logs. */
+function createSay({ output }: Call) {
+  return (what: string, unit: string, more: Readonly<Record<string, unknown>> = {}): void => {
+    const at = new Date().toISOString();
+    if (output.json)
+      return output.answer(`${JSON.stringify({ at, event: what, ...(unit && { unit }), ...more })}\n`);
+    if (output.quiet) return;
+    const rest = Object.entries(more).map(
+      ([key, value]) => `${key}: ${Array.isArray(value) ? value.join(', ') : value}`,
+    );
+    output.human(`${at.slice(11, 19)}  ${[unit, what, ...rest].filter(Boolean).join('  ')}\n`);
+  };
+}

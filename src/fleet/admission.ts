@@ -1,0 +1,132 @@
+/**
+ * Which units may begin now. One transaction under a lock that is taken in a statement of its own before: what it then reads is what everybody
+ * else who held the lock has written.
+ */
+import type { Database } from './database.ts';
+import { queueOf } from './unit.ts';
+import { executing, type Querying } from './units.ts';
+
+export interface Applicant {
+  /** How many more units the worker could take. */
+  readonly free: number;
+  readonly labels: readonly string[];
+  readonly version: number;
+  allows(repoUrl: string): boolean;
+}
+
+/** Any number that nobody else uses. */
+export const ADMISSION_LOCK = 7_261_001;
+
+/** Candidates that are looked at for each place: some fall out because their account is full. */
+const LOOK_AT = 4;
+
+/** Answers how many were admitted. A job for each is in the queue of its needs: whoever fits takes it. */
+export async function admit(database: Database, applicant: Applicant): Promise<number> {
+  const { free } = applicant;
+  return database.transaction(async query => {
+    const tx = { query };
+    await tx.query('select pg_advisory_xact_lock($1)', [ADMISSION_LOCK]);
+    await wake(tx);
+    const waiting = await tx.query(
+      "select count(*)::int as there from ralph.unit where state = 'admitted' and needs <@ $1",
+      [applicant.labels],
+    );
+    const room = free - Number(waiting.rows[0]?.there ?? 0);
+    if (room <= 0) return 0;
+    const chosen = (await candidates(tx, applicant, room)).slice(0, room);
+    for (const { id, needs, priority } of chosen) {
+      const job = await send(database, tx, { id, needs, priority });
+      await tx.query("update ralph.unit set state = 'admitted', job = $2 where id = $1", [id, job]);
+    }
+    return chosen.length;
+  });
+}
+
+/** Those whose time has come, and those whose others are done; one whose others will never be is over, too. */
+async function wake(tx: Querying): Promise<void> {
+  await tx.query(
+    `update ralph.unit set state = 'ready', ready_at = null where state = 'parked' and ready_at <= now()`,
+    [],
+  );
+  await tx.query(
+    `update ralph.unit u set state = 'ready' where state = 'waiting' and not exists
+       (select from unnest(u.depends) as d (id) left join ralph.unit o on o.id = d.id where o.state is distinct from 'done')`,
+    [],
+  );
+  await tx.query(
+    `update ralph.unit u set state = 'stopped', ended_at = now(), detail = o.id || ' ended as ' || o.state
+       from ralph.unit o where u.state = 'waiting' and o.id = any(u.depends) and o.state in ('stopped', 'cancelled', 'lost')`,
+    [],
+  );
+}
+
+interface Candidate {
+  readonly id: string;
+  readonly needs: readonly string[];
+  readonly priority: number;
+}
+
+/**
+ * By priority; among equals the owner with the fewest units at work comes first, each unit that is admitted counting. An account takes
+ * as many as it has slots, and none while it is limited; a budget without money lets nothing begin.
+ */
+async function candidates(
+  tx: Querying,
+  { labels, version, allows }: Applicant,
+  room: number,
+): Promise<readonly Candidate[]> {
+  const { rows } = await tx.query(
+    `with busy as (select owner, count(*) as units from ralph.unit where state in ('admitted', 'running') group by owner),
+       used as (select account, count(*) as units from ralph.unit where state in ('admitted', 'running') and kind <> 'prd' group by account),
+       fit as (
+         select u.id, u.needs, u.priority, u.number, u.owner, u.repo_url, u.account, u.kind,
+           a.slots - coalesce(used.units, 0) as left_over, coalesce(busy.units, 0) as at_work,
+           row_number() over (partition by u.owner, u.priority order by u.number) as turn
+         from ralph.unit u
+         join ralph.account a on a.id = u.account
+         left join used on used.account = u.account
+         left join busy on busy.owner = u.owner
+         left join ralph.budget b on b.id = u.budget
+         where u.state = 'ready' and u.needs <@ $1 and u.min_version <= $2
+           and (u.kind = 'prd' or ((a.limited_until is null or a.limited_until <= now()) and (a.slots is null or a.slots > coalesce(used.units, 0))))
+           and (b.id is null or b.spent + b.reserved < b.cap))
+     select id, needs, priority, repo_url, account, left_over, kind from fit
+     where turn <= $3 order by priority desc, at_work + turn, number limit $3`,
+    [labels, version, room * LOOK_AT + 16],
+  );
+  const taken = new Map<string, number>();
+  return rows
+    .filter(({ repo_url, account, left_over, kind }) => {
+      if (!allows(repo_url as string)) return false;
+      if (kind === 'prd') return true;
+      const before = taken.get(account as string) ?? 0;
+      if (left_over !== null && before >= Number(left_over)) return false;
+      taken.set(account as string, before + 1);
+      return true;
+    })
+    .map(({ id, needs, priority }) => ({
+      id: id as string,
+      needs: needs as readonly string[],
+      priority: priority as number,
+    }));
+}
+
+/** A job is a lease on a unit. Its holder shows that it is there; else another gets the job. */
+export const LEASE = {
+  /** Seconds without a sign of life after which a worker counts as dead. */
+  heartbeatSeconds: 10,
+  /** The longest that one worker holds a unit. */
+  expireInSeconds: 24 * 60 * 60,
+  /** Who gives up on a unit is the unit itself, by its takeovers. */
+  retryLimit: 1_000,
+  retryDelay: 0,
+} as const;
+
+async function send(
+  { boss }: Database,
+  tx: Querying,
+  { id, needs, priority }: Candidate,
+): Promise<string | null> {
+  const queue = queueOf(needs);
+  return boss.send(queue, { unit: id }, { priority, db: executing(tx), ...LEASE });
+}

@@ -1,0 +1,128 @@
+/**
+ * What a unit needs to be continued elsewhere, as one commit: its tree holds the state of the run, its parent the files as they are, and
+ * that one's parent the commit that the branch stands on. It is pushed to a name that only one holder of the unit writes.
+ */
+import { existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { ensureFolder, namesIn, writeWhole } from '../platform/files.ts';
+import { complaint } from '../platform/git.ts';
+import { openHead } from '../store/head.ts';
+import { lastEntry } from '../store/ledger-end.ts';
+import type { RunPaths } from '../store/paths.ts';
+import { type RunFile, readRunFile, writeRunFile } from '../store/run-file.ts';
+import type { OwnGit } from '../workspace/own-git.ts';
+import type { Line } from './units.ts';
+
+/** In the folder of the run in the project, and in its folder outside; the rest is made anew, or is in the database. */
+const IN_PROJECT = ['run.json', 'task.md', 'progress.md', 'stories'];
+const OUTSIDE = ['kept', 'kept-for-review', 'stories', 'start-ref'];
+
+export function createCarrier(own: OwnGit, paths: RunPaths) {
+  let last: { readonly name: string; readonly commit: string } | undefined;
+  return {
+    /** The commit; the same as long as nothing has changed. */
+    async make(): Promise<string | Problem> {
+      const [work, head] = [await own.snapshot(), await own.head()];
+      if (isProblem(work)) return work;
+      const missing = head.commit === undefined ? undefined : await own.bring(head.commit);
+      if (missing) return missing;
+      const state = await stateTree(own, paths);
+      if (isProblem(state)) return state;
+      const name = `${work.tree} ${state} ${head.commit}`;
+      if (last?.name === name) return last.commit;
+      const parents = head.commit === undefined ? [] : [head.commit];
+      const files = await own.commitTree({ tree: work.tree, parents, message: 'Work in progress' });
+      if (isProblem(files)) return files;
+      const commit = await own.commitTree({ tree: state, parents: [files], message: 'State of a run' });
+      if (!isProblem(commit)) last = { name, commit };
+      return commit;
+    },
+  };
+}
+
+async function stateTree(own: OwnGit, paths: RunPaths): Promise<string | Problem> {
+  const files = [
+    ...IN_PROJECT.flatMap(name => filesBelow(paths.folder, name, 'project')),
+    ...OUTSIDE.flatMap(name => filesBelow(paths.state.folder, name, 'outside')),
+  ];
+  if (files.length === 0) return own.writeTree([]);
+  const { code, stdout, output } = await hashAll(
+    own,
+    files.map(({ path }) => path),
+  );
+  const oids = stdout.trim().split('\n');
+  if (code !== 0 || oids.length !== files.length)
+    return { where: paths.folder, what: complaint(output, code) };
+  const bytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+  return own.writeTree(files.map(({ name }, at) => `100644 blob ${oids[at]}\t${bytes(name)}`));
+}
+
+function hashAll(own: OwnGit, paths: readonly string[]) {
+  let stdout = '';
+  const read = (chunk: Buffer) => {
+    stdout += chunk.toString('utf8');
+    return 'more' as const;
+  };
+  const words = ['hash-object', '-w', '--no-filters', '--stdin-paths'];
+  return own.objects
+    .stream(words, read, `${paths.join('\n')}\n`)
+    .then(({ code, errors }) => ({ code, stdout, output: errors }));
+}
+
+interface Found {
+  readonly path: string;
+  readonly name: string;
+}
+
+/** Regular files only: a link that the agent has put there leads nowhere. */
+function filesBelow(folder: string, name: string, as: string): readonly Found[] {
+  const path = join(folder, name);
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile()) return path.includes('\n') ? [] : [{ path, name: `${as}/${name}` }];
+  if (!stat?.isDirectory()) return [];
+  return namesIn(path).flatMap(below => filesBelow(folder, `${name}/${below}`, as));
+}
+
+/** Writes the state of a run where it belongs on this machine, and its ledger. False: there was no run yet. */
+export async function unpack(
+  own: OwnGit,
+  paths: RunPaths,
+  carry: string,
+  lines: readonly Line[],
+  cwd: string,
+): Promise<boolean | Problem> {
+  const missing = await own.bring(carry);
+  if (missing) return missing;
+  const tree = await own.treeOf(carry);
+  if (isProblem(tree)) return tree;
+  const folder = mkdtempSync(join(tmpdir(), 'ralph-carry-'));
+  try {
+    const problem = await own.checkout(tree, folder);
+    if (problem) return problem;
+    ensureFolder(paths.folder);
+    ensureFolder(paths.state.folder);
+    if (existsSync(join(folder, 'project')))
+      await cp(join(folder, 'project'), paths.folder, { recursive: true });
+    if (existsSync(join(folder, 'outside')))
+      await cp(join(folder, 'outside'), paths.state.folder, { recursive: true });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  writeLedger(paths, lines);
+  const file = readRunFile(paths);
+  if (!file) return false;
+  writeRunFile(paths, { ...file, cwd } satisfies RunFile);
+  return true;
+}
+
+/** What is believed of a ledger is signed with the key of this machine. */
+export function writeLedger(paths: RunPaths, lines: readonly Line[]): void {
+  ensureFolder(paths.folder);
+  ensureFolder(paths.state.folder);
+  writeWhole(paths.events, lines.map(({ text }) => `${text}\n`).join(''));
+  const offset = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);
+  openHead(paths, { offset, prev: lastEntry(paths.events).prev }).close();
+}

@@ -1,0 +1,103 @@
+/**
+ * The ledger of a unit in the database. Lines are sent in batches as they come; one that ends a step waits until the work is pushed, and
+ * both are recorded together: the database never says that something was done which is nowhere to be found.
+ */
+import type { RunEvent } from '../domain/event.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { pause } from '../engine/wait.ts';
+import type { RunCopy } from '../store/run-store.ts';
+import type { Line, Progress } from './units.ts';
+
+export interface CopyWorld {
+  /** The last line that the database has. */
+  readonly after: number;
+  /** Makes the work safe elsewhere; answers the commit. */
+  carry(): Promise<string | Problem>;
+  /** False: somebody else holds the unit. Throws when the database is not there. */
+  write(progress: Progress): Promise<boolean>;
+  figures(): Pick<Progress, 'cost' | 'iterations'>;
+  /** Somebody else holds the unit: nothing is written any more. */
+  lost(): void;
+  /** Why it waits; undefined: it does not any more. */
+  troubled(why: string | undefined): void;
+  readonly abort: AbortSignal;
+}
+
+export interface LedgerCopy extends RunCopy {
+  /** Sends what has come since, but for what ends a step. Must not throw. */
+  flush(): Promise<void>;
+  isLost(): boolean;
+}
+
+/** After these the files or the state of the run are not what they were. */
+const ENDS_A_STEP: ReadonlySet<RunEvent['type']> = new Set([
+  'prepared',
+  'turn-ended',
+  'judged',
+  'scm',
+  'iteration-ended',
+  'stories-settled',
+  'run-ended',
+]);
+
+/** Milliseconds between two tries, growing. */
+const FIRST_WAIT = 250;
+const LONGEST_WAIT = 5_000;
+
+export function copyLedger(world: CopyWorld): LedgerCopy {
+  let pending: Line[] = [];
+  let isLost = false;
+  let queue: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
+    const next = queue.then(action, action);
+    queue = next.catch(() => {});
+    return next;
+  };
+  const send = async (lines: readonly Line[], commit?: string) => {
+    if (isLost || (lines.length === 0 && commit === undefined)) return;
+    const carry = commit === undefined ? undefined : { commit };
+    const isOurs = await world.write({ lines, carry, ...world.figures() });
+    if (isOurs) pending = pending.slice(lines.length);
+    else {
+      isLost = true;
+      world.lost();
+    }
+  };
+  const settle = async () => {
+    const hasStep = pending.some(({ type }) => ENDS_A_STEP.has(type as RunEvent['type']));
+    if (isLost || !hasStep) return send(pending);
+    const commit = await world.carry();
+    if (isProblem(commit)) throw new Error(`${commit.where}: ${commit.what}`);
+    await send(pending, commit);
+  };
+  return {
+    line({ seq, type, text }) {
+      if (seq > world.after) pending.push({ seq, type, text });
+    },
+    settled: () => inTurn(() => untilDone(world, settle, () => isLost)),
+    flush: () =>
+      inTurn(async () => {
+        const end = pending.findIndex(({ type }) => ENDS_A_STEP.has(type as RunEvent['type']));
+        await send(end === -1 ? pending : pending.slice(0, end)).catch(() => {});
+      }),
+    isLost: () => isLost,
+  };
+}
+
+/** A database or a remote that is away comes back: until then the run stands still between two steps. */
+async function untilDone(
+  { troubled, abort }: CopyWorld,
+  action: () => Promise<void>,
+  isLost: () => boolean,
+): Promise<void> {
+  for (let wait = FIRST_WAIT; !isLost(); wait = Math.min(LONGEST_WAIT, wait * 2)) {
+    try {
+      await action();
+      return troubled(undefined);
+    } catch (error) {
+      troubled(error instanceof Error ? error.message : String(error));
+      if (abort.aborted) return;
+      await pause(wait, abort);
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/** The schema of a fleet's database, as the steps that lead to it. A step that was released is never changed; another follows it. */
+
+export interface Migration {
+  /** 1, 2, 3 … */
+  readonly version: number;
+  readonly name: string;
+  /** The oldest schema whose programs still work with the database after this step: of a Ralph that knows no later one. */
+  readonly minVersion: number;
+  /** Statements, separated by semicolons. All steps that are missing run in one transaction. */
+  readonly sql: string;
+}
+
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'units, their events, and who works on them',
+    minVersion: 1,
+    sql: `
+create table ralph.account (
+  id text primary key,
+  slots int check (slots > 0),
+  limited_until timestamptz,
+  -- The unit that tries first when a limit is over, and since when: the others follow when it works.
+  probe text,
+  probe_since timestamptz
+);
+create table ralph.budget (
+  id text primary key,
+  owner text not null,
+  cap numeric not null check (cap >= 0),
+  reserved numeric not null default 0 check (reserved >= 0),
+  spent numeric not null default 0 check (spent >= 0)
+);
+create table ralph.unit (
+  id text primary key,
+  number bigint generated always as identity,
+  kind text not null check (kind in ('loop', 'prd', 'story')),
+  parent text references ralph.unit (id),
+  title text not null,
+  owner text not null,
+  repo_url text not null,
+  base text not null,
+  config jsonb not null,
+  needs text[] not null default '{}',
+  account text not null,
+  budget text references ralph.budget (id),
+  priority int not null default 0,
+  depends text[] not null default '{}',
+  min_version int not null,
+  state text not null check (state in ('waiting', 'ready', 'admitted', 'running', 'parked', 'done', 'stopped', 'cancelled', 'lost')),
+  -- Grows with every claim; whoever holds an older one writes nothing.
+  fence bigint not null default 0,
+  worker text,
+  job uuid,
+  takeovers int not null default 0,
+  -- The commit that carries the work and the state of the run, and how far its ledger was then.
+  carry text,
+  carry_fence bigint,
+  head_sha text,
+  stop_reason text,
+  detail text,
+  cost numeric,
+  iterations int not null default 0,
+  ready_at timestamptz,
+  submitted_at timestamptz not null default now(),
+  started_at timestamptz,
+  ended_at timestamptz
+);
+create index unit_state on ralph.unit (state, priority desc, number);
+create index unit_parent on ralph.unit (parent) where parent is not null;
+create index unit_owner on ralph.unit (owner) where state in ('admitted', 'running');
+create table ralph.event (
+  unit text not null references ralph.unit (id),
+  seq bigint not null,
+  fence bigint not null,
+  type text not null,
+  -- Byte for byte as in the ledger: each line holds the hash of the one before it.
+  line text not null,
+  primary key (unit, seq)
+);
+create table ralph.reservation (
+  unit text primary key references ralph.unit (id),
+  budget text not null references ralph.budget (id),
+  amount numeric not null check (amount >= 0),
+  fence bigint not null
+);
+create table ralph.worker (
+  id text primary key,
+  labels text[] not null,
+  version int not null,
+  slots int not null,
+  busy int not null default 0,
+  host text not null,
+  draining boolean not null default false,
+  started_at timestamptz not null default now(),
+  seen_at timestamptz not null default now()
+);
+create table ralph.command (
+  id bigint generated always as identity primary key,
+  unit text not null references ralph.unit (id),
+  body jsonb not null,
+  given_by text not null,
+  given_at timestamptz not null default now(),
+  done_at timestamptz
+);
+create index command_open on ralph.command (unit) where done_at is null;
+create table ralph.artifact (
+  unit text not null references ralph.unit (id),
+  name text not null,
+  sha256 text not null,
+  content bytea not null,
+  primary key (unit, name)
+);
+`,
+  },
+];
+
+/** What this Ralph writes and understands: the number of its newest migration. */
+export const FLEET_VERSION = MIGRATIONS.at(-1)?.version ?? 0;

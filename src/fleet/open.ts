@@ -1,0 +1,34 @@
+/** The fleet's database, ready to use: reached, migrated, with its queue. */
+import { isProblem, type Problem } from '../domain/problem.ts';
+import type { Env } from '../store/state.ts';
+import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
+import { databaseUrl } from './database-url.ts';
+import { MIGRATIONS } from './migrations.ts';
+import { migrate } from './schema.ts';
+
+/** Workers look for jobs of dead workers, others only use the queue. Seconds. */
+const SUPERVISION = { superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 };
+
+export async function openFleet(
+  options: Readonly<Record<string, unknown>>,
+  env: Env,
+  { isWorker = false, ...more }: Pick<DatabaseOptions, 'onTrouble'> & { readonly isWorker?: boolean } = {},
+): Promise<Database | Problem> {
+  const url = databaseUrl(options, env);
+  if (isProblem(url)) return url;
+  const jobs = isWorker ? { supervise: true, ...SUPERVISION } : { supervise: false };
+  const database = await openDatabase(url, env, { ...more, jobs });
+  if (isProblem(database)) return database;
+  try {
+    const migrated = await migrate(database, MIGRATIONS);
+    if (!isProblem(migrated)) await database.boss.start();
+    if (!isProblem(migrated)) return database;
+    await database.close();
+    return migrated;
+  } catch (error) {
+    await database.close();
+    const problem = database.problemOf(error);
+    if (problem) return problem;
+    throw error;
+  }
+}

@@ -1,0 +1,163 @@
+/** Money and accounts of one unit, shared with all others through the database. What it answers at once it has asked for before. */
+import type { Spending } from '../domain/limits.ts';
+import type { Usage } from '../domain/usage.ts';
+import { pause } from '../engine/wait.ts';
+import type { Accounts, Entry, Shared } from '../turns/shared.ts';
+import type { Database } from './database.ts';
+import type { Unit } from './unit.ts';
+import type { Querying } from './units.ts';
+
+export interface SharedWorld {
+  readonly database: Database;
+  readonly unit: Pick<Unit, 'id' | 'fence' | 'budget' | 'account'>;
+  /** The most that its next turn is expected to cost, in dollars. */
+  turnCost(): number;
+  now(): number;
+}
+
+export function sharedOfUnit(world: SharedWorld): Shared {
+  const { unit } = world;
+  return {
+    accounts: accountsOf(world),
+    ...(unit.budget === null ? NO_BUDGET : budgetOf(world, unit.budget)),
+  };
+}
+
+const NO_BUDGET: Omit<Shared, 'accounts'> = {
+  reserve: () => 'yes',
+  overdrawn: () => undefined,
+  settle: () => {},
+};
+
+/** F7: what is reserved and spent together never exceeds the cap; each statement sees what the others have written. */
+export async function reserve(
+  database: Database,
+  budget: string,
+  { id, fence }: Pick<Unit, 'id' | 'fence'>,
+  amount: number,
+): Promise<'yes' | 'wait' | 'spent'> {
+  return database.transaction(async query => {
+    const tx = { query };
+    await release(tx, id);
+    const { rowCount } = await tx.query(
+      'update ralph.budget set reserved = reserved + $2 where id = $1 and spent + reserved + $2 <= cap',
+      [budget, amount],
+    );
+    if (rowCount === 1) {
+      await tx.query('insert into ralph.reservation (unit, budget, amount, fence) values ($1, $2, $3, $4)', [
+        id,
+        budget,
+        amount,
+        fence,
+      ]);
+      return 'yes';
+    }
+    const { rows } = await tx.query('select reserved > 0 as waits from ralph.budget where id = $1', [budget]);
+    return rows[0]?.waits === true ? 'wait' : 'spent';
+  });
+}
+
+async function release(tx: Querying, unit: string): Promise<void> {
+  await tx.query(
+    'with gone as (delete from ralph.reservation where unit = $1 returning budget, amount) update ralph.budget set reserved = reserved - amount from gone where id = gone.budget',
+    [unit],
+  );
+}
+
+/** What a turn has really cost takes the place of what was reserved for it. */
+export async function spend(database: Database, budget: string, unit: string, cost: number): Promise<void> {
+  await database.transaction(async query => {
+    const tx = { query };
+    await release(tx, unit);
+    await tx.query('update ralph.budget set spent = spent + $2 where id = $1', [budget, cost]);
+  });
+}
+
+function budgetOf({ database, unit, turnCost }: SharedWorld, budget: string): Omit<Shared, 'accounts'> {
+  let [asked, answer, held]: [boolean, 'yes' | 'wait' | 'spent' | undefined, number] = [false, undefined, 0];
+  const spent: Spending = {
+    reason: 'budget_exhausted',
+    detail: `The budget ${budget} of the fleet is spent.`,
+  };
+  return {
+    reserve() {
+      const now = answer;
+      if (now === 'yes') return 'yes';
+      if (now === 'spent') return spent;
+      if (!asked) {
+        asked = true;
+        const amount = turnCost();
+        void reserve(database, budget, unit, amount)
+          .then(got => {
+            answer = got === 'wait' ? undefined : got;
+            held = amount;
+          })
+          .catch(() => {}) // the database is away: asked again
+          .finally(() => {
+            asked = false;
+          });
+      }
+      return 'wait';
+    },
+    overdrawn: ({ cost = 0 }: Usage) => (held > 0 && cost > held * OVERDRAFT ? 'max-cost' : undefined),
+    settle({ usage }) {
+      answer = undefined;
+      void spend(database, budget, unit.id, usage.cost ?? held).catch(() => {});
+    },
+  };
+}
+
+/** So many times what was reserved: a turn that costs more is ended, so that a cap is a cap. */
+const OVERDRAFT = 4;
+
+/** Milliseconds between two looks at the account. */
+const LOOK_EVERY = 500;
+/** Seconds after which a unit that tries first and says nothing no longer holds up the others. */
+const LONGEST_PROBE = 120;
+
+/** One waiting clock for the whole fleet: after a limit one unit tries alone, and the others follow when it works. */
+function accountsOf({ database, unit: { id, account }, now }: SharedWorld): Accounts {
+  let until = 0;
+  const may = async () => {
+    const { rows } = await database.query(
+      `update ralph.account set probe = $2, probe_since = now() where id = $1 and limited_until <= now()
+         and (probe is null or probe = $2 or probe_since < now() - $3 * interval '1 second') returning id`,
+      [account, id, LONGEST_PROBE],
+    );
+    if (rows.length > 0) return true;
+    // By the clock of the database: that of another machine may be an hour off.
+    const { rows: found } = await database.query(
+      'select extract(epoch from limited_until - now()) * 1000 as ms from ralph.account where id = $1',
+      [account],
+    );
+    const left = found[0]?.ms ?? null;
+    until = left === null ? 0 : now() + Number(left);
+    return left === null;
+  };
+  return {
+    until: () => until,
+    limited(_agent, when) {
+      until = Math.max(until, when);
+      void database
+        .query(
+          "update ralph.account set limited_until = greatest(limited_until, now() + $2 * interval '1 millisecond'), probe = null where id = $1",
+          [account, Math.max(0, when - now())],
+        )
+        .catch(() => {});
+    },
+    async enter(_agent, stopping, longest) {
+      const latest = now() + longest;
+      while (!stopping.aborted && now() < latest && !(await may().catch(() => false)))
+        await pause(LOOK_EVERY, stopping);
+      return entryOf(database, account, id);
+    },
+  };
+}
+
+function entryOf(database: Database, account: string, id: string): Entry {
+  const clear = (limit: string) =>
+    void database
+      .query(`update ralph.account set probe = null${limit} where id = $1 and probe = $2`, [account, id])
+      .catch(() => {});
+  return { works: () => clear(', limited_until = null'), leave: () => clear('') };
+}

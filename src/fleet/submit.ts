@@ -1,0 +1,114 @@
+/** Puts work into the fleet: where it comes from, what it needs, and that nothing secret travels with it. */
+import { randomBytes } from 'node:crypto';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import type { Env } from '../platform/git.ts';
+import { reachingGit } from '../workspace/remote.ts';
+import type { Database } from './database.ts';
+import { FLEET_VERSION } from './migrations.ts';
+import { queueOf, type UnitConfig, type UnitKind } from './unit.ts';
+import { addUnit } from './units.ts';
+import { openQueue } from './worker.ts';
+
+export interface Submission {
+  readonly kind: UnitKind;
+  readonly title: string;
+  readonly owner: string;
+  readonly repoUrl: string;
+  readonly base: string;
+  readonly config: UnitConfig;
+  readonly needs: readonly string[];
+  readonly account: string;
+  readonly budget: string | null;
+  readonly priority: number;
+  readonly depends: readonly string[];
+}
+
+/** Answers the id of the unit. */
+export async function submitUnit(
+  database: Database,
+  submission: Submission,
+  now: Date,
+): Promise<string | Problem> {
+  const { budget, depends } = submission;
+  if (budget !== null) {
+    const { rowCount } = await database.query('select 1 from ralph.budget where id = $1', [budget]);
+    if (rowCount === 0)
+      return {
+        where: `--budget ${budget}`,
+        what: 'there is no such budget',
+        fix: `\`ralph fleet budget ${budget} 50\` makes one of 50 dollars`,
+      };
+  }
+  for (const other of depends) {
+    const { rowCount } = await database.query('select 1 from ralph.unit where id = $1', [other]);
+    if (rowCount === 0)
+      return {
+        where: `--after ${other}`,
+        what: 'there is no such unit',
+        fix: '`ralph fleet status` lists them',
+      };
+  }
+  if (queueOf(submission.needs).length > 200) return { where: '--need', what: 'these are too many words' };
+  await openQueue(database, submission.needs);
+  for (;;) {
+    const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+    const id = `${stamp}-${randomBytes(3).toString('hex').slice(0, 5)}`;
+    if (await addUnit(database, { ...submission, id, parent: null, minVersion: FLEET_VERSION })) return id;
+  }
+}
+
+/** F5: what is in the database is read by everybody in the fleet. */
+export function checkRepoUrl(url: string): Problem | undefined {
+  if (!/^[a-z][\w+.-]*:\/\/[^/@]*:[^/@]*@/i.test(url)) return undefined;
+  const what = 'there is a password in it, and everybody in the fleet reads it';
+  return { where: '--repo', what, fix: 'leave it out: each worker has its own way to reach the repository' };
+}
+
+export interface Source {
+  readonly repoUrl: string;
+  readonly base: string;
+}
+
+/** The remote of the project and the commit to start from, which must be there. */
+export async function sourceOf(
+  root: string,
+  env: Env,
+  wanted: { repo?: string; base?: string },
+): Promise<Source | Problem> {
+  const git = reachingGit(root, env);
+  const origin = await git.run(['config', '--get', 'remote.origin.url']);
+  const repoUrl = wanted.repo ?? (origin.code === 0 ? origin.stdout.trim() : '');
+  if (repoUrl === '') {
+    const what = 'the project has no remote called origin, and work travels by git';
+    return { where: root, what, fix: '--repo URL names a repository that all workers can reach' };
+  }
+  const secret = checkRepoUrl(repoUrl);
+  if (secret) return secret;
+  const head = await git.run(['rev-parse', '--verify', '--quiet', `${wanted.base ?? 'HEAD'}^{commit}`]);
+  if (head.code !== 0) return { where: wanted.base ?? 'HEAD', what: 'there is no such commit here' };
+  const base = head.stdout.trim();
+  const missing = await notThere(git, repoUrl, base);
+  return isProblem(missing) ? missing : { repoUrl, base };
+}
+
+async function notThere(
+  git: ReturnType<typeof reachingGit>,
+  url: string,
+  base: string,
+): Promise<Problem | undefined> {
+  const { code, stdout, output } = await git.run(['ls-remote', '--quiet', url, 'refs/heads/*']);
+  if (code !== 0) return { where: url, what: `it cannot be reached: ${output.trim().split('\n').at(-1)}` };
+  const tips = stdout
+    .split('\n')
+    .map(line => line.split('\t')[0] ?? '')
+    .filter(Boolean);
+  for (const tip of tips) {
+    if (tip === base) return undefined;
+    if ((await git.run(['merge-base', '--is-ancestor', base, tip])).code === 0) return undefined;
+  }
+  return {
+    where: base.slice(0, 10),
+    what: `the commit is not in ${url} yet, so no worker could start from it`,
+    fix: '`git push` first',
+  };
+}

@@ -1,0 +1,79 @@
+/** A unit of work of the fleet: a loop, a list of stories with its merge queue, or one story. One worker at a time holds it. */
+import type { StopReason } from '../domain/stop-reason.ts';
+
+export type UnitState =
+  | 'waiting'
+  | 'ready'
+  | 'admitted'
+  | 'running'
+  | 'parked'
+  | 'done'
+  | 'stopped'
+  | 'cancelled'
+  | 'lost';
+
+export const OVER: readonly UnitState[] = ['done', 'stopped', 'cancelled', 'lost'];
+
+export type UnitKind = 'loop' | 'prd' | 'story';
+
+/** What a unit is given, beside the settings files of its repository. Holds no secret. */
+export interface UnitConfig {
+  readonly flags: Readonly<Record<string, unknown>>;
+  /** Of a loop: the task. */
+  readonly task?: string;
+  /** Of stories: the folder with the list, from the top of the repository. */
+  readonly folder?: string;
+}
+
+export interface Unit {
+  readonly id: string;
+  readonly kind: UnitKind;
+  readonly parent: string | null;
+  readonly title: string;
+  readonly owner: string;
+  readonly repoUrl: string;
+  readonly base: string;
+  readonly config: UnitConfig;
+  readonly needs: readonly string[];
+  readonly account: string;
+  readonly budget: string | null;
+  readonly priority: number;
+  readonly depends: readonly string[];
+  readonly minVersion: number;
+  readonly state: UnitState;
+  readonly fence: number;
+  readonly worker: string | null;
+  readonly takeovers: number;
+  readonly carry: string | null;
+  readonly carryFence: number | null;
+  readonly headSha: string | null;
+  readonly stopReason: StopReason | null;
+  readonly detail: string | null;
+  readonly cost: number | null;
+  readonly iterations: number;
+  readonly readyAt: Date | null;
+  readonly submittedAt: Date;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+}
+
+/** The branch that gets what came of it. */
+export function branchOf(id: string): string {
+  return `ralph/${id}`;
+}
+
+/** Where one holder of a unit keeps what the next one would need: no other writes there. */
+export function carryRef(id: string, fence: number): string {
+  return `refs/ralph/${id}/${fence}/carry`;
+}
+
+/** The same for what came of it. */
+export function workRef(id: string, fence: number): string {
+  return `refs/ralph/${id}/${fence}/work`;
+}
+
+/** The queue of jobs for workers with these labels. */
+export function queueOf(needs: readonly string[]): string {
+  const words = [...new Set(needs)].sort().map(word => word.replace(/[^A-Za-z0-9_.-]/g, '_'));
+  return ['unit', ...words].join('/');
+}

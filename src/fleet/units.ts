@@ -1,0 +1,295 @@
+/** The units in the database. Whoever works on one writes under its fence, and no longer when somebody else has claimed it. */
+import type { LoopResult } from '../domain/result.ts';
+import type { Message } from '../store/inbox.ts';
+import type { Database } from './database.ts';
+import { OVER, type Unit, type UnitConfig, type UnitState } from './unit.ts';
+
+/** The database, or a transaction in it. */
+export type Querying = Pick<Database, 'query'>;
+
+/** The same for pg-boss: what it does is done in the transaction. */
+export function executing({ query }: Querying) {
+  return {
+    executeSql: async (text: string, values: unknown[] = []) => ({
+      rows: [...(await query(text, values)).rows],
+    }),
+  };
+}
+
+const COLUMNS = `id, kind, parent, title, owner, repo_url as "repoUrl", base, config, needs, account, budget, priority, depends,
+  min_version as "minVersion", state, fence::int as fence, worker, takeovers, carry, carry_fence::int as "carryFence", head_sha as "headSha",
+  stop_reason as "stopReason", detail, cost::float8 as cost, iterations, ready_at as "readyAt", submitted_at as "submittedAt",
+  started_at as "startedAt", ended_at as "endedAt"`;
+
+export type NewUnit = Pick<Unit, 'id' | 'kind' | 'parent' | 'title' | 'owner' | 'repoUrl' | 'base'> &
+  Pick<Unit, 'needs' | 'account' | 'budget' | 'priority' | 'depends' | 'minVersion'> & {
+    readonly config: UnitConfig;
+  };
+
+/** False: there is one with this id already. */
+export async function addUnit(database: Querying, unit: NewUnit): Promise<boolean> {
+  await database.query('insert into ralph.account (id) values ($1) on conflict do nothing', [unit.account]);
+  const { id, kind, parent, title, owner, repoUrl, base, config, needs } = unit;
+  const { account, budget, priority, depends, minVersion } = unit;
+  const state: UnitState = depends.length === 0 ? 'ready' : 'waiting';
+  const { rowCount } = await database.query(
+    `insert into ralph.unit (id, kind, parent, title, owner, repo_url, base, config, needs, account, budget, priority, depends, min_version, state)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) on conflict do nothing`,
+    [
+      ...[id, kind, parent, title, owner, repoUrl, base, JSON.stringify(config), needs],
+      ...[account, budget, priority, depends, minVersion, state],
+    ],
+  );
+  return rowCount === 1;
+}
+
+export async function unitOf(database: Querying, id: string): Promise<Unit | undefined> {
+  const { rows } = await database.query(`select ${COLUMNS} from ralph.unit where id = $1`, [id]);
+  return rows[0] as Unit | undefined;
+}
+
+/** Those whose id holds these words; those of stories only where they are asked for. */
+export async function findUnits(database: Querying, words = ''): Promise<readonly Unit[]> {
+  const { rows } = await database.query(
+    `select ${COLUMNS} from ralph.unit where strpos(id, $1) > 0 order by number`,
+    [words],
+  );
+  return rows as unknown as readonly Unit[];
+}
+
+export async function childrenOf(database: Querying, parent: string): Promise<readonly Unit[]> {
+  const { rows } = await database.query(
+    `select ${COLUMNS} from ralph.unit where parent = $1 order by number`,
+    [parent],
+  );
+  return rows as unknown as readonly Unit[];
+}
+
+/** After so many workers that died with it somebody has to look at it. */
+export const MOST_TAKEOVERS = 8;
+
+export interface Claim {
+  readonly unit: Unit;
+  /** Who held it before. */
+  readonly before: string | null;
+}
+
+/** Makes the worker its holder: from now on nobody else writes. undefined: it is over, or too many workers died with it. */
+export async function claimUnit(
+  database: Database,
+  id: string,
+  worker: string,
+  version: number,
+): Promise<Claim | undefined> {
+  return database.transaction(async query => {
+    const tx = { query };
+    const { rows } = await tx.query(
+      'select state, worker, takeovers, min_version from ralph.unit where id = $1 for update',
+      [id],
+    );
+    const [now] = rows;
+    if (!now || OVER.includes(now.state as UnitState) || Number(now.min_version) > version) return undefined;
+    // Before the first carry there is nothing but how it was opened: it begins anew.
+    await tx.query(
+      'delete from ralph.event e using ralph.unit u where u.id = $1 and e.unit = u.id and u.carry is null',
+      [id],
+    );
+    const isTakeover = now.state === 'running';
+    if (isTakeover && Number(now.takeovers) >= MOST_TAKEOVERS) {
+      const detail = `${now.takeovers} workers in a row ended while they worked on it`;
+      await tx.query(
+        "update ralph.unit set state = 'lost', fence = fence + 1, detail = $2, ended_at = now() where id = $1",
+        [id, detail],
+      );
+      return undefined;
+    }
+    const claimed = await tx.query(
+      `update ralph.unit set state = 'running', fence = fence + 1, worker = $2, ready_at = null,
+         takeovers = takeovers + $3, started_at = coalesce(started_at, now()) where id = $1 returning ${COLUMNS}`,
+      [id, worker, isTakeover ? 1 : 0],
+    );
+    return { unit: claimed.rows[0] as unknown as Unit, before: now.worker as string | null };
+  });
+}
+
+export interface Line {
+  readonly seq: number;
+  readonly type: string;
+  readonly text: string;
+}
+
+export interface Carry {
+  readonly commit: string;
+}
+
+/** What a holder has to say of its unit: lines of the ledger, where the work is, and how far it is. */
+export interface Progress {
+  readonly lines: readonly Line[];
+  readonly carry?: Carry | undefined;
+  readonly cost?: number | null | undefined;
+  readonly iterations?: number | undefined;
+}
+
+/** All of it or nothing. False: somebody else holds the unit by now. */
+export async function writeProgress(
+  database: Database,
+  { id, fence }: Pick<Unit, 'id' | 'fence'>,
+  { lines, carry, cost, iterations }: Progress,
+): Promise<boolean> {
+  return database.transaction(async query => {
+    const tx = { query };
+    if (!(await holds(tx, id, fence))) return false;
+    if (lines.length > 0)
+      await tx.query(
+        `insert into ralph.event (unit, seq, fence, type, line)
+         select $1, s, $2, t, l from unnest($3::bigint[], $4::text[], $5::text[]) as new (s, t, l)`,
+        [id, fence, lines.map(line => line.seq), lines.map(line => line.type), lines.map(line => line.text)],
+      );
+    await tx.query(
+      `update ralph.unit set carry = coalesce($3, carry), carry_fence = case when $3::text is null then carry_fence else $2 end,
+         takeovers = case when $3::text is null then takeovers else 0 end,
+         cost = coalesce($4, cost), iterations = coalesce($5, iterations) where id = $1`,
+      [id, fence, carry?.commit ?? null, cost ?? null, iterations ?? null],
+    );
+    return true;
+  });
+}
+
+/** Held until the end of the transaction: nobody claims the unit in between. */
+async function holds(tx: Querying, id: string, fence: number): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    "select 1 from ralph.unit where id = $1 and fence = $2 and state = 'running' for update",
+    [id, fence],
+  );
+  return rowCount === 1;
+}
+
+export type Ending =
+  | { readonly state: 'done' | 'stopped' | 'cancelled'; readonly result: LoopResult; readonly head?: string }
+  /** It cannot be worked on here or at all. */
+  | { readonly state: 'stopped'; readonly detail: string }
+  /** Somebody takes it later, not before so many seconds have passed. */
+  | { readonly state: 'ready' | 'parked'; readonly seconds?: number; readonly detail?: string };
+
+/** Gives it up, for good or for now; `more` is done with it, or not at all. False: somebody else holds it by now. */
+export async function releaseUnit(
+  database: Database,
+  { id, fence }: Pick<Unit, 'id' | 'fence'>,
+  ending: Ending,
+  more: (tx: Querying) => Promise<unknown>,
+): Promise<boolean> {
+  return database.transaction(async query => {
+    const tx = { query };
+    if (!(await holds(tx, id, fence))) return false;
+    const result = 'result' in ending ? ending.result : undefined;
+    const isOver = OVER.includes(ending.state);
+    await tx.query(
+      `update ralph.unit set state = $3, worker = case when $4 then worker else null end, ready_at = now() + $5 * interval '1 second',
+         stop_reason = $6, detail = $7, head_sha = coalesce($8, head_sha), cost = coalesce($9, cost),
+         ended_at = case when $4 then now() end where id = $1 and fence = $2`,
+      [
+        ...[id, fence, ending.state, isOver, 'seconds' in ending ? (ending.seconds ?? null) : null],
+        result?.stopReason ?? null,
+        result?.detail ?? ('detail' in ending ? (ending.detail ?? null) : null),
+        ...['head' in ending ? (ending.head ?? null) : null, result?.totalCost ?? null],
+      ],
+    );
+    await tx.query(
+      'with gone as (delete from ralph.reservation where unit = $1 returning budget, amount) update ralph.budget set reserved = reserved - amount from gone where id = gone.budget',
+      [id],
+    );
+    await more(tx);
+    return true;
+  });
+}
+
+/** The ledger of a unit, byte for byte. */
+export async function readLines(
+  database: Querying,
+  id: string,
+  after = 0,
+  most = 5_000,
+): Promise<readonly Line[]> {
+  const { rows } = await database.query(
+    'select seq::int as seq, type, line as text from ralph.event where unit = $1 and seq > $2 order by seq limit $3',
+    [id, after, most],
+  );
+  return rows as unknown as readonly Line[];
+}
+
+export interface Told {
+  readonly id: string;
+  readonly unit: string;
+  readonly body: Message;
+}
+
+export interface Standing {
+  /** The fences of units as they are now. */
+  readonly fences: ReadonlyMap<string, number>;
+  readonly commands: readonly Told[];
+  readonly isDraining: boolean;
+}
+
+/** One look for all that a worker holds. */
+export async function standingOf(
+  database: Querying,
+  worker: string,
+  units: readonly string[],
+  busy: number,
+): Promise<Standing> {
+  const seen = await database.query(
+    'update ralph.worker set seen_at = now(), busy = $2 where id = $1 returning draining',
+    [worker, busy],
+  );
+  const held =
+    units.length === 0
+      ? []
+      : (await database.query('select id, fence::int as fence from ralph.unit where id = any($1)', [units]))
+          .rows;
+  const told =
+    units.length === 0
+      ? []
+      : (
+          await database.query(
+            'select id::text, unit, body from ralph.command where unit = any($1) and done_at is null order by ralph.command.id',
+            [units],
+          )
+        ).rows;
+  return {
+    fences: new Map(held.map(({ id, fence }) => [id as string, fence as number])),
+    commands: told as unknown as readonly Told[],
+    isDraining: seen.rows[0]?.draining === true,
+  };
+}
+
+export async function tellUnit(
+  database: Querying,
+  unit: string,
+  body: Message,
+  givenBy: string,
+): Promise<void> {
+  await database.query('insert into ralph.command (unit, body, given_by) values ($1, $2, $3)', [
+    unit,
+    JSON.stringify(body),
+    givenBy,
+  ]);
+}
+
+export async function commandDone(database: Querying, id: string): Promise<void> {
+  await database.query('update ralph.command set done_at = now() where id = $1', [id]);
+}
+
+/** One that nobody works on is over at once; of another its worker hears. Answers whether it is over. */
+export async function cancelUnit(database: Database, id: string, givenBy: string): Promise<boolean> {
+  return database.transaction(async query => {
+    const tx = { query };
+    const { rowCount } = await tx.query(
+      `update ralph.unit set state = 'cancelled', fence = fence + 1, stop_reason = 'cancelled', ended_at = now()
+       where id = $1 and state in ('waiting', 'ready', 'admitted', 'parked')`,
+      [id],
+    );
+    if (rowCount === 1) return true;
+    await tellUnit(tx, id, { kind: 'cancel', gently: false }, givenBy);
+    return false;
+  });
+}

@@ -1,0 +1,87 @@
+/** The fleet as people see it. */
+
+import { OVER, type Unit } from './unit.ts';
+import type { Querying } from './units.ts';
+import { findUnits } from './units.ts';
+
+export interface WorkerRow {
+  readonly id: string;
+  readonly labels: readonly string[];
+  readonly version: number;
+  readonly slots: number;
+  readonly busy: number;
+  readonly draining: boolean;
+  /** Seconds since it was last seen, by the clock of the database. */
+  readonly silence: number;
+}
+
+export interface FleetView {
+  readonly units: readonly Unit[];
+  readonly workers: readonly WorkerRow[];
+  readonly budgets: readonly {
+    readonly id: string;
+    readonly owner: string;
+    readonly cap: number;
+    readonly reserved: number;
+    readonly spent: number;
+  }[];
+  /** `limited`: seconds. */
+  readonly accounts: readonly {
+    readonly id: string;
+    readonly slots: number | null;
+    readonly limited: number;
+  }[];
+}
+
+const A_DAY = 24 * 60 * 60 * 1000;
+
+export async function readFleet(
+  database: Querying,
+  { words, all }: { readonly words: string; readonly all: boolean },
+): Promise<FleetView> {
+  const units = await findUnits(database, words);
+  const workers = await database.query(
+    'select id, labels, version, slots, busy, draining, extract(epoch from now() - seen_at)::float8 as silence from ralph.worker order by id',
+  );
+  const budgets = await database.query(
+    'select id, owner, cap::float8 as cap, reserved::float8 as reserved, spent::float8 as spent from ralph.budget order by id',
+  );
+  const accounts = await database.query(
+    'select id, slots, greatest(0, coalesce(extract(epoch from limited_until - now()), 0))::float8 as limited from ralph.account order by id',
+  );
+  const since = Date.now() - A_DAY;
+  return {
+    units: units.filter(
+      ({ endedAt }) => all || words !== '' || endedAt === null || endedAt.getTime() > since,
+    ),
+    workers: workers.rows as unknown as FleetView['workers'],
+    budgets: budgets.rows as unknown as FleetView['budgets'],
+    accounts: accounts.rows as unknown as FleetView['accounts'],
+  };
+}
+
+/** Why nobody works on it; undefined where somebody does, or it is over. */
+export function waitsFor(
+  unit: Unit,
+  { workers, accounts, budgets }: Omit<FleetView, 'units'>,
+): string | undefined {
+  if (OVER.includes(unit.state) || unit.state === 'running') return undefined;
+  if (unit.state === 'waiting') return `waits for ${unit.depends.join(', ')}`;
+  const alive = workers.filter(({ silence, draining }) => silence < 15 && !draining);
+  if (alive.length === 0) return 'waits for a worker: none is running';
+  const able = alive.filter(({ labels }) => unit.needs.every(need => labels.includes(need)));
+  if (able.length === 0) {
+    const missing = unit.needs.filter(need => !alive.some(({ labels }) => labels.includes(need)));
+    return `waits for a worker with ${(missing.length > 0 ? missing : unit.needs).join(', ')}: none has ${missing.length > 1 || missing.length === 0 ? 'them all' : 'it'}`;
+  }
+  if (able.every(({ version }) => version < unit.minVersion)) return 'waits for a worker with a newer Ralph';
+  const account = accounts.find(({ id }) => id === unit.account);
+  if (account && account.limited > 0)
+    return `waits for the account ${unit.account}, which is limited for another ${Math.ceil(account.limited)} s`;
+  const budget = budgets.find(({ id }) => id === unit.budget);
+  if (budget && budget.spent + budget.reserved >= budget.cap)
+    return `waits for money: the budget ${budget.id} has none left`;
+  if (unit.state === 'parked') return unit.detail ?? 'waits for a while';
+  if (able.every(({ busy, slots }) => busy >= slots)) return 'waits for a free slot';
+  return undefined;
+}

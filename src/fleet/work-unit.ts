@@ -1,0 +1,315 @@
+/** One worker and one unit, from the claim to its release: the place, the run, and what comes of it. */
+import { existsSync } from 'node:fs';
+import type { RecordedEvent } from '../domain/event.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
+import type { LoopResult } from '../domain/result.ts';
+import { isSuccess } from '../domain/stop-reason.ts';
+import { createStopRequest, type StopRequest } from '../engine/stop.ts';
+import { sendMessage } from '../store/inbox.ts';
+import { openJournal } from '../store/journal.ts';
+import { projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
+import type { RunCopy } from '../store/run-store.ts';
+import type { Shared } from '../turns/shared.ts';
+import { openRemote } from '../workspace/remote.ts';
+import { openStoryBranch } from '../workspace/story-branch.ts';
+import { createCarrier, unpack } from './carry.ts';
+import type { Database } from './database.ts';
+import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
+import { beginningOf, makePlace, openPlace, type Place, placeFolder, removePlace } from './place.ts';
+import { sharedOfUnit } from './shared.ts';
+import { branchOf, carryRef, type Unit, workRef } from './unit.ts';
+import {
+  type Claim,
+  type Ending,
+  type Querying,
+  readLines,
+  releaseUnit,
+  type Told,
+  writeProgress,
+} from './units.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Runs a unit in its place: the same run as on one machine. */
+export type RunUnit = (unit: Unit, place: Place, world: RunWorld) => Promise<LoopResult | Problem>;
+
+export interface RunWorld {
+  readonly env: Env;
+  readonly stop: StopRequest;
+  readonly copy: RunCopy;
+  readonly shared: Shared;
+  /** It was begun before: its folder and its ledger are there. */
+  readonly isBegun: boolean;
+  onEvent(event: RecordedEvent): void;
+}
+
+export interface UnitWorld {
+  readonly database: Database;
+  readonly worker: string;
+  /** The worker's own. */
+  readonly folder: string;
+  readonly env: Env;
+  readonly run: RunUnit;
+  /** Ends the lease, in the transaction that releases the unit. */
+  settleJob(tx: Querying): Promise<unknown>;
+  say(what: string, unit: string, more?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface HeldUnit {
+  readonly unit: Unit;
+  readonly over: Promise<void>;
+  /** Somebody else has claimed it. */
+  lost(): void;
+  tell(told: Told): void;
+  /** Finish or leave the step it is in, and give the unit up. */
+  leave(how: 'now' | 'after-this-step'): void;
+  flush(): Promise<void>;
+  /** Why it stands still. */
+  trouble(): string | undefined;
+}
+
+/** A wait that is longer holds no slot: the unit is given up until then. */
+const LONGEST_WAIT_HERE = 20_000;
+
+export function holdUnit(claim: Claim, world: UnitWorld): HeldUnit {
+  const stop = createStopRequest();
+  const { unit } = claim;
+  const state: State = { parkedFor: undefined, trouble: undefined, copy: undefined, isLost: false };
+  const lost = () => {
+    state.isLost = true;
+    stop.request('cancelled', 'now', 'Another worker has taken this unit over.');
+  };
+  return {
+    unit,
+    over: workOn(claim, world, { stop, state, lost }),
+    lost,
+    tell({ body }) {
+      if (body.kind === 'cancel') stop.request('cancelled', body.gently ? 'after-this-step' : 'now');
+      else sendMessage(pathsOf(world, unit), body, Date.now());
+    },
+    leave: how => stop.request('interrupted', how),
+    flush: async () => state.copy?.flush(),
+    trouble: () => state.trouble,
+  };
+}
+
+interface State {
+  parkedFor: number | undefined;
+  trouble: string | undefined;
+  copy: LedgerCopy | undefined;
+  isLost: boolean;
+}
+
+interface Held {
+  readonly stop: StopRequest;
+  readonly state: State;
+  lost(): void;
+}
+
+function pathsOf({ folder, env }: UnitWorld, { id }: Unit): RunPaths {
+  return runPaths(projectPaths(placeFolder(folder, id), env), id);
+}
+
+async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void> {
+  const { unit } = claim;
+  const { say } = world;
+  say('claimed', unit.id, { fence: unit.fence, ...(unit.carry !== null && { from: claim.before }) });
+  const ready = await getReady(claim, world);
+  if (isProblem(ready)) {
+    // Another worker may reach what this one does not.
+    const isReleased = await release(world, unit, {
+      state: 'parked',
+      seconds: RETRY_AFTER,
+      detail: formatProblem(ready),
+    });
+    say('cannot-begin', unit.id, { why: formatProblem(ready), isReleased });
+    return;
+  }
+  const { place, paths, after, isBegun } = ready;
+  const remote = await openRemote(place.own, world.env, unit.repoUrl);
+  const carrier = createCarrier(place.own, paths);
+  const figures = { cost: unit.cost, iterations: unit.iterations };
+  const copy = copyLedger({
+    after,
+    figures: () => figures,
+    async carry() {
+      const commit = await carrier.make();
+      if (isProblem(commit)) return commit;
+      return (await remote.put(commit, carryRef(unit.id, unit.fence))) ?? commit;
+    },
+    write: progress => writeProgress(world.database, unit, progress),
+    lost: held.lost,
+    troubled(why) {
+      if (why !== held.state.trouble && why !== undefined) say('waits', unit.id, { why });
+      held.state.trouble = why;
+    },
+    abort: held.stop.abort,
+  });
+  held.state.copy = copy;
+  for (const line of ready.unsent) copy.line(line);
+  const shared = sharedOfUnit({
+    database: world.database,
+    unit,
+    turnCost: () => turnCost(figures),
+    now: Date.now,
+  });
+  const result = await world.run(unit, place, {
+    ...{ env: world.env, stop: held.stop, copy, shared, isBegun },
+    onEvent: event => seen(event, figures, held),
+  });
+  if (held.state.isLost) {
+    say('lost', unit.id);
+    removePlace(place.root, world.env);
+    return;
+  }
+  await settle(world, unit, { place, result, held, remote });
+}
+
+/** Dollars that are held for a turn: what turns have cost on average, or a guess. */
+function turnCost({ cost, iterations }: { cost: number | null; iterations: number }): number {
+  return cost !== null && iterations > 0 ? (cost / iterations) * 1.5 : 0.5;
+}
+
+function seen(event: RecordedEvent, figures: { cost: number | null; iterations: number }, held: Held): void {
+  if (event.type === 'iteration-ended') {
+    figures.iterations = event.iteration;
+    figures.cost = event.usage.cost ?? figures.cost;
+  }
+  if (event.type !== 'waiting' || event.until === undefined) return;
+  const left = event.until - Date.now();
+  if (left < LONGEST_WAIT_HERE) return;
+  held.state.parkedFor = left / 1000;
+  held.stop.request('interrupted', 'now');
+}
+
+/** Seconds. */
+const RETRY_AFTER = 15;
+
+interface Ready {
+  readonly place: Place;
+  readonly paths: RunPaths;
+  readonly isBegun: boolean;
+  /** The last line that the database has. */
+  readonly after: number;
+  /** Lines that are here and not there: of a unit that this worker has had before. */
+  readonly unsent: readonly {
+    readonly seq: number;
+    readonly type: RecordedEvent['type'];
+    readonly text: string;
+  }[];
+}
+
+async function getReady({ unit, before }: Claim, world: UnitWorld): Promise<Ready | Problem> {
+  const { database, folder, env, worker } = world;
+  const paths = pathsOf(world, unit);
+  const lines = await allLines(database, unit.id);
+  const after = lines.at(-1)?.seq ?? 0;
+  if (before === worker && existsSync(paths.run) && unit.carry !== null) {
+    const place = await openPlace(placeFolder(folder, unit.id), env);
+    return isProblem(place)
+      ? place
+      : { place, paths, after, isBegun: true, unsent: unsentLines(paths, after) };
+  }
+  const beginning = beginningOf(unit);
+  const place = await makePlace(folder, env, beginning);
+  if (isProblem(place)) return place;
+  const isBegun = beginning.carry
+    ? await unpack(place.own, paths, beginning.carry.commit, lines, place.root)
+    : false;
+  return isProblem(isBegun) ? isBegun : { place, paths, after, isBegun, unsent: [] };
+}
+
+async function allLines(database: Querying, id: string) {
+  const lines = [];
+  for (;;) {
+    const more = await readLines(database, id, lines.at(-1)?.seq ?? 0);
+    if (more.length === 0) return lines;
+    lines.push(...more);
+  }
+}
+
+function unsentLines(paths: RunPaths, after: number): Ready['unsent'] {
+  const journal = openJournal(paths.events);
+  try {
+    return [...journal.each()]
+      .filter(({ seq }) => seq > after)
+      .map(entry => ({ seq: entry.seq, type: entry.type, text: JSON.stringify(entry) }));
+  } finally {
+    journal.close();
+  }
+}
+
+interface Settling {
+  readonly place: Place;
+  readonly result: LoopResult | Problem;
+  readonly held: Held;
+  readonly remote: Awaited<ReturnType<typeof openRemote>>;
+}
+
+/** What came of it is pushed under this holder's own name, then recorded, and only then shown under the name of the unit. */
+async function settle(
+  world: UnitWorld,
+  unit: Unit,
+  { place, result, held, remote }: Settling,
+): Promise<void> {
+  const { say } = world;
+  if (isProblem(result)) {
+    await release(world, unit, { state: 'stopped', detail: formatProblem(result) });
+    say('stopped', unit.id, { why: formatProblem(result) });
+    removePlace(place.root, world.env);
+    return;
+  }
+  const { parkedFor } = held.state;
+  if (result.stopReason === 'interrupted') {
+    const ending: Ending =
+      parkedFor === undefined
+        ? { state: 'ready' }
+        : { state: 'parked', seconds: parkedFor, detail: 'its account is limited' };
+    await release(world, unit, ending);
+    say(ending.state === 'parked' ? 'parked' : 'released', unit.id);
+    return;
+  }
+  const head = await workCommit(world, unit, place, result);
+  const pushed = isProblem(head) ? head : await remote.put(head, workRef(unit.id, unit.fence));
+  const failed = pushed && isProblem(pushed) ? pushed : undefined;
+  const state = isSuccess(result.stopReason)
+    ? 'done'
+    : result.stopReason === 'cancelled'
+      ? 'cancelled'
+      : 'stopped';
+  if (failed) {
+    await release(world, unit, { state: 'ready', seconds: RETRY_AFTER, detail: formatProblem(failed) });
+    say('released', unit.id, { why: formatProblem(failed) });
+    return;
+  }
+  const isOurs = await releaseUnit(
+    world.database,
+    unit,
+    { state, result, head: head as string },
+    async () => {},
+  );
+  if (!isOurs) return void say('lost', unit.id);
+  const shown = await remote.put(head as string, `refs/heads/${branchOf(unit.id)}`);
+  if (shown) say('not-shown', unit.id, { why: formatProblem(shown) });
+  else await world.settleJob(world.database);
+  say(state, unit.id, { reason: result.stopReason, head });
+  removePlace(place.root, world.env);
+}
+
+async function release(world: UnitWorld, unit: Unit, ending: Ending): Promise<boolean> {
+  return releaseUnit(world.database, unit, ending, tx => world.settleJob(tx));
+}
+
+/** All that is in the files, on top of what the run or its agent has committed. */
+async function workCommit(
+  { env }: UnitWorld,
+  unit: Unit,
+  { root }: Place,
+  { proof }: LoopResult,
+): Promise<string | Problem> {
+  const branch = await openStoryBranch({ cwd: root, env }, branchOf(unit.id));
+  if (isProblem(branch)) return branch;
+  const saved = await branch.commitAll(proof.tree ?? undefined, unit.title);
+  if (isProblem(saved)) return saved;
+  return (await branch.own.bring(saved.commit)) ?? saved.commit;
+}

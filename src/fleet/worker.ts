@@ -1,0 +1,235 @@
+/**
+ * A worker: takes units as it has free slots, shows that it is alive, hears what it is told, and gives everything back when it is asked to
+ * end. One loop for all its slots: each look at the database is for all of them.
+ */
+import { hostname } from 'node:os';
+import { pause } from '../engine/wait.ts';
+import { admit, LEASE } from './admission.ts';
+import type { Database } from './database.ts';
+import { queueOf, type Unit } from './unit.ts';
+import { claimUnit, commandDone, executing, type Querying, standingOf, unitOf } from './units.ts';
+import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
+
+export interface WorkerOptions extends Omit<UnitWorld, 'settleJob'> {
+  readonly slots: number;
+  readonly labels: readonly string[];
+  readonly version: number;
+  /** Ends when there is nothing more that it could take. */
+  readonly once: boolean;
+  allows(repoUrl: string): boolean;
+  /** Answers why it cannot be shown. */
+  showBranch(unit: Unit): Promise<string | undefined>;
+  /** The first request: it takes nothing more and gives back what it has. */
+  readonly draining: AbortSignal;
+}
+
+export interface WorkerFigures {
+  readonly busy: number;
+  readonly slots: number;
+  readonly taken: number;
+  readonly finished: number;
+  readonly lost: number;
+  readonly isDraining: boolean;
+  /** Milliseconds since 1970 of the last answer of the database. */
+  readonly answeredAt: number;
+}
+
+interface Job {
+  readonly queue: string;
+  readonly id: string;
+  readonly retryCount: number;
+}
+
+interface Taken {
+  readonly held: HeldUnit;
+  readonly job: Job;
+}
+
+/** Milliseconds. Cancel reaches an agent within two of these. */
+const TICK = 500;
+const BEAT = 3_000;
+/** Milliseconds that a step may take to finish after the worker was asked to end; then it is left. */
+const GRACE = 14_000;
+
+export function createWorker(options: WorkerOptions) {
+  const { database, worker, slots } = options;
+  const held = new Map<string, Taken>();
+  const figures = { taken: 0, finished: 0, lost: 0, answeredAt: Date.now() };
+  const bell = createBell();
+  let isDraining = false;
+  const drain = () => {
+    if (isDraining) return;
+    isDraining = true;
+    for (const { held: each } of held.values()) each.leave('after-this-step');
+    setTimeout(() => {
+      for (const { held: each } of held.values()) each.leave('now');
+    }, GRACE).unref();
+    bell.ring();
+  };
+  options.draining.addEventListener('abort', drain);
+
+  const take = async (job: Job, id: string): Promise<void> => {
+    await held.get(id)?.held.over.catch(() => {});
+    const claim = await claimUnit(database, id, worker, options.version);
+    const settleJob = (tx: Querying) => completeJob(database, tx, job);
+    if (!claim) return finishOver(options, id, settleJob);
+    figures.taken++;
+    const each = holdUnit(claim, { ...options, settleJob });
+    held.set(id, { held: each, job });
+    void each.over
+      .catch(error =>
+        options.say('failed', id, { why: error instanceof Error ? error.message : String(error) }),
+      )
+      .finally(() => {
+        if (held.get(id)?.held === each) held.delete(id);
+        figures.finished++;
+        bell.ring();
+      });
+  };
+
+  const look = async (): Promise<boolean> => {
+    const ids = [...held.keys()];
+    const standing = await standingOf(database, worker, ids, held.size);
+    figures.answeredAt = Date.now();
+    if (standing.isDraining) drain();
+    for (const [id, { held: each }] of held)
+      if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) {
+        figures.lost++;
+        each.lost();
+      }
+    for (const told of standing.commands) {
+      held.get(told.unit)?.held.tell(told);
+      await commandDone(database, told.id);
+    }
+    if (isDraining || held.size >= slots) return false;
+    const { labels, version, allows } = options;
+    const admitted = await admit(database, { free: slots - held.size, labels, version, allows });
+    return (await fetchJobs(options, slots - held.size, take)) > 0 || admitted > 0;
+  };
+
+  return {
+    figures: (): WorkerFigures => ({ ...figures, busy: held.size, slots, isDraining }),
+    /** Until it has ended. */
+    async work(): Promise<void> {
+      await register(options);
+      const beats = setInterval(
+        () =>
+          void beat(
+            database,
+            [...held.values()].map(({ job }) => job),
+          ),
+        BEAT,
+      );
+      const flushes = setInterval(() => {
+        for (const { held: each } of held.values()) void each.flush();
+      }, TICK);
+      try {
+        for (;;) {
+          const hasTaken = await look().catch(error => {
+            options.say('database', '', { why: database.problemOf(error)?.what ?? String(error) });
+            return false;
+          });
+          if (held.size === 0 && (isDraining || (options.once && !hasTaken && !(await isWaited(options)))))
+            return;
+          if (!hasTaken) await bell.wait(TICK);
+        }
+      } finally {
+        clearInterval(beats);
+        clearInterval(flushes);
+        await database.query('delete from ralph.worker where id = $1', [worker]).catch(() => {});
+      }
+    },
+  };
+}
+
+async function register({ database, worker, labels, version, slots }: WorkerOptions): Promise<void> {
+  await database.query(
+    `insert into ralph.worker (id, labels, version, slots, host) values ($1, $2, $3, $4, $5)
+     on conflict (id) do update set labels = $2, version = $3, slots = $4, host = $5, draining = false, seen_at = now()`,
+    [worker, labels, version, slots, hostname()],
+  );
+}
+
+/** Jobs that were admitted for anybody with these labels, and those of workers that are dead. */
+async function fetchJobs(
+  { database, labels }: WorkerOptions,
+  free: number,
+  take: (job: Job, unit: string) => Promise<void>,
+): Promise<number> {
+  const { rows } = await database.query<{ needs: readonly string[] }>(
+    "select distinct needs from ralph.unit where state in ('admitted', 'running') and needs <@ $1",
+    [labels],
+  );
+  let taken = 0;
+  for (const { needs } of rows) {
+    if (taken >= free) break;
+    const queue = queueOf(needs);
+    const jobs = await database.boss.fetch<{ unit: string }>(queue, {
+      batchSize: free - taken,
+      includeMetadata: true,
+    });
+    for (const { id, retryCount, data } of jobs) {
+      await take({ queue, id, retryCount }, data.unit);
+      taken++;
+    }
+  }
+  return taken;
+}
+
+/** A job that was claimed by somebody else meanwhile is not touched: its unit says so by its fence. */
+async function beat(database: Database, jobs: readonly Job[]): Promise<void> {
+  const queues = [...new Set(jobs.map(({ queue }) => queue))];
+  for (const queue of queues) {
+    const own = jobs.filter(job => job.queue === queue);
+    await database.boss
+      .touch(
+        queue,
+        own.map(({ id, retryCount }) => ({ id, retryCount })),
+      )
+      .catch(() => {});
+  }
+}
+
+function completeJob({ boss }: Database, tx: Querying, { queue, id, retryCount }: Job): Promise<unknown> {
+  return boss.complete(queue, { id, retryCount }, null, { db: executing(tx) });
+}
+
+/** The worker that had it died after its work was on record, and before its branch was shown. */
+async function finishOver(
+  { database, showBranch, say }: WorkerOptions,
+  id: string,
+  settleJob: (tx: Querying) => Promise<unknown>,
+): Promise<void> {
+  const unit = await unitOf(database, id);
+  const why = unit && unit.headSha !== null ? await showBranch(unit) : undefined;
+  if (why !== undefined) return say('not-shown', id, { why });
+  await settleJob(database);
+}
+
+/** Whether there is anything that this worker could still get. */
+async function isWaited({ database, labels, version }: WorkerOptions): Promise<boolean> {
+  const { rows } = await database.query<{ there: boolean }>(
+    `select exists (select from ralph.unit where state in ('admitted', 'running', 'parked', 'waiting', 'ready')
+       and (state in ('running', 'admitted', 'parked') or needs <@ $1) and min_version <= $2) as there`,
+    [labels, version],
+  );
+  return rows[0]?.there === true;
+}
+
+function createBell() {
+  let wake = () => {};
+  return {
+    ring: () => wake(),
+    async wait(ms: number): Promise<void> {
+      const rung = new AbortController();
+      wake = () => rung.abort();
+      await pause(ms, rung.signal);
+    },
+  };
+}
+
+/** Queues must be there before something is sent to them. */
+export async function openQueue({ boss }: Database, needs: readonly string[]): Promise<void> {
+  const name = queueOf(needs);
+  if ((await boss.getQueue(name)) === null) await boss.createQueue(name, { ...LEASE });
+}
