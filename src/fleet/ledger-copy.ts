@@ -65,10 +65,11 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
   };
   const settle = async () => {
     const hasStep = pending.some(({ type }) => ENDS_A_STEP.has(type as RunEvent['type']));
-    if (isLost || !hasStep) return send(pending);
+    const lines = [...pending];
+    if (isLost || !hasStep) return send(lines);
     const commit = await world.carry();
     if (isProblem(commit)) throw new Error(`${commit.where}: ${commit.what}`);
-    await send(pending, commit);
+    await send(lines, commit);
   };
   return {
     line({ seq, type, text }) {
@@ -78,7 +79,7 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
     flush: () =>
       inTurn(async () => {
         const end = pending.findIndex(({ type }) => ENDS_A_STEP.has(type as RunEvent['type']));
-        await send(end === -1 ? pending : pending.slice(0, end)).catch(() => {});
+        await send(pending.slice(0, end === -1 ? undefined : end)).catch(() => {});
       }),
     isLost: () => isLost,
   };

@@ -1,7 +1,9 @@
 /** A fleet for a test: a remote repository, whoever submits, and workers that are processes of their own with homes of their own. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, constants, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { Client } from 'pg';
+import { onTestFinished, vi } from 'vitest';
 import { type RalphOptions, type Running, ralph, startRalph } from './ralph.ts';
 import { folder, type Repo, repo } from './repo.ts';
 
@@ -16,8 +18,15 @@ export interface FleetRig {
   worker(name: string, ...args: readonly string[]): Running;
   fleet(...args: readonly string[]): Promise<string>;
   units(): Promise<readonly Record<string, unknown>[]>;
-  /** Resolves when a unit is in this state. */
-  until(unit: string, state: string): Promise<Record<string, unknown>>;
+  sql(text: string, ...params: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
+  /** Resolves when it holds. */
+  until(what: string, holds: () => unknown): Promise<void>;
+  /** Resolves when the unit is in this state. */
+  untilState(unit: string, state: string): Promise<void>;
+  /** A named pipe in the folder of the agent: whoever reads from it waits until it is opened. */
+  gate(name: string): { readonly path: string; open(): void };
+  /** Whether the agent or a check has come to this place: `touch "$FLEET_AGENT/name"`. */
+  reached(name: string): boolean;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -47,6 +56,16 @@ export function fleetRig(
     if (code !== 0) throw new Error(`ralph fleet ${args.join(' ')}: ${code}\n${stdout}${stderr}`);
     return stdout;
   };
+  const sql: FleetRig['sql'] = async (text, ...params) => {
+    const client = new Client({ connectionString: database });
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return (await client.query(text, [...params])).rows;
+    } finally {
+      await client.end();
+    }
+  };
   const units = async () => JSON.parse(await fleet('status', '--json')).units;
   return {
     ...{ remote, project, env, fleet, units },
@@ -75,11 +94,27 @@ export function fleetRig(
       });
       return started;
     },
-    async until(unit, state) {
-      for (;;) {
-        const found = (await units()).find(({ id }: { id: string }) => id === unit);
-        if (found?.state === state) return found;
-      }
+    sql,
+    until: (what, holds) =>
+      vi.waitFor(
+        async () => {
+          if (!(await holds())) throw new Error(`still not: ${what}`);
+        },
+        { timeout: 120_000, interval: 50 },
+      ),
+    untilState: (unit, state) =>
+      vi.waitFor(
+        async () => {
+          const [now] = await sql('select state, detail from ralph.unit where id = $1', unit);
+          if (now?.state !== state) throw new Error(`it is ${now?.state}, ${now?.detail}, and not ${state}`);
+        },
+        { timeout: 120_000, interval: 50 },
+      ),
+    gate(name) {
+      const path = join(orders, name);
+      execFileSync('mkfifo', [path]);
+      return { path, open: () => writeFileSync(openSync(path, constants.O_RDWR), 'go\n') };
     },
+    reached: name => existsSync(join(orders, name)),
   };
 }
