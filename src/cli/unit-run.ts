@@ -3,16 +3,30 @@ import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
+import { readList } from '../domain/story.ts';
 import type { Place } from '../fleet/place.ts';
-import type { Unit } from '../fleet/unit.ts';
+import { remoteIntegration } from '../fleet/remote-integration.ts';
+import { storyLanes } from '../fleet/story-lanes.ts';
+import { shownBranch, type Unit } from '../fleet/unit.ts';
 import type { RunUnit, RunWorld } from '../fleet/work-unit.ts';
 import { runAgain } from '../opening/again.ts';
 import { type RunKind, taskKind } from '../opening/kind.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
-import { claimRun, clearWorkplace, recoverRun } from '../opening/resume.ts';
+import { parallelStories } from '../opening/parallel-stories.ts';
+import { claimRun, clearWorkplace, kindAgain, recoverRun } from '../opening/resume.ts';
+import { laneKind } from '../opening/stories-crew.ts';
+import type { StoryLane } from '../opening/stories-kind.ts';
+import type { Elsewhere } from '../parallel/elsewhere.ts';
+import { mergeTip, sentBackWords } from '../parallel/merging.ts';
 import { ownerName } from '../platform/spawn.ts';
 import { runPaths } from '../store/paths.ts';
+import { prdPaths } from '../store/prd-paths.ts';
 import { writeRunFile } from '../store/run-file.ts';
+import { isList } from '../store/tasks-file.ts';
+import { loadStories } from '../stories/load.ts';
+import { policyOf } from '../stories/standing.ts';
+import { createIntegration } from '../workspace/integration.ts';
+import { openStoryBranch } from '../workspace/story-branch.ts';
 import { type Call, Problems } from './command.ts';
 import { type SetUp, setUp } from './set-up.ts';
 import { VERSION } from './version.ts';
@@ -24,7 +38,7 @@ export function unitRunner(call: Call, sandbox: Provider): RunUnit {
   return async (unit, place, world) => {
     try {
       const ready = readyFor(call, unit, place, world, sandbox);
-      return await (world.isBegun ? resume : begin)(unit, ready, world);
+      return await (world.isBegun ? resume : begin)(unit, place, ready, world);
     } catch (error) {
       if (error instanceof Problems && error.problems[0]) return error.problems[0];
       throw error;
@@ -39,33 +53,101 @@ function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sa
   const ready = setUp(command, here, () => [], { layer, problems: [] });
   const { settings } = ready;
   const provider = settings.sandbox.provider === 'none' ? sandbox : settings.sandbox.provider;
-  // What others will rest on is proven in a clean copy.
+  // What others will rest on is proven in a clean copy; that of a story is made when it lands.
+  const proof = unit.kind === 'story' ? 'place' : 'clean';
   return {
     ...ready,
     flags: layer,
-    settings: { ...settings, proof: 'clean', sandbox: { ...settings.sandbox, provider } },
+    settings: { ...settings, proof, sandbox: { ...settings.sandbox, provider } },
   };
 }
 
 function requestOf(unit: Unit, ready: SetUp, world: RunWorld, kind: RunKind): RunRequest {
   const { project, settings, agent, fallbacks, reviewer, flags } = ready;
-  const { env, stop, copy, shared, onEvent } = world;
+  const { env, stop, copy, shared, onEvent, isFresh } = world;
   return {
-    ...{ kind, project, settings, flags, env, stop, copy, onEvent },
+    ...{ kind, project, settings, flags, env, stop, copy, onEvent, isFresh },
     agents: [agent, ...fallbacks],
     ...(reviewer && { reviewer }),
+    ...(unit.kind === 'prd' && { elsewhere: elsewhereOf(unit, world) }),
     version: VERSION,
     child: { id: unit.id, shared },
   };
 }
 
-async function begin(unit: Unit, ready: SetUp, world: RunWorld): Promise<LoopResult | Problem> {
-  const kind = taskKind({ task: unit.config.task ?? unit.title });
+/** The stories of a list are units of their own. */
+function elsewhereOf(unit: Unit, { remote, database, worker }: RunWorld): Elsewhere {
+  return {
+    lanes: lanes => storyLanes(lanes, { unit, remote, database, worker }),
+    integration: here => remoteIntegration(here, remote, unit),
+  };
+}
+
+async function begin(unit: Unit, place: Place, ready: SetUp, world: RunWorld): Promise<LoopResult | Problem> {
+  const kind = await kindOf(unit, place, ready, world);
+  if (isProblem(kind)) return kind;
   const opened = await openRun(requestOf(unit, ready, world, kind));
   return isProblem(opened) ? opened : opened.run();
 }
 
-async function resume(unit: Unit, ready: SetUp, world: RunWorld): Promise<LoopResult | Problem> {
+async function kindOf(
+  unit: Unit,
+  place: Place,
+  { settings }: SetUp,
+  world: RunWorld,
+): Promise<RunKind | Problem> {
+  const { task, folder = 'ralph', story } = unit.config;
+  if (unit.kind === 'loop') return taskKind({ task: task ?? unit.title });
+  const prd = prdPaths(place.root, folder);
+  const policy = policyOf(settings);
+  if (unit.kind === 'prd') {
+    const list = loadStories(prd, policy);
+    return isList(list) ? parallelStories({ prd, list }, settings) : (list[0] as Problem);
+  }
+  const list = story && readList(JSON.parse(story.list));
+  if (!story || !list || !isList(list)) return { where: unit.id, what: 'there is no story in it' };
+  if (story.sentBack) {
+    const merged = await mergeLanded(unit, place, world);
+    if (isProblem(merged)) return merged;
+  }
+  return laneKind({ prd, policy, list }, { ...laneOf(unit, place, world), sentBack: story.sentBack });
+}
+
+function laneOf(unit: Unit, place: Place, world: RunWorld): StoryLane {
+  return {
+    id: unit.config.story?.lane ?? '',
+    async sync() {
+      const files = await mergeLanded(unit, place, world);
+      if (isProblem(files) || files.length === 0) return undefined;
+      return sentBackWords({ why: 'conflict', files, others: [], detail: '' });
+    },
+  };
+}
+
+/** Puts what has landed meanwhile into the files; answers those that conflict. */
+async function mergeLanded(
+  unit: Unit,
+  { own, root }: Place,
+  { remote, env }: RunWorld,
+): Promise<readonly string[] | Problem> {
+  const ref = `refs/heads/${shownBranch({ id: unit.parent ?? '', kind: 'prd', parent: null })}`;
+  const tip = await remote.tip(ref);
+  if (tip === undefined || isProblem(tip)) return tip ?? [];
+  const missing = await remote.bring([ref]);
+  if (missing) return missing;
+  const branch = await openStoryBranch({ cwd: root, env }, shownBranch(unit));
+  if (isProblem(branch)) return branch;
+  const prd = prdPaths(root, unit.config.folder ?? 'ralph');
+  const ownPaths = [prd.tasks, prd.progress].map(path => path.slice(prd.root.length + 1));
+  return mergeTip(createIntegration(own, unit.id), branch, tip, ownPaths);
+}
+
+async function resume(
+  unit: Unit,
+  place: Place,
+  ready: SetUp,
+  world: RunWorld,
+): Promise<LoopResult | Problem> {
   const { project, settings } = ready;
   const { env } = world;
   const paths = runPaths(project, unit.id);
@@ -76,13 +158,17 @@ async function resume(unit: Unit, ready: SetUp, world: RunWorld): Promise<LoopRe
     const { past, repaired, doubts, lost } = await recoverRun(paths);
     const [doubt = lost] = doubts;
     if (doubt !== undefined) return { where: unit.id, what: doubt };
-    const kind = await runAgain({ file, paths, past }, settings, env);
+    const again = { file, paths, past };
+    const kind =
+      unit.kind === 'story'
+        ? await kindAgain(again, settings, env, laneOf(unit, place, world))
+        : await runAgain(again, settings, env);
     if (!('enter' in kind)) return kind[0] as Problem;
     writeRunFile(paths, { ...file, owner: ownerName() });
-    const cleared = await clearWorkplace({ file, paths, past }, project.root, env);
+    const cleared = await clearWorkplace(again, project.root, env);
     const repairs = { ...cleared, repaired: [...repaired, ...cleared.repaired], changes: [] };
     const request = requestOf(unit, ready, world, kind);
-    const opened = await openRun({ ...request, resumed: { file, paths, past, repairs } });
+    const opened = await openRun({ ...request, resumed: { ...again, repairs } });
     return isProblem(opened) ? opened : await opened.run();
   } finally {
     claimed.release();

@@ -119,19 +119,14 @@ export function afterBoardEvent(board: Board | undefined, event: Timed): Board |
     case 'run-resumed':
       return { ...board, lanes: board.lanes.map(tryAgain) };
     case 'story-started':
-      return withLane(board, event.story, lane => ({
-        ...lane,
-        state: 'building',
-        isRunning: true,
-        runs: lane.runs.includes(event.child) ? lane.runs : [...lane.runs, event.child],
-        startedAt: lane.startedAt ?? event.time,
-      }));
+      return withLane(board, event.story, lane => afterStart(lane, event));
     case 'story-step':
       return withLane(board, event.story, lane => ({
         ...lane,
         state: event.mode === 'review' ? 'reviewing' : 'building',
         step: pick(event, 'mode', 'number', 'reserved'),
-        iterations: lane.iterations + 1,
+        // One that was cut off with the run is taken again, and counts once.
+        iterations: lane.iterations + (lane.step?.number === event.number ? 0 : 1),
       }));
     case 'story-ended':
       return withLane(board, event.story, lane => afterRun(lane, event));
@@ -155,6 +150,19 @@ export function afterBoardEvent(board: Board | undefined, event: Timed): Board |
 }
 
 type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>;
+
+/** The iterations of a new run are counted from 1. */
+function afterStart({ step, ...lane }: Lane, { child, time }: Of<'story-started'>): Lane {
+  const isKnown = lane.runs.includes(child);
+  return {
+    ...lane,
+    ...(isKnown && step && { step }),
+    state: 'building',
+    isRunning: true,
+    runs: isKnown ? lane.runs : [...lane.runs, child],
+    startedAt: lane.startedAt ?? time,
+  };
+}
 
 function newBoard({ base, tip, branch, lanes }: Of<'board-set'>): Board {
   const fresh = {

@@ -3,7 +3,7 @@
  * else who held the lock has written.
  */
 import type { Database } from './database.ts';
-import { queueOf } from './unit.ts';
+import { queueOf, type UnitKind } from './unit.ts';
 import { executing, type Querying } from './units.ts';
 
 export interface Applicant {
@@ -28,15 +28,16 @@ export async function admit(database: Database, applicant: Applicant): Promise<n
     await tx.query('select pg_advisory_xact_lock($1)', [ADMISSION_LOCK]);
     await wake(tx);
     const waiting = await tx.query(
-      "select count(*)::int as there from ralph.unit where state = 'admitted' and needs <@ $1",
+      "select count(*)::int as there from ralph.unit where state = 'admitted' and kind <> 'prd' and needs <@ $1",
       [applicant.labels],
     );
-    const room = free - Number(waiting.rows[0]?.there ?? 0);
-    if (room <= 0) return 0;
-    const chosen = (await candidates(tx, applicant, room)).slice(0, room);
-    for (const { id, needs, priority } of chosen) {
-      const job = await send(database, tx, { id, needs, priority });
-      await tx.query("update ralph.unit set state = 'admitted', job = $2 where id = $1", [id, job]);
+    let room = free - Number(waiting.rows[0]?.there ?? 0);
+    const all = await candidates(tx, applicant, Math.max(room, 1));
+    // A list of stories only waits for others: it holds no slot.
+    const chosen = all.filter(({ kind }) => kind === 'prd' || room-- > 0);
+    for (const each of chosen) {
+      const job = await send(database, tx, each);
+      await tx.query("update ralph.unit set state = 'admitted', job = $2 where id = $1", [each.id, job]);
     }
     return chosen.length;
   });
@@ -62,6 +63,7 @@ async function wake(tx: Querying): Promise<void> {
 
 interface Candidate {
   readonly id: string;
+  readonly kind: UnitKind;
   readonly needs: readonly string[];
   readonly priority: number;
 }
@@ -104,8 +106,9 @@ async function candidates(
       taken.set(account as string, before + 1);
       return true;
     })
-    .map(({ id, needs, priority }) => ({
+    .map(({ id, kind, needs, priority }) => ({
       id: id as string,
+      kind: kind as UnitKind,
       needs: needs as readonly string[],
       priority: priority as number,
     }));
@@ -125,8 +128,8 @@ export const LEASE = {
 async function send(
   { boss }: Database,
   tx: Querying,
-  { id, needs, priority }: Candidate,
+  { id, kind, needs, priority }: Candidate,
 ): Promise<string | null> {
-  const queue = queueOf(needs);
+  const queue = queueOf(kind, needs);
   return boss.send(queue, { unit: id }, { priority, db: executing(tx), ...LEASE });
 }

@@ -18,7 +18,7 @@ import type { Line } from './units.ts';
 
 /** In the folder of the run in the project, and in its folder outside; the rest is made anew, or is in the database. */
 const IN_PROJECT = ['run.json', 'task.md', 'progress.md', 'stories'];
-const OUTSIDE = ['kept', 'kept-for-review', 'stories', 'start-ref'];
+const OUTSIDE = ['kept', 'kept-for-review', 'stories', 'start-ref', 'approvals.json'];
 
 export function createCarrier(own: OwnGit, paths: RunPaths) {
   let last: { readonly name: string; readonly commit: string } | undefined;

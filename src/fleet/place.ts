@@ -9,7 +9,7 @@ import { statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { reachingGit } from '../workspace/remote.ts';
-import { branchOf, carryRef, type Unit } from './unit.ts';
+import { carryRef, shownBranch, type Unit } from './unit.ts';
 
 export interface Place {
   readonly root: string;
@@ -19,15 +19,20 @@ export interface Place {
 /** What the files and the branch of a unit begin with. */
 export interface Beginning {
   readonly id: string;
+  /** The branch that is checked out. */
+  readonly branch: string;
   readonly repoUrl: string;
   readonly base: string;
   /** What the holder before has left. */
   readonly carry?: { readonly commit: string; readonly fence: number } | undefined;
 }
 
-export function beginningOf({ id, repoUrl, base, carry, carryFence }: Unit): Beginning {
+export function beginningOf(unit: Unit): Beginning {
+  const { id, repoUrl, base, carry, carryFence } = unit;
+  // A list of stories shows its branch itself.
+  const branch = unit.kind === 'prd' ? `ralph/${id}/_list` : shownBranch(unit);
   return {
-    ...{ id, repoUrl, base },
+    ...{ id, branch, repoUrl, base },
     ...(carry !== null && carryFence !== null && { carry: { commit: carry, fence: carryFence } }),
   };
 }
@@ -113,15 +118,15 @@ interface Cloning {
 }
 
 async function clone({ mirror, root, env, beginning }: Cloning): Promise<Problem | undefined> {
-  const { id, repoUrl, base, carry } = beginning;
+  const { branch, repoUrl, base, carry } = beginning;
   const outside = reachingGit(dirname(root), env);
   const git = reachingGit(root, env);
   const files = carry && `${carry.commit}^1`;
   const steps: readonly (readonly [typeof git, readonly string[]])[] = [
-    [outside, ['init', '--quiet', '--template=', '--initial-branch', branchOf(id), root]],
+    [outside, ['init', '--quiet', '--template=', '--initial-branch', branch, root]],
     [git, ['remote', 'add', 'origin', repoUrl]],
     [git, ['fetch', '--quiet', '--no-tags', mirror, carry?.commit ?? base]],
-    [git, ['checkout', '--quiet', '--force', '-B', branchOf(id), files === undefined ? base : `${files}^1`]],
+    [git, ['checkout', '--quiet', '--force', '-B', branch, files === undefined ? base : `${files}^1`]],
     // The files as the holder before had them, the index as the commit has it.
     ...(files === undefined
       ? []

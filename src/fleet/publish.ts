@@ -3,20 +3,18 @@ import { formatProblem } from '../domain/problem.ts';
 import { complaint, type Env } from '../platform/git.ts';
 import { reachingGit } from '../workspace/remote.ts';
 import { mirrorOf } from './place.ts';
-import { branchOf, type Unit, workRef } from './unit.ts';
+import { shownBranch, type Unit, workRef } from './unit.ts';
 
 /** Answers why it cannot be shown. */
-export async function showBranch(
-  env: Env,
-  { id, fence, headSha, repoUrl }: Unit,
-): Promise<string | undefined> {
+export async function showBranch(env: Env, unit: Unit): Promise<string | undefined> {
+  const { id, fence, headSha, repoUrl } = unit;
   const mirror = await mirrorOf(env, repoUrl);
   if (typeof mirror !== 'string') return formatProblem(mirror);
   const git = reachingGit(mirror, env);
   const ref = workRef(id, fence);
   const orders = [
     ['fetch', '--quiet', '--no-tags', repoUrl, `+${ref}:${ref}`],
-    ['push', '--quiet', '--no-verify', repoUrl, `+${headSha}:refs/heads/${branchOf(id)}`],
+    ['push', '--quiet', '--no-verify', repoUrl, `+${headSha}:refs/heads/${shownBranch(unit)}`],
   ];
   for (const order of orders) {
     const { code, output } = await git.run(order);

@@ -7,7 +7,7 @@ import type { Database } from './database.ts';
 import { FLEET_VERSION } from './migrations.ts';
 import { queueOf, type UnitConfig, type UnitKind } from './unit.ts';
 import { addUnit } from './units.ts';
-import { openQueue } from './worker.ts';
+import { openQueues } from './worker.ts';
 
 export interface Submission {
   readonly kind: UnitKind;
@@ -48,8 +48,9 @@ export async function submitUnit(
         fix: '`ralph fleet status` lists them',
       };
   }
-  if (queueOf(submission.needs).length > 200) return { where: '--need', what: 'these are too many words' };
-  await openQueue(database, submission.needs);
+  if (queueOf(submission.kind, submission.needs).length > 200)
+    return { where: '--need', what: 'these are too many words' };
+  await openQueues(database, submission.needs);
   for (;;) {
     const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
     const id = `${stamp}-${randomBytes(3).toString('hex').slice(0, 5)}`;

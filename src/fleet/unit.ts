@@ -1,4 +1,5 @@
 /** A unit of work of the fleet: a loop, a list of stories with its merge queue, or one story. One worker at a time holds it. */
+import type { SentBack } from '../domain/board.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 
 export type UnitState =
@@ -23,6 +24,17 @@ export interface UnitConfig {
   readonly task?: string;
   /** Of stories: the folder with the list, from the top of the repository. */
   readonly folder?: string;
+  /** Of one story. */
+  readonly story?: StoryGiven;
+}
+
+export interface StoryGiven {
+  readonly lane: string;
+  /** The list as it is believed, as text. */
+  readonly list: string;
+  /** What had landed when it began. */
+  readonly tip: string;
+  readonly sentBack?: SentBack;
 }
 
 export interface Unit {
@@ -57,9 +69,17 @@ export interface Unit {
   readonly endedAt: Date | null;
 }
 
-/** The branch that gets what came of it. */
-export function branchOf(id: string): string {
+/** The branch that gets what came of it: that of a list is beside those of its stories. */
+export function shownBranch({ id, kind, parent }: Pick<Unit, 'id' | 'kind' | 'parent'>): string {
+  if (kind === 'prd') return `ralph/${id}/_int`;
+  if (kind === 'story' && parent !== null)
+    return `ralph/${parent}/${id.slice(parent.length + 1).split('.')[0]}`;
   return `ralph/${id}`;
+}
+
+/** Commits that its merge queue still needs. */
+export function pinRef(id: string, fence: number, name: string): string {
+  return `refs/ralph/${id}/${fence}/pins/${name}`;
 }
 
 /** Where one holder of a unit keeps what the next one would need: no other writes there. */
@@ -72,8 +92,8 @@ export function workRef(id: string, fence: number): string {
   return `refs/ralph/${id}/${fence}/work`;
 }
 
-/** The queue of jobs for workers with these labels. */
-export function queueOf(needs: readonly string[]): string {
+/** The queue of jobs for workers with these labels. A list of stories holds no slot, so it waits in a queue of its own. */
+export function queueOf(kind: UnitKind, needs: readonly string[]): string {
   const words = [...new Set(needs)].sort().map(word => word.replace(/[^A-Za-z0-9_.-]/g, '_'));
-  return ['unit', ...words].join('/');
+  return [kind === 'prd' ? 'list' : 'unit', ...words].join('/');
 }

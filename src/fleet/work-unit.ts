@@ -1,6 +1,7 @@
 /** One worker and one unit, from the claim to its release: the place, the run, and what comes of it. */
 import { existsSync } from 'node:fs';
 import type { RecordedEvent } from '../domain/event.ts';
+import { pick } from '../domain/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { isSuccess } from '../domain/stop-reason.ts';
@@ -10,14 +11,14 @@ import { openJournal } from '../store/journal.ts';
 import { projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import type { RunCopy } from '../store/run-store.ts';
 import type { Shared } from '../turns/shared.ts';
-import { openRemote } from '../workspace/remote.ts';
+import { openRemote, type Remote } from '../workspace/remote.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { createCarrier, unpack } from './carry.ts';
 import type { Database } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
 import { beginningOf, makePlace, openPlace, type Place, placeFolder, removePlace } from './place.ts';
 import { sharedOfUnit } from './shared.ts';
-import { branchOf, carryRef, type Unit, workRef } from './unit.ts';
+import { carryRef, shownBranch, type Unit, workRef } from './unit.ts';
 import {
   type Claim,
   type Ending,
@@ -40,6 +41,11 @@ export interface RunWorld {
   readonly shared: Shared;
   /** It was begun before: its folder and its ledger are there. */
   readonly isBegun: boolean;
+  /** Nothing was done in its place yet. */
+  readonly isFresh: boolean;
+  readonly remote: Remote;
+  readonly database: Database;
+  readonly worker: string;
   onEvent(event: RecordedEvent): void;
 }
 
@@ -154,7 +160,8 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
     now: Date.now,
   });
   const result = await world.run(unit, place, {
-    ...{ env: world.env, stop: held.stop, copy, shared, isBegun },
+    ...{ env: world.env, stop: held.stop, copy, shared, isBegun, isFresh: ready.isFresh, remote },
+    ...pick(world, 'database', 'worker'),
     onEvent: event => seen(event, figures, held),
   });
   if (held.state.isLost) {
@@ -189,6 +196,7 @@ interface Ready {
   readonly place: Place;
   readonly paths: RunPaths;
   readonly isBegun: boolean;
+  readonly isFresh: boolean;
   /** The last line that the database has. */
   readonly after: number;
   /** Lines that are here and not there: of a unit that this worker has had before. */
@@ -208,7 +216,7 @@ async function getReady({ unit, before }: Claim, world: UnitWorld): Promise<Read
     const place = await openPlace(placeFolder(folder, unit.id), env);
     return isProblem(place)
       ? place
-      : { place, paths, after, isBegun: true, unsent: unsentLines(paths, after) };
+      : { place, paths, after, isBegun: true, isFresh: false, unsent: unsentLines(paths, after) };
   }
   const beginning = beginningOf(unit);
   const place = await makePlace(folder, env, beginning);
@@ -216,7 +224,7 @@ async function getReady({ unit, before }: Claim, world: UnitWorld): Promise<Read
   const isBegun = beginning.carry
     ? await unpack(place.own, paths, beginning.carry.commit, lines, place.root)
     : false;
-  return isProblem(isBegun) ? isBegun : { place, paths, after, isBegun, unsent: [] };
+  return isProblem(isBegun) ? isBegun : { place, paths, after, isBegun, isFresh: true, unsent: [] };
 }
 
 async function allLines(database: Querying, id: string) {
@@ -243,7 +251,7 @@ interface Settling {
   readonly place: Place;
   readonly result: LoopResult | Problem;
   readonly held: Held;
-  readonly remote: Awaited<ReturnType<typeof openRemote>>;
+  readonly remote: Remote;
 }
 
 /** What came of it is pushed under this holder's own name, then recorded, and only then shown under the name of the unit. */
@@ -269,7 +277,8 @@ async function settle(
     say(ending.state === 'parked' ? 'parked' : 'released', unit.id);
     return;
   }
-  const head = await workCommit(world, unit, place, result);
+  const head =
+    unit.kind === 'prd' ? await landed(unit, remote) : await workCommit(world, unit, place, result);
   const pushed = isProblem(head) ? head : await remote.put(head, workRef(unit.id, unit.fence));
   const failed = pushed && isProblem(pushed) ? pushed : undefined;
   const state = isSuccess(result.stopReason)
@@ -289,7 +298,9 @@ async function settle(
     async () => {},
   );
   if (!isOurs) return void say('lost', unit.id);
-  const shown = await remote.put(head as string, `refs/heads/${branchOf(unit.id)}`);
+  // That of a list was moved story by story, and by nobody else.
+  const shown =
+    unit.kind === 'prd' ? undefined : await remote.put(head as string, `refs/heads/${shownBranch(unit)}`);
   if (shown) say('not-shown', unit.id, { why: formatProblem(shown) });
   else await world.settleJob(world.database);
   say(state, unit.id, { reason: result.stopReason, head });
@@ -300,6 +311,11 @@ async function release(world: UnitWorld, unit: Unit, ending: Ending): Promise<bo
   return releaseUnit(world.database, unit, ending, tx => world.settleJob(tx));
 }
 
+/** Where the branch of a list stands. */
+async function landed(unit: Unit, remote: Remote): Promise<string | Problem> {
+  return (await remote.tip(`refs/heads/${shownBranch(unit)}`)) ?? unit.base;
+}
+
 /** All that is in the files, on top of what the run or its agent has committed. */
 async function workCommit(
   { env }: UnitWorld,
@@ -307,7 +323,7 @@ async function workCommit(
   { root }: Place,
   { proof }: LoopResult,
 ): Promise<string | Problem> {
-  const branch = await openStoryBranch({ cwd: root, env }, branchOf(unit.id));
+  const branch = await openStoryBranch({ cwd: root, env }, shownBranch(unit));
   if (isProblem(branch)) return branch;
   const saved = await branch.commitAll(proof.tree ?? undefined, unit.title);
   if (isProblem(saved)) return saved;

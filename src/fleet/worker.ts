@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { pause } from '../engine/wait.ts';
 import { admit, LEASE } from './admission.ts';
 import type { Database } from './database.ts';
-import { queueOf, type Unit } from './unit.ts';
+import { queueOf, type Unit, type UnitKind } from './unit.ts';
 import { claimUnit, commandDone, executing, type Querying, standingOf, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
@@ -48,6 +48,8 @@ interface Taken {
 /** Milliseconds. Cancel reaches an agent within two of these. */
 const TICK = 500;
 const BEAT = 3_000;
+/** Lists of stories that one worker watches over, beside its slots. */
+const MOST_LISTS = 100;
 /** Milliseconds that a step may take to finish after the worker was asked to end; then it is left. */
 const GRACE = 14_000;
 
@@ -56,6 +58,7 @@ export function createWorker(options: WorkerOptions) {
   const held = new Map<string, Taken>();
   const figures = { taken: 0, finished: 0, lost: 0, answeredAt: Date.now() };
   const bell = createBell();
+  const busy = () => [...held.values()].filter(({ held: { unit } }) => unit.kind !== 'prd').length;
   let isDraining = false;
   const drain = () => {
     if (isDraining) return;
@@ -89,7 +92,7 @@ export function createWorker(options: WorkerOptions) {
 
   const look = async (): Promise<boolean> => {
     const ids = [...held.keys()];
-    const standing = await standingOf(database, worker, ids, held.size);
+    const standing = await standingOf(database, worker, ids, busy());
     figures.answeredAt = Date.now();
     if (standing.isDraining) drain();
     for (const [id, { held: each }] of held)
@@ -101,14 +104,15 @@ export function createWorker(options: WorkerOptions) {
       held.get(told.unit)?.held.tell(told);
       await commandDone(database, told.id);
     }
-    if (isDraining || held.size >= slots) return false;
+    if (isDraining) return false;
     const { labels, version, allows } = options;
-    const admitted = await admit(database, { free: slots - held.size, labels, version, allows });
-    return (await fetchJobs(options, slots - held.size, take)) > 0 || admitted > 0;
+    const free = slots - busy();
+    const admitted = await admit(database, { free, labels, version, allows });
+    return (await fetchJobs(options, { free, lists: MOST_LISTS - held.size }, take)) > 0 || admitted > 0;
   };
 
   return {
-    figures: (): WorkerFigures => ({ ...figures, busy: held.size, slots, isDraining }),
+    figures: (): WorkerFigures => ({ ...figures, busy: busy(), slots, isDraining }),
     /** Until it has ended. */
     async work(): Promise<void> {
       await register(options);
@@ -153,25 +157,27 @@ async function register({ database, worker, labels, version, slots }: WorkerOpti
 /** Jobs that were admitted for anybody with these labels, and those of workers that are dead. */
 async function fetchJobs(
   { database, labels }: WorkerOptions,
-  free: number,
+  room: { readonly free: number; readonly lists: number },
   take: (job: Job, unit: string) => Promise<void>,
 ): Promise<number> {
-  const { rows } = await database.query<{ needs: readonly string[] }>(
-    "select distinct needs from ralph.unit where state in ('admitted', 'running') and needs <@ $1",
+  const { rows } = await database.query<{ kind: UnitKind; needs: readonly string[] }>(
+    `select distinct case kind when 'prd' then 'prd' else 'loop' end as kind, needs from ralph.unit
+     where state in ('admitted', 'running') and needs <@ $1`,
     [labels],
   );
+  const left = { ...room };
   let taken = 0;
-  for (const { needs } of rows) {
-    if (taken >= free) break;
-    const queue = queueOf(needs);
+  for (const { kind, needs } of rows) {
+    const which = kind === 'prd' ? 'lists' : 'free';
+    if (left[which] <= 0) continue;
+    const queue = queueOf(kind, needs);
     const jobs = await database.boss.fetch<{ unit: string }>(queue, {
-      batchSize: free - taken,
+      batchSize: left[which],
       includeMetadata: true,
     });
-    for (const { id, retryCount, data } of jobs) {
-      await take({ queue, id, retryCount }, data.unit);
-      taken++;
-    }
+    left[which] -= jobs.length;
+    taken += jobs.length;
+    for (const { id, retryCount, data } of jobs) await take({ queue, id, retryCount }, data.unit);
   }
   return taken;
 }
@@ -229,7 +235,7 @@ function createBell() {
 }
 
 /** Queues must be there before something is sent to them. */
-export async function openQueue({ boss }: Database, needs: readonly string[]): Promise<void> {
-  const name = queueOf(needs);
-  if ((await boss.getQueue(name)) === null) await boss.createQueue(name, { ...LEASE });
+export async function openQueues({ boss }: Database, needs: readonly string[]): Promise<void> {
+  for (const name of [queueOf('loop', needs), queueOf('prd', needs)])
+    if ((await boss.getQueue(name)) === null) await boss.createQueue(name, { ...LEASE });
 }

@@ -3,10 +3,11 @@
 import type { LoopCommand, RecordedEvent } from '../domain/event.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { CrewPlan, LoopPlan } from '../engine/plan.ts';
+import type { Elsewhere } from '../parallel/elsewhere.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import type { Given } from '../store/run-file.ts';
 import { loopPlan } from '../turns/loop-plan.ts';
-import { makeReady } from '../turns/make-ready.ts';
+import { makeReady, setUp } from '../turns/make-ready.ts';
 import { openIncluded, openProtection, type PlanParts } from '../turns/plan-parts.ts';
 import type { PromptSource } from '../turns/prompt-source.ts';
 import type { Roster } from '../turns/roster.ts';
@@ -27,6 +28,8 @@ export type Parts = PlanParts & {
   readonly notices: readonly string[];
   /** Who reviews stories, and the fallbacks behind; absent: the agent does. */
   readonly reviewers?: Roster;
+  /** Of a parallel run: its lanes and its branch are elsewhere. */
+  readonly elsewhere?: Elsewhere | undefined;
   /** Sees what happens in the runs of a parallel run. */
   readonly onChildEvent?: ((lane: string, event: RecordedEvent) => void) | undefined;
 };
@@ -117,7 +120,7 @@ export function taskKind({ task, spec, yaml, worktree: wanted, lane, ...known }:
         task,
         worktree,
         async plan(parts, kept) {
-          const unready = worktree?.created ? await makeReady(parts, worktree) : undefined;
+          const unready = await readied(parts, worktree);
           if (unready) return unready;
           const protection = await openProtection(parts, kept);
           if (isProblem(protection)) return protection;
@@ -132,6 +135,12 @@ export function taskKind({ task, spec, yaml, worktree: wanted, lane, ...known }:
       };
     },
   };
+}
+
+/** Where the agent works is ready for it, or why not. */
+export async function readied(parts: Parts, worktree: Worktree | undefined): Promise<Problem | undefined> {
+  if (worktree?.created) return makeReady(parts, worktree);
+  return parts.isFresh ? setUp(parts, parts.cwd) : undefined;
 }
 
 async function worktreeFor(

@@ -5,6 +5,7 @@
 
 import type { Settings } from '../config/settings-shape.ts';
 import type { Emit, RecordedEvent, RunEvent, RunHead } from '../domain/event.ts';
+import { pick } from '../domain/fields.ts';
 import { resumedStep } from '../domain/next.ts';
 import { fold, NOTHING_YET } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
@@ -63,6 +64,8 @@ export interface RunRequest {
   readonly child?: { readonly id: string; readonly shared: Shared };
   /** Sees what happens in the runs of a parallel run, by what they work on. Must not throw. */
   readonly onChildEvent?: Parts['onChildEvent'];
+  readonly isFresh?: Parts['isFresh'];
+  readonly elsewhere?: Parts['elsewhere'];
   /** Where the run is kept as well: a fleet keeps it in its database. */
   readonly copy?: RunCopy | undefined;
   /** Sees every event once it is on the ledger. Must not throw. */
@@ -209,6 +212,7 @@ function makePlan(
     notices: [...notices, ...(request.notices ?? [])],
     ...(random && { random }),
     shared: request.child?.shared,
+    ...pick(request, 'isFresh', 'elsewhere'),
     onChildEvent: request.onChildEvent,
   };
   // What the user did while it was paused is the new start.

@@ -104,7 +104,13 @@ async function crewPlan(
     checks: crew.checksFor(new Set(crew.lanes().map(({ id }) => id))),
     notices: [...parts.notices, ...(protection?.notes ?? []), ...leftOut(parts)],
     drive: world =>
-      coordinate({ crew, parts: own, runId, slots, onChildEvent: parts.onChildEvent ?? (() => {}) }, world),
+      coordinate(
+        {
+          ...{ crew, parts: own, runId, slots, elsewhere: parts.elsewhere },
+          onChildEvent: parts.onChildEvent ?? (() => {}),
+        },
+        world,
+      ),
     close: () => release(own),
   };
 }

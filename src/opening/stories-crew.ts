@@ -22,8 +22,10 @@ import { standOf } from '../stories/recover.ts';
 import { checksOf } from '../turns/check-round.ts';
 import type { OwnFile } from '../workspace/integration.ts';
 import { findRepository } from '../workspace/repository.ts';
+import type { Worktree } from '../workspace/worktree.ts';
+import type { RunKind } from './kind.ts';
 import { type ChildBase, openChild, resumeChild } from './lane-runs.ts';
-import { storiesKind } from './stories-kind.ts';
+import { type StoryLane, storiesKind } from './stories-kind.ts';
 
 export interface StoriesCrew {
   readonly prd: PrdPaths;
@@ -125,12 +127,19 @@ async function filesWith(
     await files.base(progress),
     await files.own(progress),
   ];
-  const added = own.startsWith(began.trimEnd()) ? own.slice(began.trimEnd().length).trim() : own.trim();
+  const added = addedTo(began, own);
   const merged = added === '' || log.includes(added) ? log : `${log.trimEnd()}\n\n${added}\n`;
   return [
     ...(isList(before) ? [[tasks, formatTasks(withLanded(before, lane, child))] as const] : []),
     [progress, merged === '' ? undefined : merged],
   ];
+}
+
+/** What a run has written behind what it began with; others may have written there, too, when it was brought up to date. */
+function addedTo(began: string, own: string): string {
+  const [before, lines] = [began.trimEnd().split('\n'), own.split('\n')];
+  const same = lines.findIndex((line, at) => line !== before[at]);
+  return same === -1 ? '' : lines.slice(same).join('\n').trim();
 }
 
 /** Stories that its agent has added come along: they were built with it. */
@@ -152,17 +161,8 @@ function trustedOf(child: EndedChild | undefined): StoryList | undefined {
 }
 
 async function open(base: ChildBase, { prd: ours, policy, list }: StoriesCrew, child: ChildRequest) {
-  const { lane, worktree, sentBack } = child;
+  const { worktree, lane, sentBack } = child;
   const prd = prdPaths(worktree.cwd, ours.name);
-  const before = list.userStories.find(({ id }) => id === lane.id);
-  const left = sentBack && isThere(prd) ? storyIn(prd, lane.id) : undefined;
-  const story = left ?? before;
-  if (!story) return { where: lane.id, what: 'there is no such story' };
-  const own = sentBack ? again(story, sentBack, policy) : story;
-  const userStories = list.userStories.flatMap(each =>
-    each.id === lane.id ? [own] : isDone(each, policy) ? [each] : [],
-  );
-  const laneList = { ...list, userStories };
   ensureFolder(prd.folder);
   for (const [from, to] of [
     [ours.prd, prd.prd],
@@ -172,16 +172,33 @@ async function open(base: ChildBase, { prd: ours, policy, list }: StoriesCrew, c
     const text = existsSync(to) ? undefined : readIfThere(from);
     if (text !== undefined) writeAtomic(to, text, 0o644);
   }
+  const sync = () => syncOf(child);
+  const kind = laneKind({ prd, policy, list }, { id: lane.id, sentBack, sync }, worktree);
+  return isProblem(kind) ? kind : openChild(base, child, kind);
+}
+
+export interface StoryWork extends StoryLane {
+  /** Why it begins anew. */
+  readonly sentBack?: SentBack | undefined;
+}
+
+/** One story of a list as a run of its own: its list holds that story and what has landed. */
+export function laneKind(
+  { prd, policy, list }: StoriesCrew,
+  { id, sentBack, sync }: StoryWork,
+  worktree?: Worktree,
+): RunKind | Problem {
+  const before = list.userStories.find(each => each.id === id);
+  const left = sentBack && isThere(prd) ? storyIn(prd, id) : undefined;
+  const story = left ?? before;
+  if (!story) return { where: id, what: 'there is no such story' };
+  const own = sentBack ? again(story, sentBack, policy) : story;
+  const userStories = list.userStories.flatMap(each =>
+    each.id === id ? [own] : isDone(each, policy) ? [each] : [],
+  );
+  const laneList = { ...list, userStories };
   writeTasks(prd.tasks, laneList);
-  const kind = storiesKind({
-    prd,
-    list: laneList,
-    policy,
-    isTrusted: true,
-    worktree,
-    lane: { id: lane.id, sync: () => syncOf(child) },
-  });
-  return openChild(base, child, kind);
+  return storiesKind({ prd, list: laneList, policy, isTrusted: true, worktree, lane: { id, sync } });
 }
 
 function isThere({ tasks }: PrdPaths): boolean {

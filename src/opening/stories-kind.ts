@@ -14,12 +14,11 @@ import type { Begun } from '../stories/keeper.ts';
 import { loadStories } from '../stories/load.ts';
 import { claimDirectory, planPrd, promptTemplate } from '../stories/open.ts';
 import { type Recovery, standOf, unknown } from '../stories/recover.ts';
-import { makeReady } from '../turns/make-ready.ts';
 import { branchAdvice, useBranch } from '../workspace/branch.ts';
 import { findRepository } from '../workspace/repository.ts';
 import type { Worktree } from '../workspace/worktree.ts';
 import { currentBranch } from '../workspace/worktree-facts.ts';
-import type { KindWorld, RunKind } from './kind.ts';
+import { type KindWorld, type RunKind, readied } from './kind.ts';
 
 export interface StoriesGiven {
   readonly prd: PrdPaths;
@@ -81,7 +80,7 @@ export function storiesKind(given: StoriesGiven): RunKind {
         worktree,
         ...(from !== undefined && { advice: branchAdvice(prd.root, list.branchName, from) }),
         async plan(parts, kept) {
-          const unready = worktree?.created ? await makeReady(parts, worktree) : undefined;
+          const unready = await readied(parts, worktree);
           if (unready) return unready;
           const approvals = lane && join(parts.paths.state.folder, 'approvals.json');
           const more = {
@@ -114,12 +113,12 @@ async function beginList(
   project: ProjectPaths,
   env: KindWorld['env'],
 ): Promise<BegunList | Problem> {
-  const { prd, policy, worktree, isTrusted = false } = given;
+  const { prd, policy, worktree, lane, isTrusted = false } = given;
   const { branchName } = given.list;
   const place = { cwd: prd.root, env };
   const repository = await findRepository(place);
   if (isProblem(repository)) return repository;
-  const wanted = worktree === undefined && branchName.trim() !== '';
+  const wanted = worktree === undefined && lane === undefined && branchName.trim() !== '';
   const used = wanted ? await useBranch(place, branchName) : undefined;
   if (isProblem(used)) return used;
   const read = used?.isOther ? loadStories(prd, policy) : given.list;

@@ -21,6 +21,7 @@ import { createIntegration, type Integration } from '../workspace/integration.ts
 import { openOwnGit } from '../workspace/own-git.ts';
 import { createAccounts } from './accounts.ts';
 import type { Crew } from './crew.ts';
+import type { Elsewhere } from './elsewhere.ts';
 import { type Ended, endRun } from './ending.ts';
 import { createLanes, endedChild, type Lanes, type LaneWorld } from './lanes.ts';
 import { createMoney } from './money.ts';
@@ -33,6 +34,8 @@ export interface CoordinatorOptions {
   readonly runId: string;
   /** How many lanes at a time. */
   readonly slots: number;
+  /** Absent: all of it is here. */
+  readonly elsewhere?: Elsewhere | undefined;
   onChildEvent(lane: string, event: RecordedEvent): void;
 }
 
@@ -43,7 +46,10 @@ export async function coordinate(options: CoordinatorOptions, world: EngineWorld
   const { parts, runId } = options;
   const own = await openOwnGit({ cwd: parts.project.root, env: parts.env });
   if (isProblem(own)) return endRun(options, world, { reason: 'invalid_config', detail: formatProblem(own) });
-  const integration = createIntegration(own, runId);
+  const here = createIntegration(own, runId);
+  const integration = (await options.elsewhere?.integration(here)) ?? here;
+  if (isProblem(integration))
+    return endRun(options, world, { reason: 'interrupted', detail: formatProblem(integration) });
   const problem = await begin(options, world, integration);
   if (problem) return endRun(options, world, { reason: 'invalid_config', detail: problem });
   const ended = await work(options, world, integration);
@@ -148,7 +154,7 @@ async function work(
     accounts,
     onChildEvent: options.onChildEvent,
   };
-  const lanes = createLanes(laneWorld);
+  const lanes = options.elsewhere?.lanes(laneWorld) ?? createLanes(laneWorld);
   const queue = createQueue({ ...common, runId, lanes: slots });
   passOnPauses(world, parts, board);
   const bell = createBell(stop.stopping);

@@ -35,9 +35,16 @@ export interface LaneWorld {
   onChildEvent(lane: string, event: RecordedEvent): void;
 }
 
-export type Lanes = ReturnType<typeof createLanes>;
+export interface Lanes {
+  running(): number;
+  isRunning(lane: string): boolean;
+  /** What runs that are not over have used, as far as it is known. */
+  openUsage(): readonly Usage[];
+  /** One lane, until its run is over and its work is in the queue, or somebody is needed. */
+  work(id: string): Promise<void>;
+}
 
-export function createLanes(world: LaneWorld) {
+export function createLanes(world: LaneWorld): Lanes {
   const running = new Map<string, StopRequest>();
   const used = new Map<string, Usage>();
   const { stop } = world;
@@ -50,10 +57,8 @@ export function createLanes(world: LaneWorld) {
   return {
     running: () => running.size,
     isRunning: (lane: string) => running.has(lane),
-    /** What runs that are not over have used, as far as it is known. */
     openUsage: () => [...used.values()],
-    /** One lane, until its run is over and its work is in the queue, or somebody is needed. */
-    async work(id: string): Promise<void> {
+    async work(id): Promise<void> {
       const own = createStopRequest();
       running.set(id, own);
       try {
@@ -88,7 +93,8 @@ async function workOn(
   if (isProblem(worktree)) return giveUp(world, id, worktree);
   const place = { ...worktree, created: !lane.runs.some(run => endedChild(world, run)?.past.prepared) };
   try {
-    if (isDone(done) && done) return await handIn(world, lane, child, worktree, resultOf(done));
+    if (isDone(done) && done)
+      return await handIn(world, lane, child, workIn(world, lane, worktree), resultOf(done));
     const sentBack = isAgain ? undefined : lane.sentBack;
     if (sentBack) {
       const merged = await mergeInto(world, worktree, sentBack);
@@ -103,7 +109,7 @@ async function workOn(
     spent(usage);
     // What we stopped ourselves is resumed with the whole.
     if (world.stop.requested() && !isSuccess(result.stopReason)) return;
-    await handIn(world, lane, child, worktree, { ...result, usage });
+    await handIn(world, lane, child, workIn(world, lane, worktree), { ...result, usage });
   } finally {
     worktree.release();
   }
@@ -178,14 +184,29 @@ async function othersSince(
   return titles;
 }
 
-type Result = Pick<LoopResult, 'stopReason' | 'detail' | 'proof'> & { readonly usage: Usage };
+/** Where the work of a lane is. */
+export interface LaneWork {
+  /** What was proven, as a commit that is known here. */
+  commit(tree: string | undefined): Promise<string | Problem>;
+  /** Work that does not land stays reachable all the same. */
+  keep(child: string): Promise<void>;
+}
+
+function workIn(world: LaneWorld, lane: Lane, worktree: Worktree): LaneWork {
+  return {
+    commit: tree => committed(world, lane, worktree, tree),
+    keep: child => keepHead(world, worktree, child),
+  };
+}
+
+export type Result = Pick<LoopResult, 'stopReason' | 'detail' | 'proof'> & { readonly usage: Usage };
 
 /** What it has proven goes into the queue; else the user is needed. */
-async function handIn(
+export async function handIn(
   world: LaneWorld,
   lane: Lane,
   child: string,
-  worktree: Worktree,
+  work: LaneWork,
   { stopReason, detail, proof, usage }: Result,
 ): Promise<void> {
   const { parts, integration, crew, board } = world;
@@ -194,26 +215,26 @@ async function handIn(
   const ledger = lastEntry(paths.events).prev;
   if (!isSuccess(stopReason)) {
     parts.emit({ ...end, ledger, why: endingSentence(stopReason, detail, 1) });
-    await keepHead(world, worktree, child);
+    await work.keep(child);
     return;
   }
-  const work = await committed(world, lane, worktree, proof.tree ?? undefined);
-  if (isProblem(work)) {
-    parts.emit({ ...end, ledger, why: formatProblem(work) });
+  const commit = await work.commit(proof.tree ?? undefined);
+  if (isProblem(commit)) {
+    parts.emit({ ...end, ledger, why: formatProblem(commit) });
     return;
   }
-  const base = await integration.baseOf(board().tip, work);
-  const patch = isProblem(base) ? base : await integration.patchOf(base, work, crew.ownPaths);
+  const base = await integration.baseOf(board().tip, commit);
+  const patch = isProblem(base) ? base : await integration.patchOf(base, commit, crew.ownPaths);
   if (isProblem(patch)) {
     parts.emit({ ...end, ledger, why: formatProblem(patch) });
     return;
   }
-  await integration.pin(`${lane.id}/${child.split('.').at(-1)}`, work);
+  await integration.pin(`${lane.id}/${child.split('.').at(-1)}`, commit);
   parts.emit({ ...end, ledger });
   if (crew.choose && !lane.sentBack) {
     const why = 'it is proven, and is compared with the others';
-    parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: false, commit: work });
-  } else parts.emit({ type: 'queued', story: lane.id, head: work, patch });
+    parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: false, commit });
+  } else parts.emit({ type: 'queued', story: lane.id, head: commit, patch });
 }
 
 async function committed(
@@ -230,7 +251,6 @@ async function committed(
   return (await integration.own.bring(saved.commit)) ?? saved.commit;
 }
 
-/** Work that does not land stays reachable all the same. */
 async function keepHead({ integration, parts }: LaneWorld, worktree: Worktree, child: string): Promise<void> {
   const branch = await openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
   const { commit } = isProblem(branch) ? {} : await branch.own.head();
@@ -238,7 +258,7 @@ async function keepHead({ integration, parts }: LaneWorld, worktree: Worktree, c
     await integration.pin(`${worktree.name.split('/').at(-1)}/${child.split('.').at(-1)}`, commit);
 }
 
-function giveUp({ parts }: LaneWorld, story: string, problem: Problem): void {
+export function giveUp({ parts }: LaneWorld, story: string, problem: Problem): void {
   parts.emit({ type: 'lane-kept', story, why: formatProblem(problem), needsYou: true });
 }
 
@@ -254,7 +274,7 @@ function isDone(child: EndedChild | undefined): boolean {
   return child?.isBelieved === true && ended !== undefined && isSuccess(ended);
 }
 
-function resultOf({ past }: EndedChild): Result {
+export function resultOf({ past }: EndedChild): Result {
   const reason = past.ended as StopReason;
   return { stopReason: reason, detail: null, proof: proofOfRun(past), usage: past.totals.usage ?? UNKNOWN };
 }

@@ -11,11 +11,19 @@ export async function makeReady(
   parts: PlanParts,
   { root, path, cwd }: Worktree,
 ): Promise<Problem | undefined> {
-  const { settings, env, paths, abort, sandbox } = parts;
+  const { env, paths } = parts;
   const included = await includeFiles({ cwd: root, env, keepIn: paths.state.kept });
   if (isProblem(included)) return included;
   included.copyTo(path, paths.aside);
   included.close();
+  return setUp(parts, cwd);
+}
+
+/** Runs `setup`, where there is one, in a checkout that nothing has been done in yet. */
+export async function setUp(
+  { settings, env, abort, sandbox }: PlanParts,
+  cwd: string,
+): Promise<Problem | undefined> {
   const { setup, setupTimeout } = settings;
   if (setup === undefined) return undefined;
   const { code, output } = await capture(shellCommand(setup), {
@@ -29,7 +37,7 @@ export async function makeReady(
   const how = code === 124 ? `ran longer than ${setupTimeout} s` : `failed with exit code ${code}`;
   return {
     where: `setup ${JSON.stringify(setup)}`,
-    what: `it ${how} in the new worktree: ${lastLine(output)}`,
+    what: `it ${how} in the new checkout: ${lastLine(output)}`,
     fix: `cd ${joinWords([cwd])} && ${setup}`,
   };
 }

@@ -25,6 +25,8 @@ import { watchChanges } from './keep-changes.ts';
 import { currentAgent } from './roster.ts';
 
 export interface PlanParts extends AttemptWorld {
+  /** The project is a checkout that nothing has been done in yet. */
+  readonly isFresh?: boolean | undefined;
   /** What the run has done so far. */
   past(): Past;
   readonly project: ProjectPaths;

@@ -309,6 +309,31 @@ describe('the board', () => {
     expect(laneOutcome(twice.lanes[0] as Lane)).toMatchObject({ cost: 2, state: 'building' });
   });
 
+  it('counts a turn once that was cut off with the run and taken again', () => {
+    const step = (number: number): BoardEvent => ({
+      type: 'story-step',
+      story: 'A',
+      mode: 'work',
+      number,
+      reserved: 0,
+    });
+    const again: BoardEvent = { ...started('A'), child: 'r.A.2' } as BoardEvent;
+    const board = play(
+      set(head('A')),
+      started('A'),
+      step(1),
+      step(2),
+      started('A'),
+      step(2),
+      step(3),
+      again,
+      step(1),
+    );
+    expect(board.lanes[0]?.iterations).toBe(4);
+    const other = play(set(head('A')), started('A'), step(1), again, step(1));
+    expect(other.lanes[0]?.iterations).toBe(2);
+  });
+
   it('has what failed wait for the user, and try again when the run is resumed', () => {
     const failed = play(set(head('A')), started('A'), ended('A', 'it is stuck'));
     expect(failed.lanes[0]).toMatchObject({

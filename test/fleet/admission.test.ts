@@ -15,7 +15,7 @@ import {
   writeProgress,
 } from '../../src/fleet/units.ts';
 import { readFleet, waitsFor } from '../../src/fleet/view.ts';
-import { openQueue } from '../../src/fleet/worker.ts';
+import { openQueues } from '../../src/fleet/worker.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 
 const UNIT: Omit<NewUnit, 'id'> = {
@@ -45,14 +45,14 @@ describeWithPostgres('the database of a fleet', () => {
     opened.push(database);
     await migrate(database, MIGRATIONS);
     await database.boss.start();
-    await openQueue(database, []);
+    await openQueues(database, []);
     return database;
   };
   afterEach(async () => {
     for (const database of opened.splice(0)) await database.close();
   });
   const add = async (database: Database, id: string, more: Partial<NewUnit> = {}) => {
-    await openQueue(database, more.needs ?? []);
+    await openQueues(database, more.needs ?? []);
     expect(await addUnit(database, { ...UNIT, id, ...more })).toBe(true);
   };
   const inState = async (database: Database, state: string) =>

@@ -4,6 +4,7 @@ import { chmodSync, constants, existsSync, mkdirSync, openSync, readFileSync, wr
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { onTestFinished, vi } from 'vitest';
+import type { LaneRig } from './lanes.ts';
 import { type RalphOptions, type Running, ralph, startRalph } from './ralph.ts';
 import { folder, type Repo, repo } from './repo.ts';
 
@@ -30,14 +31,11 @@ export interface FleetRig {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** `database`: the URL. */
-export function fleetRig(
-  database: string,
-  files: Readonly<Record<string, string>> = { 'README.md': '# test\n' },
-): FleetRig {
+/** `database`: the URL. `lanes`: a project with stories, and the agent for them. */
+export function fleetRig(database: string, lanes?: LaneRig): FleetRig {
   const remote = folder('ralph-remote-');
   remote.git('init', '--quiet', '--bare', '--initial-branch', 'main');
-  const project = repo(files);
+  const project = lanes?.project ?? repo();
   project.git('remote', 'add', 'origin', remote.dir);
   project.git('push', '--quiet', 'origin', 'main');
   const { dir: orders } = folder('ralph-fleet-agent-');
@@ -48,8 +46,8 @@ export function fleetRig(
     `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, 'fleet-agent.mjs')}" "$@"\n`,
   );
   chmodSync(join(bin, 'claude'), 0o755);
-  const env = { IS_SANDBOX: '1', FLEET_AGENT: orders, RALPH_DATABASE_URL: database };
-  const options: RalphOptions = { cwd: project.dir, path: [bin], env };
+  const env = { IS_SANDBOX: '1', FLEET_AGENT: orders, RALPH_DATABASE_URL: database, ...lanes?.options.env };
+  const options: RalphOptions = { cwd: project.dir, path: lanes?.options.path ?? [bin], env };
   const log = join(orders, 'turns.log');
   const fleet = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await ralph(['fleet', ...args], options);
@@ -80,7 +78,7 @@ export function fleetRig(
             .map(line => JSON.parse(line))
         : [],
     submit: async (...args) =>
-      JSON.parse(await fleet('submit', 'loop', ...args, '--agent', 'claude', '--json')).unit,
+      JSON.parse(await fleet('submit', lanes ? 'prd' : 'loop', ...args, '--agent', 'claude', '--json')).unit,
     worker(name, ...args) {
       const { dir: home } = folder(`ralph-worker-${name}-`);
       const started = startRalph(['worker', '--name', name, '--sandbox', 'none', ...args], {

@@ -6,10 +6,15 @@ import { loadSettings } from '../../../config/load.ts';
 import type { Settings } from '../../../config/settings-shape.ts';
 import type { Problem } from '../../../domain/problem.ts';
 import { createRedactor, redactDeep } from '../../../domain/secrets.ts';
+import { allCommands } from '../../../domain/verify-commands.ts';
 import { openFleet } from '../../../fleet/open.ts';
 import { sourceOf, submitUnit } from '../../../fleet/submit.ts';
-import type { UnitConfig } from '../../../fleet/unit.ts';
+import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
 import { projectPaths } from '../../../store/paths.ts';
+import { prdPaths } from '../../../store/prd-paths.ts';
+import { isList } from '../../../store/tasks-file.ts';
+import { loadStories } from '../../../stories/load.ts';
+import { policyOf } from '../../../stories/standing.ts';
 import {
   answer,
   type Call,
@@ -25,8 +30,8 @@ import { DATABASE } from './database-option.ts';
 export const submit: CliCommand = {
   declare(command) {
     command
-      .argument('<kind>', 'loop')
-      .argument('[task]', 'what to do')
+      .argument('<kind>', 'loop: one task; prd: a list of stories, each a unit of its own')
+      .argument('[task]', 'of a loop: what to do')
       .option(...DATABASE)
       .option('--repo <url>', 'a repository that all workers can reach (default: the remote origin)')
       .option('--base <commit>', 'where the work starts; it must be there (default: HEAD)')
@@ -43,41 +48,38 @@ export const submit: CliCommand = {
       )
       .option('--after <unit>', 'begin when this unit is done (may be repeated)', collect)
       .option('--owner <name>', 'for fair shares (default: you)');
-    for (const flag of flagsOf('loop')) declareFlag(command, flag, undefined);
+    command.option('--dir <name>', 'of stories: the folder with tasks.json (default: ralph)');
+    const loop = flagsOf('loop');
+    const stories = flagsOf('prd').filter(
+      ({ setting }) => !loop.some(flag => flag.setting.key === setting.key),
+    );
+    for (const flag of [...loop, ...stories]) declareFlag(command, flag, undefined);
     command.addHelpText('after', HELP);
   },
   async run(call) {
     refuseInside('fleet submit', call);
     const { args, options, root, env } = call;
     const [kind, task = ''] = args;
-    if (kind !== 'loop')
-      refuse(
-        `fleet submit ${kind}`,
-        'is not known',
-        'ralph fleet submit loop "Fix the login" --check "npm test"',
-      );
-    const flags = settingsFromFlags('loop', options);
-    const loaded = loadSettings(projectPaths(root, env), 'loop', flags.layer);
-    const problems = [
-      ...flags.problems,
-      ...loaded.problems,
-      ...ownProblems(task, loaded.settings),
-      ...secretProblems({ flags: flags.layer, task }, env),
-    ];
+    if (kind !== 'loop' && kind !== 'prd') refuse(`fleet submit ${kind}`, 'is not known', EXAMPLE);
+    const given = kind === 'loop' ? loopOf(call, task) : storiesOf(call);
+    const { settings, layer, title } = given;
+    const config: UnitConfig =
+      kind === 'loop' ? { flags: layer, task } : { flags: layer, folder: given.folder };
+    const problems = [...given.problems, ...secretProblems(config, env)];
     if (problems.length > 0) throw new Problems(problems);
     const source = orThrow(await sourceOf(root, env, texts(options)));
     const database = orThrow(await openFleet(options, env));
     try {
-      const agent = agentOf(loaded.settings);
+      const agent = agentOf(settings);
       const unit = orThrow(
         await submitUnit(
           database,
           {
-            kind: 'loop',
-            title: titleOf(task),
+            kind,
+            title,
             owner: String(options.owner ?? userInfo().username),
             ...source,
-            config: { flags: flags.layer, task },
+            config,
             needs: [
               ...new Set([
                 ...(agent === undefined ? [] : [agent]),
@@ -96,7 +98,7 @@ export const submit: CliCommand = {
         call.output,
         { unit },
         () =>
-          `${unit}\nIt waits for a worker. See it with \`ralph fleet status\`, its log with \`ralph fleet logs ${unit} --follow\`.\nWhat comes of it will be on the branch ralph/${unit} of ${source.repoUrl}.`,
+          `${unit}\nIt waits for a worker. See it with \`ralph fleet status\`, its log with \`ralph fleet logs ${unit} --follow\`.\nWhat comes of it will be on the branch ${shownBranch({ id: unit, kind, parent: null })} of ${source.repoUrl}.`,
       );
       return 0;
     } finally {
@@ -108,24 +110,68 @@ export const submit: CliCommand = {
 const HELP = `
 Examples:
   ralph fleet submit loop "Make the login work" --check "npm test"
+  ralph fleet submit prd --check "npm test" --parallel 8
   ralph fleet submit loop "Faster parser" --check "npm test" --priority 5 --budget team --need gpu
 
 What is committed and pushed travels, with the settings in .ralph/settings.json;
 settings.local.json, uncommitted files and environment variables stay here.
 `;
 
-function ownProblems(task: string, { checks }: Settings): readonly Problem[] {
-  const none = {
-    where: 'task',
-    what: 'there is none',
-    fix: 'ralph fleet submit loop "Fix the login" --check "npm test"',
+const EXAMPLE = 'ralph fleet submit loop "Fix the login" --check "npm test"';
+const NO_CHECK: Problem = {
+  where: '--check',
+  what: 'at least one is needed: without a check Ralph would have to believe the agent',
+  fix: '--check "npm test"',
+};
+
+interface Work {
+  readonly settings: Settings;
+  readonly layer: Readonly<Record<string, unknown>>;
+  readonly title: string;
+  readonly folder: string;
+  readonly problems: readonly Problem[];
+}
+
+function loopOf({ options, root, env }: Call, task: string): Work {
+  const { layer, problems } = settingsFromFlags('loop', options);
+  const loaded = loadSettings(projectPaths(root, env), 'loop', layer);
+  const noTask = { where: 'task', what: 'there is none', fix: EXAMPLE };
+  const own = [
+    ...(task.trim() === '' ? [noTask] : []),
+    ...(loaded.settings.checks.length === 0 ? [NO_CHECK] : []),
+  ];
+  return {
+    settings: loaded.settings,
+    layer,
+    title: titleOf(task),
+    folder: '',
+    problems: [...problems, ...loaded.problems, ...own],
   };
-  const unchecked = {
-    where: '--check',
-    what: 'at least one is needed: a loop without a check would have to believe the agent',
-    fix: '--check "npm test"',
+}
+
+/** How many stories at a time, where nobody says: the fleet has its own limits. */
+const AT_A_TIME = 16;
+
+function storiesOf({ options, root, env }: Call): Work {
+  const { layer: given, problems } = settingsFromFlags('prd', options);
+  const layer = { parallel: AT_A_TIME, ...given };
+  const loaded = loadSettings(projectPaths(root, env), 'prd', layer);
+  const { settings } = loaded;
+  const folder = typeof options.dir === 'string' ? options.dir : 'ralph';
+  const list = loadStories(prdPaths(root, folder), policyOf(settings));
+  const isUnchecked = isList(list) && allCommands(list, settings.checks).length === 0 && !settings.unchecked;
+  return {
+    settings,
+    layer,
+    title: isList(list) ? list.project || 'Stories' : '',
+    folder,
+    problems: [
+      ...problems,
+      ...loaded.problems,
+      ...(isList(list) ? [] : list),
+      ...(isUnchecked ? [NO_CHECK] : []),
+    ],
   };
-  return [...(task.trim() === '' ? [none] : []), ...(checks.length === 0 ? [unchecked] : [])];
 }
 
 /** What is in the database is read by everybody in the fleet, and by every worker. */

@@ -1,0 +1,81 @@
+/** A list of stories over several workers: each story is a unit, and so is the merge queue. */
+import { expect, test } from 'vitest';
+import { type FleetRig, fleetRig } from '../rig/fleet.ts';
+import { type LaneRig, landedFiles, laneRig, plain, runParallel } from '../rig/lanes.ts';
+import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+
+const TIMEOUT = { timeout: 240_000 };
+const CHECK = ['--check', 'test -f README.md'] as const;
+const three = () => laneRig([plain('US-001'), plain('US-002'), plain('US-003', { dependsOn: ['US-001'] })]);
+
+describeWithPostgres('a list of stories in a fleet', () => {
+  const postgres = sharedPostgres();
+
+  test('lands the same tree as on one machine', TIMEOUT, async () => {
+    const lanes = three();
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK);
+    rig.worker('one', '--slots', '1');
+    rig.worker('two', '--slots', '1');
+    await rig.untilState(unit, 'done');
+    const alone = three();
+    await runParallel(alone, '--parallel', '2', ...CHECK);
+    expect(remoteFiles(rig, unit)).toEqual(timeless(landedFiles(alone, 'ralph/demo')));
+    const units = await rig.sql("select id, state, kind from ralph.unit where kind = 'story' order by id");
+    expect(units).toEqual(
+      ['US-001', 'US-002', 'US-003'].map(id => ({ id: `${unit}.${id}`, state: 'done', kind: 'story' })),
+    );
+    expectOnce(lanes);
+  });
+
+  test('sends a story back that does not fit, wherever it was done', TIMEOUT, async () => {
+    const lanes = laneRig([plain('US-001'), plain('US-002')]);
+    lanes.does('US-001', 'implement', 'mkdir -p work; echo one > work/same');
+    lanes.does('US-002', 'implement', 'mkdir -p work; echo two > work/same');
+    for (const id of ['US-001', 'US-002']) lanes.does(id, 'merge-fix', 'printf "one\\ntwo\\n" > work/same');
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK);
+    rig.worker('one', '--slots', '2');
+    await rig.untilState(unit, 'done');
+    expect(remoteFiles(rig, unit)['work/same']).toBe('one\ntwo\n');
+  });
+
+  test('outlives the worker that holds the queue', TIMEOUT, async () => {
+    const lanes = three();
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const gate = rig.gate('gate');
+    lanes.does('US-002', 'review', `touch "$FLEET_AGENT/review"; read x < "${gate.path}"`);
+    const unit = await rig.submit(...CHECK);
+    const one = rig.worker('one', '--slots', '2');
+    await rig.until('a review', () => rig.reached('review'));
+    one.process.kill('SIGKILL');
+    rig.worker('two', '--slots', '2');
+    lanes.does('US-002', 'review', ':');
+    await rig.untilState(unit, 'done');
+    const alone = three();
+    await runParallel(alone, '--parallel', '2', ...CHECK);
+    expect(remoteFiles(rig, unit)).toEqual(timeless(landedFiles(alone, 'ralph/demo')));
+    const landed = await rig.sql("select line from ralph.event where unit = $1 and type = 'landed'", unit);
+    expect(landed).toHaveLength(3);
+  });
+});
+
+function remoteFiles({ remote }: FleetRig, unit: string): Readonly<Record<string, string>> {
+  const branch = `ralph/${unit}/_int`;
+  const names = remote.git('ls-tree', '-r', '--name-only', branch).trim().split('\n');
+  return timeless(Object.fromEntries(names.map(name => [name, remote.git('show', `${branch}:${name}`)])));
+}
+
+/** The log is written in the order in which stories land. */
+function timeless(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const sorted = (files['ralph/progress.txt'] ?? '').split('\n').filter(Boolean).sort().join('\n');
+  return { ...files, 'ralph/progress.txt': sorted };
+}
+
+function expectOnce(lanes: LaneRig): void {
+  const built = lanes
+    .turns()
+    .filter(({ mode }) => mode === 'implement')
+    .map(({ story }) => story);
+  expect(built.sort()).toEqual([...new Set(built)].sort());
+}
