@@ -133,7 +133,8 @@ async function mergeLanded(
   const ref = `refs/heads/${shownBranch({ id: unit.parent ?? '', kind: 'prd', parent: null })}`;
   const tip = await remote.tip(ref);
   if (tip === undefined || isProblem(tip)) return tip ?? [];
-  const missing = await remote.bring([ref]);
+  // With what it was built on before it was sent back.
+  const missing = await remote.bring([`refs/heads/ralph/${unit.parent}/*`]);
   if (missing) return missing;
   const branch = await openStoryBranch({ cwd: root, env }, shownBranch(unit));
   if (isProblem(branch)) return branch;

@@ -14,7 +14,7 @@ export interface Remote {
   swap(ref: string, from: string | undefined, to: string): Promise<'done' | 'moved' | Problem>;
   /** Where it stands; undefined: it is not there. */
   tip(ref: string): Promise<string | undefined | Problem>;
-  /** Brings what these names hold, with what it is built on, under the same names. */
+  /** Brings what these names hold, with all that it is built on, under the same names. */
   bring(refs: readonly string[]): Promise<Problem | undefined>;
 }
 
@@ -39,7 +39,11 @@ export async function openRemote(own: OwnGit, env: Env, url: string): Promise<Re
     tip: ref => tip(git, url, ref),
     async bring(refs) {
       const specs = refs.map(ref => `+${ref}:${ref}`);
-      const flags = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
+      // Ralph's own directory begins without history; merging needs it.
+      const { stdout } = await git.run(['rev-parse', '--is-shallow-repository']);
+      const history = stdout.trim() === 'true' ? ['--unshallow'] : [];
+      const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
+      const flags = [...quiet, ...history];
       const { code, output } = await git.run([
         ...['-c', 'fetch.unpackLimit=1', 'fetch', ...flags],
         url,
