@@ -69,7 +69,7 @@ interface Candidate {
 }
 
 /**
- * By priority; among equals the owner with the fewest units at work comes first, each unit that is admitted counting. An account takes
+ * By priority; among equals the owner with the fewest units in hand comes first, each unit that is admitted counting. An account takes
  * as many as it has slots, and none while it is limited; a budget without money lets nothing begin.
  */
 async function candidates(
@@ -82,7 +82,7 @@ async function candidates(
        used as (select account, count(*) as units from ralph.unit where state in ('admitted', 'running') and kind <> 'prd' group by account),
        fit as (
          select u.id, u.needs, u.priority, u.number, u.owner, u.repo_url, u.account, u.kind,
-           a.slots - coalesce(used.units, 0) as left_over, coalesce(busy.units, 0) as at_work,
+           a.slots - coalesce(used.units, 0) as left_over, coalesce(busy.units, 0) as in_hand,
            row_number() over (partition by u.owner, u.priority order by u.number) as turn
          from ralph.unit u
          join ralph.account a on a.id = u.account
@@ -93,7 +93,7 @@ async function candidates(
            and (u.kind = 'prd' or ((a.limited_until is null or a.limited_until <= now()) and (a.slots is null or a.slots > coalesce(used.units, 0))))
            and (b.id is null or b.spent + b.reserved < b.cap))
      select id, needs, priority, repo_url, account, left_over, kind from fit
-     where turn <= $3 order by priority desc, at_work + turn, number limit $3`,
+     where turn <= $3 order by priority desc, in_hand + turn, number limit $3`,
     [labels, version, room * LOOK_AT + 16],
   );
   const taken = new Map<string, number>();

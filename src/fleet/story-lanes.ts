@@ -12,7 +12,7 @@ import type { Remote } from '../workspace/remote.ts';
 import { unpack } from './carry.ts';
 import type { Database } from './database.ts';
 import { OVER, type Unit } from './unit.ts';
-import { addUnit, cancelUnit, readLines, unitOf } from './units.ts';
+import { addUnit, allLines, cancelUnit, readLines, unitOf } from './units.ts';
 
 export interface StoryWorld {
   readonly database: Database;
@@ -152,11 +152,7 @@ async function take(
   if (unit.carry === null) return gone(unit.detail ?? `it ended as ${unit.state}`);
   const missing = await remote.bring([`refs/ralph/${unit.id}/*`]);
   if (missing) return gone(formatProblem(missing));
-  const lines = [];
-  for (let more = await readLines(database, unit.id); more.length > 0; ) {
-    lines.push(...more);
-    more = await readLines(database, unit.id, more.at(-1)?.seq);
-  }
+  const lines = await allLines(database, unit.id);
   const paths = runPaths(parts.project, unit.id);
   const unpacked = await unpack(integration.own, paths, unit.carry, lines, parts.project.root);
   if (isProblem(unpacked)) return gone(formatProblem(unpacked));

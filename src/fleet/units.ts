@@ -57,14 +57,6 @@ export async function findUnits(database: Querying, words = ''): Promise<readonl
   return rows as unknown as readonly Unit[];
 }
 
-export async function childrenOf(database: Querying, parent: string): Promise<readonly Unit[]> {
-  const { rows } = await database.query(
-    `select ${COLUMNS} from ralph.unit where parent = $1 order by number`,
-    [parent],
-  );
-  return rows as unknown as readonly Unit[];
-}
-
 /** After so many workers that died with it somebody has to look at it. */
 export const MOST_TAKEOVERS = 8;
 
@@ -215,6 +207,16 @@ export async function readLines(
     [id, after, most],
   );
   return rows as unknown as readonly Line[];
+}
+
+/** All of it. */
+export async function allLines(database: Querying, id: string): Promise<readonly Line[]> {
+  const lines: Line[] = [];
+  for (;;) {
+    const more = await readLines(database, id, lines.at(-1)?.seq ?? 0);
+    if (more.length === 0) return lines;
+    lines.push(...more);
+  }
 }
 
 export interface Told {

@@ -1,5 +1,4 @@
 /** One worker and one unit, from the claim to its release: the place, the run, and what comes of it. */
-import { existsSync } from 'node:fs';
 import type { RecordedEvent } from '../domain/event.ts';
 import { pick } from '../domain/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
@@ -7,27 +6,18 @@ import type { LoopResult } from '../domain/result.ts';
 import { isSuccess } from '../domain/stop-reason.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { sendMessage } from '../store/inbox.ts';
-import { openJournal } from '../store/journal.ts';
-import { projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import type { RunCopy } from '../store/run-store.ts';
 import type { Shared } from '../turns/shared.ts';
 import { openRemote, type Remote } from '../workspace/remote.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
-import { createCarrier, unpack } from './carry.ts';
+import { createCarrier } from './carry.ts';
 import type { Database } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
-import { beginningOf, makePlace, openPlace, type Place, placeFolder, removePlace } from './place.ts';
+import { type Place, removePlace } from './place.ts';
+import { getReady, pathsOf } from './ready.ts';
 import { sharedOfUnit } from './shared.ts';
 import { carryRef, shownBranch, type Unit, workRef } from './unit.ts';
-import {
-  type Claim,
-  type Ending,
-  type Querying,
-  readLines,
-  releaseUnit,
-  type Told,
-  writeProgress,
-} from './units.ts';
+import { type Claim, type Ending, type Querying, releaseUnit, type Told, writeProgress } from './units.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -112,10 +102,6 @@ interface Held {
   lost(): void;
 }
 
-function pathsOf({ folder, env }: UnitWorld, { id }: Unit): RunPaths {
-  return runPaths(projectPaths(placeFolder(folder, id), env), id);
-}
-
 async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void> {
   const { unit } = claim;
   const { say } = world;
@@ -191,61 +177,6 @@ function seen(event: RecordedEvent, figures: { cost: number | null; iterations: 
 
 /** Seconds. */
 const RETRY_AFTER = 15;
-
-interface Ready {
-  readonly place: Place;
-  readonly paths: RunPaths;
-  readonly isBegun: boolean;
-  readonly isFresh: boolean;
-  /** The last line that the database has. */
-  readonly after: number;
-  /** Lines that are here and not there: of a unit that this worker has had before. */
-  readonly unsent: readonly {
-    readonly seq: number;
-    readonly type: RecordedEvent['type'];
-    readonly text: string;
-  }[];
-}
-
-async function getReady({ unit, before }: Claim, world: UnitWorld): Promise<Ready | Problem> {
-  const { database, folder, env, worker } = world;
-  const paths = pathsOf(world, unit);
-  const lines = await allLines(database, unit.id);
-  const after = lines.at(-1)?.seq ?? 0;
-  if (before === worker && existsSync(paths.run) && unit.carry !== null) {
-    const place = await openPlace(placeFolder(folder, unit.id), env);
-    return isProblem(place)
-      ? place
-      : { place, paths, after, isBegun: true, isFresh: false, unsent: unsentLines(paths, after) };
-  }
-  const beginning = beginningOf(unit);
-  const place = await makePlace(folder, env, beginning);
-  if (isProblem(place)) return place;
-  const isBegun = beginning.carry
-    ? await unpack(place.own, paths, beginning.carry.commit, lines, place.root)
-    : false;
-  return isProblem(isBegun) ? isBegun : { place, paths, after, isBegun, isFresh: true, unsent: [] };
-}
-
-async function allLines(database: Querying, id: string) {
-  const lines = [];
-  for (;;) {
-    const more = await readLines(database, id, lines.at(-1)?.seq ?? 0);
-    if (more.length === 0) return lines;
-    lines.push(...more);
-  }
-}
-
-function unsentLines(paths: RunPaths, after: number): Ready['unsent'] {
-  const journal = openJournal(paths.events);
-  try {
-    return [...journal.each()]
-      .filter(({ seq }) => seq > after)
-      .map(entry => ({ seq: entry.seq, type: entry.type, text: JSON.stringify(entry) }));
-  } finally {
-    journal.close();
-  }
-}
 
 interface Settling {
   readonly place: Place;

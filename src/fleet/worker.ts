@@ -3,7 +3,8 @@
  * end. One loop for all its slots: each look at the database is for all of them.
  */
 import { hostname } from 'node:os';
-import { pause } from '../engine/wait.ts';
+import { createBell } from '../engine/bell.ts';
+import { errorWords } from '../platform/error-words.ts';
 import { admit, LEASE } from './admission.ts';
 import type { Database } from './database.ts';
 import { queueOf, type Unit, type UnitKind } from './unit.ts';
@@ -53,97 +54,111 @@ const MOST_LISTS = 100;
 /** Milliseconds that a step may take to finish after the worker was asked to end; then it is left. */
 const GRACE = 14_000;
 
+interface State {
+  readonly held: Map<string, Taken>;
+  readonly figures: { taken: number; finished: number; lost: number; answeredAt: number };
+  readonly bell: ReturnType<typeof createBell>;
+  isDraining: boolean;
+}
+
 export function createWorker(options: WorkerOptions) {
-  const { database, worker, slots } = options;
-  const held = new Map<string, Taken>();
+  const { slots } = options;
   const figures = { taken: 0, finished: 0, lost: 0, answeredAt: Date.now() };
-  const bell = createBell();
-  const busy = () => [...held.values()].filter(({ held: { unit } }) => unit.kind !== 'prd').length;
-  let isDraining = false;
-  const drain = () => {
-    if (isDraining) return;
-    isDraining = true;
-    for (const { held: each } of held.values()) each.leave('after-this-step');
-    setTimeout(() => {
-      for (const { held: each } of held.values()) each.leave('now');
-    }, GRACE).unref();
-    bell.ring();
-  };
-  options.draining.addEventListener('abort', drain);
-
-  const take = async (job: Job, id: string): Promise<void> => {
-    await held.get(id)?.held.over.catch(() => {});
-    const claim = await claimUnit(database, id, worker, options.version);
-    const settleJob = (tx: Querying) => completeJob(database, tx, job);
-    if (!claim) return finishOver(options, id, settleJob);
-    figures.taken++;
-    const each = holdUnit(claim, { ...options, settleJob });
-    held.set(id, { held: each, job });
-    void each.over
-      .catch(error =>
-        options.say('failed', id, { why: error instanceof Error ? error.message : String(error) }),
-      )
-      .finally(() => {
-        if (held.get(id)?.held === each) held.delete(id);
-        figures.finished++;
-        bell.ring();
-      });
-  };
-
-  const look = async (): Promise<boolean> => {
-    const ids = [...held.keys()];
-    const standing = await standingOf(database, worker, ids, busy());
-    figures.answeredAt = Date.now();
-    if (standing.isDraining) drain();
-    for (const [id, { held: each }] of held)
-      if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) {
-        figures.lost++;
-        each.lost();
-      }
-    for (const told of standing.commands) {
-      held.get(told.unit)?.held.tell(told);
-      await commandDone(database, told.id);
-    }
-    if (isDraining) return false;
-    const { labels, version, allows } = options;
-    const free = slots - busy();
-    const admitted = await admit(database, { free, labels, version, allows });
-    return (await fetchJobs(options, { free, lists: MOST_LISTS - held.size }, take)) > 0 || admitted > 0;
-  };
-
+  const state: State = { held: new Map(), figures, bell: createBell(), isDraining: false };
+  options.draining.addEventListener('abort', () => drain(state));
   return {
-    figures: (): WorkerFigures => ({ ...figures, busy: busy(), slots, isDraining }),
+    figures: (): WorkerFigures => ({ ...figures, busy: busy(state), slots, isDraining: state.isDraining }),
     /** Until it has ended. */
-    async work(): Promise<void> {
-      await register(options);
-      const beats = setInterval(
-        () =>
-          void beat(
-            database,
-            [...held.values()].map(({ job }) => job),
-          ),
-        BEAT,
-      );
-      const flushes = setInterval(() => {
-        for (const { held: each } of held.values()) void each.flush();
-      }, TICK);
-      try {
-        for (;;) {
-          const hasTaken = await look().catch(error => {
-            options.say('database', '', { why: database.problemOf(error)?.what ?? String(error) });
-            return false;
-          });
-          if (held.size === 0 && (isDraining || (options.once && !hasTaken && !(await isWaited(options)))))
-            return;
-          if (!hasTaken) await bell.wait(TICK);
-        }
-      } finally {
-        clearInterval(beats);
-        clearInterval(flushes);
-        await database.query('delete from ralph.worker where id = $1', [worker]).catch(() => {});
-      }
-    },
+    work: () => work(options, state),
   };
+}
+
+async function work(options: WorkerOptions, state: State): Promise<void> {
+  const { database, worker, say, once } = options;
+  const { held, bell } = state;
+  await register(options);
+  const jobs = () => [...held.values()].map(({ job }) => job);
+  const beats = setInterval(() => void beat(database, jobs()), BEAT);
+  const flushes = setInterval(() => {
+    for (const { held: each } of held.values()) void each.flush();
+  }, TICK);
+  try {
+    for (;;) {
+      const hasTaken = await look(options, state).catch(error => {
+        say('database', '', { why: database.problemOf(error)?.what ?? String(error) });
+        return false;
+      });
+      const isIdle = held.size === 0 && !hasTaken;
+      if (isIdle && (state.isDraining || (once && !(await isWaited(options).catch(() => true))))) return;
+      if (!hasTaken) await bell.wait(TICK);
+    }
+  } finally {
+    clearInterval(beats);
+    clearInterval(flushes);
+    await database.query('delete from ralph.worker where id = $1', [worker]).catch(() => {});
+  }
+}
+
+/** A list of stories only waits for others: it holds no slot. */
+function busy({ held }: State): number {
+  return [...held.values()].filter(({ held: { unit } }) => unit.kind !== 'prd').length;
+}
+
+function drain(state: State): void {
+  if (state.isDraining) return;
+  state.isDraining = true;
+  const leave = (how: 'now' | 'after-this-step') => {
+    for (const { held: each } of state.held.values()) each.leave(how);
+  };
+  leave('after-this-step');
+  setTimeout(() => leave('now'), GRACE).unref();
+  state.bell.ring();
+}
+
+/** Hears what it is told and takes what it can; answers whether there may be more. */
+async function look(options: WorkerOptions, state: State): Promise<boolean> {
+  const { database, worker, slots } = options;
+  const { held, figures } = state;
+  const ids = [...held.keys()];
+  const standing = await standingOf(database, worker, ids, busy(state));
+  figures.answeredAt = Date.now();
+  if (standing.isDraining) drain(state);
+  for (const [id, { held: each }] of held)
+    if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) {
+      figures.lost++;
+      each.lost();
+    }
+  for (const told of standing.commands) {
+    held.get(told.unit)?.held.tell(told);
+    await commandDone(database, told.id);
+  }
+  if (state.isDraining) return false;
+  const { labels, version, allows } = options;
+  const free = slots - busy(state);
+  const admitted = await admit(database, { free, labels, version, allows });
+  const room = { free, lists: MOST_LISTS - held.size };
+  const taken = await fetchJobs(options, room, (job, id) => take(options, state, job, id));
+  return taken > 0 || admitted > 0;
+}
+
+async function take(options: WorkerOptions, state: State, job: Job, id: string): Promise<void> {
+  const { held, figures, bell } = state;
+  const { database } = options;
+  // It was ours, and we were thought dead: what we did is over first.
+  await held.get(id)?.held.over.catch(() => {});
+  const claim = await claimUnit(database, id, options.worker, options.version);
+  const settleJob = (tx: Querying) => completeJob(database, tx, job);
+  if (!claim) return finishOver(options, id, settleJob);
+  figures.taken++;
+  const each = holdUnit(claim, { ...options, settleJob });
+  held.set(id, { held: each, job });
+  void each.over
+    .catch(error => options.say('failed', id, { why: errorWords(error) }))
+    .finally(() => {
+      if (held.get(id)?.held === each) held.delete(id);
+      figures.finished++;
+      bell.ring();
+    });
 }
 
 async function register({ database, worker, labels, version, slots }: WorkerOptions): Promise<void> {
@@ -220,18 +235,6 @@ async function isWaited({ database, labels, version }: WorkerOptions): Promise<b
     [labels, version],
   );
   return rows[0]?.there === true;
-}
-
-function createBell() {
-  let wake = () => {};
-  return {
-    ring: () => wake(),
-    async wait(ms: number): Promise<void> {
-      const rung = new AbortController();
-      wake = () => rung.abort();
-      await pause(ms, rung.signal);
-    },
-  };
 }
 
 /** Queues must be there before something is sent to them. */

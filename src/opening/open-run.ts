@@ -29,6 +29,7 @@ import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts
 import { type Shared, withShared } from '../turns/shared.ts';
 import { worktreeAgain } from '../workspace/worktree-again.ts';
 import { beginRun } from './begin.ts';
+import { createCleanUp } from './clean-up.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
 import { endOrphans } from './orphans.ts';
 import { beginRepository } from './repository-start.ts';
@@ -218,21 +219,6 @@ function makePlan(
   // What the user did while it was paused is the new start.
   const kept = past().time.isPaused ? undefined : past().prepared?.kept;
   return entered.plan(parts, kept);
-}
-
-/** What was opened is closed in the opposite order, each thing once, and all of it whatever fails. */
-function createCleanUp() {
-  const actions: (() => unknown)[] = [];
-  const now = async (): Promise<void> => {
-    const action = actions.pop();
-    if (!action) return;
-    try {
-      await action();
-    } finally {
-      await now();
-    }
-  };
-  return { later: (action: () => unknown): void => void actions.push(action), now };
 }
 
 /** The ledger first, then the past, then those who look on. */

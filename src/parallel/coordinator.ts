@@ -11,8 +11,8 @@ import { formatProblem, isProblem } from '../domain/problem.ts';
 import { type Sum, sumOf } from '../domain/purse.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { addUsage } from '../domain/usage.ts';
+import { createBell } from '../engine/bell.ts';
 import { type EngineWorld, warn } from '../engine/plan.ts';
-import { pause } from '../engine/wait.ts';
 import { sendMessage } from '../store/inbox.ts';
 import { runPaths } from '../store/paths.ts';
 import { limitsOf } from '../turns/plan-parts.ts';
@@ -175,7 +175,7 @@ async function work(
       const chosen = await chooseOne(options, world, integration);
       if (!chosen) return { ...endOf(options, world, { money, queue }), open: lanes.openUsage() };
     }
-    await bell.wait();
+    await bell.wait(LOOK_EVERY);
     await world.settled();
   }
 }
@@ -277,27 +277,4 @@ function endOf(
     .map(({ id, why, needs }) => `${id}: ${why ?? `it waits for ${needs.join(', ')}`}`)
     .join('; ');
   return { reason: 'needs_you', detail };
-}
-
-/** Rings when something has happened; the coordinator waits for it, and for no longer than a moment. */
-function createBell(stopping: AbortSignal) {
-  let wake = () => {};
-  let broken: unknown;
-  const ring = () => wake();
-  stopping.addEventListener('abort', ring);
-  return {
-    ring,
-    break(error: unknown) {
-      broken = error;
-      ring();
-    },
-    check() {
-      if (broken !== undefined) throw broken;
-    },
-    async wait(): Promise<void> {
-      const rung = new AbortController();
-      wake = () => rung.abort();
-      await pause(LOOK_EVERY, rung.signal);
-    },
-  };
 }

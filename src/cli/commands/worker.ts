@@ -139,8 +139,8 @@ function createSay({ output }: Call) {
   return (what: string, unit: string, more: Readonly<Record<string, unknown>> = {}): void => {
     const at = new Date().toISOString();
     if (output.json)
-      return output.answer(`${JSON.stringify({ at, event: what, ...(unit && { unit }), ...more })}\n`);
-    if (output.quiet) return;
+      output.answer(`${JSON.stringify({ at, event: what, ...(unit && { unit }), ...more })}\n`);
+    if (output.json || output.quiet) return;
     const rest = Object.entries(more).map(
       ([key, value]) => `${key}: ${Array.isArray(value) ? value.join(', ') : value}`,
     );

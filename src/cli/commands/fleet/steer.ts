@@ -163,7 +163,7 @@ export const account: CliCommand = {
       .argument('<name>', 'the account')
       .argument('<slots>', 'how many units may use it at a time; 0: any number')
       .option(...DATABASE)
-      .addHelpText('after', '\nExample:\n  ralph fleet account claude 4\n');
+      .addHelpText('after', '\nExample:\n  ralph fleet account team 4\n');
   },
   run: call =>
     withFleet(call, 'account', async database => {
