@@ -18,6 +18,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/prd/group.ts')).prd,
   },
   {
+    name: 'fleet',
+    summary: 'share work between many machines, through a PostgreSQL: up, down …',
+    load: async () => (await import('./commands/fleet/group.ts')).fleet,
+  },
+  {
     name: 'session',
     summary: 'manage the loop inside an agent session: start, status, cancel',
     load: async () => (await import('./commands/session.ts')).session,

@@ -143,10 +143,15 @@ function missing(): string | undefined {
 function setting(): Setting {
   const bin = findPostgres(process.env, tmpdir());
   if (bin === undefined) throw new Error(missing());
+  return { bin, ...unprivileged() };
+}
+
+/** How to start a program as a user whom PostgreSQL does not refuse. */
+export function unprivileged(): Pick<Setting, 'prefix' | 'owner'> {
   const owner = process.getuid?.() === 0 ? somebody() : undefined;
-  if (!owner) return { bin, prefix: [] };
+  if (!owner) return { prefix: [] };
   const prefix = ['/usr/bin/setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', '--'];
-  return { bin, prefix, owner };
+  return { prefix, owner };
 }
 
 /** PostgreSQL refuses root: then it runs as a user who may do nothing. */
