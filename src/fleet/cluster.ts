@@ -81,7 +81,7 @@ export function writeSettings(cluster: Cluster): boolean {
   const network = bits === undefined ? 'samenet' : listen;
   const hosts = listenHosts(cluster.record).join(',');
   const files = {
-    'ralph.conf': `port = ${port}\nlisten_addresses = '${hosts}'\nunix_socket_directories = ''\n`,
+    'ralph.conf': `port = ${port}\nlisten_addresses = '${hosts}'\nunix_socket_directories = ''\nmax_connections = 300\n`,
     'pg_hba.conf': [
       `host all ${ADMIN} 127.0.0.1/32 scram-sha-256`,
       'host ralph ralph 127.0.0.1/32 scram-sha-256',

@@ -54,7 +54,7 @@ export async function openDatabase(
   if (isProblem(checked)) return checked;
   const packages = loadPackages();
   if (isProblem(packages)) return packages;
-  const config: PoolConfig = { connectionString: withTls(url, env), ...SETTINGS };
+  const config: PoolConfig = { connectionString: withTls(url, env), ...SETTINGS, max: CONNECTIONS };
   const trouble = (error: unknown) => onTrouble(withoutPasswords(errorWords(error), url));
   const problemOf = (error: unknown) => databaseProblem(error, url);
   let pool: Pool;
@@ -73,6 +73,7 @@ export async function openDatabase(
     schedule: false,
     ...jobs,
     ...config,
+    max: JOB_CONNECTIONS,
     schema: JOBS_SCHEMA,
   } as ConstructorOptions);
   boss.on('error', trouble);
@@ -91,10 +92,13 @@ export async function openDatabase(
 
 const JOBS_SCHEMA = 'ralph_jobs';
 
+/** At most, of one process: a server has a hundred for all of them, unless somebody has raised that. */
+const CONNECTIONS = 5;
+const JOB_CONNECTIONS = 3;
+
 /** Milliseconds. The server ends what takes too long; `query_timeout` is for a network that takes the answer away. */
 const SETTINGS = {
   application_name: 'ralph',
-  max: 10,
   connectionTimeoutMillis: 10_000,
   statement_timeout: 30_000,
   query_timeout: 35_000,

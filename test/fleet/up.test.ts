@@ -30,7 +30,9 @@ function home() {
   const run = (args: readonly string[], env = {}, as: readonly string[] = prefix) =>
     finish([...as, process.execPath, BIN, 'fleet', ...args], { ...base, ...env }, dir);
   onTestFinished(async () => {
-    await run(['down', '--remove', '--yes'], {}, []);
+    // With whatever user it was started, also where the test has failed.
+    const kept = existsSync(path('server.json')) && JSON.parse(readFileSync(path('server.json'), 'utf8'));
+    if (kept) await run(['down', '--remove', '--yes'], {}, kept.as ? [] : prefix);
     rmSync(dir, { recursive: true, force: true });
   });
   return { dir, path, run, prefix, owner };
