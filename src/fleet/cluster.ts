@@ -102,6 +102,9 @@ function listenHosts({ listen }: ServerRecord): readonly string[] {
   return address === '0.0.0.0' ? [address] : ['127.0.0.1', address];
 }
 
+/** Every address of the machine. */
+export const WILDCARDS: readonly string[] = ['0.0.0.0', '::'];
+
 function write({ user }: Cluster, path: string, text: string): void {
   writeAtomic(path, text);
   giveTo(user, path);
@@ -128,9 +131,13 @@ export async function checkAddresses(
   wanted: ServerRecord,
   held?: ServerRecord,
 ): Promise<Problem | undefined> {
-  for (const host of listenHosts(wanted)) {
-    if (held?.port === wanted.port && listenHosts(held).some(each => each === host || each === '0.0.0.0'))
-      continue;
+  const isHeld = (host: string) =>
+    held?.port === wanted.port &&
+    // While it listens on one address, nobody can listen on all of them.
+    [...listenHosts(held), ...WILDCARDS].some(
+      each => each === host || (each === '0.0.0.0' && held.listen === each),
+    );
+  for (const host of listenHosts(wanted).filter(each => !isHeld(each))) {
     const trouble = await bindTrouble(wanted.port, host);
     if (trouble) return serverProblem(wanted, trouble);
   }
@@ -193,7 +200,7 @@ function bindTrouble(port: number, host: string): Promise<string | undefined> {
   return new Promise(resolve => {
     const server = createServer();
     server.once('error', error => resolve(error.message));
-    server.listen(port, host, () => server.close(() => resolve(undefined)));
+    server.listen({ port, host, ipv6Only: true }, () => server.close(() => resolve(undefined)));
   });
 }
 

@@ -57,17 +57,12 @@ export async function openDatabase(
   const config: PoolConfig = { connectionString: withTls(url, env), ...SETTINGS, max: CONNECTIONS };
   const trouble = (error: unknown) => onTrouble(withoutPasswords(errorWords(error), url));
   const problemOf = (error: unknown) => databaseProblem(error, url);
-  let pool: Pool;
-  try {
-    pool = new packages.Pool(config);
-    pool.on('error', trouble);
-    const refused = await probe(pool, url);
-    if (refused) {
-      await pool.end();
-      return refused;
-    }
-  } catch (error) {
-    return problemOf(error) ?? unreadable(error, url);
+  const pool = new packages.Pool(config);
+  pool.on('error', trouble);
+  const refused = await probe(pool, url).catch(error => problemOf(error) ?? unreadable(error, url));
+  if (refused) {
+    await within(CLOSE_TIME, pool.end());
+    return refused;
   }
   const boss = new packages.PgBoss({
     schedule: false,

@@ -19,6 +19,7 @@ import {
   type ServerRecord,
   startServer,
   stopServer,
+  WILDCARDS,
   writeSettings,
 } from './cluster.ts';
 import { type Database, openDatabase } from './database.ts';
@@ -141,7 +142,7 @@ export function readRecord(env: Env): ServerRecord | undefined {
 /** The URL of the server of one's own: by an address that others know as well, where there is one. */
 export function urlOf({ port, listen, password }: ServerRecord): string {
   const [address = '127.0.0.1'] = listen?.split('/') ?? [];
-  const host = address === '0.0.0.0' ? '127.0.0.1' : isIP(address) === 6 ? `[${address}]` : address;
+  const host = WILDCARDS.includes(address) ? '127.0.0.1' : isIP(address) === 6 ? `[${address}]` : address;
   return `postgres://ralph:${password}@${host}:${port}/ralph?${NO_TLS}`;
 }
 
