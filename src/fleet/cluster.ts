@@ -1,10 +1,11 @@
 /** The data folder of a server of the user's own: making it, starting and stopping the server on it. */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { askProgram } from '../platform/ask.ts';
-import { readIfThere, readPart, writeAtomic } from '../platform/files.ts';
+import { namesIn, readIfThere, readPart, tryTo, writeAtomic } from '../platform/files.ts';
 import { nameOf } from '../platform/process-table.ts';
 import type { Env } from '../platform/programs.ts';
 import { giveTo, makeFolderFor, type ServerUser } from './server-user.ts';
@@ -49,19 +50,19 @@ export function hasData(folder: string): boolean {
   return existsSync(dataOf(folder));
 }
 
-/** Whole or not at all: what a kill leaves behind is made again. */
+/** Whole or not at all. Under a name of its own: an initdb that outlived its Ralph may still write to another. */
 export function createData(cluster: Cluster): Problem | undefined {
   const { folder, adminPassword } = cluster.record;
-  const [made, password] = [join(folder, 'data.new'), join(folder, 'password')];
+  const [made, password] = [join(folder, `data.${randomBytes(4).toString('hex')}`), join(folder, 'password')];
   makeFolderFor(cluster.user, folder);
-  rmSync(made, { recursive: true, force: true });
+  removeHalfMade(folder);
   writeAtomic(password, `${adminPassword}\n`);
   giveTo(cluster.user, password);
   const options = [`--username=${ADMIN}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C'];
   const { code, output } = run(cluster, 'initdb', [...options, `--pwfile=${password}`, `--pgdata=${made}`]);
   rmSync(password, { force: true });
   if (code !== 0) {
-    rmSync(made, { recursive: true, force: true });
+    removeHalfMade(folder);
     return serverProblem(cluster.record, output);
   }
   const settings = join(made, 'postgresql.conf');
@@ -72,6 +73,11 @@ export function createData(cluster: Cluster): Problem | undefined {
   );
   renameSync(made, dataOf(folder));
   return undefined;
+}
+
+function removeHalfMade(folder: string): void {
+  for (const name of namesIn(folder).filter(each => /^data\.[0-9a-f]{8}$/.test(each)))
+    tryTo(() => rmSync(join(folder, name), { recursive: true, force: true })); // somebody may write to it
 }
 
 /** Whether the settings of the server had to change. */
@@ -179,10 +185,12 @@ export function stopServer(cluster: Cluster): Problem | undefined {
   return code === 0 || !isRunning(folder) ? undefined : serverProblem(cluster.record, output);
 }
 
-/** The data, the log, and the folder if nothing else is in it. */
+/** The data and the log; the folder stays if anything else is in it. */
 export function removeData(folder: string): void {
-  for (const path of ['data', 'data.new', 'log', 'log.1'])
-    rmSync(join(folder, path), { recursive: true, force: true });
+  removeHalfMade(folder);
+  for (const name of ['data', 'log', 'log.1', 'password'])
+    rmSync(join(folder, name), { recursive: true, force: true });
+  if (namesIn(folder).length === 0) tryTo(() => rmdirSync(folder));
 }
 
 /** Nothing of the user's environment decides what it does, such as PGDATA or PGOPTIONS. */

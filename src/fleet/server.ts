@@ -1,9 +1,9 @@
 /** `ralph fleet up` and `down`: a PostgreSQL of the user's own, or one that exists; ready for work. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
+import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { type Env, statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
 import {
@@ -118,7 +118,6 @@ export async function takeDown(
     }
     if (remove) {
       removeData(folder);
-      tryTo(() => readdirSync(folder).length === 0 && rmdirSync(folder));
       rmSync(fleet.record);
       forget(true, env);
     }

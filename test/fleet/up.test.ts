@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  watch,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
@@ -169,6 +170,30 @@ describeWithPostgres('a PostgreSQL of one’s own', () => {
       code: 2,
       said: expect.stringContaining('was here, and it is gone'),
     });
+  });
+
+  test('is made whole after a kill in the middle of it', async () => {
+    const { dir, path, run, prefix, owner } = home();
+    mkdirSync(path('pg'), { recursive: true });
+    if (owner)
+      for (const at of ['.local', '.local/state', '.local/state/ralph'])
+        chownSync(join(dir, at), owner.uid, owner.gid);
+    if (owner) for (const at of ['.', 'pg']) chownSync(path(at), owner.uid, owner.gid);
+    const began = new Promise<void>(resolve => {
+      const watcher = watch(path('pg'), (_, name) => {
+        if (!name?.startsWith('data.')) return;
+        watcher.close();
+        resolve();
+      });
+    });
+    const env = testEnv({ env: { HOME: dir, RALPH_CACHE_DIR: join(dir, 'cache') } });
+    const [program = '', ...args] = [...prefix, process.execPath, BIN, 'fleet', 'up'];
+    const first = spawn(program, args, { cwd: dir, env, stdio: 'ignore' });
+    await began;
+    first.kill('SIGKILL');
+    const second = await run(['up', '--json']);
+    expect(JSON.parse(second.said)).toMatchObject({ did: 'created' });
+    expect(await run(['down', '--remove', '--yes'])).toMatchObject({ code: 0 });
   });
 
   test('is not started by an agent or a check', async () => {
