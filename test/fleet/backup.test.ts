@@ -35,9 +35,16 @@ describeWithPostgres('backing up', () => {
   test.skipIf(!existsSync(join(bin, 'pg_dump')))(
     'what the page says dumps a fleet and restores it',
     async () => {
-      const [dump = '', restore = '', up] = commandsOf('Backing up');
+      const [dump = '', drop = '', restore = '', up] = commandsOf('Backing up');
       expect(up).toBe('ralph fleet up');
-      const [from, to] = [await postgres().createDatabase(), await postgres().createDatabase()];
+      // A role that owns its database and nothing else, as the one of `ralph fleet up`.
+      await postgres().sql("create role keeper login password 'k'");
+      const own = async () => {
+        const url = await postgres().createDatabase();
+        await postgres().sql(`alter database ${url.split('/').at(-1)} owner to keeper`);
+        return url.replace(/\/\/ralph:[^@]*/, '//keeper:k');
+      };
+      const [from, to] = [await own(), await own()];
       expect(await prepare(from, {})).toMatchObject({ schema: { from: 0 } });
       const before = await open(from);
       await before.boss.start();
@@ -49,9 +56,11 @@ describeWithPostgres('backing up', () => {
         execFileSync('sh', ['-c', command], {
           cwd: dir,
           env: { PATH: `${bin}:${process.env.PATH}`, RALPH_DATABASE_URL: url },
+          stdio: 'pipe',
         });
+      expect(await prepare(to, {})).toMatchObject({ schema: { from: 0 } });
       shell(dump, from);
-      shell(restore, to);
+      for (const command of [drop, restore]) shell(command, to);
       expect(await prepare(to, {})).toMatchObject({ schema: { from: MIGRATIONS.length } });
       const after = await open(to);
       expect(await checkSchema(after, MIGRATIONS)).toBeUndefined();
