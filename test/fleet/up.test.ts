@@ -61,6 +61,27 @@ async function ask(url: string, text: string) {
   }
 }
 
+/** Starts `ralph fleet up`, and kills it as soon as data is being made. */
+async function killInTheMiddle({ dir, path, prefix, owner }: ReturnType<typeof home>): Promise<void> {
+  mkdirSync(path('pg'), { recursive: true });
+  if (owner)
+    for (const at of ['.local', '.local/state', '.local/state/ralph'])
+      chownSync(join(dir, at), owner.uid, owner.gid);
+  if (owner) for (const at of ['.', 'pg']) chownSync(path(at), owner.uid, owner.gid);
+  const began = new Promise<void>(resolve => {
+    const watcher = watch(path('pg'), (_, name) => {
+      if (!name?.startsWith('data.')) return;
+      watcher.close();
+      resolve();
+    });
+  });
+  const env = testEnv({ env: { HOME: dir, RALPH_CACHE_DIR: join(dir, 'cache') } });
+  const [program = '', ...args] = [...prefix, process.execPath, BIN, 'fleet', 'up'];
+  const first = spawn(program, args, { cwd: dir, env, stdio: 'ignore' });
+  await began;
+  first.kill('SIGKILL');
+}
+
 const pidOf = (data: string) => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
 
 describeWithPostgres('a PostgreSQL of one’s own', () => {
@@ -125,9 +146,11 @@ describeWithPostgres('a PostgreSQL of one’s own', () => {
     expect(await run(['down'])).toMatchObject({ said: expect.stringContaining('nothing to stop') });
   });
 
-  test('starts over a stale pid file, and stays as it was when it cannot be what is asked for', async () => {
-    const { dir, path, run, prefix } = home();
-    expect(await run(['up'])).toMatchObject({ code: 0 });
+  test('is made whole after a kill in the middle of it, and stays as it was when it cannot be what is asked for', async () => {
+    const made = home();
+    const { dir, path, run, prefix } = made;
+    await killInTheMiddle(made);
+    expect(JSON.parse((await run(['up', '--json'])).said)).toMatchObject({ did: 'created' });
     const url = readFileSync(path('database'), 'utf8').trim();
     const data = path('pg/data');
     const before = pidOf(data);
@@ -147,7 +170,7 @@ describeWithPostgres('a PostgreSQL of one’s own', () => {
       expect(await run(['up', ...flags])).toMatchObject({ code: 2, said: expect.stringContaining(words) });
     expect(pidOf(data)).toBe(before);
 
-    // A live process by the number that the file has, as after a crash of the machine.
+    // A pid file with the number of another live process, as after a crash of the machine.
     expect(await run(['down'])).toMatchObject({ code: 0 });
     const [program = 'sleep', ...args] = [...prefix, 'sleep', '60'];
     const stranger = spawn(program, args, { stdio: 'ignore' });
@@ -170,30 +193,6 @@ describeWithPostgres('a PostgreSQL of one’s own', () => {
       code: 2,
       said: expect.stringContaining('was here, and it is gone'),
     });
-  });
-
-  test('is made whole after a kill in the middle of it', async () => {
-    const { dir, path, run, prefix, owner } = home();
-    mkdirSync(path('pg'), { recursive: true });
-    if (owner)
-      for (const at of ['.local', '.local/state', '.local/state/ralph'])
-        chownSync(join(dir, at), owner.uid, owner.gid);
-    if (owner) for (const at of ['.', 'pg']) chownSync(path(at), owner.uid, owner.gid);
-    const began = new Promise<void>(resolve => {
-      const watcher = watch(path('pg'), (_, name) => {
-        if (!name?.startsWith('data.')) return;
-        watcher.close();
-        resolve();
-      });
-    });
-    const env = testEnv({ env: { HOME: dir, RALPH_CACHE_DIR: join(dir, 'cache') } });
-    const [program = '', ...args] = [...prefix, process.execPath, BIN, 'fleet', 'up'];
-    const first = spawn(program, args, { cwd: dir, env, stdio: 'ignore' });
-    await began;
-    first.kill('SIGKILL');
-    const second = await run(['up', '--json']);
-    expect(JSON.parse(second.said)).toMatchObject({ did: 'created' });
-    expect(await run(['down', '--remove', '--yes'])).toMatchObject({ code: 0 });
   });
 
   test('is not started by an agent or a check', async () => {
