@@ -8,7 +8,14 @@ const UNITS =
 /** The longest first: a long file that starts last keeps one core waiting for the other. */
 const LONG = [
   ...['redteam/git', 'redteam/checks', 'redteam/reviews', 'redteam/processes', 'chaos/random'],
-  ...['chaos/', 'scenarios/simulate', 'scenarios/004-loop', 'scenarios/standstill', 'scenarios/resume'],
+  ...[
+    'fleet/up',
+    'chaos/',
+    'scenarios/simulate',
+    'scenarios/004-loop',
+    'scenarios/standstill',
+    'scenarios/resume',
+  ],
   ...[
     'scenarios/fuzz',
     'scenarios/hangs',

@@ -28,6 +28,11 @@ const ROWS: readonly Row[] = [
     fix: 'name the root certificate with ?sslrootcert=FILE or PGSSLROOTCERT, and the host as the certificate does',
   },
   {
+    sign: /^(ENOENT|EACCES|EISDIR): .*(open|read)/,
+    what: 'a certificate that the URL or the environment names cannot be read',
+    fix: 'check sslrootcert, sslcert and sslkey',
+  },
+  {
     sign: /^28P01$|SASL|password must be a string|password authentication failed/,
     what: 'the server refuses the password, or none was given',
     fix: 'check the user and the password in the URL, or PGPASSWORD, or ~/.pgpass',

@@ -54,25 +54,21 @@ export async function openDatabase(
   if (isProblem(checked)) return checked;
   const packages = loadPackages();
   if (isProblem(packages)) return packages;
-  const config: PoolConfig = { connectionString: withTls(url, env), ...SETTINGS };
+  const config: PoolConfig = { connectionString: withTls(url, env), ...SETTINGS, max: CONNECTIONS };
   const trouble = (error: unknown) => onTrouble(withoutPasswords(errorWords(error), url));
   const problemOf = (error: unknown) => databaseProblem(error, url);
-  let pool: Pool;
-  try {
-    pool = new packages.Pool(config);
-    pool.on('error', trouble);
-    const refused = await probe(pool, url);
-    if (refused) {
-      await pool.end();
-      return refused;
-    }
-  } catch (error) {
-    return problemOf(error) ?? unreadable(error, url);
+  const pool = new packages.Pool(config);
+  pool.on('error', trouble);
+  const refused = await probe(pool, url).catch(error => problemOf(error) ?? unreadable(error, url));
+  if (refused) {
+    await within(CLOSE_TIME, pool.end());
+    return refused;
   }
   const boss = new packages.PgBoss({
     schedule: false,
     ...jobs,
     ...config,
+    max: JOB_CONNECTIONS,
     schema: JOBS_SCHEMA,
   } as ConstructorOptions);
   boss.on('error', trouble);
@@ -91,10 +87,13 @@ export async function openDatabase(
 
 const JOBS_SCHEMA = 'ralph_jobs';
 
+/** At most, of one process: a server has a hundred for all of them, unless somebody has raised that. */
+const CONNECTIONS = 5;
+const JOB_CONNECTIONS = 3;
+
 /** Milliseconds. The server ends what takes too long; `query_timeout` is for a network that takes the answer away. */
 const SETTINGS = {
   application_name: 'ralph',
-  max: 10,
   connectionTimeoutMillis: 10_000,
   statement_timeout: 30_000,
   query_timeout: 35_000,

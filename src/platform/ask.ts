@@ -1,6 +1,6 @@
 /**
  * Asks a program of the system that reads, answers, and starts nothing: it is waited for, so there is nothing to watch over. Never for
- * anything that runs code of a project.
+ * anything that runs code of a project. The server of a fleet is started with it, too: that is to outlive Ralph.
  */
 import { spawnSync } from 'node:child_process';
 import type { Command } from './confinement.ts';

@@ -34,7 +34,8 @@ export function startedBy(): ProcessId {
   return identify(parent) ?? { pid: parent, started: '' };
 }
 
-function nameOf(pid: number): string {
+/** Of the program; empty when it is gone. */
+export function nameOf(pid: number): string {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
     const out = execFileSync('/bin/ps', ['-p', String(pid), '-o', 'comm='], { encoding: 'utf8' }).trim();

@@ -30,8 +30,11 @@ export function statePaths(env: Env) {
       folder: join(folder, 'fleet'),
       /** The URL of the database, with its password. */
       database: join(folder, 'fleet', 'database'),
-      /** The data of a server of the user's own. */
+      /** How the server of the user's own is reached: where its data is, its port, its passwords. */
+      record: join(folder, 'fleet', 'server.json'),
+      /** Its data, unless the user wants them elsewhere. */
       server: join(folder, 'fleet', 'pg'),
+      lock: join(folder, 'fleet', 'lock'),
     },
     /** What is kept of a project, by where it is: one that was moved or cloned has nothing here yet. */
     project: (root: string) => projectState(folder, keyOf(root)),

@@ -37,6 +37,13 @@ describeWithPostgres('the database of a fleet', () => {
     expect((await database.query('select n from t order by n')).rows).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
+  test('nothing holds a statement or a lock for long', async () => {
+    const { query } = await open(await postgres().createDatabase());
+    const show = async (name: string) => (await query(`select current_setting('${name}') as value`)).rows;
+    expect(await show('statement_timeout')).toEqual([{ value: '30s' }]);
+    expect(await show('idle_in_transaction_session_timeout')).toEqual([{ value: '10s' }]);
+  });
+
   test('the queue has tables of its own, and takes and gives jobs', async () => {
     const database = await open(await postgres().createDatabase());
     await database.boss.start();
@@ -58,7 +65,7 @@ describeWithPostgres('the database of a fleet', () => {
     [
       'a root certificate that is not there',
       (url: string) => `${url}?sslrootcert=/nowhere.pem`,
-      'nowhere.pem',
+      "cannot be read: ENOENT: no such file or directory, open '/nowhere.pem'",
     ],
     ['a port without a server', (url: string) => url.replace(/:\d+\//, ':1/'), 'cannot be reached'],
     [

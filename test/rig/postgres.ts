@@ -10,11 +10,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { freePort } from '../../src/fleet/cluster.ts';
 import { findPostgres } from '../../src/fleet/programs.ts';
 import { sha256 } from '../../src/platform/hash.ts';
 import { type OwnedProcess, startProcess } from '../../src/platform/process.ts';
@@ -143,10 +143,15 @@ function missing(): string | undefined {
 function setting(): Setting {
   const bin = findPostgres(process.env, tmpdir());
   if (bin === undefined) throw new Error(missing());
+  return { bin, ...unprivileged() };
+}
+
+/** How to start a program as a user whom PostgreSQL does not refuse. */
+export function unprivileged(): Pick<Setting, 'prefix' | 'owner'> {
   const owner = process.getuid?.() === 0 ? somebody() : undefined;
-  if (!owner) return { bin, prefix: [] };
+  if (!owner) return { prefix: [] };
   const prefix = ['/usr/bin/setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', '--'];
-  return { bin, prefix, owner };
+  return { prefix, owner };
 }
 
 /** PostgreSQL refuses root: then it runs as a user who may do nothing. */
@@ -227,22 +232,6 @@ async function startServer(argv: readonly string[], cwd: string): Promise<OwnedP
 
 function serverEnv(): Record<string, string> {
   return { PATH: process.env.PATH ?? '', LANG: 'C', LC_ALL: 'C' };
-}
-
-/** Below the ports that the system gives to connections: it stays free while the server is down. */
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000);
-    if (await isFree(port)) return port;
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }
 
 async function query(url: string, text: string, params: readonly unknown[]) {

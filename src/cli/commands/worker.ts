@@ -46,10 +46,12 @@ export const worker: CliCommand = {
   },
   async run(call) {
     refuseInside('worker', call);
-    const { options, env, output } = call;
+    const { options, output, env: all } = call;
+    // What it runs must not reach the database.
+    const { RALPH_DATABASE_URL: _, PGPASSWORD: __, PGPASSFILE: ___, ...env } = all;
     const slots = countOf('--slots', options.slots, 2);
     const sandbox = await sandboxOf(call);
-    const database = orThrow(await openFleet(options, env, { isWorker: true }));
+    const database = orThrow(await openFleet(options, all, { isWorker: true }));
     const name = `${String(options.name ?? hostname())}-${randomBytes(2).toString('hex')}`;
     const folder = join(
       env.XDG_CACHE_HOME || join(env.HOME ?? homedir(), '.cache'),

@@ -4,6 +4,16 @@ import type { CommandGroup } from '../../command.ts';
 export const fleet: CommandGroup = {
   actions: [
     {
+      name: 'up',
+      summary: 'start a PostgreSQL of your own, or prepare one that exists',
+      load: async () => (await import('./up.ts')).up,
+    },
+    {
+      name: 'down',
+      summary: 'stop the PostgreSQL that `ralph fleet up` started',
+      load: async () => (await import('./down.ts')).down,
+    },
+    {
       name: 'submit',
       summary: 'hand a task to whichever worker is free',
       load: async () => (await import('./submit.ts')).submit,
@@ -50,6 +60,8 @@ Examples:
   ralph fleet up
   ralph worker
   ralph fleet submit loop "Make the login work" --check "npm test"
+  ralph fleet submit prd --check "npm test"
   ralph fleet status --watch
+  ralph fleet down
 `,
 };
