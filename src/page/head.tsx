@@ -65,12 +65,18 @@ export function Head({ run, linkTo, children }: HeadProps) {
 function Proofs({ run: { view, integrity } }: { readonly run: RunReading }) {
   return (
     <ul class="proofs" aria-label="Evidence">
-      {proofs(view, integrity).map(({ holds, text }) => (
+      {proofs(view, integrity).map(({ holds, text, cause }) => (
         <li key={text} class={`proof is-${holds}`}>
           <span class="sign" role="img" aria-label={HOLDS[holds][1]}>
             {HOLDS[holds][0]}
           </span>
           <bdi dir="ltr">{withCode(text)}</bdi>
+          {cause && cause.length > 0 && (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+            <pre class="cause" tabIndex={0}>
+              {cause.join('\n')}
+            </pre>
+          )}
         </li>
       ))}
     </ul>

@@ -127,7 +127,11 @@ function runBody(run: ReadRun, redact: (line: string) => string): string {
   return `<h1>${say(standingSentence(view, state))}</h1>
 <p>ralph ${say(view.command)}, ${say(view.agent)}, ${say(run.id)}: ${how} in ${duration(elapsed(view))}</p>
 <ul>${proofs(view, integrity)
-    .map(({ holds, text }) => `<li>${holds === 'yes' ? '✓' : holds === 'no' ? '✗' : '–'} ${say(text)}</li>`)
+    .map(({ holds, text, cause = [] }) => {
+      const lines = cause.map(line => escapeMarkup(redact(line))).join('\n');
+      const sign = holds === 'yes' ? '✓' : holds === 'no' ? '✗' : '–';
+      return `<li>${sign} ${say(text)}${lines && `<pre>${lines}</pre>`}</li>`;
+    })
     .join('')}</ul>
 <noscript>${board ? plainBoard(board, say) : plainIterations(view.iterations, say)}</noscript>`;
 }

@@ -2,12 +2,13 @@
 import type { Board } from '../domain/board.ts';
 import { laneOutcome } from '../domain/board-sums.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
+import { fenced } from '../domain/loop-prompt.ts';
 import { standingSentence } from './ending-words.ts';
 import { compact, counted, dollars, duration } from './numbers.ts';
 import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
 import type { ReadRun } from './read-run.ts';
-import { averagePrompt, elapsed, type IterationView, type RunView } from './run-view.ts';
+import { averagePrompt, elapsed, type IterationView, lastChecks, type RunView } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
 import { summaryLines } from './summary.ts';
 import { MARKDOWN_WORDS } from './words.ts';
@@ -36,10 +37,20 @@ export function markdownOf(reading: ReadRun): string {
     ...lines,
     ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
     ...doubts.map(({ text }) => `- ${say(text)}`),
+    ...causes(view),
     '',
     ...(view.board ? boardTable(view.board) : iterationTable(view)),
     '',
   ].join('\n');
+}
+
+/** What each failed check printed that says why. */
+function causes(view: RunView): readonly string[] {
+  return lastChecks(view).flatMap(({ command, passed, cause = [] }) =>
+    passed || cause.length === 0
+      ? []
+      : ['', `${MARKDOWN_WORDS.code(command)}:`, '', fenced(cause.join('\n'), '')],
+  );
 }
 
 function boardTable({ lanes }: Board): readonly string[] {

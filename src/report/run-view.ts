@@ -42,6 +42,8 @@ export interface CheckView {
   readonly clean?: true;
   /** Where the whole output is, relative to the project; '': nowhere. */
   readonly logFile: string;
+  /** Of a check that failed: the lines of its output that say why. */
+  readonly cause?: readonly string[];
 }
 
 export interface PromptSize {

@@ -184,12 +184,13 @@ describe('clean context', () => {
     expect(agent.calls[0]?.input).not.toContain('ignored words');
   });
 
-  test('diff and errors are cut, the diff at its end, the errors at their beginning, and both say so', async () => {
+  test('diff and errors are cut, the diff at its end, the errors in the middle, and both say so', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('big.txt', 'changed line\n'.repeat(2000), 'x'));
     await loop(project, agent.bin, 'x', '--check', 'seq 1 5000; false', '--max-iterations', '2');
     const prompt = agent.calls[1]?.input ?? '';
-    expect(prompt).toContain('[the beginning is cut] …');
+    expect(prompt).toContain('```\n1\n2\n3\n');
+    expect(prompt).toContain('... [truncated]\n');
     expect(prompt).toContain('\n5000\n```');
     expect(prompt.length).toBeLessThan(9_000);
     expect(prompt).toMatch(/\n.*(cut|more|missing|left out).*\n```\n\n## What went wrong/);

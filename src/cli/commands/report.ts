@@ -1,6 +1,6 @@
 /** `ralph report`: a run, or all of them, as a file for people or for programs. */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { parentOf } from '../../domain/board.ts';
 import { closest, type Problem } from '../../domain/problem.ts';
 import { createRedactor, type Redact, redactDeep } from '../../domain/secrets.ts';
@@ -30,7 +30,7 @@ export const report: CliCommand = {
     command
       .argument(...RUN_ARGUMENT)
       .option('--format <format>', `${FORMATS.join(', ')}; without it from the name of the file, else md`)
-      .option('-o, --output <file>', 'write to this file instead of stdout')
+      .option('-o, --output <file>', 'write to this file instead of stdout (-)')
       .option('--bundle <file>', 'write a proof that others can verify: `ralph verify FILE`')
       .option(
         '--sign-key <file>',
@@ -75,12 +75,13 @@ async function bundleRun(call: Call): Promise<0> {
 /** Throws everything that is wrong with the flags at once. */
 function requestOf({ options, args, output: { json } }: Call) {
   const all = options.all === true;
-  const output = typeof options.output === 'string' ? options.output : undefined;
+  const output = typeof options.output === 'string' && options.output !== '-' ? options.output : undefined;
   const asked = typeof options.format === 'string' ? options.format : json ? 'json' : formatOfFile(output);
   const allowed = all ? FORMATS_OF_ALL : FORMATS;
   const format = allowed.find(each => each === asked);
   const problems: Problem[] = [];
-  if (!format) problems.push(unknownFormat(asked, allowed));
+  if (asked === undefined) problems.push(unknownEnding(String(output)));
+  else if (!format) problems.push(unknownFormat(asked, allowed));
   if (all && args[0] !== undefined)
     problems.push({ where: args[0], what: 'cannot be combined with --all', fix: 'leave one of them out' });
   if (problems.length > 0 || !format) throw new Problems(problems);
@@ -106,8 +107,19 @@ const ENDINGS: Readonly<Record<string, Format>> = {
   sarif: 'sarif',
 };
 
-function formatOfFile(output: string | undefined): Format {
-  return ENDINGS[output?.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'md';
+/** undefined: it has an ending, and of nothing that Ralph writes. */
+function formatOfFile(output: string | undefined): Format | undefined {
+  const ending = extname(output ?? '').slice(1);
+  return ending === '' ? 'md' : ENDINGS[ending.toLowerCase()];
+}
+
+function unknownEnding(file: string): Problem {
+  const endings = Object.keys(ENDINGS).map(ending => `.${ending}`);
+  return {
+    where: `--output ${file}`,
+    what: `Ralph does not write ${extname(file)} files`,
+    fix: `end it in one of ${endings.join(', ')}, or name the --format`,
+  };
 }
 
 function oneAs(format: Format, call: Call): string {
