@@ -53,6 +53,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/explain.ts')).explain,
   },
   {
+    name: 'show',
+    summary: 'show what a run was about and what it changed',
+    load: async () => (await import('./commands/show.ts')).show,
+  },
+  {
     name: 'log',
     summary: 'show what happened in a run, event by event',
     load: async () => (await import('./commands/log.ts')).log,

@@ -121,7 +121,6 @@ function blockAt(lines: readonly string[], from: number, dialect: Dialect): read
 
 /** Colours and the like, as vitest prints them into a pipe too. */
 function plain(output: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they begin with
   return output.replace(/\u001b\[[\d;]*[A-Za-z]/g, '').replace(/\r\n?/g, '\n');
 }
 
@@ -171,7 +170,8 @@ export function failureLines(output: string, most: number): readonly string[] {
   const all = plain(output)
     .split('\n')
     .filter(line => line.trim() !== '');
-  const failures = failuresIn(output).map(lines => lines.filter(line => !NOISE.test(line)));
+  const isShown = (line: string) => !NOISE.test(line) && line !== CUT_MARK;
+  const failures = failuresIn(output).map(lines => lines.filter(isShown));
   if (failures.length === 0) {
     if (all.length <= most) return all;
     const first = Math.floor(most / 3);

@@ -43,6 +43,7 @@ export function AllRuns({ figures }: { readonly figures: RunsFigures }) {
 
 const COLUMNS = [
   ['run'],
+  ['task'],
   ['result'],
   ['agent'],
   ['iterations', 'number'],
@@ -73,6 +74,7 @@ function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
               <th scope="row" class="mono">
                 {run.id}
               </th>
+              <td dir="auto">{run.title}</td>
               <td class={`state is-${run.state}`}>
                 {(run.stopReason ?? run.state).replaceAll('_', ' ')}
                 {trustMark(run.ledger)}

@@ -96,6 +96,11 @@ function RunLink({ run, project, chosen }: RunLinkProps) {
         {(run.stopReason ?? run.now).replaceAll('_', ' ')}
         {trustMark(run.ledger.kind)}
       </span>
+      {run.title !== null && (
+        <span class="run-title" dir="auto">
+          {run.title}
+        </span>
+      )}
       <span class="run-what">
         {run.command} {what}
         {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
@@ -168,6 +173,10 @@ function LiveRun({ place, listed, all }: LiveRunProps) {
     const state = run.reading.view.ending ? run.reading.state : (listedState ?? run.reading.state);
     return { ...run.reading, state };
   }, [run, listedState]);
+  const title = reading?.view.title;
+  useEffect(() => {
+    document.title = title ? `${title} · Ralph` : 'Ralph';
+  }, [title]);
   if (run === undefined) return <p class="empty">Reading…</p>;
   if (typeof run === 'string' || !reading) return <p class="empty">{String(run)}</p>;
   const isRunning = reading.state === 'running';

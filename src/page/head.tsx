@@ -34,6 +34,11 @@ export function Head({ run, linkTo, children }: HeadProps) {
         {agent !== '' && <span>{agent}</span>}
         <span class="mono">{run.id}</span>
       </p>
+      {view.title !== null && (
+        <p class="title" dir="auto">
+          {view.title}
+        </p>
+      )}
       <h1>
         <span class="lamp" aria-hidden="true" />
         <bdi>{standingSentence(view, state)}</bdi>

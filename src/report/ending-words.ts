@@ -86,7 +86,13 @@ export function standingSentence(view: RunView, state: Standing): string {
 /** What to do after a run has ended: each command can be pasted. */
 export function nextStep(run: EndedRun): string {
   const { todo, canResume } = endingOf(run.stopReason);
-  const steps = [todo, ...(canResume ? [resumePhrase(run)] : []), `Log: \`ralph log ${phrase(run.runId)}\``];
+  const id = phrase(run.runId);
+  const steps = [
+    todo,
+    ...(canResume ? [resumePhrase(run)] : []),
+    `Changes: \`ralph show ${id}\``,
+    `Log: \`ralph log ${id}\``,
+  ];
   return `${steps.filter(step => step !== '').join('. ')}.`;
 }
 

@@ -29,6 +29,8 @@ export interface Now {
 
 export interface Explanation {
   readonly runId: string;
+  /** What it was about; null: nobody wrote it down. */
+  readonly title: string | null;
   /** One sentence: how it stands. */
   readonly outcome: string;
   /** What supports that. */
@@ -43,6 +45,7 @@ export interface Explanation {
 export function explain(view: RunView, now: Now): Explanation {
   return {
     runId: view.runId,
+    title: view.title,
     outcome: outcomeOf(view, now),
     evidence: isDone(view)
       ? [
@@ -62,6 +65,7 @@ export function explainLines(view: RunView, now: Now, style: Style): readonly st
   const [first = '', ...rest] = wrap(outcome, style.width);
   return [
     `${phrase(view.runId)}  ralph ${phrase(view.command)}${view.agent === '' ? '' : ` with ${phrase(view.agent)}`}`,
+    ...(view.title === null ? [] : wrap(phrase(view.title), style.width)),
     paint(style, 'bold', paint(style, color, first)),
     ...rest,
     ...section(isDone(view) ? 'What proves it' : 'What was missing', evidence, style),

@@ -209,6 +209,7 @@ function runLines(style: Style, event: Of<'run-started' | 'run-resumed'>): reado
   const noun = checkNoun(event.command);
   return [
     ...markLines(style, 'tool', title, 'bold'),
+    ...(event.title === undefined ? [] : hanging(style, ' ', phrase(event.title))),
     ...hanging(style, ' ', `Run ${phrase(event.runId)} in ${phrase(event.cwd)}`, 'dim'),
     ...(event.command === 'prd' ? [] : hanging(style, ' ', `${noun}s: ${checks}`, 'dim')),
     ...(event.type === 'run-resumed' ? resumptionLines(style, event) : []),

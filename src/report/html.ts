@@ -35,11 +35,12 @@ export function htmlOf(
   children: readonly ReadRun[] = [],
 ): string {
   const { result: _, ...reading } = run;
+  const { view } = reading;
   const all = [...details].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',');
   const more = children.map(({ result: __, ...child }) => child);
   return page(
     {
-      title: `Ralph ${run.id}`,
+      title: world.redact(phrase(view.title ?? `Ralph ${run.id}`)),
       body: runBody(run, world.redact),
       data: cleanJson({ kind: 'run', run: reading, children: more, version: world.version }, world.redact),
       more: dataElement('details', `{${all}}`),
@@ -125,6 +126,7 @@ function runBody(run: ReadRun, redact: (line: string) => string): string {
     ? `${board.landed.length} of ${board.lanes.length} landed`
     : counted(view.iterations.length, 'iteration');
   return `<h1>${say(standingSentence(view, state))}</h1>
+${view.title === null ? '' : `<p>${say(view.title)}</p>`}
 <p>ralph ${say(view.command)}, ${say(view.agent)}, ${say(run.id)}: ${how} in ${duration(elapsed(view))}</p>
 <ul>${proofs(view, integrity)
     .map(({ holds, text, cause = [] }) => {

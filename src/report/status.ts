@@ -137,6 +137,7 @@ function cells(run: RunOverview, now: number, isBelow: boolean): readonly string
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),
     run.startedAt === null ? '' : wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000)),
+    run.title === null ? '' : phrase(run.title),
   ];
 }
 

@@ -18,6 +18,7 @@ import { TERMINAL_WORDS, type Words } from './words.ts';
 export interface RunLabel {
   readonly command: LoopCommand;
   readonly agent: string;
+  readonly title?: string | null | undefined;
   readonly sandbox?: string | null | undefined;
   readonly limits?: Limits | null | undefined;
   readonly cwd?: string | undefined;
@@ -47,6 +48,7 @@ export function summaryLines(
   return [
     resultSentence(result, words),
     '',
+    ...(label.title ? [`- Task: ${say(label.title)}`] : []),
     `- Run: ${say(result.runId)} (ralph ${say(label.command)}${agent})`,
     ...(label.sandbox ? [`- Sandbox: ${say(label.sandbox)}`] : []),
     ...(result.lanes ? [] : [`- Iterations: ${result.iterations.length}`]),

@@ -26,6 +26,8 @@ export interface RunOverview {
   readonly state: RunState;
   readonly command: string;
   readonly agent: string | null;
+  /** What it is about; null: nobody wrote it down. */
+  readonly title: string | null;
   /** What it ran in; null: nothing, or it is not known. */
   readonly sandbox: string | null;
   readonly startedAt: string | null;
@@ -83,6 +85,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
     raise: (ended && raiseIn(ended, recent, started?.maxIterations)) ?? null,
     command: file?.command ?? 'unknown',
     agent: started?.agent ?? null,
+    title: started?.title ?? null,
     sandbox: started?.sandbox ?? null,
     startedAt: file?.startedAt ?? null,
     stopReason: ended?.result.stopReason ?? null,

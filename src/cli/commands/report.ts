@@ -5,6 +5,7 @@ import { parentOf } from '../../domain/board.ts';
 import { closest, type Problem } from '../../domain/problem.ts';
 import { createRedactor, type Redact, redactDeep } from '../../domain/secrets.ts';
 import { writeAtomic } from '../../platform/files.ts';
+import { changesOf } from '../../report/changes.ts';
 import { createDetailFold } from '../../report/details.ts';
 import { type HtmlWorld, htmlOf, htmlOfAll } from '../../report/html.ts';
 import { junitOfChecks } from '../../report/junit.ts';
@@ -129,7 +130,7 @@ function oneAs(format: Format, call: Call): string {
     case 'html':
       return htmlReport(call, id, paths, { assets: readPageAssets(), version: VERSION, redact });
     case 'md':
-      return markdownOf(redactDeep(readRun(id, paths), redact));
+      return markdownReport(id, paths, redact);
     case 'json': {
       const { result: _, ...reading } = readRun(id, paths);
       return `${cleanJson(reading, redact)}\n`;
@@ -173,6 +174,14 @@ function htmlReport(call: Call, id: string, paths: RunPaths, world: HtmlWorld): 
 }
 
 /** With what the checks printed, which the ledger's last line leaves out. */
+/** GitHub takes 65,536 characters in a comment. */
+const DIFF = 40_000;
+
+function markdownReport(id: string, paths: RunPaths, redact: Redact): string {
+  const reading = readRun(id, paths);
+  return markdownOf(redactDeep(reading, redact), redactDeep(changesOf(reading.view, paths, DIFF), redact));
+}
+
 function junitReport(id: string, paths: RunPaths, redact: Redact): string {
   let outputs: ReadonlyMap<number, string> = new Map();
   const fold = createDetailFold(paths, ({ checks }) => {
