@@ -9,8 +9,15 @@ import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { agentRequest, invocationOf, shownCommand } from '../turns/agent-turn.ts';
-import { type ChosenAgent, chooseAgent, chooseFallbacks, chooseNamed } from '../turns/choose-agent.ts';
+import {
+  type ChoiceWorld,
+  type ChosenAgent,
+  chooseAgent,
+  chooseFallbacks,
+  chooseNamed,
+} from '../turns/choose-agent.ts';
 import { limitProblems } from '../turns/limit-notices.ts';
+import { missingCommands } from '../turns/missing-commands.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
 import { answer, type Call, Problems } from './command.ts';
 
@@ -70,9 +77,16 @@ export function setUp(
   const loaded = loadSettings(project, command, more.layer, flags.layer);
   if (output.verbose)
     for (const file of loaded.files) output.error(`[ralph] Loading settings from ${file}\n`);
-  const problems = [...flags.problems, ...more.problems, ...loaded.problems, ...own(loaded.settings)];
+  const world = { cwd: root, env };
+  const problems = [
+    ...flags.problems,
+    ...more.problems,
+    ...loaded.problems,
+    ...own(loaded.settings),
+    ...(command === 'prd' ? [] : unstartable(checksOf(command, loaded.settings), loaded.settings, world)),
+  ];
   const isReady = loaded.problems.length === 0;
-  const found = isReady ? findAgents(command, loaded, { cwd: root, env }, problems) : { agents: [] };
+  const found = isReady ? findAgents(command, loaded, world, problems) : { agents: [] };
   const {
     agents: [agent, ...fallbacks],
     reviewer,
@@ -80,6 +94,19 @@ export function setUp(
   if (problems.length > 0 || !agent) throw new Problems(problems);
   const { settings } = loaded;
   return { project, settings, agent, fallbacks, ...(reviewer && { reviewer }), flags: flags.layer };
+}
+
+function checksOf(command: SettingsCommand, { guardrails, checks }: Settings): readonly string[] {
+  return command === 'run' ? guardrails.map(each => each.command) : checks;
+}
+
+/** Checks that would fail for ever, whatever the agent does. What is in the image of a sandbox, nobody outside knows. */
+export function unstartable(
+  commands: readonly string[],
+  { sandbox: { provider } }: Settings,
+  world: ChoiceWorld,
+): readonly Problem[] {
+  return provider === 'container' || provider === 'sbx' ? [] : missingCommands(commands, world);
 }
 
 interface FoundAgents {

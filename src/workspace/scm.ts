@@ -163,10 +163,7 @@ const COMMIT_WORDS: Readonly<Record<string, readonly string[]>> = { hg: ['commit
 async function commitPlainly(round: ScmRound): Promise<TaskResult> {
   const message = await messageFor(round);
   if (round.abort.aborted) return failed('the run was ended');
-  const result = await runTask(round, [
-    ...(COMMIT_WORDS[programName(round)] ?? ['commit', '-am']),
-    withTrailers(message, round),
-  ]);
+  const result = await runTask(round, [...(COMMIT_WORDS[programName(round)] ?? ['commit', '-am']), message]);
   return result.outcome === 'done' ? { outcome: 'done', detail: message } : result;
 }
 

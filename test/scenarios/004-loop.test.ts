@@ -262,7 +262,7 @@ describe('checks', () => {
       '--check',
       'test -e a',
       '--check',
-      'no-such-tool',
+      'sh -c no-such-tool',
       '--baseline',
       '--max-iterations',
       '1',
@@ -270,7 +270,7 @@ describe('checks', () => {
     expect(code).toBe(1);
     expect(agent.calls[0]?.input).toContain('- `test -e a` (failed before you began)');
     expect(stderr.replace(/\s+/g, ' ')).toContain(
-      '`no-such-tool` fails before the first iteration: there is no such command (exit code 127).',
+      '`sh -c no-such-tool` fails before the first iteration: there is no such command (exit code 127).',
     );
   });
 
