@@ -19,7 +19,13 @@ const COLORS: Record<RunOverview['state'], Paint> = {
   crashed: 'red',
 };
 
-export function statusLines(runs: readonly RunOverview[], style: Style, now: number): readonly string[] {
+/** `changed`: the run whose settings are not what they were. */
+export function statusLines(
+  runs: readonly RunOverview[],
+  style: Style,
+  now: number,
+  changed?: string,
+): readonly string[] {
   if (runs.length === 0)
     return ['No runs here yet. Start one: `ralph run -p "…"`. Or watch one: `ralph demo`.'];
   // What follows the table is about runs as a whole.
@@ -40,7 +46,7 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     ...ledgerLines(runs, style),
     ...questionLines(runs, style),
     ...proofLines(whole, style),
-    ...resumeLines(whole, style),
+    ...resumeLines(whole, style, changed),
   ];
 }
 
@@ -78,7 +84,11 @@ function proofLines(runs: readonly RunOverview[], style: Style): readonly string
 }
 
 /** How to resume the latest run that can be resumed. */
-function resumeLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+function resumeLines(
+  runs: readonly RunOverview[],
+  style: Style,
+  changed: string | undefined,
+): readonly string[] {
   const latest = runs.findLast(run => run.resumable);
   if (!latest) return [];
   const { id: runId, command, stopReason, raise } = latest;
@@ -87,6 +97,7 @@ function resumeLines(runs: readonly RunOverview[], style: Style): readonly strin
     command: command as LoopCommand,
     stopReason: stopReason ?? '',
     raise: raise ?? undefined,
+    needsAccept: latest.ledger.kind === 'changed' || latest.id === changed,
   };
   return ['', ...hanging(style, resumeSign(latest).trim(), resumePhrase(run))];
 }
@@ -114,8 +125,8 @@ export function worktreeLines(worktrees: readonly WorktreeRow[], style: Style): 
     const { dirty, ahead, usedBy } = row;
     const name = title(row);
     const facts = [
-      ahead === 0 ? 'merged' : `${counted(ahead, 'commit')} to merge`,
-      ...(dirty ? ['changes not committed'] : []),
+      ...(ahead > 0 ? [`${counted(ahead, 'commit')} to merge`] : []),
+      ...(dirty ? ['changes not committed'] : ahead === 0 ? ['nothing to merge'] : []),
       ...(usedBy === null ? [] : [`in use by process ${usedBy}`]),
     ];
     return clip(`  ${name}${' '.repeat(width - displayWidth(name))}  ${facts.join(', ')}`, style.width);
