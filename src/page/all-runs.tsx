@@ -1,6 +1,8 @@
 /** Many runs: how often they succeed, what that costs, where the time goes. */
+
+import { dollars } from '../domain/dollars.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
-import { compact, dollars, duration } from '../report/numbers.ts';
+import { compact, duration } from '../report/numbers.ts';
 import { totalSeconds } from '../report/run-view.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
 import { Figure } from './head.tsx';

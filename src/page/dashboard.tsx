@@ -2,8 +2,9 @@
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { parentOf } from '../domain/board.ts';
+import { dollars } from '../domain/dollars.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
-import { dollars, wholeSeconds } from '../report/numbers.ts';
+import { wholeSeconds } from '../report/numbers.ts';
 import { phasePhrase } from '../report/phrases.ts';
 import type { RunView } from '../report/run-view.ts';
 import type { Passage } from '../report/transcript.ts';

@@ -1,12 +1,13 @@
 /** `ralph explain`: in plain words why a run stopped, what was missing, what happened on the way, and what to do next. */
 import { boardUsage, laneUsage } from '../domain/board-sums.ts';
+import { dollars } from '../domain/dollars.ts';
 import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
 import { wrap } from '../platform/text.ts';
 import { times } from './board-view.ts';
 import { causesOf, checkSentence, numbers } from './causes.ts';
 import { endedView, nextStep, standingSentence } from './ending-words.ts';
 import { lookAt, STANDING } from './lane-words.ts';
-import { counted, dollars, duration, wholeSeconds } from './numbers.ts';
+import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
   checkNoun,
   commitPhrase,

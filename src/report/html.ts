@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { Board } from '../domain/board.ts';
 import { laneOutcome } from '../domain/board-sums.ts';
+import { dollars } from '../domain/dollars.ts';
 import { standingSentence } from './ending-words.ts';
 import { escapeMarkup } from './markup.ts';
-import { counted, dollars, duration } from './numbers.ts';
+import { counted, duration } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { proofs } from './proofs.ts';
 import { cleanJson, type ReadRun } from './read-run.ts';

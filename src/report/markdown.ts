@@ -1,11 +1,12 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
 import type { Board } from '../domain/board.ts';
 import { laneOutcome } from '../domain/board-sums.ts';
+import { dollars } from '../domain/dollars.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
 import { fenced } from '../domain/loop-prompt.ts';
 import { changesInMarkdown } from './changes.ts';
 import { standingSentence } from './ending-words.ts';
-import { compact, counted, dollars, duration } from './numbers.ts';
+import { compact, counted, duration } from './numbers.ts';
 import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
 import type { ReadRun } from './read-run.ts';

@@ -1,12 +1,13 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
 import { parentOf } from '../domain/board.ts';
+import { dollars } from '../domain/dollars.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import { trustSentence } from '../domain/ledger-trust.ts';
 import { answerCommand, questionWords } from '../domain/question.ts';
 import { clip, displayWidth, wrap } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
 import { resumePhrase } from './ending-words.ts';
-import { counted, dollars, timeOfDay, wholeSeconds } from './numbers.ts';
+import { counted, timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { hanging, type Paint, paint, type Style } from './style.ts';
 

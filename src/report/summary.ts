@@ -1,4 +1,6 @@
 /** The final block: the result of a run, in lines that can be pasted into a pull request. */
+
+import { dollars } from '../domain/dollars.ts';
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
 import { mutationWords } from '../domain/mutation.ts';
@@ -10,7 +12,7 @@ import { oneLine } from '../platform/text.ts';
 import { endedRun, nextStep, proofLine, resultSentence } from './ending-words.ts';
 import type { Integrated } from './lane-history.ts';
 import { laneLines } from './lane-words.ts';
-import { counted, dollars, duration } from './numbers.ts';
+import { counted, duration } from './numbers.ts';
 import { checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 

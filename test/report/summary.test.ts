@@ -104,7 +104,7 @@ test.each([
     'loop',
     'budget_exhausted',
     { ...LIMITS, maxCost: 5 },
-    `\`${RESUME} --max-cost 11.52\` (5.76 of 5 dollars used).`,
+    `\`${RESUME} --max-cost 11.52\` ($5.76 of $5.00 used).`,
   ],
   [
     'loop',
