@@ -1,5 +1,5 @@
 /** What every loop command does before it starts: settings, agent, and everything that is wrong with them, at once. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type FlagSpec, flagsOf, settingsFromFlags } from '../config/flags.ts';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
 import { withoutSecrets } from '../config/secrets.ts';
@@ -28,13 +28,14 @@ export function declareSettings(command: Command, name: SettingsCommand): void {
 
 export function declareFlag(
   command: Command,
-  { setting, declaration, negation, repeats }: FlagSpec,
+  { setting, declaration, negation, repeats, aliases }: FlagSpec,
   fallback: unknown,
 ): void {
   const help = described(setting.help, fallback);
   if (repeats) command.option(declaration, help, collect);
   else command.option(declaration, help);
   if (negation) command.option(negation, 'the opposite');
+  for (const alias of aliases) command.addOption(new Option(alias.declaration, help).hideHelp());
 }
 
 /** For a flag that may be given again. */
@@ -44,7 +45,7 @@ export function collect(value: string, before: readonly string[] = []): readonly
 
 export const DRY_RUN = [
   '--dry-run',
-  'show the resolved settings, the agent command and the first prompt; run nothing',
+  'run nothing: show the settings, the agent command and the first prompt',
 ] as const;
 
 function described(help: string, fallback: unknown): string {
@@ -83,7 +84,9 @@ export function setUp(
     ...more.problems,
     ...loaded.problems,
     ...own(loaded.settings),
-    ...(command === 'prd' ? [] : unstartable(checksOf(command, loaded.settings), loaded.settings, world)),
+    ...(command === 'prd' || loaded.problems.length > 0
+      ? []
+      : unstartable(checksOf(command, loaded.settings), loaded.settings, world)),
   ];
   const isReady = loaded.problems.length === 0;
   const found = isReady ? findAgents(command, loaded, world, problems) : { agents: [] };

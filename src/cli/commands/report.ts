@@ -30,7 +30,7 @@ export const report: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
-      .option('--format <format>', `${FORMATS.join(', ')}; without it from the name of the file, else md`)
+      .option(`--format <${FORMATS.join('|')}>`, 'without it from the name of the file, else md')
       .option('-o, --output <file>', 'write to this file instead of stdout (-)')
       .option('--bundle <file>', 'write a proof that others can verify: `ralph verify FILE`')
       .option(
