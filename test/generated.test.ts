@@ -57,12 +57,12 @@ test('the plugin and the marketplace have the version of the package', () => {
 test('the command reference is what the help says', async () => {
   const { dir } = folder();
   const help = async (...args: string[]) => {
-    const { code, stdout } = await ralph([...args, '--help'], { cwd: dir });
+    const { code, stdout } = await ralph([...args, '--help', 'all'], { cwd: dir });
     expect(code).toBe(0);
     return `\`\`\`\n${stdout.trimEnd()}\n\`\`\`\n`;
   };
   const parts = [
-    `# Commands\n\nGenerated from \`ralph --help\`; \`npm run generate\` writes it.\n\n${await help()}`,
+    `# Commands\n\nGenerated from \`ralph --help all\`; \`npm run generate\` writes it.\n\n${await help()}`,
   ];
   for (const { name, load } of COMMANDS) {
     parts.push(`\n## ralph ${name}\n\n${await help(name)}`);

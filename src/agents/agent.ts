@@ -73,6 +73,8 @@ export interface AgentAdapter {
   readonly install: string;
   /** The version that the host tests run with; docs/reference/agents.md says what was seen with it. */
   readonly tested?: string;
+  /** Words with which it says whether the user is logged in, without asking a model, and how to log in. */
+  readonly login?: { readonly status: readonly string[]; readonly fix: string };
   /** Variables that keep it from looking for a newer version of itself. */
   readonly noUpdates?: Readonly<Record<string, string>>;
   /** What the stream can tell, and when; a limit on what it cannot tell is refused. */

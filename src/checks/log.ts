@@ -1,12 +1,13 @@
 /** The log of a check: Ralph's own file, whatever the check does to its path. */
 import { closeSync, fstatSync, lstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Room } from '../domain/failure.ts';
 import type { Redact } from '../domain/secrets.ts';
 import { openCapped } from '../platform/capped-file.ts';
 import { ensureFolder, tryTo } from '../platform/files.ts';
 import { hashOfFile } from '../platform/hash.ts';
 import { redactFile } from '../platform/redact-file.ts';
-import { type Excerpt, excerptOf } from './excerpt.ts';
+import { readExcerpt } from './excerpt.ts';
 
 const PAGE = 64 * 1024;
 
@@ -19,7 +20,7 @@ export function openLog(path: string, redact: Redact) {
     fd,
     /** The check is gone. Answers how many bytes were left out. */
     end: file.end,
-    excerpt: (wanted: Excerpt) => excerptOf(fd, wanted),
+    excerpt: (room: Room) => readExcerpt(fd, room, redact),
     /** A check that deleted or replaced its log has it back. Answers its hash; undefined: it could not be kept. */
     close(): string | undefined {
       if (!isAt(fd, path)) tryTo(() => writeAgain(fd, path)); // a full disk: the excerpt is what is left

@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import { relative } from 'node:path';
 import { type Check, type CheckResult, isGreen, slugsOf } from '../domain/check.ts';
 import type { Emit } from '../domain/event.ts';
+import type { Room } from '../domain/failure.ts';
 import { listSome } from '../domain/feedback.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { leftOutNotice } from '../platform/capped-file.ts';
@@ -13,7 +14,6 @@ import { type ProcessEnd, startConfined } from '../platform/process.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { startTimer } from '../platform/timer.ts';
 import type { IterationPaths } from '../store/paths.ts';
-import type { Excerpt } from './excerpt.ts';
 import { openLog } from './log.ts';
 
 export interface CheckRound {
@@ -27,8 +27,8 @@ export interface CheckRound {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What agents and checks run in; only the part for checks is of interest here. */
   readonly sandbox?: { readonly checks: Confinement };
-  /** How much of the output is kept for the prompt, and which end of it. */
-  readonly excerpt: Excerpt;
+  /** How much of the output is kept for the prompt, and which end of it where no failure is found in it. */
+  readonly excerpt: Room;
   readonly keep?: CheckKeeper | undefined;
   /** A check is gone: called before anything is written to Ralph's own folder. */
   secure?(): void;
@@ -154,8 +154,7 @@ async function runCheck(
   const began = clock.ticks();
   const name = round.clean ? `clean-${slug}` : slug;
   const path = round.paths.check(name);
-  const redact = createRedactor(round.env);
-  const log = openLog(path, redact);
+  const log = openLog(path, createRedactor(round.env));
   const child = await startConfined<'aborted' | 'time-is-up'>(round.sandbox?.checks, {
     argv: shellCommand(round.spell?.(check.command) ?? check.command),
     cwd: round.cwd,
@@ -174,11 +173,11 @@ async function runCheck(
   round.secure?.();
   const leftOut = log.end();
   if (leftOut > 0) warnOfLength(round, check, leftOut);
-  const { text, cut } = log.excerpt(round.excerpt);
-  const logHash = log.close();
-  if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
   const timedOut = endedBy === 'timeout';
   const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
+  const { text, cut } = log.excerpt({ ...round.excerpt, passed: exitCode === 0 });
+  const logHash = log.close();
+  if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
   const { command, failAction, hint } = check;
   return {
     index,
@@ -191,7 +190,7 @@ async function runCheck(
     exitCode,
     timedOut,
     duration: secondsSince(clock, began),
-    output: redact(text),
+    output: text,
     outputCut: cut,
     logFile: relative(round.root, round.publish?.(path, name) ?? path),
     ...(logHash !== undefined && { logHash }),

@@ -14,9 +14,9 @@ else if (
   first === undefined ||
   first === '-h' ||
   first === '--help' ||
-  (first === 'help' && args.length === 1)
+  (first === 'help' && (args.length === 1 || args[1] === 'all'))
 )
-  writeSync(1, rootHelp());
+  writeSync(1, rootHelp(args[1] === 'all'));
 else {
   const bundle = join(import.meta.dirname, 'main.cjs');
   const name = /^[a-z]+$/.exec(first)?.[0] ?? 'other';

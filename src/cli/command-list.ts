@@ -63,6 +63,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/explain.ts')).explain,
   },
   {
+    name: 'show',
+    summary: 'show what a run was about and what it changed',
+    load: async () => (await import('./commands/show.ts')).show,
+  },
+  {
     name: 'log',
     summary: 'show what happened in a run, event by event',
     load: async () => (await import('./commands/log.ts')).log,
@@ -160,19 +165,48 @@ export const GLOBAL_FLAGS = [
   { declaration: '--no-emoji', help: 'text markers instead of emoji' },
 ] as const;
 
-export function rootHelp(): string {
+/** What a newcomer needs, by what it is for; `--help all` lists the rest. */
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  'Start here': ['demo', 'doctor', 'init'],
+  'Work in a loop': ['run', 'loop', 'prd', 'resume'],
+  'Look at runs': ['status', 'explain', 'show', 'log', 'report', 'dashboard'],
+  'Steer a run': ['pause', 'continue', 'tell', 'answer', 'cancel'],
+  'Trust the result': ['simulate', 'mutate', 'verify'],
+};
+
+export function rootHelp(isAll = false): string {
+  const named = Object.values(GROUPS).flat();
+  const others = COMMANDS.filter(({ name }) => !named.includes(name)).map(({ name }) => name);
+  const groups = Object.entries(isAll ? { ...GROUPS, Others: others } : GROUPS);
   const width = Math.max(...COMMANDS.map(row => row.name.length)) + 2;
-  return `Ralph keeps a coding agent working until the work is provably done.
+  const row = (name: string) =>
+    `  ${name.padEnd(width)}${COMMANDS.find(each => each.name === name)?.summary ?? ''}`;
+  const commands = groups.map(([title, names]) => [`${title}:`, ...names.map(row)].join('\n'));
+  const head = 'Ralph keeps a coding agent working until the work is provably done.';
+  if (!isAll)
+    return `${head}
 
 Usage: ralph COMMAND [flags]
 
-Commands:
-${COMMANDS.map(row => `  ${row.name.padEnd(width)}${row.summary}`).join('\n')}
+${commands.join('\n')}
+
+Examples:
+  ralph run -p "Make the tests pass. When they do, say <response>DONE</response>"
+  ralph loop "Make the login work" --check "npm test" --check "npm run lint"
+
+ralph COMMAND --help shows the flags of a command, ralph --help all the rest.
+Exit codes: 0 done · 1 stopped without being done · 2 something you can fix · 130 interrupted
+`;
+  return `${head}
+
+Usage: ralph COMMAND [flags]
+
+${commands.join('\n\n')}
 
 Flags of every command:
 ${GLOBAL_FLAGS.map(flag => `  ${flag.declaration.padEnd(20)}${flag.help}`).join('\n')}
   -v, --version       the version
-  -h, --help          this help; ralph COMMAND --help for the flags of a command
+  -h, --help [all]    this help; ralph COMMAND --help for the flags of a command
 
 Examples:
   ralph demo

@@ -18,6 +18,7 @@ import {
 } from './command.ts';
 import { COMMANDS, GLOBAL_FLAGS, rootHelp } from './command-list.ts';
 import { createOutput, type Output } from './output.ts';
+import { shortenHelp } from './short-help.ts';
 import { VERSION } from './version.ts';
 
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<number> {
@@ -41,7 +42,7 @@ async function runCommand(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
-  const parsed = parse(name, summary, command, words, createOutput({}, env));
+  const parsed = await parse(name, summary, command, words, createOutput({}, env));
   if (typeof parsed === 'number') return parsed;
   const output = createOutput(parsed.options, env);
   try {
@@ -92,8 +93,10 @@ function findCommand(argv: readonly string[]): {
 }
 
 function unknownCommand(name: string | undefined, argv: readonly string[], output: Output): number {
-  if (name === undefined && argv.every(word => ['-h', '--help', '-v', '--version'].includes(word))) {
-    output.answer(argv.includes('-v') || argv.includes('--version') ? `${VERSION}\n` : rootHelp());
+  const words = argv.filter(word => word !== 'all');
+  if (name === undefined && words.every(word => ['-h', '--help', '-v', '--version'].includes(word))) {
+    const isAll = words.length < argv.length;
+    output.answer(argv.includes('-v') || argv.includes('--version') ? `${VERSION}\n` : rootHelp(isAll));
     return 0;
   }
   output.error(
@@ -111,13 +114,15 @@ function didYouMean(word: string, rows: readonly CommandRow[]): string {
   return near ? ` Did you mean ${near}?` : '';
 }
 
-function parse(
+async function parse(
   name: string,
   summary: string,
   definition: CliCommand,
   argv: readonly string[],
   output: Output,
-): Pick<Call, 'options' | 'args'> | number {
+): Promise<Pick<Call, 'options' | 'args'> | number> {
+  const help = argv.findIndex(word => word === '--help' || word === '-h');
+  const isAll = help !== -1 && argv[help + 1] === 'all';
   const command = new Command(`ralph ${name}`)
     .description(summary)
     .exitOverride()
@@ -127,14 +132,18 @@ function parse(
     .configureHelp({ showGlobalOptions: false });
   definition.declare(command);
   addGlobalFlags(command);
+  if (help !== -1 && !isAll) shortenHelp(command, name);
   try {
-    command.parse([...argv], { from: 'user' });
+    command.parse(isAll ? argv.toSpliced(help + 1, 1) : [...argv], { from: 'user' });
     return { options: command.opts(), args: command.args };
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
+    const { explainFlag } = await import('./flag-elsewhere.ts');
+    const more =
+      error.code === 'commander.unknownOption' ? await explainFlag(error.message, name, command) : '';
     output.error(
-      `ralph ${name}: ${error.message.replace(/^error: /, '').replace(/\n/g, ' ')}\n\`ralph ${name} --help\` shows its flags.\n`,
+      `ralph ${name}: ${error.message.replace(/^error: /, '').replace(/\n/g, ' ')}${more}\n\`ralph ${name} --help all\` shows its flags.\n`,
     );
     return 2;
   }
@@ -142,7 +151,7 @@ function parse(
 
 function addGlobalFlags(command: Command): void {
   for (const { declaration, help } of GLOBAL_FLAGS) command.option(declaration, help);
-  command.helpOption('-h, --help', 'this help');
+  command.helpOption('-h, --help', 'this help; --help all: every flag');
 }
 
 function workingFolder(options: Readonly<Record<string, unknown>>): string {

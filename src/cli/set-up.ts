@@ -1,5 +1,5 @@
 /** What every loop command does before it starts: settings, agent, and everything that is wrong with them, at once. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type FlagSpec, flagsOf, settingsFromFlags } from '../config/flags.ts';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
 import { withoutSecrets } from '../config/secrets.ts';
@@ -9,8 +9,15 @@ import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { agentRequest, invocationOf, shownCommand } from '../turns/agent-turn.ts';
-import { type ChosenAgent, chooseAgent, chooseFallbacks, chooseNamed } from '../turns/choose-agent.ts';
+import {
+  type ChoiceWorld,
+  type ChosenAgent,
+  chooseAgent,
+  chooseFallbacks,
+  chooseNamed,
+} from '../turns/choose-agent.ts';
 import { limitProblems } from '../turns/limit-notices.ts';
+import { missingCommands } from '../turns/missing-commands.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
 import { answer, type Call, Problems } from './command.ts';
 
@@ -21,13 +28,14 @@ export function declareSettings(command: Command, name: SettingsCommand): void {
 
 export function declareFlag(
   command: Command,
-  { setting, declaration, negation, repeats }: FlagSpec,
+  { setting, declaration, negation, repeats, aliases }: FlagSpec,
   fallback: unknown,
 ): void {
   const help = described(setting.help, fallback);
   if (repeats) command.option(declaration, help, collect);
   else command.option(declaration, help);
   if (negation) command.option(negation, 'the opposite');
+  for (const alias of aliases) command.addOption(new Option(alias.declaration, help).hideHelp());
 }
 
 /** For a flag that may be given again. */
@@ -37,7 +45,7 @@ export function collect(value: string, before: readonly string[] = []): readonly
 
 export const DRY_RUN = [
   '--dry-run',
-  'show the resolved settings, the agent command and the first prompt; run nothing',
+  'run nothing: show the settings, the agent command and the first prompt',
 ] as const;
 
 function described(help: string, fallback: unknown): string {
@@ -70,9 +78,18 @@ export function setUp(
   const loaded = loadSettings(project, command, more.layer, flags.layer);
   if (output.verbose)
     for (const file of loaded.files) output.error(`[ralph] Loading settings from ${file}\n`);
-  const problems = [...flags.problems, ...more.problems, ...loaded.problems, ...own(loaded.settings)];
+  const world = { cwd: root, env };
+  const problems = [
+    ...flags.problems,
+    ...more.problems,
+    ...loaded.problems,
+    ...own(loaded.settings),
+    ...(command === 'prd' || loaded.problems.length > 0
+      ? []
+      : unstartable(checksOf(command, loaded.settings), loaded.settings, world)),
+  ];
   const isReady = loaded.problems.length === 0;
-  const found = isReady ? findAgents(command, loaded, { cwd: root, env }, problems) : { agents: [] };
+  const found = isReady ? findAgents(command, loaded, world, problems) : { agents: [] };
   const {
     agents: [agent, ...fallbacks],
     reviewer,
@@ -80,6 +97,19 @@ export function setUp(
   if (problems.length > 0 || !agent) throw new Problems(problems);
   const { settings } = loaded;
   return { project, settings, agent, fallbacks, ...(reviewer && { reviewer }), flags: flags.layer };
+}
+
+function checksOf(command: SettingsCommand, { guardrails, checks }: Settings): readonly string[] {
+  return command === 'run' ? guardrails.map(each => each.command) : checks;
+}
+
+/** Checks that would fail for ever, whatever the agent does. What is in the image of a sandbox, nobody outside knows. */
+export function unstartable(
+  commands: readonly string[],
+  { sandbox: { provider } }: Settings,
+  world: ChoiceWorld,
+): readonly Problem[] {
+  return provider === 'container' || provider === 'sbx' ? [] : missingCommands(commands, world);
 }
 
 interface FoundAgents {

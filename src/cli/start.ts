@@ -57,7 +57,7 @@ export async function startLoop(
     );
     await reporters.settled();
     if (output.json) output.answer(`${JSON.stringify(result)}\n`);
-    const advice = opened.worktree ? mergeAdvice(opened.worktree) : opened.advice;
+    const advice = opened.worktree ? await mergeAdvice(opened.worktree, env) : opened.advice;
     if (advice !== undefined && !output.quiet) {
       reporters.close();
       output.human(`\n${advice}\n`);

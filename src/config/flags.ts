@@ -14,16 +14,32 @@ export interface FlagSpec {
   readonly repeats: boolean;
   /** Its name among the parsed options. */
   readonly name: string;
+  /** What the same setting is called in other commands: accepted here too, and not shown. */
+  readonly aliases: readonly { readonly declaration: string; readonly name: string }[];
 }
 
 export function flagsOf(command: SettingsCommand): readonly FlagSpec[] {
   return SETTINGS.flatMap(setting => {
     const flag = setting.flag?.[command];
-    return flag === undefined ? [] : [flagSpec(setting, flag)];
+    if (flag === undefined) return [];
+    const spec = flagSpec(setting, flag);
+    const others = Object.values(setting.flag ?? {}).map(other => flagSpec(setting, other));
+    const aliases = others.filter(
+      (other, at) => other.name !== spec.name && others.findIndex(({ name }) => name === other.name) === at,
+    );
+    return [
+      {
+        ...spec,
+        aliases: aliases.map(({ declaration, name }) => ({
+          declaration: declaration.replace(/^-\w, /, ''),
+          name,
+        })),
+      },
+    ];
   });
 }
 
-function flagSpec(setting: Setting, flag: string): FlagSpec {
+function flagSpec(setting: Setting, flag: string): Omit<FlagSpec, 'aliases'> {
   const declaration = flag.replace('[no-]', '').replace('…', '');
   const long = longName(declaration);
   const name = long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -40,6 +56,12 @@ function flagValue(kind: Kind, given: unknown): unknown {
   return typeof given === 'boolean' && kind.switched ? kind.switched(given) : given;
 }
 
+/** `-m` is the model elsewhere. */
+function withHint(problem: Problem, command: SettingsCommand, { key }: Setting, given: unknown): Problem {
+  if (command !== 'run' || key !== 'maximumIterations' || !/^[a-z]{2}/i.test(String(given))) return problem;
+  return { ...problem, fix: `-m is the number of iterations here; for a model: --model ${given}` };
+}
+
 /** Settings from parsed options. Every problem is found, not only the first. */
 export function settingsFromFlags(
   command: SettingsCommand,
@@ -47,12 +69,13 @@ export function settingsFromFlags(
 ): SettingsLayer {
   const layer: Record<string, unknown> = {};
   const problems: Problem[] = [];
-  for (const { setting, declaration, name } of flagsOf(command)) {
-    const given = options[name];
+  for (const { setting, declaration, name, aliases } of flagsOf(command)) {
+    const given =
+      options[name] ?? aliases.map(alias => options[alias.name]).find(value => value !== undefined);
     if (given === undefined) continue;
     const value = flagValue(setting.kind, given);
     const found = setting.kind.check(value, `--${longName(declaration)}`);
-    if (found.length > 0) problems.push(...found);
+    if (found.length > 0) problems.push(...found.map(problem => withHint(problem, command, setting, given)));
     else layer[setting.key] = value;
   }
   return { layer, problems };

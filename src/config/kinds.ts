@@ -55,8 +55,13 @@ export function amount({ min, unit }: NumberOptions): Kind<number> {
   };
 }
 
+const SIZES: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, b: 1e9 };
+
+/** `20`, `2.5`, and sizes such as `500k` and `2M`. */
 function asNumber(text: string): unknown {
-  return /^[+-]?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+  const [, number, size = ''] = /^([+-]?\d+(?:\.\d+)?)([kmb]?)$/i.exec(text.trim()) ?? [];
+  if (number === undefined) return text;
+  return size === '' ? Number(number) : Math.round(Number(number) * (SIZES[size.toLowerCase()] ?? 1));
 }
 
 /** A time: a number of seconds, or `90s`, `1h30m`, `500ms`. Its value is in seconds. */

@@ -22,6 +22,8 @@ export interface RunHead {
   readonly command: LoopCommand;
   readonly agent: string;
   readonly model?: string;
+  /** What the run is about, in one line; absent: unknown, or recorded before this was. */
+  readonly title?: string;
   /** 0: no limit. */
   readonly maxIterations: number;
   readonly checks: readonly string[];

@@ -7,7 +7,7 @@ import { adviseOnStandstill } from './standstill.ts';
 import type { Trouble } from './trouble.ts';
 import type { Feedback } from './verdict.ts';
 
-/** A failed guardrail in the words of seed 001: the head of its output, the hint whole. */
+/** A failed guardrail in the words of seed 001: what of its output says what failed, the hint whole. */
 export function formatGuardrailFailure(check: CheckResult): string {
   const timeout = check.timedOut ? ` (Timeout after ${check.duration.toFixed(1)} s)` : '';
   const more = checkRemark(check);
@@ -17,7 +17,7 @@ export function formatGuardrailFailure(check: CheckResult): string {
     ...(check.hint ? [`Hint: ${check.hint}`] : []),
     `Output file: ${check.logFile}`,
     'Output (truncated):',
-    check.outputCut ? `${check.output}... [truncated]` : check.output,
+    check.output,
   ].join('\n');
 }
 

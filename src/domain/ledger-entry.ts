@@ -22,6 +22,7 @@ const HEAD: Readonly<Record<string, Kind>> = {
   command: 'string',
   agent: 'string',
   'model?': 'string',
+  'title?': 'string',
   maxIterations: 'number',
   checks: 'strings',
   cwd: 'string',

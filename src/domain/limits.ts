@@ -1,5 +1,6 @@
 /** The limits of a run, and which of them is reached. */
 import { redChecks } from './check.ts';
+import { dollars } from './dollars.ts';
 import type { EndedTurn } from './event.ts';
 import { type EndedBy, type Evidence, isFailure, type Spent, type TurnOutcome } from './evidence.ts';
 import { formatStandstill } from './standstill.ts';
@@ -92,7 +93,10 @@ export function budgetLimit(limits: Limits, { usage }: Pick<Spent, 'usage'>): Sp
     case 'max-cost': {
       const estimated = usage.costSource === 'estimated' ? 'about ' : '';
       const more = moreCalls(unpricedIn(usage), 'no cost');
-      return { reason, detail: `${estimated}$${usage.cost?.toFixed(4)} of $${limits.maxCost} spent${more}.` };
+      return {
+        reason,
+        detail: `${estimated}${dollars(usage.cost ?? 0)} of ${dollars(limits.maxCost ?? 0)} spent${more}.`,
+      };
     }
     case 'max-tokens': {
       const more = moreCalls(uncountedIn(usage), 'no tokens');

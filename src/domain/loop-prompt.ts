@@ -65,17 +65,16 @@ function lastTurn({ feedback, rule, isPlain }: LoopPrompt): string {
   return ['## What went wrong in the last iteration', ...sentences, ...failed].join('\n\n');
 }
 
-/** A red check with the end of its output. */
+/** A red check with what says what failed. */
 export function formatFailure(check: CheckResult): string {
   const how = check.timedOut
     ? `Timeout after ${check.duration.toFixed(1)} s`
     : check.exitCode === 127
       ? 'exit code 127: there is no such command'
       : `exit code ${check.exitCode}`;
-  const cut = check.outputCut ? '[the beginning is cut] …\n' : '';
   const more = checkRemark(check);
   const head = `### \`${check.command}\` failed (${how})${more === '' ? '' : `\n${more}`}`;
-  return `${head}\n${fenced(`${cut}${check.output}`, '')}`;
+  return `${head}\n${fenced(check.output, '')}`;
 }
 
 function progress(text: string): string {

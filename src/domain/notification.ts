@@ -19,6 +19,8 @@ export interface Notification {
   readonly runId: string;
   readonly command: LoopCommand;
   readonly agent: string;
+  /** What the run is about; null: unknown. */
+  readonly title: string | null;
   /** The name of the project's folder. */
   readonly project: string;
   /** One sentence for people. */
@@ -38,17 +40,21 @@ export interface Notification {
   readonly proof: string | null;
 }
 
+type Head = Pick<Notification, 'runId' | 'command' | 'agent' | 'title' | 'project'>;
+
 /** Reads a run's events in order; undefined for those that need no notification. */
 export function createNotifications(): (event: RunEvent) => Notification | undefined {
   let iteration = 0;
   let sandbox: string | undefined;
-  let head = { runId: '', command: 'run' as LoopCommand, agent: '', project: '' };
+  let head: Head = { runId: '', command: 'run', agent: '', title: null, project: '' };
   return event => {
     switch (event.type) {
       case 'run-started':
+      case 'run-resumed':
         sandbox = event.sandbox;
         head = {
           ...pick(event, 'runId', 'command', 'agent'),
+          title: event.title ?? null,
           project: event.cwd.split(/[\\/]/).findLast(part => part !== '') ?? '',
         };
         return undefined;
@@ -83,10 +89,7 @@ export function createNotifications(): (event: RunEvent) => Notification | undef
   };
 }
 
-function stoppedBy(
-  result: LoopResult,
-  sandbox: string | undefined,
-): Omit<Notification, 'runId' | 'command' | 'agent' | 'project'> {
+function stoppedBy(result: LoopResult, sandbox: string | undefined): Omit<Notification, keyof Head> {
   const proof = provenWords(provenBy(result, sandbox));
   return {
     ...NOT_ENDED,

@@ -1,4 +1,5 @@
 /** What the turns of several runs may spend together: each reserves before it begins, and no reservation passes the cap. Pure. */
+import { dollars } from './dollars.ts';
 import type { Limits, Spending } from './limits.ts';
 import { totalTokens, type Usage } from './usage.ts';
 
@@ -108,6 +109,8 @@ function words(purse: Purse, currency: Currency): Spending {
   if (currency === 'turns')
     return { reason: 'max_iterations', detail: `${spent} of ${cap} iterations used.` };
   const detail =
-    currency === 'cost' ? `$${spent.toFixed(4)} of $${cap} spent.` : `${spent} of ${cap} tokens used.`;
+    currency === 'cost'
+      ? `${dollars(spent)} of ${dollars(cap ?? 0)} spent.`
+      : `${spent} of ${cap} tokens used.`;
   return { reason: 'budget_exhausted', detail };
 }

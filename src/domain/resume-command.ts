@@ -1,5 +1,6 @@
 /** How to continue a run that has stopped: the command that can be pasted, with a raised limit where one stopped it. */
 import { parentOf } from './board.ts';
+import { dollars } from './dollars.ts';
 import type { Limits } from './limits.ts';
 import type { LoopResult } from './result.ts';
 import { endingOf, type LimitFlag } from './stop-reason.ts';
@@ -35,7 +36,7 @@ const AMOUNTS: Readonly<
   >
 > = {
   'max-iterations': (limits, used) => [limits.maxIterations || undefined, used.iterations, ''],
-  'max-cost': (limits, used) => [limits.maxCost, used.cost, ' dollars'],
+  'max-cost': (limits, used) => [limits.maxCost, used.cost, ''],
   'max-tokens': (limits, used) => [limits.maxTokens, used.tokens, ' tokens'],
   'max-time': (limits, used) => [limits.maxTime, used.seconds, ' seconds'],
 };
@@ -46,10 +47,9 @@ function raiseFor(flag: LimitFlag, limits: Partial<Limits>, used: Used) {
   const inSteps = (value: number, round: (value: number) => number) =>
     flag === 'max-cost' ? round(value * 100) / 100 : round(value);
   const to = Math.max(inSteps(2 * Math.max(limit, amount ?? 0), Math.ceil), limit);
+  const say = (value: number) => (flag === 'max-cost' ? dollars(value) : String(inSteps(value, Math.round)));
   const words =
-    amount === null
-      ? `the limit was ${limit}${unit}`
-      : `${inSteps(amount, Math.round)} of ${limit}${unit} used`;
+    amount === null ? `the limit was ${say(limit)}${unit}` : `${say(amount)} of ${say(limit)}${unit} used`;
   return { flag, to, words, isReached: amount !== null && amount >= limit };
 }
 

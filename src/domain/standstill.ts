@@ -2,6 +2,7 @@
  * Three more ways to make no progress, beside the same failure again and again: no file changes, the files alternate between two
  * states, or the cost rises while no further check passes. The agent is warned first, and then has some turns to change that.
  */
+import { dollars } from './dollars.ts';
 import type { Evidence } from './evidence.ts';
 import type { Usage } from './usage.ts';
 
@@ -64,7 +65,7 @@ const STANDSTILLS: Readonly<Record<StandstillKind, StandstillRow>> = {
     detect: risingCost,
     patience: 5,
     sentence: (iterations, [first, second]) =>
-      `${iterations} iterations made no further check pass, and the cost rose: $${first.toFixed(2)} each at first, $${second.toFixed(2)} now.`,
+      `${iterations} iterations made no further check pass, and the cost rose: ${dollars(first)} each at first, ${dollars(second)} now.`,
     advice: iterations =>
       `Your last ${iterations} turns made no further check pass, and their cost rose. Take the smallest failure, fix only that, and leave everything else alone, or say <blocked>why</blocked>.`,
   },

@@ -2,6 +2,7 @@
 
 import type { LoopCommand, RecordedEvent } from '../domain/event.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import { titleOf } from '../domain/title.ts';
 import type { CrewPlan, LoopPlan } from '../engine/plan.ts';
 import type { Elsewhere } from '../parallel/elsewhere.ts';
 import type { ProjectPaths } from '../store/paths.ts';
@@ -39,6 +40,8 @@ export interface Entered {
   readonly cwd: string;
   /** What the run was given beside its settings: with it the run can be resumed. */
   readonly given: Omit<Given, 'flags'>;
+  /** What it is about, in one line. */
+  readonly title?: string | undefined;
   /** The user's words. */
   readonly task?: string | undefined;
   readonly worktree?: Worktree | undefined;
@@ -69,6 +72,7 @@ export function promptKind({ source, promptFile, prompt: task }: PromptGiven): R
     command: 'run',
     enter: async ({ project }) => ({
       cwd: project.root,
+      title: titleIn(source),
       given: promptFile === undefined ? {} : { promptFile },
       task,
       async plan(parts, kept) {
@@ -82,6 +86,11 @@ export function promptKind({ source, promptFile, prompt: task }: PromptGiven): R
       leave() {},
     }),
   };
+}
+
+function titleIn(source: PromptSource): string | undefined {
+  const prompt = source.read();
+  return typeof prompt === 'string' ? titleOf(prompt) : undefined;
 }
 
 export interface TaskGiven {
@@ -117,6 +126,7 @@ export function taskKind({ task, spec, yaml, worktree: wanted, lane, ...known }:
           ...(worktree && { worktree: worktree.name }),
           ...(lane !== undefined && { lane }),
         },
+        title: titleOf(task),
         task,
         worktree,
         async plan(parts, kept) {

@@ -4,9 +4,8 @@
  */
 
 import type { Settings } from '../config/settings-shape.ts';
-import type { Emit, RecordedEvent, RunEvent, RunHead } from '../domain/event.ts';
+import type { Emit, RecordedEvent, RunEvent } from '../domain/event.ts';
 import { pick } from '../domain/fields.ts';
-import { resumedStep } from '../domain/next.ts';
 import { fold, NOTHING_YET } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
@@ -28,6 +27,7 @@ import { createRoster } from '../turns/roster.ts';
 import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts';
 import { type Shared, withShared } from '../turns/shared.ts';
 import { worktreeAgain } from '../workspace/worktree-again.ts';
+import { announce } from './announce.ts';
 import { beginRun } from './begin.ts';
 import { createCleanUp } from './clean-up.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
@@ -148,7 +148,9 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
     ...(entered.worktree && { worktree: entered.worktree }),
     ...(entered.advice !== undefined && { advice: entered.advice }),
     async run() {
-      announce(plan, world, { cwd, sandbox, resumed });
+      // A lane is about what it works on, whatever the whole is called.
+      const title = request.child ? entered.title : (settings.title ?? entered.title);
+      announce(plan, world, { cwd, title, sandbox, resumed });
       if ('drive' in plan) return plan.drive({ ...world, sandbox });
       await recall(plan, world);
       return drive(plan, { ...world, sandbox });
@@ -252,35 +254,6 @@ function openHooks(needs: HookNeeds, env: Env, emit: Emit): RunHooks {
   if (needs.sandboxed || hooks.points.length === 0) return hooks;
   const serve = () => serveHooks({ ...hooks.orders, given: true }, env);
   return { ...hooks, door: createHookDoor(serve, emit) };
-}
-
-interface Announced {
-  readonly cwd: string;
-  readonly sandbox: Sandbox;
-  readonly resumed: ResumedRun | undefined;
-}
-
-function announce(plan: LoopPlan | CrewPlan, world: EngineWorld, { cwd, sandbox, resumed }: Announced): void {
-  const { command, agent, run, checks, notices } = plan;
-  const { emit, runId } = world;
-  const head: RunHead = {
-    runId,
-    command,
-    agent: agent.name,
-    ...(agent.model !== undefined && { model: agent.model }),
-    maxIterations: run.limits.maxIterations,
-    checks: checks.map(check => check.command),
-    cwd,
-    ...(sandbox.words !== undefined && { sandbox: sandbox.words }),
-    contained: sandbox.contained,
-  };
-  if (resumed) {
-    const draft = { type: 'run-resumed', ...head, ...resumed.repairs, step: 'next', iteration: 0 } as const;
-    const after = fold(world.past(), { ...draft, time: world.past().time.latest });
-    emit({ ...draft, ...resumedStep(after, run) });
-  } else emit({ type: 'run-started', ...head });
-  world.meter.begin();
-  for (const text of [...sandbox.notices, ...notices]) emit({ type: 'notice', level: 'warning', text });
 }
 
 /** A plan that was prepared before the run was cut off is told so; what counts now may be something else. */

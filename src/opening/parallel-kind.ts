@@ -1,6 +1,7 @@
 /** A parallel run as a kind of run: it works in no tree of its own, and its crew says what it is about. */
 import type { LoopCommand } from '../domain/event.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import { titleOf } from '../domain/title.ts';
 import type { CrewPlan } from '../engine/plan.ts';
 import { coordinate } from '../parallel/coordinator.ts';
 import type { Crew } from '../parallel/crew.ts';
@@ -18,6 +19,8 @@ export interface CrewKind {
   readonly given: Omit<Given, 'flags'>;
   /** The user's words. */
   readonly task?: string | undefined;
+  /** Where that is not the first line of the task. */
+  readonly title?: string | undefined;
   /** What must be true before anything is begun. */
   check(world: KindWorld): Promise<Problem | undefined>;
   /** Also of a run that is resumed. */
@@ -34,6 +37,7 @@ export function parallelKind(kind: CrewKind, slots: number): RunKind {
       return {
         cwd: world.project.root,
         given: kind.given,
+        title: titleOf(kind.title ?? kind.task ?? ''),
         task: kind.task,
         plan: (parts, kept) => crewPlan(kind, slots, parts, kept),
         leave: () => kind.leave?.(),

@@ -22,6 +22,7 @@ export function parallelStories(
     {
       command: 'prd',
       given: { ralphDir: prd.name, crew: 'stories' },
+      title: list.project,
       async check({ project, resumed }) {
         recovery?.write();
         return liveLoop(prd, project, { own: resumed });

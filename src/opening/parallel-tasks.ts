@@ -14,6 +14,7 @@ export function parallelTasks(file: string, source: string, settings: Settings):
     {
       command: 'loop',
       given: { crew: 'tasks', tasks: file },
+      title: `Tasks of ${file}`,
       task: source,
       check: async () => undefined,
       crew: base => tasksCrew({ file, source }, base),

@@ -1,6 +1,6 @@
 /** The repository when a run begins: whether work can be committed in it, and what in it is the user's own. */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Settings } from '../config/settings-shape.ts';
 import type { RunStart } from '../domain/event.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
@@ -37,7 +37,10 @@ export async function beginRepository(options: StartOptions): Promise<Repository
   if (isProblem(own)) return own.where.startsWith(statePaths(env).folder) ? own : none;
   const begun = isResumed ? undefined : await own.begin();
   if (isProblem(begun)) return begun;
-  const problem = commits ? (unfinished(own) ?? (await otherBranch(own, options.began))) : undefined;
+  const isGit = basename(String(settings.scm?.command)) === 'git';
+  const problem =
+    (commits ? (unfinished(own) ?? (await otherBranch(own, options.began))) : undefined) ??
+    (isGit ? await unready(own, tasks) : undefined);
   if (problem) return problem;
   const isNetworked =
     options.isSandboxed && tasks.some(task => isForOutside(task.trim().split(/\s+/)[0] ?? ''));
@@ -65,6 +68,39 @@ function unfinished({ top, repository }: OwnGit): Problem | undefined {
     };
   }
   return undefined;
+}
+
+/** What would fail after the work is done, and can be known before. */
+async function unready(
+  { top, repository: { git } }: OwnGit,
+  tasks: readonly string[],
+): Promise<Problem | undefined> {
+  const names = tasks.map(task => task.trim().split(/\s+/));
+  const says = async (...args: readonly string[]) => (await git.run(args)).stdout.trim();
+  if (names.some(([name]) => name === 'commit')) {
+    const { code } = await git.run(['var', 'GIT_COMMITTER_IDENT']);
+    const fix = 'git config --global user.name "NAME" && git config --global user.email "EMAIL"';
+    if (code !== 0)
+      return { where: top, what: 'git does not know who you are, so nothing can be committed', fix };
+  }
+  const push = names.find(([name]) => name === 'push');
+  if (!push) return undefined;
+  const remotes = (await says('remote')).split('\n').filter(Boolean);
+  if (remotes.length === 0) {
+    const fix = '`git remote add origin ADDRESS`, or leave push out of scm.tasks';
+    return { where: top, what: 'there is no remote to push to', fix };
+  }
+  if (push.length > 1) return undefined;
+  const branch = await says('symbolic-ref', '--quiet', '--short', 'HEAD');
+  const [upstream, how, creates] = await Promise.all([
+    says('config', `branch.${branch}.remote`),
+    says('config', 'push.default'),
+    says('config', '--type=bool', 'push.autoSetupRemote'),
+  ]);
+  if (branch === '' || upstream !== '' || creates === 'true' || !['', 'simple', 'upstream'].includes(how))
+    return undefined;
+  const fix = `git push --set-upstream ${remotes[0]} ${branch}`;
+  return { where: top, what: `the branch ${branch} has no upstream, so \`git push\` fails`, fix };
 }
 
 /** A resumed run commits where it began, or not at all. */

@@ -25,9 +25,19 @@ export function startNotices({ settings, agent, project, env, sandboxed, own }: 
     ...(settings.permissions === 'skip' && !sandboxed && !agent.function
       ? permissionNotices(agent, settings, env)
       : []),
+    ...modelNotices(agent),
     ...costNotices(settings, agent),
     ...others.map(({ id }) => `Another run is working in this folder: ${id}.`),
   ];
+}
+
+function modelNotices({ name, adapter, unseenModel }: ChosenAgent): readonly string[] {
+  if (unseenModel === undefined) return [];
+  const why =
+    adapter.name === 'generic'
+      ? `Ralph does not know how ${name} takes one. Put its own flag into agent.flags`
+      : 'agent.flags choose another';
+  return [`The model ${unseenModel} is not used: ${why}.`];
 }
 
 function permissionNotices(agent: ChosenAgent, settings: Settings, env: Start['env']): readonly string[] {

@@ -4,6 +4,7 @@ import type { Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { StoryList } from '../domain/story.ts';
 import type { ReviewPolicy } from '../domain/story-mode.ts';
+import { titleOf } from '../domain/title.ts';
 import { approvalsPath, claimedStories, readApprovals, withoutClaims } from '../store/approvals.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { ignoreActive } from '../store/prd-folder.ts';
@@ -71,6 +72,7 @@ export function storiesKind(given: StoriesGiven): RunKind {
       const own = { prd, list, template, begun: given.begun, branch, place };
       return {
         cwd: prd.root,
+        title: titleOf(list.userStories.find(({ id }) => id === lane?.id)?.title ?? list.project),
         given: {
           ralphDir: prd.name,
           ...(worktree && { worktree: worktree.name }),

@@ -1,6 +1,8 @@
 /** Many runs: how often they succeed, what that costs, where the time goes. */
+
+import { dollars } from '../domain/dollars.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
-import { compact, dollars, duration } from '../report/numbers.ts';
+import { compact, duration } from '../report/numbers.ts';
 import { totalSeconds } from '../report/run-view.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
 import { Figure } from './head.tsx';
@@ -43,6 +45,7 @@ export function AllRuns({ figures }: { readonly figures: RunsFigures }) {
 
 const COLUMNS = [
   ['run'],
+  ['task'],
   ['result'],
   ['agent'],
   ['iterations', 'number'],
@@ -73,6 +76,7 @@ function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
               <th scope="row" class="mono">
                 {run.id}
               </th>
+              <td dir="auto">{run.title}</td>
               <td class={`state is-${run.state}`}>
                 {(run.stopReason ?? run.state).replaceAll('_', ' ')}
                 {trustMark(run.ledger)}

@@ -2,9 +2,9 @@
 import { useMemo } from 'preact/hooks';
 import type { Lane } from '../domain/board.ts';
 import { laneUsage } from '../domain/board-sums.ts';
+import { dollars } from '../domain/dollars.ts';
 import { type BoardView, boardView, type Children, type LaneCard } from '../report/board-view.ts';
 import type { LaneMark } from '../report/lane-history.ts';
-import { dollars } from '../report/numbers.ts';
 import type { RunReading, RunView } from '../report/run-view.ts';
 import { withCode } from './code.tsx';
 import { Section } from './section.tsx';

@@ -1,8 +1,9 @@
 /** What the run has used, iteration by iteration. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
+import { dollars } from '../domain/dollars.ts';
 import { totalTokens } from '../domain/usage.ts';
-import { compact, dollars } from '../report/numbers.ts';
+import { compact } from '../report/numbers.ts';
 import type { IterationView } from '../report/run-view.ts';
 import { Section } from './section.tsx';
 

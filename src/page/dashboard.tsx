@@ -2,8 +2,9 @@
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { parentOf } from '../domain/board.ts';
+import { dollars } from '../domain/dollars.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
-import { dollars, wholeSeconds } from '../report/numbers.ts';
+import { wholeSeconds } from '../report/numbers.ts';
 import { phasePhrase } from '../report/phrases.ts';
 import type { RunView } from '../report/run-view.ts';
 import type { Passage } from '../report/transcript.ts';
@@ -96,6 +97,11 @@ function RunLink({ run, project, chosen }: RunLinkProps) {
         {(run.stopReason ?? run.now).replaceAll('_', ' ')}
         {trustMark(run.ledger.kind)}
       </span>
+      {run.title !== null && (
+        <span class="run-title" dir="auto">
+          {run.title}
+        </span>
+      )}
       <span class="run-what">
         {run.command} {what}
         {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
@@ -168,6 +174,10 @@ function LiveRun({ place, listed, all }: LiveRunProps) {
     const state = run.reading.view.ending ? run.reading.state : (listedState ?? run.reading.state);
     return { ...run.reading, state };
   }, [run, listedState]);
+  const title = reading?.view.title;
+  useEffect(() => {
+    document.title = title ? `${title} · Ralph` : 'Ralph';
+  }, [title]);
   if (run === undefined) return <p class="empty">Reading…</p>;
   if (typeof run === 'string' || !reading) return <p class="empty">{String(run)}</p>;
   const isRunning = reading.state === 'running';

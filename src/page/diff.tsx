@@ -1,13 +1,7 @@
 /** A unified diff, file by file. */
 import { useMemo } from 'preact/hooks';
+import { filesOf } from '../domain/diffstat.ts';
 import { counted } from '../report/numbers.ts';
-
-interface FileDiff {
-  readonly name: string;
-  readonly lines: readonly string[];
-  readonly added: number;
-  readonly removed: number;
-}
 
 /** A file with more is closed at first. */
 const SHORT = 400;
@@ -36,27 +30,6 @@ export function Diff({ text }: { readonly text: string }) {
       ))}
     </div>
   );
-}
-
-function filesOf(text: string): readonly FileDiff[] {
-  return text
-    .split(/^(?=diff --git )/m)
-    .filter(piece => piece.trim() !== '')
-    .map(piece => {
-      const lines = piece.replace(/\n$/, '').split('\n');
-      const body = lines.slice(
-        Math.max(
-          0,
-          lines.findIndex(line => line.startsWith('@@')),
-        ),
-      );
-      return {
-        name: / b\/(.*)$/.exec(lines[0] ?? '')?.[1] ?? lines[0] ?? '',
-        lines: body,
-        added: body.filter(line => line.startsWith('+')).length,
-        removed: body.filter(line => line.startsWith('-')).length,
-      };
-    });
 }
 
 function kindOf(line: string): string {

@@ -34,6 +34,11 @@ export function Head({ run, linkTo, children }: HeadProps) {
         {agent !== '' && <span>{agent}</span>}
         <span class="mono">{run.id}</span>
       </p>
+      {view.title !== null && (
+        <p class="title" dir="auto">
+          {view.title}
+        </p>
+      )}
       <h1>
         <span class="lamp" aria-hidden="true" />
         <bdi>{standingSentence(view, state)}</bdi>
@@ -65,12 +70,18 @@ export function Head({ run, linkTo, children }: HeadProps) {
 function Proofs({ run: { view, integrity } }: { readonly run: RunReading }) {
   return (
     <ul class="proofs" aria-label="Evidence">
-      {proofs(view, integrity).map(({ holds, text }) => (
+      {proofs(view, integrity).map(({ holds, text, cause }) => (
         <li key={text} class={`proof is-${holds}`}>
           <span class="sign" role="img" aria-label={HOLDS[holds][1]}>
             {HOLDS[holds][0]}
           </span>
           <bdi dir="ltr">{withCode(text)}</bdi>
+          {cause && cause.length > 0 && (
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+            <pre class="cause" tabIndex={0}>
+              {cause.join('\n')}
+            </pre>
+          )}
         </li>
       ))}
     </ul>

@@ -1,6 +1,7 @@
 /** Every iteration as a row that opens. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { counted, dollars, duration } from '../report/numbers.ts';
+import { dollars } from '../domain/dollars.ts';
+import { counted, duration } from '../report/numbers.ts';
 import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
 import { cellOf, longestOf } from './columns.ts';
 import type { FindDetail } from './data.ts';

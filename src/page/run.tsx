@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { Children } from '../report/board-view.ts';
 import type { RunReading } from '../report/run-view.ts';
 import { Board, type LinkTo } from './board.tsx';
+import { Changes } from './changes.tsx';
 import { Curves } from './curves.tsx';
 import type { FindDetail } from './data.ts';
 import { Head } from './head.tsx';
@@ -42,6 +43,7 @@ export function Run({ run, find, linkTo = NOWHERE, lanes, children }: RunProps) 
           <Timeline view={view} onPick={setWanted} />
           <Curves iterations={view.iterations} />
           <Stories stories={run.stories} view={view} onPick={setWanted} />
+          <Changes view={view} find={find} />
           <Violations violations={view.violations} />
           <Iterations view={view} find={find} wanted={wanted} onShown={() => setWanted(undefined)} />
         </>

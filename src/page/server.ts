@@ -12,6 +12,7 @@ export interface ListedRun {
   readonly now: Standing | 'waiting' | 'paused';
   readonly command: string;
   readonly agent: string | null;
+  readonly title: string | null;
   readonly startedAt: string | null;
   readonly stopReason: string | null;
   readonly iteration: number;

@@ -1,9 +1,10 @@
 /** The checks and the verdict of an iteration as the run view has them. */
 import type { CheckResult } from '../domain/check.ts';
 import type { LoopCommand } from '../domain/event.ts';
+import { failureLines } from '../domain/failure.ts';
 import { knownEntry } from '../domain/ledger-entry.ts';
 import type { Verdict } from '../domain/verdict.ts';
-import { oneLine } from '../platform/text.ts';
+import { clip, harmless, oneLine } from '../platform/text.ts';
 import { checkNoun, whyContinue } from './phrases.ts';
 import type { CheckView } from './run-view.ts';
 
@@ -21,7 +22,15 @@ export function checkView(result: CheckResult): CheckView {
     ...(result.voided !== undefined && { voided: result.voided }),
     ...(result.clean && { clean: true }),
     logFile,
+    ...(!passed && { cause: causeOf(result) }),
   };
+}
+
+const CAUSE_LINES = 12;
+
+/** The same lines as the terminal has them. */
+function causeOf({ output }: CheckResult): readonly string[] {
+  return failureLines(output, CAUSE_LINES).map(line => clip(harmless(line).trimEnd(), 200));
 }
 
 /** In the order of the configuration; a check that ran again replaces itself. */

@@ -16,6 +16,8 @@ export interface EndedRun {
   readonly stopReason: string;
   /** How to raise the limit that stopped it, where one did and it is known. */
   readonly raise: Raise | undefined;
+  /** Its settings or its ledger have changed: whoever resumes it has to accept that. */
+  readonly needsAccept?: boolean;
 }
 
 /** The final sentence of a run. */
@@ -86,15 +88,23 @@ export function standingSentence(view: RunView, state: Standing): string {
 /** What to do after a run has ended: each command can be pasted. */
 export function nextStep(run: EndedRun): string {
   const { todo, canResume } = endingOf(run.stopReason);
-  const steps = [todo, ...(canResume ? [resumePhrase(run)] : []), `Log: \`ralph log ${phrase(run.runId)}\``];
+  const id = phrase(run.runId);
+  const steps = [
+    todo,
+    ...(canResume ? [resumePhrase(run)] : []),
+    `Changes: \`ralph show ${id}\``,
+    `Log: \`ralph log ${id}\``,
+  ];
   return `${steps.filter(step => step !== '').join('. ')}.`;
 }
 
 /** `` Resume: `ralph resume ID --max-iterations 4` (2 of 2 used) ``; a loop inside a session is started again in its host. */
-export function resumePhrase({ runId, command, stopReason, raise }: EndedRun): string {
+export function resumePhrase({ runId, command, stopReason, raise, needsAccept }: EndedRun): string {
   const [flag] = endingOf(stopReason).raise;
   if (command === 'session')
     return `Start the loop again in its session${flag === undefined ? '' : ` with a higher \`--${flag}\``}`;
   const used = raise ? ` (${raise.words})` : '';
-  return `Resume: \`${resumeCommand(phrase(runId), stopReason, raise)}\`${used}`;
+  const accept = needsAccept ? ' --accept-changes' : '';
+  const why = needsAccept ? ' (something has changed since: without it the command says what)' : '';
+  return `Resume: \`${resumeCommand(phrase(runId), stopReason, raise)}${accept}\`${used}${why}`;
 }

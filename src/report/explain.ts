@@ -1,11 +1,13 @@
 /** `ralph explain`: in plain words why a run stopped, what was missing, what happened on the way, and what to do next. */
 import { boardUsage, laneUsage } from '../domain/board-sums.ts';
+import { dollars } from '../domain/dollars.ts';
 import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
 import { wrap } from '../platform/text.ts';
 import { times } from './board-view.ts';
+import { causesOf, checkSentence, numbers } from './causes.ts';
 import { endedView, nextStep, standingSentence } from './ending-words.ts';
 import { lookAt, STANDING } from './lane-words.ts';
-import { counted, dollars, duration, wholeSeconds } from './numbers.ts';
+import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
   checkNoun,
   commitPhrase,
@@ -13,11 +15,10 @@ import {
   phasePhrase,
   phrase,
   tokensPhrase,
-  turnPhrase,
   violationPhrase,
 } from './phrases.ts';
-import { checkProof, levelProof, mutationProof } from './proofs.ts';
-import { type CheckView, elapsed, type IterationView, lastChecks, type RunView } from './run-view.ts';
+import { levelProof, mutationProof } from './proofs.ts';
+import { elapsed, type IterationView, lastChecks, type RunView } from './run-view.ts';
 import { type Paint, paint, type Style } from './style.ts';
 
 /** What the ledger does not say. */
@@ -29,6 +30,8 @@ export interface Now {
 
 export interface Explanation {
   readonly runId: string;
+  /** What it was about; null: nobody wrote it down. */
+  readonly title: string | null;
   /** One sentence: how it stands. */
   readonly outcome: string;
   /** What supports that. */
@@ -43,13 +46,14 @@ export interface Explanation {
 export function explain(view: RunView, now: Now): Explanation {
   return {
     runId: view.runId,
+    title: view.title,
     outcome: outcomeOf(view, now),
     evidence: isDone(view)
       ? [
           ...[...levelProof(view), ...mutationProof(view)].map(({ text }) => `${text}.`),
           ...(view.board ? landed(view) : proofsOf(view)),
         ]
-      : [...missing(view), ...unlanded(view), ...landed(view)],
+      : [...causesOf(view), ...unlanded(view), ...landed(view)],
     onTheWay: onTheWay(view),
     spent: spentOn(view),
     next: nextSteps(view, now),
@@ -62,6 +66,7 @@ export function explainLines(view: RunView, now: Now, style: Style): readonly st
   const [first = '', ...rest] = wrap(outcome, style.width);
   return [
     `${phrase(view.runId)}  ralph ${phrase(view.command)}${view.agent === '' ? '' : ` with ${phrase(view.agent)}`}`,
+    ...(view.title === null ? [] : wrap(phrase(view.title), style.width)),
     paint(style, 'bold', paint(style, color, first)),
     ...rest,
     ...section(isDone(view) ? 'What proves it' : 'What was missing', evidence, style),
@@ -147,21 +152,6 @@ function unlanded({ board, lanes, runId, cwd }: RunView): readonly string[] {
 /** Of what checks printed. */
 const LAST_LINES = 6;
 
-function missing(view: RunView): readonly string[] {
-  const last = view.iterations.at(-1);
-  const checks = lastChecks(view);
-  const red = checks.filter(({ passed }) => !passed);
-  const green = checks.length - red.length;
-  const turn = last?.outcome ? turnPhrase(last.outcome) : undefined;
-  return [
-    ...red.map(check => checkSentence(view, check)),
-    ...(green > 0 ? [`${counted(green, checkNoun(view.command).toLowerCase())} passed.`] : []),
-    ...early(view.iterations),
-    ...(last?.why ? [`Iteration ${last.number} was not enough: ${phrase(last.why)}.`] : []),
-    ...(last && turn !== undefined ? [`Iteration ${last.number}: ${turn}.`] : []),
-  ];
-}
-
 /** Which review approved each story: an iteration of its own. */
 function approvals({ moves }: RunView): readonly string[] {
   const last = new Map(moves.map(move => [move.story, move]));
@@ -171,29 +161,6 @@ function approvals({ moves }: RunView): readonly string[] {
       const but = feedback.trim() === '' ? '' : ` It says: ${phrase(feedback)}`;
       return `A review with a fresh context approved ${phrase(story)} in iteration ${iteration}.${but}`;
     });
-}
-
-function checkSentence({ iterations, command }: RunView, check: CheckView): string {
-  const { text } = checkProof(check, checkNoun(command));
-  if (check.passed) return `${text}.`;
-  const isIt = (wanted: boolean) => (each: IterationView) =>
-    each.checks.some(({ index, passed }) => index === check.index && passed === wanted);
-  const reds = iterations.filter(isIt(false)).length;
-  const green = iterations.findLast(isIt(true));
-  const since = green
-    ? `, failing since iteration ${green.number + 1}`
-    : `, failed in all of its ${reds} runs`;
-  const log = check.logFile === '' ? '' : `. Output: ${phrase(check.logFile)}`;
-  return `${text}${reds < 2 ? '' : since}${log}`;
-}
-
-/** Claims that the checks contradict. */
-function early(iterations: readonly IterationView[]): readonly string[] {
-  const wrong = iterations.filter(
-    ({ claim, checks }) => claim?.found && checks.some(({ passed, ungated }) => !passed && !ungated),
-  );
-  if (wrong.length === 0) return [];
-  return [`The agent said that it was done while a check failed, in ${numbers(wrong)}.`];
 }
 
 const MOST = 5;
@@ -224,14 +191,6 @@ function onTheWay(view: RunView): readonly string[] {
   ];
 }
 
-/** `iteration 3`, `iterations 2, 4 and 7`, `12 iterations (2, 4, 7, …)`. */
-function numbers(iterations: readonly IterationView[]): string {
-  const all = iterations.map(({ number }) => number);
-  if (all.length === 1) return `iteration ${all[0]}`;
-  if (all.length <= MOST) return `iterations ${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
-  return `${all.length} iterations (${all.slice(0, 3).join(', ')}, …)`;
-}
-
 function spentOn(view: RunView): readonly string[] {
   const { agent, checks, waiting } = view.seconds;
   const total = elapsed(view);
@@ -244,20 +203,26 @@ function spentOn(view: RunView): readonly string[] {
   ];
   const cost = view.usage?.cost;
   const tokens = view.usage?.tokens;
-  const costliest = view.iterations.reduce<IterationView | undefined>(
-    (most, each) => ((each.usage?.cost ?? 0) > (most?.usage?.cost ?? 0) ? each : most),
-    undefined,
-  );
-  const most =
-    costliest?.usage?.cost && view.iterations.length > 1
-      ? `, the most in iteration ${costliest.number} (${dollars(costliest.usage.cost)})`
-      : '';
   if (view.board) return spentOnLanes(view, total);
   return [
     `Time: ${duration(total)} in ${counted(view.iterations.length, 'iteration')}: ${parts.join(', ')}.`,
-    ...(cost === undefined ? [] : [`Cost: ${costPhrase(cost, view.usage?.unpriced)}${most}.`]),
+    ...(cost === undefined
+      ? []
+      : [`Cost: ${costPhrase(cost, view.usage?.unpriced)}${shares(view.iterations)}.`]),
     ...(tokens ? [`Tokens: ${tokensPhrase(tokens, view.usage?.uncounted)}.`] : []),
   ];
+}
+
+/** Which iteration cost far more than the others; where none did, what each cost. */
+function shares(iterations: readonly IterationView[]): string {
+  const costs = iterations.flatMap(({ number, usage }) =>
+    usage?.cost === undefined ? [] : [{ number, cost: usage.cost }],
+  );
+  const sum = costs.reduce((all, { cost }) => all + cost, 0);
+  if (costs.length < 2 || sum === 0) return '';
+  const most = costs.reduce((a, b) => (b.cost > a.cost ? b : a));
+  if (most.cost > sum / 2) return `, most of it in iteration ${most.number} (${dollars(most.cost)})`;
+  return `, about ${dollars(sum / costs.length)} per iteration`;
 }
 
 function spentOnLanes({ board, ending }: RunView, total: number): readonly string[] {

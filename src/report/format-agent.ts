@@ -134,17 +134,12 @@ function sizeOf({ output, exitCode, ok }: ToolEnd, columns: number): string {
 }
 
 /** A look at some output, from its beginning or its end; blank lines are not worth their room. */
-export function outputLines(
-  style: Style,
-  output: string,
-  from: 'start' | 'end' = 'start',
-): readonly string[] {
+export function outputLines(style: Style, output: string): readonly string[] {
   const most = Math.max(0, style.maxOutputLines);
-  const part = from === 'start' ? beginning(output, SCANNED) : output.slice(-SCANNED);
-  const full = harmless(part)
+  const chosen = harmless(beginning(output, SCANNED))
     .split('\n')
-    .filter(line => line.trim() !== '');
-  const chosen = from === 'start' ? full.slice(0, most) : full.slice(-most || full.length);
+    .filter(line => line.trim() !== '')
+    .slice(0, most);
   const marker = mark(style, 'output');
   const indent = displayWidth(marker) + 4;
   let left = style.maxOutputChars;

@@ -3,6 +3,7 @@ import type { AgentEvent } from '../domain/agent-event.ts';
 import type { BoardEvent } from '../domain/board-event.ts';
 import type { CheckResult } from '../domain/check.ts';
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
+import { failureLines } from '../domain/failure.ts';
 import { beginning, harmless } from '../platform/text.ts';
 import { boardWords } from './board-words.ts';
 import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
@@ -208,6 +209,7 @@ function runLines(style: Style, event: Of<'run-started' | 'run-resumed'>): reado
   const noun = checkNoun(event.command);
   return [
     ...markLines(style, 'tool', title, 'bold'),
+    ...(event.title === undefined ? [] : hanging(style, ' ', phrase(event.title))),
     ...hanging(style, ' ', `Run ${phrase(event.runId)} in ${phrase(event.cwd)}`, 'dim'),
     ...(event.command === 'prd' ? [] : hanging(style, ' ', `${noun}s: ${checks}`, 'dim')),
     ...(event.type === 'run-resumed' ? resumptionLines(style, event) : []),
@@ -243,10 +245,15 @@ function checkLines(style: Style, result: CheckResult, command: LoopCommand): re
   const words = `${checkNoun(command)} "${phrase(result.command)}" ${checkPhrase(result, result.duration)}`;
   if (result.passed) return markLines(style, result.flaked ? 'warning' : 'ok', words);
   const action = command === 'run' ? `, ${result.failAction}` : '';
+  const roomy = {
+    ...style,
+    maxOutputLines: 4 * style.maxOutputLines,
+    maxOutputChars: 4 * style.maxOutputChars,
+  };
   const log = result.logFile === '' ? [] : hanging(style, '    ', `Log: ${phrase(result.logFile)}`, 'dim');
   return [
     ...markLines(style, 'error', `${words}${action}`),
-    ...outputLines(style, result.output, 'end'),
+    ...outputLines(roomy, failureLines(result.output, roomy.maxOutputLines).join('\n')),
     ...log,
   ];
 }

@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { Board } from '../domain/board.ts';
 import { laneOutcome } from '../domain/board-sums.ts';
+import { dollars } from '../domain/dollars.ts';
 import { standingSentence } from './ending-words.ts';
 import { escapeMarkup } from './markup.ts';
-import { counted, dollars, duration } from './numbers.ts';
+import { counted, duration } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { proofs } from './proofs.ts';
 import { cleanJson, type ReadRun } from './read-run.ts';
@@ -35,11 +36,12 @@ export function htmlOf(
   children: readonly ReadRun[] = [],
 ): string {
   const { result: _, ...reading } = run;
+  const { view } = reading;
   const all = [...details].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',');
   const more = children.map(({ result: __, ...child }) => child);
   return page(
     {
-      title: `Ralph ${run.id}`,
+      title: world.redact(phrase(view.title ?? `Ralph ${run.id}`)),
       body: runBody(run, world.redact),
       data: cleanJson({ kind: 'run', run: reading, children: more, version: world.version }, world.redact),
       more: dataElement('details', `{${all}}`),
@@ -125,9 +127,14 @@ function runBody(run: ReadRun, redact: (line: string) => string): string {
     ? `${board.landed.length} of ${board.lanes.length} landed`
     : counted(view.iterations.length, 'iteration');
   return `<h1>${say(standingSentence(view, state))}</h1>
+${view.title === null ? '' : `<p>${say(view.title)}</p>`}
 <p>ralph ${say(view.command)}, ${say(view.agent)}, ${say(run.id)}: ${how} in ${duration(elapsed(view))}</p>
 <ul>${proofs(view, integrity)
-    .map(({ holds, text }) => `<li>${holds === 'yes' ? '✓' : holds === 'no' ? '✗' : '–'} ${say(text)}</li>`)
+    .map(({ holds, text, cause = [] }) => {
+      const lines = cause.map(line => escapeMarkup(redact(line))).join('\n');
+      const sign = holds === 'yes' ? '✓' : holds === 'no' ? '✗' : '–';
+      return `<li>${sign} ${say(text)}${lines && `<pre>${lines}</pre>`}</li>`;
+    })
     .join('')}</ul>
 <noscript>${board ? plainBoard(board, say) : plainIterations(view.iterations, say)}</noscript>`;
 }

@@ -1,11 +1,11 @@
 /** What became of the lanes of a parallel run, in words: for the final block and for `ralph explain`. */
 import { laneBranch } from '../domain/board.ts';
 import type { LaneOutcome } from '../domain/board-sums.ts';
+import { dollars } from '../domain/dollars.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { joinWords } from '../platform/shell.ts';
 import { times } from './board-view.ts';
 import type { Integrated } from './lane-history.ts';
-import { dollars } from './numbers.ts';
 import { commitPhrase } from './phrases.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 

@@ -1,13 +1,23 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
 import type { Board } from '../domain/board.ts';
 import { laneOutcome } from '../domain/board-sums.ts';
+import { dollars } from '../domain/dollars.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
+import { fenced } from '../domain/loop-prompt.ts';
+import { changesInMarkdown } from './changes.ts';
 import { standingSentence } from './ending-words.ts';
-import { compact, counted, dollars, duration } from './numbers.ts';
+import { compact, counted, duration } from './numbers.ts';
 import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
 import type { ReadRun } from './read-run.ts';
-import { averagePrompt, elapsed, type IterationView, type RunView } from './run-view.ts';
+import {
+  averagePrompt,
+  elapsed,
+  type IterationView,
+  lastChecks,
+  type Part,
+  type RunView,
+} from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
 import { summaryLines } from './summary.ts';
 import { MARKDOWN_WORDS } from './words.ts';
@@ -17,13 +27,14 @@ const { say } = MARKDOWN_WORDS;
 /** Nobody reads a longer table in a pull request. */
 const ROWS = 50;
 
-export function markdownOf(reading: ReadRun): string {
+export function markdownOf(reading: ReadRun, changes: Part | null = null): string {
   const { view, state, integrity, result } = reading;
   const lines = result
     ? summaryLines(result, { ...view, integrated: view.lanes.integrated }, MARKDOWN_WORDS)
     : [
         standingSentence(view, state),
         '',
+        ...(view.title === null ? [] : [`- Task: ${say(view.title)}`]),
         `- Run: ${say(reading.id)} (ralph ${say(view.command)} with ${say(view.agent)})`,
         ...(view.board ? [] : [`- Iterations: ${view.iterations.length}`]),
         `- Time: ${duration(elapsed(view))}`,
@@ -36,10 +47,21 @@ export function markdownOf(reading: ReadRun): string {
     ...lines,
     ...(prompt ? [`- Prompt: ${promptPhrase(prompt)}, on average`] : []),
     ...doubts.map(({ text }) => `- ${say(text)}`),
+    ...causes(view),
+    ...(changes ? changesInMarkdown(changes) : []),
     '',
     ...(view.board ? boardTable(view.board) : iterationTable(view)),
     '',
   ].join('\n');
+}
+
+/** What each failed check printed that says why. */
+function causes(view: RunView): readonly string[] {
+  return lastChecks(view).flatMap(({ command, passed, cause = [] }) =>
+    passed || cause.length === 0
+      ? []
+      : ['', `${MARKDOWN_WORDS.code(command)}:`, '', fenced(cause.join('\n'), '')],
+  );
 }
 
 function boardTable({ lanes }: Board): readonly string[] {
@@ -106,11 +128,12 @@ export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
     `- Stories verified: ${figures.storiesVerified}, cost of each: ${known(figures.costPerStory, dollars)}, reviews of each: ${known(figures.reviewsPerStory, one)}`,
     `- Time: agent ${duration(seconds.agent)}, checks ${duration(seconds.checks)}, waiting ${duration(seconds.waiting)}`,
     '',
-    '| run | result | iterations | cost | tokens | time |',
-    '|---|---|--:|--:|--:|--:|',
+    '| run | task | result | iterations | cost | tokens | time |',
+    '|---|---|---|--:|--:|--:|--:|',
     ...runs.map(run =>
       row([
         run.id,
+        run.title ?? '',
         `${run.stopReason ?? run.state}${trustMark(run.ledger)}`,
         String(run.iterations),
         run.cost === null ? '' : dollars(run.cost),

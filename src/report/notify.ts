@@ -53,8 +53,9 @@ export function createNotify(options: NotifyOptions): Notify {
 const LONG = 30;
 
 /** OSC 9 is a desktop notification where the terminal knows it; the bell is for the others. */
-function desktopWords({ project, message }: Notification): string {
-  return `\u001b]9;Ralph, ${phrase(project)}: ${phrase(message)}\u0007\u0007`;
+function desktopWords({ project, title, message }: Notification): string {
+  const about = title === null ? '' : ` "${phrase(title)}"`;
+  return `\u001b]9;Ralph, ${phrase(project)}${about}: ${phrase(message)}\u0007\u0007`;
 }
 
 const PATIENCE = 10_000;
@@ -67,7 +68,7 @@ async function runCommand(
   body: string,
   { cwd, env, redact, failed }: NotifyOptions,
 ): Promise<void> {
-  const { occasion, runId, stopReason, message } = notification;
+  const { occasion, runId, stopReason, title, message } = notification;
   let said = '';
   const child = startProcess({
     argv: shellCommand(command),
@@ -76,6 +77,7 @@ async function runCommand(
       ...outsideEnv(env, cwd),
       RALPH_OCCASION: occasion,
       RALPH_RUN_ID: runId,
+      RALPH_TITLE: redact(title ?? ''),
       RALPH_STOP_REASON: stopReason ?? '',
       RALPH_MESSAGE: redact(message),
     },

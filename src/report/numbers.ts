@@ -43,12 +43,6 @@ export function wholeSeconds(seconds: number): string {
   return `${Math.floor(whole / 3600)}h${Math.floor((whole % 3600) / 60)}m`;
 }
 
-/** $5.76, and $0.0042 where cents would say nothing. */
-export function dollars(amount: number): string {
-  if (amount > 0 && amount < 0.00005) return '<$0.0001';
-  return `$${amount.toFixed(amount > 0 && amount < 0.1 ? 4 : 2)}`;
-}
-
 /** 16:15; with its date when it is not within a day. */
 export function timeOfDay(at: number, now: number): string {
   const date = new Date(at);

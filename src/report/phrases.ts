@@ -1,5 +1,6 @@
 /** Domain values in words for people: the one place for each. The words for the agent are in `domain/feedback.ts`. */
 import type { NearMiss } from '../domain/completion.ts';
+import { dollars } from '../domain/dollars.ts';
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { EndedBy, TurnOutcome, Violation } from '../domain/evidence.ts';
 import { listSome } from '../domain/feedback.ts';
@@ -10,7 +11,7 @@ import type { Trouble, TroubleClass } from '../domain/trouble.ts';
 import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
-import { compact, counted, dollars, duration } from './numbers.ts';
+import { compact, counted, duration } from './numbers.ts';
 import type { Phase, PromptSize, Seconds } from './run-view.ts';
 
 /** Longer than any sentence should be, short enough for a terminal. */

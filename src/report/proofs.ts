@@ -11,6 +11,8 @@ import { type CheckView, type Integrity, lastChecks, type RunView } from './run-
 export interface Proof {
   readonly holds: 'yes' | 'no' | 'unknown';
   readonly text: string;
+  /** What was printed that says why. */
+  readonly cause?: readonly string[] | undefined;
 }
 
 export function proofs(view: RunView, integrity: Integrity): readonly Proof[] {
@@ -53,10 +55,11 @@ export function levelProof(view: RunView): readonly Proof[] {
 }
 
 export function checkProof(check: CheckView, noun: string): Proof {
-  const { command, passed, ungated, seconds } = check;
+  const { command, passed, ungated, seconds, cause } = check;
   return {
     holds: passed ? 'yes' : ungated ? 'unknown' : 'no',
     text: `${noun} \`${phrase(command)}\` ${checkPhrase(check, seconds)}`,
+    ...(cause && { cause }),
   };
 }
 
@@ -69,8 +72,10 @@ export function mutationProof({ ending }: RunView): readonly Proof[] {
 /** Of stories the reviews say it: a claim is neither needed nor enough. */
 export function claimProof({ iterations, command }: RunView): readonly Proof[] {
   if (command === 'prd') return [];
-  const claim = iterations.findLast(iteration => iteration.claim !== null)?.claim;
+  const { claim, checks } = iterations.findLast(iteration => iteration.claim !== null) ?? {};
   if (!claim) return [];
+  const isFalse = checks?.some(({ passed, ungated }) => !passed && !ungated);
+  if (claim.found && isFalse) return [{ holds: 'no', text: 'The agent says that it is done, and it is not' }];
   if (claim.found) return [{ holds: 'yes', text: 'The agent says that it is done' }];
   const miss = claim.nearMiss ? `: ${nearMissPhrase(claim.nearMiss, claim.said)}` : '';
   return [{ holds: 'no', text: `The agent has not said that it is done${miss}` }];

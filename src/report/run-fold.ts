@@ -130,8 +130,18 @@ function withoutStory({ questions }: State, story: string): RunView['questions']
 }
 
 function begin(entry: RunHead, state: State, at: number): void {
-  const { runId, command, agent, model = null, cwd, maxIterations, checks, sandbox = null } = entry;
-  Object.assign(state, { runId, command, agent, model, cwd, maxIterations, checks, sandbox });
+  const {
+    runId,
+    command,
+    agent,
+    model = null,
+    title = null,
+    cwd,
+    maxIterations,
+    checks,
+    sandbox = null,
+  } = entry;
+  Object.assign(state, { runId, command, agent, model, title, cwd, maxIterations, checks, sandbox });
   state.startedAt ??= at;
 }
 

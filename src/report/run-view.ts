@@ -42,6 +42,8 @@ export interface CheckView {
   readonly clean?: true;
   /** Where the whole output is, relative to the project; '': nowhere. */
   readonly logFile: string;
+  /** Of a check that failed: the lines of its output that say why. */
+  readonly cause?: readonly string[];
 }
 
 export interface PromptSize {
@@ -130,6 +132,8 @@ export interface RunView {
   readonly command: LoopCommand;
   readonly agent: string;
   readonly model: string | null;
+  /** What it is about; null: nobody wrote it down. */
+  readonly title: string | null;
   readonly cwd: string;
   /** What agent and checks ran in; null: nothing. */
   readonly sandbox: string | null;
@@ -244,6 +248,7 @@ export const EMPTY_VIEW: RunView = {
   command: 'run',
   agent: '',
   model: null,
+  title: null,
   cwd: '',
   sandbox: null,
   maxIterations: 0,

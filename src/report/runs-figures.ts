@@ -8,6 +8,7 @@ export interface RunFigures {
   readonly project: string;
   readonly command: string;
   readonly agent: string;
+  readonly title: string | null;
   readonly state: Standing;
   readonly stopReason: string | null;
   readonly startedAt: number | null;
@@ -47,6 +48,7 @@ export function figuresOf({ id, state, view, stories, integrity }: RunReading): 
     project: view.cwd,
     command: view.command,
     agent: view.agent,
+    title: view.title,
     state,
     stopReason: ending?.stopReason ?? null,
     startedAt: view.startedAt,

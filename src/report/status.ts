@@ -1,12 +1,13 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
 import { parentOf } from '../domain/board.ts';
+import { dollars } from '../domain/dollars.ts';
 import type { LoopCommand } from '../domain/event.ts';
 import { trustSentence } from '../domain/ledger-trust.ts';
 import { answerCommand, questionWords } from '../domain/question.ts';
 import { clip, displayWidth, wrap } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
 import { resumePhrase } from './ending-words.ts';
-import { counted, dollars, timeOfDay, wholeSeconds } from './numbers.ts';
+import { counted, timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { hanging, type Paint, paint, type Style } from './style.ts';
 
@@ -19,7 +20,13 @@ const COLORS: Record<RunOverview['state'], Paint> = {
   crashed: 'red',
 };
 
-export function statusLines(runs: readonly RunOverview[], style: Style, now: number): readonly string[] {
+/** `changed`: the run whose settings are not what they were. */
+export function statusLines(
+  runs: readonly RunOverview[],
+  style: Style,
+  now: number,
+  changed?: string,
+): readonly string[] {
   if (runs.length === 0)
     return ['No runs here yet. Start one: `ralph run -p "…"`. Or watch one: `ralph demo`.'];
   // What follows the table is about runs as a whole.
@@ -40,7 +47,7 @@ export function statusLines(runs: readonly RunOverview[], style: Style, now: num
     ...ledgerLines(runs, style),
     ...questionLines(runs, style),
     ...proofLines(whole, style),
-    ...resumeLines(whole, style),
+    ...resumeLines(whole, style, changed),
   ];
 }
 
@@ -78,7 +85,11 @@ function proofLines(runs: readonly RunOverview[], style: Style): readonly string
 }
 
 /** How to resume the latest run that can be resumed. */
-function resumeLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+function resumeLines(
+  runs: readonly RunOverview[],
+  style: Style,
+  changed: string | undefined,
+): readonly string[] {
   const latest = runs.findLast(run => run.resumable);
   if (!latest) return [];
   const { id: runId, command, stopReason, raise } = latest;
@@ -87,6 +98,7 @@ function resumeLines(runs: readonly RunOverview[], style: Style): readonly strin
     command: command as LoopCommand,
     stopReason: stopReason ?? '',
     raise: raise ?? undefined,
+    needsAccept: latest.ledger.kind === 'changed' || latest.id === changed,
   };
   return ['', ...hanging(style, resumeSign(latest).trim(), resumePhrase(run))];
 }
@@ -114,8 +126,8 @@ export function worktreeLines(worktrees: readonly WorktreeRow[], style: Style): 
     const { dirty, ahead, usedBy } = row;
     const name = title(row);
     const facts = [
-      ahead === 0 ? 'merged' : `${counted(ahead, 'commit')} to merge`,
-      ...(dirty ? ['changes not committed'] : []),
+      ...(ahead > 0 ? [`${counted(ahead, 'commit')} to merge`] : []),
+      ...(dirty ? ['changes not committed'] : ahead === 0 ? ['nothing to merge'] : []),
       ...(usedBy === null ? [] : [`in use by process ${usedBy}`]),
     ];
     return clip(`  ${name}${' '.repeat(width - displayWidth(name))}  ${facts.join(', ')}`, style.width);
@@ -137,6 +149,7 @@ function cells(run: RunOverview, now: number, isBelow: boolean): readonly string
     passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),
     run.startedAt === null ? '' : wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000)),
+    run.title === null ? '' : phrase(run.title),
   ];
 }
 

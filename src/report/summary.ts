@@ -1,4 +1,6 @@
 /** The final block: the result of a run, in lines that can be pasted into a pull request. */
+
+import { dollars } from '../domain/dollars.ts';
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
 import type { Limits } from '../domain/limits.ts';
 import { mutationWords } from '../domain/mutation.ts';
@@ -10,7 +12,7 @@ import { oneLine } from '../platform/text.ts';
 import { endedRun, nextStep, proofLine, resultSentence } from './ending-words.ts';
 import type { Integrated } from './lane-history.ts';
 import { laneLines } from './lane-words.ts';
-import { counted, dollars, duration } from './numbers.ts';
+import { counted, duration } from './numbers.ts';
 import { checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
@@ -18,6 +20,7 @@ import { TERMINAL_WORDS, type Words } from './words.ts';
 export interface RunLabel {
   readonly command: LoopCommand;
   readonly agent: string;
+  readonly title?: string | null | undefined;
   readonly sandbox?: string | null | undefined;
   readonly limits?: Limits | null | undefined;
   readonly cwd?: string | undefined;
@@ -47,6 +50,7 @@ export function summaryLines(
   return [
     resultSentence(result, words),
     '',
+    ...(label.title ? [`- Task: ${say(label.title)}`] : []),
     `- Run: ${say(result.runId)} (ralph ${say(label.command)}${agent})`,
     ...(label.sandbox ? [`- Sandbox: ${say(label.sandbox)}`] : []),
     ...(result.lanes ? [] : [`- Iterations: ${result.iterations.length}`]),

@@ -1,4 +1,6 @@
 /** A run at a glance, from its ledger, without reading all of it. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Board } from '../domain/board.ts';
 import { boardUsage, type LaneOutcome, laneOutcome } from '../domain/board-sums.ts';
 import type { RunEvent } from '../domain/event.ts';
@@ -16,7 +18,7 @@ import { readPast } from './checkpoint.ts';
 import { hadLines } from './head.ts';
 import { hashOf } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
-import { isRunning, readRunFile } from './run-file.ts';
+import { isRunning, type RunFile, readRunFile } from './run-file.ts';
 import { ledgerTrust } from './trust.ts';
 
 export type RunState = 'running' | 'waiting' | 'paused' | 'done' | 'stopped' | 'crashed';
@@ -26,6 +28,8 @@ export interface RunOverview {
   readonly state: RunState;
   readonly command: string;
   readonly agent: string | null;
+  /** What it is about; null: nobody wrote it down. */
+  readonly title: string | null;
   /** What it ran in; null: nothing, or it is not known. */
   readonly sandbox: string | null;
   readonly startedAt: string | null;
@@ -77,12 +81,13 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   return {
     id,
     state,
-    resumable: file?.given !== undefined && (state === 'stopped' || state === 'crashed') && !isLost(paths),
+    resumable: (state === 'stopped' || state === 'crashed') && canResume(paths, file, ended !== undefined),
     isLost: isLost(paths),
     questions: file?.command === 'prd' && !ended?.result.success ? questionsIn(paths) : [],
     raise: (ended && raiseIn(ended, recent, started?.maxIterations)) ?? null,
     command: file?.command ?? 'unknown',
     agent: started?.agent ?? null,
+    title: started?.title ?? null,
     sandbox: started?.sandbox ?? null,
     startedAt: file?.startedAt ?? null,
     stopReason: ended?.result.stopReason ?? null,
@@ -103,6 +108,19 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
         })
       : null,
   };
+}
+
+/** What `ralph resume` needs is there: its ledger, its task, and of a run that has stopped its worktree. */
+function canResume(paths: RunPaths, file: RunFile | undefined, hasEnded: boolean): boolean {
+  if (!file?.given || file.command === 'session' || isLost(paths)) return false;
+  const { worktree, promptFile, ralphDir, crew } = file.given;
+  const root = resolve(paths.folder, '../../..');
+  const at = (...names: readonly string[]) => existsSync(join(root, ...names));
+  // That of a run which was cut off is made again.
+  if (worktree !== undefined && hasEnded && !at('.ralph', 'worktrees', worktree)) return false;
+  if (file.command === 'prd')
+    return worktree !== undefined || crew !== undefined || at(ralphDir ?? 'ralph', 'tasks.json');
+  return promptFile === undefined ? fileSize(paths.task) > 0 : existsSync(resolve(root, promptFile));
 }
 
 /** Its ledger is gone, and there is no other copy: `ralph resume` refuses to begin again as if nothing had been spent. */

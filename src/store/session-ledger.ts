@@ -9,6 +9,7 @@ import { runResult } from '../domain/result.ts';
 import { createRedactor, type Redact, redactDeep } from '../domain/secrets.ts';
 import { contract, elapsedOf, type SessionRequest, type SessionState } from '../domain/session.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
+import { titleOf } from '../domain/title.ts';
 import { ensureFolder, fileSize, tryTo, waitAMoment } from '../platform/files.ts';
 import { identify, startedBy } from '../platform/process-table.ts';
 import { readPast } from './checkpoint.ts';
@@ -81,6 +82,7 @@ export function openRun(root: string, request: SessionRequest, host: string): st
     task: request.task,
   });
   hold(root, file.id);
+  const title = titleOf(request.task);
   record(
     root,
     file.id,
@@ -89,6 +91,7 @@ export function openRun(root: string, request: SessionRequest, host: string): st
       runId: file.id,
       command: 'session',
       agent: host,
+      ...(title !== undefined && { title }),
       maxIterations: request.maxIterations,
       checks: request.checks,
       cwd: root,

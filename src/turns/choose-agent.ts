@@ -1,7 +1,7 @@
 /** Which agent works, and why that one: the flag, the settings, or the first that is installed. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, resolve } from 'node:path';
-import type { AgentAdapter } from '../agents/agent.ts';
+import type { AgentAdapter, AgentRequest } from '../agents/agent.ts';
 import { estimateFor } from '../agents/prices.ts';
 import { ADAPTERS, findAdapter, PREFERRED } from '../agents/registry.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
@@ -19,6 +19,8 @@ export interface ChosenAgent extends Prices {
   readonly prefix: readonly string[];
   readonly flags: readonly string[];
   readonly model?: string;
+  /** One that was asked for, and that the command never sees. */
+  readonly unseenModel?: string;
   /** In one sentence, for the user. */
   readonly why: string;
   /** It is no command but a function. */
@@ -133,18 +135,26 @@ function choose(
     return { where: `agent ${command}`, what: 'there is no such command', fix };
   }
   const model = settings.model ?? agent.model;
+  const flags = (agent.flags ?? []).flatMap(splitFlag);
+  const isSeen = model !== undefined && seesModel(adapter, { command, flags, model });
   return {
     adapter,
     name: adapter.name === 'generic' ? basename(command) : adapter.name,
     command: command.includes('/') && !isAbsolute(command) ? resolve(world.cwd, command) : command,
     prefix,
-    flags: (agent.flags ?? []).flatMap(splitFlag),
-    ...(model !== undefined && { model }),
+    flags,
+    ...(model !== undefined && (isSeen ? { model } : { unseenModel: model })),
     prices: { ...settings.prices, ...agent.prices },
     // Only to keep a limit: a cost that nobody asked for is better unknown than guessed.
     ...(settings.maxCost !== undefined && { listPrice: estimateFor(adapter.name, model) }),
     why,
   };
+}
+
+/** Whether the model reaches the command: flags of the user's own may choose another, and not every command takes one. */
+function seesModel(adapter: AgentAdapter, asked: Pick<AgentRequest, 'command' | 'flags' | 'model'>): boolean {
+  const { argv, env } = adapter.invocation({ ...asked, mode: 'stream', permissions: 'host', scratch: '' });
+  return [...argv, ...Object.values(env)].some(word => word.includes(String(asked.model)));
 }
 
 export function isExecutable(command: string, { cwd, env }: ChoiceWorld): boolean {

@@ -13,7 +13,7 @@ import type { StandstillLimits } from '../domain/standstill.ts';
 import { addUsage, type Usage } from '../domain/usage.ts';
 import type { Run } from '../domain/verdict.ts';
 import { secondsSince } from '../platform/clock.ts';
-import { ensureFolder, linkOver, readIfThere, writePrivate } from '../platform/files.ts';
+import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from '../store/paths.ts';
 import { type Included, includeFiles } from '../workspace/include.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
@@ -204,6 +204,7 @@ export async function commitWork(
   };
   const { command, tasks } = scm;
   const { cwd, env, abort, emit } = parts;
+  const { title, runId = '' } = parts.past().head ?? {};
   const { words, wall, checks } = parts.sandbox ?? {};
   const isSandboxed = words !== undefined;
   return runScmTasks({
@@ -211,15 +212,8 @@ export async function commitWork(
     confinement: isSandboxed ? checks : wall,
     start: parts.past().prepared?.start,
     commitDirty: parts.settings.commitDirty,
-    defaultMessage: defaultMessage(parts.paths, iteration),
+    doneWords: rule.text,
+    defaultMessage: title?.slice(0, SUBJECT) ?? `Work of iteration ${iteration}`,
+    trailers: { 'Ralph-Run': runId, ...(title !== undefined && { 'Ralph-Task': title }) },
   });
-}
-
-/** The first line of the task, where the agent has no words for its work. */
-function defaultMessage({ task }: RunPaths, iteration: number): string {
-  const line = readIfThere(task)
-    ?.split('\n')
-    .map(each => each.replace(/^#+\s*/, '').trim())
-    .find(each => each !== '');
-  return line === undefined ? `Work of iteration ${iteration}` : line.slice(0, SUBJECT);
 }

@@ -1,5 +1,5 @@
 /** Where the user's prompt comes from: the command line, or a file that is read anew for every iteration. */
-import { readFileSync } from 'node:fs';
+import { fstatSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
@@ -13,25 +13,48 @@ export function promptSource(
   options: Readonly<Record<string, unknown>>,
   cwd: string,
 ): PromptSource | Problem {
-  const prompt = text(options.prompt);
-  const promptFile = text(options.promptFile);
+  const file = text(options.promptFile);
+  const isPiped = options.prompt === undefined && (file === '-' || (file === undefined && hasInput()));
+  const prompt = isPiped ? readInput() : text(options.prompt);
+  const promptFile = isPiped ? undefined : file;
   if (prompt !== undefined && promptFile !== undefined) {
     return { where: '--prompt, --prompt-file', what: 'only one of the two can be given' };
   }
   if (prompt !== undefined) {
-    if (prompt.trim() === '') return { where: '--prompt', what: 'the prompt is empty' };
+    if (prompt.trim() === '' && isPiped && file === undefined) return NO_PROMPT;
+    if (prompt.trim() === '') return { where: isPiped ? 'stdin' : '--prompt', what: 'the prompt is empty' };
     return { read: () => prompt };
   }
   if (promptFile === undefined) {
-    return {
-      where: '--prompt, --prompt-file',
-      what: 'one of the two is needed',
-      fix: 'ralph run -p "Fix the failing test"',
-    };
+    return NO_PROMPT;
   }
   const source = { read: () => readPrompt(promptFile, resolve(cwd, promptFile)) };
   const first = source.read();
   return typeof first === 'string' ? source : first;
+}
+
+const NO_PROMPT: Problem = {
+  where: '--prompt, --prompt-file',
+  what: 'one of the two is needed',
+  fix: 'ralph run -p "Fix the failing test"',
+};
+
+/** Something is piped in, or a file is. */
+function hasInput(): boolean {
+  try {
+    const input = fstatSync(0);
+    return input.isFIFO() || input.isFile();
+  } catch {
+    return false;
+  }
+}
+
+let piped: string | undefined;
+
+/** It can be read only once. */
+export function readInput(): string {
+  piped ??= readFileSync(0, 'utf8').replace(/^\uFEFF/, '');
+  return piped;
 }
 
 /** A file that says what to do. */

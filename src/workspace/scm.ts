@@ -31,10 +31,14 @@ export interface ScmRound {
   readonly checked: string | undefined;
   readonly commitDirty: boolean;
   readonly emit: Emit;
+  /** What the agent says when it is done: that is no message. */
+  readonly doneWords: string;
   /** Asks the agent for a commit message; undefined when it has no answer. */
   askForMessage(): Promise<string | undefined>;
   /** Where it has none. */
   readonly defaultMessage: string;
+  /** Behind the message of every commit: which run made it, and what for. */
+  readonly trailers: Readonly<Record<string, string>>;
 }
 
 /** A push that waits for a password would wait for ever. */
@@ -98,7 +102,7 @@ async function cameAbout(
   const before = await own.treeOf(head ?? undefined);
   if (!isProblem(before)) await alignIndex(before, commit, own.git.program, insidesOf(round, own).toTheEnd);
   const { stdout } = await git.run(['log', '-1', '--no-show-signature', '--format=%B']);
-  return { outcome: 'done', detail: stdout.trim() };
+  return { outcome: 'done', detail: stdout.replace(/\n\nRalph-Run: [\s\S]*$/, '').trim() };
 }
 
 function isGit(round: ScmRound): boolean {
@@ -118,9 +122,9 @@ async function commit(round: ScmRound, own: OwnGit, task: string): Promise<TaskR
   reportLeft(round, plan);
   if (plan.tree === plan.headTree) return { outcome: 'nothing-to-do', detail: 'nothing to commit' };
   round.emit({ type: 'scm-started', task, head: plan.head.commit ?? null, tree: plan.tree });
-  const message = commitMessage(await round.askForMessage()) ?? round.defaultMessage;
+  const message = await messageFor(round);
   if (round.abort.aborted) return failed('the run was ended');
-  const made = await commitInside(own, plan, message, insidesOf(round, own));
+  const made = await commitInside(own, plan, withTrailers(message, round), insidesOf(round, own));
   if (isProblem(made)) return failed(made.what);
   if (made.notice) round.emit({ type: 'notice', level: 'warning', text: made.notice });
   const { commit } = made;
@@ -157,10 +161,17 @@ const COMMIT_WORDS: Readonly<Record<string, readonly string[]>> = { hg: ['commit
 
 /** Another program than git: it knows itself what it has to commit. */
 async function commitPlainly(round: ScmRound): Promise<TaskResult> {
-  const message = commitMessage(await round.askForMessage()) ?? round.defaultMessage;
+  const message = await messageFor(round);
   if (round.abort.aborted) return failed('the run was ended');
   const result = await runTask(round, [...(COMMIT_WORDS[programName(round)] ?? ['commit', '-am']), message]);
   return result.outcome === 'done' ? { outcome: 'done', detail: message } : result;
+}
+
+async function messageFor({ askForMessage, doneWords, defaultMessage }: ScmRound): Promise<string> {
+  const message = commitMessage(await askForMessage());
+  return message === undefined || message.toLowerCase() === doneWords.toLowerCase()
+    ? defaultMessage
+    : message;
 }
 
 /** The content of the tag, else the first line that is not empty. */
@@ -174,6 +185,12 @@ function commitMessage(reply: string | undefined): string | undefined {
       .split('\n')
       .find(line => line.trim() !== '');
   return message?.replaceAll('\0', '').trim() || undefined;
+}
+
+/** As `git interpret-trailers` reads them. */
+function withTrailers(message: string, { trailers }: ScmRound): string {
+  const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value.replace(/\s+/g, ' ')}`);
+  return `${message}\n\n${lines.join('\n')}`;
 }
 
 async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskResult> {

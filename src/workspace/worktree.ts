@@ -10,7 +10,7 @@ import type { Problem } from '../domain/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, namesIn, writeAtomic } from '../platform/files.ts';
-import { complaint } from '../platform/git.ts';
+import { complaint, type Env, git } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { projectPaths } from '../store/paths.ts';
 import { uncommittedPaths } from './changes.ts';
@@ -231,14 +231,27 @@ export async function isDirty({ path, env }: Pick<Site, 'path' | 'env'>): Promis
   return 'what' in paths || paths.length > 0;
 }
 
-/** How to look at what was done in a worktree, take it over and clean up: commands that can be pasted. */
-export function mergeAdvice({ root, path, branch }: Pick<Worktree, 'root' | 'path' | 'branch'>): string {
+/** How to look at what was done in a worktree, take it over and clean up: commands that can be pasted. What is not committed is part of it. */
+export async function mergeAdvice(
+  { root, path, branch }: Pick<Worktree, 'root' | 'path' | 'branch'>,
+  env: Env,
+): Promise<string> {
+  const there = git(root, env);
+  const base = (await currentBranch(there)) ?? (await headCommit(there)) ?? 'HEAD';
+  const rest = (await isDirty({ path, env }))
+    ? {
+        'commit the rest': [
+          ['-C', path, 'add', '--all'],
+          ['-C', path, 'commit', '-m', `Work of ${branch}`],
+        ],
+      }
+    : {};
   const lines = {
-    'look at it': [['-C', root, 'diff', `HEAD...${branch}`]],
-    'commit the rest': [
-      ['-C', path, 'add', '--all'],
-      ['-C', path, 'commit'],
+    'look at it': [
+      ['-C', path, 'add', '--intent-to-add', '--all'],
+      ['-C', path, 'diff', '--merge-base', base],
     ],
+    ...rest,
     'take it over': [['-C', root, 'merge', branch]],
     'clean up': [
       ['-C', root, 'worktree', 'remove', path],

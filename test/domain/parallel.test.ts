@@ -240,7 +240,7 @@ describe('the purse', () => {
     const spent = reserve(settle(purse, 'a', { cost: 0.2, tokens: 0, turns: 1 }), 'a');
     expect(spent).toMatchObject({
       kind: 'spent',
-      spending: { reason: 'budget_exhausted', detail: '$1.1000 of $1 spent.' },
+      spending: { reason: 'budget_exhausted', detail: '$1.10 of $1.00 spent.' },
     });
   });
 

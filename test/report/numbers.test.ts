@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { compact, counted, dollars, duration, grouped, wholeSeconds } from '../../src/report/numbers.ts';
+import { dollars } from '../../src/domain/dollars.ts';
+import { compact, counted, duration, grouped, wholeSeconds } from '../../src/report/numbers.ts';
 
 test.each([
   [0, '0'],

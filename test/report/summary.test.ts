@@ -33,7 +33,7 @@ test('a finished run', () => {
     '- Cost: $5.76 (as the agent reports it)',
     '- Tokens: 1.2M in (850K cached) / 45K out',
     '- Time: 6m7s',
-    '- Next: Review the changes. Log: `ralph log 20260301-101500-k3f9`.',
+    '- Next: Review the changes. Changes: `ralph show 20260301-101500-k3f9`. Log: `ralph log 20260301-101500-k3f9`.',
     '- Stop reason: promise_accepted (exit code 0)',
   ]);
 });
@@ -67,7 +67,7 @@ test('a run that was not done, in a worktree, with everything that can go wrong'
     '- Tokens: unknown',
     '- Time: 6m7s',
     '- Branch: ralph/sum in .ralph/worktrees/sum',
-    '- Next: Resume: `ralph resume 20260301-101500-k3f9 --max-iterations 4` (2 of 2 used). Log: `ralph log 20260301-101500-k3f9`.',
+    '- Next: Resume: `ralph resume 20260301-101500-k3f9 --max-iterations 4` (2 of 2 used). Changes: `ralph show 20260301-101500-k3f9`. Log: `ralph log 20260301-101500-k3f9`.',
     '- Stop reason: max_iterations (exit code 1)',
   ]);
 });
@@ -104,7 +104,7 @@ test.each([
     'loop',
     'budget_exhausted',
     { ...LIMITS, maxCost: 5 },
-    `\`${RESUME} --max-cost 11.52\` (5.76 of 5 dollars used).`,
+    `\`${RESUME} --max-cost 11.52\` ($5.76 of $5.00 used).`,
   ],
   [
     'loop',

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { BIN, ralph, testEnv } from '../rig/ralph.ts';
 import { folder, type Repo } from '../rig/repo.ts';
 
@@ -14,11 +15,11 @@ interface Terminal {
 }
 
 /** `ralph init` on a real pseudo-terminal, which script(1) provides. */
-function onTerminal(project: Repo): Terminal {
+function onTerminal(project: Repo, path: readonly string[] = []): Terminal {
   const command = `'${process.execPath}' '${BIN}' init`;
   const child: ChildProcess = spawn('script', ['-qefc', command, '/dev/null'], {
     cwd: project.dir,
-    env: testEnv({ env: { TERM: 'xterm' } }),
+    env: testEnv({ env: { TERM: 'xterm' }, path }),
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let screen = '';
@@ -90,6 +91,32 @@ describe('the wizard on a real terminal', () => {
         { command: 'make test', failAction: 'APPEND' },
       ],
       scm: { command: 'git', tasks: ['commit', 'push'] },
+    });
+  });
+
+  test('proposes an agent that is installed, and guardrails that the project has and that run', async () => {
+    const project = folder();
+    project.write('Makefile', 'lint:\n\ttrue\ntest:\n\tfalse\n');
+    const agent = await fakeAgent('codex', says(''));
+    const terminal = onTerminal(project, [agent.bin]);
+    await terminal.until('codex is installed: Enter takes it.');
+    await terminal.answer('Agent command', '');
+    await terminal.answer('Agent flags', '');
+    await terminal.answer('Maximum iterations', '');
+    await terminal.answer('Completion response', '');
+    await terminal.answer(
+      'This project has make lint, make test. Run them now, and add those that work? (Y/n): ',
+      '',
+    );
+    await terminal.until('make lint: passes (');
+    await terminal.until('make test: runs, and fails now (exit code 2, ');
+    await terminal.answer('Add guardrail', '');
+    await terminal.answer('Configure SCM?', '');
+    await terminal.until('Next: ralph run -p ');
+    expect(await terminal.ended).toBe(0);
+    expect(JSON.parse(project.read('.ralph/settings.json'))).toMatchObject({
+      agent: { command: 'codex', flags: [] },
+      guardrails: [{ command: 'make lint' }, { command: 'make test' }],
     });
   });
 

@@ -194,16 +194,16 @@ describe('guardrails', () => {
     expect(code).toBe(0);
   });
 
-  test('that do not exist are told as such', async () => {
+  test('that do not exist end as the shell says', async () => {
     const project = repo();
     project.settings({
       agent: { command: 'worker' },
       maximumIterations: 2,
-      guardrails: [{ command: 'no-such-tool --x' }],
+      guardrails: [{ command: 'sh -c no-such-tool' }],
     });
     const agent = await fakeAgent('worker', says('x'));
     await ralph(['run', '-p', 'go'], { cwd: project.dir, path: [agent.bin] });
-    expect(agent.calls[1]?.input).toContain('Guardrail "no-such-tool --x" failed with exit code 127.');
+    expect(agent.calls[1]?.input).toContain('Guardrail "sh -c no-such-tool" failed with exit code 127.');
   });
 });
 
@@ -264,12 +264,15 @@ describe('source control', () => {
 
   test('reports a push that fails and keeps the commit', async () => {
     const project = repo();
+    project.git('remote', 'add', 'origin', '/nowhere');
+    project.git('config', 'branch.main.remote', 'origin');
+    project.git('config', 'branch.main.merge', 'refs/heads/main');
     project.settings({ ...committing, scm: { command: 'git', tasks: ['commit', 'push'] } });
     const agent = await fakeAgent('claude', working(DONE));
     const { code, stdout } = await ralph(['run', '-p', 'go'], { cwd: project.dir, path: [agent.bin] });
     expect(code).toBe(1);
     expect(project.git('log', '-1', '--format=%s')).toBe('Add a file\n');
-    expect(stdout).toContain('push failed: fatal: No configured push destination.');
+    expect(stdout).toContain('push failed: fatal: ');
     expect(stdout).toContain('Stop reason: scm_failed');
   });
 

@@ -184,12 +184,13 @@ describe('clean context', () => {
     expect(agent.calls[0]?.input).not.toContain('ignored words');
   });
 
-  test('diff and errors are cut, the diff at its end, the errors at their beginning, and both say so', async () => {
+  test('diff and errors are cut, the diff at its end, the errors in the middle, and both say so', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('big.txt', 'changed line\n'.repeat(2000), 'x'));
     await loop(project, agent.bin, 'x', '--check', 'seq 1 5000; false', '--max-iterations', '2');
     const prompt = agent.calls[1]?.input ?? '';
-    expect(prompt).toContain('[the beginning is cut] …');
+    expect(prompt).toContain('```\n1\n2\n3\n');
+    expect(prompt).toContain('... [truncated]\n');
     expect(prompt).toContain('\n5000\n```');
     expect(prompt.length).toBeLessThan(9_000);
     expect(prompt).toMatch(/\n.*(cut|more|missing|left out).*\n```\n\n## What went wrong/);
@@ -261,7 +262,7 @@ describe('checks', () => {
       '--check',
       'test -e a',
       '--check',
-      'no-such-tool',
+      'sh -c no-such-tool',
       '--baseline',
       '--max-iterations',
       '1',
@@ -269,7 +270,7 @@ describe('checks', () => {
     expect(code).toBe(1);
     expect(agent.calls[0]?.input).toContain('- `test -e a` (failed before you began)');
     expect(stderr.replace(/\s+/g, ' ')).toContain(
-      '`no-such-tool` fails before the first iteration: there is no such command (exit code 127).',
+      '`sh -c no-such-tool` fails before the first iteration: there is no such command (exit code 127).',
     );
   });
 

@@ -63,6 +63,18 @@ test('versions are compared with the tested ones, number by number', async () =>
   ]);
 });
 
+test('an agent in which nobody is logged in', async () => {
+  const { of } = await doctor(repo(), {
+    claude: `case "$1" in auth) echo '{"loggedIn": false}'; exit 1;; *) echo '${TESTED.claude}';; esac`,
+    codex: `case "$1" in login) echo 'Not logged in' >&2; exit 1;; *) echo '${TESTED.codex}';; esac`,
+  });
+  const what = 'installed, but you are not logged in';
+  expect([of('claude'), of('codex')].flat()).toEqual([
+    { topic: 'claude', level: 'warning', what, fix: 'claude auth login' },
+    { topic: 'codex', level: 'warning', what, fix: 'codex login' },
+  ]);
+});
+
 test('an agent that never answers is ended and reported', async () => {
   const hangs = `exec '${process.execPath}' -e 'setInterval(() => {}, 1e6)'`;
   const env = { PATH: pathWith({ claude: hangs, codex: hangs }) };

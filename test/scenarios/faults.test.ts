@@ -149,5 +149,5 @@ test('Mercurial is told to commit in its own words', async () => {
   const agent = worker(`echo '<response>DONE</response>'`);
   const { code } = await run(made, 'run', '-p', 'say it', '--agent', agent);
   expect(code).toBe(0);
-  expect(made.read('called')).toBe('[commit][-A][-m][DONE][push]');
+  expect(made.read('called')).toBe('[commit][-A][-m][say it][push]');
 });

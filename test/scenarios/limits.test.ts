@@ -48,7 +48,7 @@ describe('--max-cost', () => {
       2,
       1,
     ]);
-    expect(told.detail).toBe('$2.0000 of $2 spent (1 more call reported no cost).');
+    expect(told.detail).toBe('$2.00 of $2.00 spent (1 more call reported no cost).');
     const [id = ''] = runsOf(project);
     const report = await ralph(['report', id], { cwd: project.dir });
     expect(report.stdout).toContain('1 call reported no cost');
@@ -65,7 +65,7 @@ describe('--max-cost', () => {
     expect([told.stopReason, told.iterations[0]?.error]).toEqual(['budget_exhausted', 'ended by max-cost']);
     expect(told.iterations[0]).toMatchObject({ cost: expect.closeTo(4.004), costSource: 'estimated' });
     expect(stderr).toContain('--max-cost is kept within a turn by an estimate');
-    expect(told.detail).toContain('about $4.0040 of $3');
+    expect(told.detail).toContain('about $4.00 of $3.00');
   });
 
   test('believes the cost that the agent reports at the end of a turn, and not the estimate', async () => {

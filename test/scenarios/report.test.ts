@@ -345,6 +345,10 @@ describe('all runs', () => {
 
 describe('what cannot be', () => {
   test.each([
+    [
+      ['-o', 'x.pdf'],
+      'ralph: --output x.pdf: Ralph does not write .pdf files (end it in one of .html, .htm, .md, .json, .xml, .sarif, or name the --format)\n',
+    ],
     [['--format', 'htm'], 'ralph: --format htm: unknown format (did you mean html?)\n'],
     [
       ['--all', '--format', 'junit'],

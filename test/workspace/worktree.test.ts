@@ -451,7 +451,7 @@ test('the advice on merging can be pasted into a shell in any folder, line by li
   const worktree = await opened(work, 'a');
   commitIn(worktree.path, 'committed', 'c\n');
   writeFileSync(join(worktree.path, 'rest'), 'r\n');
-  const lines = mergeAdvice(worktree).split('\n');
+  const lines = (await mergeAdvice(worktree, env)).split('\n');
   expect(lines.map(line => line.slice(0, 17).trim())).toEqual([
     'look at it',
     'commit the rest',
@@ -461,10 +461,10 @@ test('the advice on merging can be pasted into a shell in any folder, line by li
   const run = (line: string) =>
     execFileSync('sh', ['-ec', line.slice(17)], {
       cwd: '/',
-      env: { ...env, GIT_EDITOR: 'echo the rest >' },
+      env: { ...env, GIT_EDITOR: 'false', GIT_PAGER: 'cat' },
       encoding: 'utf8',
     });
-  expect(run(lines[0]!)).toContain('+c\n');
+  expect(run(lines[0]!)).toMatch(/\+c\n[\s\S]*\+r\n/);
   for (const line of lines.slice(1)) run(line);
   expect(readdirSync(work.dir).sort()).toEqual(['.git', '.ralph', 'README.md', 'committed', 'rest']);
   expect(work.git('branch', '--format=%(refname:short)')).toBe('main\n');

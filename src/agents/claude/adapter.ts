@@ -29,6 +29,7 @@ export const claude: AgentAdapter = {
   name: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
   tested: '2.1.325',
+  login: { status: ['auth', 'status'], fix: 'claude auth login' },
   noUpdates: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
   reports: { cost: 'turn', tokens: 'step', toolCalls: true },
   endsWithResult: true,

@@ -26,6 +26,7 @@ export const codex: AgentAdapter = {
   name: 'codex',
   install: 'npm install -g @openai/codex',
   tested: '0.166.0',
+  login: { status: ['login', 'status'], fix: 'codex login' },
   reports: { cost: 'never', tokens: 'turn', toolCalls: true },
   endsWithResult: true,
   needsFile: false,

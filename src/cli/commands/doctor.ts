@@ -134,11 +134,22 @@ async function agentFinding(adapter: AgentAdapter, chosen: Chosen, world: World)
   const { name: topic, install } = adapter;
   if (!isExecutable(topic, world)) return { topic, level: 'fact', what: 'not installed', fix: install };
   const { code, output } = await probe([topic, '--version'], world);
-  if (code === 0) return versionFinding(adapter, versionIn(output));
+  if (code === 0) return (await loginFinding(adapter, world)) ?? versionFinding(adapter, versionIn(output));
   const isChosen = chosen !== undefined && !isProblem(chosen) && chosen.command === topic;
   const why = code === 124 ? 'it did not print its version in time' : lastLine(output);
   const what = `installed, but it does not start: ${why || `exit code ${code}`}`;
   return { topic, level: isChosen ? 'problem' : 'warning', what, fix: `reinstall it: ${install}` };
+}
+
+/** undefined: it is logged in, has a key, or does not say. */
+async function loginFinding(
+  { name: topic, login, needs: { keys } }: AgentAdapter,
+  world: World,
+): Promise<Finding | undefined> {
+  if (!login || keys.some(key => world.env[key])) return undefined;
+  const { code, output } = await probe([topic, ...login.status], world);
+  if (code === 0 || !/not logged in|"loggedIn":\s*false/i.test(output)) return undefined;
+  return { topic, level: 'warning', what: 'installed, but you are not logged in', fix: login.fix };
 }
 
 function versionFinding(

@@ -1,32 +1,47 @@
-/** `ralph init`: seed 001's dialogue. Nothing is written before the last answer. */
+/** `ralph init`: seed 001's dialogue, with proposals from the project. Nothing is written before the last answer. */
 import { relative } from 'node:path';
 import { createInterface, type Interface } from 'node:readline/promises';
 import { loadSettings } from '../../config/load.ts';
 import { FAIL_ACTIONS } from '../../domain/check.ts';
 import { ensureFolder, writeAtomic } from '../../platform/files.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
+import { missingCommands } from '../../turns/missing-commands.ts';
+import { proposeChecks } from '../../workspace/propose-checks.ts';
 import { type CliCommand, refuse } from '../command.ts';
+import { installedAgent, type Place, tryCheck } from '../first-settings.ts';
 import type { Output } from '../output.ts';
 
 export const init: CliCommand = {
   declare(command) {
     command
       .option('--here', 'make this folder a project of its own, not the root of its repository')
-      .addHelpText('after', '\nExamples:\n  ralph init\n  ralph init --here -C packages/api\n');
+      .option('-y, --yes', 'ask nothing: take the agent and the guardrails that are proposed')
+      .addHelpText(
+        'after',
+        '\nExamples:\n  ralph init\n  ralph init --yes\n  ralph init --here -C packages/api\n',
+      );
   },
-  async run({ cwd, root, options, output }) {
+  async run({ cwd, root: top, env, options, output }) {
+    const root = options.here === true ? cwd : top;
+    const project = projectPaths(root);
+    const place = { root, env };
+    const write = (settings: unknown) => {
+      ensureFolder(project.folder);
+      writeAtomic(project.settings, `${JSON.stringify(settings, null, 2)}\n`, 0o644);
+      output.answer(`\nSettings written to ${relative(cwd, project.settings)}\n${NEXT}`);
+    };
+    if (options.yes === true) {
+      write(await proposedSettings(project, place, output));
+      return 0;
+    }
     if (!process.stdin.isTTY || !process.stdout.isTTY) {
-      const fix = 'write .ralph/settings.json by hand; docs/reference/settings.md lists the keys';
+      const fix = '`ralph init --yes` takes what it finds; docs/reference/settings.md lists the keys';
       refuse('ralph init', 'this command asks questions and needs a terminal', fix);
     }
-    const project = projectPaths(options.here === true ? cwd : root);
     const dialogue = openDialogue();
     try {
       if (!(await mayWrite(project, dialogue, output))) return 0;
-      const settings = await askAll(dialogue);
-      ensureFolder(project.folder);
-      writeAtomic(project.settings, `${JSON.stringify(settings, null, 2)}\n`, 0o644);
-      output.answer(`\nSettings written to ${relative(cwd, project.settings)}\n`);
+      write(await askAll(dialogue, place, output));
       return 0;
     } catch (error) {
       if (!(error instanceof Left)) throw error;
@@ -37,6 +52,41 @@ export const init: CliCommand = {
     }
   },
 };
+
+const NEXT = 'Next: ralph run -p "What to do. When it is done, say <response>DONE</response>"\n';
+
+/** What is the same in every file that is written. */
+const ALWAYS = { outputTruncateChars: 5000, streamAgentOutput: true };
+
+async function proposedSettings(project: ProjectPaths, place: Place, output: Output) {
+  const { files } = loadSettings(project, 'run');
+  if (files[0] !== undefined) refuse(files[0], 'it is there already', 'change it, or `ralph init` asks');
+  const command = installedAgent(place);
+  if (command === undefined) refuse('agent', 'none is installed', '`ralph doctor` says how to install one');
+  output.answer(`Agent: ${command}\n`);
+  const commands = await tryAll(proposeChecks(place.root), place, output);
+  const guardrails = commands.map(each => ({ command: each, failAction: 'APPEND' }));
+  if (guardrails.length === 0)
+    output.answer('No guardrail was found: without one, Ralph has to believe the agent.\n');
+  return {
+    maximumIterations: 10,
+    completionResponse: 'DONE',
+    ...ALWAYS,
+    agent: { command, flags: [] },
+    guardrails,
+  };
+}
+
+/** Those that can be run; each is run once, and what it did is said. */
+async function tryAll(commands: readonly string[], place: Place, output: Output): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const command of commands) {
+    const { runs, words } = await tryCheck(command, place);
+    output.answer(`  ${command}: ${words}${runs ? '' : ' Left out.'}\n`);
+    if (runs) found.push(command);
+  }
+  return found;
+}
 
 /** The user pressed Ctrl-C or Ctrl-D. */
 class Left extends Error {}
@@ -80,11 +130,13 @@ async function mayWrite(project: ProjectPaths, dialogue: Dialogue, output: Outpu
   return isYes(await dialogue.ask('Overwrite? (y/N): '));
 }
 
-async function askAll({ ask }: Dialogue): Promise<Record<string, unknown>> {
+async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<Record<string, unknown>> {
+  const installed = installedAgent(place);
+  if (installed !== undefined) output.answer(`${installed} is installed: Enter takes it.\n`);
   const command = await askUntil(
     ask,
     'Agent command (e.g., claude, codex, amp, or other LLM CLI): ',
-    answer => answer || undefined,
+    answer => answer || installed,
   );
   const flags = commaList(await ask('Agent flags (comma-separated, optional): '));
   const maximumIterations = await askUntil(ask, 'Maximum iterations [10]: ', answer => {
@@ -92,13 +144,13 @@ async function askAll({ ask }: Dialogue): Promise<Record<string, unknown>> {
     return Number.isSafeInteger(number) && number > 0 ? number : undefined;
   });
   const completionResponse = (await ask('Completion response [DONE]: ')) || 'DONE';
-  const guardrails = await askGuardrails(ask);
+  const proposed = await askProposed(ask, place, output);
+  const guardrails = [...proposed, ...(await askGuardrails(ask, place, output))];
   const scm = isYes(await ask('Configure SCM? (y/N): ')) ? await askScm(ask) : undefined;
   return {
     maximumIterations,
     completionResponse,
-    outputTruncateChars: 5000,
-    streamAgentOutput: true,
+    ...ALWAYS,
     agent: { command, flags },
     guardrails,
     ...(scm && { scm }),
@@ -118,11 +170,31 @@ async function askUntil<Answer>(
   }
 }
 
-async function askGuardrails(ask: Ask): Promise<readonly Record<string, string>[]> {
+/** What the project has, unless the user does not want it. */
+async function askProposed(
+  ask: Ask,
+  place: Place,
+  output: Output,
+): Promise<readonly Record<string, string>[]> {
+  const commands = proposeChecks(place.root);
+  if (commands.length === 0) return [];
+  const answer = await ask(
+    `This project has ${commands.join(', ')}. Run them now, and add those that work? (Y/n): `,
+  );
+  if (answer !== '' && !isYes(answer)) return [];
+  return (await tryAll(commands, place, output)).map(command => ({ command, failAction: 'APPEND' }));
+}
+
+async function askGuardrails(
+  ask: Ask,
+  { root: cwd, env }: Place,
+  output: Output,
+): Promise<readonly Record<string, string>[]> {
   const guardrails: Record<string, string>[] = [];
   for (;;) {
     const command = await ask('Add guardrail command (leave blank to finish): ');
     if (command === '') return guardrails;
+    for (const { what } of missingCommands([command], { cwd, env })) output.answer(`  Note: ${what}\n`);
     const failAction = await askUntil(ask, '  Fail action (APPEND|PREPEND|REPLACE): ', answer =>
       FAIL_ACTIONS.find(action => action === (answer.toUpperCase() || 'APPEND')),
     );

@@ -8,7 +8,7 @@ import { taskKind } from '../../opening/kind.ts';
 import { bestOf, parallelTasks } from '../../opening/parallel-tasks.ts';
 import { openTasks } from '../../opening/tasks-crew.ts';
 import { TERMS } from '../../turns/plan-parts.ts';
-import { type PromptSource, specSource, text } from '../../turns/prompt-source.ts';
+import { type PromptSource, readInput, specSource, text } from '../../turns/prompt-source.ts';
 import { type Call, type CliCommand, fromRoot, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
@@ -16,7 +16,7 @@ import { startLoop } from '../start.ts';
 export const loop: CliCommand = {
   declare(command) {
     command
-      .argument('[task]', 'what to do')
+      .argument('[task]', 'what to do; - reads it from stdin')
       .option('--spec <file>', 'a file that says what to do, instead of the task')
       .option(
         '--tasks <file>',
@@ -86,6 +86,7 @@ function taskOf(call: Call): string | Problem {
     const read = spec.read();
     return typeof read === 'string' ? notTooLong(`spec file ${options.spec}`, read) : read;
   }
+  if (task === '-') return notTooLong('stdin', readInput());
   if (task !== undefined && task.trim() !== '') return notTooLong('the task', task);
   const greedy = ['worktree', 'sandbox'].find(name => typeof options[name] === 'string');
   const swallowed = greedy === undefined ? undefined : `put it first, or write --${greedy}=NAME`;

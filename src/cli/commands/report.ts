@@ -1,10 +1,11 @@
 /** `ralph report`: a run, or all of them, as a file for people or for programs. */
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { parentOf } from '../../domain/board.ts';
 import { closest, type Problem } from '../../domain/problem.ts';
 import { createRedactor, type Redact, redactDeep } from '../../domain/secrets.ts';
 import { writeAtomic } from '../../platform/files.ts';
+import { changesOf } from '../../report/changes.ts';
 import { createDetailFold } from '../../report/details.ts';
 import { type HtmlWorld, htmlOf, htmlOfAll } from '../../report/html.ts';
 import { junitOfChecks } from '../../report/junit.ts';
@@ -29,8 +30,8 @@ export const report: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
-      .option('--format <format>', `${FORMATS.join(', ')}; without it from the name of the file, else md`)
-      .option('-o, --output <file>', 'write to this file instead of stdout')
+      .option(`--format <${FORMATS.join('|')}>`, 'without it from the name of the file, else md')
+      .option('-o, --output <file>', 'write to this file instead of stdout (-)')
       .option('--bundle <file>', 'write a proof that others can verify: `ralph verify FILE`')
       .option(
         '--sign-key <file>',
@@ -75,12 +76,13 @@ async function bundleRun(call: Call): Promise<0> {
 /** Throws everything that is wrong with the flags at once. */
 function requestOf({ options, args, output: { json } }: Call) {
   const all = options.all === true;
-  const output = typeof options.output === 'string' ? options.output : undefined;
+  const output = typeof options.output === 'string' && options.output !== '-' ? options.output : undefined;
   const asked = typeof options.format === 'string' ? options.format : json ? 'json' : formatOfFile(output);
   const allowed = all ? FORMATS_OF_ALL : FORMATS;
   const format = allowed.find(each => each === asked);
   const problems: Problem[] = [];
-  if (!format) problems.push(unknownFormat(asked, allowed));
+  if (asked === undefined) problems.push(unknownEnding(String(output)));
+  else if (!format) problems.push(unknownFormat(asked, allowed));
   if (all && args[0] !== undefined)
     problems.push({ where: args[0], what: 'cannot be combined with --all', fix: 'leave one of them out' });
   if (problems.length > 0 || !format) throw new Problems(problems);
@@ -106,8 +108,19 @@ const ENDINGS: Readonly<Record<string, Format>> = {
   sarif: 'sarif',
 };
 
-function formatOfFile(output: string | undefined): Format {
-  return ENDINGS[output?.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'md';
+/** undefined: it has an ending, and of nothing that Ralph writes. */
+function formatOfFile(output: string | undefined): Format | undefined {
+  const ending = extname(output ?? '').slice(1);
+  return ending === '' ? 'md' : ENDINGS[ending.toLowerCase()];
+}
+
+function unknownEnding(file: string): Problem {
+  const endings = Object.keys(ENDINGS).map(ending => `.${ending}`);
+  return {
+    where: `--output ${file}`,
+    what: `Ralph does not write ${extname(file)} files`,
+    fix: `end it in one of ${endings.join(', ')}, or name the --format`,
+  };
 }
 
 function oneAs(format: Format, call: Call): string {
@@ -117,7 +130,7 @@ function oneAs(format: Format, call: Call): string {
     case 'html':
       return htmlReport(call, id, paths, { assets: readPageAssets(), version: VERSION, redact });
     case 'md':
-      return markdownOf(redactDeep(readRun(id, paths), redact));
+      return markdownReport(id, paths, redact);
     case 'json': {
       const { result: _, ...reading } = readRun(id, paths);
       return `${cleanJson(reading, redact)}\n`;
@@ -161,6 +174,14 @@ function htmlReport(call: Call, id: string, paths: RunPaths, world: HtmlWorld): 
 }
 
 /** With what the checks printed, which the ledger's last line leaves out. */
+/** GitHub takes 65,536 characters in a comment. */
+const DIFF = 40_000;
+
+function markdownReport(id: string, paths: RunPaths, redact: Redact): string {
+  const reading = readRun(id, paths);
+  return markdownOf(redactDeep(reading, redact), redactDeep(changesOf(reading.view, paths, DIFF), redact));
+}
+
 function junitReport(id: string, paths: RunPaths, redact: Redact): string {
   let outputs: ReadonlyMap<number, string> = new Map();
   const fold = createDetailFold(paths, ({ checks }) => {

@@ -22,7 +22,7 @@ import { ownerName } from '../../platform/spawn.ts';
 import { deletedRuns, putRunsBack } from '../../store/keep-folder.ts';
 import { overviewOf, resumable } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, type RunPaths, runPaths } from '../../store/paths.ts';
-import { findRun, listRuns, writeRunFile } from '../../store/run-file.ts';
+import { findRun, listRuns, readRunFile, writeRunFile } from '../../store/run-file.ts';
 import { openState } from '../../store/state-check.ts';
 import { limitsOf } from '../../turns/plan-parts.ts';
 import { sweptWorktreeAgain } from '../../workspace/worktree-again.ts';
@@ -154,22 +154,34 @@ function chosen(project: ProjectPaths, wanted: string | undefined): string | Pro
   return latest ?? lost() ?? { where: project.runs, what, fix: '`ralph status` lists them all' };
 }
 
+/** Whether `ralph resume` would ask for --accept-changes. */
+export async function hasChanged(project: ProjectPaths, id: string): Promise<boolean> {
+  const file = readRunFile(runPaths(project, id));
+  if (!file?.given) return false;
+  return (await changesSince(project, { ...file, given: file.given, cwd: project.root })).length > 0;
+}
+
+/** What is different in the settings, the flags of the start included. */
+async function changesSince(project: ProjectPaths, file: ResumableFile): Promise<readonly string[]> {
+  const name = file.command as SettingsCommand;
+  const yaml = await yamlSettings({ options: { config: file.given.yaml }, cwd: file.cwd });
+  const { settings } = loadSettings(project, name, mergeLayers(yaml?.layer ?? {}, file.given.flags));
+  return listSettingChanges(name, file.config as Record<string, unknown>, { ...withoutSecrets(settings) });
+}
+
 /** The settings as they are now, under the flags of the start and those given now; and what is different but for the latter. */
 async function settingsAgain(
   call: Call,
-  { command, given, config, cwd }: ResumableFile,
+  file: ResumableFile,
 ): Promise<{ readonly ready: SetUp; readonly changes: readonly string[] }> {
+  const { command, given, cwd } = file;
   const name = command as SettingsCommand;
   const yaml = await yamlSettings({ options: { config: given.yaml }, cwd });
   const layer = mergeLayers(yaml?.layer ?? {}, given.flags);
   // `resume` has the flag of `loop`; `run` calls it by another name.
   const options = { maximumIterations: call.options.maxIterations, ...call.options };
   const ready = setUp(name, { ...call, options }, () => [], { layer, problems: yaml?.problems ?? [] });
-  const { settings } = loadSettings(ready.project, name, layer);
-  const changes = listSettingChanges(name, config as Record<string, unknown>, {
-    ...withoutSecrets(settings),
-  });
-  return { ready, changes };
+  return { ready, changes: await changesSince(ready.project, file) };
 }
 
 function whyNot(id: string, past: Past, { settings }: SetUp): readonly Problem[] {

@@ -14,7 +14,10 @@ export const run: CliCommand = {
   declare(command) {
     command
       .option('-p, --prompt <text>', 'the prompt')
-      .option('-f, --prompt-file <file>', 'a file with the prompt, read anew for every iteration');
+      .option(
+        '-f, --prompt-file <file>',
+        'a file with the prompt, read anew for every iteration; - is stdin',
+      );
     declareSettings(command, 'run');
     command.option(...DRY_RUN).addHelpText('after', EXAMPLES);
   },
@@ -32,8 +35,11 @@ export const run: CliCommand = {
       );
       return 0;
     }
-    const [prompt, file] = [text(call.options.prompt), text(call.options.promptFile)];
-    const promptFile = file === undefined ? undefined : fromRoot(call, file);
+    const file = text(call.options.promptFile);
+    const promptFile = file === undefined || file === '-' ? undefined : fromRoot(call, file);
+    // What came on stdin is gone when the run is resumed: its own copy is not.
+    const read = promptFile === undefined ? source.read() : undefined;
+    const prompt = typeof read === 'string' ? read : undefined;
     const kind = promptKind({ source, prompt, promptFile });
     return startLoop(kind, call, ready, { notices: promptNotices(ready.settings, source) });
   },

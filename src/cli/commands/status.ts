@@ -49,6 +49,8 @@ interface ProjectStatus {
   readonly worktrees: readonly WorktreeRow[];
   /** Files of in-session loops that no user of this machine started. */
   readonly strangers: readonly StrangeFile[];
+  /** The latest run that can be resumed, where its settings are not what they were. */
+  readonly changed: string | undefined;
 }
 
 function lastOf({ options: { last } }: Call): number {
@@ -76,9 +78,17 @@ async function lookAt(
         boards: runs.flatMap(run => boardOf(project, run, wanted !== undefined)),
         worktrees: await listWorktrees({ root, env }),
         strangers: listSessions(root, env).filter(file => 'stranger' in file),
+        changed: await changedRun(project, runs),
       };
     }),
   );
+}
+
+async function changedRun(project: ProjectPaths, runs: readonly RunOverview[]): Promise<string | undefined> {
+  const latest = runs.findLast(run => run.resumable)?.id;
+  if (latest === undefined) return undefined;
+  const { hasChanged } = await import('./resume.ts');
+  return (await hasChanged(project, latest)) ? latest : undefined;
 }
 
 /** Those that belong to a parallel run are shown with it, when it is named. */
@@ -97,14 +107,14 @@ function rendered({ options, output }: Call, projects: readonly ProjectStatus[])
   if (output.json) {
     const [first = { runs: [], worktrees: [], strangers: [] }] = projects;
     const { runs, worktrees, strangers } = first;
-    const all = projects.map(({ boards: _, ...rest }) => rest);
+    const all = projects.map(({ boards: _, changed: __, ...rest }) => rest);
     return `${JSON.stringify(options.all === true ? { projects: all } : { runs, worktrees, strangers })}\n`;
   }
   const style = styleOf(output);
   const now = systemClock.now();
-  const lines = projects.map(({ root, runs, boards, worktrees, strangers }) => [
+  const lines = projects.map(({ root, runs, boards, worktrees, strangers, changed }) => [
     ...(options.all === true ? [root] : []),
-    ...statusLines(runs, style, now),
+    ...statusLines(runs, style, now, changed),
     ...boards.flatMap(({ id, view }) => ['', titled(style, id), ...boardLines(view, style)]),
     ...worktreeLines(worktrees, style),
     ...strangers.map(({ path, stranger }) => `! ${path} ${stranger}.`),

@@ -12,6 +12,12 @@ const scm = object({
 
 export const COMPLETION = [
   {
+    key: 'title',
+    kind: text(),
+    flag: both('--title <text>'),
+    help: 'What the run is about, in a few words. Default: the first line of the task, or the project of the story list.',
+  },
+  {
     key: 'completionResponse',
     kind: text(),
     default: 'DONE',

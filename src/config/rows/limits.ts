@@ -25,7 +25,7 @@ export const LIMITS = [
     key: 'maxTokens',
     kind: integer({ min: 1 }),
     flag: both('--max-tokens <n>'),
-    help: 'Stop when the run has used this many tokens.',
+    help: 'Stop when the run has used this many tokens: 500000, 500k, 2M.',
   },
   {
     key: 'maxTime',

@@ -6,7 +6,7 @@ import { both, type Setting } from '../setting.ts';
 const notify = object({
   command: {
     kind: text(),
-    help: 'A shell command; the notification is JSON on its stdin, and in RALPH_OCCASION, RALPH_RUN_ID, RALPH_STOP_REASON, RALPH_MESSAGE.',
+    help: 'A shell command; the notification is JSON on its stdin, and in RALPH_OCCASION, RALPH_RUN_ID, RALPH_TITLE, RALPH_STOP_REASON, RALPH_MESSAGE.',
   },
   webhook: { kind: webAddress, help: 'An address that gets the same JSON by POST; tried three times.' },
   bell: {

@@ -18,11 +18,10 @@ import { loadStories } from '../../../stories/load.ts';
 import { promptTemplate } from '../../../stories/open.ts';
 import { recoverStories } from '../../../stories/recover.ts';
 import { policyOf } from '../../../stories/standing.ts';
-import { missingCommands } from '../../../turns/missing-commands.ts';
 import { TERMS } from '../../../turns/plan-parts.ts';
 import { openWorktree, type Worktree } from '../../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse } from '../../command.ts';
-import { DRY_RUN, declareSettings, setUp, showPlan } from '../../set-up.ts';
+import { DRY_RUN, declareSettings, setUp, showPlan, unstartable } from '../../set-up.ts';
 import { startLoop } from '../../start.ts';
 import { declarePlace, placeOf } from './place.ts';
 
@@ -106,7 +105,7 @@ function prepare(call: Call, paths: PrdPaths, worktree: string | undefined) {
     const commands = allCommands(loaded, settings.checks);
     const { env } = call;
     return [
-      ...missingCommands(commands, settings, { cwd: paths.root, env }),
+      ...unstartable(commands, settings, { cwd: paths.root, env }),
       ...parallelProblems(settings, commands, worktree),
     ];
   });

@@ -1,0 +1,109 @@
+/** Every command that Ralph suggests is one that works: each is taken from the screen and run. */
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { type RalphOptions, ralph, startRalph } from '../rig/ralph.ts';
+import { gitEnv, repo } from '../rig/repo.ts';
+
+const COMPLETE = '<promise>COMPLETE</promise>';
+
+const writes =
+  (words: string, file = 'made'): Handler =>
+  async turn => {
+    await turn.line(init);
+    await turn.line(toolUse('t', 'Write', { file_path: file }));
+    await turn.write(file, String(Math.random()));
+    await turn.line(toolResult('t', 'written'));
+    await turn.line(text(words));
+    await turn.line(result());
+    turn.exit();
+  };
+
+const loop = (check: string, ...flags: readonly string[]) => [
+  ...['loop', 'Make it', '--check', check, '--agent', 'claude', '--stuck-after', '0'],
+  ...flags,
+];
+
+/** What stands in backticks and is a command of ours, each once. */
+function suggested(...screens: readonly string[]): readonly string[] {
+  const all = screens.join('\n').replace(/\n\s+/g, ' ');
+  return [...new Set([...all.matchAll(/`(ralph [^`]+)`/g)].map(([, command = '']) => command))];
+}
+
+/** Exit code 2 is for what the user has to fix: a suggestion never ends so. */
+async function runAll(commands: readonly string[], world: RalphOptions): Promise<void> {
+  for (const command of commands) {
+    const { code, stderr } = await ralph(command.split(' ').slice(1), world);
+    expect([command, code === 2 ? stderr : '']).toEqual([command, '']);
+  }
+}
+
+test('after a limit: show, log and resume, with the limit raised', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes('not yet'), writes('no'), writes(COMPLETE));
+  const world = { cwd: project.dir, path: [agent.bin] };
+  const ended = await ralph(loop('test -e made', '--max-iterations', '1'), world);
+  const [status, explain] = [await ralph(['status'], world), await ralph(['explain'], world)];
+  const commands = suggested(ended.stdout, ended.stderr, status.stdout, explain.stdout);
+  expect(commands.map(command => command.split(' ')[1]).sort()).toEqual(['log', 'resume', 'show']);
+  await runAll(commands, world);
+});
+
+test('after a kill: what `explain` and `status` suggest', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', async turn => void (await turn.line(init)), writes(COMPLETE));
+  const world = { cwd: project.dir, path: [agent.bin] };
+  const running = startRalph([...loop('true'), '--events', '-'], world);
+  await running.until('"kind":"session"');
+  running.process.kill('SIGKILL');
+  await running.finished;
+  const screens = [(await ralph(['explain'], world)).stdout, (await ralph(['status'], world)).stdout];
+  const commands = suggested(...screens);
+  expect(commands.some(command => command.startsWith('ralph resume '))).toBe(true);
+  await runAll(commands, world);
+});
+
+test('nothing is called resumable that cannot be resumed', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes('not yet'));
+  const world = { cwd: project.dir, path: [agent.bin] };
+  await ralph(loop('false', '--max-iterations', '1', '--worktree=gone'), world);
+  const told = async () => {
+    const { stdout } = await ralph(['status'], world);
+    const resume = suggested(stdout).filter(command => command.startsWith('ralph resume'));
+    return { resume, code: resume[0] && (await ralph(resume[0].split(' ').slice(1), world)).code };
+  };
+  rmSync(project.path('.ralph/worktrees/gone'), { recursive: true });
+  expect(await told()).toEqual({ resume: [], code: undefined });
+  expect((await ralph(['resume'], world)).code).toBe(2);
+});
+
+test('settings that have changed: the command that is suggested accepts them', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes('not yet'), writes(COMPLETE));
+  const world = { cwd: project.dir, path: [agent.bin] };
+  await ralph(loop('test -e made', '--max-iterations', '1'), world);
+  project.settings({ checkRetries: 1 });
+  const commands = suggested((await ralph(['status'], world)).stdout);
+  expect(commands[0]).toMatch(/^ralph resume \S+ --max-iterations 2 --accept-changes$/);
+  await runAll(commands, world);
+});
+
+test('work in a worktree that nobody committed: every line can be pasted, and the first one shows it', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes(COMPLETE, 'made.txt'));
+  const world = { cwd: project.dir, path: [agent.bin] };
+  const { stdout, stderr, code } = await ralph(loop('test -e made.txt', '--worktree=w'), world);
+  expect(code).toBe(0);
+  expect((await ralph(['status'], world)).stdout).toContain('ralph/w  changes not committed');
+  const lines = (stdout + stderr).split('\n').filter(line => / {2}git -C /.test(line));
+  const paste = (line: string) =>
+    execFileSync('sh', ['-ec', line.slice(17)], { cwd: '/', env: gitEnv(), encoding: 'utf8' });
+  const [look = '', ...rest] = lines.map(paste);
+  expect([lines.length, rest.length]).toEqual([4, 3]);
+  expect(look).toContain('+++ b/made.txt');
+  expect(project.git('ls-files')).toContain('made.txt');
+  expect(project.git('branch', '--format=%(refname:short)')).toBe('main\n');
+});
