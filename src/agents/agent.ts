@@ -67,6 +67,14 @@ export interface Dialogue {
 /** After every call of the model, when the turn is over, or not at all. */
 export type Reported = 'step' | 'turn' | 'never';
 
+/** What an agent reports, and when. */
+export interface Reports {
+  readonly cost: Reported;
+  readonly tokens: Reported;
+  /** Whether its tool calls can be counted. */
+  readonly toolCalls: boolean;
+}
+
 export interface AgentAdapter {
   readonly name: string;
   /** How to install it, one line. */
@@ -76,7 +84,7 @@ export interface AgentAdapter {
   /** Variables that keep it from looking for a newer version of itself. */
   readonly noUpdates?: Readonly<Record<string, string>>;
   /** What the stream can tell, and when; a limit on what it cannot tell is refused. */
-  readonly reports: { readonly cost: Reported; readonly tokens: Reported; readonly toolCalls: boolean };
+  readonly reports: Reports;
   /** A stream that ends without a `result` event was cut short. False where the agent has no such record. */
   readonly endsWithResult: boolean;
   /** It exits before a pipe has taken its last words: it writes into a file instead. True of agents written for Node. */

@@ -13,11 +13,14 @@ import { type ProcessEnd, startConfined } from '../platform/process.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { startTimer } from '../platform/timer.ts';
 import type { IterationPaths } from '../store/paths.ts';
+import { type CallEnd, callCheck } from './call-check.ts';
 import type { Excerpt } from './excerpt.ts';
 import { openLog } from './log.ts';
 
 export interface CheckRound {
   readonly checks: readonly Check[];
+  /** For checks that are functions. Counted from 1; 0: before the first iteration. */
+  readonly iteration?: number;
   readonly paths: IterationPaths;
   /** The place of a log where the user looks for it; the one in the run's folder where there is none. */
   publish?(log: string, slug: string): string;
@@ -150,18 +153,52 @@ async function runCheck(
   round: CheckRound,
   { check, index, slug, isSetup }: Task,
 ): Promise<CheckResult | undefined> {
-  const { clock, abort } = round;
+  const { clock } = round;
   const began = clock.ticks();
   const name = round.clean ? `clean-${slug}` : slug;
   const path = round.paths.check(name);
   const redact = createRedactor(round.env);
   const log = openLog(path, redact);
+  const { exitCode, endedBy } = await (check.call ? callIt : runIt)(round, check, log.fd);
+  round.secure?.();
+  const leftOut = log.end();
+  if (leftOut > 0) warnOfLength(round, check, leftOut);
+  const { text, cut } = log.excerpt(round.excerpt);
+  const logHash = log.close();
+  if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
+  const timedOut = endedBy === 'timeout';
+  const { command, failAction, hint } = check;
+  return {
+    index,
+    command,
+    failAction,
+    ...(hint && { hint }),
+    ...(round.clean && { clean: round.clean }),
+    ...(isSetup && { isSetup }),
+    passed: exitCode === 0 && !timedOut,
+    exitCode: timedOut ? TIMED_OUT : exitCode,
+    timedOut,
+    duration: secondsSince(clock, began),
+    output: redact(text),
+    outputCut: cut,
+    logFile: relative(round.root, round.publish?.(path, name) ?? path),
+    ...(logHash !== undefined && { logHash }),
+  };
+}
+
+interface Ended {
+  readonly exitCode: number;
+  readonly endedBy?: CallEnd | 'idle-timeout' | undefined;
+}
+
+async function runIt(round: CheckRound, check: Check, fd: number): Promise<Ended> {
+  const { abort } = round;
   const child = await startConfined<'aborted' | 'time-is-up'>(round.sandbox?.checks, {
     argv: shellCommand(round.spell?.(check.command) ?? check.command),
     cwd: round.cwd,
     env: round.env,
-    stdout: log.fd,
-    stderr: log.fd,
+    stdout: fd,
+    stderr: fd,
     ...(check.timeout > 0 && { timeout: check.timeout * 1000 }),
   });
   const stop = () => child.stop('aborted', 'at-once');
@@ -171,32 +208,20 @@ async function runCheck(
   const { end, endedBy } = await child.done;
   deadline?.clear();
   abort.removeEventListener('abort', stop);
-  round.secure?.();
-  const leftOut = log.end();
-  if (leftOut > 0) warnOfLength(round, check, leftOut);
-  const { text, cut } = log.excerpt(round.excerpt);
-  const logHash = log.close();
-  if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
-  const timedOut = endedBy === 'timeout';
-  const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
-  const { command, failAction, hint } = check;
-  return {
-    index,
-    command,
-    failAction,
-    ...(hint && { hint }),
-    ...(round.clean && { clean: round.clean }),
-    ...(isSetup && { isSetup }),
-    passed: exitCode === 0,
-    exitCode,
-    timedOut,
-    duration: secondsSince(clock, began),
-    output: redact(text),
-    outputCut: cut,
-    logFile: relative(round.root, round.publish?.(path, name) ?? path),
-    ...(logHash !== undefined && { logHash }),
-  };
+  return { exitCode: exitCodeOf(end), endedBy };
 }
+
+function callIt(round: CheckRound, { call = NEVER, timeout }: Check, fd: number): Promise<Ended> {
+  const { cwd, env, iteration = 0, clean = false, abort } = round;
+  return callCheck(call, {
+    context: { cwd, env, iteration, clean },
+    timeout: timeout > 0 ? timeout * 1000 : undefined,
+    timeLeft: round.timeLeft?.(),
+    ...{ abort, fd },
+  });
+}
+
+const NEVER = () => ({ passed: false });
 
 function warnOfLength({ emit }: CheckRound, { command }: Check, bytes: number): void {
   emit({ type: 'notice', level: 'warning', text: leftOutNotice(`What \`${command}\` printed`, bytes) });

@@ -3,8 +3,8 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadWithCache } from '../platform/code-cache.ts';
+import { VERSION } from '../platform/version.ts';
 import { rootHelp } from './command-list.ts';
-import { VERSION } from './version.ts';
 
 const args = process.argv.slice(2);
 const [first] = args;

@@ -142,7 +142,8 @@ export function sentenceOf(reason: StopReason): string {
   return endingOf(reason).sentence;
 }
 
-export function isSuccess(reason: StopReason): boolean {
+/** Whether it is one of those by which a run is done. */
+export function isSuccess(reason: StopReason): reason is SuccessReason {
   return endingOf(reason).exitCode === 0;
 }
 

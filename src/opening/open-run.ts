@@ -4,9 +4,10 @@
  */
 
 import type { Settings } from '../config/settings-shape.ts';
+import type { OwnCheck } from '../domain/check.ts';
 import type { Emit, RecordedEvent, RunEvent, RunHead } from '../domain/event.ts';
 import { resumedStep } from '../domain/next.ts';
-import { fold, NOTHING_YET } from '../domain/past.ts';
+import { fold, NOTHING_YET, type Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { drive } from '../engine/drive.ts';
@@ -28,6 +29,7 @@ import { type HookNeeds, hooksOfRun, type RunHooks } from '../turns/run-hooks.ts
 import { type Shared, withShared } from '../turns/shared.ts';
 import { worktreeAgain } from '../workspace/worktree-again.ts';
 import { beginRun } from './begin.ts';
+import { createCleanUp } from './clean-up.ts';
 import type { Entered, Parts, RunKind } from './kind.ts';
 import { endOrphans } from './orphans.ts';
 import { beginRepository } from './repository-start.ts';
@@ -56,6 +58,10 @@ export interface RunRequest {
   readonly random?: () => number;
   /** It is refused while another run works in the same tree. A program may know better. */
   readonly alone?: boolean;
+  /** What a program knows of checks that the settings only name: that one is a function. */
+  readonly ownChecks?: readonly OwnCheck[];
+  /** What that program must bring again, for the run to be resumed. */
+  readonly program?: readonly string[];
   /** What else the user should know before the first iteration. */
   readonly notices?: readonly string[];
   readonly resumed?: ResumedRun;
@@ -63,8 +69,8 @@ export interface RunRequest {
   readonly child?: { readonly id: string; readonly shared: Shared };
   /** Sees what happens in the runs of a parallel run, by what they work on. Must not throw. */
   readonly onChildEvent?: Parts['onChildEvent'];
-  /** Sees every event once it is on the ledger. Must not throw. */
-  onEvent(event: RecordedEvent): void;
+  /** Sees every event once it is on the ledger, and what the run has done by then. Must not throw. */
+  onEvent(event: RecordedEvent, past: Past): void;
 }
 
 export interface OpenedRun {
@@ -205,26 +211,12 @@ function makePlan(
     notices: [...notices, ...(request.notices ?? [])],
     ...(random && { random }),
     shared: request.child?.shared,
+    ownChecks: request.ownChecks,
     onChildEvent: request.onChildEvent,
   };
   // What the user did while it was paused is the new start.
   const kept = past().time.isPaused ? undefined : past().prepared?.kept;
   return entered.plan(parts, kept);
-}
-
-/** What was opened is closed in the opposite order, each thing once, and all of it whatever fails. */
-function createCleanUp() {
-  const actions: (() => unknown)[] = [];
-  const now = async (): Promise<void> => {
-    const action = actions.pop();
-    if (!action) return;
-    try {
-      await action();
-    } finally {
-      await now();
-    }
-  };
-  return { later: (action: () => unknown): void => void actions.push(action), now };
 }
 
 /** The ledger first, then the past, then those who look on. */
@@ -242,7 +234,7 @@ function createRecorder(
       const recorded = store.append(event);
       past = fold(past, { ...recorded, time: zero + clock.ticks(), ticks: clock.ticks() });
       if (IS_BOUNDARY.has(event.type)) store.checkpoint(past);
-      onEvent(recorded);
+      onEvent(recorded, past);
       const trouble = store.trouble();
       if (trouble !== undefined) failed(trouble);
     },

@@ -1,14 +1,17 @@
 /** An agent that is a function: for tests, for models called directly, for anything that is no command line. */
-import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
+import { type AgentAdapter, NO_NEEDS, type Reports } from '../agents/agent.ts';
 import { createDoor } from '../agents/door.ts';
 import type { TurnReport, TurnRequest } from '../agents/invoke.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import { createTurnFold } from '../domain/turn.ts';
+import { errorMessage } from '../platform/error-words.ts';
 import { startTimer } from '../platform/timer.ts';
 
+/** What an agent that is a function is given for one turn. */
 export interface AgentTurn {
   readonly prompt: string;
+  /** Where to work. */
   readonly cwd: string;
   /** Counted from 1. */
   readonly iteration: number;
@@ -30,21 +33,31 @@ export interface AgentReply {
 /** Must settle soon after `turn.signal` has fired. */
 export type AgentFunction = (turn: AgentTurn) => Promise<AgentReply | string | undefined>;
 
+/** An agent that is a function of the program. */
 export interface FunctionAgent {
   readonly name: string;
   readonly run: AgentFunction;
+  /** What its replies and events hold; a limit on what they do not hold is refused. */
+  readonly reports: Reports;
 }
 
-export function defineAgent(name: string, run: AgentFunction): FunctionAgent {
-  return { name, run };
+/** What is said of an agent that is a function. */
+export interface AgentTraits {
+  /** What it reports. Default: its tool calls, and neither cost nor tokens. */
+  readonly reports?: Partial<Reports>;
+}
+
+/** Makes an agent of a function: give it to a call as `agent`. */
+export function defineAgent(name: string, run: AgentFunction, traits: AgentTraits = {}): FunctionAgent {
+  return { name, run, reports: { cost: 'never', tokens: 'never', toolCalls: true, ...traits.reports } };
 }
 
 /** What the loop needs to know of it, as of any agent. */
-export function adapterOf({ name }: FunctionAgent): AgentAdapter {
+export function adapterOf({ name, reports }: FunctionAgent): AgentAdapter {
   return {
     name,
     install: '',
-    reports: { cost: 'turn', tokens: 'turn', toolCalls: true },
+    reports,
     endsWithResult: false,
     needsFile: false,
     needs: NO_NEEDS,
@@ -89,7 +102,7 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
   const done = fold.turn();
   if (endedBy) return { turn: done, outcome: { kind: 'ended', by: endedBy } };
   if (!('error' in reply)) return { turn: done, outcome: { kind: 'completed' } };
-  const message = turn.redact(reply.error instanceof Error ? reply.error.message : String(reply.error));
+  const message = turn.redact(errorMessage(reply.error));
   return { turn: done, outcome: { kind: 'failed', trouble: done.trouble ?? { class: 'crash', message } } };
 }
 
