@@ -103,4 +103,4 @@ export {
   type AgentTurn,
   defineAgent,
   type FunctionAgent,
-} from './turns/function-agent.ts';
+} from './turns/define-agent.ts';

@@ -11,6 +11,7 @@ export type OutputMode = 'stream' | 'text';
 /** `skip`: the agent may do everything without asking. `host`: as the agent itself is configured. */
 export type Permissions = 'skip' | 'host';
 
+/** What an adapter makes a command line from. */
 export interface AgentRequest {
   /** The executable, as the user named it. */
   readonly command: string;

@@ -5,6 +5,7 @@ export type FailAction = 'APPEND' | 'PREPEND' | 'REPLACE';
 
 export const FAIL_ACTIONS = ['APPEND', 'PREPEND', 'REPLACE'] as const satisfies readonly FailAction[];
 
+/** A check as it is run. */
 export interface Check {
   readonly command: string;
   readonly failAction: FailAction;
@@ -43,6 +44,7 @@ export interface CheckOutcome {
 /** Only an outcome with `passed: true` is green: one that throws is red, with its error as the output. */
 export type CheckFunction = (context: CheckContext) => Promise<CheckOutcome> | CheckOutcome;
 
+/** What became of a check in an iteration. */
 export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hint'> {
   /** Position in the configuration: results are reported in this order, whichever finished first. */
   readonly index: number;

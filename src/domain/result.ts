@@ -14,6 +14,7 @@ import { isProven, isSuccess, type StopReason, type SuccessReason } from './stop
 import type { StoryReport } from './story-report.ts';
 import { addWasted, type CostSource, type Tokens, type Totals, uncountedIn, unpricedIn } from './usage.ts';
 
+/** A check in the result of an iteration. */
 export interface CheckSummary
   extends Pick<
     CheckResult,
@@ -22,6 +23,7 @@ export interface CheckSummary
   readonly name: string;
 }
 
+/** What an iteration did, cost and proved. */
 export interface IterationResult {
   /** Counted from 1. */
   readonly iteration: number;

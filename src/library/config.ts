@@ -5,7 +5,7 @@ import type { RecordedEvent } from '../domain/event.ts';
 import { formatProblem, type Problem } from '../domain/problem.ts';
 import type { IterationResult } from '../domain/result.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { FunctionAgent } from '../turns/function-agent.ts';
+import type { FunctionAgent } from '../turns/define-agent.ts';
 import type { AdapterAgent } from './define-adapter.ts';
 import type { StopCondition } from './stop-when.ts';
 

@@ -6,7 +6,8 @@ import type { OwnCheck } from '../domain/check.ts';
 import type { Problem } from '../domain/problem.ts';
 import type { SetUpRequest } from '../opening/set-up.ts';
 import { chooseGiven } from '../turns/choose-agent.ts';
-import { adapterOf, type FunctionAgent } from '../turns/function-agent.ts';
+import type { FunctionAgent } from '../turns/define-agent.ts';
+import { adapterOf } from '../turns/function-agent.ts';
 import type { CheckInput, CommandCheck, FunctionCheck, RunConfig, RunOptions } from './config.ts';
 
 export interface GivenChecks {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Next to the bundle, or next to the modules of the library; from the source, as the tests run it, the built one is used. */
-const PLACES = ['./NAME.cjs', './NAME.js', '../../dist/bin/NAME.cjs'];
+/** Next to the bundle, or beside the library; from the source, as the tests run it, the built one is used. */
+const PLACES = ['./NAME.cjs', '../bin/NAME.cjs', '../../dist/bin/NAME.cjs'];
 
 export function programPath(name: 'srt-host' | 'inside'): string {
   const paths = PLACES.map(place => fileURLToPath(new URL(place.replace('NAME', name), import.meta.url)));

@@ -8,7 +8,7 @@ import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { closest, isProblem, type Problem } from '../domain/problem.ts';
 import type { Prices } from '../domain/usage.ts';
 import { splitFlag, splitWords } from '../platform/shell.ts';
-import type { FunctionAgent } from './function-agent.ts';
+import type { FunctionAgent } from './define-agent.ts';
 
 export interface ChosenAgent extends Prices {
   readonly adapter: AgentAdapter;

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -155,6 +155,36 @@ describe('the package', () => {
     expect(
       execFileSync(process.execPath, [join(ROOT, 'examples', name)], { cwd: dir, encoding: 'utf8', env }),
     ).toBe(expected);
+  });
+
+  test('runs the example that works on issues, and opens pull requests for what is proven', () => {
+    const { dir, path, git } = repo();
+    git('init', '-q', '--bare', path('origin.git'));
+    git('remote', 'add', 'origin', path('origin.git'));
+    const issues = JSON.stringify([
+      { number: 7, title: 'Make it', body: 'A file.' },
+      { number: 8, title: 'Do nothing', body: '' },
+    ]);
+    const program = (name: string, script: string) =>
+      writeFileSync(path(`bin/${name}`), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    mkdirSync(path('bin'));
+    program('gh', `if [ "$1" = issue ]; then echo '${issues}'; else echo "$@" >>'${path('pulls')}'; fi`);
+    program(
+      'me',
+      'case "$(cat)" in *"Make it"*) echo x >made;; esac; echo "Done. <promise>COMPLETE</promise>"',
+    );
+    mkdirSync(path('.ralph'));
+    writeFileSync(path('.ralph/settings.json'), JSON.stringify({ agent: path('bin/me') }));
+    const stdout = execFileSync(process.execPath, [join(ROOT, 'examples/issues.mjs'), 'test -f made'], {
+      cwd: dir,
+      encoding: 'utf8',
+      env: { ...env, PATH: `${path('bin')}:${process.env.PATH}` },
+    });
+    expect(stdout).toMatch(/#7 all_checks_passed after 1 iterations\n#8 (?!all)\w+ after \d iterations\n/);
+    expect(readFileSync(path('pulls'), 'utf8')).toMatch(
+      /^pr create --head ralph\/issue-7 --title Make it --body/,
+    );
+    expect(git('ls-remote', 'origin')).toContain('refs/heads/ralph/issue-7');
   });
 
   test('has examples that agree with its types', () => {
