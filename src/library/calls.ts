@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../domain/event.ts';
 import { formatProblem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { createStopRequest } from '../engine/stop.ts';
+import { tooOldNode } from '../platform/node-version.ts';
 import type { Simulated } from '../report/simulate.ts';
 import type { RunOverview } from '../store/overview.ts';
 import {
@@ -18,6 +19,9 @@ import {
 import { createEventQueue } from './event-queue.ts';
 import type { LibraryRun } from './open.ts';
 import type { Ledger, ReportOptions, RunHandle, RunsOptions } from './runs.ts';
+
+const tooOld = tooOldNode();
+if (tooOld !== undefined) throw new Error(tooOld);
 
 /** A loop that is begun by `run`. Disposing of it ends a run that is still running, and waits for that. */
 export interface Loop extends AsyncDisposable {
