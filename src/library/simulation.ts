@@ -17,7 +17,7 @@ import { type SetUpRequest, setUpRun } from '../opening/set-up.ts';
 import { openStories } from '../opening/stories-run.ts';
 import { tryTo } from '../platform/files.ts';
 import { type Env, git } from '../platform/git.ts';
-import { rootAbove } from '../platform/package.ts';
+import { packageFile } from '../platform/package.ts';
 import { joinWords } from '../platform/shell.ts';
 import { disarmScript, weakenTest } from '../sim/disarm.ts';
 import type { Scenario } from '../sim/scenario.ts';
@@ -110,7 +110,7 @@ function writeSettings({ root, copy, settings }: Simulation, scenario: string): 
 }
 
 function overlay(settings: Settings, scenario: string): Readonly<Record<string, unknown>> {
-  const agent = join(rootAbove(import.meta.filename) ?? '', 'dist/bin/scripted-agent.cjs');
+  const agent = packageFile('dist/bin/scripted-agent.cjs');
   const scripted = { command: joinWords([process.execPath, agent, scenario, '0']), adapter: 'claude' };
   const shorter = (seconds: number) => Math.min(seconds, SHORT);
   return {
