@@ -1,9 +1,11 @@
 /** Opens runs for a program, each by the same way as the command of the same name. Loaded when the first one is begun. */
 import { resolve } from 'node:path';
+import { holdsSecrets } from '../config/secrets.ts';
 import type { SettingsLayer } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
+import { createRedactor } from '../domain/secrets.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { promptKind, type RunKind } from '../opening/kind.ts';
 import { loopKind, parallelProblems } from '../opening/loop-kind.ts';
@@ -180,7 +182,9 @@ async function start(request: Start): Promise<LibraryRun> {
     release?.();
   };
   const opened = await openRun({
-    ...{ kind, project, settings, agents: [agent, ...fallbacks], flags, env, stop, version: VERSION },
+    ...{ kind, project, settings, agents: [agent, ...fallbacks], env, stop, version: VERSION },
+    // What must not be kept cannot be given again.
+    ...(!holdsSecrets(flags, createRedactor(env)) && { flags }),
     ...(program.length > 0 && { program }),
     ...(checks.own.length > 0 && { ownChecks: checks.own }),
     ...(reviewer && { reviewer }),

@@ -2,7 +2,7 @@
 import { listSettingChanges } from '../config/changes.ts';
 import { loadSettings } from '../config/load.ts';
 import { mergeLayers } from '../config/merge.ts';
-import { withoutSecrets } from '../config/secrets.ts';
+import { holdsSecrets, withoutSecrets } from '../config/secrets.ts';
 import type { SettingsCommand, SettingsLayer } from '../config/setting.ts';
 import { parentOf } from '../domain/board.ts';
 import type { Spending } from '../domain/limits.ts';
@@ -11,6 +11,7 @@ import type { Past } from '../domain/past.ts';
 import { needsAgent } from '../domain/past-iteration.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import { raiseOf, resumeCommand, type Used } from '../domain/resume-command.ts';
+import { createRedactor } from '../domain/secrets.ts';
 import { isSuccess } from '../domain/stop-reason.ts';
 import { totalTokens } from '../domain/usage.ts';
 import type { Env } from '../platform/git.ts';
@@ -107,12 +108,13 @@ async function reopen(
   const swept = past.ended === undefined && (await worktreeOf(cwd, env, worktree, past));
   const kind = await runAgain({ file, paths, past }, ready.settings, env);
   if (!('enter' in kind)) return kind;
+  const isOpen = !holdsSecrets(ready.flags, createRedactor(env));
   writeRunFile(paths, {
     ...file,
     version,
     owner: ownerName(),
     config: withoutSecrets(ready.settings),
-    given: { ...file.given, flags: mergeLayers(file.given.flags, ready.flags) },
+    given: { ...file.given, flags: mergeLayers(file.given.flags, isOpen ? ready.flags : {}) },
   });
   const workplace = worktree === undefined ? cwd : projectPaths(cwd).worktree(worktree);
   const cleared = await clearWorkplace({ file, paths, past }, workplace, env);
