@@ -119,7 +119,12 @@ async function bundlePage() {
   await build.close();
   // In HTML the first end tag ends the script, also one in a string.
   const [{ code }] = output;
-  writeFileSync(join(root, 'dist/page/page.js'), code.replaceAll('</script', '<\\/script').trimEnd());
+  // Every report is a copy of these: their licences go with it.
+  const licences = `/*!\n${['preact', 'uplot'].map(license).join('\n\n')}\n*/\n`;
+  writeFileSync(
+    join(root, 'dist/page/page.js'),
+    licences + code.replaceAll('</script', '<\\/script').trimEnd(),
+  );
   const style = [
     'node_modules/uplot/dist/uPlot.min.css',
     ...STYLES.map(name => `src/page/style/${name}.css`),
