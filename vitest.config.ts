@@ -36,7 +36,25 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-const exclude = ['test/hosts/**', 'test/browser/**', 'node_modules/**'];
+/**
+ * What takes long and does not depend on the version of Node: campaigns (kills, attacks, fuzz), and what is decided in `domain/` tried through the
+ * whole program. `RALPH_SUITE=core` leaves it out; docs/development.md says what CI runs where.
+ */
+const LENGTHY = [
+  'test/{chaos,redteam}/**',
+  'test/scenarios/{fuzz,simulate,mutate*,standstill,trouble,limits,deleted-folder,parallel*}.test.ts',
+  'test/scenarios/{002-prd-hostile,002-prd-killed,prd-*,example-stories,proof}.test.ts',
+  'test/scenarios/{001-bad-input,001-output,explain,notify,old-runs,report,replay,prune}.test.ts',
+  'test/bundle/**',
+  'test/workspace/{worktree,diff,protect}.test.ts',
+];
+
+const exclude = [
+  'test/hosts/**',
+  'test/browser/**',
+  'node_modules/**',
+  ...(process.env.RALPH_SUITE === 'core' ? LENGTHY : []),
+];
 
 export default defineConfig({
   test: {

@@ -11,6 +11,7 @@ import { hooks } from './hooks.mjs';
 import { lanes } from './lanes.mjs';
 import { latency } from './latency.mjs';
 import { loop } from './loop.mjs';
+import { packaged } from './package.mjs';
 import { parallel } from './parallel.mjs';
 import { repo } from './repo.mjs';
 import { sandbox } from './sandbox.mjs';
@@ -37,6 +38,7 @@ const benches = {
   clean,
   lanes,
   verify,
+  package: packaged,
 };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');

@@ -6,6 +6,8 @@ import { bin, env, interleaved, many, measure, median, ms, node, script } from '
 export function start(folder, quick) {
   const empty = join(folder, 'empty.cjs');
   writeFileSync(empty, '');
+  const library = join(folder, 'library.mjs');
+  writeFileSync(library, `import ${JSON.stringify(join(bin, '../../lib/index.js'))};`);
   const rounds = quick ? 3 : 5;
   const times = quick ? 20 : 50;
   const ca = { ...env, NODE_EXTRA_CA_CERTS: '/etc/ssl/certs/ca-certificates.crt' };
@@ -19,6 +21,7 @@ export function start(folder, quick) {
     help: run([bin, '--help']),
     nodeWithCa: run([empty], ca),
     versionWithCa: run([bin, '--version'], ca),
+    library: run([library]),
   });
   const row = (what, floor, ours, limit) => ({
     id: 'P1',
@@ -32,6 +35,7 @@ export function start(folder, quick) {
     row('--version, CPU', result.node, result.version, 1.1),
     row('--help, CPU', result.node, result.help, 1.2),
     row('--version, NODE_EXTRA_CA_CERTS set for both', result.nodeWithCa, result.versionWithCa, 1.1),
+    row('importing the library, CPU', result.node, result.library, 2),
     firstSpawn(folder, quick ? 9 : 25),
   ];
 }

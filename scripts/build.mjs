@@ -1,4 +1,4 @@
-// Builds the library (tsc: modules and types) and the bin (CommonJS bundles, so that it starts fast).
+// Builds the library (types by tsc, a few modules) and the bin (CommonJS bundles): both so that they start fast.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -30,6 +30,7 @@ execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '
   cwd: root,
   stdio: 'inherit',
 });
+await bundleLibrary();
 await bundle({
   ralph: join(root, 'src/cli/bin.ts'),
   main: join(root, 'src/cli/main.ts'),
@@ -58,13 +59,27 @@ async function bundle(inputs) {
       platform: 'node',
       cwd: root,
       logLevel: 'warn',
-      plugins: [apart(name), lazyBuiltins],
+      plugins: [lazyBuiltins],
     });
     const file = join(root, `dist/bin/${name}.cjs`);
     await build.write({ file, format: 'cjs', codeSplitting: false });
     await build.close();
     writeFileSync(file, ascii(readFileSync(file, 'utf8')));
   }
+}
+
+/** One module that is imported, and others that it loads when a call needs them. */
+async function bundleLibrary() {
+  const input = { index: join(root, 'src/index.ts') };
+  const build = await rolldown({ input, platform: 'node', cwd: root, logLevel: 'warn' });
+  const chunkFileNames = 'chunk-[name].js';
+  await build.write({
+    dir: join(root, 'dist/lib'),
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames,
+  });
+  await build.close();
 }
 
 /** What the host plugins start. */
@@ -83,14 +98,6 @@ function writeMarketplace() {
   const marketplace = { name, description, owner: { name: 'the Ralph authors' }, plugins };
   mkdirSync(join(root, '.claude-plugin'), { recursive: true });
   writeFileSync(join(root, '.claude-plugin/marketplace.json'), `${JSON.stringify(marketplace, null, 2)}\n`);
-}
-
-/** The main bundle finds it beside itself. */
-function apart(name) {
-  return {
-    name: 'apart',
-    resolveId: source => (source === 'yaml' && name === 'main' ? { id: './yaml.cjs', external: true } : null),
-  };
 }
 
 /** The page of the report and the dashboard: one script and one style, put into every HTML file whole. */
@@ -112,7 +119,12 @@ async function bundlePage() {
   await build.close();
   // In HTML the first end tag ends the script, also one in a string.
   const [{ code }] = output;
-  writeFileSync(join(root, 'dist/page/page.js'), code.replaceAll('</script', '<\\/script').trimEnd());
+  // Every report is a copy of these: their licences go with it.
+  const licences = `/*!\n${['preact', 'uplot'].map(license).join('\n\n')}\n*/\n`;
+  writeFileSync(
+    join(root, 'dist/page/page.js'),
+    licences + code.replaceAll('</script', '<\\/script').trimEnd(),
+  );
   const style = [
     'node_modules/uplot/dist/uPlot.min.css',
     ...STYLES.map(name => `src/page/style/${name}.css`),

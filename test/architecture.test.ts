@@ -66,6 +66,23 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'guard',
     'mutation',
     'bundle',
+    'library',
+  ],
+  library: [
+    'domain',
+    'platform',
+    'store',
+    'config',
+    'agents',
+    'checks',
+    'workspace',
+    'report',
+    'engine',
+    'turns',
+    'stories',
+    'parallel',
+    'opening',
+    'sim',
   ],
   'index.ts': [
     'domain',
@@ -82,6 +99,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'parallel',
     'opening',
     'sim',
+    'library',
   ],
 };
 
@@ -162,7 +180,7 @@ const AGENTS = readdirSync(join(SRC, 'agents'), { withFileTypes: true })
 /** Who may name agents outside of their folders, and why a new agent need not change it. */
 const MAY_NAME_AGENTS: Record<string, string> = {
   'cli/commands/demo.ts': 'the scripted agent speaks the stream of one of them',
-  'cli/simulation.ts': 'the same',
+  'library/simulation.ts': 'the same',
   'cli/commands/init.ts': "seed 001's question, in its own words",
   'cli/commands/prd/plan.ts': 'a sentence of help on the plugin that is a skill, too',
   'domain/context-alert.ts': 'names of models, which many agents use',

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { apiEntries, apiReference } from '../scripts/api-reference.mjs';
 import { bundleSchema } from '../src/bundle/format.ts';
 import { COMMANDS } from '../src/cli/command-list.ts';
-import { VERSION } from '../src/cli/version.ts';
 import { buildReference, buildSchema } from '../src/config/schema.ts';
 import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
 import { TROUBLES } from '../src/domain/trouble.ts';
+import { VERSION } from '../src/platform/version.ts';
 import { readTemplate } from '../src/store/templates.ts';
 import { expectGenerated, expectTable } from './rig/generated.ts';
 import { ralph } from './rig/ralph.ts';
@@ -83,4 +84,9 @@ test.each(['run', 'loop', 'prd'] as const)('every default of ralph %s passes its
 
 test('the version is that of package.json', () => {
   expect(VERSION).toBe(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version);
+});
+
+test('the library reference is what the doc comments say, and every export has one', () => {
+  expect(apiEntries().filter(({ doc }) => doc === '')).toEqual([]);
+  expectGenerated('docs/reference/library.md', apiReference());
 });

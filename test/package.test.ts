@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { folder } from './rig/repo.ts';
 
 interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -49,5 +50,85 @@ test('the package has what every host’s plugin is installed from', () => {
       'plugins/gemini/gemini-extension.json',
       'plugins/opencode/ralph.js',
     ]),
+  );
+});
+
+test('the licences of what every report embeds are in it, and those of all that is bundled in the package', () => {
+  const page = readFileSync(join(ROOT, 'dist/page/page.js'), 'utf8');
+  const all = readFileSync(join(ROOT, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
+  for (const name of ['preact', 'uplot']) {
+    const licence = readFileSync(join(ROOT, 'node_modules', name, 'LICENSE'), 'utf8').trim();
+    expect(page.slice(0, page.indexOf('*/'))).toContain(licence);
+    expect(all).toContain(licence);
+  }
+});
+
+test('what npm shows and allows is set, but for the address, which the source does not know', () => {
+  const { keywords, publishConfig, peerDependencies, repository } = read('package.json');
+  expect(keywords.length).toBeGreaterThan(5);
+  expect(publishConfig).toEqual({ access: 'public', provenance: true });
+  expect(peerDependencies['@anthropic-ai/sandbox-runtime']).toBe('>=0.0.83 <0.1.0');
+  expect(repository).toBeUndefined();
+});
+
+describe('a version', () => {
+  const HOLD_IT = [
+    ...['package.json', 'package-lock.json', 'src/platform/version.ts', 'CHANGELOG.md'],
+    ...['plugins/claude/.claude-plugin/plugin.json', 'plugins/gemini/gemini-extension.json'],
+  ];
+  /** A copy of the files that hold it. */
+  function copied() {
+    const { dir, path, read: text } = folder();
+    for (const name of HOLD_IT) cpSync(join(ROOT, name), path(name), { recursive: true });
+    const run = (script: string, ...args: string[]) =>
+      spawnSync(process.execPath, [join(ROOT, 'scripts', script), ...args], {
+        encoding: 'utf8',
+        env: { ...process.env, RALPH_ROOT: dir },
+      });
+    return { path, text, run };
+  }
+
+  test('is set everywhere at once, and in no other place', () => {
+    const { text, run } = copied();
+    const before = HOLD_IT.map(text);
+    expect(run('set-version.mjs', '9.8.7')).toMatchObject({ status: 0, stderr: '' });
+    for (const [at, name] of HOLD_IT.entries()) {
+      const [old, now] = [(before[at] ?? '').split('\n'), text(name).split('\n')];
+      const changed = now.filter((line, number) => line !== old[number]);
+      expect(changed.every(line => line.includes('9.8.7'))).toBe(true);
+      expect(changed).toHaveLength(name === 'package-lock.json' ? 2 : 1);
+    }
+    expect(run('set-version.mjs', 'next').status).toBe(2);
+  });
+
+  test('is not published before it has a date, and the package an address', () => {
+    const { path, run } = copied();
+    const refused = run('prepublish.mjs');
+    expect([refused.status, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/has no repository.*npm pkg set repository=[\s\S]*has no section for/),
+    ]);
+    run('set-version.mjs', '9.8.7');
+    const manifest = JSON.parse(readFileSync(path('package.json'), 'utf8'));
+    writeFileSync(path('package.json'), JSON.stringify({ ...manifest, repository: 'github:OWNER/REPO' }));
+    cpSync(join(ROOT, 'dist/lib/index.js'), path('dist/lib/index.js'));
+    expect(run('prepublish.mjs')).toMatchObject({ status: 0, stderr: '' });
+  });
+});
+
+test('the forms for issues, and what updates dependencies, can be read', async () => {
+  const { parse } = await import('yaml');
+  for (const name of ['bug', 'idea']) {
+    const form = parse(readFileSync(join(ROOT, `.github/ISSUE_TEMPLATE/${name}.yml`), 'utf8'));
+    expect(form).toMatchObject({ name: expect.any(String), description: expect.any(String) });
+    const ids = form.body.map(({ id }: { readonly id: string }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  }
+  const { packageRules } = read('renovate.json');
+  const named = packageRules.flatMap(
+    ({ matchPackageNames = [] }: { readonly matchPackageNames?: readonly string[] }) => matchPackageNames,
+  );
+  expect(named.filter((name: string) => read('package.json').devDependencies[name] === undefined)).toEqual(
+    [],
   );
 });

@@ -11,6 +11,7 @@ export type OutputMode = 'stream' | 'text';
 /** `skip`: the agent may do everything without asking. `host`: as the agent itself is configured. */
 export type Permissions = 'skip' | 'host';
 
+/** What an adapter makes a command line from. */
 export interface AgentRequest {
   /** The executable, as the user named it. */
   readonly command: string;
@@ -67,6 +68,14 @@ export interface Dialogue {
 /** After every call of the model, when the turn is over, or not at all. */
 export type Reported = 'step' | 'turn' | 'never';
 
+/** What an agent reports, and when. */
+export interface Reports {
+  readonly cost: Reported;
+  readonly tokens: Reported;
+  /** Whether its tool calls can be counted. */
+  readonly toolCalls: boolean;
+}
+
 export interface AgentAdapter {
   readonly name: string;
   /** How to install it, one line. */
@@ -78,7 +87,7 @@ export interface AgentAdapter {
   /** Variables that keep it from looking for a newer version of itself. */
   readonly noUpdates?: Readonly<Record<string, string>>;
   /** What the stream can tell, and when; a limit on what it cannot tell is refused. */
-  readonly reports: { readonly cost: Reported; readonly tokens: Reported; readonly toolCalls: boolean };
+  readonly reports: Reports;
   /** A stream that ends without a `result` event was cut short. False where the agent has no such record. */
   readonly endsWithResult: boolean;
   /** It exits before a pipe has taken its last words: it writes into a file instead. True of agents written for Node. */

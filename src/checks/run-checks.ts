@@ -14,10 +14,13 @@ import { type ProcessEnd, startConfined } from '../platform/process.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { startTimer } from '../platform/timer.ts';
 import type { IterationPaths } from '../store/paths.ts';
+import { type CallEnd, callCheck } from './call-check.ts';
 import { openLog } from './log.ts';
 
 export interface CheckRound {
   readonly checks: readonly Check[];
+  /** For checks that are functions. Counted from 1; 0: before the first iteration. */
+  readonly iteration?: number;
   readonly paths: IterationPaths;
   /** The place of a log where the user looks for it; the one in the run's folder where there is none. */
   publish?(log: string, slug: string): string;
@@ -150,32 +153,19 @@ async function runCheck(
   round: CheckRound,
   { check, index, slug, isSetup }: Task,
 ): Promise<CheckResult | undefined> {
-  const { clock, abort } = round;
+  const { clock } = round;
   const began = clock.ticks();
   const name = round.clean ? `clean-${slug}` : slug;
   const path = round.paths.check(name);
-  const log = openLog(path, createRedactor(round.env));
-  const child = await startConfined<'aborted' | 'time-is-up'>(round.sandbox?.checks, {
-    argv: shellCommand(round.spell?.(check.command) ?? check.command),
-    cwd: round.cwd,
-    env: round.env,
-    stdout: log.fd,
-    stderr: log.fd,
-    ...(check.timeout > 0 && { timeout: check.timeout * 1000 }),
-  });
-  const stop = () => child.stop('aborted', 'at-once');
-  abort.addEventListener('abort', stop);
-  if (abort.aborted) stop();
-  const deadline = round.timeLeft && startTimer(round.timeLeft(), () => child.stop('time-is-up', 'at-once'));
-  const { end, endedBy } = await child.done;
-  deadline?.clear();
-  abort.removeEventListener('abort', stop);
+  const redact = createRedactor(round.env);
+  const log = openLog(path, redact);
+  const { exitCode, endedBy } = await (check.call ? callIt : runIt)(round, check, log.fd);
   round.secure?.();
   const leftOut = log.end();
   if (leftOut > 0) warnOfLength(round, check, leftOut);
   const timedOut = endedBy === 'timeout';
-  const exitCode = timedOut ? TIMED_OUT : exitCodeOf(end);
-  const { text, cut } = log.excerpt({ ...round.excerpt, passed: exitCode === 0 });
+  const passed = exitCode === 0 && !timedOut;
+  const { text, cut } = log.excerpt({ ...round.excerpt, passed });
   const logHash = log.close();
   if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
   const { command, failAction, hint } = check;
@@ -186,16 +176,53 @@ async function runCheck(
     ...(hint && { hint }),
     ...(round.clean && { clean: round.clean }),
     ...(isSetup && { isSetup }),
-    passed: exitCode === 0,
-    exitCode,
+    passed,
+    exitCode: timedOut ? TIMED_OUT : exitCode,
     timedOut,
     duration: secondsSince(clock, began),
-    output: text,
+    output: redact(text),
     outputCut: cut,
     logFile: relative(round.root, round.publish?.(path, name) ?? path),
     ...(logHash !== undefined && { logHash }),
   };
 }
+
+interface Ended {
+  readonly exitCode: number;
+  readonly endedBy?: CallEnd | 'idle-timeout' | undefined;
+}
+
+async function runIt(round: CheckRound, check: Check, fd: number): Promise<Ended> {
+  const { abort } = round;
+  const child = await startConfined<'aborted' | 'time-is-up'>(round.sandbox?.checks, {
+    argv: shellCommand(round.spell?.(check.command) ?? check.command),
+    cwd: round.cwd,
+    env: round.env,
+    stdout: fd,
+    stderr: fd,
+    ...(check.timeout > 0 && { timeout: check.timeout * 1000 }),
+  });
+  const stop = () => child.stop('aborted', 'at-once');
+  abort.addEventListener('abort', stop);
+  if (abort.aborted) stop();
+  const deadline = round.timeLeft && startTimer(round.timeLeft(), () => child.stop('time-is-up', 'at-once'));
+  const { end, endedBy } = await child.done;
+  deadline?.clear();
+  abort.removeEventListener('abort', stop);
+  return { exitCode: exitCodeOf(end), endedBy };
+}
+
+function callIt(round: CheckRound, { call = NEVER, timeout }: Check, fd: number): Promise<Ended> {
+  const { cwd, env, iteration = 0, clean = false, abort } = round;
+  return callCheck(call, {
+    context: { cwd, env, iteration, clean },
+    timeout: timeout > 0 ? timeout * 1000 : undefined,
+    timeLeft: round.timeLeft?.(),
+    ...{ abort, fd },
+  });
+}
+
+const NEVER = () => ({ passed: false });
 
 function warnOfLength({ emit }: CheckRound, { command }: Check, bytes: number): void {
   emit({ type: 'notice', level: 'warning', text: leftOutNotice(`What \`${command}\` printed`, bytes) });

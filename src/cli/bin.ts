@@ -3,14 +3,19 @@
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadWithCache } from '../platform/code-cache.ts';
+import { tooOldNode } from '../platform/node-version.ts';
+import { VERSION } from '../platform/version.ts';
 import { rootHelp } from './command-list.ts';
-import { VERSION } from './version.ts';
 
 const args = process.argv.slice(2);
 const [first] = args;
+const tooOld = tooOldNode();
 
 if (first === '-v' || first === '--version') writeSync(1, `${VERSION}\n`);
-else if (
+else if (tooOld !== undefined) {
+  writeSync(2, `${tooOld}\n`);
+  process.exitCode = 2;
+} else if (
   first === undefined ||
   first === '-h' ||
   first === '--help' ||

@@ -7,6 +7,7 @@ import type { ExitCode } from '../domain/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { errorCode, errorWords } from '../platform/error-words.ts';
 import { environment } from '../platform/shell.ts';
+import { VERSION } from '../platform/version.ts';
 import { projectRoot } from '../store/paths.ts';
 import {
   type Call,
@@ -19,7 +20,6 @@ import {
 import { COMMANDS, GLOBAL_FLAGS, rootHelp } from './command-list.ts';
 import { createOutput, type Output } from './output.ts';
 import { shortenHelp } from './short-help.ts';
-import { VERSION } from './version.ts';
 
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<number> {
   const plain = createOutput({}, env);

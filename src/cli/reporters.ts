@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { NotifySettings, Settings } from '../config/settings-shape.ts';
 import type { RecordedEvent } from '../domain/event.ts';
 import { createRedactor } from '../domain/secrets.ts';
+import type { SetUp } from '../opening/set-up.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { childWords } from '../report/board-words.ts';
@@ -14,7 +15,6 @@ import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
 import { type Call, refuse } from './command.ts';
 import type { Output } from './output.ts';
-import type { SetUp } from './set-up.ts';
 
 export interface Reporters {
   emit(event: RecordedEvent): void;

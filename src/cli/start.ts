@@ -3,14 +3,14 @@ import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
 import { createStopRequest } from '../engine/stop.ts';
 import type { RunKind } from '../opening/kind.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
+import type { SetUp } from '../opening/set-up.ts';
+import { VERSION } from '../platform/version.ts';
 import { limitsOf } from '../turns/plan-parts.ts';
 import { mergeAdvice } from '../workspace/worktree.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, orThrow } from './command.ts';
 import { createReporters } from './reporters.ts';
-import type { SetUp } from './set-up.ts';
 import { listenForSignals } from './signals.ts';
-import { VERSION } from './version.ts';
 
 export async function startLoop(
   kind: RunKind,

@@ -14,11 +14,13 @@ import { type RunKind, taskKind } from '../opening/kind.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
 import { parallelStories } from '../opening/parallel-stories.ts';
 import { claimRun, clearWorkplace, kindAgain, recoverRun } from '../opening/resume.ts';
+import type { SetUp } from '../opening/set-up.ts';
 import { laneKind } from '../opening/stories-crew.ts';
 import type { StoryLane } from '../opening/stories-kind.ts';
 import type { Elsewhere } from '../parallel/elsewhere.ts';
 import { mergeTip, sentBackWords } from '../parallel/merging.ts';
 import { ownerName } from '../platform/spawn.ts';
+import { VERSION } from '../platform/version.ts';
 import { runPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { writeRunFile } from '../store/run-file.ts';
@@ -28,8 +30,7 @@ import { policyOf } from '../stories/standing.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { type Call, Problems } from './command.ts';
-import { type SetUp, setUp } from './set-up.ts';
-import { VERSION } from './version.ts';
+import { setUp } from './set-up.ts';
 
 type Provider = Settings['sandbox']['provider'];
 

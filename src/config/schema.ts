@@ -1,10 +1,15 @@
 /** Two views of the settings table: the JSON schema that editors use, and the reference that people read. */
+import { VERSION } from '../platform/version.ts';
 import type { Setting } from './setting.ts';
 import { SETTINGS } from './settings.ts';
+
+/** Of this version: what a later one adds or takes away does not change it. */
+const SCHEMA_ADDRESS = `https://unpkg.com/@ralph-loop/ralph@${VERSION}/schema/settings.schema.json`;
 
 export function buildSchema(): Readonly<Record<string, unknown>> {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: SCHEMA_ADDRESS,
     title: 'Ralph settings',
     description: '.ralph/settings.json and .ralph/settings.local.json',
     type: 'object',
@@ -47,7 +52,7 @@ Generated from \`src/config/rows/\`; \`npm run generate\` writes it.
 
 \`.ralph/settings.json\` is shared with the project, \`.ralph/settings.local.json\` is yours. The second is laid over the first, and
 flags over both: scalars override, lists replace, objects merge. An unknown key is an error. For completion in an editor:
-\`"$schema": "../node_modules/@ralph-loop/ralph/schema/settings.schema.json"\`.
+\`"$schema": "${SCHEMA_ADDRESS}"\`, the settings of this version; or \`"../node_modules/@ralph-loop/ralph/schema/settings.schema.json"\`, those of the one that is installed.
 
 | setting | what it holds | default | flag | meaning |
 |---|---|---|---|---|

@@ -1,7 +1,18 @@
 /** The settings as they may be shown and kept. */
-import { redactAddress, redactWords } from '../domain/secrets.ts';
+import { HIDDEN } from '../domain/secret-formats.ts';
+import { type Redact, redactAddress, redactDeep, redactWords } from '../domain/secrets.ts';
 import { splitFlag } from '../platform/shell.ts';
 import type { AgentSettings, Settings } from './settings-shape.ts';
+
+/** Whether what a program gave as settings must not be kept: some of it would be taken out. */
+export function holdsSecrets(layer: Readonly<Record<string, unknown>>, redact: Redact): boolean {
+  const given = { agents: {}, ...layer } as unknown as Settings;
+  const hasWebhook = typeof given.notify === 'object' && given.notify.webhook !== undefined;
+  const kept = JSON.stringify(redactDeep(withoutSecrets(given), redact));
+  return hasWebhook || countOf(kept) > countOf(JSON.stringify(layer));
+}
+
+const countOf = (text: string) => text.split(HIDDEN).length;
 
 /** What follows a flag such as --api-key is taken out, and a webhook's path. */
 export function withoutSecrets(settings: Settings): Settings {

@@ -6,6 +6,7 @@ import type { Rows } from './settings.ts';
 type WithDefault = Extract<Rows, { readonly default: unknown } | { readonly defaults: unknown }>;
 type Row<Key extends Rows['key']> = Extract<Rows, { readonly key: Key }>;
 
+/** Every setting of docs/reference/settings.md, checked and with its default. */
 export type Settings = {
   readonly [Key in WithDefault['key']]: Filled<ValueOf<Row<Key>['kind']>, DefaultOf<Row<Key>>>;
 } & {
@@ -21,6 +22,7 @@ type Filled<Value, Default> = Value extends readonly unknown[] | string | number
 
 type ObjectIn<Value> = Exclude<Value, string | undefined>;
 
+/** An agent in the settings: its command, flags, model and prices. */
 export type AgentSettings = ObjectIn<Settings['agent']>;
 export type NotifySettings = ObjectIn<Settings['notify']>;
 export type SandboxSettings = Settings['sandbox'];

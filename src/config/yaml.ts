@@ -1,13 +1,16 @@
 /** `-c FILE.yaml`: seed 004's `ralph_loop:` block, with the line of everything that is wrong in it. */
 import { readFileSync } from 'node:fs';
-import { isMap, isNode, LineCounter, parseDocument, type YAMLMap } from 'yaml';
+import type { YAMLMap } from 'yaml';
 import { closest, type Problem } from '../domain/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
+import { loadBundled } from '../platform/package.ts';
 import { readValue } from './kinds.ts';
 import type { Setting, SettingsLayer } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 
 const BLOCK = 'ralph_loop';
+
+const { isMap, isNode, LineCounter, parseDocument } = loadBundled('yaml') as typeof import('yaml');
 
 export function loadYaml(path: string, name: string): SettingsLayer {
   let source: string;

@@ -7,11 +7,13 @@ import type { Estimate, Tokens } from './usage.ts';
 
 export type TodoStatus = 'pending' | 'active' | 'done';
 
+/** An item of an agent's own list of what to do. */
 export interface TodoItem {
   readonly text: string;
   readonly status: TodoStatus;
 }
 
+/** What an agent says and does in a turn, as its adapter reads it from the stream. */
 export type AgentEvent =
   /** The session began, or reported its model; `version` is that of the agent itself. */
   | {

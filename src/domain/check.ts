@@ -5,6 +5,7 @@ export type FailAction = 'APPEND' | 'PREPEND' | 'REPLACE';
 
 export const FAIL_ACTIONS = ['APPEND', 'PREPEND', 'REPLACE'] as const satisfies readonly FailAction[];
 
+/** A check as it is run. */
 export interface Check {
   readonly command: string;
   readonly failAction: FailAction;
@@ -12,8 +13,38 @@ export interface Check {
   readonly hint?: string;
   /** Seconds after which the whole process tree is ended. 0: no limit. */
   readonly timeout: number;
+  /** It is no command but a function of the program that uses the library; `command` is how it is shown. */
+  readonly call?: CheckFunction;
 }
 
+/** What a program knows of a check that the settings only name. */
+export type OwnCheck = Pick<Check, 'command'> & Partial<Check>;
+
+/** What a check that is a function is told. */
+export interface CheckContext {
+  /** Where the work is: the project, a worktree, or a clean checkout of what is handed over. */
+  readonly cwd: string;
+  /** Counted from 1; 0: before the first iteration. */
+  readonly iteration: number;
+  /** As commands get it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** It runs in a clean checkout. */
+  readonly clean: boolean;
+  /** Fired when its time is up or the run ends. What it does afterwards is not waited for. */
+  readonly signal: AbortSignal;
+}
+
+/** What a check that is a function has found. */
+export interface CheckOutcome {
+  readonly passed: boolean;
+  /** What the agent should know of it; the last 2,000 characters reach its next prompt. */
+  readonly output?: string;
+}
+
+/** Only an outcome with `passed: true` is green: one that throws is red, with its error as the output. */
+export type CheckFunction = (context: CheckContext) => Promise<CheckOutcome> | CheckOutcome;
+
+/** What became of a check in an iteration. */
 export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hint'> {
   /** Position in the configuration: results are reported in this order, whichever finished first. */
   readonly index: number;

@@ -9,6 +9,7 @@ export interface CompletionRule {
   readonly text: string;
 }
 
+/** A tag that is almost a claim, and why it is none. */
 export type NearMiss =
   | 'other-text' // the tag is there with something else in it
   | 'case' // right but for upper and lower case
@@ -18,6 +19,7 @@ export type NearMiss =
   | 'fenced' // inside a code block
   | 'mentioned'; // in a sentence about it: "not yet", "when", "until"
 
+/** Whether the agent's own words hold the completion tag, and what was almost one. */
 export type Claim =
   | { readonly found: true }
   /** `said` is what stood in the tag that was not the claim. */
@@ -25,6 +27,7 @@ export type Claim =
 
 export const NO_CLAIM: Claim = { found: false };
 
+/** Looks for the completion tag in words as they come. */
 export interface ClaimScanner extends TagScanner {
   /** What has been claimed, when the turn is over. */
   claim(): Claim;
@@ -59,6 +62,7 @@ export const QUESTION_TAG = 'question';
 /** Every tag that means something in an agent's own words: an echo of one means nothing. */
 export const SPOKEN_TAGS: readonly string[] = ['response', 'promise', BLOCKED_TAG, QUESTION_TAG];
 
+/** Makes a scanner for one turn. */
 export function createClaimScanner(rule: CompletionRule): ClaimScanner {
   const decide = rule.kind === 'response' ? responseDecision(rule) : promiseDecision(rule);
   let claim: Claim = NO_CLAIM;

@@ -14,6 +14,7 @@ export type TurnOutcome =
   /** Ralph ended it. What the agent had done by then is kept. */
   | { readonly kind: 'ended'; readonly by: EndedBy };
 
+/** What ended a turn before the agent did. */
 export type EndedBy =
   | 'idle-timeout'
   | 'iteration-timeout'
@@ -58,6 +59,7 @@ export interface Spent {
   readonly elapsed: number;
 }
 
+/** All that was observed in a turn: what `judge` decides by. */
 export interface Evidence {
   readonly outcome: TurnOutcome;
   readonly claim: Claim;

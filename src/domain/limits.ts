@@ -8,6 +8,7 @@ import type { StopReason } from './stop-reason.ts';
 import { adviseOn, isFatal, isLimit, type Trouble } from './trouble.ts';
 import { totalTokens, type Usage, uncountedIn, unpricedIn } from './usage.ts';
 
+/** How far a run may go. */
 export interface Limits {
   /** 0: no limit. */
   readonly maxIterations: number;

@@ -10,10 +10,11 @@ import type { Measured, Mutation } from './mutation.ts';
 import type { Past } from './past.ts';
 import type { PastIteration } from './past-iteration.ts';
 import { type Proof, type Proven, proofOfRun } from './proof.ts';
-import { isProven, isSuccess, type StopReason } from './stop-reason.ts';
+import { isProven, isSuccess, type StopReason, type SuccessReason } from './stop-reason.ts';
 import type { StoryReport } from './story-report.ts';
 import { addWasted, type CostSource, type Tokens, type Totals, uncountedIn, unpricedIn } from './usage.ts';
 
+/** A check in the result of an iteration. */
 export interface CheckSummary
   extends Pick<
     CheckResult,
@@ -22,6 +23,7 @@ export interface CheckSummary
   readonly name: string;
 }
 
+/** What an iteration did, cost and proved. */
 export interface IterationResult {
   /** Counted from 1. */
   readonly iteration: number;
@@ -44,10 +46,24 @@ export interface IterationResult {
   readonly error: string | null;
 }
 
-export interface LoopResult {
+/** How a run ended: `success` says whether it is done, and so which stop reasons there can be. */
+export type LoopResult = DoneResult | StoppedResult;
+
+/** The work is done. */
+export interface DoneResult extends ResultFields {
+  readonly success: true;
+  readonly stopReason: SuccessReason;
+}
+
+/** It stopped before that. */
+export interface StoppedResult extends ResultFields {
+  readonly success: false;
+  readonly stopReason: Exclude<StopReason, SuccessReason>;
+}
+
+/** What every result holds. */
+export interface ResultFields {
   readonly runId: string;
-  readonly success: boolean;
-  readonly stopReason: StopReason;
   /** The exact limit, the last error: what the stop reason alone does not say. */
   readonly detail: string | null;
   readonly iterations: readonly IterationResult[];
@@ -108,8 +124,7 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
   const cutShort = (open?.checks.length ?? 0) < (head?.checks.length ?? 0);
   return {
     runId,
-    success: isSuccess(stopReason),
-    stopReason,
+    ...endedAs(stopReason),
     detail: detail ?? null,
     iterations: [
       ...past.results,
@@ -127,6 +142,13 @@ export function runResult(past: Past, ending: RunEnding): LoopResult {
     ...(past.scm && { scm: past.scm }),
     ...mutationOf(past),
   };
+}
+
+/** The two fields by which a result is told apart. */
+export function endedAs(
+  stopReason: StopReason,
+): Pick<DoneResult, 'success' | 'stopReason'> | Pick<StoppedResult, 'success' | 'stopReason'> {
+  return isSuccess(stopReason) ? { success: true, stopReason } : { success: false, stopReason };
 }
 
 /** As it was found out last; of an iteration that did not come so far nothing is known. */

@@ -2,6 +2,7 @@
 
 export type SuccessReason = 'promise_accepted' | 'all_checks_passed' | 'all_stories_approved';
 
+/** Why a run has ended. */
 export type StopReason =
   | SuccessReason
   | 'max_iterations'
@@ -19,6 +20,7 @@ export type StopReason =
   | 'invalid_config'
   | 'interrupted';
 
+/** How a command ends: 0 done, 1 stopped, 2 the user can fix it, 130 interrupted. */
 export type ExitCode = 0 | 1 | 2 | 130;
 
 /** A flag of `ralph resume` that raises a limit, without its dashes. */
@@ -126,6 +128,7 @@ const ENDINGS: Readonly<Record<StopReason, Ending>> = {
   interrupted: { ...STOPPED, exitCode: 130, sentence: 'Interrupted.', todo: '' },
 };
 
+/** All stop reasons. */
 export const STOP_REASONS = Object.keys(ENDINGS) as readonly StopReason[];
 
 /** A ledger may hold a reason of a later version: that is an ending too, of which nothing more is known. */
@@ -134,15 +137,18 @@ export function endingOf(reason: string): Ending {
   return { ...STOPPED, sentence: `Stopped: ${reason} (this version does not know this reason).`, todo: '' };
 }
 
+/** The exit code of a command whose run ended so. */
 export function exitCodeOf(reason: StopReason): ExitCode {
   return endingOf(reason).exitCode;
 }
 
+/** The sentence for people. */
 export function sentenceOf(reason: StopReason): string {
   return endingOf(reason).sentence;
 }
 
-export function isSuccess(reason: StopReason): boolean {
+/** Whether it is one of those by which a run is done. */
+export function isSuccess(reason: StopReason): reason is SuccessReason {
   return endingOf(reason).exitCode === 0;
 }
 

@@ -17,6 +17,7 @@ export type TroubleClass =
   | 'hang'
   | 'crash';
 
+/** What went wrong with an agent's turn. */
 export interface Trouble {
   readonly class: TroubleClass;
   readonly message: string;

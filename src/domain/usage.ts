@@ -5,6 +5,7 @@ import type { EndedTurn } from './event.ts';
 import { isFailure, type Spent } from './evidence.ts';
 import { defined } from './fields.ts';
 
+/** Tokens by kind. */
 export interface Tokens {
   /** Everything sent to the model, cached parts included. */
   readonly input: number;
@@ -18,6 +19,7 @@ export interface Tokens {
 /** Who says what it cost: the agent itself, the user's price table, the table that comes with Ralph, or nobody. */
 export type CostSource = 'agent' | 'prices' | 'estimated' | 'unknown';
 
+/** What a turn or a run has used. */
 export interface Usage {
   /** Of a sum: what is known of it, which is a lower bound where there are `uncounted` calls. */
   readonly tokens?: Tokens;
@@ -38,6 +40,7 @@ export interface Price {
   readonly cacheWrite?: number;
 }
 
+/** Prices by the name of a model. */
 export type PriceTable = Readonly<Record<string, Price>>;
 
 export function addTokens(a: Tokens | undefined, b: Tokens | undefined): Tokens | undefined {

@@ -68,10 +68,12 @@ export type Feedback =
   | { readonly kind: 'turn-ended'; readonly by: EndedBy }
   | { readonly kind: 'turn-failed'; readonly trouble: Trouble };
 
+/** Stop with a reason, or continue with feedback. */
 export type Verdict =
   | { readonly kind: 'stop'; readonly reason: StopReason; readonly detail?: string }
   | { readonly kind: 'continue'; readonly feedback: readonly Feedback[] };
 
+/** Decides by the evidence of a turn: completion with proof first, then violations, then limits; else it continues. */
 export function judge(run: Run, evidence: Evidence): Verdict {
   if (isProven(run, evidence) && unwatched(run, evidence).length === 0)
     return { kind: 'stop', reason: successOf(run, evidence) };

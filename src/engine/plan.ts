@@ -7,7 +7,7 @@ import type { Measured } from '../domain/mutation.ts';
 import type { Past } from '../domain/past.ts';
 import type { PastTask } from '../domain/past-iteration.ts';
 import type { Problem } from '../domain/problem.ts';
-import type { IterationResult, LoopResult } from '../domain/result.ts';
+import type { IterationResult, LoopResult, ResultFields } from '../domain/result.ts';
 import type { StandstillLimits } from '../domain/standstill.ts';
 import type { Feedback, Run } from '../domain/verdict.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -65,7 +65,7 @@ export interface LoopPlan {
   /** What the stories say after this turn; asked once, after `restore`, the checks and `look`. */
   stories?(iteration: number): StoryEvidence;
   /** What more there is to say of the run when it is over. */
-  findings?(iterations: readonly IterationResult[]): Partial<LoopResult>;
+  findings?(iterations: readonly IterationResult[]): Partial<ResultFields>;
   /** An iteration is over. */
   note(result: IterationResult): void;
   /** The run is over, however it ended. */

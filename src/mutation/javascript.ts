@@ -1,5 +1,5 @@
 /** Faults for JavaScript and TypeScript, found in the syntax tree. Only places are taken from it: the text stays as it is. */
-import { createRequire } from 'node:module';
+import { loadBundled } from '../platform/package.ts';
 import { RULES } from './javascript-rules.ts';
 import { isSkipped } from './javascript-skips.ts';
 import type { Edit, Mutator } from './mutant.ts';
@@ -27,7 +27,7 @@ export const mutateJavaScript: Mutator = (source, path) => {
 let parser: typeof import('@babel/parser') | undefined;
 
 function parse(source: string, path: string): Node | { readonly trouble: string } {
-  parser ??= createRequire(import.meta.url)('#babel-parser') as typeof import('@babel/parser');
+  parser ??= loadBundled('babel-parser') as typeof import('@babel/parser');
   let trouble = '';
   // The old decorators are the only ones before parameters, the new ones the only ones with `accessor`.
   for (const decorators of ['decorators-legacy', 'decorators'] as const) {

@@ -38,7 +38,7 @@ function busyTree(project: ProjectPaths, { worktree, own }: Tree): Problem | und
 }
 
 function newRun(
-  { kind, project, settings, flags, version, env, child }: RunRequest,
+  { kind, project, settings, flags, program, version, env, child }: RunRequest,
   entered: Entered,
   clock: Clock,
 ) {
@@ -49,7 +49,7 @@ function newRun(
     now: clock.now(),
     owner: ownerName(),
     ...(child && { id: child.id }),
-    ...(flags && { given: { ...entered.given, flags } }),
+    ...(flags && { given: { ...entered.given, flags, ...(program && { program }) } }),
     ...(entered.task !== undefined && { task: entered.task }),
   });
 }

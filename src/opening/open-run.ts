@@ -4,9 +4,10 @@
  */
 
 import type { Settings } from '../config/settings-shape.ts';
+import type { OwnCheck } from '../domain/check.ts';
 import type { Emit, RecordedEvent, RunEvent } from '../domain/event.ts';
 import { pick } from '../domain/fields.ts';
-import { fold, NOTHING_YET } from '../domain/past.ts';
+import { fold, NOTHING_YET, type Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { drive } from '../engine/drive.ts';
@@ -58,6 +59,10 @@ export interface RunRequest {
   readonly random?: () => number;
   /** It is refused while another run works in the same tree. A program may know better. */
   readonly alone?: boolean;
+  /** What a program knows of checks that the settings only name: that one is a function. */
+  readonly ownChecks?: readonly OwnCheck[];
+  /** What that program must bring again, for the run to be resumed. */
+  readonly program?: readonly string[];
   /** What else the user should know before the first iteration. */
   readonly notices?: readonly string[];
   readonly resumed?: ResumedRun;
@@ -69,8 +74,8 @@ export interface RunRequest {
   readonly elsewhere?: Parts['elsewhere'];
   /** Where the run is kept as well: a fleet keeps it in its database. */
   readonly copy?: RunCopy | undefined;
-  /** Sees every event once it is on the ledger. Must not throw. */
-  onEvent(event: RecordedEvent): void;
+  /** Sees every event once it is on the ledger, and what the run has done by then. Must not throw. */
+  onEvent(event: RecordedEvent, past: Past): void;
 }
 
 export interface OpenedRun {
@@ -215,6 +220,7 @@ function makePlan(
     notices: [...notices, ...(request.notices ?? [])],
     ...(random && { random }),
     shared: request.child?.shared,
+    ownChecks: request.ownChecks,
     ...pick(request, 'isFresh', 'elsewhere'),
     onChildEvent: request.onChildEvent,
   };
@@ -238,7 +244,7 @@ function createRecorder(
       const recorded = store.append(event);
       past = fold(past, { ...recorded, time: zero + clock.ticks(), ticks: clock.ticks() });
       if (IS_BOUNDARY.has(event.type)) store.checkpoint(past);
-      onEvent(recorded);
+      onEvent(recorded, past);
       const trouble = store.trouble();
       if (trouble !== undefined) failed(trouble);
     },

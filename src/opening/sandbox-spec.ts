@@ -75,7 +75,6 @@ export async function planSpec(input: SpecInput): Promise<PlannedSpec | Problem>
       // Claude Code, run by root, skips its permissions only where it is told of a sandbox.
       env: {
         IS_SANDBOX: '1',
-        NODE_USE_ENV_PROXY: '1',
         ...(await identity(repo, env)),
         ...Object.assign({}, ...settled.map(agent => agent.env)),
       },

@@ -90,7 +90,7 @@ export async function openSandbox(
   const keep = [...settings.keepEnv, ...spec.secrets.map(secret => secret.env)];
   const { mode, domains } = spec.network;
   return {
-    agent: state.watch(within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] })),
+    agent: state.watch(within(inside, { hide: settings.hideEnv, keep: [...keep, ...known] }, THROUGH_PROXY)),
     checks: state.watch(within(inside, { hide: settings.hideEnv, keep })),
     contained: 'sandbox',
     words: `${provider.name} (${what}), network ${mode}${mode === 'allowlist' ? ` (${domains.join(', ') || 'nothing'})` : ''}`,
@@ -115,12 +115,15 @@ function withheld(env: SandboxWorld['env'], visible: Visible): readonly string[]
   return names.length === 0 ? [] : [`Kept from the agent: ${names.join(', ')} (keepEnv gives back).`];
 }
 
-function within(inside: OpenSandbox, visible: Visible): Confinement {
+function within(inside: OpenSandbox, visible: Visible, more = {}): Confinement {
   return {
     scratch: inside.scratch,
-    wrap: ({ argv, cwd, env }) => inside.wrap({ argv, cwd, env: filterEnv(env, visible) }),
+    wrap: ({ argv, cwd, env }) => inside.wrap({ argv, cwd, env: { ...filterEnv(env, visible), ...more } }),
   };
 }
+
+/** Many agents are written for Node. Not for checks: Node 22 would print a warning into what they print. */
+const THROUGH_PROXY = { NODE_USE_ENV_PROXY: '1' };
 
 async function noSandbox(
   world: SandboxWorld,

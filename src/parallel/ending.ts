@@ -3,8 +3,8 @@ import type { Board } from '../domain/board.ts';
 import { boardMutation, boardUsage, laneOutcome } from '../domain/board-sums.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import { proofOfRun } from '../domain/proof.ts';
-import type { LoopResult } from '../domain/result.ts';
-import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
+import { endedAs, type LoopResult } from '../domain/result.ts';
+import type { StopReason } from '../domain/stop-reason.ts';
 import { addUsage, type Usage, unpricedIn } from '../domain/usage.ts';
 import type { EngineWorld } from '../engine/plan.ts';
 import { complaint } from '../platform/git.ts';
@@ -54,8 +54,7 @@ async function resultOf(
   const mutation = board && boardMutation(board);
   return {
     runId,
-    success: isSuccess(ended.reason),
-    stopReason: ended.reason,
+    ...endedAs(ended.reason),
     detail: ended.detail ?? null,
     iterations: [],
     totalCost: usage?.cost ?? null,

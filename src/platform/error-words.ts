@@ -20,9 +20,14 @@ const ERROR_WORDS: Readonly<Record<string, string>> = {
   E2BIG: 'the arguments are too long',
 };
 
+/** What an error says itself. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** A system error in words a user can act on. */
 export function errorWords(error: unknown): string {
   const code = errorCode(error);
   if (code !== undefined) return ERROR_WORDS[code] ?? code;
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

@@ -1,6 +1,7 @@
 /** Ralph's own folder, wherever it is installed, bundled or not. */
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { readIfThere } from './files.ts';
+import { readIfThere, tryTo } from './files.ts';
 
 /** The folder above a file of Ralph's that holds its plugins. */
 export function rootAbove(file: string): string | undefined {
@@ -12,8 +13,32 @@ export function rootAbove(file: string): string | undefined {
 
 let root: string | undefined;
 
+/** undefined when Ralph was taken apart. In a program whose bundler took Ralph's code in, the rest is where the package is installed. */
+function packageRoot(): string | undefined {
+  root ??= rootAbove(import.meta.filename) ?? tryTo(installed);
+  return root;
+}
+
+function installed(): string {
+  return dirname(createRequire(import.meta.url).resolve('@ralph-loop/ralph/package.json'));
+}
+
+/** A file of the package. Throws when Ralph was taken apart. */
+export function packageFile(...names: readonly string[]): string {
+  const folder = packageRoot();
+  if (folder !== undefined) return join(folder, ...names);
+  throw new Error(
+    `Ralph's own ${names.join('/')} is not here: install @ralph-loop/ralph, and where your program is a bundle leave it out of that`,
+  );
+}
+
+/** A dependency that the build has put beside the bin: the package installs nothing. */
+export function loadBundled(name: 'string-width' | 'yaml' | 'babel-parser'): unknown {
+  return createRequire(import.meta.url)(packageFile('dist/bin', `${name}.cjs`));
+}
+
 /** The program that host plugins carry; undefined when Ralph was taken apart by somebody's bundler. */
 export function hookProgram(): string | undefined {
-  root ??= rootAbove(import.meta.filename);
-  return root && join(root, 'plugins/claude/bin/ralph-hook.cjs');
+  const folder = packageRoot();
+  return folder && join(folder, 'plugins/claude/bin/ralph-hook.cjs');
 }

@@ -5,6 +5,7 @@ import { type checkNoun, turnPhrase, violationPhrase, whyContinue } from './phra
 import { hanging, markLines, type Style, sign } from './style.ts';
 import { betweenWords } from './waits.ts';
 
+/** A failure that was simulated, and whether the settings caught it. */
 export interface Simulated {
   readonly trouble: string;
   readonly title: string;

@@ -21,8 +21,10 @@ import type { RunPaths } from './paths.ts';
 import { isRunning, type RunFile, readRunFile } from './run-file.ts';
 import { ledgerTrust } from './trust.ts';
 
+/** How a run stands. */
 export type RunState = 'running' | 'waiting' | 'paused' | 'done' | 'stopped' | 'crashed';
 
+/** A run at a glance. */
 export interface RunOverview {
   readonly id: string;
   readonly state: RunState;

@@ -35,6 +35,8 @@ export interface RunFile {
 export interface Given {
   /** Settings from flags. */
   readonly flags: Readonly<Record<string, unknown>>;
+  /** What a program gave it that no file can hold, such as an agent that is a function: it can be resumed only with the same. */
+  readonly program?: readonly string[];
   /** The YAML file of `ralph loop`. */
   readonly yaml?: string;
   /** Read anew after a pause. */

@@ -1,14 +1,12 @@
 /** Seed 002's starting files, shipped in `templates/`. */
-import { join } from 'node:path';
 import { readIfThere } from '../platform/files.ts';
-import { rootAbove } from '../platform/package.ts';
+import { packageFile } from '../platform/package.ts';
 
 export type TemplateName = 'prd.md' | 'tasks.json' | 'progress.txt' | 'prompt.md' | 'plan.md';
 
 /** Throws when Ralph was taken apart. */
 export function readTemplate(name: TemplateName, values: Readonly<Record<string, string>> = {}): string {
-  const root = rootAbove(import.meta.filename);
-  const text = root && readIfThere(join(root, 'templates', name));
+  const text = readIfThere(packageFile('templates', name));
   if (text === undefined) throw new Error(`Ralph's own template ${name} is not here: install Ralph again`);
   return text.replace(/\{\{([A-Z_]+)\}\}/g, (whole, key: string) => values[key] ?? whole);
 }

@@ -18,7 +18,7 @@ type Parts = ProverParts & { readonly list: StoryList };
 export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
   const { settings } = parts;
   const { all, run, steps, inputs } = createRounds(parts, keeper);
-  const wanted = () => checksOf(commandsAfter(keeper.round()), settings);
+  const wanted = () => checksOf(commandsAfter(keeper.round()), settings, parts.ownChecks);
   // What is red at the start is said and must pass all the same: a story is not done with a red check.
   const baseline = createBaseline({ ...parts, checks: all, excused: false });
   let isProven = false;
@@ -65,7 +65,7 @@ export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
 /** A round of any of them, each under its number. */
 function createRounds(parts: Parts, keeper: StoryKeeper) {
   const { settings } = parts;
-  const all = () => checksOf(allCommands(keeper.list(), settings.checks), settings);
+  const all = () => checksOf(allCommands(keeper.list(), settings.checks), settings, parts.ownChecks);
   /** By its number among all, so that it is the same check in every iteration. */
   const numbered = (result: CheckResult): CheckResult => {
     const index = all().findIndex(({ command }) => command === result.command);

@@ -1,7 +1,7 @@
 /** A round of checks, as `ralph loop` and `ralph prd run` run them, and the one before the first iteration. */
 import { type RoundChanges, runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { Check, CheckResult } from '../domain/check.ts';
+import type { Check, CheckResult, OwnCheck } from '../domain/check.ts';
 import type { PromptCheck } from '../domain/loop-prompt.ts';
 import { warn } from '../engine/plan.ts';
 import { type PlanParts, timeLeft } from './plan-parts.ts';
@@ -11,8 +11,14 @@ const ERROR_CHARS = 2_000;
 export function checksOf(
   commands: readonly string[],
   { checkTimeout: timeout }: Pick<Settings, 'checkTimeout'>,
+  own: readonly OwnCheck[] = [],
 ): readonly Check[] {
-  return commands.map(command => ({ command, failAction: 'APPEND', timeout }) as const);
+  return commands.map(command => ({
+    command,
+    failAction: 'APPEND',
+    timeout,
+    ...own.find(each => each.command === command),
+  }));
 }
 
 export interface CheckRoundOptions {
@@ -32,6 +38,7 @@ export async function runRound(
     ...timeLeft(parts),
     emit: event => emit(event.type === 'check-ended' ? { ...event, result: as(event.result) } : event),
     checks,
+    iteration,
     paths: parts.paths.iteration(iteration),
     root: project.root,
     excerpt: { chars: ERROR_CHARS, from: 'tail' },

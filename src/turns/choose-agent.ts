@@ -8,7 +8,7 @@ import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { closest, isProblem, type Problem } from '../domain/problem.ts';
 import type { Prices } from '../domain/usage.ts';
 import { splitFlag, splitWords } from '../platform/shell.ts';
-import type { FunctionAgent } from './function-agent.ts';
+import type { FunctionAgent } from './define-agent.ts';
 
 export interface ChosenAgent extends Prices {
   readonly adapter: AgentAdapter;
@@ -117,19 +117,31 @@ function byName(
   return near && near !== name ? { ...chosen, fix: `did you mean ${near}?` } : chosen;
 }
 
+/** One whose adapter a program brings. */
+export function chooseGiven(
+  adapter: AgentAdapter,
+  command: string,
+  settings: Settings,
+  world: ChoiceWorld,
+): ChosenAgent | Problem {
+  const chosen = choose({ command }, settings, 'it was given', world, adapter);
+  return isProblem(chosen) ? chosen : { ...chosen, name: adapter.name };
+}
+
 function choose(
   agent: AgentSettings,
   settings: Settings,
   why: string,
   world: ChoiceWorld,
+  given?: AgentAdapter,
 ): ChosenAgent | Problem {
   const [command = '', ...prefix] = isExecutable(agent.command ?? '', world)
     ? [agent.command ?? '']
     : splitWords(agent.command ?? '');
-  const adapter = findAdapter(command, agent.adapter);
+  const adapter = given ?? findAdapter(command, agent.adapter);
   if (!isExecutable(command, world)) {
     const fix =
-      adapter.name === 'generic'
+      adapter.name === 'generic' || adapter.install === ''
         ? 'give the name of a command or a path to one'
         : `install it: ${adapter.install}`;
     return { where: `agent ${command}`, what: 'there is no such command', fix };

@@ -1,50 +1,20 @@
-/** An agent that is a function: for tests, for models called directly, for anything that is no command line. */
+/** A turn of an agent that is a function. */
 import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
 import { createDoor } from '../agents/door.ts';
 import type { TurnReport, TurnRequest } from '../agents/invoke.ts';
 import type { AgentEvent } from '../domain/agent-event.ts';
 import type { EndedBy } from '../domain/evidence.ts';
 import { createTurnFold } from '../domain/turn.ts';
+import { errorMessage } from '../platform/error-words.ts';
 import { startTimer } from '../platform/timer.ts';
-
-export interface AgentTurn {
-  readonly prompt: string;
-  readonly cwd: string;
-  /** Counted from 1. */
-  readonly iteration: number;
-  /** Fired when the turn must end: a limit, or the end of the run. What comes after is not waited for. */
-  readonly signal: AbortSignal;
-  /** Tells what happens as it happens: words, tools, usage. */
-  emit(event: AgentEvent): void;
-}
-
-/** The result of a turn. Its text is the agent's own words; a thrown error is a failed turn, of the class of the last `trouble` it reported. */
-export interface AgentReply {
-  readonly text?: string;
-  readonly toolCalls?: number;
-  /** Dollars. */
-  readonly cost?: number;
-  readonly tokens?: { readonly input: number; readonly output: number };
-}
-
-/** Must settle soon after `turn.signal` has fired. */
-export type AgentFunction = (turn: AgentTurn) => Promise<AgentReply | string | undefined>;
-
-export interface FunctionAgent {
-  readonly name: string;
-  readonly run: AgentFunction;
-}
-
-export function defineAgent(name: string, run: AgentFunction): FunctionAgent {
-  return { name, run };
-}
+import type { AgentFunction, AgentReply, AgentTurn, FunctionAgent } from './define-agent.ts';
 
 /** What the loop needs to know of it, as of any agent. */
-export function adapterOf({ name }: FunctionAgent): AgentAdapter {
+export function adapterOf({ name, reports }: FunctionAgent): AgentAdapter {
   return {
     name,
     install: '',
-    reports: { cost: 'turn', tokens: 'turn', toolCalls: true },
+    reports,
     endsWithResult: false,
     needsFile: false,
     needs: NO_NEEDS,
@@ -89,7 +59,7 @@ export async function takeFunctionTurn(agent: FunctionAgent, turn: FunctionTurn)
   const done = fold.turn();
   if (endedBy) return { turn: done, outcome: { kind: 'ended', by: endedBy } };
   if (!('error' in reply)) return { turn: done, outcome: { kind: 'completed' } };
-  const message = turn.redact(reply.error instanceof Error ? reply.error.message : String(reply.error));
+  const message = turn.redact(errorMessage(reply.error));
   return { turn: done, outcome: { kind: 'failed', trouble: done.trouble ?? { class: 'crash', message } } };
 }
 

@@ -33,7 +33,7 @@ export function loopPlan(parts: LoopParts): LoopPlan {
   const { settings, agent, cwd, env } = parts;
   const run = { ...TERMS.loop(settings), limits: limitsOf(settings) };
   const { rule } = run;
-  const checks = checksOf(settings.checks, settings);
+  const checks = checksOf(settings.checks, settings, parts.ownChecks);
   const progress = createProgress(parts.project, parts.paths);
   const tree = createTreeWatch({ cwd, env, on: true });
   const baseline = createBaseline({ ...parts, checks: () => checks, excused: settings.baselineUngated });

@@ -1,6 +1,7 @@
 /** What the plans have in common: what counts as done, the agent's turn, source control, limits. */
 import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
+import type { OwnCheck } from '../domain/check.ts';
 import type { CompletionRule } from '../domain/completion.ts';
 import type { EndedTurn } from '../domain/event.ts';
 import { pick } from '../domain/fields.ts';
@@ -31,6 +32,8 @@ export interface PlanParts extends AttemptWorld {
   past(): Past;
   readonly project: ProjectPaths;
   readonly paths: RunPaths;
+  /** What a program knows of checks that the settings only name: that one is a function. */
+  readonly ownChecks?: readonly OwnCheck[] | undefined;
 }
 
 /** What each command counts as done. */

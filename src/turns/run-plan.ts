@@ -1,7 +1,7 @@
 /** The plan of `ralph run`: a prompt, guardrails, and source control when they pass. */
 import { type RoundChanges, runChecks } from '../checks/run-checks.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { Check, CheckResult } from '../domain/check.ts';
+import type { Check, CheckResult, OwnCheck } from '../domain/check.ts';
 import { buildRunPrompt } from '../domain/prompt.ts';
 import type { Feedback } from '../domain/verdict.ts';
 import type { LoopPlan } from '../engine/plan.ts';
@@ -20,7 +20,7 @@ export interface RunParts extends ProverParts {
 export function runPlan(parts: RunParts): LoopPlan {
   const { settings, agent, source, cwd, env } = parts;
   const run = { ...TERMS.run(settings), limits: limitsOf(settings) };
-  const checks = checksOf(settings);
+  const checks = checksOf(settings, parts.ownChecks);
   let userChars = 0;
   const { stuckAfter, unchangedAfter, thrashingAfter } = settings;
   // Looking at the files costs time; only what is asked for needs it.
@@ -71,6 +71,7 @@ function runRound(
     ...timeLeft(parts),
     ...more,
     checks,
+    iteration,
     paths: parts.paths.iteration(iteration),
     root: project.root,
     publish(log, slug) {
@@ -99,11 +100,15 @@ export function promptOf(
   });
 }
 
-function checksOf({ guardrails, guardrailTimeout }: Settings): readonly Check[] {
+function checksOf(
+  { guardrails, guardrailTimeout }: Settings,
+  own: readonly OwnCheck[] = [],
+): readonly Check[] {
   return guardrails.map(({ command, failAction = 'APPEND', hint, timeout = guardrailTimeout }) => ({
     command,
     failAction,
     timeout,
     ...(hint && { hint }),
+    ...own.find(each => each.command === command),
   }));
 }

@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
+  type AgentFunction,
   createLoop,
   defineAgent,
   type LoopConfig,
@@ -16,10 +17,15 @@ const ROOT = join(import.meta.dirname, '../..');
 const env = gitEnv();
 const COMPLETE = '<promise>COMPLETE</promise>';
 
-const worker = defineAgent('worker', async ({ cwd, iteration }) => {
-  writeFileSync(join(cwd, 'made'), String(iteration));
-  return { text: COMPLETE, toolCalls: 1, cost: 0.5, tokens: { input: 100, output: 10 } };
-});
+const REPORTS = { reports: { cost: 'turn', tokens: 'turn' } } as const;
+const worker = defineAgent(
+  'worker',
+  async ({ cwd, iteration }) => {
+    writeFileSync(join(cwd, 'made'), String(iteration));
+    return { text: COMPLETE, toolCalls: 1, cost: 0.5, tokens: { input: 100, output: 10 } };
+  },
+  REPORTS,
+);
 
 describe('a loop as a call', () => {
   test('runs a function until the checks pass, and its result is that of --json', async () => {
@@ -38,7 +44,7 @@ describe('a loop as a call', () => {
     });
   });
 
-  test('tells every event to whoever listens, also to those who begin when it is over', async () => {
+  test('tells every event to the first who listens, also when it is over', async () => {
     const { dir } = repo();
     const loop = createLoop({ task: 'x', checks: ['true'] }, { agent: worker, cwd: dir, env });
     const read = async () => {
@@ -46,12 +52,10 @@ describe('a loop as a call', () => {
       for await (const event of loop.events) types.push(event.type);
       return types;
     };
-    const early = read();
     await loop.run();
-    const late = await read();
-    expect(late).toEqual(await early);
-    expect(late[0]).toBe('run-started');
-    expect(late.at(-1)).toBe('run-ended');
+    const types = await read();
+    expect([types[0], types.at(-1)]).toEqual(['run-started', 'run-ended']);
+    expect(await read()).toEqual([]);
   });
 
   test('does not wait for somebody who reads slowly or not at all', async () => {
@@ -93,10 +97,11 @@ describe('a loop as a call', () => {
 
   test('keeps a budget inside a turn', async () => {
     const { dir } = repo();
-    const spender = defineAgent('spender', ({ emit }) => {
+    const spend: AgentFunction = ({ emit }) => {
       emit({ kind: 'usage', scope: 'total', cost: 9 });
       return new Promise(() => {});
-    });
+    };
+    const spender = defineAgent('spender', spend, { reports: { cost: 'step' } });
     const result = await runLoop(
       { task: 'x', checks: ['true'], maxCost: 5 },
       { agent: spender, cwd: dir, env },
@@ -150,6 +155,36 @@ describe('the package', () => {
     expect(
       execFileSync(process.execPath, [join(ROOT, 'examples', name)], { cwd: dir, encoding: 'utf8', env }),
     ).toBe(expected);
+  });
+
+  test('runs the example that works on issues, and opens pull requests for what is proven', () => {
+    const { dir, path, git } = repo();
+    git('init', '-q', '--bare', path('origin.git'));
+    git('remote', 'add', 'origin', path('origin.git'));
+    const issues = JSON.stringify([
+      { number: 7, title: 'Make it', body: 'A file.' },
+      { number: 8, title: 'Do nothing', body: '' },
+    ]);
+    const program = (name: string, script: string) =>
+      writeFileSync(path(`bin/${name}`), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    mkdirSync(path('bin'));
+    program('gh', `if [ "$1" = issue ]; then echo '${issues}'; else echo "$@" >>'${path('pulls')}'; fi`);
+    program(
+      'me',
+      'case "$(cat)" in *"Make it"*) echo x >made;; esac; echo "Done. <promise>COMPLETE</promise>"',
+    );
+    mkdirSync(path('.ralph'));
+    writeFileSync(path('.ralph/settings.json'), JSON.stringify({ agent: path('bin/me') }));
+    const stdout = execFileSync(process.execPath, [join(ROOT, 'examples/issues.mjs'), 'test -f made'], {
+      cwd: dir,
+      encoding: 'utf8',
+      env: { ...env, PATH: `${path('bin')}:${process.env.PATH}` },
+    });
+    expect(stdout).toMatch(/#7 all_checks_passed after 1 iterations\n#8 (?!all)\w+ after \d iterations\n/);
+    expect(readFileSync(path('pulls'), 'utf8')).toMatch(
+      /^pr create --head ralph\/issue-7 --title Make it --body/,
+    );
+    expect(git('ls-remote', 'origin')).toContain('refs/heads/ralph/issue-7');
   });
 
   test('has examples that agree with its types', () => {

@@ -76,7 +76,7 @@ test('a clock that is set back never makes a wait longer than --max-wait', async
   const result = await runLoop(
     async turn => {
       if (++calls > 1) return { text: '<promise>COMPLETE</promise>', toolCalls: 1 };
-      turn.emit(limited(time.clock.now() + 100));
+      turn.emit(limited(time.clock.now() + 900));
       throw new Error('limit');
     },
     event => event.type === 'waiting' && time.set(-24 * HOUR),

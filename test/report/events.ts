@@ -92,7 +92,7 @@ export function iterationResult(over: Partial<IterationResult> = {}): IterationR
 }
 
 export function loopResult(over: Partial<LoopResult> = {}): LoopResult {
-  return {
+  const result = {
     runId: '20260301-101500-k3f9',
     success: true,
     stopReason: 'promise_accepted',
@@ -107,4 +107,5 @@ export function loopResult(over: Partial<LoopResult> = {}): LoopResult {
     proof: UNPROVEN,
     ...over,
   };
+  return result as LoopResult;
 }

@@ -7,7 +7,7 @@ import { toolOutput } from '../../src/domain/agent-event.ts';
 import { type CheckResult, slugsOf } from '../../src/domain/check.ts';
 import type { LoopCommand, RunEvent } from '../../src/domain/event.ts';
 import { UNPROVEN } from '../../src/domain/proof.ts';
-import type { IterationResult, LoopResult } from '../../src/domain/result.ts';
+import { endedAs, type IterationResult, type LoopResult } from '../../src/domain/result.ts';
 import { isSuccess, type StopReason } from '../../src/domain/stop-reason.ts';
 import type { Story } from '../../src/domain/story.ts';
 import { addUsage, type Usage } from '../../src/domain/usage.ts';
@@ -229,8 +229,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
   const end = (reason: StopReason) => {
     const result: LoopResult = {
       runId: file.id,
-      success: isSuccess(reason),
-      stopReason: reason,
+      ...endedAs(reason),
       detail: null,
       iterations: results,
       totalCost: usage?.cost ?? null,

@@ -7,12 +7,12 @@ import type { Problem } from '../../domain/problem.ts';
 import { createRedactor } from '../../domain/secrets.ts';
 import { errorCode, errorWords } from '../../platform/error-words.ts';
 import { openUrl } from '../../platform/foreground.ts';
+import { VERSION } from '../../platform/version.ts';
+import { readPageAssets } from '../../report/page-assets.ts';
 import { projectAt } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
 import { answer, type Call, type CliCommand, Problems, refuse, refuseInside } from '../command.ts';
-import { readPageAssets } from '../page-assets.ts';
 import { listenForSignals } from '../signals.ts';
-import { VERSION } from '../version.ts';
 
 export const dashboard: CliCommand = {
   declare(command) {

@@ -1,12 +1,9 @@
 /** `ralph loop`: seed 004's loop. A clean context each time, until every check passes. */
-import { resolve } from 'node:path';
-import type { SettingsLayer } from '../../config/setting.ts';
 import type { Settings } from '../../config/settings-shape.ts';
 import { buildLoopPrompt } from '../../domain/loop-prompt.ts';
 import { isProblem, type Problem } from '../../domain/problem.ts';
-import { taskKind } from '../../opening/kind.ts';
-import { bestOf, parallelTasks } from '../../opening/parallel-tasks.ts';
-import { openTasks } from '../../opening/tasks-crew.ts';
+import { type LoopInput, loopKind, parallelProblems } from '../../opening/loop-kind.ts';
+import { yamlSettings } from '../../opening/set-up.ts';
 import { TERMS } from '../../turns/plan-parts.ts';
 import { type PromptSource, readInput, specSource, text } from '../../turns/prompt-source.ts';
 import { type Call, type CliCommand, fromRoot, orThrow } from '../command.ts';
@@ -33,27 +30,27 @@ export const loop: CliCommand = {
     const ready = setUp(
       'loop',
       call,
-      settings => [...ownProblems(given, settings), ...parallelProblems(call, settings, given)],
-      await yamlSettings(call),
+      settings => [...ownProblems(given, settings), ...parallelProblems(typedBy(call), settings, given)],
+      await yamlSettings(text(call.options.config), call.cwd),
     );
     const task = orThrow(given);
     if (call.options.dryRun === true) {
       showPlan(call, ready, firstPrompt(ready.settings, task), ready.settings.checks);
       return 0;
     }
-    if (typeof call.options.tasks === 'string')
-      return startLoop(parallelTasks(fromRoot(call, call.options.tasks), task, ready.settings), call, ready);
-    if (ready.settings.bestOf > 1) return startLoop(bestOf(task, ready.settings), call, ready);
-    const { worktree, config, spec: name } = call.options;
+    const { worktree, config, spec: name, tasks } = call.options;
     const source = specOf(call);
-    const spec = source && { name: fromRoot(call, String(name)), source };
     const yaml = text(config);
-    const kind = taskKind({
-      task,
-      spec,
-      yaml: yaml === undefined ? undefined : fromRoot(call, yaml),
-      worktree: worktree as string | boolean | undefined,
-    });
+    const kind = loopKind(
+      {
+        task,
+        tasks: typeof tasks === 'string' ? fromRoot(call, tasks) : undefined,
+        spec: source && { name: fromRoot(call, String(name)), source },
+        yaml: yaml === undefined ? undefined : fromRoot(call, yaml),
+        worktree: worktree as string | boolean | undefined,
+      },
+      ready.settings,
+    );
     return startLoop(kind, call, ready);
   },
 };
@@ -112,43 +109,18 @@ function ownProblems(task: string | Problem, settings: Settings): readonly Probl
   return [...(settings.checks.length === 0 ? [noChecks] : []), ...(isProblem(task) ? [task] : [])];
 }
 
-/** What does not go together, and a list without tasks. */
-function parallelProblems(
-  { args, options }: Call,
-  { bestOf: attempts }: Settings,
-  task: string | Problem,
-): readonly Problem[] {
-  const problems: Problem[] = [];
-  // A settings file may hold them for others: only what was typed is refused.
-  const { tasks, spec, worktree, parallel, bestOf: typed } = options;
-  const refuse = (where: string, what: string, fix?: string) =>
-    problems.push({ where, what, ...(fix && { fix }) });
-  if (tasks !== undefined && (args[0] !== undefined || spec !== undefined))
-    refuse('--tasks', 'the tasks are in the file, so there is no other', 'leave out the task and --spec');
-  if (tasks !== undefined && typed !== undefined)
-    refuse('--best-of', 'it is for one task, and --tasks names several');
-  if (tasks === undefined && parallel !== undefined && parallel !== '1')
-    refuse(
-      '--parallel',
-      'there is one task, so there is nothing to do beside it',
-      '--tasks FILE, or --best-of N',
-    );
-  if (options.agents !== undefined && attempts === 1)
-    refuse('--agents', 'it is for --best-of', '--best-of 3');
-  if ((tasks !== undefined || attempts > 1) && worktree)
-    refuse('--worktree', 'each of them has a worktree of its own', 'leave it out');
-  if (tasks !== undefined && typeof task === 'string' && openTasks(task).length === 0)
-    refuse(`--tasks ${tasks}`, 'there is no open task in it', 'write them as `- [ ] what to do`');
-  return problems;
-}
-
-export async function yamlSettings({
-  options: { config },
-  cwd,
-}: Pick<Call, 'options' | 'cwd'>): Promise<SettingsLayer | undefined> {
-  if (typeof config !== 'string') return undefined;
-  const { loadYaml } = await import('../../config/yaml.ts');
-  return loadYaml(resolve(cwd, config), config);
+/** A settings file may hold them for others: only what was typed is refused. */
+function typedBy({ args, options }: Call): LoopInput {
+  const { tasks, spec, worktree, parallel, bestOf, agents } = options;
+  return {
+    task: args[0],
+    tasks: text(tasks),
+    spec: text(spec),
+    worktree: Boolean(worktree),
+    parallel: parallel !== undefined && parallel !== '1',
+    bestOf: bestOf !== undefined,
+    agents: agents !== undefined,
+  };
 }
 
 function firstPrompt(settings: Settings, task: string): string {

@@ -1,30 +1,18 @@
 /** `ralph report`: a run, or all of them, as a file for people or for programs. */
-import { existsSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
-import { parentOf } from '../../domain/board.ts';
 import { closest, type Problem } from '../../domain/problem.ts';
-import { createRedactor, type Redact, redactDeep } from '../../domain/secrets.ts';
 import { writeAtomic } from '../../platform/files.ts';
-import { changesOf } from '../../report/changes.ts';
-import { createDetailFold } from '../../report/details.ts';
-import { type HtmlWorld, htmlOf, htmlOfAll } from '../../report/html.ts';
-import { junitOfChecks } from '../../report/junit.ts';
-import { markdownOf, markdownOfAll } from '../../report/markdown.ts';
-import { cleanJson, readRun } from '../../report/read-run.ts';
-import { figuresOf, figuresOfAll } from '../../report/runs-figures.ts';
-import { sarifOf } from '../../report/sarif.ts';
-import { childrenOf } from '../../store/child-runs.ts';
-import { projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
-import { listRuns } from '../../store/run-file.ts';
+import { VERSION } from '../../platform/version.ts';
+import {
+  FORMATS,
+  FORMATS_OF_ALL,
+  type ReportFormat,
+  reportAll,
+  reportRun,
+} from '../../report/create-report.ts';
+import { projectAt } from '../../store/paths.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
-import { readPageAssets } from '../page-assets.ts';
-import { VERSION } from '../version.ts';
 import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
-
-const FORMATS = ['html', 'md', 'json', 'junit', 'sarif'] as const;
-type Format = (typeof FORMATS)[number];
-/** Those that exist for many runs. */
-const FORMATS_OF_ALL: readonly Format[] = ['html', 'md', 'json'];
 
 export const report: CliCommand = {
   declare(command) {
@@ -46,7 +34,9 @@ export const report: CliCommand = {
   async run(call) {
     if (call.options.bundle !== undefined || call.options.signKey !== undefined) return bundleRun(call);
     const { format, output, all } = requestOf(call);
-    const text = all ? allAs(format, call) : oneAs(format, call);
+    const { cwd, env } = call;
+    const world = { project: projectAt(cwd, env), env, version: VERSION };
+    const text = all ? reportAll(format, world) : reportRun(format, wantedRun(call).id, world);
     if (output === undefined) call.output.answer(text);
     else {
       const path = resolve(call.cwd, output);
@@ -89,7 +79,7 @@ function requestOf({ options, args, output: { json } }: Call) {
   return { format, output, all };
 }
 
-function unknownFormat(asked: string, allowed: readonly Format[]): Problem {
+function unknownFormat(asked: string, allowed: readonly ReportFormat[]): Problem {
   const near = closest(asked, allowed);
   const what = FORMATS.some(each => each === asked) ? 'not available with --all' : 'unknown format';
   return {
@@ -99,7 +89,7 @@ function unknownFormat(asked: string, allowed: readonly Format[]): Problem {
   };
 }
 
-const ENDINGS: Readonly<Record<string, Format>> = {
+const ENDINGS: Readonly<Record<string, ReportFormat>> = {
   html: 'html',
   htm: 'html',
   md: 'md',
@@ -109,7 +99,7 @@ const ENDINGS: Readonly<Record<string, Format>> = {
 };
 
 /** undefined: it has an ending, and of nothing that Ralph writes. */
-function formatOfFile(output: string | undefined): Format | undefined {
+function formatOfFile(output: string | undefined): ReportFormat | undefined {
   const ending = extname(output ?? '').slice(1);
   return ending === '' ? 'md' : ENDINGS[ending.toLowerCase()];
 }
@@ -121,87 +111,4 @@ function unknownEnding(file: string): Problem {
     what: `Ralph does not write ${extname(file)} files`,
     fix: `end it in one of ${endings.join(', ')}, or name the --format`,
   };
-}
-
-function oneAs(format: Format, call: Call): string {
-  const { id, paths } = wantedRun(call);
-  const redact = createRedactor(call.env);
-  switch (format) {
-    case 'html':
-      return htmlReport(call, id, paths, { assets: readPageAssets(), version: VERSION, redact });
-    case 'md':
-      return markdownReport(id, paths, redact);
-    case 'json': {
-      const { result: _, ...reading } = readRun(id, paths);
-      return `${cleanJson(reading, redact)}\n`;
-    }
-    case 'junit':
-      return junitReport(id, paths, redact);
-    case 'sarif': {
-      const { view, integrity } = readRun(id, paths);
-      return sarifOf(redactDeep(view, redact), integrity, VERSION);
-    }
-    default:
-      return format satisfies never;
-  }
-}
-
-/** What all iterations together may add to the file. The latest are kept. */
-const MOST_DETAIL = 24 * 1024 * 1024;
-
-function htmlReport(call: Call, id: string, paths: RunPaths, world: HtmlWorld): string {
-  const details = new Map<string, string>();
-  let size = 0;
-  const keep = (name: string, json: string) => {
-    size += json.length - (details.get(name)?.length ?? 0);
-    details.set(name, json);
-    for (const [oldest, text] of details) {
-      if (size <= MOST_DETAIL) break;
-      details.delete(oldest);
-      size -= text.length;
-    }
-  };
-  const read = (runId: string, from: RunPaths) => {
-    const name = (number: number) => (runId === id ? String(number) : `${runId} ${number}`);
-    const fold = createDetailFold(from, detail => keep(name(detail.number), cleanJson(detail, world.redact)));
-    const run = readRun(runId, from, fold.add);
-    fold.end();
-    return run;
-  };
-  const project = projectAt(call.cwd, call.env);
-  const children = childrenOf(project, id).map(child => read(child, runPaths(project, child)));
-  return htmlOf(read(id, paths), details, world, children);
-}
-
-/** With what the checks printed, which the ledger's last line leaves out. */
-/** GitHub takes 65,536 characters in a comment. */
-const DIFF = 40_000;
-
-function markdownReport(id: string, paths: RunPaths, redact: Redact): string {
-  const reading = readRun(id, paths);
-  return markdownOf(redactDeep(reading, redact), redactDeep(changesOf(reading.view, paths, DIFF), redact));
-}
-
-function junitReport(id: string, paths: RunPaths, redact: Redact): string {
-  let outputs: ReadonlyMap<number, string> = new Map();
-  const fold = createDetailFold(paths, ({ checks }) => {
-    if (checks.length > 0) outputs = new Map(checks.map(({ index, output }) => [index, redact(output.text)]));
-  });
-  const { view, integrity } = readRun(id, paths, fold.add);
-  fold.end();
-  return junitOfChecks(redactDeep(view, redact), outputs, integrity);
-}
-
-function allAs(format: Format, call: Call): string {
-  const project = projectAt(call.cwd, call.env);
-  const redact = createRedactor(call.env);
-  const figures = figuresOfAll(
-    listRuns(project)
-      .filter(id => parentOf(id) === undefined)
-      .map(id => ({ id, paths: runPaths(project, id) }))
-      .filter(({ paths }) => existsSync(paths.events))
-      .map(({ id, paths }) => figuresOf(readRun(id, paths))),
-  );
-  if (format === 'html') return htmlOfAll(figures, { assets: readPageAssets(), version: VERSION, redact });
-  return format === 'json' ? `${cleanJson(figures, redact)}\n` : markdownOfAll(redactDeep(figures, redact));
 }

@@ -87,7 +87,7 @@ async function lookAt(
 async function changedRun(project: ProjectPaths, runs: readonly RunOverview[]): Promise<string | undefined> {
   const latest = runs.findLast(run => run.resumable)?.id;
   if (latest === undefined) return undefined;
-  const { hasChanged } = await import('./resume.ts');
+  const { hasChanged } = await import('../../opening/resume-run.ts');
   return (await hasChanged(project, latest)) ? latest : undefined;
 }
 

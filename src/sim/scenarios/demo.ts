@@ -39,14 +39,14 @@ const SCENARIO: Scenario = {
       when: `Guardrail "${GUARDRAIL}" failed`,
       steps: [
         { say: 'A test still fails, so I was wrong to say that I was done. Let me look at it.' },
-        { shell: 'node --test 2>&1 | grep -E "^ *(not ok|expected|actual)" | head -4' },
+        { shell: 'node --test --test-reporter=tap 2>&1 | grep -E "^ *(not ok|expected|actual)" | head -4' },
         { say: 'The discount is not rounded.' },
         {
           replace: 'cart.js',
           old: 'return total(items) * (1 - percent / 100);',
           new: 'return Math.round(total(items) * (1 - percent / 100));',
         },
-        { shell: 'node --test 2>&1 | grep -E "^# (pass|fail)"' },
+        { shell: 'node --test --test-reporter=tap 2>&1 | grep -E "^# (pass|fail)"' },
         {
           todo: [
             { content: 'Count the quantity in total()', status: 'completed' },

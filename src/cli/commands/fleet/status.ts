@@ -1,8 +1,9 @@
 /** `ralph fleet status`: the units, who works on them, and what those wait for that nobody works on. */
+
+import { dollars as money } from '../../../domain/dollars.ts';
 import { pause } from '../../../engine/wait.ts';
 import { openFleet } from '../../../fleet/open.ts';
 import { type FleetView, readFleet, waitsFor } from '../../../fleet/view.ts';
-import { dollars as money } from '../../../report/numbers.ts';
 import { answer, type CliCommand, orThrow } from '../../command.ts';
 import { listenForSignals } from '../../signals.ts';
 import { DATABASE } from './database-option.ts';

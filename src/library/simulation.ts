@@ -1,74 +1,107 @@
 /** One simulated run: the user's settings in a throw-away copy, with a scripted agent that makes trouble. */
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { mergeLayers } from '../config/merge.ts';
+import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
+import { markerOf } from '../domain/completion.ts';
 import type { RunEvent } from '../domain/event.ts';
 import { isTestFile } from '../domain/mutation.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { UNTOUCHED } from '../domain/story.ts';
+import type { StopRequest } from '../engine/stop.ts';
+import { promptKind, taskKind } from '../opening/kind.ts';
+import { openRun } from '../opening/open-run.ts';
+import { type SetUpRequest, setUpRun } from '../opening/set-up.ts';
+import { openStories } from '../opening/stories-run.ts';
 import { tryTo } from '../platform/files.ts';
-import { git } from '../platform/git.ts';
+import { type Env, git } from '../platform/git.ts';
+import { packageFile } from '../platform/package.ts';
 import { joinWords } from '../platform/shell.ts';
 import { disarmScript, weakenTest } from '../sim/disarm.ts';
 import type { Scenario } from '../sim/scenario.ts';
 import { type SimulatedProject, STORY, STORY_FOLDER } from '../sim/scenarios/trouble.ts';
-import { openJournal } from '../store/journal.ts';
-import { projectPaths, runPaths } from '../store/paths.ts';
-import { listRuns } from '../store/run-file.ts';
+import { type ProjectPaths, projectPaths } from '../store/paths.ts';
+import { prdPaths } from '../store/prd-paths.ts';
+import { TERMS } from '../turns/plan-parts.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
 import type { ThrowAway } from '../workspace/throw-away.ts';
-import type { Call, CliCommand } from './command.ts';
-import type { Output } from './output.ts';
 
 /** Seconds: long enough for a turn of the scripted agent, short enough to be waited for. */
 const SHORT = 4;
 
 export interface Simulation {
-  readonly call: Call;
+  /** The user's project. */
+  readonly root: string;
+  readonly env: Env;
   readonly copy: ThrowAway;
   readonly settings: Settings;
-  /** `ralph run` or `ralph loop`, and what it is told to do. */
-  readonly command: CliCommand;
-  readonly args: readonly string[];
-  readonly options: Readonly<Record<string, unknown>>;
+  /** Settings beside those of the files. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** `prd`: with one story. */
+  readonly command: SettingsCommand;
+  readonly stop: StopRequest;
+  readonly version: string;
 }
 
 export interface SimulatedRun {
   readonly events: readonly RunEvent[];
-  readonly result: LoopResult | undefined;
+  readonly result: LoopResult;
 }
 
-export async function simulate(simulation: Simulation, scenario: Scenario): Promise<SimulatedRun> {
-  const { call, copy, command, args, options } = simulation;
+/** One run with a scripted agent. */
+export async function simulateOne(
+  simulation: Simulation,
+  scenario: Scenario,
+): Promise<SimulatedRun | readonly Problem[]> {
+  const { copy, stop, version } = simulation;
   const file = join(copy.beside, 'scenario.json');
   writeFileSync(file, JSON.stringify(scenario));
   writeFileSync(`${file}.calls`, '0');
   writeSettings(simulation, file);
-  const env = { ...call.env, XDG_STATE_HOME: copy.beside };
-  const project = projectPaths(copy.cwd, env);
-  // Ids of the same second are in no order.
-  const before = new Set(listRuns(project));
-  await command.run({
-    ...call,
-    args,
-    options,
-    cwd: copy.cwd,
-    root: copy.cwd,
-    env,
-    output: silent(call.output),
+  const env = { ...simulation.env, XDG_STATE_HOME: copy.beside };
+  const opened = await openSimulated(simulation, projectPaths(copy.cwd, env), env);
+  if (!('kind' in opened)) return opened;
+  const { kind, ready, release } = opened;
+  const { agent, fallbacks, reviewer } = ready;
+  const events: RunEvent[] = [];
+  const run = await openRun({
+    ...{ kind, env, stop, version, alone: true, flags: ready.flags, ...(reviewer && { reviewer }) },
+    ...{ project: ready.project, settings: ready.settings, agents: [agent, ...fallbacks] },
+    onEvent: event => {
+      if (event.type !== 'agent') events.push(event);
+    },
   });
-  const id = listRuns(project).find(each => !before.has(each)) ?? '';
-  const journal = openJournal(runPaths(project, id).events);
-  const events = journal.next();
-  journal.close();
-  const ended = events.findLast(event => event.type === 'run-ended');
-  return { events, result: ended?.result };
+  try {
+    return isProblem(run) ? [run] : { result: await run.run(), events };
+  } finally {
+    release();
+  }
+}
+
+const TASK = 'A simulated task.';
+
+async function openSimulated(simulation: Simulation, project: ProjectPaths, env: Env) {
+  const { command, copy, given } = simulation;
+  const flags = { layer: given, problems: [] };
+  const setUp = (own?: SetUpRequest['own']) =>
+    setUpRun(command, { project, env, flags, ...(own && { own }) });
+  if (command === 'prd') {
+    const paths = prdPaths(copy.cwd, STORY_FOLDER);
+    return openStories({ root: copy.cwd, env, paths, isTrusted: false, setUp });
+  }
+  const ready = setUp();
+  if (!('settings' in ready)) return ready;
+  const release = () => {};
+  if (command === 'loop') return { kind: taskKind({ task: TASK }), ready, release };
+  const prompt = `${TASK} When it is done, say ${markerOf(TERMS.run(ready.settings).rule)}`;
+  return { kind: promptKind({ source: { read: () => prompt }, prompt }), ready, release };
 }
 
 /** The user's own files, and over them who works, and nothing that would reach the world outside or take hours. */
-function writeSettings({ call, copy, settings }: Simulation, scenario: string): void {
-  const from = projectPaths(call.root);
+function writeSettings({ root, copy, settings }: Simulation, scenario: string): void {
+  const from = projectPaths(root);
   const to = projectPaths(copy.cwd);
   mkdirSync(to.folder, { recursive: true });
   if (existsSync(from.settings)) writeFileSync(to.settings, readFileSync(from.settings));
@@ -77,7 +110,7 @@ function writeSettings({ call, copy, settings }: Simulation, scenario: string): 
 }
 
 function overlay(settings: Settings, scenario: string): Readonly<Record<string, unknown>> {
-  const agent = join(dirname(realpathSync(process.argv[1] ?? '')), 'scripted-agent.cjs');
+  const agent = packageFile('dist/bin/scripted-agent.cjs');
   const scripted = { command: joinWords([process.execPath, agent, scenario, '0']), adapter: 'claude' };
   const shorter = (seconds: number) => Math.min(seconds, SHORT);
   return {
@@ -102,27 +135,11 @@ export function hangsForever({ idleTimeout, iterationTimeout, maxTime }: Setting
   return idleTimeout === 0 && iterationTimeout === 0 && maxTime === undefined;
 }
 
-function silent(output: Output): Output {
-  return {
-    ...output,
-    answer() {},
-    human() {},
-    error() {},
-    humanIsTTY: false,
-    json: false,
-    quiet: true,
-    verbose: false,
-  };
-}
-
 const CODE = /\.(?:[cm]?[jt]sx?|py|go|rs|java|kt|rb|c|cc|cpp|h|cs|php|swift|sh|ex|scala|vue|svelte)$/;
 
 /** Whom the liar and the tamperer go for: a file of the code, and one that is protected or looks like a test. */
-export async function targets(
-  { copy, call, settings }: Simulation,
-  claim: string,
-): Promise<SimulatedProject> {
-  const here = git(copy.cwd, call.env);
+export async function targets({ copy, env, settings }: Simulation, claim: string): Promise<SimulatedProject> {
+  const here = git(copy.cwd, env);
   const list = async (...specs: readonly string[]) =>
     (await here.list(['ls-files', '-z', '--', ...specs])).records;
   const all = await list('.');
@@ -130,9 +147,7 @@ export async function targets(
     settings.protect.length > 0 ? await list(...settings.protect.map(glob => `:(glob)${glob}`)) : [];
   const read = (path: string) => tryTo(() => readFileSync(join(copy.cwd, path), 'utf8')) ?? '';
   const commands = [...settings.checks, ...settings.guardrails.map(({ command }) => command)];
-  const scripts = listCheckInputs({ cwd: copy.cwd, env: call.env, commands }).filter(path =>
-    all.includes(path),
-  );
+  const scripts = listCheckInputs({ cwd: copy.cwd, env, commands }).filter(path => all.includes(path));
   const [script] = scripts.flatMap(path => {
     const content = disarmScript(path, read(path));
     return content === undefined ? [] : [{ path, content }];

@@ -1,0 +1,213 @@
+/** Runs that are there: listed, read, followed, steered. Loaded when it is first asked for. */
+import { resolve } from 'node:path';
+import { parentOf } from '../domain/board.ts';
+import { type KnownEntry, knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import type { LedgerTrust } from '../domain/ledger-trust.ts';
+import type { LoopResult } from '../domain/result.ts';
+import { systemClock } from '../platform/clock.ts';
+import { watchFile } from '../platform/follow.ts';
+import type { Env } from '../platform/git.ts';
+import { environment } from '../platform/shell.ts';
+import { hasMark } from '../platform/spawn.ts';
+import { VERSION } from '../platform/version.ts';
+import { FORMATS_OF_ALL, type ReportFormat, reportAll, reportRun } from '../report/create-report.ts';
+import { readRun } from '../report/read-run.ts';
+import { overviewIn } from '../store/child-runs.ts';
+import { findLiveRun } from '../store/find-live.ts';
+import type { Message } from '../store/inbox.ts';
+import { openJournal } from '../store/journal.ts';
+import { steerFound } from '../store/lane-steering.ts';
+import type { RunOverview } from '../store/overview.ts';
+import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../store/paths.ts';
+import { findRun, isRunning, listRuns as listIds } from '../store/run-file.ts';
+import { LoopConfigError, type ResumeConfig, type RunOptions } from './config.ts';
+import { openAgain, orThrow } from './open.ts';
+
+/** A line of a ledger: an event that this version knows, or one that it does not. */
+export type LedgerLine = KnownEntry | UnknownLine;
+
+/** A line of another version, or of somebody else: shown, and nothing is made of it. */
+export interface UnknownLine {
+  readonly seq: number;
+  readonly at: string;
+  readonly type: 'unknown';
+  /** As it stands there. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** A ledger, read whole and verified. */
+export interface Ledger {
+  readonly run: string;
+  readonly lines: readonly LedgerLine[];
+  /** Whether it is what Ralph wrote here: the hash of every line, its end, and what the run was given. */
+  readonly trust: LedgerTrust;
+  /** `trust.kind` is `intact`. */
+  readonly isIntact: boolean;
+  /** Bytes of a last line that was cut off while it was written. */
+  readonly torn: number;
+}
+
+/** What became of words or orders to a run. */
+export interface Steered {
+  readonly done: boolean;
+  /** For people. */
+  readonly message: string;
+}
+
+/** A run that is there, running or not. Nothing is held open but what `follow` reads. */
+export interface RunHandle extends AsyncDisposable {
+  readonly id: string;
+  /** Its folder in the project. */
+  readonly folder: string;
+  /** How it stands now. */
+  overview(): RunOverview;
+  /** Everything that happened up to now. */
+  ledger(): Ledger;
+  /** Everything that happened, and what happens until the run ends, its process is gone, or the handle is disposed of. */
+  follow(): AsyncIterable<LedgerLine>;
+  /** undefined: it has not ended. */
+  result(): LoopResult | undefined;
+  report(format?: ReportFormat): string;
+  /** Words for the agent, in its next prompt, once. */
+  tell(text: string): Steered;
+  /** What you decide, for the story that asked. */
+  answer(story: string, text: string): Steered;
+  /** Between two steps, until it is continued. */
+  pause(): Steered;
+  continue(): Steered;
+  /** Ends it now; gently: when the step that it is in is done. */
+  cancel(how?: { readonly gently?: boolean }): Steered;
+  /** Continues a run that has stopped or was cut off, in this process. */
+  resume(config?: Omit<ResumeConfig, 'run'>, options?: Omit<RunOptions, 'cwd' | 'env'>): Promise<LoopResult>;
+}
+
+/** Where to look for runs. */
+export interface RunsOptions {
+  /** Instead of the environment of this process. */
+  readonly env?: Env;
+}
+
+/** What a report is of, and how it is written. */
+export interface ReportOptions extends RunsOptions {
+  /** A run, or part of its id; default: the latest. */
+  readonly run?: string;
+  /** Every run of the project, instead of one. */
+  readonly all?: boolean;
+  /** Default: md. */
+  readonly format?: ReportFormat;
+}
+
+export function overviews(cwd: string, { env = environment() }: RunsOptions): readonly RunOverview[] {
+  const project = projectAt(resolve(cwd), env);
+  return listIds(project)
+    .filter(id => parentOf(id) === undefined)
+    .map(id => overviewIn(project, id));
+}
+
+export function ledgerOf(cwd: string, run: string | undefined, { env = environment() }: RunsOptions): Ledger {
+  const project = projectAt(resolve(cwd), env);
+  return readWhole(project, orThrow(findRun(project, run)));
+}
+
+export function reportOf(
+  cwd: string,
+  { run, all, format = 'md', env = environment() }: ReportOptions,
+): string {
+  const project = projectAt(resolve(cwd), env);
+  const world = { project, env, version: VERSION };
+  if (!all) return reportRun(format, orThrow(findRun(project, run)), world);
+  if (FORMATS_OF_ALL.includes(format)) return reportAll(format, world);
+  const fix = `one of ${FORMATS_OF_ALL.join(', ')}`;
+  throw new LoopConfigError([{ where: `format ${format}`, what: 'not available for all runs', fix }]);
+}
+
+export function handleOf(
+  cwd: string,
+  run: string | undefined,
+  { env = environment() }: RunsOptions,
+): RunHandle {
+  const project = projectAt(resolve(cwd), env);
+  const id = orThrow(findRun(project, run));
+  const paths = runPaths(project, id);
+  const closing = new AbortController();
+  const steer = (order: Message): Steered => steerRun(project, id, order, env);
+  return {
+    id,
+    folder: paths.folder,
+    overview: () => overviewIn(project, id),
+    ledger: () => readWhole(project, id),
+    follow: () => follow(paths, closing.signal),
+    result: () => readRun(id, paths).result ?? undefined,
+    report: format => reportOf(project.root, { run: id, env, ...(format && { format }) }),
+    tell: text => steer({ kind: 'tell', text }),
+    answer: (story, text) => steer({ kind: 'answer', story, text }),
+    pause: () => steer({ kind: 'pause' }),
+    continue: () => steer({ kind: 'continue' }),
+    cancel: ({ gently = false } = {}) => steer({ kind: 'cancel', gently }),
+    async resume(config = {}, options = {}) {
+      const again = await openAgain({ ...config, run: id }, { ...options, cwd: project.root, env });
+      return again.run();
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+    },
+  };
+}
+
+/** What an agent or a check starts is not the user, whatever it says. */
+function steerRun(project: ProjectPaths, id: string, order: Message, env: Env): Steered {
+  if (hasMark(env) || hasMark(process.env)) {
+    const what = 'an agent or a check of a run has started this program, and only the user may steer runs';
+    throw new LoopConfigError([{ where: order.kind, what }]);
+  }
+  const found = orThrow(findLiveRun(project, id));
+  const { done, message } = steerFound(project, found, order, systemClock.now());
+  return { done, message };
+}
+
+function readWhole(project: ProjectPaths, run: string): Ledger {
+  const lines: LedgerLine[] = [];
+  const { integrity } = readRun(run, runPaths(project, run), entry => lines.push(lineOf(entry)));
+  const { trust, torn } = integrity;
+  return { run, lines, trust, isIntact: trust.kind === 'intact', torn };
+}
+
+function lineOf(entry: RawEntry): LedgerLine {
+  const { seq, at } = entry;
+  return knownEntry(entry) ?? { seq, at, type: 'unknown', raw: { ...entry } };
+}
+
+const PIECE = 1024 * 1024;
+
+async function* follow(paths: RunPaths, closing: AbortSignal): AsyncGenerator<LedgerLine> {
+  const journal = openJournal(paths.events);
+  let last: string | undefined;
+  try {
+    while (!closing.aborted) {
+      const isAlive = isRunning(paths); // before the look: what it wrote last is still seen
+      for (const entry of journal.next(PIECE)) {
+        last = entry.type;
+        yield lineOf(entry);
+      }
+      if (!journal.atEnd()) continue;
+      if (!isAlive || last === 'run-ended') return;
+      await changed(paths.events, closing);
+    }
+  } finally {
+    journal.close();
+  }
+}
+
+const LOOK_EVERY = 500;
+
+function changed(path: string, closing: AbortSignal): Promise<void> {
+  return new Promise(done => {
+    const end = () => {
+      watching.close();
+      closing.removeEventListener('abort', end);
+      done();
+    };
+    const watching = watchFile(path, end, LOOK_EVERY);
+    closing.addEventListener('abort', end);
+  });
+}

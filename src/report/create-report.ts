@@ -1,0 +1,113 @@
+/** A run, or all of them, as a text for people or for programs: what `ralph report` and the library hand out. */
+import { existsSync } from 'node:fs';
+import { parentOf } from '../domain/board.ts';
+import { createRedactor, type Redact, redactDeep } from '../domain/secrets.ts';
+import type { Env } from '../platform/git.ts';
+import { childrenOf } from '../store/child-runs.ts';
+import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
+import { listRuns } from '../store/run-file.ts';
+import { changesOf } from './changes.ts';
+import { createDetailFold } from './details.ts';
+import { type HtmlWorld, htmlOf, htmlOfAll } from './html.ts';
+import { junitOfChecks } from './junit.ts';
+import { markdownOf, markdownOfAll } from './markdown.ts';
+import { readPageAssets } from './page-assets.ts';
+import { cleanJson, readRun } from './read-run.ts';
+import { figuresOf, figuresOfAll } from './runs-figures.ts';
+import { sarifOf } from './sarif.ts';
+
+export const FORMATS = ['html', 'md', 'json', 'junit', 'sarif'] as const;
+/** What a report can be written as. */
+export type ReportFormat = (typeof FORMATS)[number];
+/** Those that exist for many runs. */
+export const FORMATS_OF_ALL: readonly ReportFormat[] = ['html', 'md', 'json'];
+
+export interface ReportWorld {
+  readonly project: ProjectPaths;
+  readonly env: Env;
+  /** Of Ralph. */
+  readonly version: string;
+}
+
+/** Of one run. */
+export function reportRun(format: ReportFormat, id: string, { project, env, version }: ReportWorld): string {
+  const paths = runPaths(project, id);
+  const redact = createRedactor(env);
+  switch (format) {
+    case 'html':
+      return htmlReport(project, id, { assets: readPageAssets(), version, redact });
+    case 'md':
+      return markdownReport(id, paths, redact);
+    case 'json': {
+      const { result: _, ...reading } = readRun(id, paths);
+      return `${cleanJson(reading, redact)}\n`;
+    }
+    case 'junit':
+      return junitReport(id, paths, redact);
+    case 'sarif': {
+      const { view, integrity } = readRun(id, paths);
+      return sarifOf(redactDeep(view, redact), integrity, version);
+    }
+    default:
+      return format satisfies never;
+  }
+}
+
+/** What all iterations together may add to the file. The latest are kept. */
+const MOST_DETAIL = 24 * 1024 * 1024;
+
+function htmlReport(project: ProjectPaths, id: string, world: HtmlWorld): string {
+  const details = new Map<string, string>();
+  let size = 0;
+  const keep = (name: string, json: string) => {
+    size += json.length - (details.get(name)?.length ?? 0);
+    details.set(name, json);
+    for (const [oldest, text] of details) {
+      if (size <= MOST_DETAIL) break;
+      details.delete(oldest);
+      size -= text.length;
+    }
+  };
+  const read = (runId: string, from: RunPaths) => {
+    const name = (number: number) => (runId === id ? String(number) : `${runId} ${number}`);
+    const fold = createDetailFold(from, detail => keep(name(detail.number), cleanJson(detail, world.redact)));
+    const run = readRun(runId, from, fold.add);
+    fold.end();
+    return run;
+  };
+  const children = childrenOf(project, id).map(child => read(child, runPaths(project, child)));
+  return htmlOf(read(id, runPaths(project, id)), details, world, children);
+}
+
+/** GitHub takes 65,536 characters in a comment. */
+const DIFF = 40_000;
+
+function markdownReport(id: string, paths: RunPaths, redact: Redact): string {
+  const reading = readRun(id, paths);
+  return markdownOf(redactDeep(reading, redact), redactDeep(changesOf(reading.view, paths, DIFF), redact));
+}
+
+/** With what the checks printed, which the ledger's last line leaves out. */
+function junitReport(id: string, paths: RunPaths, redact: Redact): string {
+  let outputs: ReadonlyMap<number, string> = new Map();
+  const fold = createDetailFold(paths, ({ checks }) => {
+    if (checks.length > 0) outputs = new Map(checks.map(({ index, output }) => [index, redact(output.text)]));
+  });
+  const { view, integrity } = readRun(id, paths, fold.add);
+  fold.end();
+  return junitOfChecks(redactDeep(view, redact), outputs, integrity);
+}
+
+/** Of every run of a project. */
+export function reportAll(format: ReportFormat, { project, env, version }: ReportWorld): string {
+  const redact = createRedactor(env);
+  const figures = figuresOfAll(
+    listRuns(project)
+      .filter(id => parentOf(id) === undefined)
+      .map(id => ({ id, paths: runPaths(project, id) }))
+      .filter(({ paths }) => existsSync(paths.events))
+      .map(({ id, paths }) => figuresOf(readRun(id, paths))),
+  );
+  if (format === 'html') return htmlOfAll(figures, { assets: readPageAssets(), version, redact });
+  return format === 'json' ? `${cleanJson(figures, redact)}\n` : markdownOfAll(redactDeep(figures, redact));
+}
