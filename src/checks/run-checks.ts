@@ -12,6 +12,7 @@ import { ensureFolder } from '../platform/files.ts';
 import { type ProcessEnd, startConfined } from '../platform/process.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { startTimer } from '../platform/timer.ts';
+import { checkName, childTrace, iterationName } from '../platform/trace.ts';
 import type { IterationPaths } from '../store/paths.ts';
 import type { Excerpt } from './excerpt.ts';
 import { openLog } from './log.ts';
@@ -42,6 +43,9 @@ export interface CheckRound {
   spell?(command: string): string;
   readonly parallel: boolean;
   readonly retries: number;
+  /** The trace of the run, and which iteration of it this is, where there is one. */
+  readonly trace?: string;
+  readonly iteration?: number;
   readonly clock: Clock;
   readonly emit: Emit;
   /** No further check is started. */
@@ -145,6 +149,12 @@ function isTimeUp({ timeLeft }: CheckRound): boolean {
   return timeLeft !== undefined && timeLeft() <= 0;
 }
 
+function traceOf({ trace, iteration, clean }: CheckRound, index: number) {
+  if (trace === undefined || iteration === undefined) return {};
+  const around = iteration > 0 ? [iterationName(iteration)] : []; // the baseline is in none
+  return { TRACEPARENT: childTrace(trace, ...around, checkName(index, clean)) };
+}
+
 /** undefined: it was ended with the run, or the time was up before it had ended: that says nothing about it. */
 async function runCheck(
   round: CheckRound,
@@ -159,7 +169,7 @@ async function runCheck(
   const child = await startConfined<'aborted' | 'time-is-up'>(round.sandbox?.checks, {
     argv: shellCommand(round.spell?.(check.command) ?? check.command),
     cwd: round.cwd,
-    env: round.env,
+    env: { ...round.env, ...traceOf(round, index) },
     stdout: log.fd,
     stderr: log.fd,
     ...(check.timeout > 0 && { timeout: check.timeout * 1000 }),

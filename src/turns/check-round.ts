@@ -32,6 +32,7 @@ export async function runRound(
     ...timeLeft(parts),
     emit: event => emit(event.type === 'check-ended' ? { ...event, result: as(event.result) } : event),
     checks,
+    iteration,
     paths: parts.paths.iteration(iteration),
     root: project.root,
     excerpt: { chars: ERROR_CHARS, from: 'tail' },

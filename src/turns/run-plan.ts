@@ -71,6 +71,7 @@ function runRound(
     ...timeLeft(parts),
     ...more,
     checks,
+    iteration,
     paths: parts.paths.iteration(iteration),
     root: project.root,
     publish(log, slug) {
