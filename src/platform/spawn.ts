@@ -205,7 +205,6 @@ end TERM; sleep 1; end KILL; wait
 
 /** `mark` is how an environment variable of ours begins. */
 function startWatchdog(mark: string) {
-  if (process.platform === 'win32') return undefined;
   const list = createList();
   const shell = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-watchdog', mark], {
     detached: true, // a Ctrl-C in the terminal must not reach it

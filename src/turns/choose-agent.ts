@@ -150,10 +150,7 @@ function choose(
 export function isExecutable(command: string, { cwd, env }: ChoiceWorld): boolean {
   if (command === '') return false;
   if (command.includes('/')) return canRun(resolve(cwd, command));
-  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'] : [''];
-  return (env.PATH ?? '')
-    .split(delimiter)
-    .some(folder => endings.some(ending => canRun(resolve(cwd, folder, command + ending))));
+  return (env.PATH ?? '').split(delimiter).some(folder => canRun(resolve(cwd, folder, command)));
 }
 
 function canRun(path: string): boolean {
