@@ -23,6 +23,7 @@ import { generic } from './generic/adapter.ts';
 import { opencode } from './opencode/adapter.ts';
 import { opencodeDialect } from './opencode/dialect.ts';
 import { opencodePlugin } from './opencode/plugin.ts';
+import { pi } from './pi/adapter.ts';
 import type { HostPlugin } from './plugin.ts';
 import { qwen } from './qwen/adapter.ts';
 import { qwenDialect } from './qwen/dialect.ts';
@@ -36,6 +37,7 @@ export const ADAPTERS: readonly AgentAdapter[] = [
   amp,
   copilot,
   qwen,
+  pi,
   acp,
   generic,
 ];
