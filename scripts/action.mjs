@@ -163,11 +163,11 @@ function leave(run) {
   mkdirSync(temp, { recursive: true }); // an agent can remove it
   const folder = mkdtempSync(join(temp, 'ralph-proof-'));
   const make = (...args) => {
-    const stdio = ['ignore', 'pipe', 'inherit'];
     const made = spawnSync(process.execPath, [bin, 'report', run, '--quiet', ...args], {
       env: cleanEnv(),
-      stdio,
+      maxBuffer: 1e9,
     });
+    process.stdout.write(createDisarm()(made.stderr ?? Buffer.alloc(0)));
     return made.status === 0 ? made.stdout.toString() : undefined;
   };
   const [bundle, report] = [join(folder, 'run.proof'), join(folder, 'report.html')];
