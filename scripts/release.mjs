@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Commits what a plugin host installs, built, to the branch `release`. Users add it by the repository's address: ADDRESS#release.
+// Commits what a plugin host installs and what the GitHub Action runs, built, to the branch `release`. Users add the plugin by the
+// repository's address, ADDRESS#release, and use the Action by its tag.
 //   node scripts/release.mjs [--built]
 // --built takes what the last build has left. It pushes nothing; it prints the commands that do.
 import { execFileSync } from 'node:child_process';
@@ -12,9 +13,20 @@ import { parseArgs } from 'node:util';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const BRANCH = 'refs/heads/release';
 /** All that the branch holds: whoever adds the address downloads this and nothing else. */
-const RELEASED = ['.claude-plugin', 'plugins', 'README.md', 'LICENSE', 'CHANGELOG.md'];
+const RELEASED = [
+  ...['.claude-plugin', 'plugins', 'README.md', 'LICENSE', 'CHANGELOG.md'],
+  ...[
+    'action.yml',
+    'scripts/action.mjs',
+    'templates',
+    'dist/bin',
+    'dist/page',
+    'dist/THIRD-PARTY-LICENSES.txt',
+  ],
+];
 const BUILT = [
   '.claude-plugin/marketplace.json',
+  'dist/bin/ralph.cjs',
   ...['ralph-hook', 'ralph-hook-main', 'ralph-guard'].map(name => `plugins/claude/bin/${name}.cjs`),
 ];
 
@@ -32,7 +44,7 @@ function main() {
 
   const commit = commitRelease(version);
   console.log(`Committed Ralph ${version} to the branch release: ${commit}`);
-  console.log(`Publish it: git tag v${version} && git push origin release v${version}`);
+  console.log(`Publish it: git tag v${version} release && git push origin release v${version}`);
   return 0;
 }
 

@@ -14,9 +14,13 @@ test('a release holds the built plugin, and the work tree and main are as before
       'plugins/claude/bin/ralph-guard.cjs',
       'plugins/claude/bin/ralph-hook-main.cjs',
       'plugins/claude/bin/ralph-hook.cjs',
+      'action.yml',
+      'dist/bin/ralph.cjs',
     ]),
   );
-  expect(released.filter(name => /^(src|test|scripts|package)/.test(name))).toEqual([]);
+  expect(released.filter(name => /^(src|test|scripts|package|dist\/lib)/.test(name))).toEqual([
+    'scripts/action.mjs',
+  ]);
   expect(repo.git('rev-parse', 'main')).toBe(main);
   expect(repo.git('status', '--porcelain')).toBe('');
   // The hooks start it as a program.
@@ -30,7 +34,7 @@ test('the next release follows the one before, and names the source it was built
   repo.raiseVersion('9.9.9');
   const { output } = repo.release();
   expect(output).toContain('Committed Ralph 9.9.9');
-  expect(output).toContain('git tag v9.9.9 && git push origin release v9.9.9');
+  expect(output).toContain('git tag v9.9.9 release && git push origin release v9.9.9');
   expect(repo.git('rev-parse', 'release^1')).toBe(first);
   expect(repo.git('rev-parse', 'release^2')).toBe(repo.git('rev-parse', 'main'));
 });

@@ -65,6 +65,33 @@ export interface Dialogue {
   readonly modelFlag?: string;
 }
 
+/** What a dialogue is about. */
+export interface Talk extends Pick<AgentRequest, 'model' | 'permissions'> {
+  readonly prompt: string;
+  readonly cwd: string;
+}
+
+/** The talk of a stream that is only read, not answered. */
+export const UNASKED: Talk = { prompt: '', cwd: '', permissions: 'host' };
+
+export interface Heard {
+  readonly events: readonly AgentEvent[];
+  /** What is said back on stdin, as it is. */
+  readonly say: readonly string[];
+}
+
+/** A turn in which Ralph answers what the agent says, instead of giving it the prompt and reading. */
+export interface Conversation {
+  /** Said first. */
+  readonly opening: string;
+  /** Must not throw. */
+  hear(line: string): Heard;
+  /** The agent has answered and was given the prompt. */
+  isOpen(): boolean;
+  /** Nothing more will be said: its stdin is closed. */
+  isOver(): boolean;
+}
+
 /** After every call of the model, when the turn is over, or not at all. */
 export type Reported = 'step' | 'turn' | 'never';
 
@@ -80,6 +107,8 @@ export interface AgentAdapter {
   readonly name: string;
   /** How to install it, one line. */
   readonly install: string;
+  /** Many commands speak it: which one, stands behind its name, as in `acp:goose acp`. */
+  readonly isProtocol?: true;
   /** The version that the host tests run with; docs/reference/agents.md says what was seen with it. */
   readonly tested?: string;
   /** Words with which it says whether the user is logged in, without asking a model, and how to log in. */
@@ -108,6 +137,9 @@ export interface AgentAdapter {
 
   /** What of its stderr is its own error, where that is not the last line. Must not throw. */
   errorIn?(stderr: string): string | undefined;
+
+  /** How it is talked to, where it does not take its prompt on stdin and work. A conversation is for one turn. */
+  converse?(talk: Talk): Conversation;
 
   /** The events of one line of stream output. Must not throw: a line it cannot read is an `unknown` event. */
   read(line: string): readonly AgentEvent[];

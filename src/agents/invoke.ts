@@ -25,7 +25,8 @@ import { redactFile } from '../platform/redact-file.ts';
 import { startTimer, type Timer } from '../platform/timer.ts';
 import type { AgentAdapter, AgentInvocation, AgentRequest, OutputMode } from './agent.ts';
 import { createDoor } from './door.ts';
-import { createReader } from './reader.ts';
+import { createReader, printsRecords } from './reader.ts';
+import { createVoice, PATIENCE } from './voice.ts';
 
 export interface TurnRequest extends AgentRequest, Prices {
   readonly adapter: AgentAdapter;
@@ -64,10 +65,10 @@ export interface TurnReport {
   readonly outcome: TurnOutcome;
 }
 
-type Why = EndedBy | 'lingering';
+type Why = EndedBy | 'lingering' | 'unanswered';
 
 export async function takeTurn(request: TurnRequest, invocation: AgentInvocation): Promise<TurnReport> {
-  const { adapter, prompt, cwd, env } = request;
+  const { adapter, cwd, env } = request;
   const fold = createTurnFold(request);
   const errors = openCapped(request.errorFile, 'append');
   const raw = adapter.needsFile ? undefined : createRawLog(request.rawFile, request.onDiskTrouble);
@@ -83,14 +84,16 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
     if (over) child?.stop(over);
   };
   const door = createDoor(request.redact, onEvent);
-  const reader = createReader({ ...request, hasReplyFile: invocation.replyFile !== undefined }, door.enter);
+  const voice = createVoice(request);
+  const hasReplyFile = invocation.replyFile !== undefined;
+  const reader = createReader({ ...request, ...voice, hasReplyFile }, door.enter);
 
   writeFolder(invocation);
   child = await startConfined<Why>(request.confinement, {
     argv: invocation.argv,
     cwd,
     env: { ...invocation.env, ...env },
-    input: prompt,
+    input: voice.input,
     stdout: chunk => {
       raw?.write(chunk);
       reader.push(chunk);
@@ -104,6 +107,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   });
   for (const { after, by } of request.deadlines)
     timers.after(after, () => child?.stop(by, by === 'max-time' ? 'briefly' : 'gently'));
+  timers.after(PATIENCE, () => voice.isUnanswered() && child?.stop('unanswered'));
   const abort = () => child?.stop('interrupt', 'at-once');
   request.abort.addEventListener('abort', abort);
   if (request.abort.aborted) abort();
@@ -121,10 +125,7 @@ export async function takeTurn(request: TurnRequest, invocation: AgentInvocation
   if (invocation.folder) rmSync(invocation.folder.path, { recursive: true, force: true });
   const turn = fold.turn();
   const stderr = request.redact(tail(request.errorFile));
-  return {
-    turn,
-    outcome: outcomeOf({ adapter, mode: request.mode, turn, end, stderr, ...(endedBy && { endedBy }) }),
-  };
+  return { turn, outcome: outcomeOf({ ...request, turn, end, stderr, ...(endedBy && { endedBy }) }) };
 }
 
 interface Remarkable {
@@ -229,7 +230,7 @@ export interface EndedTurn {
   readonly mode: OutputMode;
   readonly turn: Turn;
   readonly end: ProcessEnd;
-  readonly endedBy?: EndedBy | 'lingering' | 'timeout' | 'idle-timeout';
+  readonly endedBy?: Why | 'timeout' | 'idle-timeout';
   /** The end of what it printed on stderr. */
   readonly stderr: string;
 }
@@ -237,10 +238,11 @@ export interface EndedTurn {
 export function outcomeOf(ended: EndedTurn): TurnOutcome {
   const { adapter, mode, turn, end, endedBy } = ended;
   if (end.kind === 'not-started') return failed(notStarted(end.code));
+  if (endedBy === 'unanswered') return failed({ class: 'hang', message: UNANSWERED });
   if (endedBy !== undefined && endedBy !== 'lingering') {
     return { kind: 'ended', by: endedBy === 'timeout' ? 'iteration-timeout' : endedBy };
   }
-  const streams = mode === 'stream' && adapter.name !== 'generic';
+  const streams = printsRecords(adapter, mode);
   if (streams && turn.result)
     return turn.result.ok ? completed(ended) : failed(troubleOf(ended, turn.result.error));
   if (streams && adapter.endsWithResult) return failed(troubleOf(ended, 'the stream ended without a result'));
@@ -248,6 +250,8 @@ export function outcomeOf(ended: EndedTurn): TurnOutcome {
   if (endedBy === 'lingering' || (end.kind === 'exited' && end.code === 0)) return completed(ended);
   return failed(troubleOf(ended, undefined));
 }
+
+const UNANSWERED = 'the agent did not answer the first requests of the protocol';
 
 function completed({ adapter, turn }: EndedTurn): TurnOutcome {
   // A plain command may well work in silence; an agent that neither spoke nor acted did nothing.

@@ -5,7 +5,7 @@ import { SPOKEN_TAGS } from '../domain/completion.ts';
 import { createEchoFilter, type Passage } from '../domain/echo.ts';
 import { visible } from '../domain/visible.ts';
 import { createLineSplitter, type LineSplitter } from '../platform/lines.ts';
-import type { AgentAdapter, OutputMode } from './agent.ts';
+import { type AgentAdapter, type Conversation, type OutputMode, UNASKED } from './agent.ts';
 import { shortenStrings } from './long-lines.ts';
 
 interface Reading {
@@ -14,21 +14,37 @@ interface Reading {
   readonly prompt: string;
   /** The reply is in a file: what is on stdout is not the agent's own words. */
   readonly hasReplyFile: boolean;
+  readonly conversation?: Conversation | undefined;
+  /** What the conversation says back, after every line. */
+  onSay?(words: readonly string[]): void;
+}
+
+/** Whether what it prints is records, whatever the mode: a conversation always is. */
+export function printsRecords(adapter: AgentAdapter, mode: OutputMode): boolean {
+  return adapter.converse !== undefined || (mode === 'stream' && adapter.name !== 'generic');
 }
 
 export function createReader(reading: Reading, onEvent: (event: AgentEvent) => void): LineSplitter {
-  const { mode, adapter } = reading;
-  const streams = mode === 'stream' && adapter.name !== 'generic';
-  return streams ? createStreamReader(adapter, onEvent) : createTextReader(reading, onEvent);
+  const { mode, adapter, conversation, onSay } = reading;
+  if (!printsRecords(adapter, mode)) return createTextReader(reading, onEvent);
+  return createStreamReader(adapter, onEvent, conversation, onSay);
 }
 
 export function createStreamReader(
   adapter: AgentAdapter,
   onEvent: (event: AgentEvent) => void,
+  conversation = adapter.converse?.(UNASKED),
+  onSay?: (words: readonly string[]) => void,
 ): LineSplitter {
+  const hear = (text: string) => {
+    if (!conversation) return adapter.read(text);
+    const { events, say } = conversation.hear(text);
+    onSay?.(say);
+    return events;
+  };
   return createLineSplitter({
     line(text) {
-      if (text !== '') for (const event of adapter.read(text)) onEvent(event);
+      if (text !== '') for (const event of hear(text)) onEvent(event);
     },
     shorten: shortenStrings,
   });

@@ -3,6 +3,7 @@
  * out. The lists are apart, so that the hook program, which must start fast, is built with the dialects and nothing else.
  */
 import { type Json, parseObject } from '../domain/json.ts';
+import { acp } from './acp/adapter.ts';
 import type { AgentAdapter } from './agent.ts';
 import { amp } from './amp/adapter.ts';
 import { claude } from './claude/adapter.ts';
@@ -22,6 +23,7 @@ import { generic } from './generic/adapter.ts';
 import { opencode } from './opencode/adapter.ts';
 import { opencodeDialect } from './opencode/dialect.ts';
 import { opencodePlugin } from './opencode/plugin.ts';
+import { pi } from './pi/adapter.ts';
 import type { HostPlugin } from './plugin.ts';
 import { qwen } from './qwen/adapter.ts';
 import { qwenDialect } from './qwen/dialect.ts';
@@ -35,8 +37,15 @@ export const ADAPTERS: readonly AgentAdapter[] = [
   amp,
   copilot,
   qwen,
+  pi,
+  acp,
   generic,
 ];
+
+/** Those that many commands speak. */
+export const PROTOCOLS: readonly string[] = /* @__PURE__ */ ADAPTERS.filter(
+  ({ isProtocol }) => isProtocol,
+).map(({ name }) => name);
 
 /** How the hosts speak to hooks. */
 export const DIALECTS: readonly Dialect[] = [
@@ -65,8 +74,21 @@ export const PREFERRED: readonly string[] = /* @__PURE__ */ [claude, codex, open
 
 /** By the adapter's name if one is given, else by the command's; a command nobody knows is `generic`. */
 export function findAdapter(command: string, adapterName?: string): AgentAdapter {
-  const wanted = adapterName ?? commandName(command);
-  return ADAPTERS.find(adapter => adapter.name === wanted) ?? generic;
+  const name = commandName(command);
+  const own = ADAPTERS.find(adapter => !adapter.isProtocol && adapter.name === name) ?? generic;
+  if (adapterName === undefined) return own;
+  const found = ADAPTERS.find(adapter => adapter.name === adapterName) ?? generic;
+  if (!found.isProtocol) return found;
+  // What a command must have of the world is the same whichever way it is talked to.
+  const { needs, rootNeeds } = own;
+  return { ...found, needs, ...(rootNeeds && { rootNeeds }) };
+}
+
+/** `acp:goose acp` is a command and the adapter for it. */
+export function protocolOf(name: string): { readonly adapter: string; readonly command: string } | undefined {
+  const adapter = PROTOCOLS.find(each => name.startsWith(`${each}:`));
+  if (adapter === undefined) return undefined;
+  return { adapter, command: name.slice(adapter.length + 1).trim() };
 }
 
 /** `C:\bin\Claude.CMD` is `claude`. */

@@ -13,6 +13,7 @@ import { ensureFolder } from '../platform/files.ts';
 import { type ProcessEnd, startConfined } from '../platform/process.ts';
 import { shellCommand } from '../platform/shell.ts';
 import { startTimer } from '../platform/timer.ts';
+import { checkName, childTrace, iterationName } from '../platform/trace.ts';
 import type { IterationPaths } from '../store/paths.ts';
 import { type CallEnd, callCheck } from './call-check.ts';
 import { openLog } from './log.ts';
@@ -45,6 +46,8 @@ export interface CheckRound {
   spell?(command: string): string;
   readonly parallel: boolean;
   readonly retries: number;
+  /** The trace of the run, where there is one. */
+  readonly trace?: string;
   readonly clock: Clock;
   readonly emit: Emit;
   /** No further check is started. */
@@ -148,6 +151,12 @@ function isTimeUp({ timeLeft }: CheckRound): boolean {
   return timeLeft !== undefined && timeLeft() <= 0;
 }
 
+function traceOf({ trace, iteration, clean }: CheckRound, index: number) {
+  if (trace === undefined || iteration === undefined) return {};
+  const around = iteration > 0 ? [iterationName(iteration)] : []; // the baseline is in none
+  return { TRACEPARENT: childTrace(trace, ...around, checkName(index, clean)) };
+}
+
 /** undefined: it was ended with the run, or the time was up before it had ended: that says nothing about it. */
 async function runCheck(
   round: CheckRound,
@@ -159,7 +168,7 @@ async function runCheck(
   const path = round.paths.check(name);
   const redact = createRedactor(round.env);
   const log = openLog(path, redact);
-  const { exitCode, endedBy } = await (check.call ? callIt : runIt)(round, check, log.fd);
+  const { exitCode, endedBy } = await (check.call ? callIt : runIt)(round, check, log.fd, index);
   round.secure?.();
   const leftOut = log.end();
   if (leftOut > 0) warnOfLength(round, check, leftOut);
@@ -192,12 +201,12 @@ interface Ended {
   readonly endedBy?: CallEnd | 'idle-timeout' | undefined;
 }
 
-async function runIt(round: CheckRound, check: Check, fd: number): Promise<Ended> {
+async function runIt(round: CheckRound, check: Check, fd: number, index: number): Promise<Ended> {
   const { abort } = round;
   const child = await startConfined<'aborted' | 'time-is-up'>(round.sandbox?.checks, {
     argv: shellCommand(round.spell?.(check.command) ?? check.command),
     cwd: round.cwd,
-    env: round.env,
+    env: { ...round.env, ...traceOf(round, index) },
     stdout: fd,
     stderr: fd,
     ...(check.timeout > 0 && { timeout: check.timeout * 1000 }),

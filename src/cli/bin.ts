@@ -2,14 +2,17 @@
 /** The way in. What needs no parser is answered before anything else is loaded. */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { formatProblem } from '../domain/problem.ts';
 import { loadWithCache } from '../platform/code-cache.ts';
 import { tooOldNode } from '../platform/node-version.ts';
 import { VERSION } from '../platform/version.ts';
+import { refuseWindows } from '../platform/windows.ts';
 import { rootHelp } from './command-list.ts';
 
 const args = process.argv.slice(2);
 const [first] = args;
 const tooOld = tooOldNode();
+const refused = refuseWindows();
 
 if (first === '-v' || first === '--version') writeSync(1, `${VERSION}\n`);
 else if (tooOld !== undefined) {
@@ -22,7 +25,10 @@ else if (tooOld !== undefined) {
   (first === 'help' && (args.length === 1 || args[1] === 'all'))
 )
   writeSync(1, rootHelp(args[1] === 'all'));
-else {
+else if (refused) {
+  writeSync(2, `ralph: ${formatProblem(refused)}\n`);
+  process.exitCode = 2;
+} else {
   const bundle = join(import.meta.dirname, 'main.cjs');
   const name = /^[a-z]+$/.exec(first)?.[0] ?? 'other';
   const { main } = loadWithCache(bundle, name, process.env) as typeof import('./main.ts');

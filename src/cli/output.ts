@@ -1,6 +1,6 @@
 /** Where things are written. Human words go to stderr when stdout belongs to a program. */
 import { writeSync } from 'node:fs';
-import { disarm, disarmJson, isReadByCi } from '../platform/ci-commands.ts';
+import { createDisarm, disarmJson, isReadByCi } from '../platform/ci-commands.ts';
 import { errorCode } from '../platform/error-words.ts';
 
 export interface Output {
@@ -27,7 +27,8 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
   const stream = json || events === '-' ? process.stderr : process.stdout;
   const isTTY = stream.isTTY === true;
   const isRead = isReadByCi(env);
-  const say = (fd: number, text: string) => write(fd, isRead ? disarm(text) : text);
+  const disarms = [createDisarm(), createDisarm()];
+  const say = (fd: number, text: string) => write(fd, isRead ? (disarms[fd - 1]?.(text) ?? text) : text);
   return {
     answer: text => (isRead && isJson(text) ? write(1, disarmJson(text)) : say(1, text)),
     human: text => say(stream.fd, text),

@@ -1,4 +1,5 @@
 /** Wires the people and programs that read a run's events. */
+
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NotifySettings, Settings } from '../config/settings-shape.ts';
@@ -7,10 +8,13 @@ import { createRedactor } from '../domain/secrets.ts';
 import type { SetUp } from '../opening/set-up.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/error-words.ts';
+import { otlpTarget } from '../platform/otlp-target.ts';
+import { VERSION } from '../platform/version.ts';
 import { childWords } from '../report/board-words.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
 import { createNotify, type Notify } from '../report/notify.ts';
+import { createOtel, type Otel } from '../report/otel.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
 import { type Call, refuse } from './command.ts';
@@ -20,7 +24,7 @@ export interface Reporters {
   emit(event: RecordedEvent): void;
   /** What happens in a run that belongs to this one. */
   emitOf(lane: string, event: RecordedEvent): void;
-  /** Every notification was sent, or failed. */
+  /** Every notification was sent, or failed, and so was the trace. */
   settled(): Promise<void>;
   close(): void;
 }
@@ -42,6 +46,7 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
     ...(verbose && output.humanIsTTY && { verbose }),
   });
   const notify = notifier(call, settings, project.root);
+  const otel = tracer(call, settings);
   const working = new Set<string>();
   let isClosed = false;
 
@@ -51,9 +56,11 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
       if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
       human.emit(event);
       notify.emit(event);
+      otel?.emit(event);
     },
     emitOf(lane, event) {
       events?.write(event);
+      otel?.emit(event);
       if (event.type === 'iteration-started') working.add(event.run);
       // What every run says before it begins is said once, by the whole.
       const words = working.has(event.run) ? childWords(event) : undefined;
@@ -61,7 +68,9 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
       const [level, text] = words;
       human.emit({ type: 'notice', level, text: `${lane}: ${text}` });
     },
-    settled: () => notify.settled(),
+    async settled() {
+      await Promise.all([notify.settled(), otel?.settled()]);
+    },
     close() {
       if (isClosed) return;
       isClosed = true;
@@ -84,6 +93,17 @@ function notifier({ output, env }: Call, { notify }: Settings, cwd: string): Not
     ...(webhook !== undefined && { webhook }),
     ...(bell && output.humanIsTTY && { terminal: text => output.human(text) }),
   });
+}
+
+function tracer({ output, env }: Call, { otel }: Settings): Otel | undefined {
+  const target = otlpTarget(env, otel);
+  if (!target) return undefined;
+  const failed = (text: string) => output.error(`ralph: ${text}\n`);
+  if ('refused' in target) {
+    failed(target.refused);
+    return undefined;
+  }
+  return createOtel({ target, env, version: VERSION, failed });
 }
 
 export function styleOf(output: Output): Style {

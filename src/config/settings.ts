@@ -8,6 +8,7 @@ import { COMPLETION } from './rows/completion.ts';
 import { GUARD, MONITOR } from './rows/guard.ts';
 import { LIMITS } from './rows/limits.ts';
 import { NOTIFY } from './rows/notify.ts';
+import { OTEL } from './rows/otel.ts';
 import { SANDBOX } from './rows/sandbox.ts';
 import { STORIES } from './rows/stories.ts';
 import type { Setting, SettingsCommand } from './setting.ts';
@@ -22,6 +23,7 @@ const ROWS = [
   ...GUARD,
   ...MONITOR,
   ...NOTIFY,
+  ...OTEL,
   ...SANDBOX,
 ] as const;
 

@@ -37,6 +37,7 @@ import { beginRepository } from './repository-start.ts';
 import type { ResumedRun } from './resume.ts';
 import { chooseSandbox, openSandbox, type Sandbox } from './sandbox.ts';
 import { startNotices } from './start-notices.ts';
+import { tracingOf } from './tracing.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -215,7 +216,7 @@ function makePlan(
     ...(reviewer && {
       reviewers: createRoster([reviewer, ...agents.slice(1)], resumed?.past.limits),
     }),
-    env,
+    ...tracingOf(settings, env, runId),
     project,
     notices: [...notices, ...(request.notices ?? [])],
     ...(random && { random }),

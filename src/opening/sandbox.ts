@@ -2,6 +2,7 @@
 import { lstatSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { AgentAdapter } from '../agents/agent.ts';
+import { NO_NEEDS } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Violation } from '../domain/evidence.ts';
@@ -85,7 +86,7 @@ export async function openSandbox(
   if (isProblem(inside)) return inside;
   const state = guardState(env, failed);
   // A command nobody knows may be a wrapper of any of them.
-  const isUnknown = world.adapters.some(adapter => adapter.name === 'generic');
+  const isUnknown = world.adapters.some(adapter => adapter.needs === NO_NEEDS);
   const known = (isUnknown ? ADAPTERS.map(adapter => adapter.needs) : agents).flatMap(({ keys }) => keys);
   const keep = [...settings.keepEnv, ...spec.secrets.map(secret => secret.env)];
   const { mode, domains } = spec.network;

@@ -1,7 +1,7 @@
 /** CI systems obey commands that they find in what a program prints. What an agent says is not to be obeyed. */
 
-/** GitHub: `::` where a line begins, spaces do not count; `##[` anywhere, as in Azure, with `##vso[`. TeamCity: `##teamcity[`. */
-const LINE_COMMAND = /(^|[\n\r])([^\S\n\r]*):(?=:)/g;
+/** GitHub: `::` where a line begins, spaces do not count, and U+0085 is one to it; `##[` anywhere, as in Azure, with `##vso[`. TeamCity: `##teamcity[`. */
+const LINE_COMMAND = /(^|[\n\r])((?:[^\S\n\r]|\u0085)*):(?=:)/g;
 const ANYWHERE = /##(?=(?:vso|teamcity)?\[)/g;
 
 /** A mark of no width between the two signs: it reads the same, and is no command. */
@@ -15,6 +15,16 @@ export function isReadByCi(env: Readonly<Record<string, string | undefined>>): b
 /** Text for people. */
 export function disarm(text: string): string {
   return text.replace(LINE_COMMAND, `$1$2:${MARK}`).replace(ANYWHERE, `#${MARK}#`);
+}
+
+/** The same for text that is printed piece by piece: two pieces make no command together. */
+export function createDisarm(): (text: string) => string {
+  let last = '';
+  return text => {
+    const isJoint = (last === ':' && text.startsWith(':')) || (last === '#' && /^[#[vt]/.test(text));
+    last = text.at(-1) ?? last;
+    return disarm(isJoint ? MARK + text : text);
+  };
 }
 
 /** JSON, or lines of it: the same data, written otherwise. No line of it begins with a colon. */

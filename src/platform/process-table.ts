@@ -1,6 +1,7 @@
 /** Looks at the process table: who descends from whom, who carries our mark, when a process began. Linux has /proc. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { errorCode } from './error-words.ts';
 
 /** A process that can be distinguished from a later one with the same number. */
 export interface ProcessId {
@@ -51,11 +52,20 @@ export function ourselves(): ProcessId {
 }
 
 /** Whether this very process is still there. A zombie is not. */
-export function isAlive(process: ProcessId): boolean {
-  const row = readRow(process.pid);
-  return (
-    row !== undefined && row.state !== 'Z' && (process.started === '' || row.started === process.started)
-  );
+export function isAlive({ pid, started }: ProcessId): boolean {
+  if (process.platform !== 'linux' && !isTaken(pid)) return false; // one look at it costs a program, and we look often
+  const row = readRow(pid);
+  return row !== undefined && row.state !== 'Z' && (started === '' || row.started === started);
+}
+
+/** Whether any process has this number. */
+function isTaken(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
 }
 
 /** The process group it is in; undefined when it is gone. */
@@ -65,15 +75,14 @@ export function groupOf({ pid }: ProcessId): number | undefined {
 
 /** Who is in the group of `pid`, but for itself and its children. */
 export function groupBehind(pid: number): readonly ProcessId[] {
-  return allPids()
-    .flatMap(each => readRow(each) ?? [])
+  return allRows()
     .filter(row => row.group === pid && row.pid !== pid && row.parent !== pid)
     .map(row => ({ pid: row.pid, started: row.started }));
 }
 
 /** Every process below `pid`, by the chain of parents as it is now. */
 export function descendants(pid: number): readonly ProcessId[] {
-  const rows = allPids().flatMap(each => readRow(each) ?? []);
+  const rows = allRows();
   const found = new Map<number, Row>();
   for (let grew = true; grew; ) {
     grew = false;
@@ -89,16 +98,12 @@ export function descendants(pid: number): readonly ProcessId[] {
 
 /** Whether anything but zombies is left in a process group. */
 export function groupIsAlive(group: number): boolean {
-  if (process.platform === 'win32') return false;
   try {
     process.kill(-group, 0);
   } catch {
     return false;
   }
-  return allPids().some(pid => {
-    const row = readRow(pid);
-    return row?.group === group && row.state !== 'Z';
-  });
+  return allRows().some(row => row.group === group && row.state !== 'Z');
 }
 
 /**
@@ -134,9 +139,13 @@ function withEnvironment(text: string, youngerThan?: number): readonly ProcessId
     .flatMap(pid => identify(pid) ?? []);
 }
 
+/** Of Linux. */
 function allPids(): readonly number[] {
-  if (process.platform === 'linux') return readdirSync('/proc').map(Number).filter(Number.isInteger);
-  return psRows().map(row => row.pid);
+  return readdirSync('/proc').map(Number).filter(Number.isInteger);
+}
+
+function allRows(): readonly Row[] {
+  return process.platform === 'linux' ? allPids().flatMap(pid => readRow(pid) ?? []) : psRows();
 }
 
 /** Process numbers go up and wrap round; while they have not wrapped, only the younger ones can be ours. */
@@ -207,7 +216,6 @@ function readRow(pid: number): Row | undefined {
 }
 
 function psRows(pid?: number): readonly Row[] {
-  if (process.platform === 'win32') return [];
   try {
     const which = pid === undefined ? ['-ax'] : ['-p', String(pid)];
     const out = execFileSync('/bin/ps', [...which, '-o', 'pid=,ppid=,pgid=,stat=,lstart='], {

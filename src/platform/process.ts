@@ -259,10 +259,7 @@ function killAll(pid: number, others: readonly ProcessId[]): void {
 }
 
 function signalGroup(pid: number, name: NodeJS.Signals): void {
-  if (process.platform !== 'win32') signal(-pid, name);
-  else if (name !== 'SIGCONT') {
-    spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore' }).on('error', () => {});
-  }
+  signal(-pid, name);
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -34,12 +34,10 @@ export function outsideEnv(env: Env, cwd: string): Env {
 }
 
 function lookUp(name: string, env: Env, cwd: string): string | Problem {
-  const isGiven = name.includes('/') || (process.platform === 'win32' && isAbsolute(name));
+  const isGiven = name.includes('/');
   const tops = insideOf(cwd);
   const folders = (env.PATH ?? DEFAULT_PATH).split(delimiter);
-  const places = isGiven
-    ? [resolve(cwd, name)]
-    : folders.flatMap(folder => candidates(resolve(cwd, folder), name));
+  const places = isGiven ? [resolve(cwd, name)] : folders.map(folder => join(resolve(cwd, folder), name));
   const there = places.filter(isProgram);
   const trusted = there.find(path => !isWithin(path, tops) && (isGiven || isAbsoluteEntry(path, folders)));
   if (trusted !== undefined) return trusted;
@@ -57,11 +55,6 @@ const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 /** An entry such as `.` or `bin` means another folder wherever one is. */
 function isAbsoluteEntry(program: string, folders: readonly string[]): boolean {
   return folders.some(folder => isAbsolute(folder) && resolve(folder) === dirname(program));
-}
-
-function candidates(folder: string, name: string): readonly string[] {
-  if (process.platform !== 'win32') return [join(folder, name)];
-  return ['.exe', '.cmd', '.bat', ''].map(ending => join(folder, name + ending));
 }
 
 function isProgram(path: string): boolean {

@@ -1,13 +1,13 @@
 /** Words and shells: how a user's command line becomes arguments, and arguments become something to show. */
 
-/** A command for the user's shell: `sh -c`, on Windows `cmd /c`. By its path: a search would be made for every check. */
+/** A command for the user's shell. By its path: a search would be made for every check. */
 export function shellCommand(command: string): readonly [string, ...string[]] {
-  return process.platform === 'win32' ? ['cmd', '/d', '/s', '/c', command] : ['/bin/sh', '-c', command];
+  return ['/bin/sh', '-c', command];
 }
 
-/** Copied once: node asks the system for each variable each time. Not on Windows, where a name can be written in more than one way. */
+/** Copied once: node asks the system for each variable each time. */
 export function environment(): NodeJS.ProcessEnv {
-  return process.platform === 'win32' ? process.env : { ...process.env };
+  return { ...process.env };
 }
 
 /** Splits a line into words as a POSIX shell would, quotes and backslashes honoured, nothing expanded. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Confined } from './confinement.ts';
 import { errorCode } from './error-words.ts';
 import { createPrivate, tryTo } from './files.ts';
@@ -13,8 +13,8 @@ import { outsideEnv } from './programs.ts';
 import { joinWords } from './shell.ts';
 
 export interface SpawnSpec extends Confined {
-  /** Written to stdin, which is then closed. Without it stdin is empty from the start. */
-  readonly input?: string | Buffer;
+  /** Written to stdin, which is closed at its end. Without it stdin is empty from the start. */
+  readonly input?: string | Buffer | Readable;
   /** Where stdout goes: to a function, chunk by chunk, or into an open file. */
   readonly stdout: number | ((chunk: Buffer) => void);
   /** The same for stderr. One file for both keeps the order in which things were printed. */
@@ -55,7 +55,7 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   if (typeof spec.stderr === 'function') child.stderr?.on('data', spec.stderr);
   // A process that never reads its input is no error of ours.
   for (const stream of child.stdio) stream?.on('error', ignore);
-  if (spec.input !== undefined) child.stdin?.end(spec.input);
+  if (spec.input !== undefined) feed(child, spec.input);
   // Last: to start it takes longer than all of the above, and the child runs meanwhile.
   watchdog ??= startWatchdog(`${ownerName()}=`);
   if (pid !== undefined) watchdog?.watch(pid, spec.undo);
@@ -71,6 +71,11 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
       if (pid !== undefined) watchdog?.release(pid);
     },
   };
+}
+
+function feed({ stdin }: ChildProcess, input: string | Buffer | Readable): void {
+  if (stdin && input instanceof Readable) input.pipe(stdin);
+  else stdin?.end(input);
 }
 
 function ignore(): void {}
@@ -200,7 +205,6 @@ end TERM; sleep 1; end KILL; wait
 
 /** `mark` is how an environment variable of ours begins. */
 function startWatchdog(mark: string) {
-  if (process.platform === 'win32') return undefined;
   const list = createList();
   const shell = spawn('/bin/sh', ['-c', SCRIPT, 'ralph-watchdog', mark], {
     detached: true, // a Ctrl-C in the terminal must not reach it

@@ -26,8 +26,6 @@ export const srt: SandboxProvider = {
 export const SRT_PACKAGE = '@anthropic-ai/sandbox-runtime@0.0.83';
 
 async function probe(world: ProbeWorld): Promise<Probe> {
-  if (process.platform === 'win32')
-    return { ok: false, why: 'not supported on Windows', fix: 'use WSL, or the container sandbox' };
   const empty = { mode: 'none', domains: [] } as const;
   const spec: SandboxSpec = {
     cwd: tmpdir(),

@@ -5,6 +5,7 @@ import type { Problem } from '../domain/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
+import { refuseWindows } from '../platform/windows.ts';
 import { ensureKey } from './seal.ts';
 import { type Env, statePaths } from './state.ts';
 
@@ -12,6 +13,8 @@ const ELSEWHERE = 'set XDG_STATE_HOME to a folder of your own on a local disk, o
 
 /** Makes the folder where it is missing, and says why it cannot be used. */
 export function openState(root: string, env: Env): Problem | undefined {
+  const windows = refuseWindows();
+  if (windows) return windows;
   const { folder, key, machine } = statePaths(env);
   const because = (what: string, fix = ELSEWHERE): Problem => ({ where: folder, what, fix });
   const inside = workTrees(root).find(top => isBelow(top, folder));

@@ -15,6 +15,7 @@ import { type Clock, secondsSince } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import type { Disk } from '../platform/disk.ts';
 import { joinWords } from '../platform/shell.ts';
+import { childTrace, iterationName, turnName } from '../platform/trace.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 import { takeFunctionTurn } from './function-agent.ts';
 import { hooksFor, listenToHooks, type RunHooks } from './run-hooks.ts';
@@ -32,6 +33,8 @@ export interface TurnWorld {
   /** Is told when a file of ours cannot be written. */
   readonly disk: Disk;
   readonly hooks: RunHooks;
+  /** The trace of the run, where there is one. */
+  readonly trace?: string;
   /** The agent is gone: called before anything is written to Ralph's own folder. */
   secure(): void;
   /** What agent and checks run in. */
@@ -85,7 +88,7 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
           ...turn,
           adapter: agent.adapter,
           cwd,
-          env: { ...env, ...given.env },
+          env: { ...env, ...given.env, ...traceOf(world, turn) },
           ...(confinement && { confinement }),
           ...pick(agent, 'prices', 'listPrice'),
           redact,
@@ -113,6 +116,12 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     usage: done.usage,
   });
   return report;
+}
+
+/** Whoever it starts can join the trace as a part of this turn. */
+function traceOf({ trace }: TurnWorld, { iteration, purpose, attempt }: OneTurn) {
+  const names = [iterationName(iteration), turnName(purpose, attempt)];
+  return trace === undefined ? {} : { TRACEPARENT: childTrace(trace, ...names) };
 }
 
 function startOf({ purpose, attempt, prompt, userChars }: OneTurn) {

@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, resolve } from 'node:path';
 import type { AgentAdapter, AgentRequest } from '../agents/agent.ts';
 import { estimateFor } from '../agents/prices.ts';
-import { ADAPTERS, findAdapter, PREFERRED } from '../agents/registry.ts';
+import { ADAPTERS, findAdapter, PREFERRED, protocolOf } from '../agents/registry.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
 import { closest, isProblem, type Problem } from '../domain/problem.ts';
 import type { Prices } from '../domain/usage.ts';
@@ -76,7 +76,7 @@ export function chooseNamed(
 /** A name of the user's own may hold a colon. */
 function modelOf(name: string, { agents }: Settings): readonly [string, string?] {
   const colon = name.indexOf(':');
-  if (colon === -1 || Object.hasOwn(agents, name)) return [name];
+  if (colon === -1 || Object.hasOwn(agents, name) || protocolOf(name)) return [name];
   return [name.slice(0, colon), name.slice(colon + 1)];
 }
 
@@ -111,7 +111,7 @@ function byName(
   ) {
     return choose(configured as AgentSettings, settings, 'it was asked for', world);
   }
-  const chosen = choose({ command: name }, settings, 'it was asked for', world);
+  const chosen = choose(protocolOf(name) ?? { command: name }, settings, 'it was asked for', world);
   if (!isProblem(chosen)) return chosen;
   const near = closest(name, [...Object.keys(settings.agents), ...ADAPTERS.map(adapter => adapter.name)]);
   return near && near !== name ? { ...chosen, fix: `did you mean ${near}?` } : chosen;
@@ -141,7 +141,7 @@ function choose(
   const adapter = given ?? findAdapter(command, agent.adapter);
   if (!isExecutable(command, world)) {
     const fix =
-      adapter.name === 'generic' || adapter.install === ''
+      adapter.isProtocol || adapter.name === 'generic' || adapter.install === ''
         ? 'give the name of a command or a path to one'
         : `install it: ${adapter.install}`;
     return { where: `agent ${command}`, what: 'there is no such command', fix };
@@ -151,7 +151,7 @@ function choose(
   const isSeen = model !== undefined && seesModel(adapter, { command, flags, model });
   return {
     adapter,
-    name: adapter.name === 'generic' ? basename(command) : adapter.name,
+    name: adapter.isProtocol || adapter.name === 'generic' ? basename(command) : adapter.name,
     command: command.includes('/') && !isAbsolute(command) ? resolve(world.cwd, command) : command,
     prefix,
     flags,
@@ -172,10 +172,7 @@ function seesModel(adapter: AgentAdapter, asked: Pick<AgentRequest, 'command' | 
 export function isExecutable(command: string, { cwd, env }: ChoiceWorld): boolean {
   if (command === '') return false;
   if (command.includes('/')) return canRun(resolve(cwd, command));
-  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'] : [''];
-  return (env.PATH ?? '')
-    .split(delimiter)
-    .some(folder => endings.some(ending => canRun(resolve(cwd, folder, command + ending))));
+  return (env.PATH ?? '').split(delimiter).some(folder => canRun(resolve(cwd, folder, command)));
 }
 
 function canRun(path: string): boolean {

@@ -47,7 +47,7 @@ async function budget(rig: Rig): Promise<string> {
 /** The limit is longer than a whole turn takes, so that it cannot end an agent that only starts slowly. */
 async function hang(rig: Rig, turnTime: number): Promise<string> {
   const session = await rig.open({ steps: [{ hang: true }] });
-  const limit = String(Math.ceil(1.5 * turnTime) + 1);
+  const limit = String(Math.ceil(2 * turnTime) + 2);
   const { result, ledger } = await runLoop(session, { args: ['-m', '1', '--idle-timeout', limit] });
   const [request] = session.server.requests.filter(({ kind }) => kind === 'step');
   expect([result.stopReason, outcomes(ledger), await request?.ended, processesIn(session.place)]).toEqual([

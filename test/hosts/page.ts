@@ -40,7 +40,7 @@ ${table(
   HOST_NAMES.map(name => [name, pinnedVersion(name), installOf(name)]),
 )}
 
-\`ralph doctor\` compares what is installed with these versions. ${plainCommands()}
+\`ralph doctor\` compares what is installed with these versions. Others work by the [Agent Client Protocol](../acp.md), or as a plain command: prompt in, words out.
 
 ## Case by case
 
@@ -59,13 +59,7 @@ ${HOST_NAMES.map(name => `**${name}**\n\n${HOSTS[name].traps.map(trap => `- ${tr
 }
 
 function installOf(name: HostName): string {
-  const { name: adapter, install } = findAdapter(name);
-  return adapter === 'generic' ? `its own way; Ralph has no adapter for it` : `\`${install}\``;
-}
-
-function plainCommands(): string {
-  const names = HOST_NAMES.filter(name => findAdapter(name).name === 'generic');
-  return `${names.join(', ')} stands for all commands that Ralph has no adapter for: prompt in, words out.`;
+  return `\`${findAdapter(name).install}\``;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

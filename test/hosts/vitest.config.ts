@@ -8,7 +8,8 @@ export default defineConfig({
     // Four turns of the slowest agent on a busy machine; nothing here waits by the clock.
     testTimeout: 240_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // One more than the cores of CI: half of the time an agent waits, for a retry, a limit or a grace to pass.
+    maxWorkers: 3,
     maxConcurrency: 2,
     // The columns of one page are written one after the other.
     fileParallelism: process.env.RALPH_GENERATE === undefined,

@@ -5,7 +5,16 @@ import { join } from 'node:path';
 import { folder, gitEnv, type Repo } from './repo.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const NEEDED = ['plugins', 'scripts', 'package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'];
+const NEEDED = [
+  'plugins',
+  'scripts',
+  'templates',
+  'action.yml',
+  'package.json',
+  'README.md',
+  'LICENSE',
+  'CHANGELOG.md',
+];
 
 export interface ReleaseRepo extends Repo {
   readonly version: string;
@@ -36,6 +45,7 @@ export function releaseRepo(): ReleaseRepo {
   const programs = readdirSync(join(ROOT, bin)).filter(file => file.endsWith('.cjs'));
   for (const name of ['.claude-plugin/marketplace.json', ...programs.map(file => join(bin, file))])
     cpSync(join(ROOT, name), made.path(name));
+  cpSync(join(ROOT, 'dist'), made.path('dist'), { recursive: true });
   return {
     ...made,
     version,

@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
-import { ralph, startRalph, testEnv } from '../rig/ralph.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
 const COMPLETE = '<promise>COMPLETE</promise>';
@@ -633,38 +631,6 @@ describe('ralph cancel', () => {
     const { code, stdout } = await ralph(['cancel'], { cwd: project.dir });
     expect([code, stdout]).toEqual([1, expect.stringContaining('is not running')]);
   });
-});
-
-test('the GitHub action runs the loop with its inputs as data and hands on the result', async () => {
-  const project = repo();
-  const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
-  const script = join(import.meta.dirname, '../../scripts/action.mjs');
-  const env = testEnv({
-    path: [agent.bin],
-    env: {
-      RALPH_ACTION_TASK: `--it's "$(touch pwned)" hard`,
-      RALPH_ACTION_CHECKS: 'true\n  test -e a\n',
-      RALPH_ACTION_AGENT: 'claude',
-      RALPH_ACTION_MAX_ITERATIONS: '3',
-      RALPH_ACTION_MUTATE_MIN: '50',
-      RALPH_ACTION_BUNDLE: 'ralph-proof',
-      RUNNER_TEMP: folder().dir,
-      GITHUB_OUTPUT: project.path('output'),
-      GITHUB_STEP_SUMMARY: project.path('summary.md'),
-    },
-  });
-  const child = spawn(process.execPath, [script], { cwd: project.dir, env, stdio: 'ignore' });
-  expect(await new Promise(resolve => child.on('close', resolve))).toBe(0);
-  expect(agent.calls[0]?.input).toMatch(/^--it's "\$\(touch pwned\)" hard\n/);
-  expect(project.read('output')).toContain('stop-reason=all_checks_passed\n');
-  expect(project.read('summary.md')).toContain('`test -e a`');
-  const [, bundle = ''] = /^bundle=(.*)$/m.exec(project.read('output')) ?? [];
-  const { claims } = JSON.parse((await ralph(['verify', bundle, '--json'], { cwd: project.dir })).stdout);
-  const states = Object.fromEntries(
-    claims.map((each: { claim: string; state: string }) => [each.claim, each.state]),
-  );
-  expect(states).toMatchObject({ envelope: 'holds', content: 'holds', result: 'holds', mutation: 'holds' });
-  expect(() => project.read('pwned')).toThrow();
 });
 
 test('skipping permissions is said loudly, and that Claude Code refuses it to root', async () => {

@@ -1,5 +1,5 @@
 /** Which agent runs, with which model and permissions. */
-import { ADAPTERS, PREFERRED } from '../../agents/registry.ts';
+import { ADAPTERS, PREFERRED, PROTOCOLS } from '../../agents/registry.ts';
 import { amount, choice, either, list, named, object, text, words } from '../kinds.ts';
 import { both, type Setting } from '../setting.ts';
 
@@ -32,7 +32,7 @@ export const AGENTS = [
     key: 'agent',
     kind: either(text(), agent),
     flag: both('--agent <name>'),
-    help: `The agent: an adapter, a command, or a name from agents. Default: the first installed of ${PREFERRED.join(', ')}.`,
+    help: `The agent: an adapter, a command, ${PROTOCOLS.map(name => `${name}:COMMAND`).join(', ')} for one that speaks this protocol, or a name from agents. Default: the first installed of ${PREFERRED.join(', ')}.`,
   },
   { key: 'agents', kind: named(agent), default: {}, help: 'Agents by a name of your own.' },
   {

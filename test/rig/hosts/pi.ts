@@ -5,9 +5,9 @@ import { type Host, hostCommand } from './host.ts';
 export const pi: Host = {
   name: 'pi',
   traps: [
-    'Ralph has no adapter for it: it runs as a plain command, and Ralph sees only what it prints.',
     'Asks for no permission for anything.',
     'Needs Node 22.19 or later.',
+    'Exits with 0 whatever came of a turn: Ralph goes by its stream.',
   ],
   async setUp(place, url) {
     await place.writeHome('.pi/agent/models.json', {
