@@ -9,6 +9,7 @@ import { errorWords } from '../platform/error-words.ts';
 import { childWords } from '../report/board-words.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
+import type { KeysMode } from '../report/keys.ts';
 import { createNotify, type Notify } from '../report/notify.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
@@ -20,12 +21,19 @@ export interface Reporters {
   emit(event: RecordedEvent): void;
   /** What happens in a run that belongs to this one. */
   emitOf(lane: string, event: RecordedEvent): void;
+  /** A line for the user alone. */
+  say(text: string): void;
+  redraw(): void;
   /** Every notification was sent, or failed. */
   settled(): Promise<void>;
   close(): void;
 }
 
-export function createReporters(call: Call, { settings, project }: SetUp): Reporters {
+export function createReporters(
+  call: Call,
+  { settings, project }: SetUp,
+  keys: () => KeysMode | undefined,
+): Reporters {
   const { output } = call;
   const events = openEvents(call); // before anything else is written
   const now = () => systemClock.now();
@@ -37,6 +45,7 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
     style: styleOf(output),
     clock: now,
     quiet: output.quiet,
+    keys,
     streamAgentOutput: settings.streamAgentOutput,
     // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
     ...(verbose && output.humanIsTTY && { verbose }),
@@ -61,6 +70,8 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
       const [level, text] = words;
       human.emit({ type: 'notice', level, text: `${lane}: ${text}` });
     },
+    say: text => human.emit({ type: 'notice', level: 'info', text }),
+    redraw: human.redraw,
     settled: () => notify.settled(),
     close() {
       if (isClosed) return;

@@ -2,6 +2,7 @@
 import type { RunEvent } from '../domain/event.ts';
 import { wrap } from '../platform/text.ts';
 import { createFormatter } from './format.ts';
+import { askingLine, type KeysMode } from './keys.ts';
 import { live, liveLine, NO_RUN } from './live-line.ts';
 import { createLiveScreen, createPlainScreen, type LiveScreenOptions } from './screen.ts';
 import { paint, type Style } from './style.ts';
@@ -17,22 +18,30 @@ export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 
   /** More lines for an event, `createVerbose` as a rule; they are printed before its own. */
   readonly verbose?: (event: RunEvent) => readonly string[];
   readonly later?: LiveScreenOptions['later'];
+  /** undefined: no keys are read. */
+  readonly keys?: () => KeysMode | undefined;
 }
 
 export interface Reporter {
   emit(event: RunEvent): void;
+  /** The live line has changed. */
+  redraw(): void;
   /** Leaves the terminal as it was. May be called twice. */
   close(): void;
 }
 
 export function createHumanReporter(options: HumanReporterOptions): Reporter {
   const { write, isTTY, columns, clock, streamAgentOutput, verbose } = options;
-  const { quiet = false, later = unreferenced } = options;
+  const { quiet = false, later = unreferenced, keys = () => undefined } = options;
   const style = isTTY ? following(columns, options.style) : options.style;
   const formatter = createFormatter(style);
   let state = NO_RUN;
   let label = NO_LABEL;
-  const line = () => liveLine(state, style, clock());
+  const line = () => {
+    const mode = keys();
+    const asking = mode && state.on ? askingLine(mode, style.width - 1) : undefined;
+    return asking ?? liveLine(state, style, clock(), mode !== undefined);
+  };
   const isLive = isTTY && !quiet;
   const screen = isLive ? createLiveScreen({ write, columns, clock, line, later }) : createPlainScreen(write);
 
@@ -53,6 +62,7 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
       screen.close();
       screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, label)]);
     },
+    redraw: () => screen.update([]),
     close() {
       screen.close();
       screen.update(quiet ? [] : formatter.rest(clock()));
