@@ -174,13 +174,21 @@ function junitReport(id: string, paths: RunPaths, redact: Redact): string {
 function allAs(format: Format, call: Call): string {
   const project = projectAt(call.cwd, call.env);
   const redact = createRedactor(call.env);
-  const figures = figuresOfAll(
-    listRuns(project)
-      .filter(id => parentOf(id) === undefined)
-      .map(id => ({ id, paths: runPaths(project, id) }))
-      .filter(({ paths }) => existsSync(paths.events))
-      .map(({ id, paths }) => figuresOf(readRun(id, paths))),
+  const pages: string[] = [];
+  let size = 0;
+  const ids = listRuns(project).filter(
+    id => parentOf(id) === undefined && existsSync(runPaths(project, id).events),
   );
-  if (format === 'html') return htmlOfAll(figures, { assets: readPageAssets(), version: VERSION, redact });
+  // The latest first: of what does not fit into one file the figures remain.
+  const latest = ids.toReversed().map(id => {
+    const { result: _, ...reading } = readRun(id, runPaths(project, id));
+    const json = format === 'html' && size < MOST_DETAIL ? cleanJson(reading, redact) : '';
+    if (json !== '') pages.push(json);
+    size += json.length;
+    return figuresOf(reading);
+  });
+  const figures = figuresOfAll(latest.toReversed());
+  if (format === 'html')
+    return htmlOfAll(figures, pages, { assets: readPageAssets(), version: VERSION, redact });
   return format === 'json' ? `${cleanJson(figures, redact)}\n` : markdownOfAll(redactDeep(figures, redact));
 }
