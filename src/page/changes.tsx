@@ -30,14 +30,14 @@ export function Changes({ iterations, find }: ChangesProps) {
     <Section title="Changes" note={button}>
       {typeof diff === 'string' && <p class="empty">{diff}</p>}
       {diff && typeof diff === 'object' && (
-        <div class="changes">
+        <>
           <Diff text={diff.text} />
           {diff.left > 0 && (
             <p class="left">
               more in <code>{diff.file}</code>
             </p>
           )}
-        </div>
+        </>
       )}
     </Section>
   );

@@ -175,8 +175,9 @@ export function viewAt(view: RunView, now: number): RunView {
   const last = view.iterations.at(-1);
   if (!view.open || on === undefined || !last) return view;
   const more = Math.max(0, now - view.open.since) / 1000;
-  const seconds = { ...last.seconds, [on]: last.seconds[on] + more };
-  return { ...view, iterations: [...view.iterations.slice(0, -1), { ...last, seconds }] };
+  const add = (seconds: Seconds) => ({ ...seconds, [on]: seconds[on] + more });
+  const iterations = [...view.iterations.slice(0, -1), { ...last, seconds: add(last.seconds) }];
+  return { ...view, seconds: add(view.seconds), iterations };
 }
 
 function spend(state: State, phase: Phase, seconds: number): void {
