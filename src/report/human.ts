@@ -6,7 +6,7 @@ import { askingLine, type KeysMode } from './keys.ts';
 import { live, liveLine, NO_RUN } from './live-line.ts';
 import { createLiveScreen, createPlainScreen, type LiveScreenOptions } from './screen.ts';
 import { paint, type Style } from './style.ts';
-import { labelled, NO_LABEL, summaryLines } from './summary.ts';
+import { asText, labelled, NO_LABEL, summaryLines } from './summary.ts';
 
 /** `columns` is asked for at each line; without a terminal `style.width` counts. */
 export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 'columns' | 'clock'> {
@@ -48,7 +48,9 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
   const linesOf = (event: RunEvent, now: number): readonly string[] => {
     const extra = verbose?.(event).map(text => paint(style, 'dim', text)) ?? [];
     const before = extra.length > 0 ? formatter.rest(now) : [];
-    const lines = isShown(event, streamAgentOutput) ? formatter.lines(event, now) : [];
+    // The live line has the check that runs; its result is the one line that stays.
+    const isShownLive = isLive && event.type === 'check-started';
+    const lines = isShown(event, streamAgentOutput) && !isShownLive ? formatter.lines(event, now) : [];
     return [...before, ...extra, ...lines];
   };
 
@@ -95,6 +97,7 @@ function painted(
   { result }: RunEvent & { type: 'run-ended' },
   label: typeof NO_LABEL,
 ): readonly string[] {
-  const [outcome = '', ...rest] = summaryLines(result, label).flatMap(line => wrap(line, style.width));
+  const lines = asText(summaryLines(result, label));
+  const [outcome = '', ...rest] = lines.flatMap(line => wrap(line, style.width));
   return [paint(style, 'bold', paint(style, result.success ? 'green' : 'red', outcome)), ...rest];
 }

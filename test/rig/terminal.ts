@@ -10,7 +10,8 @@ export interface Terminal {
   screen(): string;
   /** The same with its colors. */
   painted(): string;
-  resize(columns: number, rows: number): void;
+  /** The same, with lines that the terminal had to break as one. */
+  unbroken(): string;
   /** Resolves with the screen when it holds the text, wherever the lines were broken. */
   until(text: string | RegExp): Promise<string>;
   /** Ends the program and everything in its terminal. */
@@ -53,7 +54,7 @@ export function startTerminal({ cwd, env, argv, columns = 120, rows = 40 }: Term
     press: key => void tmux('send-keys', key),
     screen,
     painted: () => tmux('capture-pane', '-p', '-e', '-S', '-300'),
-    resize: (width, height) => void tmux('resize-window', '-x', String(width), '-y', String(height)),
+    unbroken: () => tmux('capture-pane', '-p', '-J', '-S', '-300'),
     async until(wanted) {
       const isThere = (text: string) =>
         typeof wanted === 'string' ? text.replace(/[\s│┃|]+/g, ' ').includes(wanted) : wanted.test(text);
