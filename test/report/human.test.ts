@@ -143,7 +143,8 @@ describe('on a terminal', () => {
     expect(drawn().at(-1)).toContain('guardrail npm test');
     reporter.emit({ type: 'check-ended', result: checkResult() });
     const stays = writes.join('').replace(LIVE, '').replaceAll('\r\x1b[J', '');
-    expect(stays).toBe('\n✅ Guardrail "npm test" passed (1.2s)\n');
+    expect(stays).toMatch(/^\n❌ Guardrail "npm test" failed with exit code 1/);
+    expect(stays.match(/npm test"/g)).toHaveLength(1);
   });
 
   test('a run that is cut off keeps the words that had come in', () => {
