@@ -42,7 +42,12 @@ export function createReporters(
     write: text => output.human(text),
     isTTY: output.humanIsTTY,
     columns: output.columns,
-    style: styleOf(output),
+    style: {
+      ...styleOf(output),
+      timestamps: settings.showTimestamp,
+      maxOutputLines: settings.maxOutputLines,
+      maxOutputChars: settings.maxOutputChars,
+    },
     clock: now,
     quiet: output.quiet,
     keys,
