@@ -45,14 +45,7 @@ export function StartForm({ project, root }: StartFormProps) {
             launch(() => startRun(project, what));
           }}
         >
-          <fieldset class="filters">
-            <legend class="hidden">What to start</legend>
-            {(Object.keys(KINDS) as readonly Kind[]).map(each => (
-              <button key={each} type="button" aria-pressed={each === kind} onClick={() => setKind(each)}>
-                {KINDS[each].name}
-              </button>
-            ))}
-          </fieldset>
+          <Kinds kind={kind} onPick={setKind} />
           <p id="start-help">{KINDS[kind].help}</p>
           {kind !== 'prd' && (
             <textarea
@@ -85,6 +78,24 @@ export function StartForm({ project, root }: StartFormProps) {
         </form>
       </div>
     </article>
+  );
+}
+
+interface KindsProps {
+  readonly kind: Kind;
+  readonly onPick: (kind: Kind) => void;
+}
+
+function Kinds({ kind, onPick }: KindsProps) {
+  return (
+    <fieldset class="filters">
+      <legend class="hidden">What to start</legend>
+      {(Object.keys(KINDS) as readonly Kind[]).map(each => (
+        <button key={each} type="button" aria-pressed={each === kind} onClick={() => onPick(each)}>
+          {KINDS[each].name}
+        </button>
+      ))}
+    </fieldset>
   );
 }
 
