@@ -1,4 +1,6 @@
 /** The demo in a real terminal of some width, to its end. */
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { BIN, testEnv } from '../rig/ralph.ts';
 import { startTerminal } from '../rig/terminal.ts';
@@ -12,9 +14,13 @@ export interface Screen {
 }
 
 export async function demoIn(columns: number, { cwd, tmp }: { readonly cwd: string; readonly tmp: string }) {
+  // As after an installation: the commands it ends with are short.
+  const bin = join(tmp, 'bin');
+  mkdirSync(bin, { recursive: true });
+  if (!existsSync(join(bin, 'ralph'))) symlinkSync(BIN, join(bin, 'ralph'));
   const terminal = startTerminal({
     cwd,
-    env: testEnv({ env: { TMPDIR: tmp } }),
+    env: testEnv({ path: [bin], env: { TMPDIR: tmp } }),
     argv: ['sh', '-c', `'${process.execPath}' '${BIN}' demo --pace 0; echo ended; exec cat`],
     columns,
     rows: 60,

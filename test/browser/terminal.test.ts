@@ -14,7 +14,7 @@ test('the demo fits into 60, 80 and 120 columns', async () => {
     const { painted, lines, printed } = await demoIn(columns, { cwd: dir, tmp: path('t') });
     // Only a command is longer than the screen: it is there to be pasted.
     const broken = printed.filter(line => !lines.includes(line));
-    expect(broken.filter(line => !/ralph-demo-|ralph\.cjs/.test(line))).toEqual([]);
+    expect(broken.filter(line => !line.includes('ralph-demo-'))).toEqual([]);
     await page.setContent(terminalSvg(painted, `ralph demo in ${columns} columns`));
     await picture(`terminal-${columns}`);
   }

@@ -156,6 +156,6 @@ test('fits a terminal of 80 columns', async () => {
     env: testEnv({}),
     encoding: 'utf8',
   });
-  expect(stdout).toContain('false ###');
+  expect(stdout).toContain('Check `false');
   for (const line of stdout.split('\r\n')) expect(line.length).toBeLessThanOrEqual(80);
 });
