@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests of functions leave nothing behind in their process, so that a worker can go through many files without starting anew. */
 const UNITS =
-  'test/{agents,dashboard,domain,engine,guard,mutation,opening,platform,plugins,report,sandbox,store,turns,workspace}/**/*.test.ts';
+  'test/{agents,dashboard,domain,engine,guard,mutation,opening,page,platform,plugins,report,sandbox,store,turns,workspace}/**/*.test.ts';
 
 /** The longest first: a long file that starts last keeps one core waiting for the other. */
 const LONG = [

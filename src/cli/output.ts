@@ -34,7 +34,8 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
     human: text => say(stream.fd, text),
     error: text => say(2, text),
     humanIsTTY: isTTY && env.TERM !== 'dumb',
-    columns: () => stream.columns ?? 80,
+    // Some terminals have no size: 0 columns.
+    columns: () => (isTTY ? stream.columns || 80 : UNWRAPPED),
     json,
     quiet: options.quiet === true,
     verbose: options.verbose === true,
@@ -44,6 +45,9 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
     ...(events !== undefined && { events }),
   };
 }
+
+/** In a pipe a line ends where it ends: whoever looks for a path in it finds it. */
+const UNWRAPPED = 10_000;
 
 /** All that is printed as JSON is an object or a list. */
 function isJson(text: string): boolean {

@@ -13,6 +13,7 @@ import { VERSION } from '../platform/version.ts';
 import { childWords } from '../report/board-words.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
+import type { KeysMode } from '../report/keys.ts';
 import { createNotify, type Notify } from '../report/notify.ts';
 import { createOtel, type Otel } from '../report/otel.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
@@ -24,12 +25,19 @@ export interface Reporters {
   emit(event: RecordedEvent): void;
   /** What happens in a run that belongs to this one. */
   emitOf(lane: string, event: RecordedEvent): void;
+  /** A line for the user alone. */
+  say(text: string): void;
+  redraw(): void;
   /** Every notification was sent, or failed, and so was the trace. */
   settled(): Promise<void>;
   close(): void;
 }
 
-export function createReporters(call: Call, { settings, project }: SetUp): Reporters {
+export function createReporters(
+  call: Call,
+  { settings, project }: SetUp,
+  keys: () => KeysMode | undefined,
+): Reporters {
   const { output } = call;
   const events = openEvents(call); // before anything else is written
   const now = () => systemClock.now();
@@ -38,9 +46,15 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
     write: text => output.human(text),
     isTTY: output.humanIsTTY,
     columns: output.columns,
-    style: styleOf(output),
+    style: {
+      ...styleOf(output),
+      timestamps: settings.showTimestamp,
+      maxOutputLines: settings.maxOutputLines,
+      maxOutputChars: settings.maxOutputChars,
+    },
     clock: now,
     quiet: output.quiet,
+    keys,
     streamAgentOutput: settings.streamAgentOutput,
     // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
     ...(verbose && output.humanIsTTY && { verbose }),
@@ -68,6 +82,8 @@ export function createReporters(call: Call, { settings, project }: SetUp): Repor
       const [level, text] = words;
       human.emit({ type: 'notice', level, text: `${lane}: ${text}` });
     },
+    say: text => human.emit({ type: 'notice', level: 'info', text }),
+    redraw: human.redraw,
     async settled() {
       await Promise.all([notify.settled(), otel?.settled()]);
     },

@@ -9,6 +9,7 @@ import { limitsOf } from '../turns/plan-parts.ts';
 import { mergeAdvice } from '../workspace/worktree.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, orThrow } from './command.ts';
+import { createKeys } from './keys.ts';
 import { createReporters } from './reporters.ts';
 import { listenForSignals } from './signals.ts';
 
@@ -21,7 +22,8 @@ export async function startLoop(
   const { env, output } = call;
   const { project, settings, agent, fallbacks, reviewer, flags } = ready;
   const stop = createStopRequest();
-  const reporters = createReporters(call, ready);
+  const keys = createKeys(output);
+  const reporters = createReporters(call, ready, keys.mode);
   // Not behind the live line.
   const say = (text: string) => output.error(output.humanIsTTY && !output.quiet ? `\n${text}` : text);
   const signals = listenForSignals(say, stop);
@@ -44,7 +46,9 @@ export async function startLoop(
     };
     const notices = [...whereabouts(call), ...(options.notices ?? [])];
     const opened = orThrow(await openRun({ ...request, ...options, notices, alone: true }));
+    keys.listen({ project, id: opened.id, ...reporters });
     const result = await opened.run();
+    keys.close();
     leaveTraces(
       call,
       {
@@ -64,6 +68,7 @@ export async function startLoop(
     }
     return exitCodeOf(result.stopReason);
   } finally {
+    keys.close();
     reporters.close();
     signals.dispose();
   }

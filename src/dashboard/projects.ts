@@ -1,15 +1,19 @@
-/** The projects a dashboard shows, and the runs in them. Only what is listed can be asked for. */
+/** The projects a dashboard shows, and the runs in them: all that its server knows of where they are kept. Only what is listed can be asked for. */
 import { parentOf } from '../domain/board.ts';
 import { fileSize } from '../platform/files.ts';
 import { createDetailFold } from '../report/details.ts';
 import { readRun } from '../report/read-run.ts';
 import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
 import { overviewIn } from '../store/child-runs.ts';
+import type { Message } from '../store/inbox.ts';
+import { steerFound } from '../store/lane-steering.ts';
 import type { RunOverview, RunState } from '../store/overview.ts';
 import { type ProjectPaths, projectPaths, runPaths } from '../store/paths.ts';
 import { listRuns, liveRun } from '../store/run-file.ts';
 import type { Env } from '../store/state.ts';
-import { pauseIsPending } from '../store/steering.ts';
+import { pauseIsPending, type Steered } from '../store/steering.ts';
+import { resumeArguments } from './launch.ts';
+import { type Stream, streamLedger } from './stream.ts';
 
 export interface ProjectRuns {
   readonly root: string;
@@ -30,21 +34,37 @@ export interface Snapshot extends RunReading {
   readonly since: number;
 }
 
-export type Projects = ReturnType<typeof openProjects>;
-export type FoundRun = ReturnType<typeof foundRun>;
+export interface Projects {
+  list(): readonly ProjectRuns[];
+  /** The folder of a project; undefined: there is none of that number. */
+  root(index: string): string | undefined;
+  /** undefined: there is none of that name. */
+  find(index: string, id: string): FoundRun | undefined;
+}
+
+export interface FoundRun {
+  readonly root: string;
+  snapshot(): Snapshot;
+  detail(iteration: number): IterationDetail | undefined;
+  /** Every event after that one, and new ones as they come. */
+  follow(stream: Stream, after: number, redact: (line: string) => string): void;
+  steer(order: Message, now: number): Steered;
+  /** How to continue it, as arguments of `ralph`; undefined: it cannot be. */
+  resumption(): readonly string[] | undefined;
+}
 
 /** Of each project; more are in `ralph status`. */
 const SHOWN = 200;
 
-export function openProjects(roots: readonly string[], env: Env) {
+export function openProjects(roots: readonly string[], env: Env): Projects {
   const projects = roots.map(root => projectPaths(root, env));
   const runsOf = createList();
+  const at = (index: string) => (/^\d{1,4}$/.test(index) ? projects[Number(index)] : undefined);
   return {
-    list: (): readonly ProjectRuns[] =>
-      projects.map(project => ({ root: project.root, runs: runsOf(project) })),
-    /** undefined: there is none of that name. */
-    find(index: string, id: string): FoundRun | undefined {
-      const project = /^\d{1,4}$/.test(index) ? projects[Number(index)] : undefined;
+    list: () => projects.map(project => ({ root: project.root, runs: runsOf(project) })),
+    root: index => at(index)?.root,
+    find(index, id) {
+      const project = at(index);
       // A name from outside never becomes a path unless it is the name of a run.
       if (!project || !listRuns(project).includes(id)) return undefined;
       return foundRun(project, id);
@@ -84,19 +104,18 @@ function listedRun(project: ProjectPaths, id: string): ListedRun {
   return { ...overview, state, now, paused: now === 'paused' || pauseIsPending(paths) };
 }
 
-function foundRun(project: ProjectPaths, id: string) {
+function foundRun(project: ProjectPaths, id: string): FoundRun {
   const paths = runPaths(project, id);
   return {
-    project,
-    paths,
-    snapshot(): Snapshot {
+    root: project.root,
+    snapshot() {
       let since = 0;
       const { result: _, ...reading } = readRun(id, paths, entry => {
         if (entry.type === 'iteration-started') since = entry.seq;
       });
       return { ...reading, since };
     },
-    detail(iteration: number): IterationDetail | undefined {
+    detail(iteration) {
       let found: IterationDetail | undefined;
       const fold = createDetailFold(
         paths,
@@ -109,7 +128,17 @@ function foundRun(project: ProjectPaths, id: string) {
       fold.end();
       return found;
     },
-    /** undefined: it has ended, or is controlled elsewhere. */
-    live: () => liveRun(project, id),
+    follow: (stream, after, redact) => streamLedger(stream, paths.events, after, redact),
+    steer(order, now) {
+      const live = liveRun(project, id);
+      if (live) return steerFound(project, live, order, now);
+      // An answer waits for it to be resumed.
+      if (order.kind === 'answer') return steerFound(project, { ended: id }, order, now);
+      return { message: 'This run is not running.', done: false };
+    },
+    resumption() {
+      const { resumable, raise } = overviewIn(project, id);
+      return resumable && parentOf(id) === undefined ? resumeArguments(id, raise) : undefined;
+    },
   };
 }

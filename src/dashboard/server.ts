@@ -5,10 +5,10 @@ import { systemClock } from '../platform/clock.ts';
 import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
 import { cleanJson } from '../report/read-run.ts';
 import { parseMessage } from '../store/inbox.ts';
-import { steerFound } from '../store/lane-steering.ts';
 import { refusal } from './access.ts';
+import { type Launch, startArguments } from './launch.ts';
 import { type FoundRun, openProjects, type Projects } from './projects.ts';
-import { openStream, streamLedger, streamList } from './stream.ts';
+import { openStream, streamList } from './stream.ts';
 
 export interface DashboardOptions {
   /** The folders of the projects. */
@@ -23,6 +23,8 @@ export interface DashboardOptions {
   readonly version: string;
   /** Takes secrets out of a line. */
   readonly redact: (line: string) => string;
+  /** undefined: no run can be started from here. */
+  readonly launch?: Launch | undefined;
 }
 
 export interface Dashboard {
@@ -69,8 +71,8 @@ function closeServer(server: Server): Promise<void> {
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 function createAnswer(projects: Projects, hosts: readonly string[], options: DashboardOptions): Answer {
-  const { assets, version, redact, token } = options;
-  const page = htmlOfDashboard(version, assets);
+  const { assets, version, redact, token, launch } = options;
+  const page = htmlOfDashboard(version, assets, launch !== undefined);
   const policy = `${policyOf(assets)}; frame-ancestors 'none'`;
   return async (request, response) => {
     // Not by URL: `//x/` would be a host to it, and `//[` an exception.
@@ -85,9 +87,13 @@ function createAnswer(projects: Projects, hosts: readonly string[], options: Das
     if (first !== 'api' || second === undefined) return fail(response, 404, 'no such page');
     if (second === 'runs' && rest.length === 0)
       return streamList(openStream(response), () => cleanJson(projects.list(), redact));
+    const asked = { request, response, query, redact, launch };
+    const root = projects.root(second);
+    if (root !== undefined && rest[0] === 'start' && request.method === 'POST')
+      return start(asked, root, startArguments((await readBody(request)) ?? ''));
     const run = projects.find(second, rest[0] ?? '');
     if (!run) return fail(response, 404, 'no such run');
-    return answerRun({ request, response, query, run, redact }, rest.slice(1));
+    return answerRun({ ...asked, run }, rest.slice(1));
   };
 }
 
@@ -106,7 +112,9 @@ function credentialsOf({ method = '', headers }: IncomingMessage, query: URLSear
     host: headers.host,
     origin: headers.origin,
     contentType: headers['content-type'],
-    token: (typeof header === 'string' ? header : undefined) ?? query.get('token') ?? undefined,
+    // An order has it in a header, which no other page can send without being asked first whether it may.
+    token:
+      typeof header === 'string' ? header : method === 'POST' ? undefined : (query.get('token') ?? undefined),
   };
 }
 
@@ -118,24 +126,35 @@ function decode(word: string): string {
   }
 }
 
-interface RunRequest {
+interface Asked extends Pick<DashboardOptions, 'redact' | 'launch'> {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly query: URLSearchParams;
+}
+
+interface RunRequest extends Asked {
   readonly run: FoundRun;
-  readonly redact: (line: string) => string;
+}
+
+/** Running code: only where the dashboard is reached from this machine alone. */
+async function start({ response, redact, launch }: Asked, root: string, args: readonly string[] | undefined) {
+  if (!launch) return fail(response, 403, 'runs are started and resumed on a loopback address only');
+  if (!args) return fail(response, 400, 'nothing that could be started or resumed');
+  return send(response, 'application/json', cleanJson(await launch(root, args), redact));
 }
 
 async function answerRun(asked: RunRequest, [what, which]: readonly string[]): Promise<void> {
   const { request, response, run, redact } = asked;
   const json = (value: unknown) => send(response, 'application/json', cleanJson(value, redact));
-  if (request.method === 'POST')
+  if (request.method === 'POST') {
+    if (what === 'resume') return start(asked, run.root, run.resumption());
     return what === 'order' ? order(asked, json) : fail(response, 404, 'no such order');
+  }
   switch (what) {
     case undefined:
       return json(run.snapshot());
     case 'events':
-      return streamLedger(openStream(response), run.paths.events, after(asked), redact);
+      return run.follow(openStream(response), after(asked), redact);
     case 'iterations': {
       const detail = /^\d{1,9}$/.test(which ?? '') ? run.detail(Number(which)) : undefined;
       return detail ? json(detail) : fail(response, 404, 'no such iteration');
@@ -155,12 +174,7 @@ async function order({ request, response, run }: RunRequest, json: (value: unkno
   const body = await readBody(request);
   const wanted = body === undefined ? undefined : parseMessage(body);
   if (!wanted) return fail(response, 400, 'unknown order');
-  const live = run.live();
-  return json(
-    live
-      ? steerFound(run.project, live, wanted, systemClock.now())
-      : { message: 'This run is not running.', done: false },
-  );
+  return json(run.steer(wanted, systemClock.now()));
 }
 
 const LONGEST_BODY = 512 * 1024;

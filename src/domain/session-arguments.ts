@@ -43,7 +43,9 @@ export function requestOf(task: string, values: readonly FlagValue[]): ParsedArg
     const value = last(flag);
     if (value === undefined) return fallback;
     if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
-    problems.push(`${flag} must be a whole number (0: no limit), not ${JSON.stringify(value)}`);
+    problems.push(
+      `${flag} must be a whole number (0: no limit), not ${JSON.stringify(value)}. ${examplesOf(flag)}`,
+    );
     return fallback;
   };
   const promise = promiseOf(last('--completion-promise'));
@@ -73,6 +75,19 @@ export function requestOf(task: string, values: readonly FlagValue[]): ParsedArg
   };
 }
 
+/** Seed 000 shows them with each error. */
+const EXAMPLES: Readonly<Record<SessionFlag, string>> = {
+  '--max-iterations': '--max-iterations 10, --max-iterations 0 (no limit)',
+  '--completion-promise': '--completion-promise DONE, --completion-promise "All tests passing"',
+  '--min-tool-calls': '--min-tool-calls 1',
+  '--on-promise-no-work': '--on-promise-no-work warn',
+  '--check': '--check "npm test"',
+};
+
+function examplesOf(flag: SessionFlag): string {
+  return `Valid examples: ${EXAMPLES[flag]}`;
+}
+
 function isPolicy(value: string): value is NoWorkPolicy {
   return (NO_WORK_POLICIES as readonly string[]).includes(value);
 }
@@ -91,7 +106,8 @@ function promiseOf(given: string | undefined): Promised {
   if (given === undefined) return {};
   const [, inner] = /^\s*<promise>([\s\S]*)<\/promise>\s*$/i.exec(given) ?? [];
   const text = inner ?? given;
-  if (text.trim() === '') return { problem: '--completion-promise must not be empty' };
+  if (text.trim() === '')
+    return { problem: `--completion-promise must not be empty. ${examplesOf('--completion-promise')}` };
   if (/<\/?promise>/i.test(text))
     return {
       problem: `--completion-promise ${JSON.stringify(text.slice(0, 60))} holds a promise tag, and could never match: give the text alone, such as DONE`,
@@ -140,7 +156,7 @@ function takeFlags(raw: string): Taken {
     else if (next && !flagIn(next)) {
       values.push([flag.name, next.text]);
       at++;
-    } else problems.push(`${flag.name} needs a value`);
+    } else problems.push(`${flag.name} needs a value. ${examplesOf(flag.name)}`);
   }
   return { task: textOf(raw, task), values, problems };
 }

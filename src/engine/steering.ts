@@ -54,6 +54,7 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
   };
   return {
     async pausePoint(iteration) {
+      look(); // a cancel of the last moment must not cost a further turn
       if (takeSwitch() !== 'pause' || stopping.aborted) return 0;
       const began = clock.ticks();
       for (const care of cares) await care.begin(iteration);

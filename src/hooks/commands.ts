@@ -1,4 +1,5 @@
 /** The slash commands: set up, cancel and explain the loop, from what the user typed. No shell ever sees it. */
+import { relative } from 'node:path';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { formatProblem } from '../domain/problem.ts';
@@ -57,8 +58,10 @@ function start(root: string, host: string, input: HookInput, ultrawork: boolean)
   keepOutOfCommits(root);
   const asked = { ...request, ultrawork };
   const state = newState(asked, input, openRun(root, asked, host));
-  writeSession(newSessionPath(root, input.sessionId), state);
-  return { kind: 'context', context: contract(state), message: started(state, notes) };
+  const path = newSessionPath(root, input.sessionId);
+  writeSession(path, state);
+  const message = started(state, notes, relative(root, path));
+  return { kind: 'context', context: contract(state), message };
 }
 
 /** The same from a terminal, for a running session; its run begins there. */
@@ -74,8 +77,9 @@ export function startSession(root: string, sessionId: string, task: string, valu
     { sessionId, promptId: null, transcript: null },
     '',
   );
-  writeSession(newSessionPath(root, sessionId), state);
-  return { problems, message: started(state, notes) };
+  const path = newSessionPath(root, sessionId);
+  writeSession(path, state);
+  return { problems, message: started(state, notes, relative(root, path)) };
 }
 
 /** A loop is believed by its record: where there can be none, there is no loop. */
@@ -103,7 +107,7 @@ function wake(root: string, host: string, file: SessionFile, input: HookInput): 
   return { kind: 'context', context, message: `🔄 Ralph loop resumed at iteration ${awake.iteration}.` };
 }
 
-function started(state: SessionState, notes: readonly string[]): string {
+function started(state: SessionState, notes: readonly string[], path: string): string {
   const max = state.maxIterations > 0 ? String(state.maxIterations) : 'unlimited';
   const promise =
     state.completionPromise === null
@@ -111,7 +115,7 @@ function started(state: SessionState, notes: readonly string[]): string {
       : `${state.completionPromise} (ONLY output when TRUE - do not lie!)`;
   const checks = state.checks.length > 0 ? `\nChecks: ${state.checks.join(', ')}` : '';
   const more = notes.map(note => `\n${note}`).join('');
-  return `🔄 Ralph loop activated in this session!\nIteration: 1\nMax iterations: ${max}\nCompletion promise: ${promise}${checks}${more}\nTo stop it: /cancel-ralph`;
+  return `🔄 Ralph loop activated in this session!\nIteration: 1\nMax iterations: ${max}\nCompletion promise: ${promise}${checks}${more}\nTo monitor: head -20 ${path}\nTo stop it: /cancel-ralph`;
 }
 
 const NO_LOOP = 'No active Ralph loop found in this session.';

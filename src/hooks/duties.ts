@@ -102,7 +102,7 @@ export function watchContext(
 ): HookAnswer {
   // A sub-agent has a context of its own, of which nothing is known here.
   if (input.inSubagent || input.transcript === null) return NOTHING;
-  const use = readUse(dialect, input.transcript, orders.window);
+  const use = readUse(dialect, input.transcript, orders.window ?? statedWindow());
   if (!use) return NOTHING;
   const before = readState(stateFile);
   const { state, alert } = contextAlert(use, before);
@@ -116,6 +116,12 @@ export function watchContext(
 /** A session begins, or was compacted: every threshold may be reported again. */
 export function rearm(stateFile: string): void {
   tryTo(() => rmSync(stateFile, { force: true })); // no such place
+}
+
+/** Seed 002's variable, for those who have it set already. */
+function statedWindow(): number | undefined {
+  const tokens = Number(process.env.CLAUDE_CONTEXT_WINDOW);
+  return Number.isSafeInteger(tokens) && tokens >= 1_000 ? tokens : undefined;
 }
 
 function readState(path: string): AlertState {

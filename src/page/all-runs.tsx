@@ -5,6 +5,7 @@ import { trustMark } from '../domain/ledger-trust.ts';
 import { compact, duration } from '../report/numbers.ts';
 import { totalSeconds } from '../report/run-view.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
+import type { LinkTo } from './board.tsx';
 import { Figure } from './head.tsx';
 import { Section } from './section.tsx';
 import { timeOfDay } from './time.ts';
@@ -12,7 +13,12 @@ import { Legend, TimeBar } from './time-bar.tsx';
 
 const SHOWN = 1_000;
 
-export function AllRuns({ figures }: { readonly figures: RunsFigures }) {
+interface AllRunsProps {
+  readonly figures: RunsFigures;
+  readonly linkTo: LinkTo;
+}
+
+export function AllRuns({ figures, linkTo }: AllRunsProps) {
   const { runs, seconds, successRate, iterationsToDone, cost, costPerStory, reviewsPerStory } = figures;
   return (
     <article class="run">
@@ -37,7 +43,7 @@ export function AllRuns({ figures }: { readonly figures: RunsFigures }) {
         <Legend seconds={seconds} look=" is-below" />
       </Section>
       <Section title="Runs">
-        <RunTable runs={runs} />
+        <RunTable runs={runs} linkTo={linkTo} />
       </Section>
     </article>
   );
@@ -55,7 +61,11 @@ const COLUMNS = [
   ['started'],
 ] as const;
 
-function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
+interface RunTableProps extends Pick<AllRunsProps, 'linkTo'> {
+  readonly runs: readonly RunFigures[];
+}
+
+function RunTable({ runs, linkTo }: RunTableProps) {
   const shown = runs.slice(-SHOWN).toReversed();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -74,7 +84,7 @@ function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
           {shown.map(run => (
             <tr key={`${run.project} ${run.id}`}>
               <th scope="row" class="mono">
-                {run.id}
+                <RunId id={run.id} link={linkTo(run.id)} />
               </th>
               <td dir="auto">{run.title}</td>
               <td class={`state is-${run.state}`}>
@@ -96,6 +106,10 @@ function RunTable({ runs }: { readonly runs: readonly RunFigures[] }) {
       {runs.length > SHOWN && <p class="left">{runs.length - SHOWN} earlier runs not shown</p>}
     </section>
   );
+}
+
+function RunId({ id, link }: { readonly id: string; readonly link: string | undefined }) {
+  return link === undefined ? id : <a href={link}>{id}</a>;
 }
 
 function known(value: number | null, say: (value: number) => string): string {

@@ -12,14 +12,11 @@ interface ControlsProps {
 }
 
 export function Controls({ place, isPaused, questions }: ControlsProps) {
-  const [said, setSaid] = useState('');
   const [isSure, setSure] = useState(false);
+  const { said, order: send } = useOrders(place);
   const order = (what: Order) => {
     setSure(false);
-    giveOrder(place, what).then(
-      ({ message }) => setSaid(message),
-      error => setSaid(error instanceof Error ? error.message : String(error)),
-    );
+    send(what);
   };
   return (
     <section class="controls" aria-label="Steer this run">
@@ -33,15 +30,7 @@ export function Controls({ place, isPaused, questions }: ControlsProps) {
         )}
         <Cancel isSure={isSure} onAsk={setSure} onCancel={gently => order({ kind: 'cancel', gently })} />
       </div>
-      {questions.map(({ story, question }) => (
-        <Words
-          key={story}
-          id={`answer-${story}`}
-          label={`Answer to ${story}`}
-          placeholder={questionWords({ story, question })}
-          onSend={text => order({ kind: 'answer', story, text })}
-        />
-      ))}
+      <AnswerFields questions={questions} order={order} />
       <Words
         id="hint"
         label="Hint for the agent"
@@ -53,6 +42,50 @@ export function Controls({ place, isPaused, questions }: ControlsProps) {
       </p>
     </section>
   );
+}
+
+/** Of a run that has stopped: what its stories ask; the answers are kept until it is resumed. */
+export function Answers({ place, questions }: Omit<ControlsProps, 'isPaused'>) {
+  const { said, order } = useOrders(place);
+  return (
+    <section class="controls" aria-label="Answer its questions">
+      <AnswerFields questions={questions} order={order} />
+      <p class="said" role="status">
+        {said}
+      </p>
+    </section>
+  );
+}
+
+interface AnswerFieldsProps extends Pick<ControlsProps, 'questions'> {
+  readonly order: (what: Order) => void;
+}
+
+function AnswerFields({ questions, order }: AnswerFieldsProps) {
+  return (
+    <>
+      {questions.map(({ story, question }) => (
+        <Words
+          key={story}
+          id={`answer-${story}`}
+          label={`Answer to ${story}`}
+          placeholder={questionWords({ story, question })}
+          onSend={text => order({ kind: 'answer', story, text })}
+        />
+      ))}
+    </>
+  );
+}
+
+/** Sends orders, and shows what became of the last one. */
+function useOrders(place: Place) {
+  const [said, setSaid] = useState('');
+  const order = (what: Order) =>
+    void giveOrder(place, what).then(
+      ({ message }) => setSaid(message),
+      error => setSaid(error instanceof Error ? error.message : String(error)),
+    );
+  return { said, order };
 }
 
 interface ActionProps {

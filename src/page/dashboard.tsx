@@ -6,19 +6,22 @@ import { dollars } from '../domain/dollars.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
 import { wholeSeconds } from '../report/numbers.ts';
 import { phasePhrase } from '../report/phrases.ts';
+import { viewAt } from '../report/run-fold.ts';
 import type { RunView } from '../report/run-view.ts';
 import type { Passage } from '../report/transcript.ts';
 import type { LinkTo } from './board.tsx';
-import { Controls } from './controls.tsx';
+import { Answers, Controls } from './controls.tsx';
 import { useHash } from './hash.ts';
 import { useLiveRun } from './live-run.ts';
 import { Passages } from './passages.tsx';
 import { Run } from './run.tsx';
 import { Section } from './section.tsx';
 import { askDetail, followList, type ListedProject, type ListedRun, type Place } from './server.ts';
+import { addressOf, NEW, Resume, StartForm } from './start.tsx';
 import { timeOfDay, useClock } from './time.ts';
 
-export function Dashboard() {
+/** `canStart`: the server starts runs. */
+export function Dashboard({ canStart }: { readonly canStart: boolean }) {
   const [projects, setProjects] = useState<readonly ListedProject[]>();
   const [connected, setConnected] = useState(true);
   const chosen = usePlace();
@@ -38,15 +41,18 @@ export function Dashboard() {
           </span>
         </p>
         {projects?.map(({ root, runs }, project) => (
-          <RunList key={root} root={root} runs={runs} project={project} chosen={place} />
+          <RunList key={root} root={root} runs={runs} project={project} chosen={place} canStart={canStart} />
         ))}
       </nav>
-      {place ? (
+      {place?.id === NEW ? (
+        <StartForm project={place.project} root={projects?.[place.project]?.root ?? ''} />
+      ) : place ? (
         <LiveRun
           key={`${place.project} ${place.id}`}
           place={place}
           listed={listed}
           all={projects?.[place.project]?.runs ?? []}
+          canStart={canStart}
         />
       ) : (
         <p class="empty">{projects ? 'No runs here yet. Start one, and it appears here.' : 'Reading…'}</p>
@@ -60,15 +66,25 @@ interface RunListProps {
   readonly runs: readonly ListedRun[];
   readonly project: number;
   readonly chosen: Place | undefined;
+  readonly canStart: boolean;
 }
 
-function RunList({ root, runs, project, chosen }: RunListProps) {
+function RunList({ root, runs, project, chosen, canStart }: RunListProps) {
   return (
     <section class="run-list" aria-label={root}>
       <h2 class="mono" title={root}>
         {root.split('/').at(-1)}
       </h2>
       {runs.length === 0 && <p class="empty">No runs yet.</p>}
+      {canStart && (
+        <a
+          class="new"
+          href={addressOf(project, NEW)}
+          aria-current={chosen?.project === project && chosen.id === NEW ? 'page' : undefined}
+        >
+          + Start a run
+        </a>
+      )}
       <ul>
         {runs
           .filter(({ id }) => !isChild(id))
@@ -112,7 +128,7 @@ function RunLink({ run, project, chosen }: RunLinkProps) {
   );
 }
 
-interface ChildrenProps extends Omit<RunListProps, 'root'> {
+interface ChildrenProps extends Omit<RunListProps, 'root' | 'canStart'> {
   readonly parent: ListedRun;
 }
 
@@ -138,10 +154,6 @@ function Children({ parent, runs, project, chosen }: ChildrenProps) {
   );
 }
 
-function addressOf(project: number, id: string): string {
-  return `#/${project}/${encodeURIComponent(id)}`;
-}
-
 function isChild(id: string): boolean {
   return parentOf(id) !== undefined;
 }
@@ -151,9 +163,10 @@ interface LiveRunProps {
   readonly listed: ListedRun | undefined;
   /** All runs of its project. */
   readonly all: readonly ListedRun[];
+  readonly canStart: boolean;
 }
 
-function LiveRun({ place, listed, all }: LiveRunProps) {
+function LiveRun({ place, listed, all, canStart }: LiveRunProps) {
   const { project, id } = place;
   const linkTo: LinkTo = run => (all.some(each => each.id === run) ? addressOf(project, run) : undefined);
   const lanes = useMemo(
@@ -168,12 +181,15 @@ function LiveRun({ place, listed, all }: LiveRunProps) {
   const run = useLiveRun(place);
   const find = useCallback((iteration: number) => askDetail({ project, id }, iteration), [project, id]);
   const listedState = listed?.state;
+  const clock = useClock(listedState === 'running');
   const reading = useMemo(() => {
     if (typeof run !== 'object') return undefined;
     // An end is in the ledger; that a process has died is only seen by the server.
     const state = run.reading.view.ending ? run.reading.state : (listedState ?? run.reading.state);
-    return { ...run.reading, state };
-  }, [run, listedState]);
+    // The bars of what is running grow.
+    const view = state === 'running' ? viewAt(run.reading.view, clock) : run.reading.view;
+    return { ...run.reading, state, view };
+  }, [run, listedState, clock]);
   const title = reading?.view.title;
   useEffect(() => {
     document.title = title ? `${title} · Ralph` : 'Ralph';
@@ -181,15 +197,21 @@ function LiveRun({ place, listed, all }: LiveRunProps) {
   if (run === undefined) return <p class="empty">Reading…</p>;
   if (typeof run === 'string' || !reading) return <p class="empty">{String(run)}</p>;
   const isRunning = reading.state === 'running';
+  const questions = reading.view.board ? (listed?.questions ?? []) : reading.view.questions;
+  const canResume = canStart && !isRunning && listed?.resumable === true && parentOf(id) === undefined;
   return (
     <Run run={reading} find={find} linkTo={linkTo} lanes={lanes}>
       {isRunning && reading.view.command !== 'session' && (
         <Controls
           place={place}
           isPaused={listed?.paused ?? reading.view.phase === 'paused'}
-          questions={reading.view.board ? (listed?.questions ?? []) : reading.view.questions}
+          questions={questions}
         />
       )}
+      {!isRunning && listed?.resumable && questions.length > 0 && (
+        <Answers place={place} questions={questions} />
+      )}
+      {canResume && <Resume place={place} run={listed} />}
       {isRunning && !reading.view.board && (
         <Now view={reading.view} passages={run.passages} connected={run.connected} />
       )}

@@ -11,7 +11,8 @@ export type PageData =
       readonly version: string;
     }
   | { readonly kind: 'all'; readonly figures: RunsFigures; readonly version: string }
-  | { readonly kind: 'dashboard'; readonly version: string };
+  /** `canStart`: its server starts runs. */
+  | { readonly kind: 'dashboard'; readonly version: string; readonly canStart: boolean };
 
 /** null: it was left out to keep the file small. */
 export type FindDetail = (iteration: number) => Promise<IterationDetail | null>;

@@ -1,6 +1,8 @@
 /** The entry of the page: the file itself says which of the three pages it is. */
 import { render } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { IterationDetail, RunReading } from '../report/run-view.ts';
+import type { RunsFigures } from '../report/runs-figures.ts';
 import { AllRuns } from './all-runs.tsx';
 import type { LinkTo } from './board.tsx';
 import { Dashboard } from './dashboard.tsx';
@@ -20,12 +22,32 @@ function Page({ data }: { readonly data: PageData }) {
     case 'run':
       return <Report run={data.run} children={data.children ?? []} />;
     case 'all':
-      return <AllRuns figures={data.figures} />;
+      return <Runs figures={data.figures} />;
     case 'dashboard':
-      return <Dashboard />;
+      return <Dashboard canStart={data.canStart} />;
     default:
       return data satisfies never;
   }
+}
+
+/** One file cannot hold every word of every run. */
+const LEFT_OUT: FindDetail = async () => null;
+
+/** Many runs, or one of them: the address says which. */
+function Runs({ figures }: { readonly figures: RunsFigures }) {
+  const hash = useHash();
+  const runs = useMemo(() => embedded<readonly RunReading[]>('runs') ?? [], []);
+  const chosen = runs.find(({ id }) => `#${id}` === hash);
+  const linkTo: LinkTo = id => (runs.some(run => run.id === id) ? `#${id}` : undefined);
+  if (!chosen) return <AllRuns figures={figures} linkTo={linkTo} />;
+  return (
+    <>
+      <p class="up">
+        <a href="#all">← all runs</a>
+      </p>
+      <Run key={chosen.id} run={chosen} find={LEFT_OUT} />
+    </>
+  );
 }
 
 interface ReportProps {

@@ -1,7 +1,8 @@
-/** What the agent said and did, in order. All of it comes from outside and is only ever shown as text. */
+/** What the agent said and did, in order. All of it comes from outside and is only ever shown as text; its own words as Markdown. */
 import type { TodoStatus } from '../domain/agent-event.ts';
 import { counted } from '../report/numbers.ts';
 import type { Passage } from '../report/transcript.ts';
+import { Rendered } from './rendered.tsx';
 
 export function Passages({ passages }: { readonly passages: readonly Passage[] }) {
   return (
@@ -50,7 +51,7 @@ function Words({ kind, text }: { readonly kind: 'words' | 'thinking' | 'subagent
   return (
     <>
       {kind !== 'words' && <span class="who">{kind}</span>}
-      <p dir="auto">{text}</p>
+      <Rendered text={text} />
     </>
   );
 }

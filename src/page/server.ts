@@ -1,6 +1,7 @@
 /** What the page asks of its dashboard. The token is in the page's own address. */
 import type { LaneOutcome } from '../domain/board-sums.ts';
 import type { LedgerTrust } from '../domain/ledger-trust.ts';
+import type { Raise } from '../domain/resume-command.ts';
 import type { IterationDetail, OpenQuestion, RunReading, Standing } from '../report/run-view.ts';
 
 /** A run in the list. */
@@ -23,6 +24,9 @@ export interface ListedRun {
   /** Until when it waits, in milliseconds since 1970. */
   readonly until: number | null;
   readonly questions: readonly OpenQuestion[];
+  /** It can be resumed, with more of what had run out. */
+  readonly resumable: boolean;
+  readonly raise: Raise | null;
   /** Of a parallel run. */
   readonly lanes: readonly Pick<LaneOutcome, 'state'>[] | null;
 }
@@ -69,11 +73,32 @@ export function askDetail(place: Place, iteration: number): Promise<IterationDet
 }
 
 export function giveOrder(place: Place, order: Order): Promise<{ readonly message: string }> {
-  return ask(address(place, 'order'), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(order),
-  });
+  return post(address(place, 'order'), order);
+}
+
+/** What a page may start: with the settings of the project. */
+export type Start =
+  | { readonly kind: 'run'; readonly text: string }
+  | { readonly kind: 'loop'; readonly text: string; readonly worktree: boolean }
+  | { readonly kind: 'prd' };
+
+export interface Launched {
+  readonly message: string;
+  /** undefined: it has not begun. */
+  readonly runId?: string;
+}
+
+export function startRun(project: number, what: Start): Promise<Launched> {
+  return post(`/api/${project}/start`, what);
+}
+
+export function resumeRun(place: Place): Promise<Launched> {
+  return post(address(place, 'resume'), {});
+}
+
+function post<Answer>(url: string, body: unknown): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' };
+  return ask(url, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
 /** A stream that reconnects by itself, and continues where it was cut off. */

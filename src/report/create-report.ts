@@ -101,13 +101,20 @@ function junitReport(id: string, paths: RunPaths, redact: Redact): string {
 /** Of every run of a project. */
 export function reportAll(format: ReportFormat, { project, env, version }: ReportWorld): string {
   const redact = createRedactor(env);
-  const figures = figuresOfAll(
-    listRuns(project)
-      .filter(id => parentOf(id) === undefined)
-      .map(id => ({ id, paths: runPaths(project, id) }))
-      .filter(({ paths }) => existsSync(paths.events))
-      .map(({ id, paths }) => figuresOf(readRun(id, paths))),
+  const pages: string[] = [];
+  let size = 0;
+  const ids = listRuns(project).filter(
+    id => parentOf(id) === undefined && existsSync(runPaths(project, id).events),
   );
-  if (format === 'html') return htmlOfAll(figures, { assets: readPageAssets(), version, redact });
+  // The latest first: of what does not fit into one file the figures remain.
+  const latest = ids.toReversed().map(id => {
+    const { result: _, ...reading } = readRun(id, runPaths(project, id));
+    const json = format === 'html' && size < MOST_DETAIL ? cleanJson(reading, redact) : '';
+    if (json !== '') pages.push(json);
+    size += json.length;
+    return figuresOf(reading);
+  });
+  const figures = figuresOfAll(latest.toReversed());
+  if (format === 'html') return htmlOfAll(figures, pages, { assets: readPageAssets(), version, redact });
   return format === 'json' ? `${cleanJson(figures, redact)}\n` : markdownOfAll(redactDeep(figures, redact));
 }

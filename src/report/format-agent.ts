@@ -100,9 +100,12 @@ function startLine(style: Style, tool: Tool): string {
   return `${marker} ${paint(style, 'bold', label.slice(0, name))}${label.slice(name)}`;
 }
 
+/** Where lines are not cut, a call is still named in one that can be read. */
+const LONGEST_LABEL = 300;
+
 /** Leaves two columns for the indentation of a sub-agent's tools. */
 function roomAfter(style: Style, marker: string): number {
-  return textWidth(style) - displayWidth(marker) - 3;
+  return Math.min(LONGEST_LABEL, textWidth(style) - displayWidth(marker) - 3);
 }
 
 /** A result that does not follow its own start says which call it belongs to, where there is room for it. */

@@ -50,15 +50,21 @@ export function htmlOf(
   );
 }
 
-export function htmlOfAll(figures: RunsFigures, world: HtmlWorld): string {
+/** `runs` can be looked at one by one. */
+export function htmlOfAll(figures: RunsFigures, runs: readonly string[], world: HtmlWorld): string {
   const body = `<h1>${figures.done} of ${counted(figures.ended, 'run')} done</h1>`;
   const data = cleanJson({ kind: 'all', figures, version: world.version }, world.redact);
-  return page({ title: 'Ralph: all runs', body, data }, world.assets);
+  const more = dataElement('runs', `[${runs.join(',')}]`);
+  return page({ title: 'Ralph: all runs', body, data, more }, world.assets);
 }
 
-export function htmlOfDashboard(version: string, assets: PageAssets): string {
+/** `canStart`: its server starts runs. */
+export function htmlOfDashboard(version: string, assets: PageAssets, canStart: boolean): string {
   const body = '<h1>Ralph</h1><noscript><p>The dashboard needs JavaScript.</p></noscript>';
-  return page({ title: 'Ralph', body, data: JSON.stringify({ kind: 'dashboard', version }) }, assets);
+  return page(
+    { title: 'Ralph', body, data: JSON.stringify({ kind: 'dashboard', version, canStart }) },
+    assets,
+  );
 }
 
 interface Content {

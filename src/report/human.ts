@@ -2,10 +2,11 @@
 import type { RunEvent } from '../domain/event.ts';
 import { wrap } from '../platform/text.ts';
 import { createFormatter } from './format.ts';
+import { askingLine, type KeysMode } from './keys.ts';
 import { live, liveLine, NO_RUN } from './live-line.ts';
 import { createLiveScreen, createPlainScreen, type LiveScreenOptions } from './screen.ts';
 import { paint, type Style } from './style.ts';
-import { labelled, NO_LABEL, summaryLines } from './summary.ts';
+import { asText, labelled, NO_LABEL, summaryLines } from './summary.ts';
 
 /** `columns` is asked for at each line; without a terminal `style.width` counts. */
 export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 'columns' | 'clock'> {
@@ -17,29 +18,39 @@ export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 
   /** More lines for an event, `createVerbose` as a rule; they are printed before its own. */
   readonly verbose?: (event: RunEvent) => readonly string[];
   readonly later?: LiveScreenOptions['later'];
+  /** undefined: no keys are read. */
+  readonly keys?: () => KeysMode | undefined;
 }
 
 export interface Reporter {
   emit(event: RunEvent): void;
+  /** The live line has changed. */
+  redraw(): void;
   /** Leaves the terminal as it was. May be called twice. */
   close(): void;
 }
 
 export function createHumanReporter(options: HumanReporterOptions): Reporter {
   const { write, isTTY, columns, clock, streamAgentOutput, verbose } = options;
-  const { quiet = false, later = unreferenced } = options;
+  const { quiet = false, later = unreferenced, keys = () => undefined } = options;
   const style = isTTY ? following(columns, options.style) : options.style;
   const formatter = createFormatter(style);
   let state = NO_RUN;
   let label = NO_LABEL;
-  const line = () => liveLine(state, style, clock());
+  const line = () => {
+    const mode = keys();
+    const asking = mode && state.on ? askingLine(mode, style.width - 1) : undefined;
+    return asking ?? liveLine(state, style, clock(), mode !== undefined);
+  };
   const isLive = isTTY && !quiet;
   const screen = isLive ? createLiveScreen({ write, columns, clock, line, later }) : createPlainScreen(write);
 
   const linesOf = (event: RunEvent, now: number): readonly string[] => {
     const extra = verbose?.(event).map(text => paint(style, 'dim', text)) ?? [];
     const before = extra.length > 0 ? formatter.rest(now) : [];
-    const lines = isShown(event, streamAgentOutput) ? formatter.lines(event, now) : [];
+    // The live line has the check that runs; its result is the one line that stays.
+    const isShownLive = isLive && event.type === 'check-started';
+    const lines = isShown(event, streamAgentOutput) && !isShownLive ? formatter.lines(event, now) : [];
     return [...before, ...extra, ...lines];
   };
 
@@ -53,6 +64,7 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
       screen.close();
       screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, label)]);
     },
+    redraw: () => screen.update([]),
     close() {
       screen.close();
       screen.update(quiet ? [] : formatter.rest(clock()));
@@ -85,6 +97,7 @@ function painted(
   { result }: RunEvent & { type: 'run-ended' },
   label: typeof NO_LABEL,
 ): readonly string[] {
-  const [outcome = '', ...rest] = summaryLines(result, label).flatMap(line => wrap(line, style.width));
+  const lines = asText(summaryLines(result, label));
+  const [outcome = '', ...rest] = lines.flatMap(line => wrap(line, style.width));
   return [paint(style, 'bold', paint(style, result.success ? 'green' : 'red', outcome)), ...rest];
 }

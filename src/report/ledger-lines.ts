@@ -3,7 +3,7 @@ import type { RunEvent } from '../domain/event.ts';
 import { type KnownEntry, knownEntry, type RawEntry, unknownEntryWords } from '../domain/ledger-entry.ts';
 import { createFormatter } from './format.ts';
 import type { Style } from './style.ts';
-import { labelled, NO_LABEL, summaryLines } from './summary.ts';
+import { asText, labelled, NO_LABEL, summaryLines } from './summary.ts';
 
 export interface LedgerLines {
   lines(entry: RawEntry): readonly string[];
@@ -18,7 +18,7 @@ export function createLedgerLines(style: Style, isWanted: (event: RunEvent) => b
     label = labelled(label, entry);
     if (!isWanted(entry)) return [];
     const lines = formatter.lines(entry, Date.parse(entry.at));
-    return entry.type === 'run-ended' ? [...lines, '', ...summaryLines(entry.result, label)] : lines;
+    return entry.type === 'run-ended' ? [...lines, '', ...asText(summaryLines(entry.result, label))] : lines;
   };
   const unknown = (entry: RawEntry): readonly string[] => {
     const event: RunEvent = { type: 'notice', level: 'warning', text: unknownEntryWords(entry) };

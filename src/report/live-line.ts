@@ -6,6 +6,7 @@ import type { RunEvent, RunHead } from '../domain/event.ts';
 import { totalTokens, type Usage } from '../domain/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
 import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
+import { keyWords } from './keys.ts';
 import { NO_TURN, spentWith, type TurnUsage, turnUsage, usedSoFar } from './live-usage.ts';
 import { compact, wholeSeconds } from './numbers.ts';
 import { checkNoun, costPhrase, iterationOf, toolLabel, troubleName } from './phrases.ts';
@@ -168,13 +169,14 @@ function liveAgent(state: LiveState, event: AgentEvent, now: number): LiveState 
 }
 
 /** Never wider than the terminal, less one: the last column makes some terminals break the line. */
-export function liveLine(state: LiveState, style: Style, now: number): string {
+export function liveLine(state: LiveState, style: Style, now: number, hasKeys = false): string {
   if (!state.on) return '';
   const width = style.width - 1;
   const dot = mark(style, 'dot');
   const activity = activityOf(state, style, now);
   const head = headOf(state, style.width >= ROOMY);
-  let parts = optionalParts(state, style, now);
+  const keys = hasKeys ? [{ text: keyWords(state.doing.kind === 'paused', style.width), worth: 6 }] : [];
+  let parts = [...optionalParts(state, style, now), ...keys];
   const room = () => {
     const others = [head, ...parts.map(part => part.text)].filter(text => text !== '');
     return width - others.reduce((used, text) => used + displayWidth(text) + dot.length, 0);

@@ -179,6 +179,17 @@ const SPENT_ON: Partial<Record<Phase, keyof Seconds>> = {
   paused: 'waiting',
 };
 
+/** The same with the time of what is still running. */
+export function viewAt(view: RunView, now: number): RunView {
+  const on = view.open ? SPENT_ON[view.phase] : undefined;
+  const last = view.iterations.at(-1);
+  if (!view.open || on === undefined || !last) return view;
+  const more = Math.max(0, now - view.open.since) / 1000;
+  const add = (seconds: Seconds) => ({ ...seconds, [on]: seconds[on] + more });
+  const iterations = [...view.iterations.slice(0, -1), { ...last, seconds: add(last.seconds) }];
+  return { ...view, seconds: add(view.seconds), iterations };
+}
+
 function spend(state: State, phase: Phase, seconds: number): void {
   const on = SPENT_ON[phase];
   if (on === undefined) return;

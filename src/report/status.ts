@@ -31,7 +31,9 @@ export function statusLines(
     return ['No runs here yet. Start one: `ralph run -p "…"`. Or watch one: `ralph demo`.'];
   // What follows the table is about runs as a whole.
   const whole = runs.some(isWhole) ? runs.filter(isWhole) : runs;
-  const rows = runs.map(run => cells(run, now, whole !== runs));
+  const found = runs.map(run => cells(run, now, whole !== runs));
+  // A column that is empty in every row has no name.
+  const rows = [HEADERS.map((name, column) => (found.some(row => row[column]) ? name : '')), ...found];
   const widths =
     rows[0]?.map((_, column) => Math.max(...rows.map(row => displayWidth(row[column] ?? '')))) ?? [];
   const lines = rows.map((row, index) => {
@@ -39,7 +41,8 @@ export function statusLines(
       .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - displayWidth(cell)))
       .filter(cell => cell !== ''); // a column that is empty in every row
     const line = clip(padded.join('  ').trimEnd(), style.width);
-    const run = runs[index];
+    const run = runs[index - 1];
+    if (index === 0) return paint(style, 'dim', line);
     return run ? line.replace(ending(run), word => paint(style, COLORS[run.state], word)) : line;
   });
   return [
@@ -135,6 +138,8 @@ export function worktreeLines(worktrees: readonly WorktreeRow[], style: Style): 
   return ['', 'Worktrees', ...rows];
 }
 
+const HEADERS = ['Run', 'State', 'Iteration', 'Story', 'Checks', 'Cost', 'Age'] as const;
+
 /** `isBelow`: the run that it belongs to is above it. */
 function cells(run: RunOverview, now: number, isBelow: boolean): readonly string[] {
   const of = run.maxIterations === null ? '' : `/${run.maxIterations}`;
@@ -146,7 +151,7 @@ function cells(run: RunOverview, now: number, isBelow: boolean): readonly string
     `${isWhole(run) ? resumeSign(run) : ''}${ending(run)}${run.until === null ? '' : ` until ${timeOfDay(run.until, now)}`}`,
     `${run.command} ${progress}${run.sandbox === null ? '' : ` in ${run.sandbox.split(' ')[0]}`}`,
     run.story === null ? '' : phrase(run.story),
-    passed + failed === 0 ? '' : `checks ${passed}/${passed + failed}`,
+    passed + failed === 0 ? '' : `${passed}/${passed + failed}`,
     run.cost === null ? '' : dollars(run.cost),
     run.startedAt === null ? '' : wholeSeconds(Math.max(0, (now - Date.parse(run.startedAt)) / 1000)),
     run.title === null ? '' : phrase(run.title),

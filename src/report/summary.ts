@@ -1,4 +1,4 @@
-/** The final block: the result of a run, in lines that can be pasted into a pull request. */
+/** The final block: the result of a run, in lines that can be pasted into a pull request; as text for a terminal. */
 
 import { dollars } from '../domain/dollars.ts';
 import type { LoopCommand, RunEvent } from '../domain/event.ts';
@@ -69,6 +69,11 @@ export function summaryLines(
     `- Next: ${nextStep(endedRun(result, label.command, label))}`,
     `- Stop reason: ${/^[a-z_]+$/.test(result.stopReason) ? result.stopReason : say(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
+}
+
+/** The same for a terminal: a list there needs no Markdown. */
+export function asText(lines: readonly string[]): readonly string[] {
+  return lines.map(line => line.replace(/^( *)- /, '$1  '));
 }
 
 /** What has landed is proven, whatever became of the rest. */

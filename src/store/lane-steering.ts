@@ -9,7 +9,7 @@ import { pauseIsPending, type Steered, steerRun } from './steering.ts';
 /** With the run that got the message. */
 export type SteeredRun = Steered & { readonly runId: string };
 
-type Found = Exclude<FoundRun, { readonly what: string }>;
+type Found = Pick<LiveRun, 'id'> | Exclude<FoundRun, LiveRun | { readonly what: string }>;
 
 export function steerFound(project: ProjectPaths, found: Found, order: Message, now: number): SteeredRun {
   if ('idle' in found) return steerIdle(project, found.idle, order, now);

@@ -14,7 +14,12 @@ async function dashboard(
   cwd: string,
   ...args: string[]
 ): Promise<{ readonly url: string; readonly running: Running }> {
-  const running = startRalph(['dashboard', ...args], { cwd, env: { RALPH_DASHBOARD_TOKEN: TOKEN } });
+  return dashboardWith([], cwd, ...args);
+}
+
+/** Its runs find these agents. */
+async function dashboardWith(path: readonly string[], cwd: string, ...args: string[]) {
+  const running = startRalph(['dashboard', ...args], { cwd, path, env: { RALPH_DASHBOARD_TOKEN: TOKEN } });
   let printed = '';
   running.process.stdout?.on('data', chunk => {
     printed += chunk;
@@ -28,26 +33,29 @@ interface Turns {
   next(): Promise<FakeTurn>;
 }
 
-/** A real loop with an agent that a test plays. */
-async function startLoop(project: Repo): Promise<Turns & { readonly loop: Running }> {
+/** An agent that a test plays. */
+async function player(): Promise<Turns & { readonly bin: string }> {
   const waiting: ((turn: FakeTurn) => void)[] = [];
   const came: FakeTurn[] = [];
-  const agent = await fakeAgent('worker', turn => {
+  const { bin } = await fakeAgent('worker', turn => {
     const taker = waiting.shift();
     if (taker) taker(turn);
     else came.push(turn);
   });
-  const loop = startRalph(
-    ['loop', 'Do it', '--agent', 'worker', '--check', 'test -e done.txt', '--stuck-after', '0'],
-    {
-      cwd: project.dir,
-      path: [agent.bin],
-    },
-  );
   return {
-    loop,
+    bin,
     next: () => new Promise(resolve => (came.length > 0 ? resolve(came.shift()!) : waiting.push(resolve))),
   };
+}
+
+/** A real loop with it. */
+async function startLoop(project: Repo): Promise<Turns & { readonly loop: Running }> {
+  const { bin, next } = await player();
+  const loop = startRalph(
+    ['loop', 'Do it', '--agent', 'worker', '--check', 'test -e done.txt', '--stuck-after', '0'],
+    { cwd: project.dir, path: [bin] },
+  );
+  return { loop, next };
 }
 
 describe('a run that goes on', () => {
@@ -159,6 +167,70 @@ describe('a run that goes on', () => {
       .getByRole('heading', { level: 1, name: 'Cut off: the process ended without a result.' })
       .waitFor();
   });
+});
+
+/** What agents like to write, and what a bad one would. */
+const MARKDOWN = [
+  '## Plan',
+  '',
+  'The bug is in `cart.js`, **not** in the tests:',
+  '- the sum starts at 1',
+  '  - see [the docs](https://docs.example/sum)',
+  '',
+  '```js',
+  'const sum = 0;',
+  '```',
+  '[click](javascript:window.evil=1) ![pixel](http://evil.example/pixel.png) <img src=x onerror="window.evil=1">',
+].join('\n');
+
+test('a run is started, watched, read and resumed from the page', async () => {
+  const project = repo();
+  project.settings({ agent: 'worker', checks: ['test -e done'], maximumIterations: 1 });
+  const { bin, next } = await player();
+  const { url } = await dashboardWith([bin], project.dir);
+  const { page, errors, requests, picture } = await open(url);
+  await page.getByRole('link', { name: 'Start a run' }).click();
+  await page.getByRole('textbox', { name: 'Task' }).fill('Make it <b>work</b>');
+  expect(await accessibility(page)).toEqual([]);
+  await picture('dashboard-start');
+  await page.getByRole('button', { name: 'Start' }).click();
+  const first = await next();
+  await page.getByRole('heading', { level: 1, name: 'Running: the agent is working.' }).waitFor();
+  await page.locator('rect.bar.is-agent').waitFor(); // it grows while the turn runs
+  await first.print(`${MARKDOWN}\n`);
+  await page.locator('.rendered li', { hasText: 'the sum starts at 1' }).waitFor();
+  expect(await page.locator('.rendered pre').textContent()).toContain('const sum = 0;');
+  const links = await page
+    .locator('.rendered a')
+    .evaluateAll(all => all.map(each => each.getAttribute('href')));
+  expect(links).toEqual(['https://docs.example/sum', 'http://evil.example/pixel.png']);
+  for (const width of [390, 768, 1440])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      expect(await accessibility(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+      await picture(`page-${width}-${colorScheme}`);
+    }
+  await first.write('cart.js', 'const sum = 0;\n');
+  first.exit();
+  const resume = page.getByRole('button', { name: 'Resume with --max-iterations 2' });
+  await resume.waitFor();
+  await page.getByRole('button', { name: 'Show the diff' }).click();
+  await page.locator('.line.is-plus', { hasText: 'const sum = 0;' }).waitFor();
+  expect(await accessibility(page)).toEqual([]);
+  await picture('dashboard-stopped');
+  await resume.click();
+  const second = await next();
+  await second.write('done', '');
+  await second.print('<promise>COMPLETE</promise>\n');
+  second.exit();
+  await page.getByRole('heading', { level: 1, name: /^Done: every check passes/ }).waitFor();
+  expect(first.input).toContain('Make it <b>work</b>');
+  expect(await page.evaluate('window.evil')).toBeUndefined();
+  const origin = new URL(url).origin;
+  expect(requests.filter(each => !each.startsWith(origin) && !each.startsWith('data:'))).toEqual([]);
+  expect(errors).toEqual([]);
 });
 
 describe('the runs of several projects', () => {

@@ -3,13 +3,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { describe, test } from 'vitest';
 import { toolOutput } from '../../src/domain/agent-event.ts';
 import { ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { folder } from '../rig/repo.ts';
 import { writeBoard } from '../rig/written-board.ts';
 import { DIFF, type LedgerOptions, writeRun } from '../rig/written-run.ts';
 import { open } from './browser.ts';
+import { demoIn } from './demo-in.ts';
 import { terminalSvg } from './terminal-svg.ts';
 
 const PICTURES = join(import.meta.dirname, '../../docs/pictures');
@@ -33,12 +34,9 @@ describe.runIf(process.env.RALPH_PICTURES)('the pictures of the README', () => {
     mkdirSync(PICTURES, { recursive: true });
     const { dir, path } = folder();
     mkdirSync(path('tmp'));
-    const { code, stdout } = await ralph(['demo', '--pace', '0'], {
-      cwd: dir,
-      env: { TMPDIR: path('tmp'), FORCE_COLOR: '1', COLUMNS: '80' },
-    });
-    expect(code).toBe(0);
-    const screen = stdout.replaceAll(path('tmp'), '/tmp').replaceAll(/ralph-demo-\w+/g, 'ralph-demo');
+    const screen = (await demoIn(80, { cwd: dir, tmp: path('tmp') })).painted
+      .replaceAll(path('tmp'), '/tmp')
+      .replaceAll(/ralph-demo-\w+/g, 'ralph-demo');
     writeFileSync(join(PICTURES, 'demo.svg'), terminalSvg(screen, 'ralph demo in a terminal'));
   });
 

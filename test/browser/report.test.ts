@@ -275,6 +275,10 @@ describe('the report of all runs', () => {
     expect(await accessibility(page)).toEqual([]);
     expect(await sideways(page)).toBe(0);
     await picture(`all-runs-${name}`);
+    await page.getByRole('table').getByRole('link').first().click();
+    await page.getByRole('heading', { level: 1, name: /^(Done|Stopped)/ }).waitFor();
+    await page.getByRole('link', { name: 'all runs' }).click();
+    await page.getByRole('heading', { level: 1, name: / runs done$/ }).waitFor();
     expect(errors).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Dashboard, openDashboard } from '../../src/dashboard/server.ts';
+import { type Dashboard, type DashboardOptions, openDashboard } from '../../src/dashboard/server.ts';
 import { BIN } from '../rig/ralph.ts';
 
 export const TOKEN = 'the-token-of-this-test';
@@ -11,6 +11,7 @@ export const TOKEN = 'the-token-of-this-test';
 export async function serve(
   projects: readonly string[],
   port = 0,
+  more: Pick<DashboardOptions, 'launch'> = {},
 ): Promise<Dashboard & { readonly port: number }> {
   const read = (name: string) => readFileSync(join(BIN, '../../page', name), 'utf8');
   const dashboard = await openDashboard({
@@ -21,6 +22,7 @@ export async function serve(
     token: TOKEN,
     assets: { script: read('page.js'), style: read('page.css') },
     version: '0.0.0',
+    ...more,
     redact: line => line.replaceAll('sk-secret-0123', '[redacted]'),
   });
   onTestFinished(() => dashboard.close());

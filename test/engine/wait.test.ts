@@ -1,6 +1,7 @@
 /** Clocks that jump and machines that sleep: what a wait makes of them. */
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { waitFor } from '../../src/engine/wait.ts';
+import { pause, waitFor } from '../../src/engine/wait.ts';
 
 const NOW = Date.UTC(2026, 10, 15);
 const never = new AbortController().signal;
@@ -48,4 +49,10 @@ test('whoever wants it to stop need not wait', async () => {
   stop.abort();
   expect(await wait).toBe(false);
   expect(await waitFor({ ms: HOUR, longest: HOUR }, wall(0).clock, stop.signal)).toBe(false);
+});
+
+test('many pauses after each other leave nothing behind on the signal they watch', async () => {
+  const { signal } = new AbortController();
+  for (let each = 0; each < 30; each++) await pause(0, signal);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

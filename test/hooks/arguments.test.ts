@@ -145,4 +145,15 @@ describe('the arguments of /ralph-loop', () => {
   ])('%j is refused', (raw, problem) => {
     expect(parseArguments(raw).problems.join('\n')).toContain(problem);
   });
+
+  test.each([
+    ['x --max-iterations', '--max-iterations 10'],
+    ['x --max-iterations 10.5', '--max-iterations 0 (no limit)'],
+    ['x --completion-promise', '--completion-promise DONE'],
+    ['x --completion-promise ""', '--completion-promise "All tests passing"'],
+  ])('%j is answered with valid examples', (raw, example) => {
+    const [problem = ''] = parseArguments(raw).problems;
+    expect(problem).toMatch(/\. Valid examples: /);
+    expect(problem).toContain(example);
+  });
 });

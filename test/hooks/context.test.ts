@@ -13,11 +13,18 @@ function watched(window?: number): Repo {
   return project;
 }
 
-async function call(project: Repo, event: string, more: object = {}, host = 'claude') {
+async function call(
+  project: Repo,
+  event: string,
+  more: object = {},
+  host = 'claude',
+  env: Record<string, string> = {},
+) {
   const input = { session_id: 's', cwd: project.dir, transcript_path: project.path('t.jsonl'), ...more };
   const { code, stdout } = await ralph(['hook', host, event], {
     cwd: project.dir,
     input: JSON.stringify(input),
+    env,
   });
   expect(code).toBe(0);
   return stdout === '' ? undefined : (JSON.parse(stdout).hookSpecificOutput.additionalContext as string);
@@ -43,6 +50,20 @@ describe('Claude Code', () => {
       '[CRITICAL] Your context is about 95',
     ]);
   });
+
+  test.each([
+    ['50000', undefined, '80%'],
+    ['50000', 80_000, '50%'],
+    ['many', 80_000, '50%'],
+  ])(
+    'CLAUDE_CONTEXT_WINDOW=%s says how much the context takes, unless the settings do (%s)',
+    async (tokens, window, share) => {
+      const project = watched(window);
+      writeFileSync(project.path('t.jsonl'), used(40_000));
+      const env = { CLAUDE_CONTEXT_WINDOW: tokens };
+      expect(await call(project, 'PostToolBatch', {}, 'claude', env)).toContain(share);
+    },
+  );
 
   test('a session that begins anew, or was compacted, is told again; another session is another matter', async () => {
     const project = watched(100_000);

@@ -3,7 +3,7 @@ import type { RunEvent } from '../../src/domain/event.ts';
 import { createHumanReporter, type HumanReporterOptions } from '../../src/report/human.ts';
 import { DEFAULT_STYLE } from '../../src/report/style.ts';
 import { createVerbose } from '../../src/report/verbose.ts';
-import { AGENT_STARTED, agent, loopResult, RUN_STARTED, toolEnd, toolStart } from './events.ts';
+import { AGENT_STARTED, agent, checkResult, loopResult, RUN_STARTED, toolEnd, toolStart } from './events.ts';
 
 const LIVE = /\x1b\[\?7l(.*?)\x1b\[\?7h/g;
 const ITERATION: RunEvent = { type: 'iteration-started', iteration: 1 };
@@ -60,7 +60,7 @@ describe('on a terminal', () => {
     const { reporter, writes } = desk({ columns: () => 0 });
     reporter.emit(RUN_STARTED);
     reporter.emit({ type: 'run-ended', result: loopResult() });
-    expect(writes.join('')).toContain('- Stop reason: promise_accepted (exit code 0)\n');
+    expect(writes.join('')).toContain('\n  Stop reason: promise_accepted (exit code 0)\n');
   });
 
   test('the clock ticks once a second, without an event', () => {
@@ -129,8 +129,22 @@ describe('on a terminal', () => {
     reporter.close();
     pass(5_000);
     expect(timers.size).toBe(0);
-    expect(writes.join('')).toMatch(/^\r\x1b\[J\nDone: .*\n\n- Run: /);
-    expect(writes.join('')).toMatch(/\n- Stop reason: promise_accepted \(exit code 0\)\n$/);
+    expect(writes.join('')).toMatch(/^\r\x1b\[J\nDone: .*\n\n {2}Run: /);
+    expect(writes.join('')).toMatch(/\n {2}Stop reason: promise_accepted \(exit code 0\)\n$/);
+  });
+
+  test('a check is one line: while it runs it is the live line, then its result stays', () => {
+    const { reporter, writes, drawn, pass } = desk();
+    for (const event of [RUN_STARTED, ITERATION]) reporter.emit(event);
+    pass(100);
+    writes.length = 0;
+    reporter.emit({ type: 'check-started', index: 0, command: 'npm test' });
+    pass(2_000);
+    expect(drawn().at(-1)).toContain('guardrail npm test');
+    reporter.emit({ type: 'check-ended', result: checkResult() });
+    const stays = writes.join('').replace(LIVE, '').replaceAll('\r\x1b[J', '');
+    expect(stays).toMatch(/^\n❌ Guardrail "npm test" failed with exit code 1/);
+    expect(stays.match(/npm test"/g)).toHaveLength(1);
   });
 
   test('a run that is cut off keeps the words that had come in', () => {

@@ -56,7 +56,7 @@ describe('the demo', () => {
     expect(code).toBe(0);
     expect(screen).toMatch(/Iteration 1\/5 · /);
     expect(screen).toMatch(/Iteration 2\/5 · .*\$0\.0/);
-    expect(screen.split('\n').at(-2)).toContain('Look around');
+    expect(screen.split('\n').at(-2)).toContain('init -C YOUR-PROJECT');
     // Whatever was switched off for the live line is on again at the end.
     expect(screen.lastIndexOf('\u001b[?7h')).toBeGreaterThan(screen.lastIndexOf('\u001b[?7l'));
   });

@@ -36,6 +36,24 @@ describe('what a user sees', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
+  test('with the time before each line, and as much of an output as the settings say', async () => {
+    const project = repo();
+    project.settings({ showTimestamp: true, maxOutputLines: 1, maxOutputChars: 9 });
+    const agent = await fakeAgent('claude', async turn => {
+      const output = 'first line of many\nsecond line';
+      for (const record of [init, toolUse('t', 'Read', { file_path: 'a' }), toolResult('t', output)])
+        await turn.line(record);
+      for (const record of [text('<response>DONE</response>'), result()]) await turn.line(record);
+      turn.exit();
+    });
+    const { stdout } = await ralph(['run', '-p', 'go', '--agent', 'claude'], {
+      cwd: project.dir,
+      path: [agent.bin],
+    });
+    expect(stdout).toMatch(/^\[\d\d:\d\d:\d\d\] .*first li…$/m);
+    expect(stdout).not.toContain('second line');
+  });
+
   test('without emoji it is plain ASCII markers', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks(DONE));
@@ -327,7 +345,7 @@ describe('the ledger', () => {
     const status = await ralph(['status'], { cwd: project.dir });
     expect(status.stdout).toMatch(
       new RegExp(
-        `^${runId}  promise_accepted  run 1/10  checks 1/1  \\$0\\.0100  \\d+s\n\nProof of ${runId}: checked in place · .+\n$`,
+        `^Run +State +Iteration  Checks  Cost +Age\n${runId}  promise_accepted  run 1/10   1/1     \\$0\\.0100  \\d+s\n\nProof of ${runId}: checked in place · .+\n$`,
       ),
     );
     const json = await ralph(['status', '--json'], { cwd: project.dir });

@@ -1,9 +1,10 @@
 /** `ralph explain`: why it stopped and what to do next, from the ledger alone. */
+import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
-import { ralph, startRalph } from '../rig/ralph.ts';
+import { BIN, ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const works =
@@ -149,6 +150,12 @@ test('fits a terminal of 80 columns', async () => {
       path: [agent.bin],
     },
   );
-  const { stdout } = await ralph(['explain'], { cwd: project.dir });
-  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  const command = `stty cols 80; '${process.execPath}' '${BIN}' explain --no-color`;
+  const { stdout } = spawnSync('script', ['-qefc', command, '/dev/null'], {
+    cwd: project.dir,
+    env: testEnv({}),
+    encoding: 'utf8',
+  });
+  expect(stdout).toContain('Check `false');
+  for (const line of stdout.split('\r\n')) expect(line.length).toBeLessThanOrEqual(80);
 });

@@ -78,7 +78,7 @@ describe('without a gate', () => {
     expect(prompt(work, result.runId, 2)).toContain(
       `Your checks would not notice this: \`ship.sh:2\`, ${SURVIVOR.change}; \`sh test/t.sh\` stayed green.`,
     );
-    expect(stderr).toContain('- Mutation: 100 %');
+    expect(stderr).toContain('  Mutation: 100 %');
     const told = ledgerOf(work, result.runId).filter(({ type }) => type === 'mutated');
     expect(told).toMatchObject([
       { iteration: 1, survivors: [SURVIVOR] },
@@ -102,7 +102,7 @@ describe('without a gate', () => {
     expect(result.iterations).toHaveLength(2);
     expect(result.mutation.survivors).toEqual([SURVIVOR]);
     expect(result.mutation.score).toBeLessThan(100);
-    expect(stderr).toContain('  - not noticed: `ship.sh:2` `if [');
+    expect(stderr).toContain('    not noticed: `ship.sh:2` `if [');
   });
 
   test('on the last iteration that is allowed nobody is told: what is proven is done', async () => {

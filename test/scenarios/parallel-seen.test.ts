@@ -41,7 +41,7 @@ describe('a parallel run that is running', () => {
     expect(child).toBe(`${id}.US-001`);
 
     const list = await say(rig, 'status');
-    expect(list.text).toMatch(new RegExp(`^${id}  running  prd 0/2 landed`));
+    expect(list.text).toMatch(new RegExp(`^Run .*\n${id}  running  prd 0/2 landed`));
     expect(list.text).not.toContain(`\n${child}`);
     expect(list.text).toContain('Building (1)\n  US-001  The cart\n          iteration 1, implement');
     expect(list.text).toContain('waits for US-001');
@@ -81,8 +81,8 @@ describe('a parallel run that is running', () => {
     const { code, stdout, stderr } = await running.finished;
     expect(code).toBe(1);
     const end = `${stdout}${stderr}`;
-    expect(end).not.toContain('- Iterations: 0');
-    expect(end).toContain('- Landed: 0 of 2');
+    expect(end).not.toContain('Iterations: 0');
+    expect(end).toContain('  Landed: 0 of 2');
     expect(end).toContain('US-001 The cart: needs you');
     expect(end).toContain(`Look: \`ralph log ${child}\``);
 
@@ -127,11 +127,11 @@ describe('a parallel run that has ended', () => {
     expect(code).toBe(0);
     const end = `${stdout}${stderr}`;
     const [id = ''] = runsOf(rig);
-    expect(end).toContain('- Landed: 2 of 2');
+    expect(end).toContain('  Landed: 2 of 2');
     expect(end).toMatch(/US-00\d .*: [0-9a-f]{12}, \$0\.04\d*, sent back once/);
-    expect(end).toMatch(/- Branch: ralph\/demo is at [0-9a-f]{12}, with all that has landed/);
+    expect(end).toMatch(/ {2}Branch: ralph\/demo is at [0-9a-f]{12}, with all that has landed/);
     const list = await say(rig, 'status');
-    expect(list.text).toMatch(new RegExp(`^${id}  all_stories_approved  prd 2/2 landed`));
+    expect(list.text).toMatch(new RegExp(`^Run .*\n${id}  all_stories_approved  prd 2/2 landed`));
     expect(list.text).toContain(`Proof of ${id}: checked clean`);
     expect((await say(rig, 'explain')).text).toMatch(
       /landed as [0-9a-f]{12}, after it was sent back once: 1 check passed on\n? *that commit/,

@@ -125,7 +125,7 @@ describe.skipIf(!works)('in srt', () => {
     const { code, stdout } = await ralph(args, { cwd: project.dir, env: { TMPDIR: temporary } });
     expect(code).toBe(0);
     expect(stdout).toContain('Blocked by the sandbox: write /etc/ralph-agent');
-    expect(stdout).toContain('- Sandbox: srt (');
+    expect(stdout).toContain('  Sandbox: srt (');
     const events = ledger(project);
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'denied', what: 'write /etc/ralph-agent' }),

@@ -12,6 +12,7 @@ import { readPageAssets } from '../../report/page-assets.ts';
 import { projectAt } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
 import { answer, type Call, type CliCommand, Problems, refuse, refuseInside } from '../command.ts';
+import { createLaunch } from '../launch.ts';
 import { listenForSignals } from '../signals.ts';
 
 export const dashboard: CliCommand = {
@@ -89,6 +90,7 @@ async function serve({ env }: Call, { port, host, projects }: Request): Promise<
       assets: readPageAssets(),
       version: VERSION,
       redact: createRedactor(env),
+      launch: isLoopback(host) ? createLaunch({ env }) : undefined,
     });
   } catch (error) {
     if (errorCode(error) === 'EADDRINUSE')

@@ -1,12 +1,15 @@
 /** `ralph demo`: a real loop on a small broken project, with an agent that needs no model. */
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { capture } from '../../platform/capture.ts';
+import { tryTo } from '../../platform/files.ts';
 import { joinWords } from '../../platform/shell.ts';
+import { wrap } from '../../platform/text.ts';
 import { DEMO } from '../../sim/scenarios/demo.ts';
 import { projectPaths } from '../../store/paths.ts';
 import { type Call, type CliCommand, refuse } from '../command.ts';
+import type { Output } from '../output.ts';
 import { run } from './run.ts';
 
 export const demo: CliCommand = {
@@ -17,25 +20,48 @@ export const demo: CliCommand = {
   },
   async run(call) {
     const folder = mkdtempSync(join(tmpdir(), 'ralph-demo-'));
-    const { output } = call;
+    const us = ownCommand(call.env);
+    const output = { ...call.output, human: (text: string) => call.output.human(naming(us, text)) };
     writeProject(folder, Number(call.options.pace) || 0);
     await makeRepository(folder, call);
-    output.human(`A small project with two failing tests: ${folder}
-A scripted agent works on it: no model, no key, but it really edits files and
-runs commands. It will say that it is done too early. Ralph runs the tests.
-
-`);
+    output.human(`A small project with two failing tests: ${folder}\n${wrapped(INTRODUCTION, output)}\n`);
     const exitCode = await run.run({
       ...call,
+      output,
       cwd: folder,
       root: folder,
       options: { ...call.options, promptFile: DEMO.prompt },
     });
     output.human(`\nWhat the agent committed:\n${await git(folder, call, 'log', '--oneline')}
-Look around: cd ${folder} && git show && ralph log\n`);
+Look around, then set up a project of your own:
+  ${joinWords(['cd', folder])}
+  git show
+  ${us} log
+  ${us} report -o run.html
+  ${us} init -C YOUR-PROJECT\n`);
     return exitCode;
   },
 };
+
+const INTRODUCTION = `A scripted agent works on it: no model, no key, but it really edits files and runs commands. It will say that it is done too early. Ralph runs the tests.
+`;
+
+function wrapped(text: string, { columns }: Output): string {
+  return wrap(text, Math.min(columns(), 80)).join('\n');
+}
+
+/** What to type for `ralph`: from a clone, nothing of that name is installed. */
+function ownCommand({ PATH = '' }: Call['env']): string {
+  const us = realpathSync(process.argv[1] ?? '');
+  // Those are on the PATH of a script of npm, not of the user.
+  const folders = PATH.split(delimiter).filter(each => !each.endsWith(join('node_modules', '.bin')));
+  const isInstalled = folders.some(each => tryTo(() => realpathSync(join(each, 'ralph'))) === us);
+  return isInstalled ? 'ralph' : joinWords(['node', us]);
+}
+
+function naming(us: string, text: string): string {
+  return text.replaceAll('`ralph ', `\`${us} `);
+}
 
 function writeProject(folder: string, pace: number): void {
   const paths = projectPaths(folder);

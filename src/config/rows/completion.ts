@@ -45,6 +45,24 @@ export const COMPLETION = [
     help: 'Show what the agent does while it works.',
   },
   {
+    key: 'showTimestamp',
+    kind: yesNo,
+    default: false,
+    help: 'Begin each line on the terminal with the time: [HH:MM:SS].',
+  },
+  {
+    key: 'maxOutputLines',
+    kind: integer({ min: 0 }),
+    default: 3,
+    help: 'How many lines of the output of a tool or a failed check the terminal shows. 0: none.',
+  },
+  {
+    key: 'maxOutputChars',
+    kind: integer({ min: 0 }),
+    default: 400,
+    help: 'How many characters of it.',
+  },
+  {
     key: 'includeIterationCountInPrompt',
     kind: yesNo,
     default: false,

@@ -1,0 +1,161 @@
+/** What a newcomer pastes: every command in README and docs that can run without a network runs here, and the others say why not. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { init, isTextMode, result, text, toolResult, toolUse } from './rig/claude-stream.ts';
+import { type FakeTurn, fakeAgent } from './rig/fake-agent.ts';
+import { BIN, testEnv } from './rig/ralph.ts';
+import { folder, type Repo, repo } from './rig/repo.ts';
+import { writeRun } from './rig/written-run.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PAGES = [
+  'README.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter(name => name.endsWith('.md'))
+    .map(name => `docs/${name}`),
+];
+
+interface Line {
+  readonly page: string;
+  readonly command: string;
+}
+
+const LINES: readonly Line[] = PAGES.flatMap(page =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap(
+    ([, block = '']) =>
+      block
+        .split('\n')
+        .map(line => line.replace(/\s+#.*$/, '').trim())
+        .filter(command => command !== '')
+        .map(command => ({ page, command })),
+  ),
+);
+
+/** Why a command is not run here: where it is instead. */
+const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
+  [/^npm ci\b|^npm install\b|^npm test$/, 'installs from the registry, or is the caller of this test'],
+  [/^cd your-project$/, 'the project of the test is one'],
+  [/^ralph init\b/, 'asks questions: test/scenarios/001-init.test.ts'],
+  [/^ralph dashboard\b/, 'serves until Ctrl-C: test/browser/dashboard.test.ts'],
+  [/--watch/, 'shows until Ctrl-C: test/scenarios/status.test.ts'],
+  [/\bgh pr\b/, 'needs GitHub'],
+  [/pytest|origin\/main/, 'needs pytest and a remote'],
+  [
+    /^ralph prd (run|plan)\b|&& ralph prd plan/,
+    'needs an agent that plans and reviews: test/scenarios/002-prd-run.test.ts',
+  ],
+  [/--parallel|--best-of/, 'needs several agents: test/scenarios/parallel.test.ts, parallel-tasks.test.ts'],
+  [/^ralph (answer|tell|pause|cancel) /, 'needs a run that is running: test/scenarios/steering.test.ts'],
+  [/^ralph resume\b/, 'needs a run that was cut off: test/scenarios/resume.test.ts'],
+  [/--sandbox( |=|$)/, 'needs a sandbox: test/scenarios/sandbox.test.ts'],
+  [/--sign-key|^ralph verify\b/, 'needs a key, or a bundle: test/scenarios/verify.test.ts'],
+  [/^ralph simulate\b/, 'takes a minute: test/scenarios/simulate.test.ts'],
+  [/--mutate/, 'takes long: test/scenarios/mutate-loop.test.ts'],
+  [/^ralph prd (archive|status)\b/, 'needs a list with stories: test/scenarios/002-prd-files.test.ts'],
+];
+
+const whyElsewhere = (command: string) => ELSEWHERE.find(([pattern]) => pattern.test(command))?.[1];
+const here = [...new Map(LINES.map(line => [line.command, line])).values()].filter(
+  ({ command }) => whyElsewhere(command) === undefined,
+);
+
+test('every reason to leave a command out still has one', () => {
+  const unused = ELSEWHERE.filter(([pattern]) => !LINES.some(({ command }) => pattern.test(command)));
+  expect(unused.map(([, why]) => why)).toEqual([]);
+});
+
+/** An agent that does something, says that it is done, and writes a commit message when asked for one. */
+async function work(turn: FakeTurn): Promise<void> {
+  if (isTextMode(turn)) await turn.print('Do the work\n');
+  else {
+    await turn.write('work.js', 'module.exports = 1;\n');
+    const words = 'Done. <response>DONE</response> <promise>COMPLETE</promise>';
+    for (const record of [
+      init,
+      toolUse('t', 'Write', { file_path: 'work.js' }),
+      toolResult('t', 'ok'),
+      text(words),
+      result(),
+    ])
+      await turn.line(record);
+  }
+  turn.exit();
+}
+
+/** `ralph` on the PATH, as it is after `npm install -g`. */
+function installed(): string {
+  const bin = folder('ralph-installed-');
+  writeFileSync(bin.path('ralph'), `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
+  chmodSync(bin.path('ralph'), 0o755);
+  return bin.dir;
+}
+
+/** A project as the pages have it: a test, a linter, a prompt. */
+function project(): Repo {
+  return repo({
+    'package.json': JSON.stringify({ scripts: { test: 'true', lint: 'true' } }),
+    'PROMPT.md': 'Make the tests pass. Then say <response>DONE</response>.\n',
+    'test/a.test.js': '',
+    '.gitignore': '.ralph/\n',
+  });
+}
+
+const YESTERDAY = {
+  iterations: 1,
+  ends: 'all_checks_passed',
+  start: Date.parse('2026-11-15T04:12:00Z'),
+} as const;
+
+describe('the commands of the pages', () => {
+  test.each(here.map(({ page, command }) => [page, command]))('%s: %s', async (_, command) => {
+    const { dir } = project();
+    const [, asked = ''] = command.split(' ');
+    if (['report', 'replay', 'prune', 'status'].includes(asked)) writeRun(dir, YESTERDAY);
+    const claude = await fakeAgent('claude', work);
+    const others = await Promise.all(['codex', 'opencode'].map(name => fakeAgent(name, work)));
+    const env = testEnv({ path: [installed(), claude.bin, ...others.map(({ bin }) => bin)] });
+    const { code, output } = await spawned(command, dir, env);
+    expect(`${output}\nexit code ${code}`).toMatch(/exit code 0$/);
+  });
+});
+
+/** Not waited for synchronously: the agents are played by this process. */
+async function spawned(command: string, cwd: string, env: Record<string, string>) {
+  const child = spawn('sh', ['-c', command], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', chunk => {
+      output += chunk;
+    });
+  const code = await new Promise(resolve => child.on('close', resolve));
+  return { code, output };
+}
+
+describe('the demo', () => {
+  test('ends with commands that exist at that moment: nothing is installed, and its report is there', () => {
+    const { dir, path } = folder();
+    mkdirSync(path('tmp'));
+    const env = { ...testEnv({ env: { TMPDIR: path('tmp') } }), npm_config_update_notifier: 'false' };
+    const demo = execFileSync('npm', ['run', '--silent', 'demo', '--', '--pace', '0'], {
+      cwd: ROOT,
+      env,
+      encoding: 'utf8',
+    });
+    const shown = demo.slice(demo.indexOf('Look around')).split('\n').slice(1);
+    const commands = shown
+      .map(line => line.trim())
+      .filter(line => line !== '' && !line.includes('YOUR-PROJECT'));
+    expect(commands.map(command => command.split(' ').at(-1))).toEqual([
+      expect.stringContaining('ralph-demo-'),
+      'show',
+      'log',
+      'run.html',
+    ]);
+    const script = `set -e\n${commands.join('\n')}\ncat run.html`;
+    const { status, stdout } = spawnSync('sh', ['-c', script], { cwd: dir, env, encoding: 'utf8' });
+    expect([status, stdout.slice(-200)]).toEqual([0, expect.stringContaining('</html>')]);
+    expect(demo).not.toMatch(/`ralph /);
+  });
+});
