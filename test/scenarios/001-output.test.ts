@@ -327,7 +327,7 @@ describe('the ledger', () => {
     const status = await ralph(['status'], { cwd: project.dir });
     expect(status.stdout).toMatch(
       new RegExp(
-        `^${runId}  promise_accepted  run 1/10  checks 1/1  \\$0\\.0100  \\d+s\n\nProof of ${runId}: checked in place · .+\n$`,
+        `^${runId}  promise_accepted  run 1/10  checks 1/1  \\$0\\.0100  \\d+s  go\n\nProof of ${runId}: checked in place · .+\n$`,
       ),
     );
     const json = await ralph(['status', '--json'], { cwd: project.dir });
