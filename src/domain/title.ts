@@ -10,7 +10,9 @@ export function titleOf(task: string): string | undefined {
       .replace(/\s+/g, ' ')
       .replace(/[*_`#]+$/, '')
       .trim();
-    if (/[\p{L}\p{N}]/u.test(words)) return cut(words);
+    // How to end is no part of what it is about.
+    const about = words.replace(/[^.!?;]{0,200}<(?:response|promise)>.*$/i, '').trim();
+    if (/[\p{L}\p{N}]/u.test(words)) return cut(about || words);
   }
   return undefined;
 }

@@ -138,7 +138,7 @@ export function worktreeLines(worktrees: readonly WorktreeRow[], style: Style): 
   return ['', 'Worktrees', ...rows];
 }
 
-const HEADERS = ['Run', 'State', 'Iteration', 'Story', 'Checks', 'Cost', 'Age'] as const;
+const HEADERS = ['Run', 'State', 'Iteration', 'Story', 'Checks', 'Cost', 'Age', 'Task'] as const;
 
 /** `isBelow`: the run that it belongs to is above it. */
 function cells(run: RunOverview, now: number, isBelow: boolean): readonly string[] {

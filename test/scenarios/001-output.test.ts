@@ -345,7 +345,7 @@ describe('the ledger', () => {
     const status = await ralph(['status'], { cwd: project.dir });
     expect(status.stdout).toMatch(
       new RegExp(
-        `^Run +State +Iteration  Checks  Cost +Age\n${runId}  promise_accepted  run 1/10   1/1     \\$0\\.0100  \\d+s\n\nProof of ${runId}: checked in place · .+\n$`,
+        `^Run +State +Iteration  Checks  Cost +Age +Task\n${runId}  promise_accepted  run 1/10   1/1     \\$0\\.0100  \\d+s +go\n\nProof of ${runId}: checked in place · .+\n$`,
       ),
     );
     const json = await ralph(['status', '--json'], { cwd: project.dir });

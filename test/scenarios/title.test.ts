@@ -80,6 +80,8 @@ test('a story list is named by its project', async () => {
 
 test('the title of a task', () => {
   expect(titleOf('\n\n## **Fix** the login\n- more')).toBe('**Fix** the login');
+  expect(titleOf('Fix it. When done, say <response>DONE</response>')).toBe('Fix it.');
+  expect(titleOf('Say <response>DONE</response>')).toBe('Say <response>DONE</response>');
   expect(titleOf('---\n```\n')).toBeUndefined();
   expect(titleOf(`1. ${'word '.repeat(50)}`)).toMatch(/^(?:word ?)+…$/);
   expect([...(titleOf('😀x'.repeat(200)) ?? '')]).toHaveLength(100);
