@@ -3,9 +3,11 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { build } from 'esbuild';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { diskTrouble } from '../../src/platform/disk.ts';
 import { BIN, testEnv } from '../rig/ralph.ts';
+import { folder } from '../rig/repo.ts';
 
 const canMount = spawnSync('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0;
 
@@ -93,7 +95,11 @@ ralph resume; echo "second: $?"`,
   });
 
   test('leaves no half line in a ledger, whatever the length of the line', async () => {
-    const journal = join(import.meta.dirname, '../../dist/lib/store/journal.js');
+    const journal = join(folder('ralph-journal-').dir, 'journal.mjs');
+    await build({
+      ...{ entryPoints: [join(import.meta.dirname, '../../src/store/journal.ts')], outfile: journal },
+      ...{ bundle: true, platform: 'node', format: 'esm', logLevel: 'silent' },
+    });
     const script = `
       const { createJournal, openJournal } = await import('${journal}');
       const journal = createJournal(process.cwd() + '/events.jsonl', { run: 'r', now: Date.now });
