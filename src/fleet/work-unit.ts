@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { RecordedEvent } from '../domain/event.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
+import { createRedactor } from '../domain/secrets.ts';
 import { isSuccess } from '../domain/stop-reason.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { sendMessage } from '../store/inbox.ts';
@@ -12,6 +13,7 @@ import type { RunCopy } from '../store/run-store.ts';
 import type { Shared } from '../turns/shared.ts';
 import { openRemote } from '../workspace/remote.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
+import { collectArtifacts, putArtifacts } from './artifacts.ts';
 import { createCarrier, unpack } from './carry.ts';
 import type { Database } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
@@ -282,11 +284,8 @@ async function settle(
     say('released', unit.id, { why: formatProblem(failed) });
     return;
   }
-  const isOurs = await releaseUnit(
-    world.database,
-    unit,
-    { state, result, head: head as string },
-    async () => {},
+  const isOurs = await releaseUnit(world.database, unit, { state, result, head: head as string }, tx =>
+    keepFiles(tx, world, unit),
   );
   if (!isOurs) return void say('lost', unit.id);
   const shown = await remote.put(head as string, `refs/heads/${branchOf(unit.id)}`);
@@ -297,7 +296,15 @@ async function settle(
 }
 
 async function release(world: UnitWorld, unit: Unit, ending: Ending): Promise<boolean> {
-  return releaseUnit(world.database, unit, ending, tx => world.settleJob(tx));
+  return releaseUnit(world.database, unit, ending, async tx => {
+    await keepFiles(tx, world, unit);
+    await world.settleJob(tx);
+  });
+}
+
+/** For readers on other machines. */
+function keepFiles(tx: Querying, world: UnitWorld, unit: Unit): Promise<void> {
+  return putArtifacts(tx, unit.id, collectArtifacts(pathsOf(world, unit), createRedactor(world.env)));
 }
 
 /** All that is in the files, on top of what the run or its agent has committed. */

@@ -32,6 +32,8 @@ export function statePaths(env: Env) {
       database: join(folder, 'fleet', 'database'),
       /** The data of a server of the user's own. */
       server: join(folder, 'fleet', 'pg'),
+      /** Units as they are read on this machine: a project for each database. */
+      read: (database: string) => join(folder, 'fleet', 'read', sha256(database).slice(0, 16)),
     },
     /** What is kept of a project, by where it is: one that was moved or cloned has nothing here yet. */
     project: (root: string) => projectState(folder, keyOf(root)),

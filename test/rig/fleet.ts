@@ -30,10 +30,11 @@ export interface FleetRig {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** `database`: the URL. */
+/** `database`: the URL. `more`: for the environment of everybody. */
 export function fleetRig(
   database: string,
   files: Readonly<Record<string, string>> = { 'README.md': '# test\n' },
+  more: Readonly<Record<string, string>> = {},
 ): FleetRig {
   const remote = folder('ralph-remote-');
   remote.git('init', '--quiet', '--bare', '--initial-branch', 'main');
@@ -48,7 +49,12 @@ export function fleetRig(
     `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, 'fleet-agent.mjs')}" "$@"\n`,
   );
   chmodSync(join(bin, 'claude'), 0o755);
-  const env = { IS_SANDBOX: '1', FLEET_AGENT: orders, RALPH_DATABASE_URL: database };
+  const env: Readonly<Record<string, string>> = {
+    IS_SANDBOX: '1',
+    FLEET_AGENT: orders,
+    RALPH_DATABASE_URL: database,
+    ...more,
+  };
   const options: RalphOptions = { cwd: project.dir, path: [bin], env };
   const log = join(orders, 'turns.log');
   const fleet = async (...args: readonly string[]) => {

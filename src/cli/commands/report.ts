@@ -18,7 +18,7 @@ import { listRuns } from '../../store/run-file.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
 import { readPageAssets } from '../page-assets.ts';
 import { VERSION } from '../version.ts';
-import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
+import { RUN_ARGUMENT, RUN_DATABASE, type WantedRun, withRun } from '../which-run.ts';
 
 const FORMATS = ['html', 'md', 'json', 'junit', 'sarif'] as const;
 type Format = (typeof FORMATS)[number];
@@ -29,6 +29,7 @@ export const report: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
+      .option(...RUN_DATABASE)
       .option('--format <format>', `${FORMATS.join(', ')}; without it from the name of the file, else md`)
       .option('-o, --output <file>', 'write to this file instead of stdout')
       .option('--bundle <file>', 'write a proof that others can verify: `ralph verify FILE`')
@@ -45,7 +46,7 @@ export const report: CliCommand = {
   async run(call) {
     if (call.options.bundle !== undefined || call.options.signKey !== undefined) return bundleRun(call);
     const { format, output, all } = requestOf(call);
-    const text = all ? allAs(format, call) : oneAs(format, call);
+    const text = all ? allAs(format, call) : await withRun(call, run => oneAs(format, call, run));
     if (output === undefined) call.output.answer(text);
     else {
       const path = resolve(call.cwd, output);
@@ -63,8 +64,10 @@ async function bundleRun(call: Call): Promise<0> {
   const other = ['format', 'output', 'all'].find(name => options[name] !== undefined);
   if (other !== undefined) refuse(`--${other}`, 'cannot be combined with --bundle', 'leave one of them out');
   const { writeBundle } = await import('../../bundle/write.ts');
-  const wanted = { ...wantedRun(call), key: typeof key === 'string' ? resolve(cwd, key) : undefined };
-  const text = orThrow(writeBundle({ ...wanted, version: VERSION, world: { cwd, env } }));
+  const signing = { key: typeof key === 'string' ? resolve(cwd, key) : undefined, world: { cwd, env } };
+  const text = await withRun(call, ({ id, paths }) =>
+    orThrow(writeBundle({ ...signing, id, paths, version: VERSION })),
+  );
   const path = resolve(cwd, file);
   writeAtomic(path, text, 0o600);
   const signed = key === undefined ? ' (not signed)' : '';
@@ -110,12 +113,12 @@ function formatOfFile(output: string | undefined): Format {
   return ENDINGS[output?.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'md';
 }
 
-function oneAs(format: Format, call: Call): string {
-  const { id, paths } = wantedRun(call);
+function oneAs(format: Format, call: Call, run: WantedRun): string {
+  const { id, paths } = run;
   const redact = createRedactor(call.env);
   switch (format) {
     case 'html':
-      return htmlReport(call, id, paths, { assets: readPageAssets(), version: VERSION, redact });
+      return htmlReport(run, { assets: readPageAssets(), version: VERSION, redact });
     case 'md':
       return markdownOf(redactDeep(readRun(id, paths), redact));
     case 'json': {
@@ -136,7 +139,7 @@ function oneAs(format: Format, call: Call): string {
 /** What all iterations together may add to the file. The latest are kept. */
 const MOST_DETAIL = 24 * 1024 * 1024;
 
-function htmlReport(call: Call, id: string, paths: RunPaths, world: HtmlWorld): string {
+function htmlReport({ id, paths, project }: WantedRun, world: HtmlWorld): string {
   const details = new Map<string, string>();
   let size = 0;
   const keep = (name: string, json: string) => {
@@ -155,7 +158,6 @@ function htmlReport(call: Call, id: string, paths: RunPaths, world: HtmlWorld): 
     fold.end();
     return run;
   };
-  const project = projectAt(call.cwd, call.env);
   const children = childrenOf(project, id).map(child => read(child, runPaths(project, child)));
   return htmlOf(read(id, paths), details, world, children);
 }
