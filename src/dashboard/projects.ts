@@ -5,11 +5,14 @@ import { createDetailFold } from '../report/details.ts';
 import { readRun } from '../report/read-run.ts';
 import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
 import { overviewIn } from '../store/child-runs.ts';
+import type { Message } from '../store/inbox.ts';
+import { steerFound } from '../store/lane-steering.ts';
 import type { RunOverview, RunState } from '../store/overview.ts';
 import { type ProjectPaths, projectPaths, runPaths } from '../store/paths.ts';
 import { listRuns, liveRun } from '../store/run-file.ts';
 import type { Env } from '../store/state.ts';
-import { pauseIsPending } from '../store/steering.ts';
+import { pauseIsPending, type Steered } from '../store/steering.ts';
+import { type Stream, streamLedger } from './stream.ts';
 
 export interface ProjectRuns {
   readonly root: string;
@@ -23,6 +26,9 @@ export interface ListedRun extends Omit<RunOverview, 'state'> {
   readonly now: RunState;
   /** It was asked to pause; it may not have paused yet. */
   readonly paused: boolean;
+  /** Of a unit of a fleet: what it is about, and who has it. */
+  readonly title?: string;
+  readonly worker?: string;
 }
 
 export interface Snapshot extends RunReading {
@@ -31,7 +37,14 @@ export interface Snapshot extends RunReading {
 }
 
 export type Projects = ReturnType<typeof openProjects>;
-export type FoundRun = ReturnType<typeof foundRun>;
+
+export interface FoundRun {
+  snapshot(): Snapshot;
+  detail(iteration: number): IterationDetail | undefined;
+  /** Every event after that one, and new ones as they come. */
+  follow(stream: Stream, after: number, redact: (line: string) => string): void;
+  steer(order: Message, now: number): Steered | Promise<Steered>;
+}
 
 /** Of each project; more are in `ralph status`. */
 const SHOWN = 200;
@@ -84,19 +97,17 @@ function listedRun(project: ProjectPaths, id: string): ListedRun {
   return { ...overview, state, now, paused: now === 'paused' || pauseIsPending(paths) };
 }
 
-function foundRun(project: ProjectPaths, id: string) {
+export function foundRun(project: ProjectPaths, id: string): FoundRun {
   const paths = runPaths(project, id);
   return {
-    project,
-    paths,
-    snapshot(): Snapshot {
+    snapshot() {
       let since = 0;
       const { result: _, ...reading } = readRun(id, paths, entry => {
         if (entry.type === 'iteration-started') since = entry.seq;
       });
       return { ...reading, since };
     },
-    detail(iteration: number): IterationDetail | undefined {
+    detail(iteration) {
       let found: IterationDetail | undefined;
       const fold = createDetailFold(
         paths,
@@ -109,7 +120,11 @@ function foundRun(project: ProjectPaths, id: string) {
       fold.end();
       return found;
     },
-    /** undefined: it has ended, or is controlled elsewhere. */
-    live: () => liveRun(project, id),
+    follow: (stream, after, redact) => streamLedger(stream, paths.events, after, redact),
+    steer(order, now) {
+      const live = liveRun(project, id);
+      if (live) return steerFound(project, live, order, now);
+      return { message: 'This run is not running.', done: false };
+    },
   };
 }

@@ -5,10 +5,10 @@ import { systemClock } from '../platform/clock.ts';
 import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
 import { cleanJson } from '../report/read-run.ts';
 import { parseMessage } from '../store/inbox.ts';
-import { steerFound } from '../store/lane-steering.ts';
 import { refusal } from './access.ts';
-import { type FoundRun, openProjects, type Projects } from './projects.ts';
-import { openStream, streamLedger, streamList } from './stream.ts';
+import { type AllProjects, type Elsewhere, withElsewhere } from './elsewhere.ts';
+import { type FoundRun, openProjects } from './projects.ts';
+import { openStream, streamList } from './stream.ts';
 
 export interface DashboardOptions {
   /** The folders of the projects. */
@@ -23,6 +23,8 @@ export interface DashboardOptions {
   readonly version: string;
   /** Takes secrets out of a line. */
   readonly redact: (line: string) => string;
+  /** Runs on other machines, after those of the projects. */
+  readonly elsewhere?: Elsewhere | undefined;
 }
 
 export interface Dashboard {
@@ -34,7 +36,8 @@ export interface Dashboard {
 
 /** Rejects when the port is in use. */
 export async function openDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const projects = openProjects(options.projects, options.env);
+  const local = openProjects(options.projects, options.env);
+  const projects = withElsewhere(local, options.projects.length, options.elsewhere);
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -68,7 +71,7 @@ function closeServer(server: Server): Promise<void> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-function createAnswer(projects: Projects, hosts: readonly string[], options: DashboardOptions): Answer {
+function createAnswer(projects: AllProjects, hosts: readonly string[], options: DashboardOptions): Answer {
   const { assets, version, redact, token } = options;
   const page = htmlOfDashboard(version, assets);
   const policy = `${policyOf(assets)}; frame-ancestors 'none'`;
@@ -84,8 +87,9 @@ function createAnswer(projects: Projects, hosts: readonly string[], options: Das
     if (path === '/') return send(response, 'text/html; charset=utf-8', page);
     if (first !== 'api' || second === undefined) return fail(response, 404, 'no such page');
     if (second === 'runs' && rest.length === 0)
-      return streamList(openStream(response), () => cleanJson(projects.list(), redact));
-    const run = projects.find(second, rest[0] ?? '');
+      return streamList(openStream(response), async () => cleanJson(await projects.list(), redact));
+    const run = await projects.find(second, rest[0] ?? '');
+    if (run === 'unreachable') return fail(response, 503, 'the database of the fleet does not answer');
     if (!run) return fail(response, 404, 'no such run');
     return answerRun({ request, response, query, run, redact }, rest.slice(1));
   };
@@ -135,7 +139,7 @@ async function answerRun(asked: RunRequest, [what, which]: readonly string[]): P
     case undefined:
       return json(run.snapshot());
     case 'events':
-      return streamLedger(openStream(response), run.paths.events, after(asked), redact);
+      return run.follow(openStream(response), after(asked), redact);
     case 'iterations': {
       const detail = /^\d{1,9}$/.test(which ?? '') ? run.detail(Number(which)) : undefined;
       return detail ? json(detail) : fail(response, 404, 'no such iteration');
@@ -155,12 +159,7 @@ async function order({ request, response, run }: RunRequest, json: (value: unkno
   const body = await readBody(request);
   const wanted = body === undefined ? undefined : parseMessage(body);
   if (!wanted) return fail(response, 400, 'unknown order');
-  const live = run.live();
-  return json(
-    live
-      ? steerFound(run.project, live, wanted, systemClock.now())
-      : { message: 'This run is not running.', done: false },
-  );
+  return json(await run.steer(wanted, systemClock.now()));
 }
 
 const LONGEST_BODY = 512 * 1024;
