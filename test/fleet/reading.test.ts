@@ -59,6 +59,10 @@ describeWithPostgres('a unit of the fleet', () => {
     expect(JSON.stringify(kept)).not.toContain(SECRET);
     expect(existsSync(join(elsewhere.state, 'ralph/fleet/stranger'))).toBe(false);
 
+    expect(await elsewhere.run('report', unit, '--bundle', 'unit.proof')).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     expect(await elsewhere.run('replay', unit)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('raw streams'),

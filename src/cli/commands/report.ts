@@ -86,6 +86,8 @@ function requestOf({ options, args, output: { json } }: Call) {
   if (!format) problems.push(unknownFormat(asked, allowed));
   if (all && args[0] !== undefined)
     problems.push({ where: args[0], what: 'cannot be combined with --all', fix: 'leave one of them out' });
+  if (all && options.database !== undefined)
+    problems.push({ where: '--database', what: 'cannot be combined with --all', fix: 'name a unit' });
   if (problems.length > 0 || !format) throw new Problems(problems);
   return { format, output, all };
 }
