@@ -2,8 +2,9 @@
  * The files of a run that its readers show beside its ledger, as rows in the database: capped, and without secrets. The raw streams of
  * agents are not among them: they are large, and stay where the agent ran.
  */
+import { lstatSync } from 'node:fs';
 import type { Redact } from '../domain/secrets.ts';
-import { namesIn, readPart } from '../platform/files.ts';
+import { namesIn, readPart, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { RunPaths } from '../store/paths.ts';
 import type { Querying } from './units.ts';
@@ -49,7 +50,10 @@ export function collectArtifacts({ folder }: Pick<RunPaths, 'folder'>, redact: R
 
 /** What is needed first comes first: the run itself, then the latest iteration. */
 function namesOf(folder: string): readonly string[] {
-  const below = (name: string) => namesIn(`${folder}/${name}`).map(each => `${name}/${each}`);
+  // The agent can write there: a link leads nowhere, and what cannot be read is not there.
+  const isFolder = (name: string) => lstatSync(`${folder}/${name}`, { throwIfNoEntry: false })?.isDirectory();
+  const below = (name: string) =>
+    (tryTo(() => (isFolder(name) ? namesIn(`${folder}/${name}`) : [])) ?? []).map(each => `${name}/${each}`);
   const iterations = [...below('iterations')].sort().reverse();
   return [
     ...['run.json', 'task.md', 'progress.md', ...below('stories')],
@@ -59,7 +63,7 @@ function namesOf(folder: string): readonly string[] {
 
 function artifactOf(folder: string, name: string, redact: Redact): Artifact | undefined {
   const [, most, from] = PARTS.find(([pattern]) => pattern.test(name)) ?? [];
-  const part = most === undefined ? undefined : readPart(`${folder}/${name}`, most, from);
+  const part = most === undefined ? undefined : tryTo(() => readPart(`${folder}/${name}`, most, from));
   if (!part || most === undefined || part.bytes === 0) return undefined;
   const text = redact(part.text);
   if (part.bytes <= most) return { name, content: text };
