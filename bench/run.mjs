@@ -5,6 +5,7 @@ import { arch, availableParallelism, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clean } from './clean.mjs';
 import { containment } from './containment.mjs';
+import { fleet } from './fleet.mjs';
 import { growth } from './growth.mjs';
 import { guard } from './guard.mjs';
 import { hooks } from './hooks.mjs';
@@ -39,6 +40,7 @@ const benches = {
   lanes,
   verify,
   package: packaged,
+  fleet,
 };
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');

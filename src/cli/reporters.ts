@@ -42,23 +42,7 @@ export function createReporters(
   const events = openEvents(call); // before anything else is written
   const now = () => systemClock.now();
   const verbose = output.verbose ? createVerbose(now) : undefined;
-  const human = createHumanReporter({
-    write: text => output.human(text),
-    isTTY: output.humanIsTTY,
-    columns: output.columns,
-    style: {
-      ...styleOf(output),
-      timestamps: settings.showTimestamp,
-      maxOutputLines: settings.maxOutputLines,
-      maxOutputChars: settings.maxOutputChars,
-    },
-    clock: now,
-    quiet: output.quiet,
-    keys,
-    streamAgentOutput: settings.streamAgentOutput,
-    // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
-    ...(verbose && output.humanIsTTY && { verbose }),
-  });
+  const human = humanOf(call, settings, { keys, verbose });
   const notify = notifier(call, settings, project.root);
   const otel = tracer(call, settings);
   const working = new Set<string>();
@@ -94,6 +78,31 @@ export function createReporters(
       events?.close();
     },
   };
+}
+
+interface HumanParts {
+  keys(): KeysMode | undefined;
+  readonly verbose: ReturnType<typeof createVerbose> | undefined;
+}
+
+function humanOf({ output }: Call, settings: Settings, { keys, verbose }: HumanParts) {
+  return createHumanReporter({
+    write: text => output.human(text),
+    isTTY: output.humanIsTTY,
+    columns: output.columns,
+    style: {
+      ...styleOf(output),
+      timestamps: settings.showTimestamp,
+      maxOutputLines: settings.maxOutputLines,
+      maxOutputChars: settings.maxOutputChars,
+    },
+    clock: () => systemClock.now(),
+    quiet: output.quiet,
+    keys,
+    streamAgentOutput: settings.streamAgentOutput,
+    // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
+    ...(verbose && output.humanIsTTY && { verbose }),
+  });
 }
 
 function notifier({ output, env }: Call, { notify }: Settings, cwd: string): Notify {

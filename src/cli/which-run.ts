@@ -1,19 +1,78 @@
-/** Which run a command means: one that is named by part of its id, or the latest. */
+/** Which run a command means: one that is named by part of its id, or the latest; where there is none here, a unit of the fleet. */
 import { type LedgerTrust, trustSentence } from '../domain/ledger-trust.ts';
-import { projectAt, type RunPaths, runPaths } from '../store/paths.ts';
+import { isProblem, type Problem } from '../domain/problem.ts';
+import { databaseUrl } from '../fleet/database-url.ts';
+import type { UnitReading } from '../fleet/reading.ts';
+import { fileSize } from '../platform/files.ts';
+import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../store/paths.ts';
 import { findRun } from '../store/run-file.ts';
-import { type Call, orThrow } from './command.ts';
+import { type Call, orThrow, Problems, refuse } from './command.ts';
 import type { Output } from './output.ts';
 
 export const RUN_ARGUMENT = ['[run]', 'a run, or part of its id; without it the latest'] as const;
 
-export function wantedRun({ args, cwd, env }: Pick<Call, 'args' | 'cwd' | 'env'>): {
-  id: string;
-  paths: RunPaths;
-} {
+export const RUN_DATABASE = [
+  '--database <url>',
+  'show a unit of this fleet (default: where there is no such run here, one of RALPH_DATABASE_URL, or of `ralph fleet up`)',
+] as const;
+
+export interface WantedRun {
+  readonly id: string;
+  readonly project: ProjectPaths;
+  readonly paths: RunPaths;
+  /** Where it is a unit of the fleet: a copy of it. */
+  readonly unit?: UnitReading;
+}
+
+export type Wanting = Pick<Call, 'args' | 'cwd' | 'env' | 'options'>;
+
+/** `show` has until its end to ask for what is new. */
+export async function withRun<Value>(
+  call: Wanting,
+  show: (run: WantedRun) => Value | Promise<Value>,
+): Promise<Value> {
+  const { args, cwd, env, options } = call;
+  if (options.database !== undefined) return withUnit(call, show);
   const project = projectAt(cwd, env);
-  const id = orThrow(findRun(project, args[0]));
-  return { id, paths: runPaths(project, id) };
+  const id = findRun(project, args[0]);
+  if (!isProblem(id)) return show({ id, project, paths: runPaths(project, id) });
+  if (args[0] === undefined || isProblem(databaseUrl({}, env))) throw new Problems([id]);
+  return withUnit(call, show, id);
+}
+
+/** `missing`: why it is no run of this project. */
+export async function withUnit<Value>(
+  { args, options, env }: Wanting,
+  show: (run: WantedRun) => Value | Promise<Value>,
+  missing?: Problem,
+): Promise<Value> {
+  const [{ openFleet }, { findUnit }, { openReading }] = await Promise.all([
+    import('../fleet/open.ts'),
+    import('../fleet/find-unit.ts'),
+    import('../fleet/reading.ts'),
+  ]);
+  const alsoMissing = (problem: Problem) => new Problems(missing ? [missing, problem] : [problem]);
+  const database = await openFleet(options, env);
+  if (isProblem(database)) throw alsoMissing(database);
+  try {
+    const found = await findUnit(database, args[0]);
+    if (isProblem(found)) throw alsoMissing(found);
+    const unit = orThrow(await openReading(database, env, found.id));
+    if (options.follow !== true) refuseUnbegun(unit);
+    return await show({ ...unit, unit });
+  } catch (error) {
+    const problem = database.problemOf(error);
+    throw problem ? new Problems([problem]) : error;
+  } finally {
+    await database.close();
+  }
+}
+
+function refuseUnbegun({ id, paths, unit, isOver }: UnitReading): void {
+  if (fileSize(paths.events) > 0) return;
+  const { state, detail } = unit();
+  if (isOver()) refuse(id, `it has no ledger: ${state} before it began${detail ? `: ${detail}` : ''}`);
+  refuse(id, `it has no ledger yet: it is ${state}`, '`ralph fleet status` says what it waits for');
 }
 
 /** Says on stderr when what was shown is not what Ralph wrote, or may not be. */

@@ -27,6 +27,8 @@ export interface ListedRun extends Omit<RunOverview, 'state'> {
   readonly now: RunState;
   /** It was asked to pause; it may not have paused yet. */
   readonly paused: boolean;
+  /** Of a unit of a fleet: who has it. */
+  readonly worker?: string;
 }
 
 export interface Snapshot extends RunReading {
@@ -48,7 +50,7 @@ export interface FoundRun {
   detail(iteration: number): IterationDetail | undefined;
   /** Every event after that one, and new ones as they come. */
   follow(stream: Stream, after: number, redact: (line: string) => string): void;
-  steer(order: Message, now: number): Steered;
+  steer(order: Message, now: number): Steered | Promise<Steered>;
   /** How to continue it, as arguments of `ralph`; undefined: it cannot be. */
   resumption(): readonly string[] | undefined;
 }
@@ -104,7 +106,7 @@ function listedRun(project: ProjectPaths, id: string): ListedRun {
   return { ...overview, state, now, paused: now === 'paused' || pauseIsPending(paths) };
 }
 
-function foundRun(project: ProjectPaths, id: string): FoundRun {
+export function foundRun(project: ProjectPaths, id: string): FoundRun {
   const paths = runPaths(project, id);
   return {
     root: project.root,

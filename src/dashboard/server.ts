@@ -6,8 +6,9 @@ import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
 import { cleanJson } from '../report/read-run.ts';
 import { parseMessage } from '../store/inbox.ts';
 import { refusal } from './access.ts';
+import { type AllProjects, type Elsewhere, withElsewhere } from './elsewhere.ts';
 import { type Launch, startArguments } from './launch.ts';
-import { type FoundRun, openProjects, type Projects } from './projects.ts';
+import { type FoundRun, openProjects } from './projects.ts';
 import { openStream, streamList } from './stream.ts';
 
 export interface DashboardOptions {
@@ -25,6 +26,8 @@ export interface DashboardOptions {
   readonly redact: (line: string) => string;
   /** undefined: no run can be started from here. */
   readonly launch?: Launch | undefined;
+  /** Runs on other machines, after those of the projects. */
+  readonly elsewhere?: Elsewhere | undefined;
 }
 
 export interface Dashboard {
@@ -36,7 +39,8 @@ export interface Dashboard {
 
 /** Rejects when the port is in use. */
 export async function openDashboard(options: DashboardOptions): Promise<Dashboard> {
-  const projects = openProjects(options.projects, options.env);
+  const local = openProjects(options.projects, options.env);
+  const projects = withElsewhere(local, options.projects.length, options.elsewhere);
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -70,7 +74,7 @@ function closeServer(server: Server): Promise<void> {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-function createAnswer(projects: Projects, hosts: readonly string[], options: DashboardOptions): Answer {
+function createAnswer(projects: AllProjects, hosts: readonly string[], options: DashboardOptions): Answer {
   const { assets, version, redact, token, launch } = options;
   const page = htmlOfDashboard(version, assets, launch !== undefined);
   const policy = `${policyOf(assets)}; frame-ancestors 'none'`;
@@ -86,12 +90,13 @@ function createAnswer(projects: Projects, hosts: readonly string[], options: Das
     if (path === '/') return send(response, 'text/html; charset=utf-8', page);
     if (first !== 'api' || second === undefined) return fail(response, 404, 'no such page');
     if (second === 'runs' && rest.length === 0)
-      return streamList(openStream(response), () => cleanJson(projects.list(), redact));
+      return streamList(openStream(response), async () => cleanJson(await projects.list(), redact));
     const asked = { request, response, query, redact, launch };
     const root = projects.root(second);
     if (root !== undefined && rest[0] === 'start' && request.method === 'POST')
       return start(asked, root, startArguments((await readBody(request)) ?? ''));
-    const run = projects.find(second, rest[0] ?? '');
+    const run = await projects.find(second, rest[0] ?? '');
+    if (run === 'unreachable') return fail(response, 503, 'the database of the fleet does not answer');
     if (!run) return fail(response, 404, 'no such run');
     return answerRun({ ...asked, run }, rest.slice(1));
   };
@@ -174,7 +179,7 @@ async function order({ request, response, run }: RunRequest, json: (value: unkno
   const body = await readBody(request);
   const wanted = body === undefined ? undefined : parseMessage(body);
   if (!wanted) return fail(response, 400, 'unknown order');
-  return json(run.steer(wanted, systemClock.now()));
+  return json(await run.steer(wanted, systemClock.now()));
 }
 
 const LONGEST_BODY = 512 * 1024;

@@ -99,15 +99,30 @@ function close(ledger: Ledger | undefined): void {
 const LIST_EVERY = 1_000;
 
 /** What `list` returns, whenever that changes. */
-export function streamList(stream: Stream, list: () => string): void {
+export function streamList(stream: Stream, list: () => Promise<string>): void {
   let last = '';
-  const look = () => {
-    const now = list();
+  const look = async () => {
+    const now = await list();
     if (now === last) return;
     last = now;
-    void stream.send({ name: 'runs', data: now });
+    await stream.send({ name: 'runs', data: now });
   };
-  const timer = setInterval(look, LIST_EVERY);
+  repeat(stream, look, LIST_EVERY);
+}
+
+/** At once and again and again, never twice at a time, until the reader disconnects. */
+export function repeat(stream: Stream, action: () => Promise<void>, every: number): void {
+  let busy = false;
+  const look = () => {
+    if (busy) return;
+    busy = true;
+    void action()
+      .catch(() => {}) // the next one may work
+      .finally(() => {
+        busy = false;
+      });
+  };
+  const timer = setInterval(look, every);
   stream.onClose(() => clearInterval(timer));
   look();
 }

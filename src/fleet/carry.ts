@@ -2,12 +2,12 @@
  * What a unit needs to be continued elsewhere, as one commit: its tree holds the state of the run, its parent the files as they are, and
  * that one's parent the commit that the branch stands on. It is pushed to a name that only one holder of the unit writes.
  */
-import { existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, lstatSync, mkdtempSync, rmSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProblem, type Problem } from '../domain/problem.ts';
-import { ensureFolder, namesIn, writeWhole } from '../platform/files.ts';
+import { ensureFolder, fileSize, namesIn, writeWhole } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
 import { openHead } from '../store/head.ts';
 import { lastEntry } from '../store/ledger-end.ts';
@@ -122,7 +122,11 @@ export async function unpack(
 export function writeLedger(paths: RunPaths, lines: readonly Line[]): void {
   ensureFolder(paths.folder);
   ensureFolder(paths.state.folder);
-  writeWhole(paths.events, lines.map(({ text }) => `${text}\n`).join(''));
-  const offset = lines.reduce((sum, { text }) => sum + Buffer.byteLength(text) + 1, 0);
-  openHead(paths, { offset, prev: lastEntry(paths.events).prev }).close();
+  writeWhole(paths.events, '');
+  addToLedger(paths, lines);
+}
+
+export function addToLedger(paths: RunPaths, lines: readonly Line[]): void {
+  appendFileSync(paths.events, lines.map(({ text }) => `${text}\n`).join(''));
+  openHead(paths, { offset: fileSize(paths.events), prev: lastEntry(paths.events).prev }).close();
 }

@@ -10,9 +10,10 @@ import { runPaths } from '../store/paths.ts';
 import { readStoryCopy } from '../store/story-copies.ts';
 import type { Remote } from '../workspace/remote.ts';
 import { unpack } from './carry.ts';
+import { cancelUnit } from './commands.ts';
 import type { Database } from './database.ts';
 import { OVER, type Unit } from './unit.ts';
-import { addUnit, allLines, cancelUnit, readLines, unitOf } from './units.ts';
+import { addUnit, allLines, readLines, unitOf } from './units.ts';
 
 export interface StoryWorld {
   readonly database: Database;

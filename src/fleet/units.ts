@@ -1,6 +1,5 @@
 /** The units in the database. Whoever works on one writes under its fence, and no longer when somebody else has claimed it. */
 import type { LoopResult } from '../domain/result.ts';
-import type { Message } from '../store/inbox.ts';
 import type { Database } from './database.ts';
 import { OVER, type Unit, type UnitConfig, type UnitState } from './unit.ts';
 
@@ -55,6 +54,14 @@ export async function findUnits(database: Querying, words = ''): Promise<readonl
     [words],
   );
   return rows as unknown as readonly Unit[];
+}
+
+export async function childrenOf(database: Querying, parent: string): Promise<readonly Unit[]> {
+  const { rows } = await database.query<Unit>(
+    `select ${COLUMNS} from ralph.unit where parent = $1 order by number`,
+    [parent],
+  );
+  return rows;
 }
 
 /** After so many workers that died with it somebody has to look at it. */
@@ -217,81 +224,4 @@ export async function allLines(database: Querying, id: string): Promise<readonly
     if (more.length === 0) return lines;
     lines.push(...more);
   }
-}
-
-export interface Told {
-  readonly id: string;
-  readonly unit: string;
-  readonly body: Message;
-}
-
-export interface Standing {
-  /** The fences of units as they are now. */
-  readonly fences: ReadonlyMap<string, number>;
-  readonly commands: readonly Told[];
-  readonly isDraining: boolean;
-}
-
-/** One look for all that a worker holds. */
-export async function standingOf(
-  database: Querying,
-  worker: string,
-  units: readonly string[],
-  busy: number,
-): Promise<Standing> {
-  const seen = await database.query(
-    'update ralph.worker set seen_at = now(), busy = $2 where id = $1 returning draining',
-    [worker, busy],
-  );
-  const held =
-    units.length === 0
-      ? []
-      : (await database.query('select id, fence::int as fence from ralph.unit where id = any($1)', [units]))
-          .rows;
-  const told =
-    units.length === 0
-      ? []
-      : (
-          await database.query(
-            'select id::text, unit, body from ralph.command where unit = any($1) and done_at is null order by ralph.command.id',
-            [units],
-          )
-        ).rows;
-  return {
-    fences: new Map(held.map(({ id, fence }) => [id as string, fence as number])),
-    commands: told as unknown as readonly Told[],
-    isDraining: seen.rows[0]?.draining === true,
-  };
-}
-
-export async function tellUnit(
-  database: Querying,
-  unit: string,
-  body: Message,
-  givenBy: string,
-): Promise<void> {
-  await database.query('insert into ralph.command (unit, body, given_by) values ($1, $2, $3)', [
-    unit,
-    JSON.stringify(body),
-    givenBy,
-  ]);
-}
-
-export async function commandDone(database: Querying, id: string): Promise<void> {
-  await database.query('update ralph.command set done_at = now() where id = $1', [id]);
-}
-
-/** One that nobody works on is over at once; of another its worker hears. Answers whether it is over. */
-export async function cancelUnit(database: Database, id: string, givenBy: string): Promise<boolean> {
-  return database.transaction(async query => {
-    const tx = { query };
-    const { rowCount } = await tx.query(
-      `update ralph.unit set state = 'cancelled', fence = fence + 1, stop_reason = 'cancelled', ended_at = now()
-       where id = $1 and state in ('waiting', 'ready', 'admitted', 'parked')`,
-      [id],
-    );
-    if (rowCount === 1) return true;
-    await tellUnit(tx, id, { kind: 'cancel', gently: false }, givenBy);
-    return false;
-  });
 }

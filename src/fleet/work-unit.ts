@@ -3,6 +3,7 @@ import type { RecordedEvent } from '../domain/event.ts';
 import { pick } from '../domain/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
+import { createRedactor } from '../domain/secrets.ts';
 import { isSuccess } from '../domain/stop-reason.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { sendMessage } from '../store/inbox.ts';
@@ -10,14 +11,16 @@ import type { RunCopy } from '../store/run-store.ts';
 import type { Shared } from '../turns/shared.ts';
 import { openRemote, type Remote } from '../workspace/remote.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
+import { collectArtifacts, putArtifacts } from './artifacts.ts';
 import { createCarrier } from './carry.ts';
+import type { Told } from './commands.ts';
 import type { Database } from './database.ts';
 import { copyLedger, type LedgerCopy } from './ledger-copy.ts';
 import { type Place, removePlace } from './place.ts';
 import { getReady, pathsOf } from './ready.ts';
 import { sharedOfUnit } from './shared.ts';
 import { carryRef, shownBranch, type Unit, workRef } from './unit.ts';
-import { type Claim, type Ending, type Querying, releaseUnit, type Told, writeProgress } from './units.ts';
+import { type Claim, type Ending, type Querying, releaseUnit, writeProgress } from './units.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -222,11 +225,8 @@ async function settle(
     say('released', unit.id, { why: formatProblem(failed) });
     return;
   }
-  const isOurs = await releaseUnit(
-    world.database,
-    unit,
-    { state, result, head: head as string },
-    async () => {},
+  const isOurs = await releaseUnit(world.database, unit, { state, result, head: head as string }, tx =>
+    keepFiles(tx, world, unit),
   );
   if (!isOurs) return void say('lost', unit.id);
   // That of a list was moved story by story, and by nobody else.
@@ -239,7 +239,15 @@ async function settle(
 }
 
 async function release(world: UnitWorld, unit: Unit, ending: Ending): Promise<boolean> {
-  return releaseUnit(world.database, unit, ending, tx => world.settleJob(tx));
+  return releaseUnit(world.database, unit, ending, async tx => {
+    await keepFiles(tx, world, unit);
+    await world.settleJob(tx);
+  });
+}
+
+/** For readers on other machines. */
+function keepFiles(tx: Querying, world: UnitWorld, unit: Unit): Promise<void> {
+  return putArtifacts(tx, unit.id, collectArtifacts(pathsOf(world, unit), createRedactor(world.env)));
 }
 
 /** Where the branch of a list stands. */

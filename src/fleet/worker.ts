@@ -6,9 +6,10 @@ import { hostname } from 'node:os';
 import { createBell } from '../engine/bell.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { admit, LEASE } from './admission.ts';
+import { commandDone, standingOf } from './commands.ts';
 import type { Database } from './database.ts';
 import { queueOf, type Unit, type UnitKind } from './unit.ts';
-import { claimUnit, commandDone, executing, type Querying, standingOf, unitOf } from './units.ts';
+import { claimUnit, executing, type Querying, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
 export interface WorkerOptions extends Omit<UnitWorld, 'settleJob'> {

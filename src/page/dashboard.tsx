@@ -121,7 +121,9 @@ function RunLink({ run, project, chosen }: RunLinkProps) {
       <span class="run-what">
         {run.command} {what}
         {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
+        {run.worker === undefined ? '' : ` · ${run.worker}`}
       </span>
+      {run.title !== undefined && <small class="run-proof">{run.title}</small>}
       {run.state === 'done' && run.proof !== null && <small class="run-proof">{run.proof}</small>}
       <small>{run.startedAt === null ? run.id : timeOfDay(Date.parse(run.startedAt))}</small>
     </a>

@@ -21,6 +21,8 @@ export interface ListedRun {
   /** What was proven and how; null: it has not ended. */
   readonly proof: string | null;
   readonly paused: boolean;
+  /** Of a unit of a fleet: who has it. */
+  readonly worker?: string;
   /** Until when it waits, in milliseconds since 1970. */
   readonly until: number | null;
   readonly questions: readonly OpenQuestion[];

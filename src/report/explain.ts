@@ -26,6 +26,8 @@ export interface Now {
   readonly isAlive: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** What to do next, of a run that is not driven from here. */
+  readonly next?: readonly string[];
 }
 
 export interface Explanation {
@@ -56,7 +58,7 @@ export function explain(view: RunView, now: Now): Explanation {
       : [...causesOf(view), ...unlanded(view), ...landed(view)],
     onTheWay: onTheWay(view),
     spent: spentOn(view),
-    next: nextSteps(view, now),
+    next: now.next?.map(phrase) ?? nextSteps(view, now),
   };
 }
 

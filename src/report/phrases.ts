@@ -12,7 +12,7 @@ import type { Tokens, Usage } from '../domain/usage.ts';
 import type { Feedback, Verdict } from '../domain/verdict.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { compact, counted, duration } from './numbers.ts';
-import type { Phase, PromptSize, Seconds } from './run-view.ts';
+import type { Phase, PromptSize, RunView, Seconds } from './run-view.ts';
 
 /** Longer than any sentence should be, short enough for a terminal. */
 const SENTENCE = 300;
@@ -275,4 +275,13 @@ export function timePhrases({ agent, checks, waiting }: Seconds): readonly strin
 export function tokensPhrase({ input, output, cacheRead }: Tokens, uncounted = 0): string {
   const cached = cacheRead > 0 ? ` (${compact(cacheRead)} cached)` : '';
   return `${uncounted > 0 ? 'at least ' : ''}${compact(input)} in${cached} / ${compact(output)} out`;
+}
+
+/** Where the iteration has left its story, in words. */
+export function movedIn(moves: RunView['moves'], iteration: number): string | undefined {
+  const move = moves.at(-1);
+  if (!move || move.iteration !== iteration) return undefined;
+  const { story, status, feedback } = move;
+  const state = storyState({ done: status === 'approved', reviewStatus: status === 'open' ? null : status });
+  return `${story}: ${state}${status === 'changes_requested' && feedback !== '' ? `: ${feedback}` : ''}`;
 }

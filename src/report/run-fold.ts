@@ -14,7 +14,7 @@ import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
 import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { afterLaneEvent } from './lane-history.ts';
 import { spentWith } from './live-usage.ts';
-import { phrase, storyState } from './phrases.ts';
+import { movedIn, phrase } from './phrases.ts';
 import { remarkOn, type Words } from './remarks.ts';
 import {
   EMPTY_ITERATION,
@@ -271,20 +271,11 @@ function endIteration(entry: Of<'iteration-ended'>, state: State, at: number): v
     stopReason: verdict.kind === 'stop' ? verdict.reason : null,
     why:
       verdict.kind === 'continue'
-        ? (iteration.why ?? whyNotDone(verdict, state.command, movedIn(state, entry.iteration)))
+        ? (iteration.why ?? whyNotDone(verdict, state.command, movedIn(state.moves, entry.iteration)))
         : null,
     // The stop hook runs its checks in a process of its own; what was red is in its verdict.
     ...(iteration.checks.length === 0 && { checks: redOnes(verdict) }),
   }));
-}
-
-/** Where the iteration has left its story, in words. */
-function movedIn({ moves }: State, iteration: number): string | undefined {
-  const move = moves.at(-1);
-  if (!move || move.iteration !== iteration) return undefined;
-  const { story, status, feedback } = move;
-  const state = storyState({ done: status === 'approved', reviewStatus: status === 'open' ? null : status });
-  return `${story}: ${state}${status === 'changes_requested' && feedback !== '' ? `: ${feedback}` : ''}`;
 }
 
 function remark(state: State, { seq, at, type }: RawEntry, { level, text }: Words): void {

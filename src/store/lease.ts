@@ -79,6 +79,11 @@ export function leaseTo(paths: Place, process: ProcessId): void {
   show(paths, holder);
 }
 
+/** Somebody on a machine that shares nothing with this one drives it, as its database says: true until it is said no more. */
+export function leaseElsewhere(paths: Pick<Place, 'live'>, host: string): void {
+  write(paths.live, { process: { pid: 0, started: '' }, host: `worker ${host}`, token: 'elsewhere' });
+}
+
 function write(path: string, holder: LeaseHolder): void {
   ensureFolder(dirname(path));
   writeWhole(path, `${JSON.stringify(holder)}\n`);

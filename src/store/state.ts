@@ -35,6 +35,8 @@ export function statePaths(env: Env) {
       /** Its data, unless the user wants them elsewhere. */
       server: join(folder, 'fleet', 'pg'),
       lock: join(folder, 'fleet', 'lock'),
+      /** Units as they are read on this machine: a project for each database. */
+      read: (database: string) => join(folder, 'fleet', 'read', sha256(database).slice(0, 16)),
     },
     /** What is kept of a project, by where it is: one that was moved or cloned has nothing here yet. */
     project: (root: string) => projectState(folder, keyOf(root)),

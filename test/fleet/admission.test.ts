@@ -1,13 +1,13 @@
 /** Who may begin, who may spend and who may write, on a real PostgreSQL. */
 import { afterEach, expect, test } from 'vitest';
 import { admit } from '../../src/fleet/admission.ts';
+import { cancelUnit } from '../../src/fleet/commands.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
 import { migrate } from '../../src/fleet/schema.ts';
 import { reserve, spend } from '../../src/fleet/shared.ts';
 import {
   addUnit,
-  cancelUnit,
   claimUnit,
   type NewUnit,
   releaseUnit,

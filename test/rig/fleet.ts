@@ -31,8 +31,12 @@ export interface FleetRig {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** `database`: the URL. `lanes`: a project with stories, and the agent for them. */
-export function fleetRig(database: string, lanes?: LaneRig): FleetRig {
+/** `database`: the URL. `lanes`: a project with stories, and the agent for them. `more`: for the environment of everybody. */
+export function fleetRig(
+  database: string,
+  lanes?: LaneRig,
+  more: Readonly<Record<string, string>> = {},
+): FleetRig {
   const remote = folder('ralph-remote-');
   remote.git('init', '--quiet', '--bare', '--initial-branch', 'main');
   const project = lanes?.project ?? repo();
@@ -46,7 +50,13 @@ export function fleetRig(database: string, lanes?: LaneRig): FleetRig {
     `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, 'fleet-agent.mjs')}" "$@"\n`,
   );
   chmodSync(join(bin, 'claude'), 0o755);
-  const env = { IS_SANDBOX: '1', FLEET_AGENT: orders, RALPH_DATABASE_URL: database, ...lanes?.options.env };
+  const env: Readonly<Record<string, string>> = {
+    IS_SANDBOX: '1',
+    FLEET_AGENT: orders,
+    RALPH_DATABASE_URL: database,
+    ...lanes?.options.env,
+    ...more,
+  };
   const options: RalphOptions = { cwd: project.dir, path: lanes?.options.path ?? [bin], env };
   const log = join(orders, 'turns.log');
   const fleet = async (...args: readonly string[]) => {

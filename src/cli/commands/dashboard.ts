@@ -5,13 +5,16 @@ import { resolve } from 'node:path';
 import { type Dashboard, isLoopback, openDashboard } from '../../dashboard/server.ts';
 import type { Problem } from '../../domain/problem.ts';
 import { createRedactor } from '../../domain/secrets.ts';
+import type { Database } from '../../fleet/database.ts';
+import { openFleet } from '../../fleet/open.ts';
 import { errorCode, errorWords } from '../../platform/error-words.ts';
 import { openUrl } from '../../platform/foreground.ts';
 import { VERSION } from '../../platform/version.ts';
 import { readPageAssets } from '../../report/page-assets.ts';
 import { projectAt } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
-import { answer, type Call, type CliCommand, Problems, refuse, refuseInside } from '../command.ts';
+import { answer, type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
+import { fleetPage } from '../fleet-page.ts';
 import { createLaunch } from '../launch.ts';
 import { listenForSignals } from '../signals.ts';
 
@@ -20,12 +23,16 @@ export const dashboard: CliCommand = {
     command
       .argument('[projects...]', 'the folders of the projects; without them this one')
       .option('-a, --all', 'every project on this machine in which Ralph has worked')
+      .option(
+        '--database [url]',
+        'the units of a fleet, on all machines (default: RALPH_DATABASE_URL, or that of `ralph fleet up`)',
+      )
       .option('--port <n>', 'the port; 0 for any free one', '0')
       .option('--host <address>', 'the address to listen on', '127.0.0.1')
       .option('--open', 'open it in the browser')
       .addHelpText(
         'after',
-        '\nExamples:\n  ralph dashboard --open\n  ralph dashboard ~/shop ~/blog --port 7001\n  ralph dashboard --all\n\nWhoever has the address with its token can control the runs. RALPH_DASHBOARD_TOKEN sets the token, so that an open page\nreconnects after a restart on the same port.\n',
+        '\nExamples:\n  ralph dashboard --open\n  ralph dashboard ~/shop ~/blog --port 7001\n  ralph dashboard --all\n  ralph dashboard --database postgres://ralph@db.example.org/ralph\n\nWhoever has the address with its token can control the runs. RALPH_DASHBOARD_TOKEN sets the token, so that an open page\nreconnects after a restart on the same port.\n',
       );
   },
   async run(call) {
@@ -34,7 +41,9 @@ export const dashboard: CliCommand = {
     const { output, env } = call;
     const { port, host, projects } = requestOf(call);
     const signals = listenForSignals(() => {});
-    const served = await serve(call, { port, host, projects });
+    const fleet =
+      call.options.database === undefined ? undefined : orThrow(await openFleet(call.options, env));
+    const served = await serve(call, { port, host, projects }, fleet);
     if (!isLoopback(host))
       output.error(
         `ralph dashboard: ${host} is not a loopback address: others on the network can reach it.\n`,
@@ -48,6 +57,7 @@ export const dashboard: CliCommand = {
       signals.stopping.addEventListener('abort', () => done());
     });
     await served.close();
+    await fleet?.close();
     signals.dispose();
     return 0;
   },
@@ -74,11 +84,15 @@ function requestOf({ options, args, cwd, env }: Call): Request {
   return {
     port,
     host: String(options.host),
-    projects: projects.length > 0 ? projects : [projectAt(cwd).root],
+    projects: projects.length > 0 || options.database !== undefined ? projects : [projectAt(cwd).root],
   };
 }
 
-async function serve({ env }: Call, { port, host, projects }: Request): Promise<Dashboard> {
+async function serve(
+  { env }: Call,
+  { port, host, projects }: Request,
+  fleet: Database | undefined,
+): Promise<Dashboard> {
   const token = env.RALPH_DASHBOARD_TOKEN || randomBytes(24).toString('base64url');
   try {
     return await openDashboard({
@@ -91,6 +105,7 @@ async function serve({ env }: Call, { port, host, projects }: Request): Promise<
       version: VERSION,
       redact: createRedactor(env),
       launch: isLoopback(host) ? createLaunch({ env }) : undefined,
+      elsewhere: fleet && fleetPage(fleet, env),
     });
   } catch (error) {
     if (errorCode(error) === 'EADDRINUSE')

@@ -1,29 +1,53 @@
 /** `ralph explain`: why a run stopped and what to do next, from its ledger alone. */
+import type { UnitReading } from '../../fleet/reading.ts';
+import { shownBranch } from '../../fleet/unit.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { explainLines, explain as explanationOf } from '../../report/explain.ts';
 import { readRun } from '../../report/read-run.ts';
-import { answer, type CliCommand } from '../command.ts';
+import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
-import { RUN_ARGUMENT, wantedRun, warnOfLedger } from '../which-run.ts';
+import { RUN_ARGUMENT, RUN_DATABASE, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
 
 export const explain: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
+      .option(...RUN_DATABASE)
       .addHelpText(
         'after',
         '\nExamples:\n  ralph explain\n  ralph explain 20261115-1203 --json | jq -r .outcome\n',
       );
   },
-  async run(call) {
-    const { output } = call;
-    const { id, paths } = wantedRun(call);
-    const { view, state, integrity } = readRun(id, paths);
-    const now = { isAlive: state === 'running', now: systemClock.now() };
-    answer(output, { ...explanationOf(view, now), ledger: integrity.trust }, () =>
-      explainLines(view, now, styleOf(output)).join('\n'),
-    );
-    warnOfLedger(output, 'explain', integrity.trust);
-    return 0;
-  },
+  run: call => withRun(call, run => show(call, run)),
 };
+
+async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<0> {
+  const { view, state, integrity } = readRun(id, paths);
+  const now = {
+    isAlive: state === 'running',
+    now: systemClock.now(),
+    ...(unit && { next: nextOfUnit(unit) }),
+  };
+  answer(output, { ...explanationOf(view, now), ledger: integrity.trust }, () =>
+    explainLines(view, now, styleOf(output)).join('\n'),
+  );
+  warnOfLedger(output, 'explain', integrity.trust);
+  return 0;
+}
+
+/** It is steered through the database, and not resumed here. */
+function nextOfUnit({ id, paths, unit, isOver }: UnitReading): readonly string[] {
+  const { repoUrl, state } = unit();
+  const branch = shownBranch(unit());
+  const files = `Its files, but for the raw streams of the agent, are in ${paths.folder}.`;
+  if (!isOver())
+    return [
+      `Follow it: \`ralph fleet logs ${id} --follow\`. Stop it: \`ralph fleet cancel ${id}\`.`,
+      `It is ${state}: \`ralph fleet status ${id}\`.`,
+    ];
+  const more = state === 'done' ? '' : ` Another unit can begin there: --base origin/${branch}.`;
+  return [
+    `What came of it is on the branch ${branch} of ${repoUrl}.${more}`,
+    `Log: \`ralph fleet logs ${id}\`. ${files}`,
+  ];
+}

@@ -1,15 +1,16 @@
 /** `ralph replay`: judges a recorded run again, with the adapters and the judge of this version. */
 import type { Settings } from '../../config/settings-shape.ts';
 import { trustWith } from '../../domain/ledger-trust.ts';
+import type { ExitCode } from '../../domain/stop-reason.ts';
 import { replayLines } from '../../report/replay.ts';
 import { readIterations } from '../../store/checkpoint.ts';
 import { readRunFile } from '../../store/run-file.ts';
 import { ledgerTrust } from '../../store/trust.ts';
 import { TERMS } from '../../turns/plan-parts.ts';
 import { replayIteration } from '../../turns/replay.ts';
-import { answer, type CliCommand, refuse } from '../command.ts';
+import { answer, type Call, type CliCommand, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
-import { RUN_ARGUMENT, wantedRun, warnOfLedger } from '../which-run.ts';
+import { RUN_ARGUMENT, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
 
 export const replay: CliCommand = {
   declare(command) {
@@ -27,33 +28,38 @@ Exit code 0: all the same; 1: at least one differs or cannot be read.
 `,
     );
   },
-  async run(call) {
-    const { output } = call;
-    const { id, paths } = wantedRun(call);
-    const file = readRunFile(paths);
-    const { iterations: recorded, problems } = readIterations(paths);
-    const terms = file && file.command in TERMS ? TERMS[file.command as keyof typeof TERMS] : undefined;
-    if (!file || !terms) {
-      const what = `a run of \`ralph ${file?.command ?? 'unknown'}\` cannot be judged again from its folder`;
-      refuse(id, what, 'replay works for ralph run, ralph loop and ralph prd run');
-    }
-    const settings = file.config as Settings;
-    const damaged: string[] = [];
-    const iterations = recorded.flatMap(each => {
-      try {
-        return replayIteration({ paths, settings, terms: terms(settings) }, each) ?? [];
-      } catch {
-        damaged.push(`the record of iteration ${each.number} is damaged: it was not judged again`);
-        return [];
-      }
-    });
-    const same = iterations.every(each => each.same) && damaged.length === 0;
-    for (const problem of damaged) output.error(`ralph replay: ${problem}\n`);
-    const ledger = trustWith(ledgerTrust(paths), problems);
-    warnOfLedger(output, 'replay', ledger);
-    answer(output, { runId: id, same, ledger, iterations }, () =>
-      [`Run ${id}, judged again`, '', ...replayLines(iterations, file.command, styleOf(output))].join('\n'),
-    );
-    return same ? 0 : 1;
-  },
+  run: call => withRun(call, run => show(call, run)),
 };
+
+async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<ExitCode> {
+  if (unit)
+    refuse(
+      id,
+      'a unit of the fleet cannot be judged again here: the raw streams of its agents stay on the worker',
+    );
+  const file = readRunFile(paths);
+  const { iterations: recorded, problems } = readIterations(paths);
+  const terms = file && file.command in TERMS ? TERMS[file.command as keyof typeof TERMS] : undefined;
+  if (!file || !terms) {
+    const what = `a run of \`ralph ${file?.command ?? 'unknown'}\` cannot be judged again from its folder`;
+    refuse(id, what, 'replay works for ralph run, ralph loop and ralph prd run');
+  }
+  const settings = file.config as Settings;
+  const damaged: string[] = [];
+  const iterations = recorded.flatMap(each => {
+    try {
+      return replayIteration({ paths, settings, terms: terms(settings) }, each) ?? [];
+    } catch {
+      damaged.push(`the record of iteration ${each.number} is damaged: it was not judged again`);
+      return [];
+    }
+  });
+  const same = iterations.every(each => each.same) && damaged.length === 0;
+  for (const problem of damaged) output.error(`ralph replay: ${problem}\n`);
+  const ledger = trustWith(ledgerTrust(paths), problems);
+  warnOfLedger(output, 'replay', ledger);
+  answer(output, { runId: id, same, ledger, iterations }, () =>
+    [`Run ${id}, judged again`, '', ...replayLines(iterations, file.command, styleOf(output))].join('\n'),
+  );
+  return same ? 0 : 1;
+}

@@ -12,12 +12,13 @@ import {
 } from '../../report/create-report.ts';
 import { projectAt } from '../../store/paths.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
-import { RUN_ARGUMENT, wantedRun } from '../which-run.ts';
+import { RUN_ARGUMENT, RUN_DATABASE, withRun } from '../which-run.ts';
 
 export const report: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
+      .option(...RUN_DATABASE)
       .option(`--format <${FORMATS.join('|')}>`, 'without it from the name of the file, else md')
       .option('-o, --output <file>', 'write to this file instead of stdout (-)')
       .option('--bundle <file>', 'write a proof that others can verify: `ralph verify FILE`')
@@ -35,8 +36,10 @@ export const report: CliCommand = {
     if (call.options.bundle !== undefined || call.options.signKey !== undefined) return bundleRun(call);
     const { format, output, all } = requestOf(call);
     const { cwd, env } = call;
-    const world = { project: projectAt(cwd, env), env, version: VERSION };
-    const text = all ? reportAll(format, world) : reportRun(format, wantedRun(call).id, world);
+    const world = { env, version: VERSION };
+    const text = all
+      ? reportAll(format, { ...world, project: projectAt(cwd, env) })
+      : await withRun(call, ({ id, project }) => reportRun(format, id, { ...world, project }));
     if (output === undefined) call.output.answer(text);
     else {
       const path = resolve(call.cwd, output);
@@ -54,8 +57,10 @@ async function bundleRun(call: Call): Promise<0> {
   const other = ['format', 'output', 'all'].find(name => options[name] !== undefined);
   if (other !== undefined) refuse(`--${other}`, 'cannot be combined with --bundle', 'leave one of them out');
   const { writeBundle } = await import('../../bundle/write.ts');
-  const wanted = { ...wantedRun(call), key: typeof key === 'string' ? resolve(cwd, key) : undefined };
-  const text = orThrow(writeBundle({ ...wanted, version: VERSION, world: { cwd, env } }));
+  const signing = { key: typeof key === 'string' ? resolve(cwd, key) : undefined, world: { cwd, env } };
+  const text = await withRun(call, ({ id, paths }) =>
+    orThrow(writeBundle({ ...signing, id, paths, version: VERSION })),
+  );
   const path = resolve(cwd, file);
   writeAtomic(path, text, 0o600);
   const signed = key === undefined ? ' (not signed)' : '';
@@ -75,6 +80,8 @@ function requestOf({ options, args, output: { json } }: Call) {
   else if (!format) problems.push(unknownFormat(asked, allowed));
   if (all && args[0] !== undefined)
     problems.push({ where: args[0], what: 'cannot be combined with --all', fix: 'leave one of them out' });
+  if (all && options.database !== undefined)
+    problems.push({ where: '--database', what: 'cannot be combined with --all', fix: 'name a unit' });
   if (problems.length > 0 || !format) throw new Problems(problems);
   return { format, output, all };
 }

@@ -6,10 +6,9 @@ import { standingSentence } from '../../report/ending-words.ts';
 import { phrase } from '../../report/phrases.ts';
 import { readRun } from '../../report/read-run.ts';
 import { childrenOf } from '../../store/child-runs.ts';
-import { projectAt } from '../../store/paths.ts';
-import { answer, type CliCommand } from '../command.ts';
+import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
-import { RUN_ARGUMENT, wantedRun, warnOfLedger } from '../which-run.ts';
+import { RUN_ARGUMENT, RUN_DATABASE, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
 
 /** More than this is for a pager and `git diff`. */
 const MOST = 4_000_000;
@@ -18,6 +17,7 @@ export const show: CliCommand = {
   declare(command) {
     command
       .argument(...RUN_ARGUMENT)
+      .option(...RUN_DATABASE)
       .option('--stat', 'only how much changed in each file')
       .addHelpText(
         'after',
@@ -25,29 +25,31 @@ export const show: CliCommand = {
       );
   },
   async run(call) {
-    const { output, env, cwd, options } = call;
-    const { id, paths } = wantedRun(call);
-    const { view, state, integrity } = readRun(id, paths);
-    const kept = changesOf(view, paths, MOST);
-    const diff = createRedactor(env)(kept?.text ?? '');
-    const files = filesOf(diff);
-    const lanes = view.board ? childrenOf(projectAt(cwd, env), id) : [];
-    const { title } = view;
-    const style = styleOf(output);
-    const lines = () => [
-      `${phrase(id)}  ${title === null ? `ralph ${view.command}` : phrase(title)}`,
-      standingSentence(view, state),
-      '',
-      ...(files.length > 0 ? statLines(files, style) : [nothing(lanes)]),
-      ...(files.length > 0 && options.stat !== true ? ['', ...diffLines(diff, style)] : []),
-      ...(kept && kept.left > 0 ? [`… ${kept.left} more bytes in ${kept.file}`] : []),
-    ];
-    const stat = files.map(({ name, added, removed }) => ({ name, added, removed }));
-    answer(output, { runId: id, title, state, files: stat, diff }, () => lines().join('\n'));
-    warnOfLedger(output, 'show', integrity.trust);
+    await withRun(call, run => showRun(call, run));
     return 0;
   },
 };
+
+function showRun({ output, env, options }: Call, { id, project, paths }: WantedRun): void {
+  const { view, state, integrity } = readRun(id, paths);
+  const kept = changesOf(view, paths, MOST);
+  const diff = createRedactor(env)(kept?.text ?? '');
+  const files = filesOf(diff);
+  const lanes = view.board ? childrenOf(project, id) : [];
+  const { title } = view;
+  const style = styleOf(output);
+  const lines = () => [
+    `${phrase(id)}  ${title === null ? `ralph ${view.command}` : phrase(title)}`,
+    standingSentence(view, state),
+    '',
+    ...(files.length > 0 ? statLines(files, style) : [nothing(lanes)]),
+    ...(files.length > 0 && options.stat !== true ? ['', ...diffLines(diff, style)] : []),
+    ...(kept && kept.left > 0 ? [`… ${kept.left} more bytes in ${kept.file}`] : []),
+  ];
+  const stat = files.map(({ name, added, removed }) => ({ name, added, removed }));
+  answer(output, { runId: id, title, state, files: stat, diff }, () => lines().join('\n'));
+  warnOfLedger(output, 'show', integrity.trust);
+}
 
 function nothing(lanes: readonly string[]): string {
   if (lanes.length === 0) return 'No changes.';

@@ -23,6 +23,11 @@ export const fleet: CommandGroup = {
       summary: 'list units, workers, budgets, and what waits for what',
       load: async () => (await import('./status.ts')).status,
     },
+    {
+      name: 'logs',
+      summary: 'show what happened in a unit, or follow it',
+      load: async () => (await import('./logs.ts')).logs,
+    },
     { name: 'cancel', summary: 'end a unit', load: async () => (await import('./steer.ts')).cancel },
     {
       name: 'tell',

@@ -1,10 +1,11 @@
 /** The commands that steer units and workers: cancel, tell, pause, continue, drain, budget, account. */
 import { userInfo } from 'node:os';
 import type { ExitCode } from '../../../domain/stop-reason.ts';
+import { cancelUnit, tellUnit } from '../../../fleet/commands.ts';
 import type { Database } from '../../../fleet/database.ts';
+import { findUnit } from '../../../fleet/find-unit.ts';
 import { openFleet } from '../../../fleet/open.ts';
-import { OVER, type Unit } from '../../../fleet/unit.ts';
-import { cancelUnit, findUnits, tellUnit } from '../../../fleet/units.ts';
+import { OVER } from '../../../fleet/unit.ts';
 import type { Message } from '../../../store/inbox.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../../command.ts';
 import { DATABASE } from './database-option.ts';
@@ -23,22 +24,6 @@ async function withFleet(
   }
 }
 
-export async function oneUnit(database: Database, words: string | undefined): Promise<Unit> {
-  const found = words === undefined ? [] : await findUnits(database, words);
-  const exact = found.find(({ id }) => id === words);
-  const [only] = exact ? [exact] : found;
-  if (only === undefined) refuse(words ?? 'unit', 'there is no such unit', '`ralph fleet status` lists them');
-  if (!exact && found.length > 1)
-    refuse(
-      words ?? '',
-      `fits ${found.length} units: ${found
-        .slice(0, 5)
-        .map(({ id }) => id)
-        .join(', ')}`,
-    );
-  return only;
-}
-
 function steered(
   name: string,
   message: (args: readonly string[]) => Message,
@@ -55,7 +40,7 @@ function steered(
     },
     run: call =>
       withFleet(call, name, async database => {
-        const unit = await oneUnit(database, call.args[0]);
+        const unit = orThrow(await findUnit(database, call.args[0]));
         if (OVER.includes(unit.state)) refuse(unit.id, `it is over: ${unit.state}`);
         await tellUnit(database, unit.id, message(call.args), userInfo().username);
         answer(call.output, { unit: unit.id }, () => `${unit.id}: ${done}`);
@@ -95,7 +80,7 @@ export const cancel: CliCommand = {
   },
   run: call =>
     withFleet(call, 'cancel', async database => {
-      const unit = await oneUnit(database, call.args[0]);
+      const unit = orThrow(await findUnit(database, call.args[0]));
       if (OVER.includes(unit.state)) refuse(unit.id, `it is over: ${unit.state}`);
       const isOver = await cancelUnit(database, unit.id, userInfo().username);
       answer(
