@@ -185,6 +185,8 @@ async function cpuFor(postgres) {
 
 async function measureDelays(world, times) {
   const { postgres, block, beat } = world;
+  // Turns of before have left theirs.
+  rmSync(beat, { force: true });
   writeFileSync(block, '');
   let last = '';
   const turn = () =>
