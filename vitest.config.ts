@@ -45,6 +45,7 @@ const LENGTHY = [
   'test/scenarios/{fuzz,simulate,mutate*,standstill,trouble,limits,deleted-folder,parallel*}.test.ts',
   'test/scenarios/{002-prd-hostile,002-prd-killed,prd-*,example-stories,proof}.test.ts',
   'test/scenarios/{001-bad-input,001-output,explain,notify,old-runs,report,replay,prune}.test.ts',
+  'test/fleet/{faults,stories,up,backup}.test.ts',
   'test/bundle/**',
   'test/workspace/{worktree,diff,protect}.test.ts',
 ];

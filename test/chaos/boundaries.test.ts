@@ -1,11 +1,11 @@
 /** Killed on every event of a loop, then resumed: nothing may show it but the interruption's own records. */
 import { test } from 'vitest';
-import { IS_THOROUGH } from '../rig/thorough.ts';
+import { IS_CAMPAIGN } from '../rig/thorough.ts';
 import { disturbed, expectSame } from './disturb.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
 /** Every so many events when a campaign is asked for, and in CI; else in the middle of a turn and of a commit, and where a step has just ended. */
-const EVERY = Number(process.env.RALPH_CHAOS_EVERY ?? (IS_THOROUGH ? 14 : 0));
+const EVERY = Number(process.env.RALPH_CHAOS_EVERY ?? (IS_CAMPAIGN ? 14 : 0));
 const STEPS = ['agent-started', 'turn-ended', 'judged', 'scm-started', 'iteration-ended'];
 
 /** Numbers of events, from 1. Of each kind the second one where there is one: the first is often before anything happened. */

@@ -1,11 +1,11 @@
 /** Stopped at random moments, several times over, then resumed: by SIGKILL with the damage of a power cut, and in good order. Its seed tells each run. */
 import { test } from 'vitest';
-import { IS_THOROUGH } from '../rig/thorough.ts';
+import { IS_CAMPAIGN } from '../rig/thorough.ts';
 import { type Blow, type CameTo, type Damage, disturbed, expectSame } from './disturb.ts';
 import { generator } from './generator.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
 
-const RUNS = Number(process.env.RALPH_CHAOS_RUNS ?? (IS_THOROUGH ? 8 : 4));
+const RUNS = Number(process.env.RALPH_CHAOS_RUNS ?? (IS_CAMPAIGN ? 8 : 4));
 const ORDERLY_RUNS = Number(process.env.RALPH_CHAOS_ORDERLY ?? 60);
 const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
 const NAMES = Object.keys(SHAPES) as ShapeName[];

@@ -1,6 +1,6 @@
 /** A signal that meets Ralph while git is in the middle of handing work over, at each of its steps. */
 import { expect, test } from 'vitest';
-import { IS_THOROUGH } from '../rig/thorough.ts';
+import { IS_CAMPAIGN } from '../rig/thorough.ts';
 import { type CameTo, disturbed, expectSame } from './disturb.ts';
 import type { HeldGit } from './hold-git.ts';
 import { SHAPES } from './shapes.ts';
@@ -23,8 +23,8 @@ const MORE_STEPS: readonly HeldGit[] = [
 const SIGNALS: readonly (readonly NodeJS.Signals[])[] = [['SIGHUP'], ['SIGKILL']];
 const MORE_SIGNALS: readonly (readonly NodeJS.Signals[])[] = [['SIGTERM'], ['SIGINT', 'SIGINT']];
 
-const rows = (IS_THOROUGH ? [...STEPS, ...MORE_STEPS] : STEPS).flatMap(step =>
-  (IS_THOROUGH ? [...SIGNALS, ...MORE_SIGNALS] : SIGNALS).map(signals => ({ ...step, signals })),
+const rows = (IS_CAMPAIGN ? [...STEPS, ...MORE_STEPS] : STEPS).flatMap(step =>
+  (IS_CAMPAIGN ? [...SIGNALS, ...MORE_SIGNALS] : SIGNALS).map(signals => ({ ...step, signals })),
 );
 
 let calm: CameTo;
