@@ -65,17 +65,25 @@ export async function commandDone(database: Querying, id: string): Promise<void>
   await database.query('update ralph.command set done_at = now() where id = $1', [id]);
 }
 
-/** One that nobody works on is over at once; of another its worker hears. Answers whether it is over. */
+/** With its stories, where it has some. One that nobody works on is over at once; of another its worker hears. Answers whether it is over. */
 export async function cancelUnit(database: Database, id: string, givenBy: string): Promise<boolean> {
   return database.transaction(async query => {
-    const tx = { query };
-    const { rowCount } = await tx.query(
-      `update ralph.unit set state = 'cancelled', fence = fence + 1, stop_reason = 'cancelled', ended_at = now()
-       where id = $1 and state in ('waiting', 'ready', 'admitted', 'parked')`,
+    const { rows } = await query<{ id: string }>(
+      'select id from ralph.unit where parent = $1 and ended_at is null order by number',
       [id],
     );
-    if (rowCount === 1) return true;
-    await tellUnit(tx, id, { kind: 'cancel', gently: false }, givenBy);
-    return false;
+    for (const story of rows) await cancelOne({ query }, story.id, givenBy);
+    return cancelOne({ query }, id, givenBy);
   });
+}
+
+async function cancelOne(tx: Querying, id: string, givenBy: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update ralph.unit set state = 'cancelled', fence = fence + 1, stop_reason = 'cancelled', ended_at = now()
+     where id = $1 and state in ('waiting', 'ready', 'admitted', 'parked')`,
+    [id],
+  );
+  if (rowCount === 1) return true;
+  await tellUnit(tx, id, { kind: 'cancel', gently: false }, givenBy);
+  return false;
 }

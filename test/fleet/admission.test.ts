@@ -166,6 +166,18 @@ describeWithPostgres('the database of a fleet', () => {
     expect(await claimUnit(database, 'u', 'old', 0)).toBeUndefined();
   });
 
+  test('cancels a list of stories with its stories', async () => {
+    const database = await open();
+    await add(database, 'list', { kind: 'prd' });
+    await add(database, 'list.A', { kind: 'story', parent: 'list' });
+    await add(database, 'list.B', { kind: 'story', parent: 'list' });
+    await claimUnit(database, 'list.B', 'one', 1);
+    expect(await cancelUnit(database, 'list', 'ada')).toBe(true);
+    expect(await inState(database, 'cancelled')).toEqual(['list', 'list.A']);
+    const { rows } = await database.query('select unit, body from ralph.command');
+    expect(rows).toEqual([{ unit: 'list.B', body: { kind: 'cancel', gently: false } }]);
+  });
+
   test('gives a unit up that ends one worker after the other', async () => {
     const database = await open();
     await add(database, 'u');
