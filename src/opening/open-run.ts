@@ -118,6 +118,7 @@ async function open(request: RunRequest, later: Later): Promise<OpenedRun | Prob
     ...{ cwd, env, settings, isSandboxed: chosen.provider !== undefined },
     began: resumed?.past.prepared?.start,
     isResumed: resumed?.past.prepared !== undefined,
+    isOwnBranch: entered.worktree !== undefined || entered.given.from !== undefined,
   });
   if (isProblem(repository)) return repository;
   const orphans = request.alone && !resumed ? await endOrphans(project) : [];

@@ -22,6 +22,8 @@ export interface StartOptions extends Place {
   /** Of a resumed run: where it began. */
   readonly began?: RunStart | undefined;
   readonly isResumed: boolean;
+  /** Ralph has made the branch that is checked out: nobody could have given it an upstream. */
+  readonly isOwnBranch: boolean;
 }
 
 export async function beginRepository(options: StartOptions): Promise<RepositoryStart | Problem> {
@@ -40,7 +42,7 @@ export async function beginRepository(options: StartOptions): Promise<Repository
   const isGit = basename(String(settings.scm?.command)) === 'git';
   const problem =
     (commits ? (unfinished(own) ?? (await otherBranch(own, options.began))) : undefined) ??
-    (isGit ? await unready(own, tasks) : undefined);
+    (isGit ? await unready(own, tasks, options.isOwnBranch) : undefined);
   if (problem) return problem;
   const isNetworked =
     options.isSandboxed && tasks.some(task => isForOutside(task.trim().split(/\s+/)[0] ?? ''));
@@ -74,6 +76,7 @@ function unfinished({ top, repository }: OwnGit): Problem | undefined {
 async function unready(
   { top, repository: { git } }: OwnGit,
   tasks: readonly string[],
+  isOwnBranch: boolean,
 ): Promise<Problem | undefined> {
   const names = tasks.map(task => task.trim().split(/\s+/));
   const says = async (...args: readonly string[]) => (await git.run(args)).stdout.trim();
@@ -90,7 +93,7 @@ async function unready(
     const fix = '`git remote add origin ADDRESS`, or leave push out of scm.tasks';
     return { where: top, what: 'there is no remote to push to', fix };
   }
-  if (push.length > 1) return undefined;
+  if (push.length > 1 || isOwnBranch) return undefined;
   const branch = await says('symbolic-ref', '--quiet', '--short', 'HEAD');
   const [upstream, how, creates] = await Promise.all([
     says('config', `branch.${branch}.remote`),

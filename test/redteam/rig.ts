@@ -128,7 +128,7 @@ function arenaAt(level: Level): Arena {
     async ralph(args, options) {
       const finished = await start(args, options).finished;
       // A Ralph that breaks holds nothing.
-      if (/MODULE_NOT_FOUND|a bug in Ralph|unknown option/.test(finished.stderr))
+      if (/^Error: Cannot find module|a bug in Ralph|unknown option/m.test(finished.stderr))
         throw new Error(finished.stderr);
       return finished;
     },
