@@ -41,6 +41,8 @@ const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/^ralph dashboard\b/, 'serves until Ctrl-C: test/browser/dashboard.test.ts'],
   [/--watch/, 'shows until Ctrl-C: test/scenarios/status.test.ts'],
   [/\bgh pr\b/, 'needs GitHub'],
+  [/^ralph (fleet|worker)\b/, 'needs a PostgreSQL: test/fleet/'],
+  [/^(sudo apt|pg_dump|psql|pg_restore)\b/, 'needs a PostgreSQL: test/fleet/backup.test.ts'],
   [/pytest|origin\/main/, 'needs pytest and a remote'],
   [
     /^ralph prd (run|plan)\b|&& ralph prd plan/,

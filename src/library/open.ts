@@ -113,6 +113,7 @@ export async function openAgain(config: ResumeConfig, options: Begun): Promise<L
     {
       ...{ project, env, version: VERSION, acceptChanges, agent: agentOf(options) },
       brought: programOf(options, checks),
+      functions: checks.functions,
       flags: command => settingsLayer(command, settings, []),
     },
     id,
@@ -162,7 +163,8 @@ function tryToSetUp(
   own: NonNullable<SetUpRequest['own']>,
 ): SetUp | readonly Problem[] {
   const flags = { ...layer, problems: [...layer.problems, ...checks.problems] };
-  return setUpRun(command, { project, env, flags, agent: agentOf(options), own });
+  const { functions } = checks;
+  return setUpRun(command, { project, env, flags, agent: agentOf(options), functions, own });
 }
 
 interface Start extends World {

@@ -33,6 +33,8 @@ export interface ResumeRequest extends Pick<SetUpRequest, 'agent'> {
   readonly version: string;
   /** Resume although the settings, or the ledger, have changed since. */
   readonly acceptChanges: boolean;
+  /** Checks of it that are functions. */
+  readonly functions?: SetUpRequest['functions'];
   /** What a program brings again, by the names under which the run was given it. */
   readonly brought?: readonly string[];
   /** Settings that are given now. */
@@ -138,7 +140,7 @@ function worktreeOf(root: string, env: Env, name: string | undefined, { last }: 
 
 /** The settings as they are now, under those of the start and those given now; and what is different but for the latter. */
 async function settingsAgain(
-  { project, env, agent, flags }: ResumeRequest,
+  { project, env, agent, flags, functions }: ResumeRequest,
   file: ResumableFile,
 ): Promise<{ readonly ready: SetUp; readonly changes: readonly string[] } | readonly Problem[]> {
   const { command, given, cwd } = file;
@@ -146,7 +148,7 @@ async function settingsAgain(
   const yaml = await yamlSettings(given.yaml, cwd);
   const layer = mergeLayers(yaml?.layer ?? {}, given.flags);
   const more = { layer, problems: yaml?.problems ?? [] };
-  const ready = setUpRun(name, { project, env, agent, flags: flags(name), more });
+  const ready = setUpRun(name, { project, env, agent, functions, flags: flags(name), more });
   if (!('settings' in ready)) return ready;
   return { ready, changes: await changesSince(project, file) };
 }

@@ -39,6 +39,8 @@ export interface SetUpRequest {
   readonly more?: SettingsLayer | undefined;
   /** An agent that a program brings. */
   readonly agent?: ((settings: Settings, world: ChoiceWorld) => ChosenAgent | Problem) | undefined;
+  /** Checks that are functions: no program is looked for. */
+  readonly functions?: readonly string[] | undefined;
   /** What is wrong with the command's own input; listed last. */
   own?(settings: Settings): readonly Problem[];
 }
@@ -54,7 +56,10 @@ export function setUpRun(command: SettingsCommand, request: SetUpRequest): SetUp
     ...(request.own?.(settings) ?? []),
     ...(command === 'prd' || loaded.problems.length > 0
       ? []
-      : unstartable(checksOf(command, settings), settings, { cwd: project.root, env: request.env })),
+      : unstartable(commandsOf(command, settings, request), settings, {
+          cwd: project.root,
+          env: request.env,
+        })),
   ];
   const isReady = loaded.problems.length === 0;
   const found = isReady ? findAgents(command, loaded, request, problems) : { agents: [] };
@@ -66,8 +71,13 @@ export function setUpRun(command: SettingsCommand, request: SetUpRequest): SetUp
   return { project, settings, agent, fallbacks, ...(reviewer && { reviewer }), flags: flags.layer, files };
 }
 
-function checksOf(command: SettingsCommand, { guardrails, checks }: Settings): readonly string[] {
-  return command === 'run' ? guardrails.map(each => each.command) : checks;
+function commandsOf(
+  command: SettingsCommand,
+  { guardrails, checks }: Settings,
+  { functions = [] }: SetUpRequest,
+): readonly string[] {
+  const all = command === 'run' ? guardrails.map(each => each.command) : checks;
+  return all.filter(each => !functions.includes(each));
 }
 
 /** Checks that would fail for ever, whatever the agent does. What is in the image of a sandbox, nobody outside knows. */

@@ -55,7 +55,7 @@ test('what came on stdin is still there when the run is resumed', async () => {
 
 test.each([
   [['run', '--check', 'x'], '--check is a flag of `ralph loop`, `ralph prd run`'],
-  [['status', '--follow'], '--follow is a flag of `ralph log`'],
+  [['status', '--follow'], '--follow is a flag of `ralph fleet logs`, `ralph log`'],
   [['run', '-p', 'x', '-m', 'opus'], '(-m is the number of iterations here; for a model: --model opus)'],
   [['run', '--max-iteration', '3'], 'Did you mean --max-iterations?'],
   [['run', '-f', '-'], 'stdin: the prompt is empty'],
