@@ -37,25 +37,19 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * What takes long and does not depend on the version of Node: campaigns (kills, attacks, fuzz), and what is decided in `domain/` tried through the
- * whole program. `RALPH_SUITE=core` leaves it out; docs/development.md says what CI runs where.
+ * What depends on the version of Node: functions, and of the whole program how it starts, runs, is stopped, resumed and called. The rest is
+ * tried on one version, where it takes most of the time. `RALPH_SUITE=core` runs these; docs/development.md says what CI runs where.
  */
-const LENGTHY = [
-  'test/{chaos,redteam}/**',
-  'test/scenarios/{fuzz,simulate,mutate*,standstill,trouble,limits,deleted-folder,parallel*}.test.ts',
-  'test/scenarios/{002-prd-hostile,002-prd-killed,prd-*,example-stories,proof}.test.ts',
-  'test/scenarios/{001-bad-input,001-output,explain,notify,old-runs,report,replay,prune}.test.ts',
-  'test/fleet/{faults,stories,up,backup}.test.ts',
-  'test/bundle/**',
-  'test/workspace/{worktree,diff,protect}.test.ts',
+const CORE = [
+  'test/{library,package,consumer}*.test.ts',
+  'test/library/**/*.test.ts',
+  'test/scenarios/{001-demo,001-run,001-signals,004-loop,resume,interrupt,hangs,keys}.test.ts',
+  'test/hooks/stop.test.ts',
+  'test/fleet/worker.test.ts',
 ];
+const isCore = process.env.RALPH_SUITE === 'core';
 
-const exclude = [
-  'test/hosts/**',
-  'test/browser/**',
-  'node_modules/**',
-  ...(process.env.RALPH_SUITE === 'core' ? LENGTHY : []),
-];
+const exclude = ['test/hosts/**', 'test/browser/**', 'node_modules/**'];
 
 export default defineConfig({
   test: {
@@ -69,7 +63,11 @@ export default defineConfig({
       { extends: true, test: { name: 'units', include: [UNITS], exclude, isolate: false } },
       {
         extends: true,
-        test: { name: 'programs', include: ['test/**/*.test.ts'], exclude: [...exclude, UNITS] },
+        test: {
+          name: 'programs',
+          include: isCore ? CORE : ['test/**/*.test.ts'],
+          exclude: [...exclude, UNITS],
+        },
       },
     ],
   },

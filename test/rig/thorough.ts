@@ -1,4 +1,4 @@
-/** CI looks longer than a person wants to wait: `RALPH_THOROUGH=1 npm test` does the same at home. */
+/** Longer than CI has time for: `RALPH_THOROUGH=1 npm test`. docs/development.md says when. */
 export const IS_THOROUGH = Boolean(process.env.RALPH_THOROUGH);
 
 /** Kills at many more places: `RALPH_THOROUGH=campaign npm test`. For more of them, by number, there is `npm run chaos`. */
