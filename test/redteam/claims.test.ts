@@ -47,7 +47,8 @@ async function shown({ agent, project, ralph, outside }: Arena, words: string) {
 
 /** What is left of Markdown without its code. */
 function withoutCode(markdown: string): string {
-  return markdown.replace(/(`+)[^`][^\n]*?\1(?!`)/g, '');
+  const unfenced = markdown.replace(/^(`{3,})[^`\n]*\n[\s\S]*?^\1$/gm, '');
+  return unfenced.replace(/(`+)[^`][^\n]*?\1(?!`)/g, '');
 }
 
 attacks('Claims and hostile text', [
