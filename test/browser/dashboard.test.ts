@@ -216,7 +216,6 @@ test('a run is started, watched, read and resumed from the page', async () => {
   first.exit();
   const resume = page.getByRole('button', { name: 'Resume with --max-iterations 2' });
   await resume.waitFor();
-  await page.getByRole('button', { name: 'Show the diff' }).click();
   await page.locator('.line.is-plus', { hasText: 'const sum = 0;' }).waitFor();
   expect(await accessibility(page)).toEqual([]);
   await picture('dashboard-stopped');
