@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { diffSum, filesOf } from '../domain/diffstat.ts';
 import type { Part, RunView } from '../report/run-view.ts';
 import type { FindDetail } from './data.ts';
+import { Left } from './detail.tsx';
 import { Diff } from './diff.tsx';
 import { Section } from './section.tsx';
 
@@ -29,11 +30,7 @@ export function Changes({ view, find }: ChangesProps) {
   return (
     <Section title="Changes" note={<small>{diffSum(filesOf(diff.text))}</small>}>
       <Diff text={diff.text} />
-      {diff.left > 0 && (
-        <p class="left">
-          More in <code>{diff.file}</code>
-        </p>
-      )}
+      <Left part={diff} />
     </Section>
   );
 }

@@ -127,7 +127,7 @@ function Text({ part }: { readonly part: Part }) {
   );
 }
 
-function Left({ part: { left, file } }: { readonly part: Part }) {
+export function Left({ part: { left, file } }: { readonly part: Part }) {
   if (left === 0) return null;
   return (
     <p class="left">

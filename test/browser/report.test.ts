@@ -44,7 +44,7 @@ describe('the report of a run', () => {
     ).toHaveLength(6);
     await page.getByRole('button', { name: /^4/ }).click();
     await page.getByText('Changes since the start of the run').click();
-    await page.getByText('export const isEmpty').waitFor();
+    await page.getByText('export const isEmpty').last().waitFor();
     expect(await accessibility(page)).toEqual([]);
     expect(await sideways(page)).toBe(0);
     await picture(`report-${name}`);
