@@ -45,3 +45,12 @@ export function boardMutation({ lanes }: Board): Mutation | undefined {
   const survivors = all.flatMap(each => each.survivors);
   return { score: mutationScore(mutants, survivors.length), mutants, survivors };
 }
+
+/** The run that works on it now, or did when the whole was cut off; undefined: one is to begin. */
+export function currentRun({
+  runs,
+  sentBack,
+  repair,
+}: Pick<Lane, 'runs' | 'sentBack' | 'repair'>): string | undefined {
+  return sentBack ? repair : runs.at(-1);
+}

@@ -52,6 +52,8 @@ export interface Lane extends LaneHead {
   /** How often the queue sent it back. */
   readonly returns: number;
   readonly sentBack?: SentBack;
+  /** The run that repairs what was sent back, once it has begun. */
+  readonly repair?: string;
   /** The commit that landed, or that waits in the queue. */
   readonly commit?: string;
   /** What each of its runs has used, by its id. */
@@ -157,6 +159,7 @@ function afterStart({ step, ...lane }: Lane, { child, time }: Of<'story-started'
   return {
     ...lane,
     ...(isKnown && step && { step }),
+    ...(lane.sentBack && { repair: child }),
     state: 'building',
     isRunning: true,
     runs: isKnown ? lane.runs : [...lane.runs, child],
@@ -188,7 +191,7 @@ function newBoard({ base, tip, branch, lanes }: Of<'board-set'>): Board {
 /** Whoever resumes the run has done what was needed, or wants to know. */
 function tryAgain(lane: Lane): Lane {
   if (lane.state !== 'needs_you') return lane;
-  const { why: _, ...rest } = lane;
+  const { why: _, repair: __, ...rest } = lane;
   if (lane.sentBack) return { ...rest, state: 'waiting', returns: 0 };
   return { ...rest, state: lane.runs.length > 0 ? 'building' : 'waiting' };
 }
@@ -256,7 +259,7 @@ function withMutation(board: Board, { story, mutation }: Of<'candidate-checked'>
 
 function afterSentBack(board: Board, event: Of<'sent-back'>): Board {
   const { story, why, files, others, detail } = event;
-  const moved = withLane(board, story, ({ commit: _, ...lane }) => ({
+  const moved = withLane(board, story, ({ commit: _, repair: __, ...lane }) => ({
     ...lane,
     state: 'waiting',
     returns: lane.returns + 1,

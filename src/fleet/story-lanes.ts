@@ -1,5 +1,6 @@
 /** The lanes of a list of stories as units of their own: any worker takes them, and what they have proven comes back by git. */
 import { type Lane, laneOf } from '../domain/board.ts';
+import { currentRun } from '../domain/board-sums.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
@@ -76,8 +77,9 @@ async function submitted(
   const { unit, database } = fleet;
   const { tip: from } = board();
   const last = lane.runs.at(-1);
-  const isThere = last !== undefined && lane.runs.length > lane.returns;
-  const id = isThere ? last : childId(worktreeName(runId, lane, board()), lane);
+  const current = currentRun(lane);
+  const isThere = current !== undefined;
+  const id = current ?? childId(worktreeName(runId, lane, board()), lane);
   const before = lane.sentBack && !isThere && last !== undefined ? await unitOf(database, last) : undefined;
   const hash = parts.past().stories?.hash;
   const list = hash === undefined ? undefined : readStoryCopy(parts.paths, hash);

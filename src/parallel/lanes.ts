@@ -1,5 +1,6 @@
 /** The runs of the lanes: starts and resumes them, each in its worktree, and puts what they have proven into the queue. */
 import { type Board, type Lane, laneOf, type SentBack } from '../domain/board.ts';
+import { currentRun } from '../domain/board-sums.ts';
 import type { RecordedEvent } from '../domain/event.ts';
 import { doubtsOf, trustWith } from '../domain/ledger-trust.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
@@ -83,12 +84,11 @@ async function workOn(
   const { parts, runId, board } = world;
   const name = worktreeName(runId, lane, board());
   const from = board().tip;
-  const last = lane.runs.at(-1);
-  const done = lane.sentBack || last === undefined ? undefined : endedChild(world, last);
+  const current = currentRun(lane);
+  // One that was cut off before its first line has nothing to resume, and nothing to lose: it is begun again.
+  const done = current === undefined ? undefined : endedChild(world, current);
   const isAgain = done !== undefined && !isDone(done);
-  // One that was cut off before its first line has nothing to resume, and nothing to lose.
-  const isUnborn = last !== undefined && !lane.sentBack && done === undefined;
-  const child = last !== undefined && (isAgain || isDone(done) || isUnborn) ? last : childId(name, lane);
+  const child = current ?? childId(name, lane);
   const worktree = await openWorktree({ root: parts.project.root, env: parts.env, name, from });
   if (isProblem(worktree)) return giveUp(world, id, worktree);
   const place = { ...worktree, created: !lane.runs.some(run => endedChild(world, run)?.past.prepared) };

@@ -1,6 +1,6 @@
 /** The page of all machines: the units of a fleet as runs, live from the database, behind the protections of every dashboard. */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ask, listen, listenTo, TOKEN } from '../dashboard/serve.ts';
 import { fleetRig } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
@@ -40,8 +40,10 @@ describeWithPostgres('the dashboard of a fleet', () => {
     expect(events.told.map(({ id }) => id).slice(0, lines)).toEqual(
       Array.from({ length: lines }, (_, at) => at + 1),
     );
-    const { state, view, integrity } = JSON.parse((await ask(port, `/api/0/${unit}`)).body);
-    expect([state, view.iterations.length, integrity.trust]).toEqual(['running', 2, { kind: 'intact' }]);
+    await vi.waitFor(async () => {
+      const { state, view, integrity } = JSON.parse((await ask(port, `/api/0/${unit}`)).body);
+      expect([state, view.iterations.length, integrity.trust]).toEqual(['running', 2, { kind: 'intact' }]);
+    }, 20_000);
     const detail = JSON.parse((await ask(port, `/api/0/${unit}/iterations/1`)).body);
     expect(JSON.stringify(detail.passages)).toContain('It is done.');
 

@@ -95,6 +95,7 @@ describe.skipIf(!hasTerminal())('in a terminal', () => {
     await terminal.until('? keys');
     terminal.type('ls -a; ps');
     terminal.press('h');
+    await terminal.until('Hint:');
     terminal.press('Escape');
     await terminal.until(/· \? keys\s*$/);
     terminal.press('s');

@@ -224,5 +224,5 @@ test('a new worktree gets what .worktreeinclude names, and setup runs in it', as
   const failing = ['--worktree', 'two', '--setup', 'echo broken; exit 3', '--check', 'true'];
   const { code: failed, stderr } = await loop(work, CLAIM, ...failing);
   expect(failed).toBe(2);
-  expect(stderr).toContain('failed with exit code 3 in the new worktree: broken');
+  expect(stderr).toContain('failed with exit code 3 in the new checkout: broken');
 });

@@ -31,7 +31,7 @@ test('the first line of the task is in status, log, report, notification and com
   const world = { cwd: project.dir, path: [agent.bin] };
   const { code, stderr, stdout } = await ralph(['run', '-f', 'TASK.md', '--agent', 'claude'], world);
   expect(code).toBe(0);
-  expect(stdout + stderr).toContain('- Task: Make `sum` add');
+  expect(stdout + stderr).toContain('  Task: Make `sum` add');
   expect(JSON.parse(project.read('.git/sent')).title).toBe('Make `sum` add');
   const trailers = project.git('log', '-1', '--format=%(trailers:unfold)');
   // The agent only said that it is done: that is no message.
