@@ -26,9 +26,12 @@ function project(): LaneRig {
       `{ grep -v '^[<=>]' shared.txt; echo ${id}; } | sort -u > new; mv new shared.txt`,
     );
   }
+  // Where the other one has landed before it begins, or before its review, it sees that at once.
+  const both = 'test -f work/US-003 && test -f work/US-004 && touch work/both; true';
   for (const id of ['US-003', 'US-004']) {
-    rig.does(id, 'implement', `mkdir -p work; echo ${id} > work/${id}`);
-    rig.does(id, 'merge-fix', 'test -f work/US-003 && test -f work/US-004 && touch work/both; true');
+    rig.does(id, 'implement', `mkdir -p work; echo ${id} > work/${id}; ${both}`);
+    rig.does(id, 'merge-fix', both);
+    rig.does(id, 'fix', both);
   }
   rig.does('US-005', 'implement', 'mkdir -p work; head -1 shared.txt > /dev/null; echo 5 > work/US-005');
   return rig;
