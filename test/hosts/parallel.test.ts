@@ -19,7 +19,7 @@ const DONE = 'lane-step-is-done';
 function rulesFor(id: string, mode: string, script: string, words: string): readonly SideRule[] {
   const program = `const f="ralph/tasks.json",l=JSON.parse(require("fs").readFileSync(f)),s=l.userStories.find(s=>s.id==="${id}");${script};require("fs").writeFileSync(f,JSON.stringify(l,null,2))`;
   const work = mode === 'implement' ? `mkdir -p work && echo ${id} > work/${id}.txt && ` : '';
-  const command = `${work}'${process.execPath}' -e '${program}' && git add -A && git commit -qm '${id} ${mode}' && echo ${DONE.replace('is', 'i""s')}`;
+  const command = `${work}'${process.execPath}' -e '${program}' && git add -A && git commit -q --allow-empty -m '${id} ${mode}' && echo ${DONE.replace('is', 'i""s')}`;
   const isAbout = ({ body }: { readonly body: string }) => body.includes(`- Mode: ${mode}\\n- Story: ${id} `);
   return [
     { match: request => isAbout(request) && request.body.includes(DONE), step: { text: words } },
