@@ -62,6 +62,8 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
     const words = redChecks(again ?? [])
       .map(formatFailure)
       .join('\n\n');
+    // Checked ahead: the one below may be the cause, and if that fails this one is made anew.
+    if (candidate.tip !== board().tip) return ended('red', words);
     const tip =
       (await checkAt(world, { ...candidate, commit: candidate.tip }, without(done, entry.story))) ?? [];
     if (isCut()) return ended('cut-off');
