@@ -22,6 +22,8 @@ const HEAD = 32 * MIB;
 /** What is held in memory of the end, in case that not much comes after it. */
 const TAIL = 2 * MIB;
 const LOOK_EVERY = 250;
+/** A child that never stops writing is not followed for ever. */
+const ROUNDS = 1000;
 
 export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
   const { O_CREAT, O_RDWR, O_APPEND, O_TRUNC } = constants;
@@ -33,9 +35,10 @@ export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
   let tail: Buffer = Buffer.alloc(0);
   const cut = () => {
     let read = head;
-    // The second time for what was written while we read; what is written in the instant before the cut is lost.
-    for (let time = 1; time <= 2; time++) {
+    // Until nothing was written while we read, so that the last words of a child that ends just then are not cut off unread.
+    for (let round = 0; round < ROUNDS; round++) {
       const { size } = fstatSync(fd);
+      if (size === read) break;
       tail = Buffer.concat([tail, readAt(fd, Math.max(read, size - TAIL), size)]).subarray(-TAIL);
       read = size;
     }
