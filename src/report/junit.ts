@@ -1,17 +1,28 @@
 /** The checks of a run as JUnit XML, which every CI can show. */
+import { type LaneOutcome, laneOutcome } from '../domain/board-sums.ts';
 import { trustSentence } from '../domain/ledger-trust.ts';
 import { provenWords } from '../domain/proof.ts';
 import { type CheckSummary, type LoopResult, provenBy } from '../domain/result.ts';
+import type { StopReason } from '../domain/stop-reason.ts';
 import { harmless } from '../platform/text.ts';
 import { viewProven } from './ending-words.ts';
+import { notLanded } from './lane-words.ts';
 import { escapeMarkup } from './markup.ts';
 import { type Integrity, lastChecks, type RunView } from './run-view.ts';
 
-/** The checks as they stood at the end; a run that never got to a check has none. */
+interface Case {
+  readonly kind: 'check' | 'story' | 'ledger';
+  readonly name: string;
+  readonly seconds: number;
+  readonly failure?: { readonly message: string; readonly output: string };
+}
+
+/** The checks as they stood at the end, and the stories of a parallel run; a run that never got to a check has none. */
 export function junitOf(result: LoopResult, sandbox?: string | null): string {
   const checks =
     result.iterations.findLast(iteration => iteration.checkResults.length > 0)?.checkResults ?? [];
-  return suiteOf(checks, provenWords(provenBy(result, sandbox)));
+  const lanes = storyCases(result.lanes ?? [], result.stopReason);
+  return suiteOf([...checks.map(checkCase), ...lanes], provenWords(provenBy(result, sandbox)));
 }
 
 /** The same from a ledger; `outputs` by the position of the check. A ledger that was changed is a failure, too. */
@@ -21,37 +32,48 @@ export function junitOfChecks(
   { trust }: Integrity,
 ): string {
   const proven = viewProven(view);
-  const ledger = {
-    name: 'the ledger is intact',
-    passed: trust.kind !== 'changed',
-    exitCode: 1,
-    duration: 0,
-    output: trustSentence(trust),
-  };
-  const checks: readonly CheckSummary[] = [
-    ...lastChecks(view).map(({ index, command, passed, exitCode, seconds, ungated }) => ({
+  const checks = lastChecks(view).map(({ index, command, passed, exitCode, seconds, ungated }) =>
+    checkCase({
       name: command,
       passed,
       exitCode,
       duration: seconds,
       output: outputs.get(index) ?? '',
       ...(ungated && { ungated }),
-    })),
-    ...(trust.kind === 'changed' ? [ledger] : []),
-  ];
-  return suiteOf(checks, proven && provenWords(proven));
+    }),
+  );
+  const lanes = storyCases(view.board?.lanes.map(laneOutcome) ?? [], view.ending?.stopReason ?? null);
+  const failure = { message: 'the ledger was changed', output: trustSentence(trust) };
+  const ledger: Case = { kind: 'ledger', name: 'the ledger is intact', seconds: 0, failure };
+  return suiteOf(
+    [...checks, ...lanes, ...(trust.kind === 'changed' ? [ledger] : [])],
+    proven && provenWords(proven),
+  );
 }
 
-function suiteOf(checks: readonly CheckSummary[], proof: string | undefined): string {
-  const failures = checks.filter(isFailure).length;
-  const time = checks.reduce((sum, check) => sum + check.duration, 0).toFixed(3);
-  const suite = `name="ralph" tests="${checks.length}" failures="${failures}" errors="0" skipped="0" time="${time}"`;
+function checkCase({ name, passed, ungated, exitCode, duration, output }: CheckSummary): Case {
+  const failure = { message: `exit code ${exitCode}`, output };
+  return { kind: 'check', name, seconds: duration, ...(!passed && !ungated && { failure }) };
+}
+
+function storyCases(lanes: readonly LaneOutcome[], reason: StopReason | null): readonly Case[] {
+  return lanes.map(lane => {
+    const message = notLanded(lane, reason);
+    const failure = message === undefined ? undefined : { message, output: lane.why ?? '' };
+    return { kind: 'story', name: `${lane.id} ${lane.title}`, seconds: 0, ...(failure && { failure }) };
+  });
+}
+
+function suiteOf(cases: readonly Case[], proof: string | undefined): string {
+  const failures = cases.filter(({ failure }) => failure).length;
+  const time = cases.reduce((sum, { seconds }) => sum + seconds, 0).toFixed(3);
+  const suite = `name="ralph" tests="${cases.length}" failures="${failures}" errors="0" skipped="0" time="${time}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites ${suite}>`,
     `  <testsuite ${suite}>`,
     ...(proof === undefined ? [] : properties(proof)),
-    ...checks.flatMap(testCase),
+    ...cases.flatMap(testCase),
     '  </testsuite>',
     '</testsuites>',
     '',
@@ -66,17 +88,12 @@ function properties(proof: string): readonly string[] {
   ];
 }
 
-function isFailure({ passed, ungated }: CheckSummary): boolean {
-  return !passed && !ungated;
-}
-
-function testCase(check: CheckSummary): readonly string[] {
-  const head = `    <testcase classname="ralph.check" name="${escaped(check.name)}" time="${check.duration.toFixed(3)}"`;
-  if (!isFailure(check)) return [`${head}/>`];
-  const output = escaped(check.output);
+function testCase({ kind, name, seconds, failure }: Case): readonly string[] {
+  const head = `    <testcase classname="ralph.${kind}" name="${escaped(name)}" time="${seconds.toFixed(3)}"`;
+  if (!failure) return [`${head}/>`];
   return [
     `${head}>`,
-    `      <failure message="exit code ${check.exitCode}">${output}</failure>`,
+    `      <failure message="${escaped(failure.message)}">${escaped(failure.output)}</failure>`,
     '    </testcase>',
   ];
 }

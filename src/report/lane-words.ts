@@ -3,6 +3,7 @@ import { laneBranch } from '../domain/board.ts';
 import type { LaneOutcome } from '../domain/board-sums.ts';
 import { dollars } from '../domain/dollars.ts';
 import type { LoopResult } from '../domain/result.ts';
+import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
 import { joinWords } from '../platform/shell.ts';
 import { times } from './board-view.ts';
 import type { Integrated } from './lane-history.ts';
@@ -46,6 +47,12 @@ export const STANDING: Readonly<Record<string, string>> = {
   kept: 'kept',
   needs_you: 'needs you',
 };
+
+/** Why a run is not done, as far as it is because of this lane; of several attempts one is enough. */
+export function notLanded({ state }: LaneOutcome, reason: StopReason | null): string | undefined {
+  if (state === 'landed' || (reason !== null && isSuccess(reason))) return undefined;
+  return `did not land: ${STANDING[state] ?? state}`;
+}
 
 function nameOf({ id, title }: LaneOutcome, { say }: Words): string {
   return `${say(id)} ${say(title)}`;

@@ -1,8 +1,10 @@
 /** Violations and red checks as SARIF 2.1.0, which code hosts show beside the code. */
+import { type LaneOutcome, laneOutcome } from '../domain/board-sums.ts';
 import { trustSentence } from '../domain/ledger-trust.ts';
 import { proofOf, provenWords } from '../domain/proof.ts';
 import { harmless } from '../platform/text.ts';
 import { viewProven } from './ending-words.ts';
+import { notLanded } from './lane-words.ts';
 import { checkOutcome, phrase, violatedPath, violationPhrase } from './phrases.ts';
 import { type CheckView, type Integrity, lastChecks, type RunView, type ViolationView } from './run-view.ts';
 
@@ -15,6 +17,11 @@ const RULES = [
   {
     id: 'check-failed',
     shortDescription: { text: 'A check failed when the run ended.' },
+    defaultConfiguration: { level: 'error' },
+  },
+  {
+    id: 'not-landed',
+    shortDescription: { text: 'A story of a parallel run did not land.' },
     defaultConfiguration: { level: 'error' },
   },
   {
@@ -31,6 +38,7 @@ export function sarifOf(view: RunView, integrity: Integrity, version: string): s
     ...lastChecks(view)
       .filter(check => !check.passed)
       .map(checkResult),
+    ...(view.board?.lanes ?? []).flatMap(lane => laneResult(laneOutcome(lane), view)),
   ];
   const proven = viewProven(view);
   const log = {
@@ -75,6 +83,14 @@ function checkResult(check: CheckView) {
     message: { text: text(`\`${phrase(command)}\` ${checkOutcome(check)}.${before}`) },
     locations: [location(logFile)],
   };
+}
+
+function laneResult(lane: LaneOutcome, { ending }: RunView) {
+  const words = notLanded(lane, ending?.stopReason ?? null);
+  if (words === undefined) return [];
+  const why = lane.why === undefined ? '' : ` (${phrase(lane.why)})`;
+  const message = { text: text(`${phrase(`${lane.id} ${lane.title}`)} ${words}${why}.`) };
+  return [{ ruleId: 'not-landed', level: 'error', message, locations: [location('')] }];
 }
 
 /** In a message `[words](place)` would be a link. */

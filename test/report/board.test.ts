@@ -5,10 +5,12 @@ import type { RunEvent } from '../../src/domain/event.ts';
 import { displayWidth } from '../../src/platform/text.ts';
 import { boardLines } from '../../src/report/board-lines.ts';
 import { boardView, type Moment } from '../../src/report/board-view.ts';
+import { junitOfChecks } from '../../src/report/junit.ts';
 import { laneLines } from '../../src/report/lane-words.ts';
 import { live, liveLine, NO_RUN } from '../../src/report/live-line.ts';
 import { proofs } from '../../src/report/proofs.ts';
 import { createRunFold } from '../../src/report/run-fold.ts';
+import { sarifOf } from '../../src/report/sarif.ts';
 import { DEFAULT_STYLE } from '../../src/report/style.ts';
 import { TERMINAL_WORDS } from '../../src/report/words.ts';
 import { loopResult, RUN_STARTED } from './events.ts';
@@ -360,4 +362,45 @@ test('the live line says how many lanes are where', () => {
 test('the id of a run says what it belongs to, and which branch it is on', () => {
   expect([parentOf(RUN), parentOf(`${RUN}.US-1.2`)]).toEqual([undefined, RUN]);
   expect(laneBranch(`${RUN}.US-1.2`)).toBe(`ralph/${RUN}/US-1`);
+});
+
+describe('for programs', () => {
+  const INTACT = { trust: { kind: 'intact' }, torn: 0 } as const;
+  const ending = (stopReason: 'needs_you' | 'all_stories_approved'): RunEvent => ({
+    type: 'run-ended',
+    result: loopResult({ runId: RUN, stopReason, iterations: [] }),
+  });
+  const before = [
+    started('US-1'),
+    ended('US-1', 1),
+    queued('US-1'),
+    candidate('US-1', 1),
+    checked('US-1', 1, true),
+    landed('US-1', 1),
+    started('US-2'),
+    ended('US-2', 1, 'it asks for <a key>'),
+  ];
+
+  test('each story is a case of the JUnit file, and a result of the SARIF file where it did not land', () => {
+    const view = viewOf(...before, ending('needs_you'));
+    const junit = junitOfChecks(view, new Map(), INTACT);
+    expect(junit).toContain('tests="3" failures="2"');
+    expect(junit).toContain('<testcase classname="ralph.story" name="US-1 The cart" time="0.000"/>');
+    expect(junit).toContain(
+      '<failure message="did not land: needs you">stuck: it asks for &lt;a key&gt;</failure>',
+    );
+    const { results } = JSON.parse(sarifOf(view, INTACT, '0')).runs[0];
+    expect(
+      results.map((each: { ruleId: string; message: { text: string } }) => [each.ruleId, each.message.text]),
+    ).toEqual([
+      ['not-landed', 'US-2 The discount did not land: needs you (stuck: it asks for <a key>).'],
+      ['not-landed', expect.stringMatching(/^US-3 .* did not land: not begun\.$/)],
+    ]);
+  });
+
+  test('an attempt that was not taken is no failure of a run that is done', () => {
+    const view = viewOf(...before, ending('all_stories_approved'));
+    expect(junitOfChecks(view, new Map(), INTACT)).toContain('tests="3" failures="0"');
+    expect(JSON.parse(sarifOf(view, INTACT, '0')).runs[0].results).toEqual([]);
+  });
 });
