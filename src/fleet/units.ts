@@ -73,27 +73,45 @@ export interface Claim {
   readonly before: string | null;
 }
 
-/** Makes the worker its holder: from now on nobody else writes. undefined: it is over, or too many workers died with it. */
+export interface Claimant {
+  readonly worker: string;
+  readonly version: number;
+  allows(repoUrl: string): boolean;
+  /** Ends the lease on a unit that it declines, in the same transaction. */
+  settleJob(tx: Querying): Promise<unknown>;
+}
+
+/**
+ * Makes the worker its holder: from now on nobody else writes. undefined: it is over, or too many workers died with it. A job is for
+ * anybody with the labels: what this worker may not work on goes back to those that may, and is taken from a holder that died.
+ */
 export async function claimUnit(
   database: Database,
   id: string,
-  worker: string,
-  version: number,
-): Promise<Claim | undefined> {
+  { worker, version, allows, settleJob }: Claimant,
+): Promise<Claim | 'declined' | undefined> {
   return database.transaction(async query => {
     const tx = { query };
     const { rows } = await tx.query(
-      'select state, worker, takeovers, min_version from ralph.unit where id = $1 for update',
+      'select state, worker, takeovers, min_version, repo_url from ralph.unit where id = $1 for update',
       [id],
     );
     const [now] = rows;
-    if (!now || OVER.includes(now.state as UnitState) || Number(now.min_version) > version) return undefined;
+    if (!now || OVER.includes(now.state as UnitState)) return undefined;
+    const isTakeover = now.state === 'running';
+    if (Number(now.min_version) > version || !allows(now.repo_url as string)) {
+      await tx.query(
+        "update ralph.unit set state = 'ready', fence = fence + $2, takeovers = takeovers + $2, worker = null where id = $1",
+        [id, isTakeover ? 1 : 0],
+      );
+      await settleJob(tx);
+      return 'declined';
+    }
     // Before the first carry there is nothing but how it was opened: it begins anew.
     await tx.query(
       'delete from ralph.event e using ralph.unit u where u.id = $1 and e.unit = u.id and u.carry is null',
       [id],
     );
-    const isTakeover = now.state === 'running';
     if (isTakeover && Number(now.takeovers) >= MOST_TAKEOVERS) {
       const detail = `${now.takeovers} workers in a row ended while they worked on it`;
       await tx.query(

@@ -147,8 +147,9 @@ async function take(options: WorkerOptions, state: State, job: Job, id: string):
   const { database } = options;
   // It was ours, and we were thought dead: what we did is over first.
   await held.get(id)?.held.over.catch(() => {});
-  const claim = await claimUnit(database, id, options.worker, options.version);
   const settleJob = (tx: Querying) => completeJob(database, tx, job);
+  const claim = await claimUnit(database, id, { ...options, settleJob });
+  if (claim === 'declined') return options.say('declined', id);
   if (!claim) return finishOver(options, id, settleJob);
   figures.taken++;
   const each = holdUnit(claim, { ...options, settleJob });

@@ -8,6 +8,7 @@ import { migrate } from '../../src/fleet/schema.ts';
 import { reserve, spend } from '../../src/fleet/shared.ts';
 import {
   addUnit,
+  type Claimant,
   claimUnit,
   type NewUnit,
   releaseUnit,
@@ -55,6 +56,8 @@ describeWithPostgres('the database of a fleet', () => {
     await openQueues(database, more.needs ?? []);
     expect(await addUnit(database, { ...UNIT, id, ...more })).toBe(true);
   };
+  const claim = (database: Database, id: string, worker: string, more: Partial<Claimant> = {}) =>
+    claimUnit(database, id, { worker, version: 1, allows: () => true, settleJob: async () => {}, ...more });
   const inState = async (database: Database, state: string) =>
     (
       await database.query<{ id: string }>('select id from ralph.unit where state = $1 order by number', [
@@ -153,9 +156,9 @@ describeWithPostgres('the database of a fleet', () => {
     const database = await open();
     await add(database, 'u');
     await admit(database, ANYBODY);
-    const one = await claimUnit(database, 'u', 'one', 1);
-    const two = await claimUnit(database, 'u', 'two', 1);
-    if (!one || !two) throw new Error('not claimed');
+    const one = await claim(database, 'u', 'one');
+    const two = await claim(database, 'u', 'two');
+    if (!one || !two || one === 'declined' || two === 'declined') throw new Error('not claimed');
     expect([one.unit.fence, two.unit.fence, two.before]).toEqual([1, 2, 'one']);
     const line = { seq: 1, type: 'notice', text: '{}' };
     expect(await writeProgress(database, one.unit, { lines: [line], carry: { commit: 'c1' } })).toBe(false);
@@ -163,7 +166,33 @@ describeWithPostgres('the database of a fleet', () => {
     expect((await database.query('select 1 from ralph.event')).rowCount).toBe(0);
     expect(await unitOf(database, 'u')).toMatchObject({ state: 'running', worker: 'two', carry: null });
     expect(await writeProgress(database, two.unit, { lines: [line], carry: { commit: 'c2' } })).toBe(true);
-    expect(await claimUnit(database, 'u', 'old', 0)).toBeUndefined();
+  });
+
+  test('takes a unit from a worker that is too old for it or may not have it, for those that may', async () => {
+    const database = await open();
+    await add(database, 'u');
+    await admit(database, ANYBODY);
+    const settled: string[] = [];
+    const declines = (more: Partial<Claimant>) =>
+      claim(database, 'u', 'not for me', { settleJob: async () => settled.push('job'), ...more });
+    expect(await declines({ version: 0 })).toBe('declined');
+    expect(await unitOf(database, 'u')).toMatchObject({
+      state: 'ready',
+      fence: 0,
+      worker: null,
+      takeovers: 0,
+    });
+    await claim(database, 'u', 'one');
+    expect(await declines({ allows: () => false })).toBe('declined');
+    // The one that died with it, if it did not, writes no more.
+    expect(await unitOf(database, 'u')).toMatchObject({
+      state: 'ready',
+      fence: 2,
+      worker: null,
+      takeovers: 1,
+    });
+    expect(settled).toEqual(['job', 'job']);
+    expect(await admit(database, ANYBODY)).toBe(1);
   });
 
   test('cancels a list of stories with its stories', async () => {
@@ -171,7 +200,7 @@ describeWithPostgres('the database of a fleet', () => {
     await add(database, 'list', { kind: 'prd' });
     await add(database, 'list.A', { kind: 'story', parent: 'list' });
     await add(database, 'list.B', { kind: 'story', parent: 'list' });
-    await claimUnit(database, 'list.B', 'one', 1);
+    await claim(database, 'list.B', 'one');
     expect(await cancelUnit(database, 'list', 'ada')).toBe(true);
     expect(await inState(database, 'cancelled')).toEqual(['list', 'list.A']);
     const { rows } = await database.query('select unit, body from ralph.command');
@@ -181,8 +210,8 @@ describeWithPostgres('the database of a fleet', () => {
   test('gives a unit up that ends one worker after the other', async () => {
     const database = await open();
     await add(database, 'u');
-    for (let at = 0; at <= 8; at++) expect(await claimUnit(database, 'u', `w${at}`, 1)).toBeDefined();
-    expect(await claimUnit(database, 'u', 'w9', 1)).toBeUndefined();
+    for (let at = 0; at <= 8; at++) expect(await claim(database, 'u', `w${at}`)).toBeDefined();
+    expect(await claim(database, 'u', 'w9')).toBeUndefined();
     expect(await unitOf(database, 'u')).toMatchObject({
       state: 'lost',
       detail: '8 workers in a row ended while they worked on it',
