@@ -69,6 +69,24 @@ export interface Unit {
   readonly endedAt: Date | null;
 }
 
+/**
+ * What nobody can have submitted with Ralph. Rows are written by whoever has the database: a worker puts none of these names into a path, or
+ * into a command where git could take it for an option.
+ */
+export function flawOf({
+  id,
+  base,
+  carry,
+  headSha,
+  repoUrl,
+}: Pick<Unit, 'id' | 'base' | 'carry' | 'headSha' | 'repoUrl'>): string | undefined {
+  if (!/^\w[\w-]*(\.[\w-]+)*$/.test(id)) return 'its id is no name';
+  const commits = [base, carry, headSha].filter(commit => commit !== null);
+  if (!commits.every(commit => /^[0-9a-f]{40,64}$/.test(commit))) return 'its commits are no commits';
+  if (/^-|^[\w+.-]*::|\p{Cc}/u.test(repoUrl)) return 'its repository has no address that git may be given';
+  return undefined;
+}
+
 /** The branch that gets what came of it: that of a list is beside those of its stories. */
 export function shownBranch({ id, kind, parent }: Pick<Unit, 'id' | 'kind' | 'parent'>): string {
   if (kind === 'prd') return `ralph/${id}/_int`;

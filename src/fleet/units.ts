@@ -1,7 +1,7 @@
 /** The units in the database. Whoever works on one writes under its fence, and no longer when somebody else has claimed it. */
 import type { LoopResult } from '../domain/result.ts';
 import type { Database } from './database.ts';
-import { OVER, type Unit, type UnitConfig, type UnitState } from './unit.ts';
+import { flawOf, OVER, type Unit, type UnitConfig, type UnitState } from './unit.ts';
 
 /** The database, or a transaction in it. */
 export type Querying = Pick<Database, 'query'>;
@@ -92,14 +92,21 @@ export async function claimUnit(
 ): Promise<Claim | 'declined' | undefined> {
   return database.transaction(async query => {
     const tx = { query };
-    const { rows } = await tx.query(
-      'select state, worker, takeovers, min_version, repo_url from ralph.unit where id = $1 for update',
-      [id],
-    );
+    const { rows } = await tx.query<Unit>(`select ${COLUMNS} from ralph.unit where id = $1 for update`, [id]);
     const [now] = rows;
-    if (!now || OVER.includes(now.state as UnitState)) return undefined;
+    if (!now || OVER.includes(now.state)) return undefined;
+    const giveUp = (state: UnitState, detail: string) =>
+      tx.query(
+        'update ralph.unit set state = $2, fence = fence + 1, detail = $3, ended_at = now() where id = $1',
+        [id, state, detail],
+      );
+    const flaw = flawOf(now);
+    if (flaw !== undefined) {
+      await giveUp('stopped', flaw);
+      return undefined;
+    }
     const isTakeover = now.state === 'running';
-    if (Number(now.min_version) > version || !allows(now.repo_url as string)) {
+    if (now.minVersion > version || !allows(now.repoUrl)) {
       await tx.query(
         "update ralph.unit set state = 'ready', fence = fence + $2, takeovers = takeovers + $2, worker = null where id = $1",
         [id, isTakeover ? 1 : 0],
@@ -112,12 +119,8 @@ export async function claimUnit(
       'delete from ralph.event e using ralph.unit u where u.id = $1 and e.unit = u.id and u.carry is null',
       [id],
     );
-    if (isTakeover && Number(now.takeovers) >= MOST_TAKEOVERS) {
-      const detail = `${now.takeovers} workers in a row ended while they worked on it`;
-      await tx.query(
-        "update ralph.unit set state = 'lost', fence = fence + 1, detail = $2, ended_at = now() where id = $1",
-        [id, detail],
-      );
+    if (isTakeover && now.takeovers >= MOST_TAKEOVERS) {
+      await giveUp('lost', `${now.takeovers} workers in a row ended while they worked on it`);
       return undefined;
     }
     const claimed = await tx.query(
@@ -125,7 +128,7 @@ export async function claimUnit(
          takeovers = takeovers + $3, started_at = coalesce(started_at, now()) where id = $1 returning ${COLUMNS}`,
       [id, worker, isTakeover ? 1 : 0],
     );
-    return { unit: claimed.rows[0] as unknown as Unit, before: now.worker as string | null };
+    return { unit: claimed.rows[0] as unknown as Unit, before: now.worker };
   });
 }
 

@@ -8,7 +8,7 @@ import { errorWords } from '../platform/error-words.ts';
 import { admit, LEASE } from './admission.ts';
 import { commandDone, standingOf } from './commands.ts';
 import type { Database } from './database.ts';
-import { queueOf, type Unit, type UnitKind } from './unit.ts';
+import { flawOf, queueOf, type Unit, type UnitKind } from './unit.ts';
 import { claimUnit, executing, type Querying, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
@@ -224,7 +224,8 @@ async function finishOver(
   settleJob: (tx: Querying) => Promise<unknown>,
 ): Promise<void> {
   const unit = await unitOf(database, id);
-  const why = unit && unit.headSha !== null ? await showBranch(unit) : undefined;
+  const hasWork = unit && unit.headSha !== null && flawOf(unit) === undefined;
+  const why = hasWork ? await showBranch(unit) : undefined;
   if (why !== undefined) return say('not-shown', id, { why });
   await settleJob(database);
 }

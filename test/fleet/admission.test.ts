@@ -195,6 +195,22 @@ describeWithPostgres('the database of a fleet', () => {
     expect(await admit(database, ANYBODY)).toBe(1);
   });
 
+  test.each<[string, Partial<NewUnit>]>([
+    ['a/../../../out', {}],
+    ['option', { base: '--upload-pack=touch /tmp/escaped' }],
+    ['address', { repoUrl: '--upload-pack=touch /tmp/escaped' }],
+    ['helper', { repoUrl: 'ext::sh -c "touch /tmp/escaped"' }],
+  ])('gives no worker a unit that nobody can have submitted: %s', async (id, more) => {
+    const database = await open();
+    await add(database, id, more);
+    await admit(database, ANYBODY);
+    expect(await claim(database, id, 'one')).toBeUndefined();
+    expect(await unitOf(database, id)).toMatchObject({
+      state: 'stopped',
+      detail: expect.stringMatching(/^its /),
+    });
+  });
+
   test('cancels a list of stories with its stories', async () => {
     const database = await open();
     await add(database, 'list', { kind: 'prd' });
