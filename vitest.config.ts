@@ -53,8 +53,10 @@ const exclude = ['test/hosts/**', 'test/browser/**', 'node_modules/**'];
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Far longer than any test takes: what hangs fails, and what is slow on a busy machine does not.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     setupFiles: ['test/rig/seed.ts'],
     // Two more than cores: many tests wait for a time to pass, or for a process to end.
     maxWorkers: 4,

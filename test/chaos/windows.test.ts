@@ -32,7 +32,7 @@ test('undisturbed', async () => {
   calm = await disturbed(SHAPES.runWithPush, []);
 });
 
-test.each(rows)('$signals $when git $git', { timeout: 60_000 }, async ({ git, when, signals }) => {
+test.each(rows)('$signals $when git $git', async ({ git, when, signals }) => {
   const moment: HeldGit = { git, when };
   const ended = await disturbed(SHAPES.runWithPush, [{ moment, signals }]);
   expect(ended.kills, 'git came by there').toBe(1);

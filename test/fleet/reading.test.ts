@@ -12,9 +12,7 @@ const SECRET = 'a-secret-of-the-worker-4711';
 describeWithPostgres('a unit of the fleet', () => {
   const postgres = sharedPostgres();
 
-  test('is explained, reported and logged on any machine that reaches the database', {
-    timeout: 60_000,
-  }, async () => {
+  test('is explained, reported and logged on any machine that reaches the database', async () => {
     const rig = fleetRig(await postgres().createDatabase(), undefined, { WORKER_API_KEY: SECRET });
     const elsewhere = machine(rig);
     rig.does('echo no > work.txt', 'echo done > work.txt');
@@ -73,9 +71,7 @@ describeWithPostgres('a unit of the fleet', () => {
     });
   });
 
-  test('is followed from before its first worker to its end, over a worker that gives it back', {
-    timeout: 60_000,
-  }, async () => {
+  test('is followed from before its first worker to its end, over a worker that gives it back', async () => {
     const rig = fleetRig(await postgres().createDatabase());
     const elsewhere = machine(rig);
     const gate = rig.gate('gate');

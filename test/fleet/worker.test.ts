@@ -6,9 +6,7 @@ import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 describeWithPostgres('a worker', () => {
   const postgres = sharedPostgres();
 
-  test('works on a loop until it is proven, and its branch is in the remote', {
-    timeout: 60_000,
-  }, async () => {
+  test('works on a loop until it is proven, and its branch is in the remote', async () => {
     const rig = fleetRig(await postgres().createDatabase());
     rig.does('echo no > work.txt', 'echo done > work.txt');
     const unit = await rig.submit('Write it', '--check', 'grep -q done work.txt');

@@ -83,7 +83,7 @@ function damaged(lines: readonly Line[], { line, at, value }: { line: number; at
   return lines.with(line, changed(lines[line], path, value) as Line);
 }
 
-test('events of a later version and damaged fields stop no reader', { timeout: 60_000 }, async () => {
+test('events of a later version and damaged fields stop no reader', async () => {
   const project = oldProject();
   let unknown = 0;
   await fc.assert(

@@ -8,9 +8,7 @@ import { repo } from '../rig/repo.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/stories/run.mjs');
 
-test('examples/stories: three stories, a rejected review, a question, and a report', {
-  timeout: 60_000,
-}, async () => {
+test('examples/stories: three stories, a rejected review, a question, and a report', async () => {
   const { dir } = repo();
   const child = spawn(process.execPath, [EXAMPLE, dir], { cwd: dir, env: testEnv({}) });
   let said = '';

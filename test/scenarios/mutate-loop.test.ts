@@ -223,7 +223,7 @@ test('a run that is killed while faults are tried is resumed, and tells the agen
     '2m',
   ];
   const running = startRalph(args, { cwd: work.dir, env: { HOME: home } });
-  await expect.poll(() => existsSync(gate), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(gate)).toBe(true);
   running.process.kill('SIGKILL');
   await running.finished;
   const resumed = await ralph(['resume', '--json'], { cwd: work.dir, env: { HOME: home } });

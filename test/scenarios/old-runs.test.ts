@@ -38,7 +38,7 @@ async function readAll(project: Repo): Promise<Readonly<Record<string, string>>>
   return printed;
 }
 
-test('a run folder of 0.1 is read by every reader', { timeout: 60_000 }, async () => {
+test('a run folder of 0.1 is read by every reader', async () => {
   const printed = await readAll(oldProject());
   const resume = `Resume: \`ralph resume ${OLD_RUN} --max-iterations 4\` (2 of 2 used)`;
   const flat = (text = '') => text.replace(/\s+/g, ' ');
@@ -56,7 +56,7 @@ test('a run folder of 0.1 is read by every reader', { timeout: 60_000 }, async (
   expect(JSON.parse(printed.dashboard ?? '').view.iterations).toHaveLength(2);
 });
 
-test('lines that carry their run and iteration are read alike', { timeout: 90_000 }, async () => {
+test('lines that carry their run and iteration are read alike', async () => {
   const project = oldProject();
   const before = await readAll(project);
   let iteration = 0;
@@ -70,7 +70,7 @@ test('lines that carry their run and iteration are read alike', { timeout: 90_00
   expect(after).toEqual({ ...others, 'log --json': readFileSync(project.events, 'utf8') });
 });
 
-test('an event of a later version is shown as unknown by every reader', { timeout: 60_000 }, async () => {
+test('an event of a later version is shown as unknown by every reader', async () => {
   const project = oldProject();
   const future: Line = {
     at: '2027-01-01T00:00:00.000Z',
@@ -91,7 +91,7 @@ test('an event of a later version is shown as unknown by every reader', { timeou
   expect(printed.replay).toContain('2 verdicts judged again: all the same.');
 });
 
-test('a stop reason of a later version is an ending, too', { timeout: 60_000 }, async () => {
+test('a stop reason of a later version is an ending, too', async () => {
   const project = oldProject();
   const lines = oldLines().map(line =>
     line.type === 'run-ended'

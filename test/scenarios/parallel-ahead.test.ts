@@ -8,7 +8,7 @@ import { type LaneRig, landedFiles, laneRig, plain, runParallel } from '../rig/l
 const STORIES = ['US-001', 'US-002', 'US-003'];
 const RED_TOGETHER = 'if test -e work/US-001.txt && test -e work/US-002.txt; then exit 1; fi';
 
-it('checks the next candidate meanwhile, and lands both in order', { timeout: 90_000 }, async () => {
+it('checks the next candidate meanwhile, and lands both in order', async () => {
   const rig = slowRig('exit 0');
   const { result, stderr } = await runParallel(rig.lanes, '--parallel', '8', '--check', rig.check);
   expect(result.stopReason, stderr).toBe('all_stories_approved');
@@ -17,9 +17,7 @@ it('checks the next candidate meanwhile, and lands both in order', { timeout: 90
   expect(rig.lanes.turns().filter(({ mode }) => mode === 'merge-fix')).toEqual([]);
 });
 
-it('throws away what stands on a candidate that fails, and blames nobody else for it', {
-  timeout: 90_000,
-}, async () => {
+it('throws away what stands on a candidate that fails, and blames nobody else for it', async () => {
   const rig = slowRig(RED_TOGETHER);
   rig.lanes.does('US-002', 'merge-fix', 'mv work/US-002.txt work/US-002.repaired.txt');
   const { result, stderr } = await runParallel(rig.lanes, '--parallel', '8', '--check', rig.check);

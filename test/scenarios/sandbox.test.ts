@@ -203,7 +203,7 @@ describe.skipIf(!works)('in srt', () => {
     for (const name of ['sleep 1000', 'srt-host'])
       await expect.poll(() => ours().some(each => each.includes(name))).toBe(true);
     run.process.kill('SIGKILL');
-    await expect.poll(ours, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(ours).toEqual([]);
   });
 
   test('the second signal ends everything inside at once', async () => {

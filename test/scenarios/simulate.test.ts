@@ -20,7 +20,7 @@ async function simulate(project: Repo, ...args: string[]) {
   return { code, stderr, simulated: Object.fromEntries(simulated.map(each => [each.trouble, each])) };
 }
 
-test('settings that catch everything, trouble by trouble', { timeout: 90_000 }, async () => {
+test('settings that catch everything, trouble by trouble', async () => {
   const project = repo(FILES);
   project.settings({ checks: ['sh test/sum.test.sh'], protect: ['test/**'] });
   const before = project.git('status', '--porcelain=v2', '--branch', '--untracked-files=all');
@@ -67,7 +67,7 @@ test('what is not caught is named, and the exit code says so', async () => {
   expect([protectedToo.code, protectedToo.simulated.tamper?.weakness]).toEqual([0, undefined]);
 });
 
-test('a turn that nothing would end is ended here, and that is a weakness', { timeout: 60_000 }, async () => {
+test('a turn that nothing would end is ended here, and that is a weakness', async () => {
   const project = repo(FILES);
   project.settings({ guardrails: [{ command: 'sh test/sum.test.sh' }], idleTimeout: 0 });
   const { code, simulated } = await simulate(project, 'hang');
