@@ -31,7 +31,7 @@ function project(): LaneRig {
   for (const id of ['US-003', 'US-004']) {
     rig.does(id, 'implement', `mkdir -p work; echo ${id} > work/${id}; ${both}`);
     rig.does(id, 'merge-fix', both);
-    rig.does(id, 'fix', both);
+    rig.does(id, 'review-fix', both);
   }
   rig.does('US-005', 'implement', 'mkdir -p work; head -1 shared.txt > /dev/null; echo 5 > work/US-005');
   return rig;

@@ -33,7 +33,13 @@ if (isText) {
 print({ type: 'system', subtype: 'init', session_id: 'lane', model });
 const limit = join(folder, 'limit');
 if (existsSync(limit)) {
-  const { until, kind = 'Claude AI usage limit reached' } = JSON.parse(readFileSync(limit, 'utf8'));
+  // It begins with whoever meets it first.
+  const { seconds, kind = 'Claude AI usage limit reached' } = JSON.parse(readFileSync(limit, 'utf8'));
+  const since = join(folder, 'limited-until');
+  try {
+    writeFileSync(since, String(Date.now() + seconds * 1000), { flag: 'wx' });
+  } catch {}
+  const until = Number(readFileSync(since, 'utf8')) || Date.now() + seconds * 1000;
   if (Date.now() < until) {
     appendFileSync(join(folder, 'limited.log'), `${Date.now()}\n`);
     const words = `${kind}|${Math.ceil(until / 1000)}`;

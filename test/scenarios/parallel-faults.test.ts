@@ -130,13 +130,13 @@ describe('what happens meanwhile', () => {
 
   it('a rate limit: nothing new is begun on the account, and then one tries before the others', async () => {
     const rig = laneRig(['1', '2', '3', '4'].map(id => plain(`US-00${id}`)));
-    const until = Date.now() + 6_000;
-    writeFileSync(join(rig.orders, 'limit'), JSON.stringify({ until }));
+    writeFileSync(join(rig.orders, 'limit'), JSON.stringify({ seconds: 6 }));
     const { code, result, stderr } = await runParallel(rig, '--parallel', '4', ...CHECK, '--max-wait', '60');
     expect(code, stderr).toBe(0);
     const events = readFileSync(rig.project.path(`.ralph/runs/${result.runId}/events.jsonl`), 'utf8');
     expect(events).toContain('"type":"account-limited"');
     const first = rig.turns().map(({ at }) => at);
+    const until = Number(readFileSync(join(rig.orders, 'limited-until'), 'utf8'));
     expect(Math.min(...first)).toBeGreaterThanOrEqual(until);
     // None of those who waited met the limit a second time.
     const met = readFileSync(join(rig.orders, 'limited.log'), 'utf8').trim().split('\n');
