@@ -90,6 +90,7 @@ function humanOf({ output }: Call, settings: Settings, { keys, verbose }: HumanP
     write: text => output.human(text),
     isTTY: output.humanIsTTY,
     columns: output.columns,
+    us: output.us,
     style: {
       ...styleOf(output),
       timestamps: settings.showTimestamp,
