@@ -34,8 +34,14 @@ process.exitCode = main();
 
 function main() {
   const { values } = parseArgs({ options: { built: { type: 'boolean', default: false } } });
-  const { version } = json('package.json');
-  const problems = [...uncommitted(), ...otherVersions(version), ...changelog(version), ...released(version)];
+  const { version, repository } = json('package.json');
+  const problems = [
+    ...(repository ? [] : ['package.json has no repository: npm pkg set repository=github:OWNER/REPO']),
+    ...uncommitted(),
+    ...otherVersions(version),
+    ...changelog(version),
+    ...released(version),
+  ];
   if (problems.length > 0) return refuse(problems);
   if (!values.built)
     execFileSync(process.execPath, [join(ROOT, 'scripts/build.mjs')], { cwd: ROOT, stdio: 'inherit' });

@@ -139,7 +139,9 @@ describe('the demo', () => {
   test('ends with commands that exist at that moment: nothing is installed, and its report is there', () => {
     const { dir, path } = folder();
     mkdirSync(path('tmp'));
-    const env = { ...testEnv({ env: { TMPDIR: path('tmp') } }), npm_config_update_notifier: 'false' };
+    // A prefix that npm cannot install to: then an alias does.
+    const prefix = { npm_config_prefix: path('missing'), npm_config_update_notifier: 'false' };
+    const env = { ...testEnv({ env: { TMPDIR: path('tmp') } }), ...prefix };
     const demo = execFileSync('npm', ['run', '--silent', 'demo', '--', '--pace', '0'], {
       cwd: ROOT,
       env,
@@ -147,13 +149,15 @@ describe('the demo', () => {
     });
     const shown = demo.slice(demo.indexOf('Look around')).split('\n').slice(1);
     const commands = shown
-      .map(line => line.trim())
-      .filter(line => line !== '' && !line.includes('YOUR-PROJECT'));
+      .filter(line => line.startsWith('  '))
+      .map(line => line.trim().replace('init -C YOUR-PROJECT', '--version'));
     expect(commands.map(command => command.split(' ').at(-1))).toEqual([
       expect.stringContaining('ralph-demo-'),
       'show',
       'log',
       'run.html',
+      expect.stringContaining('ralph.cjs'),
+      '--version',
     ]);
     const script = `set -e\n${commands.join('\n')}\ncat run.html`;
     const { status, stdout } = spawnSync('sh', ['-c', script], { cwd: dir, env, encoding: 'utf8' });

@@ -50,9 +50,12 @@ test('all that is wrong is listed at once, and nothing is released', () => {
   const manifest = 'plugins/claude/.claude-plugin/plugin.json';
   repo.write(manifest, repo.read(manifest).replace(repo.version, '0.0.1'));
   repo.write('CHANGELOG.md', `# Changelog\n\n## ${repo.version} (unreleased)\n`);
+  const { repository: _, ...unpublished } = JSON.parse(repo.read('package.json'));
+  repo.write('package.json', JSON.stringify(unpublished));
   const { code, output } = repo.release();
   expect(code).toBe(2);
-  expect(output).toContain('Nothing was released. 3 problems:');
+  expect(output).toContain('Nothing was released. 4 problems:');
+  expect(output).toContain('package.json has no repository: npm pkg set repository=');
   expect(output).toContain('there are uncommitted changes');
   expect(output).toContain(`${manifest} has version 0.0.1, package.json has ${repo.version}`);
   expect(output).toContain(`calls ${repo.version} unreleased`);

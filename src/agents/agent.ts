@@ -59,6 +59,17 @@ export interface AgentNeeds {
 /** An agent that nobody knows anything of. */
 export const NO_NEEDS: AgentNeeds = { hosts: [], addresses: [], state: [], settings: [], keys: [] };
 
+/** Where a login may be, or a way around one. With none of these the user is not logged in. */
+export interface LoginTraces {
+  /** Names of variables: a key, another provider, another address. */
+  readonly variables: RegExp;
+  /** Each of them alone may be one. */
+  readonly files: readonly string[];
+  /** Those are one only with some of `words`, which may also stand in the user's flags. */
+  readonly settings: readonly string[];
+  readonly words: RegExp;
+}
+
 export interface Dialogue {
   /** The flag before the prompt; without one the prompt is an argument. */
   readonly promptFlag?: string;
@@ -112,7 +123,11 @@ export interface AgentAdapter {
   /** The version that the host tests run with; docs/reference/agents.md says what was seen with it. */
   readonly tested?: string;
   /** Words with which it says whether the user is logged in, without asking a model, and how to log in. */
-  readonly login?: { readonly status: readonly string[]; readonly fix: string };
+  readonly login?: {
+    readonly status: readonly string[];
+    readonly fix: string;
+    readonly traces: LoginTraces;
+  };
   /** Variables that keep it from looking for a newer version of itself. */
   readonly noUpdates?: Readonly<Record<string, string>>;
   /** What the stream can tell, and when; a limit on what it cannot tell is refused. */

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { ExitCode } from '../domain/stop-reason.ts';
 import { hasMark } from '../platform/spawn.ts';
-import type { Output } from './output.ts';
+import { type Output, pasteable } from './output.ts';
 
 export interface CliCommand {
   /** Declares arguments, flags and examples. */
@@ -66,8 +66,8 @@ export function refuseInside(name: string, { env }: Pick<Call, 'env'>): void {
 }
 
 /** What was asked for, as the answer on stdout: JSON for a program, or the lines for people. */
-export function answer({ json, answer: write }: Output, value: unknown, lines: () => string): void {
-  write(json ? `${JSON.stringify(value)}\n` : `${lines()}\n`);
+export function answer(output: Output, value: unknown, lines: () => string): void {
+  output.answer(output.json ? `${JSON.stringify(value)}\n` : `${pasteable(lines(), output)}\n`);
 }
 
 /** Thrown by a command when the user has something to fix; main prints them all and exits with 2. */

@@ -18,6 +18,7 @@ export interface TriedCheck {
   readonly command: string;
   /** It can be run; whether it passes is another question, and the agent's work. */
   readonly runs: boolean;
+  readonly fails: boolean;
   /** `passes (1.2s)`. */
   readonly words: string;
 }
@@ -34,9 +35,11 @@ export async function tryCheck(command: string, { root, env }: Place): Promise<T
   const { code, output } = await capture(shellCommand(command), { cwd: root, env, timeout: PATIENCE });
   const time = duration((performance.now() - began) / 1000);
   const last = output.trim().split('\n').at(-1) ?? '';
-  if (code === 0) return { command, runs: true, words: `passes (${time})` };
+  if (code === 0) return { command, runs: true, fails: false, words: `passes (${time})` };
   const why = CANNOT_RUN[code];
-  if (why !== undefined) return { command, runs: false, words: `cannot be run: ${why}. ${last}`.trim() };
-  if (code === 124) return { command, runs: true, words: `takes longer than ${duration(PATIENCE / 1000)}` };
-  return { command, runs: true, words: `runs, and fails now (exit code ${code}, ${time})` };
+  if (why !== undefined)
+    return { command, runs: false, fails: true, words: `cannot be run: ${why}. ${last}`.trim() };
+  if (code === 124)
+    return { command, runs: true, fails: false, words: `takes longer than ${duration(PATIENCE / 1000)}` };
+  return { command, runs: true, fails: true, words: `runs, and fails now (exit code ${code}, ${time})` };
 }

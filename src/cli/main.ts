@@ -18,7 +18,7 @@ import {
   refuse,
 } from './command.ts';
 import { COMMANDS, GLOBAL_FLAGS, rootHelp } from './command-list.ts';
-import { createOutput, type Output } from './output.ts';
+import { createOutput, type Output, pasteable } from './output.ts';
 import { shortenHelp } from './short-help.ts';
 
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<number> {
@@ -177,9 +177,8 @@ function reportError(error: unknown, output: Output): ExitCode {
 
 function reportProblems(problems: readonly Problem[], output: Output): ExitCode {
   const count = problems.length === 1 ? '' : `${problems.length} problems:\n`;
-  output.error(
-    `ralph: ${count}${problems.map(problem => `${problems.length === 1 ? '' : '  - '}${formatProblem(problem)}`).join('\n')}\n`,
-  );
+  const lines = problems.map(problem => `${problems.length === 1 ? '' : '  - '}${formatProblem(problem)}`);
+  output.error(pasteable(`ralph: ${count}${lines.join('\n')}\n`, output));
   if (output.json)
     output.answer(`${JSON.stringify({ success: false, stopReason: 'invalid_config', problems })}\n`);
   return 2;

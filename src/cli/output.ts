@@ -2,6 +2,7 @@
 import { writeSync } from 'node:fs';
 import { createDisarm, disarmJson, isReadByCi } from '../platform/ci-commands.ts';
 import { errorCode } from '../platform/error-words.ts';
+import { joinWords } from '../platform/shell.ts';
 
 export interface Output {
   /** For the result of a command: its answer on stdout. */
@@ -19,6 +20,8 @@ export interface Output {
   readonly emoji: boolean;
   /** Where `--events` go; undefined without it. */
   readonly events?: string;
+  /** What to type for `ralph` where the user is: `ralph -C elsewhere` after a command that was given it. */
+  readonly us: string;
 }
 
 export function createOutput(options: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): Output {
@@ -42,8 +45,14 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
     color:
       options.color !== false && !env.NO_COLOR && (isTTY ? env.TERM !== 'dumb' : Boolean(env.FORCE_COLOR)),
     emoji: options.emoji !== false,
+    us: typeof options.cwd === 'string' ? joinWords(['ralph', '-C', options.cwd]) : 'ralph',
     ...(events !== undefined && { events }),
   };
+}
+
+/** The commands of a text, as they can be pasted where the user is. */
+export function pasteable(text: string, { us }: Pick<Output, 'us'>): string {
+  return us === 'ralph' ? text : text.replaceAll('`ralph ', `\`${us} `);
 }
 
 /** In a pipe a line ends where it ends: whoever looks for a path in it finds it. */

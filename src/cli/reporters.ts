@@ -8,14 +8,13 @@ import { createRedactor } from '../domain/secrets.ts';
 import type { SetUp } from '../opening/set-up.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/error-words.ts';
-import { otlpTarget } from '../platform/otlp-target.ts';
 import { VERSION } from '../platform/version.ts';
 import { childWords } from '../report/board-words.ts';
 import { createHumanReporter } from '../report/human.ts';
 import { createJsonWriter } from '../report/json.ts';
 import type { KeysMode } from '../report/keys.ts';
 import { createNotify, type Notify } from '../report/notify.ts';
-import { createOtel, type Otel } from '../report/otel.ts';
+import { openOtel } from '../report/otel.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
 import { type Call, refuse } from './command.ts';
@@ -44,7 +43,8 @@ export function createReporters(
   const verbose = output.verbose ? createVerbose(now) : undefined;
   const human = humanOf(call, settings, { keys, verbose });
   const notify = notifier(call, settings, project.root);
-  const otel = tracer(call, settings);
+  const failed = (text: string) => output.error(`ralph: ${text}\n`);
+  const otel = openOtel(settings.otel, { env: call.env, version: VERSION, failed });
   const working = new Set<string>();
   let isClosed = false;
 
@@ -90,6 +90,7 @@ function humanOf({ output }: Call, settings: Settings, { keys, verbose }: HumanP
     write: text => output.human(text),
     isTTY: output.humanIsTTY,
     columns: output.columns,
+    us: output.us,
     style: {
       ...styleOf(output),
       timestamps: settings.showTimestamp,
@@ -118,17 +119,6 @@ function notifier({ output, env }: Call, { notify }: Settings, cwd: string): Not
     ...(webhook !== undefined && { webhook }),
     ...(bell && output.humanIsTTY && { terminal: text => output.human(text) }),
   });
-}
-
-function tracer({ output, env }: Call, { otel }: Settings): Otel | undefined {
-  const target = otlpTarget(env, otel);
-  if (!target) return undefined;
-  const failed = (text: string) => output.error(`ralph: ${text}\n`);
-  if ('refused' in target) {
-    failed(target.refused);
-    return undefined;
-  }
-  return createOtel({ target, env, version: VERSION, failed });
 }
 
 export function styleOf(output: Output): Style {

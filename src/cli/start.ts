@@ -10,6 +10,7 @@ import { mergeAdvice } from '../workspace/worktree.ts';
 import { leaveTraces } from './afterwards.ts';
 import { type Call, orThrow } from './command.ts';
 import { createKeys } from './keys.ts';
+import { pasteable } from './output.ts';
 import { createReporters } from './reporters.ts';
 import { listenForSignals } from './signals.ts';
 
@@ -64,7 +65,7 @@ export async function startLoop(
     const advice = opened.worktree ? await mergeAdvice(opened.worktree, env) : opened.advice;
     if (advice !== undefined && !output.quiet) {
       reporters.close();
-      output.human(`\n${advice}\n`);
+      output.human(`\n${pasteable(advice, output)}\n`);
     }
     return exitCodeOf(result.stopReason);
   } finally {

@@ -17,6 +17,7 @@ import { openStories as prepareStories } from '../opening/stories-run.ts';
 import type { Env } from '../platform/git.ts';
 import { environment } from '../platform/shell.ts';
 import { VERSION } from '../platform/version.ts';
+import { openOtel } from '../report/otel.ts';
 import { deletedRuns, putRunsBack } from '../store/keep-folder.ts';
 import { type ProjectPaths, projectAt, projectPaths, projectRoot } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
@@ -179,6 +180,8 @@ async function start(request: Start): Promise<LibraryRun> {
   const { settings, agent, fallbacks, reviewer, flags } = ready;
   const program = programOf(request, checks);
   const listener = createListener(request, stop);
+  const failed = (text: string) => process.emitWarning(text, 'RalphWarning');
+  const otel = openOtel(settings.otel, { env, version: VERSION, failed });
   const finish = () => {
     listener.close();
     release?.();
@@ -193,8 +196,14 @@ async function start(request: Start): Promise<LibraryRun> {
     ...(clock && { clock }),
     ...(random && { random }),
     ...(resumed && { resumed }),
-    onEvent: listener.onEvent,
-    onChildEvent: (_lane, event) => listener.onChildEvent(event),
+    onEvent: (event, past) => {
+      otel?.emit(event);
+      listener.onEvent(event, past);
+    },
+    onChildEvent: (_lane, event) => {
+      otel?.emit(event);
+      listener.onChildEvent(event);
+    },
   }).catch((error: unknown) => {
     finish();
     throw error;
@@ -209,6 +218,7 @@ async function start(request: Start): Promise<LibraryRun> {
       return listener.conclude(await opened.run());
     } finally {
       finish();
+      await otel?.settled();
     }
   };
   return { id, project, env, ...(worktree && { worktree }), run };

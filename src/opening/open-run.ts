@@ -206,7 +206,14 @@ function makePlan(
   const [agent] = agents;
   const { sandboxed, ...world } = opened;
   const { stop, runId, past } = world;
-  const notices = startNotices({ settings, agent, project, env, sandboxed, own: runId });
+  const notices = startNotices({
+    settings,
+    agents: [...agents, ...(reviewer ? [reviewer] : [])],
+    project,
+    env,
+    sandboxed,
+    own: runId,
+  });
   const parts: Parts = {
     ...world,
     stopping: stop.stopping,

@@ -5,10 +5,12 @@ import { liveRuns } from '../store/run-file.ts';
 import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { costNotices } from '../turns/limit-notices.ts';
 import { guardNotice } from '../turns/run-hooks.ts';
+import { loginNotices } from './login-notice.ts';
 
 export interface Start {
   readonly settings: Settings;
-  readonly agent: ChosenAgent;
+  /** The agent, its fallbacks and its reviewer. */
+  readonly agents: readonly [ChosenAgent, ...ChosenAgent[]];
   readonly project: ProjectPaths;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandboxed: boolean;
@@ -16,7 +18,8 @@ export interface Start {
   readonly own: string;
 }
 
-export function startNotices({ settings, agent, project, env, sandboxed, own }: Start): readonly string[] {
+export function startNotices({ settings, agents, project, env, sandboxed, own }: Start): readonly string[] {
+  const [agent] = agents;
   const others = liveRuns(project).filter(({ id }) => id !== own);
   return [
     ...(settings.agent === undefined && !agent.function
@@ -25,6 +28,10 @@ export function startNotices({ settings, agent, project, env, sandboxed, own }: 
     ...(settings.permissions === 'skip' && !sandboxed && !agent.function
       ? permissionNotices(agent, settings, env)
       : []),
+    // In a container an agent has a login of its own.
+    ...(sandboxed && settings.sandbox.provider !== 'srt'
+      ? []
+      : loginNotices(agents, { cwd: project.root, env })),
     ...modelNotices(agent),
     ...costNotices(settings, agent),
     ...others.map(({ id }) => `Another run is working in this folder: ${id}.`),

@@ -2,7 +2,7 @@
 import { parentOf } from '../domain/board.ts';
 import { boardUsage } from '../domain/board-sums.ts';
 import { boardCost, type Children } from '../report/board-view.ts';
-import { endedView, nextStep, standingSentence } from '../report/ending-words.ts';
+import { endedView, nextSteps, standingSentence } from '../report/ending-words.ts';
 import { compact, counted, duration, wholeSeconds } from '../report/numbers.ts';
 import { costPhrase, iterationOf, promptPhrase, timePhrases, tokensPhrase } from '../report/phrases.ts';
 import { proofs } from '../report/proofs.ts';
@@ -48,7 +48,7 @@ export function Head({ run, linkTo, children }: HeadProps) {
           {ending.detail}
         </p>
       )}
-      {ended && <p class="detail">{withCode(nextStep(ended))}</p>}
+      {ended && <p class="detail">{withCode(`${nextSteps(ended).join('. ')}.`)}</p>}
       <div class="head-body">
         <Proofs run={run} />
         <Figures run={run} children={children} />

@@ -108,6 +108,14 @@ export function wrap(text: string, columns: number): readonly string[] {
   return lines.flatMap((line, at) => wrapLine(at < lines.length - 1 ? line.trimEnd() : line, columns));
 }
 
+/** The same, but a line that is there for its command stays whole: what is broken cannot be pasted. */
+export function wrapAround(text: string, columns: number): readonly string[] {
+  return COMMAND_LINE.test(text) ? [text] : wrap(text, columns);
+}
+
+/** `- Log: `ralph log ID``. */
+const COMMAND_LINE = /^ *(- )?\w+: `[^`]+`[^`]*$/;
+
 function wrapLine(line: string, columns: number): readonly string[] {
   if (line.length * 2 <= columns || widthUpTo(line, columns) <= columns) return [line];
   const indent = ' '.repeat(Math.min(INDENTATION.exec(line)?.[0].length ?? 0, Math.floor(columns / 2)));

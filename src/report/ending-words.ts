@@ -86,16 +86,16 @@ export function standingSentence(view: RunView, state: Standing): string {
 }
 
 /** What to do after a run has ended: each command can be pasted. */
-export function nextStep(run: EndedRun): string {
+export function nextSteps(run: EndedRun): readonly [first: string, ...rest: string[]] {
   const { todo, canResume } = endingOf(run.stopReason);
   const id = phrase(run.runId);
-  const steps = [
-    todo,
-    ...(canResume ? [resumePhrase(run)] : []),
+  const look = [
     `Changes: \`ralph show ${id}\``,
     `Log: \`ralph log ${id}\``,
+    `Report: \`ralph report ${id} -o run.html\``,
   ];
-  return `${steps.filter(step => step !== '').join('. ')}.`;
+  if (!canResume) return [todo, ...look];
+  return todo === '' ? [resumePhrase(run), ...look] : [todo, resumePhrase(run), ...look];
 }
 
 /** `` Resume: `ralph resume ID --max-iterations 4` (2 of 2 used) ``; a loop inside a session is started again in its host. */

@@ -2,10 +2,10 @@
 import { boardUsage, laneUsage } from '../domain/board-sums.ts';
 import { dollars } from '../domain/dollars.ts';
 import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
-import { wrap } from '../platform/text.ts';
+import { wrap, wrapAround } from '../platform/text.ts';
 import { times } from './board-view.ts';
 import { causesOf, checkSentence, numbers } from './causes.ts';
-import { endedView, nextStep, standingSentence } from './ending-words.ts';
+import { endedView, nextSteps, standingSentence } from './ending-words.ts';
 import { lookAt, STANDING } from './lane-words.ts';
 import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
@@ -58,7 +58,7 @@ export function explain(view: RunView, now: Now): Explanation {
       : [...causesOf(view), ...unlanded(view), ...landed(view)],
     onTheWay: onTheWay(view),
     spent: spentOn(view),
-    next: now.next?.map(phrase) ?? nextSteps(view, now),
+    next: now.next?.map(phrase) ?? whatNext(view, now),
   };
 }
 
@@ -80,7 +80,7 @@ export function explainLines(view: RunView, now: Now, style: Style): readonly st
 
 function section(title: string, items: readonly string[], style: Style): readonly string[] {
   if (items.length === 0) return [];
-  return ['', paint(style, 'bold', title), ...items.flatMap(item => wrap(`- ${item}`, style.width))];
+  return ['', paint(style, 'bold', title), ...items.flatMap(item => wrapAround(`- ${item}`, style.width))];
 }
 
 function isDone({ ending }: RunView): boolean {
@@ -245,10 +245,10 @@ function spentOnLanes({ board, ending }: RunView, total: number): readonly strin
   ];
 }
 
-function nextSteps(view: RunView, { isAlive }: Now): readonly string[] {
+function whatNext(view: RunView, { isAlive }: Now): readonly string[] {
   const id = phrase(view.runId);
   const ended = endedView(view);
-  if (ended) return [nextStep(ended)];
+  if (ended) return nextSteps(ended).map(step => `${step}.`);
   if (isAlive) return [`Follow it: \`ralph log ${id} --follow\`. Stop it: \`ralph cancel ${id}\`.`];
   return [
     `Resume where it was cut off: \`ralph resume ${id}\`.`,

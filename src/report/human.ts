@@ -1,6 +1,6 @@
 /** Shows a run on a terminal: lines that stay, a live line below them, the summary at the end. */
 import type { RunEvent } from '../domain/event.ts';
-import { wrap } from '../platform/text.ts';
+import { wrapAround } from '../platform/text.ts';
 import { createFormatter } from './format.ts';
 import { askingLine, type KeysMode } from './keys.ts';
 import { live, liveLine, NO_RUN } from './live-line.ts';
@@ -20,6 +20,8 @@ export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 
   readonly later?: LiveScreenOptions['later'];
   /** undefined: no keys are read. */
   readonly keys?: () => KeysMode | undefined;
+  /** What the final block calls us in a command, so that it can be pasted where the user is. */
+  readonly us?: string;
 }
 
 export interface Reporter {
@@ -32,7 +34,7 @@ export interface Reporter {
 
 export function createHumanReporter(options: HumanReporterOptions): Reporter {
   const { write, isTTY, columns, clock, streamAgentOutput, verbose } = options;
-  const { quiet = false, later = unreferenced, keys = () => undefined } = options;
+  const { quiet = false, later = unreferenced, keys = () => undefined, us = 'ralph' } = options;
   const style = isTTY ? following(columns, options.style) : options.style;
   const formatter = createFormatter(style);
   let state = NO_RUN;
@@ -62,7 +64,7 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
       const lines = quiet ? [] : linesOf(event, now);
       if (event.type !== 'run-ended') return screen.update(lines);
       screen.close();
-      screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, label)]);
+      screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, label, us)]);
     },
     redraw: () => screen.update([]),
     close() {
@@ -96,8 +98,9 @@ function painted(
   style: Style,
   { result }: RunEvent & { type: 'run-ended' },
   label: typeof NO_LABEL,
+  us: string,
 ): readonly string[] {
-  const lines = asText(summaryLines(result, label));
-  const [outcome = '', ...rest] = lines.flatMap(line => wrap(line, style.width));
+  const lines = asText(summaryLines(result, label)).map(line => line.replaceAll('`ralph ', `\`${us} `));
+  const [outcome = '', ...rest] = lines.flatMap(line => wrapAround(line, style.width));
   return [paint(style, 'bold', paint(style, result.success ? 'green' : 'red', outcome)), ...rest];
 }

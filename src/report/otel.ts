@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RecordedEvent } from '../domain/event.ts';
 import { errorWords } from '../platform/error-words.ts';
-import type { OtlpTarget } from '../platform/otlp-target.ts';
+import { type OtlpTarget, otlpTarget } from '../platform/otlp-target.ts';
 import { type Attributes, createSpans, SEMANTIC_CONVENTIONS, type Span } from './spans.ts';
 
 export interface OtelOptions {
@@ -18,6 +18,16 @@ export interface Otel {
   emit(event: RecordedEvent): void;
   /** All of it was sent, or failed, or took too long. Never rejects. */
   settled(): Promise<void>;
+}
+
+/** Sends to where the setting or the variables say; undefined: nowhere. */
+export function openOtel(
+  asked: string | undefined,
+  options: Pick<OtelOptions, 'env' | 'version' | 'failed'>,
+): Otel | undefined {
+  const target = otlpTarget(options.env, asked);
+  if (target && 'refused' in target) options.failed(target.refused);
+  return !target || 'refused' in target ? undefined : createOtel({ ...options, target });
 }
 
 /** More are dropped: a collector that is away for days must not fill the memory. */

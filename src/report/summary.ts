@@ -9,7 +9,7 @@ import { type CheckSummary, type IterationResult, type LoopResult, provenBy } fr
 import { exitCodeOf } from '../domain/stop-reason.ts';
 import type { RoleOutcome, StoryOutcome } from '../domain/story-report.ts';
 import { oneLine } from '../platform/text.ts';
-import { endedRun, nextStep, proofLine, resultSentence } from './ending-words.ts';
+import { type EndedRun, endedRun, nextSteps, proofLine, resultSentence } from './ending-words.ts';
 import type { Integrated } from './lane-history.ts';
 import { laneLines } from './lane-words.ts';
 import { counted, duration } from './numbers.ts';
@@ -66,9 +66,15 @@ export function summaryLines(
     `- Time: ${duration(result.totalDuration)}${waited}`,
     ...(result.lanes ? [] : branchLines(result, words)),
     ...scmLines(result, words),
-    `- Next: ${nextStep(endedRun(result, label.command, label))}`,
+    ...nextLines(endedRun(result, label.command, label)),
     `- Stop reason: ${/^[a-z_]+$/.test(result.stopReason) ? result.stopReason : say(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
+}
+
+/** A line each: a command that is broken in two cannot be pasted. */
+function nextLines(run: EndedRun): readonly string[] {
+  const [first, ...rest] = nextSteps(run);
+  return [`- Next: ${first}`, ...rest.map(step => `  - ${step}`)];
 }
 
 /** The same for a terminal: a list there needs no Markdown. */

@@ -37,6 +37,7 @@ async function run(command: CliCommand, cwd: string, options: Call['options'] = 
     verbose: false,
     color: false,
     emoji: true,
+    us: 'ralph',
   };
   await command.run({ args: [], options, cwd, root: cwd, env: {}, output });
   return printed;

@@ -33,7 +33,10 @@ test('a finished run', () => {
     '- Cost: $5.76 (as the agent reports it)',
     '- Tokens: 1.2M in (850K cached) / 45K out',
     '- Time: 6m7s',
-    '- Next: Review the changes. Changes: `ralph show 20260301-101500-k3f9`. Log: `ralph log 20260301-101500-k3f9`.',
+    '- Next: Review the changes',
+    '  - Changes: `ralph show 20260301-101500-k3f9`',
+    '  - Log: `ralph log 20260301-101500-k3f9`',
+    '  - Report: `ralph report 20260301-101500-k3f9 -o run.html`',
     '- Stop reason: promise_accepted (exit code 0)',
   ]);
 });
@@ -67,7 +70,10 @@ test('a run that was not done, in a worktree, with everything that can go wrong'
     '- Tokens: unknown',
     '- Time: 6m7s',
     '- Branch: ralph/sum in .ralph/worktrees/sum',
-    '- Next: Resume: `ralph resume 20260301-101500-k3f9 --max-iterations 4` (2 of 2 used). Changes: `ralph show 20260301-101500-k3f9`. Log: `ralph log 20260301-101500-k3f9`.',
+    '- Next: Resume: `ralph resume 20260301-101500-k3f9 --max-iterations 4` (2 of 2 used)',
+    '  - Changes: `ralph show 20260301-101500-k3f9`',
+    '  - Log: `ralph log 20260301-101500-k3f9`',
+    '  - Report: `ralph report 20260301-101500-k3f9 -o run.html`',
     '- Stop reason: max_iterations (exit code 1)',
   ]);
 });
@@ -78,11 +84,18 @@ test.each(STOP_REASONS)(
     const iterations = [iterationResult({ checkResults: [check('make', true)] })];
     const lines = summaryLines(loopResult({ stopReason, iterations }), LABEL);
     expect(lines[0]).toBe(sentenceOf(stopReason));
-    expect(lines.at(-2)).toMatch(/^- Next: [A-Z].*`ralph log .+`\.$/);
+    const next = lines.slice(
+      lines.findIndex(line => line.startsWith('- Next: ')),
+      -1,
+    );
+    expect(next[0]).toMatch(/^- Next: [A-Z]/);
+    expect(next.slice(-3)).toEqual(
+      ['Changes', 'Log', 'Report'].map(name => expect.stringMatching(`^  - ${name}: \`ralph .+\`$`)),
+    );
     expect(lines.at(-1)).toContain(`- Stop reason: ${stopReason} (`);
     const { isLimit, raise } = endingOf(stopReason);
     expect(isLimit).toBe(raise.length > 0);
-    expect(lines.at(-2)?.includes('<more>')).toBe(isLimit);
+    expect(next.some(line => line.includes('<more>'))).toBe(isLimit);
   },
 );
 
@@ -98,32 +111,32 @@ test.each(['promise_accepted', 'all_checks_passed'] as const)(
 const RESUME = 'ralph resume 20260301-101500-k3f9';
 
 test.each([
-  ['run', 'max_iterations', LIMITS, `Resume: \`${RESUME} --max-iterations 4\` (2 of 2 used).`],
-  ['prd', 'max_iterations', undefined, `Resume: \`${RESUME} --max-iterations <more>\`.`],
+  ['run', 'max_iterations', LIMITS, `Resume: \`${RESUME} --max-iterations 4\` (2 of 2 used)`],
+  ['prd', 'max_iterations', undefined, `Resume: \`${RESUME} --max-iterations <more>\``],
   [
     'loop',
     'budget_exhausted',
     { ...LIMITS, maxCost: 5 },
-    `\`${RESUME} --max-cost 11.52\` ($5.76 of $5.00 used).`,
+    `\`${RESUME} --max-cost 11.52\` ($5.76 of $5.00 used)`,
   ],
   [
     'loop',
     'budget_exhausted',
     { ...LIMITS, maxCost: 50, maxTokens: 1_000_000 },
-    `\`${RESUME} --max-tokens 2490000\` (1245000 of 1000000 tokens used).`,
+    `\`${RESUME} --max-tokens 2490000\` (1245000 of 1000000 tokens used)`,
   ],
-  ['loop', 'timeout', { ...LIMITS, maxTime: 360 }, `\`${RESUME} --max-time 734\` (367 of 360 seconds used).`],
-  ['loop', 'cancelled', LIMITS, `- Next: Resume: \`${RESUME}\`.`],
+  ['loop', 'timeout', { ...LIMITS, maxTime: 360 }, `\`${RESUME} --max-time 734\` (367 of 360 seconds used)`],
+  ['loop', 'cancelled', LIMITS, `- Next: Resume: \`${RESUME}\``],
   [
     'session',
     'max_iterations',
     LIMITS,
-    'Start the loop again in its session with a higher `--max-iterations`.',
+    'Start the loop again in its session with a higher `--max-iterations`',
   ],
 ] as const)('ralph %s that ended with %s can be resumed', (command, stopReason, limits, words) => {
   const iterations = [iterationResult(), iterationResult({ iteration: 2 })];
   const lines = summaryLines(loopResult({ stopReason, iterations }), { command, agent: 'amp', limits });
-  expect(lines.at(-2)).toContain(words);
+  expect(lines.filter(line => line.endsWith(words))).toHaveLength(1);
 });
 
 test('tokens say what is not in them', () => {

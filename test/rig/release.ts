@@ -34,7 +34,9 @@ export function releaseRepo(): ReleaseRepo {
     },
   );
   for (const name of tracked.trim().split('\n')) cpSync(join(ROOT, name), made.path(name));
-  const { version } = JSON.parse(made.read('package.json'));
+  const manifest = JSON.parse(made.read('package.json'));
+  const { version } = manifest;
+  made.write('package.json', JSON.stringify({ ...manifest, repository: 'github:OWNER/REPO' }));
   const dated = made.read('CHANGELOG.md').replace(/^## .*\n/m, `## ${version} (2026-01-01)\n`);
   made.write('CHANGELOG.md', dated);
   made.git('init', '--quiet', '--initial-branch=main');

@@ -70,6 +70,18 @@ test('an agent that is not installed, a sandbox that does not work', async () =>
   expect(await refused(project, [...loop('true'), '--sandbox=sbx'])).toContain('no sandbox works here. sbx:');
 });
 
+test('an agent that is installed and not logged in, before its first turn', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', says(DONE));
+  const said = async (env: Readonly<Record<string, string>>) => {
+    const started = await ralph(['run', '-p', DONE, '-m', '1'], { cwd: project.dir, path: [agent.bin], env });
+    return started.stdout.slice(0, started.stdout.indexOf('Iteration 1'));
+  };
+  const words = 'claude does not seem to be logged in';
+  expect(await said({})).toContain(words);
+  expect(await said({ ANTHROPIC_API_KEY: 'key' })).not.toContain(words);
+});
+
 test('`init --yes` takes an installed agent and the guardrails that the project has and that run', async () => {
   const project = repo({
     'package.json': '{"scripts":{"test":"exit 3","lint":"true","typecheck":"no-such-compiler"}}',

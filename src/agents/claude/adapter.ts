@@ -29,7 +29,20 @@ export const claude: AgentAdapter = {
   name: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
   tested: '2.1.325',
-  login: { status: ['auth', 'status'], fix: 'claude auth login' },
+  login: {
+    status: ['auth', 'status'],
+    fix: 'claude auth login',
+    traces: {
+      variables: /^(ANTHROPIC_|CLAUDE_CODE_|AWS_BEARER_TOKEN)/, // also Bedrock, Vertex and Foundry
+      files: [
+        '~/.claude/.credentials.json',
+        ...['.claude/settings.json', '.claude/settings.local.json'],
+        ...['/etc/claude-code/managed-settings.json', '/etc/claude-code/managed-settings.d'],
+      ],
+      settings: ['~/.claude/settings.json', '~/.claude.json', '~/.claude/.claude.json'],
+      words: /apiKeyHelper|"env"|primaryApiKey|oauthAccount|--settings/,
+    },
+  },
   noUpdates: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
   reports: { cost: 'turn', tokens: 'step', toolCalls: true },
   endsWithResult: true,

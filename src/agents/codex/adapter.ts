@@ -26,7 +26,16 @@ export const codex: AgentAdapter = {
   name: 'codex',
   install: 'npm install -g @openai/codex',
   tested: '0.166.0',
-  login: { status: ['login', 'status'], fix: 'codex login' },
+  login: {
+    status: ['login', 'status'],
+    fix: 'codex login',
+    traces: {
+      variables: /^(OPENAI_|AZURE_|CODEX_(?!HOME$))/,
+      files: ['~/.codex/auth.json', '.codex/config.toml', '/etc/codex'],
+      settings: ['~/.codex/config.toml'],
+      words: /provider|credentials_store|env_key|base_url|--oss|--profile|(^| )-p /,
+    },
+  },
   reports: { cost: 'never', tokens: 'turn', toolCalls: true },
   endsWithResult: true,
   needsFile: false,

@@ -1,9 +1,18 @@
 /** `ralph demo`: a real loop on a small broken project, with an agent that needs no model. */
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { capture } from '../../platform/capture.ts';
 import { tryTo } from '../../platform/files.ts';
+import { rootAbove } from '../../platform/package.ts';
 import { joinWords } from '../../platform/shell.ts';
 import { wrap } from '../../platform/text.ts';
 import { DEMO } from '../../sim/scenarios/demo.ts';
@@ -21,7 +30,8 @@ export const demo: CliCommand = {
   async run(call) {
     const folder = mkdtempSync(join(tmpdir(), 'ralph-demo-'));
     const us = ownCommand(call.env);
-    const output = { ...call.output, human: (text: string) => call.output.human(naming(us, text)) };
+    // Nobody is in its folder, which is new.
+    const output = { ...call.output, us: `${us} ${joinWords(['-C', folder])}` };
     writeProject(folder, Number(call.options.pace) || 0);
     await makeRepository(folder, call);
     output.human(`A small project with two failing tests: ${folder}\n${wrapped(INTRODUCTION, output)}\n`);
@@ -33,12 +43,14 @@ export const demo: CliCommand = {
       options: { ...call.options, promptFile: DEMO.prompt },
     });
     output.human(`\nWhat the agent committed:\n${await git(folder, call, 'log', '--oneline')}
-Look around, then set up a project of your own:
+Look around:
   ${joinWords(['cd', folder])}
   git show
   ${us} log
   ${us} report -o run.html
-  ${us} init -C YOUR-PROJECT\n`);
+
+Set up a project of your own:
+  ${installing(us, call.env)}ralph init -C YOUR-PROJECT\n`);
     return exitCode;
   },
 };
@@ -59,8 +71,18 @@ function ownCommand({ PATH = '' }: Call['env']): string {
   return isInstalled ? 'ralph' : joinWords(['node', us]);
 }
 
-function naming(us: string, text: string): string {
-  return text.replaceAll('`ralph ', `\`${us} `);
+/** What comes before the first `ralph`: npm cannot install where the user may not write, and what lies in its cache does not stay. */
+function installing(us: string, env: Call['env']): string {
+  if (us === 'ralph') return '';
+  const package_ = rootAbove(realpathSync(process.argv[1] ?? ''));
+  const prefix = env.npm_config_global_prefix ?? env.npm_config_prefix ?? dirname(dirname(process.execPath));
+  const modules = join(prefix, 'lib/node_modules');
+  const canInstall = tryTo(
+    () => accessSync(existsSync(modules) ? modules : prefix, constants.W_OK) === undefined,
+  );
+  if (!canInstall || package_ === undefined || package_.includes('node_modules'))
+    return `${joinWords(['alias', `ralph=${us}`])}\n  `;
+  return `${joinWords(['npm', 'install', '-g', package_])} && `;
 }
 
 function writeProject(folder: string, pace: number): void {

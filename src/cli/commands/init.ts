@@ -4,11 +4,12 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import { loadSettings } from '../../config/load.ts';
 import { FAIL_ACTIONS } from '../../domain/check.ts';
 import { ensureFolder, writeAtomic } from '../../platform/files.ts';
+import { joinWords } from '../../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import { missingCommands } from '../../turns/missing-commands.ts';
 import { proposeChecks } from '../../workspace/propose-checks.ts';
 import { type CliCommand, refuse } from '../command.ts';
-import { installedAgent, type Place, tryCheck } from '../first-settings.ts';
+import { installedAgent, type Place, type TriedCheck, tryCheck } from '../first-settings.ts';
 import type { Output } from '../output.ts';
 
 export const init: CliCommand = {
@@ -25,10 +26,12 @@ export const init: CliCommand = {
     const root = options.here === true ? cwd : top;
     const project = projectPaths(root);
     const place = { root, env };
-    const write = (settings: unknown) => {
+    const write = ({ failing, ...settings }: FirstSettings) => {
       ensureFolder(project.folder);
       writeAtomic(project.settings, `${JSON.stringify(settings, null, 2)}\n`, 0o644);
-      output.answer(`\nSettings written to ${relative(cwd, project.settings)}\n${NEXT}`);
+      const file = options.cwd === undefined ? relative(cwd, project.settings) : project.settings;
+      const next = `${output.us} run ${joinWords(['-p', firstPrompt(failing, settings.completionResponse)])}`;
+      output.answer(`\nSettings written to ${file}\nNext: ${next}\n`);
     };
     if (options.yes === true) {
       write(await proposedSettings(project, place, output));
@@ -53,19 +56,29 @@ export const init: CliCommand = {
   },
 };
 
-const NEXT = 'Next: ralph run -p "What to do. When it is done, say <response>DONE</response>"\n';
+interface FirstSettings extends Readonly<Record<string, unknown>> {
+  readonly completionResponse: string;
+  /** Not a setting: the guardrails that fail now. */
+  readonly failing: readonly string[];
+}
+
+/** A first task that can be given as it stands, where the project has one. */
+function firstPrompt(failing: readonly string[], response: string): string {
+  const task = failing.length === 0 ? 'What to do' : `Make this pass: ${failing.join(', ')}`;
+  return `${task}. When it is done, say <response>${response}</response>`;
+}
 
 /** What is the same in every file that is written. */
 const ALWAYS = { outputTruncateChars: 5000, streamAgentOutput: true };
 
-async function proposedSettings(project: ProjectPaths, place: Place, output: Output) {
+async function proposedSettings(project: ProjectPaths, place: Place, output: Output): Promise<FirstSettings> {
   const { files } = loadSettings(project, 'run');
   if (files[0] !== undefined) refuse(files[0], 'it is there already', 'change it, or `ralph init` asks');
   const command = installedAgent(place);
   if (command === undefined) refuse('agent', 'none is installed', '`ralph doctor` says how to install one');
   output.answer(`Agent: ${command}\n`);
-  const commands = await tryAll(proposeChecks(place.root), place, output);
-  const guardrails = commands.map(each => ({ command: each, failAction: 'APPEND' }));
+  const tried = await tryAll(proposeChecks(place.root), place, output);
+  const guardrails = tried.map(each => ({ command: each.command, failAction: 'APPEND' }));
   if (guardrails.length === 0)
     output.answer('No guardrail was found: without one, Ralph has to believe the agent.\n');
   return {
@@ -74,18 +87,27 @@ async function proposedSettings(project: ProjectPaths, place: Place, output: Out
     ...ALWAYS,
     agent: { command, flags: [] },
     guardrails,
+    failing: failingOf(tried),
   };
 }
 
 /** Those that can be run; each is run once, and what it did is said. */
-async function tryAll(commands: readonly string[], place: Place, output: Output): Promise<readonly string[]> {
-  const found: string[] = [];
+async function tryAll(
+  commands: readonly string[],
+  place: Place,
+  output: Output,
+): Promise<readonly TriedCheck[]> {
+  const found: TriedCheck[] = [];
   for (const command of commands) {
-    const { runs, words } = await tryCheck(command, place);
-    output.answer(`  ${command}: ${words}${runs ? '' : ' Left out.'}\n`);
-    if (runs) found.push(command);
+    const tried = await tryCheck(command, place);
+    output.answer(`  ${command}: ${tried.words}${tried.runs ? '' : ' Left out.'}\n`);
+    if (tried.runs) found.push(tried);
   }
   return found;
+}
+
+function failingOf(tried: readonly TriedCheck[]): readonly string[] {
+  return tried.filter(({ fails }) => fails).map(({ command }) => command);
 }
 
 /** The user pressed Ctrl-C or Ctrl-D. */
@@ -130,7 +152,7 @@ async function mayWrite(project: ProjectPaths, dialogue: Dialogue, output: Outpu
   return isYes(await dialogue.ask('Overwrite? (y/N): '));
 }
 
-async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<Record<string, unknown>> {
+async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<FirstSettings> {
   const installed = installedAgent(place);
   if (installed !== undefined) output.answer(`${installed} is installed: Enter takes it.\n`);
   const command = await askUntil(
@@ -145,7 +167,10 @@ async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<
   });
   const completionResponse = (await ask('Completion response [DONE]: ')) || 'DONE';
   const proposed = await askProposed(ask, place, output);
-  const guardrails = [...proposed, ...(await askGuardrails(ask, place, output))];
+  const guardrails = [
+    ...proposed.map(({ command: each }) => ({ command: each, failAction: 'APPEND' })),
+    ...(await askGuardrails(ask, place, output)),
+  ];
   const scm = isYes(await ask('Configure SCM? (y/N): ')) ? await askScm(ask) : undefined;
   return {
     maximumIterations,
@@ -154,6 +179,7 @@ async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<
     agent: { command, flags },
     guardrails,
     ...(scm && { scm }),
+    failing: failingOf(proposed),
   };
 }
 
@@ -171,18 +197,14 @@ async function askUntil<Answer>(
 }
 
 /** What the project has, unless the user does not want it. */
-async function askProposed(
-  ask: Ask,
-  place: Place,
-  output: Output,
-): Promise<readonly Record<string, string>[]> {
+async function askProposed(ask: Ask, place: Place, output: Output): Promise<readonly TriedCheck[]> {
   const commands = proposeChecks(place.root);
   if (commands.length === 0) return [];
   const answer = await ask(
     `This project has ${commands.join(', ')}. Run them now, and add those that work? (Y/n): `,
   );
   if (answer !== '' && !isYes(answer)) return [];
-  return (await tryAll(commands, place, output)).map(command => ({ command, failAction: 'APPEND' }));
+  return tryAll(commands, place, output);
 }
 
 async function askGuardrails(
