@@ -1,5 +1,7 @@
 /** One truth: state file, ledger, `ralph status` and `ralph session status` agree after every hook. */
+import { readdirSync, rmSync, utimesSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { projectPaths } from '../../src/store/paths.ts';
 import { parseState } from '../../src/store/session-file.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -74,6 +76,37 @@ test('a loop that is cancelled says so, at once and for good', async () => {
   const { stdout } = await ralph(['explain'], { cwd: project.dir });
   expect(stdout).toContain('cancelled');
 });
+
+/** As if its last hook had been a while ago. */
+function age(project: Repo) {
+  const { session } = projectPaths(project.dir).state();
+  const folder = session('ralph-loop.local.md');
+  for (const name of readdirSync(folder)) utimesSync(`${folder}/${name}`, 1, 1);
+}
+
+test.each(['ralph status', 'ralph session status', 'the next command', 'the next stop'])(
+  'a loop whose file was deleted is cancelled, says %s, and does not come back with its file',
+  async looker => {
+    const project = repo();
+    await start(project, 'Fix it --completion-promise DONE');
+    await stop(project, 'not yet');
+    const text = project.read(STATE);
+    rmSync(project.path(STATE));
+    // One that has just begun may have no file yet.
+    expect(await status(project)).toMatchObject({ state: 'running' });
+    age(project);
+    if (looker === 'ralph session status')
+      expect((await ralph(['session', 'status'], { cwd: project.dir })).stdout).toContain(
+        'No in-session loop',
+      );
+    if (looker === 'the next command')
+      await hook(project, 'UserPromptExpansion', { command_name: 'ralph:help', command_args: '' });
+    if (looker === 'the next stop') await stop(project, 'x');
+    expect(await status(project)).toMatchObject({ state: 'stopped', stopReason: 'cancelled', iteration: 1 });
+    project.write(STATE, text);
+    expect((await stop(project, 'x')).systemMessage).toContain('Nothing in it is obeyed');
+  },
+);
 
 test('a loop that takes the place of another ends that one', async () => {
   const project = repo();

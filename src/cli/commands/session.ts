@@ -1,6 +1,7 @@
 /** `ralph session`: the in-session loop from a terminal: shows loops, starts one for a session, ends one. */
 import { type FlagValue, SESSION_FLAGS } from '../../domain/session-arguments.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
+import { endDeleted } from '../../store/session-end.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
 import { sessionNamed, sessionRoot } from '../which-session.ts';
@@ -49,7 +50,9 @@ function collect(value: string, before: readonly string[] = []): readonly string
 
 function status(call: Call): 0 {
   const { output } = call;
-  const files = listSessions(sessionRoot(call));
+  const root = sessionRoot(call);
+  endDeleted(root);
+  const files = listSessions(root);
   const none =
     'No in-session loop here. Start one with /ralph-loop in a session, or with `ralph session start`.';
   const lines = files.map(file => ('state' in file ? line(file) : `${file.path} ${file.stranger}`));
