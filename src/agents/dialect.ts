@@ -106,8 +106,11 @@ export interface Dialect {
   writeAnswer(event: string, answer: HookAnswer): string;
   /** The folder in which the session began. */
   rootOf(input: HookInput, env: NodeJS.ProcessEnv): string;
-  /** Every text of the agent's final message; undefined: nothing is known of it. */
-  finalWords(input: HookInput): Promise<readonly string[] | undefined>;
+  /**
+   * Every text of the agent's final message; undefined: nothing is known of it; null: there is none, the turn was broken off. `since`: the
+   * length of the transcript at the last stop.
+   */
+  finalWords(input: HookInput, since: number): Promise<readonly string[] | undefined | null>;
   /** null: there is no transcript to read, and the host's plugin counts the calls. */
   readonly calls: TranscriptCalls | null;
   /** Whether hooks before a tool know where the transcript is. */

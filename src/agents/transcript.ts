@@ -20,7 +20,17 @@ export async function waitFor<Found>(
 
 /** The records at the end of a file of JSON lines; what the window or the host has cut is left out. */
 export function lastRecords(path: string, window = WINDOW): readonly Json[] {
-  return lastText(path, window)
+  return recordsIn(lastText(path, window));
+}
+
+/** Those of them that were written when the file was longer than that; all, where it is another file by now. */
+export function recordsSince(path: string, since: number): readonly Json[] {
+  const size = transcriptSize(path);
+  return recordsIn(lastText(path, size < since ? WINDOW : Math.min(WINDOW, size - since)));
+}
+
+function recordsIn(text: string): readonly Json[] {
+  return text
     .split('\n')
     .filter(line => line.startsWith('{'))
     .map(parseObject)

@@ -10,6 +10,7 @@ import { steerFound } from '../store/lane-steering.ts';
 import type { RunOverview, RunState } from '../store/overview.ts';
 import { type ProjectPaths, projectPaths, runPaths } from '../store/paths.ts';
 import { listRuns, liveRun } from '../store/run-file.ts';
+import { endDeleted } from '../store/session-end.ts';
 import type { Env } from '../store/state.ts';
 import { pauseIsPending, type Steered } from '../store/steering.ts';
 import { resumeArguments } from './launch.ts';
@@ -77,8 +78,9 @@ export function openProjects(roots: readonly string[], env: Env): Projects {
 /** A run that has ended is read only once, and again when its ledger has grown. */
 function createList() {
   const ended = new Map<string, { readonly size: number; readonly run: ListedRun }>();
-  return (project: ProjectPaths): readonly ListedRun[] =>
-    latestRuns(project)
+  return (project: ProjectPaths): readonly ListedRun[] => {
+    endDeleted(project.root);
+    return latestRuns(project)
       .toReversed()
       .map(id => {
         const paths = runPaths(project, id);
@@ -89,6 +91,7 @@ function createList() {
         if (run.stopReason !== null) ended.set(paths.events, { size, run });
         return run;
       });
+  };
 }
 
 /** Those that belong to a parallel run come with it. */

@@ -15,7 +15,7 @@ export type NearMiss =
   | 'case' // right but for upper and lower case
   | 'spaces' // right but for white space
   | 'unclosed' // the tag was opened and never closed
-  | 'quoted' // inside an inline code span: a mention, not a promise
+  | 'quoted' // inside an inline code span, in a session also in quotation marks: a mention, not a promise
   | 'fenced' // inside a code block
   | 'mentioned'; // in a sentence about it: "not yet", "when", "until"
 

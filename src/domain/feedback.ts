@@ -46,7 +46,7 @@ const NEAR_MISS_SENTENCES: Record<NearMiss, string> = {
   case: 'Your completion tag was in the wrong case',
   spaces: 'Your completion tag had the wrong spaces in it',
   unclosed: 'You opened the completion tag and did not close it',
-  quoted: 'You only quoted the completion tag, in backticks',
+  quoted: 'You only quoted the completion tag, in backticks or quotation marks',
   fenced: 'Your completion tag was in a code block, which does not count',
   mentioned:
     'Your completion tag was in a sentence that puts it off or denies it, which does not count: give it a line of its own',

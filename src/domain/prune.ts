@@ -23,6 +23,8 @@ export interface Choice<Run> {
   readonly spared: readonly { readonly run: Run; readonly why: string }[];
 }
 
+const CAN_RESUME = 'it can still be resumed; --force removes it all the same';
+
 const ALIVE: ReadonlySet<string> = new Set(['running', 'waiting', 'paused']);
 
 /** `runs` are oldest first. A run is removed when every rule that is given allows it. */
@@ -32,7 +34,7 @@ export function choosePruned<Run extends Prunable>(runs: readonly Run[], rule: P
   const old = beyond.filter(run => run.startedAt < before);
   const why = (run: Run) => {
     if (ALIVE.has(run.state)) return 'it is running';
-    return run.resumable && !force ? 'it can still be resumed; --force removes it all the same' : undefined;
+    return (run.resumable || run.state === 'closed') && !force ? CAN_RESUME : undefined;
   };
   return {
     go: old.filter(run => why(run) === undefined),

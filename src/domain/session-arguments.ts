@@ -1,7 +1,7 @@
 /**
  * The arguments of /ralph-loop, as the user typed them. They are data: flags are taken out, the rest is the task, unchanged.
- * What stands in quotes is one word and holds no flag; a quote within a word is a quote, a dollar sign is a dollar sign. Behind `--`, where
- * no task stands before it, everything is the task.
+ * What stands in quotes is one word and holds no flag; a quote within a word is a quote, a dollar sign is a dollar sign. Behind `--`, at the
+ * beginning of the task or before a word that looks like a flag, everything is the task; elsewhere it is a dash.
  */
 import { closest } from './problem.ts';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionRequest } from './session.ts';
@@ -125,6 +125,8 @@ function promiseOf(given: string | undefined): Promised {
 interface Word {
   readonly text: string;
   readonly isQuoted: boolean;
+  /** It begins with a quotation mark, and is no quotation. */
+  readonly isOpen: boolean;
   readonly start: number;
   readonly end: number;
 }
@@ -142,8 +144,8 @@ function takeFlags(raw: string): Taken {
   const task: Word[] = [];
   for (let at = 0; at < words.length; at++) {
     const word = words[at] as Word;
-    if (word.text === '--' && !word.isQuoted && task.length === 0)
-      return { task: raw.slice(word.end).trim(), values, problems };
+    if (isDashes(word) && (task.length === 0 || /^--[a-z]/i.test(words[at + 1]?.text ?? '')))
+      return { task: `${textOf(raw, task)} ${raw.slice(word.end).trim()}`.trim(), values, problems };
     const flag = flagIn(word);
     if (!flag) {
       const near = nearFlag(word);
@@ -152,13 +154,19 @@ function takeFlags(raw: string): Taken {
       continue;
     }
     const next = words[at + 1];
-    if (flag.value !== undefined) values.push([flag.name, flag.value]);
-    else if (next && !flagIn(next)) {
-      values.push([flag.name, next.text]);
-      at++;
-    } else problems.push(`${flag.name} needs a value. ${examplesOf(flag.name)}`);
+    const value = flag.value === undefined && next && !flagIn(next) && !isDashes(next) ? next : undefined;
+    if (value) at++;
+    const text = flag.value ?? value?.text;
+    if (text === undefined) problems.push(`${flag.name} needs a value. ${examplesOf(flag.name)}`);
+    else if ((value ?? word).isOpen)
+      problems.push(`${flag.name} begins a quote that does not end: ${text}. ${examplesOf(flag.name)}`);
+    else values.push([flag.name, text]);
   }
   return { task: textOf(raw, task), values, problems };
+}
+
+function isDashes({ text, isQuoted }: Word): boolean {
+  return text === '--' && !isQuoted;
 }
 
 function flagIn({
@@ -171,10 +179,11 @@ function flagIn({
   return name && { name, ...(value !== undefined && { value }) };
 }
 
-/** A word that looks like a flag may be one of the task; one that is nearly ours is not. */
+/** A word that looks like a flag may be one of the task; one that is nearly ours is not. Editors make one long dash of two. */
 function nearFlag({ text, isQuoted }: Word): string | undefined {
-  const [, given] = /^(--[a-z][a-z-]*)(?:=[\s\S]*)?$/.exec(isQuoted ? '' : text) ?? [];
-  const near = given === undefined ? undefined : closest(given, SESSION_FLAGS);
+  const [, given] = /^((?:--|[–—])[a-z][\w-]*)(?:=[\s\S]*)?$/i.exec(isQuoted ? '' : text) ?? [];
+  const plain = given?.toLowerCase().replace(/^[–—]/, '--').replaceAll('_', '-');
+  const near = plain === undefined ? undefined : closest(plain, SESSION_FLAGS);
   return near && `there is no ${given}; did you mean ${near}? A task with such a word in it goes in quotes.`;
 }
 
@@ -199,7 +208,8 @@ function wordsOf(raw: string): readonly Word[] {
     const plain = /^\S+/.exec(raw.slice(start))?.[0] ?? '';
     const end = start + (quoted ? prefix.length + quoted[0].length : plain.length);
     const text = quoted ? prefix + unquoted(quoted) : plain;
-    words.push({ text, isQuoted: quoted !== null && prefix === '', start, end });
+    const isOpen = !quoted && /^(?:--[a-z-]+=)?["'“”„«]/.test(plain);
+    words.push({ text, isQuoted: quoted !== null && prefix === '', isOpen, start, end });
     start = nextWord(raw, end);
   }
   return words;

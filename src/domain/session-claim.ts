@@ -1,6 +1,6 @@
 /**
  * The claim in an agent's final message, which is there as a whole. Seed 003 counts the exact marker anywhere in it; what only talks about
- * the marker is told as a near miss: inside a code block, or in a sentence that says "not", "when" or "until".
+ * the marker is told as a near miss: inside a code block, in quotes, or in a sentence that says "not", "when" or "until".
  */
 import {
   BLOCKED_TAG,
@@ -16,8 +16,8 @@ export function claimIn(texts: readonly string[], rule: CompletionRule | undefin
   if (!rule) return NO_CLAIM;
   const places = texts.flatMap(text => placesOf(markerOf(rule), text));
   if (places.includes('said')) return { found: true };
-  if (places.includes('mentioned')) return { found: false, nearMiss: 'mentioned', said: rule.text };
-  if (places.includes('fenced')) return { found: false, nearMiss: 'fenced', said: rule.text };
+  const nearMiss = (['mentioned', 'fenced', 'quoted'] as const).find(place => places.includes(place));
+  if (nearMiss) return { found: false, nearMiss, said: rule.text };
   const scanner = createClaimScanner(rule);
   for (const text of texts) {
     scanner.feed(text);
@@ -40,18 +40,30 @@ type Span = readonly [start: number, end: number];
 
 function placeAt(text: string, start: number, end: number, fences: readonly Span[]): PlaceOf {
   if (fences.some(([from, to]) => start >= from && start < to)) return 'fenced';
-  if (text[start - 1] === '`' && text[end] === '`') return 'quoted';
   const lineStart = text.lastIndexOf('\n', start - 1) + 1;
   const newline = text.indexOf('\n', end);
   const before = text.slice(lineStart, start);
   const after = text.slice(end, newline < 0 ? text.length : newline);
+  if (isQuoted(before, after)) return 'quoted';
   const sentence = `${before.split(/[.!?;]\s|<\/promise>/i).at(-1) ?? ''} ${after.split(/[.!?;](?:\s|$)|<promise>/i)[0] ?? ''}`;
   return TALK.test(sentence) ? 'mentioned' : 'said';
 }
 
+/** Somebody else's words: in backticks, in quotation marks, in a line of a quotation, or in a tag that only shows. */
+function isQuoted(before: string, after: string): boolean {
+  const ticks = (text: string) => text.split('`').length - 1;
+  return (
+    (ticks(before) % 2 === 1 && ticks(after) > 0) ||
+    (before.endsWith('`') && after.startsWith('`')) ||
+    (/["'“”‘’«»]$/.test(before) && /^["'“”‘’«»]/.test(after)) ||
+    /^\s*>/.test(before) ||
+    /(?:<(?:code|pre|q|blockquote|del|s)>|<!--|~~)\s*$/i.test(before)
+  );
+}
+
 /** In the sentence around the marker, another tag being the end of it: it is denied, put off, or hangs on something. */
 const TALK =
-  /\b(?:not|never|cannot|without|until|till|unless|yet|before|if|when|whenever|later|soon|eventually|instead of|rather than|at the end|(?:once|after|as soon as) (?:i|we|it|they|the|all|every|everything|this|that)|next (?:turn|iteration|time))\b|n['’]t\b/i;
+  /\b(?:not|never|cannot|without|until|till|unless|yet|before|if|when|whenever|once|later|soon|eventually|pending|would|instead of|rather than|at the end|after (?:i|we|it|they|the|all|every|everything|this|that)|next (?:turn|iteration|time)|no(?= *$| {2})|refus\w*|declin\w*|withh\w*|premature\w*|a lie|lying|untrue|is false)\b|n['’]t\b/i;
 
 /** Code blocks: from a line that begins with three backticks or tildes to the next one of the same kind, or to the end. */
 function fencesIn(text: string): readonly Span[] {

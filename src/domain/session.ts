@@ -53,7 +53,6 @@ export function ruleOf({ completionPromise }: SessionRequest): CompletionRule | 
 const ULTRAWORK =
   'ULTRAWORK MODE: use everything you have. Plan first, work on independent parts in parallel, verify each result yourself, and do not settle for a partial one.';
 
-/** What the agent reads when the loop begins: task, stopping rule, strictness, safety valve. */
 /** Seed 000's, in its words. */
 const STRICT = `STRICT REQUIREMENTS (DO NOT VIOLATE):
 - Use the XML tags EXACTLY as shown above
@@ -61,13 +60,14 @@ const STRICT = `STRICT REQUIREMENTS (DO NOT VIOLATE):
 - Do NOT output false statements to exit the loop
 - Do NOT lie even if you think you should exit`;
 
+/** What the agent reads when the loop begins: task, stopping rule, strictness, safety valve. */
 export function contract(request: SessionRequest): string {
   const rule = ruleOf(request);
   const stopping = rule
     ? [
         `This is a Ralph loop. Work on the task below until it is completely done. Only then output exactly this, with nothing changed inside the tag: ${markerOf(rule)}`,
         STRICT,
-        'It must match to the letter: no extra space, no other case, not in backticks or a code block. If you are not done, do not output it, not even to get out of the loop: when you stop without it, you will be sent back to the task. If only the user can remove what holds you up, say why: <blocked>why</blocked>.',
+        'It must match to the letter: no extra space, no other case, not in backticks, quotation marks or a code block. If you are not done, do not output it, not even to get out of the loop: when you stop without it, you will be sent back to the task. If only the user can remove what holds you up, say why: <blocked>why</blocked>.',
       ]
     : ['This is a Ralph loop. Work on the task below. When you stop, you will be sent back to it.'];
   const checks = request.checks.map(check => `- \`${check}\``);

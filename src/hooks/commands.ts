@@ -5,6 +5,7 @@ import { transcriptSize } from '../agents/transcript.ts';
 import { formatProblem } from '../domain/problem.ts';
 import { contract, type SessionState } from '../domain/session.ts';
 import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session-arguments.ts';
+import { cancel, endDeleted } from '../store/session-end.ts';
 import {
   changeSession,
   findSession,
@@ -14,7 +15,6 @@ import {
 } from '../store/session-file.ts';
 import { hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
 import { openState } from '../store/state-check.ts';
-import { cancel } from './cancel.ts';
 import { keepOutOfCommits } from './exclude.ts';
 import { onHandOver } from './hand-over.ts';
 import { newState } from './new-state.ts';
@@ -22,6 +22,7 @@ import { newState } from './new-state.ts';
 export function onCommand(root: string, dialect: Dialect, input: HookInput): HookAnswer {
   const { host, prefix } = dialect;
   const name = input.commandName.split(':').at(-1);
+  endDeleted(root);
   if (asksForHelp(input.commandArguments)) return refuse(helpFor(prefix));
   switch (name) {
     case 'ralph-loop':

@@ -3,7 +3,7 @@ import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } f
 import { findDialect } from '../agents/registry.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { type HookOrders, readOrders } from '../domain/hook-orders.ts';
-import { contract, isElsewhere } from '../domain/session.ts';
+import { contract, isElsewhere, type SessionState } from '../domain/session.ts';
 import {
   changeSession,
   findSession,
@@ -113,13 +113,17 @@ function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer
   hold(root, state.runId);
   if (prompt.startsWith('<task-notification>') || state.wakeUps.includes(prompt))
     changeSession(file, now => ({ ...now, promptId }));
-  // Where prompts have no numbers, only one without the task is surely the user's.
   else if (
     isElsewhere(state, promptId) ||
-    ((promptId === null || state.promptId === null) && !prompt.includes(state.task))
+    ((promptId === null || state.promptId === null) && !isOurs(prompt, state))
   )
     letSleep(root, file);
   return NOTHING;
+}
+
+/** Where prompts have no numbers, a continuation comes as one: the task, with Ralph's words around it. */
+function isOurs(prompt: string, { task }: SessionState): boolean {
+  return prompt.includes(task) && /\bralph\b|\btask:\n/i.test(prompt);
 }
 
 /** Milliseconds that a loop waits for the session that takes it. */

@@ -24,6 +24,7 @@ import {
 } from '../domain/session.ts';
 import { blockedIn, claimIn } from '../domain/session-claim.ts';
 import { type Feedback, judge, type Verdict } from '../domain/verdict.ts';
+import { endDeleted, wasCancelled } from '../store/session-end.ts';
 import {
   changeSession,
   endSession,
@@ -35,7 +36,6 @@ import {
 } from '../store/session-file.ts';
 import { endRun, hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
 import { withToolCalls } from './calls.ts';
-import { wasCancelled } from './cancel.ts';
 import { NOTHING_CHECKED, type Verified, verify } from './verify.ts';
 
 /** What a decision changes. */
@@ -91,7 +91,10 @@ export async function onStop(
 ): Promise<HookAnswer> {
   const files = listSessions(root);
   const found = sessionIn(files, input.sessionId);
-  if (!found) return reportStrangers(files, input);
+  if (!found) {
+    if (!effects.isPeek) endDeleted(root);
+    return reportStrangers(files, input);
+  }
   // Another prompt, or none of the loop's turns. A sub-agent will bring its own turn.
   const { active } = found.state;
   if (!active || isElsewhere(found.state, input.promptId) || input.inSubagent) return NOTHING;
@@ -101,17 +104,21 @@ export async function onStop(
   effects.hold(root, file.state.runId);
   if (input.pending > 0) return letWait(stop, []);
   if (input.isInterrupted) return letSleep(stop, file.state, 'was interrupted');
-  const words = await dialect.finalWords(input);
+  const words = await dialect.finalWords(input, file.state.transcriptRead);
+  if (words === null) return letSleep(stop, file.state, 'was interrupted');
   const rule = ruleOf(file.state);
   const claim = claimIn(words ?? [], rule);
   const state = await withToolCalls(file.state, dialect, input, claim.found ? file.state.minToolCalls : 0);
-  const isEmpty = words?.every(text => text.trim() === '');
+  const isEmpty = (words ?? []).every(text => INVISIBLE.test(text));
   if (isEmpty && state.toolCalls === state.callsBefore) return letSleep(stop, state, 'was empty');
   const blocked = blockedIn(words ?? []);
   const work = [...input.wakeUps, ...comingBack(state, input.shells)];
   if (!claim.found && blocked === undefined && work.length > 0) return letWait(stop, work);
   return await judgeTurn(stop, state, { claim, ...defined({ blocked }) });
 }
+
+/** Spaces, and what takes none. */
+const INVISIBLE = /^[\s\u200b-\u200f\u2060\ufeff]*$/;
 
 /** A loop that was begun in a terminal has its run from the session that carries it out. undefined: it ended just now. */
 function withRun({ root, dialect, effects, file }: Stop): SessionFile | undefined {

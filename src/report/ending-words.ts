@@ -76,10 +76,15 @@ export function endedView(view: RunView): EndedRun | undefined {
   return { runId, command, stopReason, raise: raiseIn(ending, iterations.length, view) };
 }
 
+/** Of an in-session loop whose host has ended. */
+export const CLOSED =
+  'The program that this session ran in has ended, and the loop is kept. Open the session again and type the loop command without a task, or continue in a terminal: `ralph continue-here`.';
+
 /** How a run stands, in a sentence; the detail of its ending is not in it. */
 export function standingSentence(view: RunView, state: Standing): string {
   const { ending, phase } = view;
   if (ending) return phrase(endingSentence(ending.stopReason, null, lastChecks(view).length));
+  if (state === 'closed') return CLOSED;
   if (state === 'crashed') return 'Cut off: the process ended without a result.';
   if (phase === 'paused' || phase === 'waiting') return `${capital(phasePhrase(phase))}.`;
   return phase === 'between' || phase === 'ended' ? 'Running.' : `Running: ${phasePhrase(phase)}.`;

@@ -5,7 +5,7 @@ import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
 import { wrap, wrapAround } from '../platform/text.ts';
 import { times } from './board-view.ts';
 import { causesOf, checkSentence, numbers } from './causes.ts';
-import { endedView, nextSteps, standingSentence } from './ending-words.ts';
+import { CLOSED, endedView, nextSteps, standingSentence } from './ending-words.ts';
 import { lookAt, STANDING } from './lane-words.ts';
 import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
@@ -24,6 +24,8 @@ import { type Paint, paint, type Style } from './style.ts';
 /** What the ledger does not say. */
 export interface Now {
   readonly isAlive: boolean;
+  /** An in-session loop that waits for its host to be opened again. */
+  readonly isClosed?: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** What to do next, of a run that is not driven from here. */
@@ -64,7 +66,15 @@ export function explain(view: RunView, now: Now): Explanation {
 
 export function explainLines(view: RunView, now: Now, style: Style): readonly string[] {
   const { outcome, evidence, onTheWay: way, spent, next } = explain(view, now);
-  const color: Paint = isDone(view) ? 'green' : view.ending ? 'yellow' : now.isAlive ? 'cyan' : 'red';
+  const color: Paint = isDone(view)
+    ? 'green'
+    : view.ending
+      ? 'yellow'
+      : now.isAlive
+        ? 'cyan'
+        : now.isClosed
+          ? 'yellow'
+          : 'red';
   const [first = '', ...rest] = wrap(outcome, style.width);
   return [
     `${phrase(view.runId)}  ralph ${phrase(view.command)}${view.agent === '' ? '' : ` with ${phrase(view.agent)}`}`,
@@ -87,7 +97,7 @@ function isDone({ ending }: RunView): boolean {
   return ending !== null && isSuccess(ending.stopReason);
 }
 
-function outcomeOf(view: RunView, { isAlive, now }: Now): string {
+function outcomeOf(view: RunView, { isAlive, isClosed, now }: Now): string {
   const { ending, open, phase, iterations, maxIterations, board } = view;
   if (ending)
     return `${standingSentence(view, 'stopped')}${ending.detail ? ` ${phrase(ending.detail)}` : ''} (${phrase(ending.stopReason)}, exit code ${exitCodeOf(ending.stopReason)})`;
@@ -97,6 +107,7 @@ function outcomeOf(view: RunView, { isAlive, now }: Now): string {
     : iterations.length === 0
       ? 'before its first iteration'
       : `in iteration ${iterations.length}${of}`;
+  if (isClosed) return `Closed ${where}. ${CLOSED}`;
   const since = open ? ` (${wholeSeconds(Math.max(0, now - open.since) / 1000)})` : '';
   if (isAlive) return `Still running, ${where}${board ? '' : `: ${phasePhrase(phase)}${since}`}.`;
   if (board)
@@ -245,13 +256,17 @@ function spentOnLanes({ board, ending }: RunView, total: number): readonly strin
   ];
 }
 
-function whatNext(view: RunView, { isAlive }: Now): readonly string[] {
+function whatNext(view: RunView, { isAlive, isClosed }: Now): readonly string[] {
   const id = phrase(view.runId);
   const ended = endedView(view);
   if (ended) return nextSteps(ended).map(step => `${step}.`);
-  if (isAlive) return [`Follow it: \`ralph log ${id} --follow\`. Stop it: \`ralph cancel ${id}\`.`];
-  return [
-    `Resume where it was cut off: \`ralph resume ${id}\`.`,
-    `Log: \`ralph log ${id}\`. The changes so far are in your files.`,
-  ];
+  const stop = view.command === 'session' ? 'session cancel' : `cancel ${id}`;
+  if (isAlive) return [`Follow it: \`ralph log ${id} --follow\`. Stop it: \`ralph ${stop}\`.`];
+  const again =
+    view.command !== 'session'
+      ? `Resume where it was cut off: \`ralph resume ${id}\``
+      : isClosed
+        ? 'Continue in a terminal: `ralph continue-here`. End it: `ralph session cancel`'
+        : 'Start the loop again in its session';
+  return [`${again}.`, `Log: \`ralph log ${id}\`. The changes so far are in your files.`];
 }

@@ -4,6 +4,7 @@ import { trustWith } from '../domain/ledger-trust.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { harmless } from '../platform/text.ts';
 import { type JournalReader, openJournal } from '../store/journal.ts';
+import { deadState } from '../store/overview.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { isRunning } from '../store/run-file.ts';
 import { ledgerTrust } from '../store/trust.ts';
@@ -26,7 +27,7 @@ export function readRun(id: string, paths: RunPaths, look: (entry: RawEntry) => 
     look(entry);
   });
   const view = fold.view();
-  return { id, state: stateOf(view, paths), view, integrity, stories: storyViews(view, paths), result };
+  return { id, state: stateOf(id, view, paths), view, integrity, stories: storyViews(view, paths), result };
 }
 
 const PIECE = 4 * 1024 * 1024;
@@ -48,9 +49,9 @@ function readLedger(paths: RunPaths, add: (entry: RawEntry) => void): Integrity 
   }
 }
 
-export function stateOf({ ending }: RunView, paths: RunPaths): Standing {
+export function stateOf(id: string, { ending }: RunView, paths: RunPaths): Standing {
   if (ending) return ending.success ? 'done' : 'stopped';
-  return isRunning(paths) ? 'running' : 'crashed';
+  return isRunning(paths) ? 'running' : deadState(id, paths);
 }
 
 /** JSON in which no text can do anything to a terminal or turn the direction of a page, and no secret stands. */

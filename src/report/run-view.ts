@@ -166,7 +166,7 @@ export interface RunView {
 }
 
 /** How a run stands: what its ledger says, and whether its process is still there. */
-export type Standing = 'running' | 'done' | 'stopped' | 'crashed';
+export type Standing = 'running' | 'closed' | 'done' | 'stopped' | 'crashed';
 
 /** How far the ledger itself can be trusted. */
 export interface Integrity {

@@ -64,7 +64,7 @@ export function figuresOf({ id, state, view, stories, integrity }: RunReading): 
 }
 
 export function figuresOfAll(runs: readonly RunFigures[]): RunsFigures {
-  const ended = runs.filter(({ state }) => state !== 'running');
+  const ended = runs.filter(({ state }) => state !== 'running' && state !== 'closed');
   const done = ended.filter(({ state }) => state === 'done');
   const withStories = runs.filter(({ reviews, storiesVerified }) => reviews + storiesVerified > 0);
   const storiesVerified = add(runs, run => run.storiesVerified);

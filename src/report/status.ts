@@ -6,7 +6,7 @@ import { trustSentence } from '../domain/ledger-trust.ts';
 import { answerCommand, questionWords } from '../domain/question.ts';
 import { clip, displayWidth, wrap } from '../platform/text.ts';
 import type { RunOverview } from '../store/overview.ts';
-import { resumePhrase } from './ending-words.ts';
+import { CLOSED, resumePhrase } from './ending-words.ts';
 import { counted, timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { hanging, type Paint, paint, type Style } from './style.ts';
@@ -17,6 +17,7 @@ const COLORS: Record<RunOverview['state'], Paint> = {
   paused: 'yellow',
   done: 'green',
   stopped: 'yellow',
+  closed: 'yellow',
   crashed: 'red',
 };
 
@@ -50,6 +51,7 @@ export function statusLines(
     ...ledgerLines(runs, style),
     ...questionLines(runs, style),
     ...proofLines(whole, style),
+    ...closedLines(whole, style),
     ...resumeLines(whole, style, changed),
   ];
 }
@@ -85,6 +87,13 @@ function proofLines(runs: readonly RunOverview[], style: Style): readonly string
   const latest = runs.findLast(run => run.state === 'done');
   if (!latest?.proof) return [];
   return ['', ...wrap(`Proof of ${latest.id}: ${phrase(latest.proof)}`, style.width)];
+}
+
+/** Loops of sessions that can be resumed, each in its own way. */
+function closedLines(runs: readonly RunOverview[], style: Style): readonly string[] {
+  const closed = runs.filter(({ state }) => state === 'closed');
+  const lines = closed.flatMap(({ id }) => hanging(style, '>', `${id}: ${CLOSED}`));
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 /** How to resume the latest run that can be resumed. */

@@ -19,10 +19,19 @@ import { hadLines } from './head.ts';
 import { hashOf } from './ledger-end.ts';
 import type { RunPaths } from './paths.ts';
 import { isRunning, type RunFile, readRunFile } from './run-file.ts';
+import { listSessions } from './session-file.ts';
 import { ledgerTrust } from './trust.ts';
 
 /** How a run stands. */
-export type RunState = 'running' | 'waiting' | 'paused' | 'done' | 'stopped' | 'crashed';
+export type RunState =
+  | 'running'
+  | 'waiting'
+  | 'paused'
+  /** An in-session loop whose host has ended: it is still there to be resumed. */
+  | 'closed'
+  | 'done'
+  | 'stopped'
+  | 'crashed';
 
 /** A run at a glance. */
 export interface RunOverview {
@@ -77,7 +86,8 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
   const ended = turning?.type === 'run-ended' ? turning : undefined;
   const begun = find(recent, 'iteration-started');
   const iteration = begun?.iteration ?? find(recent, 'iteration-ended')?.iteration ?? 0;
-  const state = stateOf(ended, isRunning(paths, file), recent);
+  const isLive = isRunning(paths, file);
+  const state = stateOf(ended, isLive ? liveState(recent) : deadState(id, paths, file));
   const checks = ended ? lastChecks(ended) : checksSince(recent);
   const board = file?.given?.crew === undefined ? undefined : readPast(paths).past.board;
   return {
@@ -116,7 +126,7 @@ export function overviewOf(id: string, paths: RunPaths): RunOverview {
 function canResume(paths: RunPaths, file: RunFile | undefined, hasEnded: boolean): boolean {
   if (!file?.given || file.command === 'session' || isLost(paths)) return false;
   const { worktree, promptFile, ralphDir, crew } = file.given;
-  const root = resolve(paths.folder, '../../..');
+  const root = rootOf(paths);
   const at = (...names: readonly string[]) => existsSync(join(root, ...names));
   // That of a run which was cut off is made again.
   if (worktree !== undefined && hasEnded && !at('.ralph', 'worktrees', worktree)) return false;
@@ -140,9 +150,20 @@ function questionsIn(paths: RunPaths): RunOverview['questions'] {
 
 type Ended = RunEvent & { readonly type: 'run-ended' };
 
-function stateOf(ended: Ended | undefined, isLive: boolean, recent: readonly RunEvent[]): RunState {
-  if (ended) return ended.result.success ? 'done' : 'stopped';
-  return isLive ? liveState(recent) : 'crashed';
+function stateOf(ended: Ended | undefined, open: RunState): RunState {
+  return ended ? (ended.result.success ? 'done' : 'stopped') : open;
+}
+
+/** How a run stands that has not ended, and that nobody drives. */
+export function deadState(id: string, paths: RunPaths, file = readRunFile(paths)): 'closed' | 'crashed' {
+  const isThere =
+    file?.command === 'session' &&
+    listSessions(rootOf(paths)).some(each => 'state' in each && each.state.runId === id);
+  return isThere ? 'closed' : 'crashed';
+}
+
+function rootOf({ folder }: RunPaths): string {
+  return resolve(folder, '../../..');
 }
 
 function raiseIn(

@@ -3,11 +3,20 @@
  * A second session has a file of its own. The file is for people to read, and in the agent's reach: what counts is the record of it in
  * the user's state folder. A file without a record is a stranger's: it is shown, and never obeyed.
  */
-import { lstatSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { textsIn } from '../domain/json.ts';
 import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
-import { ensureFolder, readIfThere, tryTo, waitAMoment, writeOver, writeWhole } from '../platform/files.ts';
+import {
+  ensureFolder,
+  namesIn,
+  readIfThere,
+  tryTo,
+  waitAMoment,
+  writeOver,
+  writeWhole,
+} from '../platform/files.ts';
+import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
 import type { Env } from './state.ts';
 import { isBelow } from './state-check.ts';
@@ -96,7 +105,13 @@ export function newSessionPath(root: string, sessionId: string): string {
   const taken = listSessions(root).some(
     file => file.path === short && !('state' in file && file.state.sessionId === sessionId),
   );
-  return taken ? join(root, FOLDER, `ralph-loop.${sessionId.replace(/[^\w-]/g, '_')}.local.md`) : short;
+  return taken ? join(root, FOLDER, `ralph-loop.${fileNameOf(sessionId)}.local.md`) : short;
+}
+
+/** Two sessions never have the same one, whatever they are called. */
+function fileNameOf(sessionId: string): string {
+  const plain = sessionId.replace(/[^\w-]/g, '_').slice(0, 100);
+  return plain === sessionId ? plain : `${plain}.${sha256(sessionId).slice(0, 8)}`;
 }
 
 /**
@@ -147,6 +162,24 @@ export function endSession({
     return now;
   }
 }
+
+/** Loops whose file the user has deleted, and of which nobody has written down that they ended. */
+export function deletedSessions(root: string, env: Env = process.env): readonly SessionFile[] {
+  const { key, session } = projectPaths(root, env).state();
+  return namesIn(dirname(session('x'))).flatMap(name => {
+    const path = join(root, FOLDER, name);
+    if (isThere(path)) return [];
+    const { number, text } = readVersion(key, session(name));
+    const state = text === undefined ? undefined : parseState(text);
+    if (!state || 'problem' in state) return [];
+    const age =
+      Date.now() - (statSync(join(session(name), String(number)), { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    return age > JUST_BEGUN && !isThere(path) ? [{ path, state, isChanged: true }] : [];
+  });
+}
+
+/** Milliseconds. A loop has a record before it has a file. */
+const JUST_BEGUN = 5_000;
 
 /** Whether it is still the loop that was found, and has not ended; a user who deletes its file has ended it. */
 export function isLive({ path, state }: Pick<SessionFile, 'path' | 'state'>): boolean {

@@ -92,6 +92,15 @@ describe('the arguments of /ralph-loop', () => {
   });
 
   test.each([
+    ['Fix it -- --check is broken', 'Fix it --check is broken'],
+    ['Explain --max-iterations 3 -- --max-iterations', 'Explain --max-iterations'],
+    ['Fix -- --verbose --check x', 'Fix --verbose --check x'],
+  ])('a -- before a flag ends the flags, wherever it stands: %j', (raw, words) => {
+    const { request, problems } = parseArguments(raw);
+    expect([problems, request.task, request.checks]).toEqual([[], words, []]);
+  });
+
+  test.each([
     ['"Run prettier --check src and fix it"', 'Run prettier --check src and fix it'],
     [`'Explain --max-iterations 5' --max-iterations 3`, 'Explain --max-iterations 5'],
     ['Say "use --check x" twice', 'Say "use --check x" twice'],
@@ -141,6 +150,13 @@ describe('the arguments of /ralph-loop', () => {
     ['x --max-iterations 10.5', '--max-iterations must be a whole number'],
     ['x --max-iteration 5', 'did you mean --max-iterations?'],
     ['x --completion-promise ""', '--completion-promise must not be empty'],
+    ['x --completion-promise "ALL DONE', 'begins a quote that does not end: "ALL'],
+    ["x --check='npm test", "begins a quote that does not end: 'npm"],
+    ['x --check “npm test”', 'begins a quote that does not end: “npm'],
+    ['x --check -- y', '--check needs a value'],
+    ['x --max_iterations 5', 'did you mean --max-iterations?'],
+    ['x --Check "npm test"', 'did you mean --check?'],
+    ['x —max-iterations 5', 'did you mean --max-iterations?'],
     ['x --on-promise-no-work sometimes', 'must be one of reject, warn, accept'],
   ])('%j is refused', (raw, problem) => {
     expect(parseArguments(raw).problems.join('\n')).toContain(problem);

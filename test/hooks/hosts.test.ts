@@ -78,9 +78,8 @@ describe('Codex', () => {
       prompt: '/ralph-loop x',
     });
     expect(await hook(project, ['codex', 'Stop'], { session_id: 's', turn_id: 't2' })).toBeUndefined();
-    expect(await hook(project, ['codex', 'Stop'], { session_id: 's', turn_id: 't1' })).toMatchObject({
-      decision: 'block',
-    });
+    const own = { session_id: 's', turn_id: 't1', last_assistant_message: 'x' };
+    expect(await hook(project, ['codex', 'Stop'], own)).toMatchObject({ decision: 'block' });
   });
 });
 

@@ -1,5 +1,10 @@
 /** One truth: state file, ledger, `ralph status` and `ralph session status` agree after every hook. */
-import { expect, test } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, rmSync, utimesSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import { openProjects } from '../../src/dashboard/projects.ts';
+import { projectPaths } from '../../src/store/paths.ts';
 import { parseState } from '../../src/store/session-file.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -7,9 +12,9 @@ import { type Repo, repo } from '../rig/repo.ts';
 const STATE = '.claude/ralph-loop.local.md';
 const DONE = '<promise>DONE</promise>';
 
-async function hook(project: Repo, event: string, more: object = {}) {
+async function hook(project: Repo, event: string, more: object = {}, given: Record<string, string> = {}) {
   const input = JSON.stringify({ session_id: 's1', prompt_id: 'p1', cwd: project.dir, ...more });
-  const env = { CLAUDE_PROJECT_DIR: project.dir };
+  const env = { CLAUDE_PROJECT_DIR: project.dir, ...given };
   const { stdout } = await ralph(['hook', 'claude', event], { cwd: project.dir, env, input });
   return stdout === '' ? {} : JSON.parse(stdout);
 }
@@ -75,6 +80,37 @@ test('a loop that is cancelled says so, at once and for good', async () => {
   expect(stdout).toContain('cancelled');
 });
 
+/** As if its last hook had been a while ago. */
+function age(project: Repo) {
+  const { session } = projectPaths(project.dir).state();
+  const folder = session('ralph-loop.local.md');
+  for (const name of readdirSync(folder)) utimesSync(`${folder}/${name}`, 1, 1);
+}
+
+test.each(['ralph status', 'ralph session status', 'the next command', 'the next stop'])(
+  'a loop whose file was deleted is cancelled, says %s, and does not come back with its file',
+  async looker => {
+    const project = repo();
+    await start(project, 'Fix it --completion-promise DONE');
+    await stop(project, 'not yet');
+    const text = project.read(STATE);
+    rmSync(project.path(STATE));
+    // One that has just begun may have no file yet.
+    expect(await status(project)).toMatchObject({ state: 'running' });
+    age(project);
+    if (looker === 'ralph session status')
+      expect((await ralph(['session', 'status'], { cwd: project.dir })).stdout).toContain(
+        'No in-session loop',
+      );
+    if (looker === 'the next command')
+      await hook(project, 'UserPromptExpansion', { command_name: 'ralph:help', command_args: '' });
+    if (looker === 'the next stop') await stop(project, 'x');
+    expect(await status(project)).toMatchObject({ state: 'stopped', stopReason: 'cancelled', iteration: 1 });
+    project.write(STATE, text);
+    expect((await stop(project, 'x')).systemMessage).toContain('Nothing in it is obeyed');
+  },
+);
+
 test('a loop that takes the place of another ends that one', async () => {
   const project = repo();
   await start(project, 'one');
@@ -96,6 +132,47 @@ test('an agent that is blocked ends the loop with its reason', async () => {
   const answer = await stop(project, 'I cannot.\n<blocked>The API key is missing</blocked>');
   expect(answer).toEqual({ systemMessage: expect.stringContaining('blocked: The API key is missing') });
   expect(await status(project)).toMatchObject({ state: 'stopped', stopReason: 'blocked' });
+});
+
+/** A host that can be closed. */
+async function host() {
+  const child = spawn('cat', { stdio: ['pipe', 'ignore', 'ignore'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  const close = async () => {
+    child.stdin.end();
+    await once(child, 'exit');
+  };
+  return { env: { CLAUDE_PID: String(child.pid) }, close };
+}
+
+test('a loop whose host was closed is closed for every reader, nothing of it is lost, and it continues where its session is opened', async () => {
+  const project = repo();
+  const first = await host();
+  const loop = { command_name: 'ralph:ralph-loop', command_args: 'Fix it --completion-promise DONE' };
+  await hook(project, 'UserPromptExpansion', loop, first.env);
+  await hook(project, 'Stop', { last_assistant_message: 'not yet' }, first.env);
+  const before = [project.read(STATE), (await ralph(['log', '--json'], { cwd: project.dir })).stdout];
+  await first.close();
+  const shown = async (...words: readonly string[]) => (await ralph(words, { cwd: project.dir })).stdout;
+  expect(await status(project)).toMatchObject({ state: 'closed', iteration: 2, stopReason: null });
+  for (const words of [['status'], ['session', 'status'], ['explain'], ['show']]) {
+    const text = (await shown(...words)).replace(/\s+/g, ' ');
+    expect(text, words.join()).toContain('`ralph continue-here`');
+    expect(text, words.join()).not.toMatch(/crashed|cut off|ralph resume/i);
+  }
+  const { sessions } = JSON.parse(await shown('session', 'status', '--json'));
+  expect(sessions).toMatchObject([{ standing: 'closed', state: { iteration: 2, active: true } }]);
+  const [listed] = openProjects([project.dir], process.env).list()[0]?.runs ?? [];
+  expect(listed).toMatchObject({ state: 'closed', now: 'closed' });
+  expect(JSON.parse(await shown('report', '--format', 'json'))).toMatchObject({ state: 'closed' });
+  await shown('prune', '--keep', '0');
+  expect([project.read(STATE), await shown('log', '--json')]).toEqual(before);
+  const second = await host();
+  await hook(project, 'SessionStart', { source: 'resume' }, second.env);
+  await agree(project, 2);
+  const woken = await hook(project, 'UserPromptExpansion', { ...loop, command_args: '' }, second.env);
+  expect(woken.systemMessage).toContain('resumed at iteration 2');
 });
 
 test('the process that a loop lives in is the host, not a shell that ends with the hook', async () => {

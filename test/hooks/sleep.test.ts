@@ -1,4 +1,5 @@
 /** What lets a loop sleep, what it waits for, and what is the user's own while it does. */
+import { appendFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { runHook } from '../../src/hooks/main.ts';
 import { parseState } from '../../src/store/session-file.ts';
@@ -68,6 +69,34 @@ describe('a turn in which nobody said or did anything', () => {
     expect(state(project)).toMatchObject({ active: false, iteration: 2 });
   });
 
+  test('Gemini: Esc after words and tools of the same prompt is not sent back, not once', async () => {
+    const project = await begun('gemini');
+    const record = (type: string, content: string, more = {}) =>
+      `${JSON.stringify({ type, content, ...more })}\n`;
+    const transcript_path = project.path('t.jsonl');
+    const stop = (prompt_response: string) =>
+      hook(project, ['gemini', 'AfterAgent'], { prompt_response, transcript_path });
+    project.write('t.jsonl', record('user', 'x') + record('gemini', 'Not yet.'));
+    expect(await stop('Not yet.')).toMatchObject({ decision: 'deny' });
+    // The words that it gives are those of the turn before: nobody has said anything since.
+    expect(await stop('Not yet.')).toEqual({
+      systemMessage: expect.stringContaining('sleeps at iteration 2'),
+    });
+    await hook(project, ['gemini', 'BeforeAgent'], { prompt: '/ralph-loop', transcript_path });
+    const called = { toolCalls: [{ id: 't1' }] };
+    appendFileSync(transcript_path, record('user', 'y') + record('gemini', 'Let me look.', called));
+    expect(await stop('Let me look.')).toEqual({
+      systemMessage: expect.stringContaining('sleeps at iteration 2'),
+    });
+    expect(state(project)).toMatchObject({ active: false, iteration: 2 });
+  });
+
+  test.each(['\u200b', '\n \u2060', null])('no word that anybody could read is none: %j', async said => {
+    const project = await begun('claude');
+    const answer = await hook(project, ['claude', 'Stop'], { last_assistant_message: said });
+    expect(answer).toEqual({ systemMessage: expect.stringContaining('sleeps at iteration 1') });
+  });
+
   test('OpenCode: Esc comes as an error of the session', async () => {
     const project = await begun('opencode');
     const answer = await hook(project, ['opencode', 'session.error'], { interrupted: true });
@@ -123,6 +152,19 @@ describe('while a loop sleeps', () => {
     expect(await hook(project, ['claude', 'PreToolUse'], own)).toBeUndefined();
     expect(await hook(project, ['claude', 'PreToolUse'], { ...dangerous, prompt_id: 'p1' })).toBeDefined();
   });
+
+  test.each(['copilot', 'gemini', 'opencode'])(
+    '%s: a prompt of the user that holds the words of the task is the user’s all the same',
+    async host => {
+      const project = await begun(host, 'Fix --completion-promise DONE');
+      const [asked] = NAMES[host] ?? [''];
+      const again = { prompt: 'You attempted to end the loop.\n\nOriginal task:\nFix' };
+      await hook(project, [host, asked], again);
+      expect(state(project)).toMatchObject({ active: true });
+      await hook(project, [host, asked], { prompt: 'Fix the colour of the button, please' });
+      expect(state(project)).toMatchObject({ active: false });
+    },
+  );
 
   test('it is still there for the one who wakes it', async () => {
     const project = await begun('codex');

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parseState, writeSession } from '../../src/store/session-file.ts';
+import { listSessions, parseState, writeSession } from '../../src/store/session-file.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -230,7 +230,10 @@ describe('nobody is trapped', () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE');
     expect(
-      await stop(project, { background_tasks: [{ id: 'a', type: 'shell', status: 'running' }] }),
+      await stop(project, {
+        background_tasks: [{ id: 'a', type: 'shell', status: 'running' }],
+        last_assistant_message: 'x',
+      }),
     ).toMatchObject({ decision: 'block' });
   });
 
@@ -256,12 +259,19 @@ describe('nobody is trapped', () => {
     expect(readdirSync(project.path('.claude'))).toEqual(['ralph-loop.local.md']);
   });
 
+  test('sessions whose names look alike have a file each', async () => {
+    const project = repo();
+    for (const session_id of ['s', 'a.b', 'a_b', 'a/b']) await start(project, 'x', { session_id });
+    const sessions = listSessions(project.dir).map(file => 'state' in file && file.state.sessionId);
+    expect(sessions.sort()).toEqual(['a.b', 'a/b', 'a_b', 's']);
+  });
+
   test('a session id that is a path stays a name', async () => {
     const project = repo();
     await start(project, 'one');
     await start(project, 'two', { session_id: '../../evil' });
     expect(readdirSync(project.path('.claude')).sort()).toEqual([
-      'ralph-loop.______evil.local.md',
+      expect.stringMatching(/^ralph-loop\.______evil\.[0-9a-f]{8}\.local\.md$/),
       'ralph-loop.local.md',
     ]);
   });
@@ -275,14 +285,14 @@ describe('nobody is trapped', () => {
   ])('a damaged file (%j) of nobody is shown; one of a loop is written again', async (content, problem) => {
     const project = repo();
     project.write(STATE, content);
-    const answer = await stop(project);
+    const answer = await stop(project, { last_assistant_message: 'x' });
     expect(answer.systemMessage).toContain('is not of a loop that you started here');
     expect(answer.systemMessage).toContain(problem);
     expect(project.read(STATE)).toBe(content);
     rmSync(project.path(STATE));
     await start(project, 'x --completion-promise DONE');
     project.write(STATE, content);
-    expect(await stop(project)).toMatchObject({
+    expect(await stop(project, { last_assistant_message: 'x' })).toMatchObject({
       decision: 'block',
       systemMessage: expect.stringContaining('was changed by somebody else'),
     });

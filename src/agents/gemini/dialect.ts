@@ -7,7 +7,7 @@ import { windowOf } from '../../domain/context-alert.ts';
 import { type Json, objectAt, objectsAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
 import { claudeDialect, readWithCommand, writeAnswer as writeLikeClaude } from '../claude/dialect.ts';
 import { type Dialect, type HookAnswer, sumAt, unescapedNote } from '../dialect.ts';
-import { lastRecords, waitFor } from '../transcript.ts';
+import { recordsSince, waitFor } from '../transcript.ts';
 
 const PATIENCE = 2_000;
 
@@ -27,9 +27,10 @@ export const geminiDialect: Dialect = {
   },
   writeAnswer,
   rootOf: (input, env) => env.GEMINI_PROJECT_DIR || input.cwd,
-  async finalWords({ transcript }) {
+  // Esc comes as a stop like any other, with the words of earlier turns; then no record of the agent's ends this one.
+  async finalWords({ transcript }, since) {
     if (transcript === null) return undefined;
-    return (await waitFor(PATIENCE, () => lastMessage(lastRecords(transcript)))) ?? [];
+    return (await waitFor(PATIENCE, () => lastMessage(recordsSince(transcript, since)))) ?? null;
   },
   calls: {
     clue: '"toolCalls"',
@@ -81,10 +82,10 @@ function writeAnswer(event: string, answer: HookAnswer): string {
   });
 }
 
-/** undefined while the last word in the transcript is the user's, or a tool's result, which is kept as such. */
+/** undefined while the last word in the transcript is the user's, or a tool's: a message with calls is not the last one of a turn. */
 function lastMessage(records: readonly Json[]): readonly string[] | undefined {
   const last = records.findLast(record => record.type === 'gemini' || record.type === 'user');
-  if (last?.type !== 'gemini') return undefined;
+  if (last?.type !== 'gemini' || objectsAt(last, 'toolCalls').length > 0) return undefined;
   const parts = Array.isArray(last.content) ? last.content : [last.content];
   return parts.flatMap(part => {
     const text: unknown = typeof part === 'string' ? part : part?.text;

@@ -5,7 +5,7 @@ import type { SessionState } from '../../domain/session.ts';
 import { handOut } from '../../hooks/hand-over.ts';
 import { CHECK_BUDGET } from '../../hooks/verify.ts';
 import { projectPaths, runPaths } from '../../store/paths.ts';
-import { readRunFile, writeRunFile } from '../../store/run-file.ts';
+import { isRunning, readRunFile, writeRunFile } from '../../store/run-file.ts';
 import { findSession } from '../../store/session-file.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { sessionNamed } from '../which-session.ts';
@@ -21,10 +21,11 @@ export const continueHere: CliCommand = {
     refuseInside('continue-here', call);
     const { root, sessionId } = orThrow(sessionNamed(call));
     const file = findSession(root, sessionId);
+    const isHosted = file && isRunning(runPaths(projectPaths(root, call.env), file.state.runId));
     const state = file && handOut(root, file);
     if (!state) return refuse('session', 'its loop has not begun yet, or has ended', 'ralph session status');
     makeLoop(call, root, state);
-    if (state.active)
+    if (state.active && isHosted)
       call.output.error(
         'The loop was awake: if its agent still works in the session, stop it there with Esc.\n',
       );

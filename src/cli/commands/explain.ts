@@ -25,6 +25,7 @@ async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<0
   const { view, state, integrity } = readRun(id, paths);
   const now = {
     isAlive: state === 'running',
+    isClosed: state === 'closed',
     now: systemClock.now(),
     ...(unit && { next: nextOfUnit(unit) }),
   };

@@ -1,6 +1,10 @@
 /** `ralph session`: the in-session loop from a terminal: shows loops, starts one for a session, ends one. */
 import { type FlagValue, SESSION_FLAGS } from '../../domain/session-arguments.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
+import { CLOSED } from '../../report/ending-words.ts';
+import { projectPaths, runPaths } from '../../store/paths.ts';
+import { isRunning } from '../../store/run-file.ts';
+import { endDeleted } from '../../store/session-end.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
 import { sessionNamed, sessionRoot } from '../which-session.ts';
@@ -49,20 +53,32 @@ function collect(value: string, before: readonly string[] = []): readonly string
 
 function status(call: Call): 0 {
   const { output } = call;
-  const files = listSessions(sessionRoot(call));
+  const root = sessionRoot(call);
+  endDeleted(root);
+  const files = listSessions(root).map(file =>
+    'state' in file ? { ...file, standing: standingOf(root, file) } : file,
+  );
   const none =
     'No in-session loop here. Start one with /ralph-loop in a session, or with `ralph session start`.';
   const lines = files.map(file => ('state' in file ? line(file) : `${file.path} ${file.stranger}`));
-  answer(output, { sessions: files }, () => lines.join('\n') || none);
+  const isClosed = files.some(file => 'standing' in file && file.standing === 'closed');
+  answer(output, { sessions: files }, () => [...lines, ...(isClosed ? [CLOSED] : [])].join('\n') || none);
   return 0;
 }
 
-function line({ state }: SessionFile): string {
+/** In the words of `ralph status`, but for a loop that runs: it is awake, or it sleeps. */
+function standingOf(root: string, { state: { runId, active } }: SessionFile) {
+  if (runId === '') return 'waiting';
+  if (!isRunning(runPaths(projectPaths(root), runId))) return 'closed';
+  return active ? 'active' : 'dormant';
+}
+
+function line({ state, standing }: SessionFile & { readonly standing: string }): string {
   const of = state.maxIterations > 0 ? `/${state.maxIterations}` : '';
   const promise =
     state.completionPromise === null ? 'no promise' : `<promise>${state.completionPromise}</promise>`;
   const task = state.task.split('\n')[0]?.slice(0, 60) ?? '';
-  return `${state.sessionId}  ${state.active ? 'active' : 'dormant'}  iteration ${state.iteration}${of}  ${state.toolCalls} tool call${state.toolCalls === 1 ? '' : 's'}  ${promise}  ${task}`;
+  return `${state.sessionId}  ${standing}  iteration ${state.iteration}${of}  ${state.toolCalls} tool call${state.toolCalls === 1 ? '' : 's'}  ${promise}  ${task}`;
 }
 
 function cancel(call: Call): 0 {

@@ -12,6 +12,7 @@ import type { RunOverview } from '../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
 import { findRun, listRuns } from '../../store/run-file.ts';
+import { endDeleted } from '../../store/session-end.ts';
 import { listSessions, type StrangeFile } from '../../store/session-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, refuse } from '../command.ts';
@@ -68,6 +69,7 @@ async function lookAt(
   return Promise.all(
     roots.map(async root => {
       const project = projectPaths(root, env);
+      endDeleted(root);
       const ids = wanted === undefined ? wholeRuns(project) : [orThrow(findRun(project, wanted))];
       const shown = last === 0 ? ids : ids.slice(-last);
       const runs = shown.map(id => overviewIn(project, id));

@@ -1,7 +1,8 @@
-/** Ending a loop by hand: by command, or by deleting its file. */
+/** Ending a loop of a session by hand: by command, or by deleting its file. */
 import type { SessionState } from '../domain/session.ts';
-import { endSession, isLive, type SessionFile } from '../store/session-file.ts';
-import { endRun } from '../store/session-ledger.ts';
+import { tryTo } from '../platform/files.ts';
+import { deletedSessions, endSession, isLive, type SessionFile } from './session-file.ts';
+import { endRun } from './session-ledger.ts';
 
 /** The loop as it was last; undefined: it had ended already. */
 export function cancel(root: string, file: SessionFile): SessionState | undefined {
@@ -15,4 +16,9 @@ export function wasCancelled(root: string, file: SessionFile): boolean {
   if (isLive(file)) return false;
   cancel(root, file); // its file was deleted: nobody else has written that down
   return true;
+}
+
+/** No hook runs in a project without a loop's file: that one was deleted is written down by whoever looks next, if it can be. */
+export function endDeleted(root: string): void {
+  tryTo(() => deletedSessions(root).map(file => cancel(root, file)));
 }
