@@ -83,7 +83,7 @@ export async function claimUnit(
   return database.transaction(async query => {
     const tx = { query };
     const { rows } = await tx.query(
-      'select state, worker, takeovers, min_version from ralph.unit where id = $1 for update',
+      'select state, worker, takeovers, min_version, fence from ralph.unit where id = $1 for update',
       [id],
     );
     const [now] = rows;
@@ -96,6 +96,7 @@ export async function claimUnit(
     const isTakeover = now.state === 'running';
     if (isTakeover && Number(now.takeovers) >= MOST_TAKEOVERS) {
       const detail = `${now.takeovers} workers in a row ended while they worked on it`;
+      await freeReservation(tx, id, Number(now.fence) + 1);
       await tx.query(
         "update ralph.unit set state = 'lost', fence = fence + 1, detail = $2, ended_at = now() where id = $1",
         [id, detail],
@@ -141,7 +142,9 @@ export async function writeProgress(
     if (lines.length > 0)
       await tx.query(
         `insert into ralph.event (unit, seq, fence, type, line)
-         select $1, s, $2, t, l from unnest($3::bigint[], $4::text[], $5::text[]) as new (s, t, l)`,
+         select $1, s, $2, t, l from unnest($3::bigint[], $4::text[], $5::text[]) as new (s, t, l)
+         -- Sent before, by this holder, and only the answer was lost.
+         on conflict do nothing`,
         [id, fence, lines.map(line => line.seq), lines.map(line => line.type), lines.map(line => line.text)],
       );
     await tx.query(
@@ -155,7 +158,7 @@ export async function writeProgress(
 }
 
 /** Held until the end of the transaction: nobody claims the unit in between. */
-async function holds(tx: Querying, id: string, fence: number): Promise<boolean> {
+export async function holds(tx: Querying, id: string, fence: number): Promise<boolean> {
   const { rowCount } = await tx.query(
     "select 1 from ralph.unit where id = $1 and fence = $2 and state = 'running' for update",
     [id, fence],
@@ -193,13 +196,20 @@ export async function releaseUnit(
         ...['head' in ending ? (ending.head ?? null) : null, result?.totalCost ?? null],
       ],
     );
-    await tx.query(
-      'with gone as (delete from ralph.reservation where unit = $1 returning budget, amount) update ralph.budget set reserved = reserved - amount from gone where id = gone.budget',
-      [id],
-    );
+    await freeReservation(tx, id, fence);
     await more(tx);
     return true;
   });
+}
+
+/** What a holder before had reserved counts as spent: its turn was cut off, and nobody knows what it cost. */
+export async function freeReservation(tx: Querying, unit: string, fence: number): Promise<void> {
+  await tx.query(
+    `with gone as (delete from ralph.reservation where unit = $1 returning budget, amount, fence)
+     update ralph.budget b set reserved = b.reserved - gone.amount, spent = b.spent + case when gone.fence < $2 then gone.amount else 0 end
+     from gone where b.id = gone.budget`,
+    [unit, fence],
+  );
 }
 
 /** The ledger of a unit, byte for byte. */

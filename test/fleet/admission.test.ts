@@ -3,19 +3,21 @@ import { afterEach, expect, test } from 'vitest';
 import { admit } from '../../src/fleet/admission.ts';
 import { cancelUnit } from '../../src/fleet/commands.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
+import { openQueues } from '../../src/fleet/lease.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
 import { migrate } from '../../src/fleet/schema.ts';
 import { reserve, spend } from '../../src/fleet/shared.ts';
+import { queueOf } from '../../src/fleet/unit.ts';
 import {
   addUnit,
   claimUnit,
   type NewUnit,
+  readLines,
   releaseUnit,
   unitOf,
   writeProgress,
 } from '../../src/fleet/units.ts';
 import { readFleet, waitsFor } from '../../src/fleet/view.ts';
-import { openQueues } from '../../src/fleet/worker.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 
 const UNIT: Omit<NewUnit, 'id'> = {
@@ -45,14 +47,14 @@ describeWithPostgres('the database of a fleet', () => {
     opened.push(database);
     await migrate(database, MIGRATIONS);
     await database.boss.start();
-    await openQueues(database, []);
+    await openQueues(database, UNIT);
     return database;
   };
   afterEach(async () => {
     for (const database of opened.splice(0)) await database.close();
   });
   const add = async (database: Database, id: string, more: Partial<NewUnit> = {}) => {
-    await openQueues(database, more.needs ?? []);
+    await openQueues(database, { ...UNIT, ...more });
     expect(await addUnit(database, { ...UNIT, id, ...more })).toBe(true);
   };
   const inState = async (database: Database, state: string) =>
@@ -67,7 +69,7 @@ describeWithPostgres('the database of a fleet', () => {
     await database.query(`insert into ralph.account (id) values ('claude');`);
     await database.query(
       `insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state)
-       select o || n, 'loop', 't', o, 'r', 'b', '{}', 'claude', 1, 'ready' from (select 'ada' as o, n from generate_series(1, 1800) n union all select 'bob', n from generate_series(1, 200) n) x`,
+       select o || n, 'loop', 't', o, '/tmp/none', 'b', '{}', 'claude', 1, 'ready' from (select 'ada' as o, n from generate_series(1, 1800) n union all select 'bob', n from generate_series(1, 200) n) x`,
     );
     // As four workers with ten slots each would.
     for (let at = 1; at <= 4; at++) await admit(database, { ...ANYBODY, free: at * 10 });
@@ -129,9 +131,10 @@ describeWithPostgres('the database of a fleet', () => {
     const database = await open();
     await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 100)");
     await add(database, 'u0', { budget: 'team' });
+    await claimUnit(database, 'u0', 'w', 1);
     for (let at = 1; at < 400; at++)
       await database.query(
-        "insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state) values ($1, 'loop', 't', 'ada', 'r', 'b', '{}', 'claude', 1, 'ready')",
+        "insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state, fence) values ($1, 'loop', 't', 'ada', 'r', 'b', '{}', 'claude', 1, 'running', 1)",
         [`u${at}`],
       );
     const answers = await Promise.all(
@@ -143,7 +146,7 @@ describeWithPostgres('the database of a fleet', () => {
     ).rows;
     expect(budget).toEqual({ reserved: 100, spent: 0 });
     const paid = answers.indexOf('yes');
-    await spend(database, 'team', `u${paid}`, 0.25);
+    await spend(database, 'team', { id: `u${paid}`, fence: 1 }, 0.25);
     expect(await reserve(database, 'team', { id: 'u0', fence: 1 }, 0.5)).toMatch(/yes|wait/);
     const [after] = (await database.query('select reserved + spent <= cap as holds from ralph.budget')).rows;
     expect(after).toEqual({ holds: true });
@@ -164,6 +167,54 @@ describeWithPostgres('the database of a fleet', () => {
     expect(await unitOf(database, 'u')).toMatchObject({ state: 'running', worker: 'two', carry: null });
     expect(await writeProgress(database, two.unit, { lines: [line], carry: { commit: 'c2' } })).toBe(true);
     expect(await claimUnit(database, 'u', 'old', 0)).toBeUndefined();
+  });
+
+  test('lets nobody spend the money of a unit but who holds it, and counts what a dead worker had reserved', async () => {
+    const database = await open();
+    await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 10)");
+    const money = async () =>
+      (await database.query('select reserved::int as reserved, spent::int as spent from ralph.budget'))
+        .rows[0];
+    await add(database, 'u', { budget: 'team' });
+    const one = { id: 'u', fence: (await claimUnit(database, 'u', 'one', 1))?.unit.fence ?? 0 };
+    expect(await reserve(database, 'team', one, 2)).toBe('yes');
+    const two = { id: 'u', fence: (await claimUnit(database, 'u', 'two', 1))?.unit.fence ?? 0 };
+    expect(await reserve(database, 'team', two, 3)).toBe('yes');
+    expect(await money()).toEqual({ reserved: 3, spent: 2 });
+    await spend(database, 'team', one, 5);
+    expect(await reserve(database, 'team', one, 5)).toBe('wait');
+    expect(await money()).toEqual({ reserved: 3, spent: 2 });
+    // An answer that was lost: it is said twice.
+    for (let time = 0; time < 2; time++) await spend(database, 'team', two, 1);
+    expect(await money()).toEqual({ reserved: 0, spent: 3 });
+  });
+
+  test('a restricted worker finds what it may take behind any number of others, and their jobs are not given to it', async () => {
+    const database = await open();
+    await database.query("insert into ralph.account (id) values ('claude')");
+    await openQueues(database, { ...UNIT, repoUrl: 'theirs' });
+    await database.query(
+      `insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state)
+       select 'u' || n, 'loop', 't', 'ada', 'theirs', 'b', '{}', 'claude', 1, 'ready' from generate_series(1, 200) n`,
+    );
+    await add(database, 'ours');
+    expect(await admit(database, { ...ANYBODY, free: 3 })).toBe(3);
+    expect(await admit(database, { ...ANYBODY, free: 1, allows: url => url === '/tmp/none' })).toBe(1);
+    expect(await inState(database, 'admitted')).toContain('ours');
+    const queues = ['theirs', '/tmp/none'].map(repoUrl => queueOf({ ...UNIT, repoUrl }));
+    expect(new Set(queues).size).toBe(2);
+    expect(new Set([1, 2].map(minVersion => queueOf({ ...UNIT, minVersion }))).size).toBe(2);
+  });
+
+  test('takes a line again whose answer was lost, once', async () => {
+    const database = await open();
+    await add(database, 'u');
+    const claim = await claimUnit(database, 'u', 'one', 1);
+    if (!claim) throw new Error('not claimed');
+    const lines = [1, 2].map(seq => ({ seq, type: 'notice', text: `{"seq":${seq}}` }));
+    expect(await writeProgress(database, claim.unit, { lines: lines.slice(0, 1) })).toBe(true);
+    expect(await writeProgress(database, claim.unit, { lines })).toBe(true);
+    expect(await readLines(database, 'u')).toEqual(lines);
   });
 
   test('cancels a list of stories with its stories', async () => {
