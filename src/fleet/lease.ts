@@ -70,10 +70,16 @@ export function keepBeating({ boss, ask }: Database, jobs: () => readonly Job[])
   };
 }
 
-export function completeJob(
+/** Of whoever has it now: who had it before changes nothing. */
+export async function completeJob(
   { boss }: Database,
   tx: Querying,
   { queue, id, retryCount }: Job,
-): Promise<unknown> {
-  return boss.complete(queue, { id, retryCount }, null, { db: executing(tx) });
+): Promise<void> {
+  await boss.complete(queue, { id, retryCount }, null, { db: executing(tx) });
+  await tx.query(
+    `update ralph.unit set job = null where job = $1 and not exists
+       (select from ralph_jobs.job where name = $2 and id = $1 and state in ('created', 'retry', 'active'))`,
+    [id, queue],
+  );
 }

@@ -218,8 +218,8 @@ async function settle(
       parkedFor === undefined
         ? { state: 'ready' }
         : { state: 'parked', seconds: parkedFor, detail: 'its account is limited' };
-    await release(world, unit, ending);
-    say(ending.state === 'parked' ? 'parked' : 'released', unit.id);
+    const isOurs = await release(world, unit, ending);
+    say(isOurs ? (ending.state === 'parked' ? 'parked' : 'released') : 'lost', unit.id);
     return;
   }
   const head =
@@ -232,8 +232,9 @@ async function settle(
       ? 'cancelled'
       : 'stopped';
   if (failed) {
-    await release(world, unit, { state: 'ready', seconds: RETRY_AFTER, detail: formatProblem(failed) });
-    say('released', unit.id, { why: formatProblem(failed) });
+    const why = formatProblem(failed);
+    const isOurs = await release(world, unit, { state: 'ready', seconds: RETRY_AFTER, detail: why });
+    say(isOurs ? 'released' : 'lost', unit.id, { why });
     return;
   }
   const isOurs = await releaseUnit(world.database, unit, { state, result, head: head as string }, tx =>

@@ -174,15 +174,15 @@ async function register({ database, worker, labels, version, slots }: WorkerOpti
   );
 }
 
-/** Jobs that were admitted for anybody who may take them, and those of workers that are dead. */
+/** Jobs that were admitted for anybody who may take them, and those of workers that are dead, also after the last word on a unit. */
 async function fetchJobs(
-  { database, labels, version, allows }: WorkerOptions,
+  { database, labels, version, allows, say }: WorkerOptions,
   room: { readonly free: number; readonly lists: number },
   take: (job: Job, unit: string) => Promise<void>,
 ): Promise<number> {
   const { rows } = await database.query<Queued>(
     `select distinct case kind when 'prd' then 'prd' else 'loop' end as kind, needs, repo_url as "repoUrl", min_version as "minVersion"
-     from ralph.unit where state in ('admitted', 'running') and needs <@ $1 and min_version <= $2`,
+     from ralph.unit where job is not null and needs <@ $1 and min_version <= $2`,
     [labels, version],
   );
   const left = { ...room };
@@ -197,7 +197,11 @@ async function fetchJobs(
     });
     left[which] -= jobs.length;
     taken += jobs.length;
-    for (const { id, retryCount, data } of jobs) await take({ queue, id, retryCount }, data.unit);
+    // One that cannot be had now comes again, and the others do not wait for it.
+    for (const { id, retryCount, data } of jobs)
+      await take({ queue, id, retryCount }, data.unit).catch(error =>
+        say('not-taken', data.unit, { why: errorWords(error) }),
+      );
   }
   return taken;
 }
@@ -226,8 +230,8 @@ async function finishOver(
 /** Whether there is anything that this worker could still get. */
 async function isWaited({ database, labels, version }: WorkerOptions): Promise<boolean> {
   const { rows } = await database.query<{ there: boolean }>(
-    `select exists (select from ralph.unit where state in ('admitted', 'running', 'parked', 'waiting', 'ready')
-       and (state in ('running', 'admitted', 'parked') or needs <@ $1) and min_version <= $2) as there`,
+    `select exists (select from ralph.unit where min_version <= $2 and (job is not null or state in ('running', 'admitted', 'parked')
+       or (state in ('waiting', 'ready') and needs <@ $1))) as there`,
     [labels, version],
   );
   return rows[0]?.there === true;

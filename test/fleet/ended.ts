@@ -10,8 +10,12 @@ export const CHECKED = [
   'test -e first.txt',
 ] as const;
 
+/** And nobody has anything more to do for it. */
 export function untilShown(rig: FleetRig, unit: string): Promise<void> {
-  return rig.until('the branch', () => rig.remote.git('for-each-ref').includes(`refs/heads/ralph/${unit}\n`));
+  return rig.until('the branch', async () => {
+    const [row] = await rig.sql('select job from ralph.unit where id = $1', unit);
+    return row?.job === null && rig.remote.git('for-each-ref').includes(`refs/heads/ralph/${unit}\n`);
+  });
 }
 
 /** All that others believe of a unit. */
@@ -28,15 +32,21 @@ export async function standing(rig: FleetRig, unit: string) {
 export async function expectEnded(
   rig: FleetRig,
   unit: string,
-  { fence, turns }: { readonly fence?: number; readonly turns: number },
+  { fence, turns, name }: { readonly fence?: number; readonly turns: number; readonly name?: string },
 ): Promise<void> {
   await untilShown(rig, unit);
   const [row] = await rig.sql(
     'select fence::int as fence, stop_reason, head_sha, worker from ralph.unit where id = $1',
     unit,
   );
-  expect(row).toMatchObject({ stop_reason: 'all_checks_passed', ...(fence !== undefined && { fence }) });
-  expect(rig.turns().filter(({ cwd }) => cwd.includes(unit))).toHaveLength(turns);
+  expect(row, name).toMatchObject({
+    stop_reason: 'all_checks_passed',
+    ...(fence !== undefined && { fence }),
+  });
+  expect(
+    rig.turns().filter(({ cwd }) => cwd.includes(unit)),
+    name,
+  ).toHaveLength(turns);
   expect(rig.remote.git('rev-parse', `ralph/${unit}`).trim()).toBe(row?.head_sha);
   const files = rig.remote.git('ls-tree', '-r', '--name-only', `ralph/${unit}`).trim().split('\n');
   expect(files).toEqual(['README.md', 'first.txt', 'work.txt']);

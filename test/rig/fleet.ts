@@ -12,8 +12,8 @@ import { folder, type Repo, repo } from './repo.ts';
 export interface Machine {
   readonly prefix?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Writes what belongs into the home of its user. */
-  readonly furnish?: (home: string) => void;
+  /** Writes what belongs into the home of its user, and answers what the environment has to say of it. */
+  readonly furnish?: (home: string) => Readonly<Record<string, string>>;
 }
 
 export interface Gate {
@@ -91,12 +91,12 @@ export function fleetRig(
   };
   const workerOn: FleetRig['workerOn'] = ({ furnish, prefix, env: own }, name, ...args) => {
     const { dir: home } = folder(`ralph-worker-${name}-`);
-    furnish?.(home);
+    const furnished = furnish?.(home);
     const homes = { HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_CACHE_HOME: join(home, 'cache') };
     const started = startRalph(['worker', '--name', name, '--sandbox', 'none', ...args], {
       ...options,
       ...(prefix && { prefix }),
-      env: { ...env, ...homes, ...own },
+      env: { ...env, ...homes, ...furnished, ...own },
     });
     onTestFinished(async () => {
       started.process.kill('SIGCONT');
