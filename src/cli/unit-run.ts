@@ -1,6 +1,8 @@
 /** Runs a unit of the fleet in its place, as `ralph loop` and `ralph resume` would. */
 import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
+import { parseObject } from '../domain/json.ts';
+import type { Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { readList } from '../domain/story.ts';
@@ -19,9 +21,11 @@ import { laneKind } from '../opening/stories-crew.ts';
 import type { StoryLane } from '../opening/stories-kind.ts';
 import type { Elsewhere } from '../parallel/elsewhere.ts';
 import { mergeTip, sentBackWords } from '../parallel/merging.ts';
+import { fileSize } from '../platform/files.ts';
 import { ownerName } from '../platform/spawn.ts';
 import { VERSION } from '../platform/version.ts';
-import { runPaths } from '../store/paths.ts';
+import { lineEndingAt } from '../store/ledger-end.ts';
+import { type RunPaths, runPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
 import { writeRunFile } from '../store/run-file.ts';
 import { isList } from '../store/tasks-file.ts';
@@ -144,6 +148,12 @@ async function mergeLanded(
   return mergeTip(createIntegration(own, unit.id), branch, tip, ownPaths);
 }
 
+/** Of a run that had ended when its worker died, or could not push: what came of it is pushed, and nothing is done again. */
+function resultBefore({ events }: RunPaths, { ended }: Past): LoopResult | undefined {
+  if (ended === undefined || ended === 'interrupted') return undefined;
+  return parseObject(lineEndingAt(events, fileSize(events)) ?? '')?.result as LoopResult | undefined;
+}
+
 async function resume(
   unit: Unit,
   place: Place,
@@ -160,6 +170,8 @@ async function resume(
     const { past, repaired, doubts, lost } = await recoverRun(paths);
     const [doubt = lost] = doubts;
     if (doubt !== undefined) return { where: unit.id, what: doubt };
+    const known = resultBefore(paths, past);
+    if (known) return known;
     const again = { file, paths, past };
     const kind =
       unit.kind === 'story'

@@ -3,15 +3,17 @@
  * else who held the lock has written.
  */
 import type { Database } from './database.ts';
-import { queueOf, type UnitKind } from './unit.ts';
-import { executing, type Querying } from './units.ts';
+import { sendJob } from './lease.ts';
+import type { Queued, Unit } from './unit.ts';
+import type { Querying } from './units.ts';
 
 export interface Applicant {
   /** How many more units the worker could take. */
   readonly free: number;
   readonly labels: readonly string[];
   readonly version: number;
-  allows(repoUrl: string): boolean;
+  /** Which repositories; all, unless told. */
+  readonly allows?: ((repoUrl: string) => boolean) | undefined;
 }
 
 /** Any number that nobody else uses. */
@@ -27,16 +29,19 @@ export async function admit(database: Database, applicant: Applicant): Promise<n
     const tx = { query };
     await tx.query('select pg_advisory_xact_lock($1)', [ADMISSION_LOCK]);
     await wake(tx);
+    const { labels, version } = applicant;
+    const repos = await allowed(tx, applicant);
     const waiting = await tx.query(
-      "select count(*)::int as there from ralph.unit where state = 'admitted' and kind <> 'prd' and needs <@ $1",
-      [applicant.labels],
+      `select count(*)::int as there from ralph.unit where state = 'admitted' and kind <> 'prd' and needs <@ $1 and min_version <= $2
+         and ($3::text[] is null or repo_url = any($3))`,
+      [labels, version, repos],
     );
     let room = free - Number(waiting.rows[0]?.there ?? 0);
-    const all = await candidates(tx, applicant, Math.max(room, 1));
+    const all = await candidates(tx, applicant, repos, Math.max(room, 1));
     // A list of stories only waits for others: it holds no slot.
     const chosen = all.filter(({ kind }) => kind === 'prd' || room-- > 0);
     for (const each of chosen) {
-      const job = await send(database, tx, each);
+      const job = await sendJob(database, tx, each);
       await tx.query("update ralph.unit set state = 'admitted', job = $2 where id = $1", [each.id, job]);
     }
     return chosen.length;
@@ -61,12 +66,16 @@ async function wake(tx: Querying): Promise<void> {
   );
 }
 
-interface Candidate {
-  readonly id: string;
-  readonly kind: UnitKind;
-  readonly needs: readonly string[];
-  readonly priority: number;
+/** Of those that could begin; null: all. In the question itself: what a worker may not take must not hide what it may. */
+async function allowed(tx: Querying, { allows }: Applicant): Promise<readonly string[] | null> {
+  if (!allows) return null;
+  const { rows } = await tx.query<{ url: string }>(
+    "select distinct repo_url as url from ralph.unit where state in ('ready', 'admitted')",
+  );
+  return rows.map(({ url }) => url).filter(allows);
 }
+
+type Candidate = Queued & Pick<Unit, 'id' | 'priority' | 'account'> & { readonly left: number | null };
 
 /**
  * By priority; among equals the owner with the fewest units in hand comes first, each unit that is admitted counting. An account takes
@@ -74,14 +83,15 @@ interface Candidate {
  */
 async function candidates(
   tx: Querying,
-  { labels, version, allows }: Applicant,
+  { labels, version }: Applicant,
+  repos: readonly string[] | null,
   room: number,
 ): Promise<readonly Candidate[]> {
-  const { rows } = await tx.query(
+  const { rows } = await tx.query<Candidate>(
     `with busy as (select owner, count(*) as units from ralph.unit where state in ('admitted', 'running') group by owner),
        used as (select account, count(*) as units from ralph.unit where state in ('admitted', 'running') and kind <> 'prd' group by account),
        fit as (
-         select u.id, u.needs, u.priority, u.number, u.owner, u.repo_url, u.account, u.kind,
+         select u.id, u.needs, u.priority, u.number, u.repo_url, u.min_version, u.account, u.kind,
            a.slots - coalesce(used.units, 0) as left_over, coalesce(busy.units, 0) as in_hand,
            row_number() over (partition by u.owner, u.priority order by u.number) as turn
          from ralph.unit u
@@ -89,47 +99,19 @@ async function candidates(
          left join used on used.account = u.account
          left join busy on busy.owner = u.owner
          left join ralph.budget b on b.id = u.budget
-         where u.state = 'ready' and u.needs <@ $1 and u.min_version <= $2
+         where u.state = 'ready' and u.needs <@ $1 and u.min_version <= $2 and ($4::text[] is null or u.repo_url = any($4))
            and (u.kind = 'prd' or ((a.limited_until is null or a.limited_until <= now()) and (a.slots is null or a.slots > coalesce(used.units, 0))))
            and (b.id is null or b.spent + b.reserved < b.cap))
-     select id, needs, priority, repo_url, account, left_over, kind from fit
+     select id, needs, priority, repo_url as "repoUrl", min_version as "minVersion", account, left_over::int as left, kind from fit
      where turn <= $3 order by priority desc, in_hand + turn, number limit $3`,
-    [labels, version, room * LOOK_AT + 16],
+    [labels, version, room * LOOK_AT + 16, repos],
   );
   const taken = new Map<string, number>();
-  return rows
-    .filter(({ repo_url, account, left_over, kind }) => {
-      if (!allows(repo_url as string)) return false;
-      if (kind === 'prd') return true;
-      const before = taken.get(account as string) ?? 0;
-      if (left_over !== null && before >= Number(left_over)) return false;
-      taken.set(account as string, before + 1);
-      return true;
-    })
-    .map(({ id, kind, needs, priority }) => ({
-      id: id as string,
-      kind: kind as UnitKind,
-      needs: needs as readonly string[],
-      priority: priority as number,
-    }));
-}
-
-/** A job is a lease on a unit. Its holder shows that it is there; else another gets the job. */
-export const LEASE = {
-  /** Seconds without a sign of life after which a worker counts as dead. */
-  heartbeatSeconds: 10,
-  /** The longest that one worker holds a unit. */
-  expireInSeconds: 24 * 60 * 60,
-  /** Who gives up on a unit is the unit itself, by its takeovers. */
-  retryLimit: 1_000,
-  retryDelay: 0,
-} as const;
-
-async function send(
-  { boss }: Database,
-  tx: Querying,
-  { id, kind, needs, priority }: Candidate,
-): Promise<string | null> {
-  const queue = queueOf(kind, needs);
-  return boss.send(queue, { unit: id }, { priority, db: executing(tx), ...LEASE });
+  return rows.filter(({ account, left, kind }) => {
+    if (kind === 'prd') return true;
+    const before = taken.get(account) ?? 0;
+    if (left !== null && before >= left) return false;
+    taken.set(account, before + 1);
+    return true;
+  });
 }

@@ -29,6 +29,8 @@ export interface Database {
   readonly shown: string;
   /** Rejects with the error of the server or of the network; `problemOf` has the words for it. */
   readonly query: Query;
+  /** The same on a connection of its own that gives up soon: signs of life wait for nobody, and a dead connection is replaced in time. */
+  readonly ask: Query;
   /** All of it or nothing. What holds a transaction open is a function of ours, never an agent. */
   transaction<Value>(work: (query: Query) => Promise<Value>): Promise<Value>;
   /** The queue; not started. Its tables are in the schema `ralph_jobs`. */
@@ -39,6 +41,8 @@ export interface Database {
 }
 
 export interface DatabaseOptions {
+  /** Milliseconds that a statement or a new connection may take; much, unless told. */
+  readonly patience?: number;
   /** More settings of the queue. */
   readonly jobs?: Omit<ConstructorOptions, 'connectionString' | 'schema'>;
   /** Told of every connection that was lost meanwhile; the next statement opens another. */
@@ -48,17 +52,19 @@ export interface DatabaseOptions {
 export async function openDatabase(
   url: string,
   env: Env,
-  { jobs = {}, onTrouble = () => {} }: DatabaseOptions = {},
+  { jobs = {}, patience, onTrouble = () => {} }: DatabaseOptions = {},
 ): Promise<Database | Problem> {
   const checked = checkUrl('database', url);
   if (isProblem(checked)) return checked;
   const packages = loadPackages();
   if (isProblem(packages)) return packages;
-  const config: PoolConfig = { connectionString: withTls(url, env), ...SETTINGS, max: CONNECTIONS };
+  const config: PoolConfig = { connectionString: withTls(url, env), ...settings(patience), max: CONNECTIONS };
   const trouble = (error: unknown) => onTrouble(withoutPasswords(errorWords(error), url));
   const problemOf = (error: unknown) => databaseProblem(error, url);
   const pool = new packages.Pool(config);
   pool.on('error', trouble);
+  const quick = new packages.Pool({ ...config, ...settings(QUICK), max: 1 });
+  quick.on('error', trouble);
   const refused = await probe(pool, url).catch(error => problemOf(error) ?? unreadable(error, url));
   if (refused) {
     await within(CLOSE_TIME, pool.end());
@@ -75,12 +81,13 @@ export async function openDatabase(
   return {
     shown: showUrl(url),
     query: (text, params = []) => ask(pool, text, params),
+    ask: (text, params = []) => ask(quick, text, params),
     transaction: work => inTransaction(pool, work, trouble),
     boss,
     problemOf,
     async close() {
       await within(CLOSE_TIME, boss.stop({ graceful: false }));
-      await within(CLOSE_TIME, pool.end());
+      await within(CLOSE_TIME, Promise.all([pool.end(), quick.end()]));
     },
   };
 }
@@ -88,19 +95,26 @@ export async function openDatabase(
 const JOBS_SCHEMA = 'ralph_jobs';
 
 /** At most, of one process: a server has a hundred for all of them, unless somebody has raised that. */
-const CONNECTIONS = 5;
+const CONNECTIONS = 4;
 const JOB_CONNECTIONS = 3;
 
-/** Milliseconds. The server ends what takes too long; `query_timeout` is for a network that takes the answer away. */
-const SETTINGS = {
-  application_name: 'ralph',
-  connectionTimeoutMillis: 10_000,
-  statement_timeout: 30_000,
-  query_timeout: 35_000,
-  // A worker that was stopped, or whose network was cut, must not keep its locks.
-  idle_in_transaction_session_timeout: 10_000,
-  keepAlive: true,
-} as const;
+/** Milliseconds. */
+const PATIENCE = 30_000;
+const QUICK = 2_000;
+
+/** The server ends what takes too long; `query_timeout` is for a network that takes the answer away and says nothing. */
+function settings(patience = PATIENCE) {
+  return {
+    application_name: 'ralph',
+    connectionTimeoutMillis: Math.min(10_000, patience),
+    statement_timeout: patience,
+    query_timeout: patience * 1.2,
+    // A worker that was stopped, or whose network was cut, must not keep its locks.
+    idle_in_transaction_session_timeout: 10_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  };
+}
 
 const OLDEST_SERVER = 13;
 /** What a connection that answers nobody may cost at the end. */

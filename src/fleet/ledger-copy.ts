@@ -26,7 +26,6 @@ export interface CopyWorld {
 export interface LedgerCopy extends RunCopy {
   /** Sends what has come since, but for what ends a step. Must not throw. */
   flush(): Promise<void>;
-  isLost(): boolean;
 }
 
 /** After these the files or the state of the run are not what they were. */
@@ -81,7 +80,6 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
         const end = pending.findIndex(({ type }) => ENDS_A_STEP.has(type as RunEvent['type']));
         await send(pending.slice(0, end === -1 ? undefined : end)).catch(() => {});
       }),
-    isLost: () => isLost,
   };
 }
 

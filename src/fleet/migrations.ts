@@ -51,6 +51,7 @@ create table ralph.unit (
   -- Grows with every claim; whoever holds an older one writes nothing.
   fence bigint not null default 0,
   worker text,
+  -- The lease on it, as long as there is one.
   job uuid,
   takeovers int not null default 0,
   -- The commit that carries the work and the state of the run, and how far its ledger was then.
@@ -67,6 +68,7 @@ create table ralph.unit (
   ended_at timestamptz
 );
 create index unit_state on ralph.unit (state, priority desc, number);
+create index unit_job on ralph.unit (number) where job is not null;
 create index unit_parent on ralph.unit (parent) where parent is not null;
 create index unit_owner on ralph.unit (owner) where state in ('admitted', 'running');
 create table ralph.event (

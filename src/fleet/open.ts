@@ -9,6 +9,9 @@ import { migrate } from './schema.ts';
 /** Workers look for jobs of dead workers, others only use the queue. Seconds. */
 const SUPERVISION = { superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 };
 
+/** Milliseconds: a worker that waits longer than a lease for one answer has lost its units meanwhile. */
+const WORKER_PATIENCE = 5_000;
+
 export async function openFleet(
   options: Readonly<Record<string, unknown>>,
   env: Env,
@@ -17,7 +20,8 @@ export async function openFleet(
   const url = databaseUrl(options, env);
   if (isProblem(url)) return url;
   const jobs = isWorker ? { supervise: true, ...SUPERVISION } : { supervise: false };
-  const database = await openDatabase(url, env, { ...more, jobs });
+  const patience = isWorker ? { patience: WORKER_PATIENCE } : {};
+  const database = await openDatabase(url, env, { ...more, ...patience, jobs });
   if (isProblem(database)) return database;
   try {
     const migrated = await migrate(database, MIGRATIONS);

@@ -5,7 +5,7 @@ import { pause } from '../engine/wait.ts';
 import type { Accounts, Entry, Shared } from '../turns/shared.ts';
 import type { Database } from './database.ts';
 import type { Unit } from './unit.ts';
-import type { Querying } from './units.ts';
+import { freeReservation, holds } from './units.ts';
 
 export interface SharedWorld {
   readonly database: Database;
@@ -13,9 +13,16 @@ export interface SharedWorld {
   /** The most that its next turn is expected to cost, in dollars. */
   turnCost(): number;
   now(): number;
+  /** The unit is somebody else's, or given up: nothing more is written. */
+  readonly cut: AbortSignal;
 }
 
-export function sharedOfUnit(world: SharedWorld): Shared {
+export interface UnitShared extends Shared {
+  /** When what was spent is on record. Must not throw. */
+  settled(): Promise<void>;
+}
+
+export function sharedOfUnit(world: SharedWorld): UnitShared {
   const { unit } = world;
   return {
     accounts: accountsOf(world),
@@ -23,13 +30,14 @@ export function sharedOfUnit(world: SharedWorld): Shared {
   };
 }
 
-const NO_BUDGET: Omit<Shared, 'accounts'> = {
+const NO_BUDGET: Omit<UnitShared, 'accounts'> = {
   reserve: () => 'yes',
   overdrawn: () => undefined,
   settle: () => {},
+  settled: async () => {},
 };
 
-/** F7: what is reserved and spent together never exceeds the cap; each statement sees what the others have written. */
+/** F7: what is reserved and spent together never exceeds the cap; each statement sees what the others have written. Only for the holder. */
 export async function reserve(
   database: Database,
   budget: string,
@@ -38,7 +46,8 @@ export async function reserve(
 ): Promise<'yes' | 'wait' | 'spent'> {
   return database.transaction(async query => {
     const tx = { query };
-    await release(tx, id);
+    if (!(await holds(tx, id, fence))) return 'wait';
+    await freeReservation(tx, id, fence);
     const { rowCount } = await tx.query(
       'update ralph.budget set reserved = reserved + $2 where id = $1 and spent + reserved + $2 <= cap',
       [budget, amount],
@@ -57,23 +66,36 @@ export async function reserve(
   });
 }
 
-async function release(tx: Querying, unit: string): Promise<void> {
-  await tx.query(
-    'with gone as (delete from ralph.reservation where unit = $1 returning budget, amount) update ralph.budget set reserved = reserved - amount from gone where id = gone.budget',
-    [unit],
+/** What a turn has really cost takes the place of what was reserved for it: once, however often it is said, and only by who reserved it. */
+export async function spend(
+  database: Database,
+  budget: string,
+  { id, fence }: Pick<Unit, 'id' | 'fence'>,
+  cost: number,
+): Promise<void> {
+  await database.query(
+    `with gone as (delete from ralph.reservation where unit = $2 and fence = $3 returning amount)
+     update ralph.budget set reserved = reserved - gone.amount, spent = spent + $4 from gone where id = $1`,
+    [budget, id, fence, cost],
   );
 }
 
-/** What a turn has really cost takes the place of what was reserved for it. */
-export async function spend(database: Database, budget: string, unit: string, cost: number): Promise<void> {
-  await database.transaction(async query => {
-    const tx = { query };
-    await release(tx, unit);
-    await tx.query('update ralph.budget set spent = spent + $2 where id = $1', [budget, cost]);
-  });
-}
-
-function budgetOf({ database, unit, turnCost }: SharedWorld, budget: string): Omit<Shared, 'accounts'> {
+function budgetOf(
+  { database, unit, turnCost, cut }: SharedWorld,
+  budget: string,
+): Omit<UnitShared, 'accounts'> {
+  let spending: Promise<void> = Promise.resolve();
+  /** The database may be away: then it is said again. */
+  const record = async (cost: number) => {
+    let isRecorded = false;
+    while (!isRecorded && !cut.aborted) {
+      isRecorded = await spend(database, budget, unit, cost).then(
+        () => true,
+        () => false,
+      );
+      if (!isRecorded) await pause(LOOK_EVERY, cut);
+    }
+  };
   let [asked, answer, held]: [boolean, 'yes' | 'wait' | 'spent' | undefined, number] = [false, undefined, 0];
   const spent: Spending = {
     reason: 'budget_exhausted',
@@ -87,7 +109,8 @@ function budgetOf({ database, unit, turnCost }: SharedWorld, budget: string): Om
       if (!asked) {
         asked = true;
         const amount = turnCost();
-        void reserve(database, budget, unit, amount)
+        void spending
+          .then(() => reserve(database, budget, unit, amount))
           .then(got => {
             answer = got === 'wait' ? undefined : got;
             held = amount;
@@ -102,8 +125,9 @@ function budgetOf({ database, unit, turnCost }: SharedWorld, budget: string): Om
     overdrawn: ({ cost = 0 }: Usage) => (held > 0 && cost > held * OVERDRAFT ? 'max-cost' : undefined),
     settle({ usage }) {
       answer = undefined;
-      void spend(database, budget, unit.id, usage.cost ?? held).catch(() => {});
+      spending = spending.then(() => record(usage.cost ?? held));
     },
+    settled: () => spending,
   };
 }
 

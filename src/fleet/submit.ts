@@ -4,24 +4,12 @@ import { isProblem, type Problem } from '../domain/problem.ts';
 import type { Env } from '../platform/git.ts';
 import { reachingGit } from '../workspace/remote.ts';
 import type { Database } from './database.ts';
+import { openQueues } from './lease.ts';
 import { FLEET_VERSION } from './migrations.ts';
-import { queueOf, type UnitConfig, type UnitKind } from './unit.ts';
-import { addUnit } from './units.ts';
-import { openQueues } from './worker.ts';
+import { queueOf, type Unit } from './unit.ts';
+import { addUnit, type NewUnit } from './units.ts';
 
-export interface Submission {
-  readonly kind: UnitKind;
-  readonly title: string;
-  readonly owner: string;
-  readonly repoUrl: string;
-  readonly base: string;
-  readonly config: UnitConfig;
-  readonly needs: readonly string[];
-  readonly account: string;
-  readonly budget: string | null;
-  readonly priority: number;
-  readonly depends: readonly string[];
-}
+export type Submission = Omit<NewUnit, 'id' | 'parent' | 'minVersion'>;
 
 /** Answers the id of the unit. */
 export async function submitUnit(
@@ -48,13 +36,13 @@ export async function submitUnit(
         fix: '`ralph fleet status` lists them',
       };
   }
-  if (queueOf(submission.kind, submission.needs).length > 200)
-    return { where: '--need', what: 'these are too many words' };
-  await openQueues(database, submission.needs);
+  const unit = { ...submission, minVersion: FLEET_VERSION };
+  if (queueOf(unit).length > 200) return { where: '--need', what: 'these are too many words' };
+  await openQueues(database, unit);
   for (;;) {
     const stamp = now.toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
     const id = `${stamp}-${randomBytes(3).toString('hex').slice(0, 5)}`;
-    if (await addUnit(database, { ...submission, id, parent: null, minVersion: FLEET_VERSION })) return id;
+    if (await addUnit(database, { ...unit, id, parent: null })) return id;
   }
 }
 
@@ -65,10 +53,7 @@ export function checkRepoUrl(url: string): Problem | undefined {
   return { where: '--repo', what, fix: 'leave it out: each worker has its own way to reach the repository' };
 }
 
-export interface Source {
-  readonly repoUrl: string;
-  readonly base: string;
-}
+export type Source = Pick<Unit, 'repoUrl' | 'base'>;
 
 /** The remote of the project and the commit to start from, which must be there. */
 export async function sourceOf(

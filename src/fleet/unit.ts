@@ -1,6 +1,7 @@
 /** A unit of work of the fleet: a loop, a list of stories with its merge queue, or one story. One worker at a time holds it. */
 import type { SentBack } from '../domain/board.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
+import { sha256 } from '../platform/hash.ts';
 
 export type UnitState =
   | 'waiting'
@@ -110,8 +111,15 @@ export function workRef(id: string, fence: number): string {
   return `refs/ralph/${id}/${fence}/work`;
 }
 
-/** The queue of jobs for workers with these labels. A list of stories holds no slot, so it waits in a queue of its own. */
-export function queueOf(kind: UnitKind, needs: readonly string[]): string {
+export type Queued = Pick<Unit, 'kind' | 'needs' | 'repoUrl' | 'minVersion'>;
+
+/**
+ * The queue of jobs for workers that may take them all: by labels, repository and version, since who takes a job does not choose which. A list
+ * of stories holds no slot, so it waits in a queue of its own.
+ */
+export function queueOf({ kind, needs, repoUrl, minVersion }: Queued): string {
   const words = [...new Set(needs)].sort().map(word => word.replace(/[^A-Za-z0-9_.-]/g, '_'));
-  return [kind === 'prd' ? 'list' : 'unit', ...words].join('/');
+  return [kind === 'prd' ? 'list' : 'unit', `v${minVersion}`, sha256(repoUrl).slice(0, 16), ...words].join(
+    '/',
+  );
 }

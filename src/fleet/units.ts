@@ -73,47 +73,31 @@ export interface Claim {
   readonly before: string | null;
 }
 
-export interface Claimant {
-  readonly worker: string;
-  readonly version: number;
-  allows(repoUrl: string): boolean;
-  /** Ends the lease on a unit that it declines, in the same transaction. */
-  settleJob(tx: Querying): Promise<unknown>;
-}
-
-/**
- * Makes the worker its holder: from now on nobody else writes. undefined: it is over, or too many workers died with it. A job is for
- * anybody with the labels: what this worker may not work on goes back to those that may, and is taken from a holder that died.
- */
+/** Makes the worker its holder: from now on nobody else writes. undefined: it is over, or too many workers died with it. */
 export async function claimUnit(
   database: Database,
   id: string,
-  { worker, version, allows, settleJob }: Claimant,
-): Promise<Claim | 'declined' | undefined> {
+  worker: string,
+  version: number,
+): Promise<Claim | undefined> {
   return database.transaction(async query => {
     const tx = { query };
     const { rows } = await tx.query<Unit>(`select ${COLUMNS} from ralph.unit where id = $1 for update`, [id]);
     const [now] = rows;
-    if (!now || OVER.includes(now.state)) return undefined;
-    const giveUp = (state: UnitState, detail: string) =>
-      tx.query(
+    if (!now || OVER.includes(now.state) || now.minVersion > version) return undefined;
+    const giveUp = async (state: UnitState, detail: string) => {
+      await freeReservation(tx, id, now.fence + 1);
+      await tx.query(
         'update ralph.unit set state = $2, fence = fence + 1, detail = $3, ended_at = now() where id = $1',
         [id, state, detail],
       );
+    };
     const flaw = flawOf(now);
     if (flaw !== undefined) {
       await giveUp('stopped', flaw);
       return undefined;
     }
     const isTakeover = now.state === 'running';
-    if (now.minVersion > version || !allows(now.repoUrl)) {
-      await tx.query(
-        "update ralph.unit set state = 'ready', fence = fence + $2, takeovers = takeovers + $2, worker = null where id = $1",
-        [id, isTakeover ? 1 : 0],
-      );
-      await settleJob(tx);
-      return 'declined';
-    }
     // Before the first carry there is nothing but how it was opened: it begins anew.
     await tx.query(
       'delete from ralph.event e using ralph.unit u where u.id = $1 and e.unit = u.id and u.carry is null',
@@ -162,7 +146,9 @@ export async function writeProgress(
     if (lines.length > 0)
       await tx.query(
         `insert into ralph.event (unit, seq, fence, type, line)
-         select $1, s, $2, t, l from unnest($3::bigint[], $4::text[], $5::text[]) as new (s, t, l)`,
+         select $1, s, $2, t, l from unnest($3::bigint[], $4::text[], $5::text[]) as new (s, t, l)
+         -- Sent before, by this holder, and only the answer was lost.
+         on conflict do nothing`,
         [id, fence, lines.map(line => line.seq), lines.map(line => line.type), lines.map(line => line.text)],
       );
     await tx.query(
@@ -176,7 +162,7 @@ export async function writeProgress(
 }
 
 /** Held until the end of the transaction: nobody claims the unit in between. */
-async function holds(tx: Querying, id: string, fence: number): Promise<boolean> {
+export async function holds(tx: Querying, id: string, fence: number): Promise<boolean> {
   const { rowCount } = await tx.query(
     "select 1 from ralph.unit where id = $1 and fence = $2 and state = 'running' for update",
     [id, fence],
@@ -214,13 +200,20 @@ export async function releaseUnit(
         ...['head' in ending ? (ending.head ?? null) : null, result?.totalCost ?? null],
       ],
     );
-    await tx.query(
-      'with gone as (delete from ralph.reservation where unit = $1 returning budget, amount) update ralph.budget set reserved = reserved - amount from gone where id = gone.budget',
-      [id],
-    );
+    await freeReservation(tx, id, fence);
     await more(tx);
     return true;
   });
+}
+
+/** What a holder before had reserved counts as spent: its turn was cut off, and nobody knows what it cost. */
+export async function freeReservation(tx: Querying, unit: string, fence: number): Promise<void> {
+  await tx.query(
+    `with gone as (delete from ralph.reservation where unit = $1 returning budget, amount, fence)
+     update ralph.budget b set reserved = b.reserved - gone.amount, spent = b.spent + case when gone.fence < $2 then gone.amount else 0 end
+     from gone where b.id = gone.budget`,
+    [unit, fence],
+  );
 }
 
 /** The ledger of a unit, byte for byte. */

@@ -51,6 +51,8 @@ export interface UnitWorld {
   readonly run: RunUnit;
   /** Ends the lease, in the transaction that releases the unit. */
   settleJob(tx: Querying): Promise<unknown>;
+  /** Another worker has taken it over: said once. */
+  onLost(): void;
   say(what: string, unit: string, more?: Readonly<Record<string, unknown>>): void;
 }
 
@@ -63,32 +65,37 @@ export interface HeldUnit {
   /** Finish or leave the step it is in, and give the unit up. */
   leave(how: 'now' | 'after-this-step'): void;
   flush(): Promise<void>;
-  /** Why it stands still. */
-  trouble(): string | undefined;
 }
 
 /** A wait that is longer holds no slot: the unit is given up until then. */
 const LONGEST_WAIT_HERE = 20_000;
+/** Milliseconds for bringing the work to safety when the step was left. */
+const LAST_PUSH = 8_000;
 
 export function holdUnit(claim: Claim, world: UnitWorld): HeldUnit {
   const stop = createStopRequest();
   const { unit } = claim;
   const state: State = { parkedFor: undefined, trouble: undefined, copy: undefined, isLost: false };
+  const cut = new AbortController();
   const lost = () => {
+    if (!state.isLost) world.onLost();
     state.isLost = true;
     stop.request('cancelled', 'now', 'Another worker has taken this unit over.');
+    cut.abort();
   };
   return {
     unit,
-    over: workOn(claim, world, { stop, state, lost }),
+    over: workOn(claim, world, { stop, state, lost, cut: cut.signal }),
     lost,
     tell({ body }) {
       if (body.kind === 'cancel') stop.request('cancelled', body.gently ? 'after-this-step' : 'now');
       else sendMessage(pathsOf(world, unit), body, Date.now());
     },
-    leave: how => stop.request('interrupted', how),
+    leave(how) {
+      stop.request('interrupted', how);
+      if (how === 'now') setTimeout(() => cut.abort(), LAST_PUSH).unref();
+    },
     flush: async () => state.copy?.flush(),
-    trouble: () => state.trouble,
   };
 }
 
@@ -103,6 +110,8 @@ interface Held {
   readonly stop: StopRequest;
   readonly state: State;
   lost(): void;
+  /** Whatever is exchanged with the remote ends. */
+  readonly cut: AbortSignal;
 }
 
 async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void> {
@@ -121,7 +130,7 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
     return;
   }
   const { place, paths, after, isBegun } = ready;
-  const remote = await openRemote(place.own, world.env, unit.repoUrl);
+  const remote = await openRemote(place.own, world.env, unit.repoUrl, held.cut);
   const carrier = createCarrier(place.own, paths);
   const figures = { cost: unit.cost, iterations: unit.iterations };
   const copy = copyLedger({
@@ -147,12 +156,14 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
     unit,
     turnCost: () => turnCost(figures),
     now: Date.now,
+    cut: held.cut,
   });
   const result = await world.run(unit, place, {
     ...{ env: world.env, stop: held.stop, copy, shared, isBegun, isFresh: ready.isFresh, remote },
     ...pick(world, 'database', 'worker'),
     onEvent: event => seen(event, figures, held),
   });
+  await shared.settled();
   if (held.state.isLost) {
     say('lost', unit.id);
     removePlace(place.root, world.env);
@@ -207,8 +218,8 @@ async function settle(
       parkedFor === undefined
         ? { state: 'ready' }
         : { state: 'parked', seconds: parkedFor, detail: 'its account is limited' };
-    await release(world, unit, ending);
-    say(ending.state === 'parked' ? 'parked' : 'released', unit.id);
+    const isOurs = await release(world, unit, ending);
+    say(isOurs ? (ending.state === 'parked' ? 'parked' : 'released') : 'lost', unit.id);
     return;
   }
   const head =
@@ -221,8 +232,9 @@ async function settle(
       ? 'cancelled'
       : 'stopped';
   if (failed) {
-    await release(world, unit, { state: 'ready', seconds: RETRY_AFTER, detail: formatProblem(failed) });
-    say('released', unit.id, { why: formatProblem(failed) });
+    const why = formatProblem(failed);
+    const isOurs = await release(world, unit, { state: 'ready', seconds: RETRY_AFTER, detail: why });
+    say(isOurs ? 'released' : 'lost', unit.id, { why });
     return;
   }
   const isOurs = await releaseUnit(world.database, unit, { state, result, head: head as string }, tx =>

@@ -5,20 +5,21 @@
 import { hostname } from 'node:os';
 import { createBell } from '../engine/bell.ts';
 import { errorWords } from '../platform/error-words.ts';
-import { admit, LEASE } from './admission.ts';
+import { admit } from './admission.ts';
 import { commandDone, standingOf } from './commands.ts';
-import type { Database } from './database.ts';
-import { flawOf, queueOf, type Unit, type UnitKind } from './unit.ts';
-import { claimUnit, executing, type Querying, unitOf } from './units.ts';
+import { completeJob, type Job, keepBeating } from './lease.ts';
+import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
+import { claimUnit, type Querying, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
-export interface WorkerOptions extends Omit<UnitWorld, 'settleJob'> {
+export interface WorkerOptions extends Omit<UnitWorld, 'settleJob' | 'onLost'> {
   readonly slots: number;
   readonly labels: readonly string[];
   readonly version: number;
   /** Ends when there is nothing more that it could take. */
   readonly once: boolean;
-  allows(repoUrl: string): boolean;
+  /** Which repositories; all, unless told. */
+  readonly allows?: ((repoUrl: string) => boolean) | undefined;
   /** Answers why it cannot be shown. */
   showBranch(unit: Unit): Promise<string | undefined>;
   /** The first request: it takes nothing more and gives back what it has. */
@@ -36,20 +37,13 @@ export interface WorkerFigures {
   readonly answeredAt: number;
 }
 
-interface Job {
-  readonly queue: string;
-  readonly id: string;
-  readonly retryCount: number;
-}
-
 interface Taken {
   readonly held: HeldUnit;
-  readonly job: Job;
+  job: Job;
 }
 
 /** Milliseconds. Cancel reaches an agent within two of these. */
 const TICK = 500;
-const BEAT = 3_000;
 /** Lists of stories that one worker watches over, beside its slots. */
 const MOST_LISTS = 100;
 /** Milliseconds that a step may take to finish after the worker was asked to end; then it is left. */
@@ -59,13 +53,21 @@ interface State {
   readonly held: Map<string, Taken>;
   readonly figures: { taken: number; finished: number; lost: number; answeredAt: number };
   readonly bell: ReturnType<typeof createBell>;
+  /** Those whose branch is being shown. */
+  readonly showing: Set<string>;
   isDraining: boolean;
 }
 
 export function createWorker(options: WorkerOptions) {
   const { slots } = options;
   const figures = { taken: 0, finished: 0, lost: 0, answeredAt: Date.now() };
-  const state: State = { held: new Map(), figures, bell: createBell(), isDraining: false };
+  const state: State = {
+    held: new Map(),
+    figures,
+    bell: createBell(),
+    showing: new Set(),
+    isDraining: false,
+  };
   options.draining.addEventListener('abort', () => drain(state));
   return {
     figures: (): WorkerFigures => ({ ...figures, busy: busy(state), slots, isDraining: state.isDraining }),
@@ -78,8 +80,7 @@ async function work(options: WorkerOptions, state: State): Promise<void> {
   const { database, worker, say, once } = options;
   const { held, bell } = state;
   await register(options);
-  const jobs = () => [...held.values()].map(({ job }) => job);
-  const beats = setInterval(() => void beat(database, jobs()), BEAT);
+  const beats = keepBeating(database, () => [...held.values()].map(({ job }) => job));
   const flushes = setInterval(() => {
     for (const { held: each } of held.values()) void each.flush();
   }, TICK);
@@ -89,14 +90,14 @@ async function work(options: WorkerOptions, state: State): Promise<void> {
         say('database', '', { why: database.problemOf(error)?.what ?? String(error) });
         return false;
       });
-      const isIdle = held.size === 0 && !hasTaken;
+      const isIdle = held.size === 0 && state.showing.size === 0 && !hasTaken;
       if (isIdle && (state.isDraining || (once && !(await isWaited(options).catch(() => true))))) return;
       if (!hasTaken) await bell.wait(TICK);
     }
   } finally {
-    clearInterval(beats);
+    beats.end();
     clearInterval(flushes);
-    await database.query('delete from ralph.worker where id = $1', [worker]).catch(() => {});
+    await database.ask('delete from ralph.worker where id = $1', [worker]).catch(() => {});
   }
 }
 
@@ -125,10 +126,7 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
   figures.answeredAt = Date.now();
   if (standing.isDraining) drain(state);
   for (const [id, { held: each }] of held)
-    if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) {
-      figures.lost++;
-      each.lost();
-    }
+    if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) each.lost();
   for (const told of standing.commands) {
     held.get(told.unit)?.held.tell(told);
     await commandDone(database, told.id);
@@ -145,14 +143,19 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
 async function take(options: WorkerOptions, state: State, job: Job, id: string): Promise<void> {
   const { held, figures, bell } = state;
   const { database } = options;
-  // It was ours, and we were thought dead: what we did is over first.
-  await held.get(id)?.held.over.catch(() => {});
-  const settleJob = (tx: Querying) => completeJob(database, tx, job);
-  const claim = await claimUnit(database, id, { ...options, settleJob });
-  if (claim === 'declined') return options.say('declined', id);
-  if (!claim) return finishOver(options, id, settleJob);
+  const mine = held.get(id);
+  if (mine) {
+    // We were thought dead, and nobody else came: it is continued. Else what we do of it ends first, and the job comes again.
+    const now = await unitOf(database, id);
+    if (now?.fence === mine.held.unit.fence) mine.job = job;
+    else mine.held.lost();
+    return;
+  }
+  const settleJob = (tx: Querying) => completeJob(database, tx, held.get(id)?.job ?? job);
+  const claim = await claimUnit(database, id, options.worker, options.version);
+  if (!claim) return void finishOver(options, state, id, job);
   figures.taken++;
-  const each = holdUnit(claim, { ...options, settleJob });
+  const each = holdUnit(claim, { ...options, settleJob, onLost: () => figures.lost++ });
   held.set(id, { held: each, job });
   void each.over
     .catch(error => options.say('failed', id, { why: errorWords(error) }))
@@ -171,77 +174,66 @@ async function register({ database, worker, labels, version, slots }: WorkerOpti
   );
 }
 
-/** Jobs that were admitted for anybody with these labels, and those of workers that are dead. */
+/** Jobs that were admitted for anybody who may take them, and those of workers that are dead, also after the last word on a unit. */
 async function fetchJobs(
-  { database, labels }: WorkerOptions,
+  { database, labels, version, allows, say }: WorkerOptions,
   room: { readonly free: number; readonly lists: number },
   take: (job: Job, unit: string) => Promise<void>,
 ): Promise<number> {
-  const { rows } = await database.query<{ kind: UnitKind; needs: readonly string[] }>(
-    `select distinct case kind when 'prd' then 'prd' else 'loop' end as kind, needs from ralph.unit
-     where state in ('admitted', 'running') and needs <@ $1`,
-    [labels],
+  const { rows } = await database.query<Queued>(
+    `select distinct case kind when 'prd' then 'prd' else 'loop' end as kind, needs, repo_url as "repoUrl", min_version as "minVersion"
+     from ralph.unit where job is not null and needs <@ $1 and min_version <= $2`,
+    [labels, version],
   );
   const left = { ...room };
   let taken = 0;
-  for (const { kind, needs } of rows) {
-    const which = kind === 'prd' ? 'lists' : 'free';
-    if (left[which] <= 0) continue;
-    const queue = queueOf(kind, needs);
+  for (const row of rows) {
+    const which = row.kind === 'prd' ? 'lists' : 'free';
+    if (left[which] <= 0 || allows?.(row.repoUrl) === false) continue;
+    const queue = queueOf(row);
     const jobs = await database.boss.fetch<{ unit: string }>(queue, {
       batchSize: left[which],
       includeMetadata: true,
     });
     left[which] -= jobs.length;
     taken += jobs.length;
-    for (const { id, retryCount, data } of jobs) await take({ queue, id, retryCount }, data.unit);
+    // One that cannot be had now comes again, and the others do not wait for it.
+    for (const { id, retryCount, data } of jobs)
+      await take({ queue, id, retryCount }, data.unit).catch(error =>
+        say('not-taken', data.unit, { why: errorWords(error) }),
+      );
   }
   return taken;
-}
-
-/** A job that was claimed by somebody else meanwhile is not touched: its unit says so by its fence. */
-async function beat(database: Database, jobs: readonly Job[]): Promise<void> {
-  const queues = [...new Set(jobs.map(({ queue }) => queue))];
-  for (const queue of queues) {
-    const own = jobs.filter(job => job.queue === queue);
-    await database.boss
-      .touch(
-        queue,
-        own.map(({ id, retryCount }) => ({ id, retryCount })),
-      )
-      .catch(() => {});
-  }
-}
-
-function completeJob({ boss }: Database, tx: Querying, { queue, id, retryCount }: Job): Promise<unknown> {
-  return boss.complete(queue, { id, retryCount }, null, { db: executing(tx) });
 }
 
 /** The worker that had it died after its work was on record, and before its branch was shown. */
 async function finishOver(
   { database, showBranch, say }: WorkerOptions,
+  { showing }: State,
   id: string,
-  settleJob: (tx: Querying) => Promise<unknown>,
+  job: Job,
 ): Promise<void> {
-  const unit = await unitOf(database, id);
-  const hasWork = unit && unit.headSha !== null && flawOf(unit) === undefined;
-  const why = hasWork ? await showBranch(unit) : undefined;
-  if (why !== undefined) return say('not-shown', id, { why });
-  await settleJob(database);
+  if (showing.has(id)) return;
+  showing.add(id);
+  try {
+    const unit = await unitOf(database, id);
+    const hasWork = unit && unit.headSha !== null && flawOf(unit) === undefined;
+    const why = hasWork ? await showBranch(unit) : undefined;
+    if (why === undefined) await completeJob(database, database, job);
+    else say('not-shown', id, { why });
+  } catch (error) {
+    say('not-shown', id, { why: errorWords(error) });
+  } finally {
+    showing.delete(id);
+  }
 }
 
 /** Whether there is anything that this worker could still get. */
 async function isWaited({ database, labels, version }: WorkerOptions): Promise<boolean> {
   const { rows } = await database.query<{ there: boolean }>(
-    `select exists (select from ralph.unit where state in ('admitted', 'running', 'parked', 'waiting', 'ready')
-       and (state in ('running', 'admitted', 'parked') or needs <@ $1) and min_version <= $2) as there`,
+    `select exists (select from ralph.unit where min_version <= $2 and (job is not null or state in ('running', 'admitted', 'parked')
+       or (state in ('waiting', 'ready') and needs <@ $1))) as there`,
     [labels, version],
   );
   return rows[0]?.there === true;
-}
-
-/** Queues must be there before something is sent to them. */
-export async function openQueues({ boss }: Database, needs: readonly string[]): Promise<void> {
-  for (const name of [queueOf('loop', needs), queueOf('prd', needs)])
-    if ((await boss.getQueue(name)) === null) await boss.createQueue(name, { ...LEASE });
 }

@@ -2,8 +2,11 @@
 import type { Confinement } from './confinement.ts';
 import { startConfined } from './process.ts';
 
+/** The code of a command that was ended because it took too long. */
+export const TOO_LONG = 124;
+
 export interface Captured {
-  /** 127 when it could not be started, 124 when it ran too long. */
+  /** 127 when it could not be started, TOO_LONG when it ran too long. */
   readonly code: number;
   readonly stdout: string;
   /** stdout and stderr together, as they came. */
@@ -50,7 +53,13 @@ export async function capture(
   const { end, endedBy } = await child.done;
   options.signal?.removeEventListener('abort', abort);
   const code =
-    endedBy === 'timeout' ? 124 : end.kind === 'exited' ? end.code : end.kind === 'signalled' ? 130 : 127;
+    endedBy === 'timeout'
+      ? TOO_LONG
+      : end.kind === 'exited'
+        ? end.code
+        : end.kind === 'signalled'
+          ? 130
+          : 127;
   const printed = Buffer.concat(all).toString('utf8');
   return {
     code,

@@ -3,7 +3,7 @@
  * without, and finds its repository by the folder alone, also when Ralph itself was started by a git hook.
  */
 import { type Answered, askProgram } from './ask.ts';
-import { type Captured, capture } from './capture.ts';
+import { type Captured, type CaptureOptions, capture, TOO_LONG } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
 import { startProcess } from './process.ts';
 import { outsideEnv, programPath } from './programs.ts';
@@ -14,8 +14,8 @@ export interface Git {
   readonly cwd: string;
   /** By its absolute path. */
   readonly program: string;
-  /** For a short answer. */
-  run(args: readonly string[]): Promise<Captured>;
+  /** For a short answer; `limits` for one that comes over a network. */
+  run(args: readonly string[], limits?: Pick<CaptureOptions, 'timeout' | 'signal'>): Promise<Captured>;
   /** The same behind a wall, if there is one: for a repository that the inside could write. */
   runBehind(wall: Confinement | undefined, args: readonly string[]): Promise<Captured>;
   /** Asks for objects, now: git starts nothing for that. */
@@ -63,7 +63,7 @@ function gitIn(program: string, cwd: string, env: Env): Git {
   return {
     cwd,
     program,
-    run: args => capture([program, ...args], { cwd, env, timeout: TIMEOUT }),
+    run: (args, limits) => capture([program, ...args], { cwd, env, timeout: TIMEOUT, ...limits }),
     runBehind: (confinement, args) =>
       capture([program, ...CONFIG_FLAGS, ...args], {
         cwd,
@@ -156,7 +156,7 @@ async function streamed(command: Command, traffic: Traffic): Promise<Streamed> {
   const { end, endedBy } = await child.done;
   if (endedBy === 'enough') return { code: 0, errors: '' };
   if (end.kind === 'not-started') return { code: 127, errors: `git: cannot be started (${end.code})` };
-  return { code: endedBy === 'timeout' ? 124 : end.kind === 'exited' ? end.code : 130, errors };
+  return { code: endedBy === 'timeout' ? TOO_LONG : end.kind === 'exited' ? end.code : 130, errors };
 }
 
 async function listed(
@@ -181,7 +181,8 @@ export function complaint(output: string, code: number): string {
   const telling = output
     .split('\n')
     .find(line => /^(fatal|error|abort)\b|\[(remote )?rejected\]/.test(line.trim()));
-  return telling?.trim() || lastLine(output) || `exit code ${code}`;
+  const mute = code === TOO_LONG ? 'it gave no answer in time' : `exit code ${code}`;
+  return telling?.trim() || lastLine(output) || mute;
 }
 
 export function lastLine(output: string): string {

@@ -3,6 +3,7 @@
  * made: no hook, filter or setting of the work tree has a say.
  */
 import type { Problem } from '../domain/problem.ts';
+import { TOO_LONG } from '../platform/capture.ts';
 import { complaint, type Env, type Git, git as gitAt } from '../platform/git.ts';
 import type { OwnGit } from './own-git.ts';
 import { networkEnv, recordSettings } from './scm-network.ts';
@@ -23,9 +24,14 @@ export function reachingGit(cwd: string, env: Env): Git {
   return gitAt(cwd, env).with({ GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh' });
 }
 
-export async function openRemote(own: OwnGit, env: Env, url: string): Promise<Remote> {
+/** Milliseconds for one exchange: a network that swallows everything and says nothing must not hold a worker up; a slow one gets more. */
+const FIRST_PATIENCE = 60_000;
+const LONGEST_PATIENCE = 600_000;
+
+/** `abort`: whatever is under way is ended. */
+export async function openRemote(own: OwnGit, env: Env, url: string, abort: AbortSignal): Promise<Remote> {
   await recordSettings(own, env);
-  const git = own.objects.at(own.top).with(networkEnv(own, env));
+  const git = patient(own.objects.at(own.top).with(networkEnv(own, env)), abort);
   return {
     put: (commit, ref) => push(git, url, [`+${commit}:${ref}`]),
     async swap(ref, from, to) {
@@ -54,12 +60,25 @@ export async function openRemote(own: OwnGit, env: Env, url: string): Promise<Re
   };
 }
 
-async function push(git: Git, url: string, words: readonly string[]): Promise<Problem | undefined> {
+type Running = Pick<Git, 'run'>;
+
+function patient(git: Git, signal: AbortSignal): Running {
+  let timeout = FIRST_PATIENCE;
+  return {
+    async run(args) {
+      const captured = await git.run(args, { timeout, signal });
+      if (captured.code === TOO_LONG) timeout = Math.min(LONGEST_PATIENCE, timeout * 2);
+      return captured;
+    },
+  };
+}
+
+async function push(git: Running, url: string, words: readonly string[]): Promise<Problem | undefined> {
   const { code, output } = await git.run(['push', '--quiet', '--no-verify', url, ...words]);
   return code === 0 ? undefined : { where: url, what: complaint(output, code) };
 }
 
-async function tip(git: Git, url: string, ref: string): Promise<string | undefined | Problem> {
+async function tip(git: Running, url: string, ref: string): Promise<string | undefined | Problem> {
   const { code, stdout, output } = await git.run(['ls-remote', '--quiet', url, ref]);
   if (code !== 0) return { where: url, what: complaint(output, code) };
   return /^([0-9a-f]{40,64})\t/.exec(stdout)?.[1];

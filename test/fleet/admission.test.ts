@@ -3,20 +3,21 @@ import { afterEach, expect, test } from 'vitest';
 import { admit } from '../../src/fleet/admission.ts';
 import { cancelUnit } from '../../src/fleet/commands.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
+import { openQueues } from '../../src/fleet/lease.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
 import { migrate } from '../../src/fleet/schema.ts';
 import { reserve, spend } from '../../src/fleet/shared.ts';
+import { queueOf } from '../../src/fleet/unit.ts';
 import {
   addUnit,
-  type Claimant,
   claimUnit,
   type NewUnit,
+  readLines,
   releaseUnit,
   unitOf,
   writeProgress,
 } from '../../src/fleet/units.ts';
 import { readFleet, waitsFor } from '../../src/fleet/view.ts';
-import { openQueues } from '../../src/fleet/worker.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 
 const UNIT: Omit<NewUnit, 'id'> = {
@@ -46,18 +47,16 @@ describeWithPostgres('the database of a fleet', () => {
     opened.push(database);
     await migrate(database, MIGRATIONS);
     await database.boss.start();
-    await openQueues(database, []);
+    await openQueues(database, UNIT);
     return database;
   };
   afterEach(async () => {
     for (const database of opened.splice(0)) await database.close();
   });
   const add = async (database: Database, id: string, more: Partial<NewUnit> = {}) => {
-    await openQueues(database, more.needs ?? []);
+    await openQueues(database, { ...UNIT, ...more });
     expect(await addUnit(database, { ...UNIT, id, ...more })).toBe(true);
   };
-  const claim = (database: Database, id: string, worker: string, more: Partial<Claimant> = {}) =>
-    claimUnit(database, id, { worker, version: 1, allows: () => true, settleJob: async () => {}, ...more });
   const inState = async (database: Database, state: string) =>
     (
       await database.query<{ id: string }>('select id from ralph.unit where state = $1 order by number', [
@@ -70,7 +69,7 @@ describeWithPostgres('the database of a fleet', () => {
     await database.query(`insert into ralph.account (id) values ('claude');`);
     await database.query(
       `insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state)
-       select o || n, 'loop', 't', o, 'r', 'b', '{}', 'claude', 1, 'ready' from (select 'ada' as o, n from generate_series(1, 1800) n union all select 'bob', n from generate_series(1, 200) n) x`,
+       select o || n, 'loop', 't', o, '/tmp/none', 'b', '{}', 'claude', 1, 'ready' from (select 'ada' as o, n from generate_series(1, 1800) n union all select 'bob', n from generate_series(1, 200) n) x`,
     );
     // As four workers with ten slots each would.
     for (let at = 1; at <= 4; at++) await admit(database, { ...ANYBODY, free: at * 10 });
@@ -132,9 +131,10 @@ describeWithPostgres('the database of a fleet', () => {
     const database = await open();
     await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 100)");
     await add(database, 'u0', { budget: 'team' });
+    await claimUnit(database, 'u0', 'w', 1);
     for (let at = 1; at < 400; at++)
       await database.query(
-        "insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state) values ($1, 'loop', 't', 'ada', 'r', 'b', '{}', 'claude', 1, 'ready')",
+        "insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state, fence) values ($1, 'loop', 't', 'ada', 'r', 'b', '{}', 'claude', 1, 'running', 1)",
         [`u${at}`],
       );
     const answers = await Promise.all(
@@ -146,7 +146,7 @@ describeWithPostgres('the database of a fleet', () => {
     ).rows;
     expect(budget).toEqual({ reserved: 100, spent: 0 });
     const paid = answers.indexOf('yes');
-    await spend(database, 'team', `u${paid}`, 0.25);
+    await spend(database, 'team', { id: `u${paid}`, fence: 1 }, 0.25);
     expect(await reserve(database, 'team', { id: 'u0', fence: 1 }, 0.5)).toMatch(/yes|wait/);
     const [after] = (await database.query('select reserved + spent <= cap as holds from ralph.budget')).rows;
     expect(after).toEqual({ holds: true });
@@ -156,9 +156,9 @@ describeWithPostgres('the database of a fleet', () => {
     const database = await open();
     await add(database, 'u');
     await admit(database, ANYBODY);
-    const one = await claim(database, 'u', 'one');
-    const two = await claim(database, 'u', 'two');
-    if (!one || !two || one === 'declined' || two === 'declined') throw new Error('not claimed');
+    const one = await claimUnit(database, 'u', 'one', 1);
+    const two = await claimUnit(database, 'u', 'two', 1);
+    if (!one || !two) throw new Error('not claimed');
     expect([one.unit.fence, two.unit.fence, two.before]).toEqual([1, 2, 'one']);
     const line = { seq: 1, type: 'notice', text: '{}' };
     expect(await writeProgress(database, one.unit, { lines: [line], carry: { commit: 'c1' } })).toBe(false);
@@ -166,33 +166,6 @@ describeWithPostgres('the database of a fleet', () => {
     expect((await database.query('select 1 from ralph.event')).rowCount).toBe(0);
     expect(await unitOf(database, 'u')).toMatchObject({ state: 'running', worker: 'two', carry: null });
     expect(await writeProgress(database, two.unit, { lines: [line], carry: { commit: 'c2' } })).toBe(true);
-  });
-
-  test('takes a unit from a worker that is too old for it or may not have it, for those that may', async () => {
-    const database = await open();
-    await add(database, 'u');
-    await admit(database, ANYBODY);
-    const settled: string[] = [];
-    const declines = (more: Partial<Claimant>) =>
-      claim(database, 'u', 'not for me', { settleJob: async () => settled.push('job'), ...more });
-    expect(await declines({ version: 0 })).toBe('declined');
-    expect(await unitOf(database, 'u')).toMatchObject({
-      state: 'ready',
-      fence: 0,
-      worker: null,
-      takeovers: 0,
-    });
-    await claim(database, 'u', 'one');
-    expect(await declines({ allows: () => false })).toBe('declined');
-    // The one that died with it, if it did not, writes no more.
-    expect(await unitOf(database, 'u')).toMatchObject({
-      state: 'ready',
-      fence: 2,
-      worker: null,
-      takeovers: 1,
-    });
-    expect(settled).toEqual(['job', 'job']);
-    expect(await admit(database, ANYBODY)).toBe(1);
   });
 
   test.each<[string, Partial<NewUnit>]>([
@@ -204,11 +177,59 @@ describeWithPostgres('the database of a fleet', () => {
     const database = await open();
     await add(database, id, more);
     await admit(database, ANYBODY);
-    expect(await claim(database, id, 'one')).toBeUndefined();
+    expect(await claimUnit(database, id, 'one', 1)).toBeUndefined();
     expect(await unitOf(database, id)).toMatchObject({
       state: 'stopped',
       detail: expect.stringMatching(/^its /),
     });
+  });
+
+  test('lets nobody spend the money of a unit but who holds it, and counts what a dead worker had reserved', async () => {
+    const database = await open();
+    await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 10)");
+    const money = async () =>
+      (await database.query('select reserved::int as reserved, spent::int as spent from ralph.budget'))
+        .rows[0];
+    await add(database, 'u', { budget: 'team' });
+    const one = { id: 'u', fence: (await claimUnit(database, 'u', 'one', 1))?.unit.fence ?? 0 };
+    expect(await reserve(database, 'team', one, 2)).toBe('yes');
+    const two = { id: 'u', fence: (await claimUnit(database, 'u', 'two', 1))?.unit.fence ?? 0 };
+    expect(await reserve(database, 'team', two, 3)).toBe('yes');
+    expect(await money()).toEqual({ reserved: 3, spent: 2 });
+    await spend(database, 'team', one, 5);
+    expect(await reserve(database, 'team', one, 5)).toBe('wait');
+    expect(await money()).toEqual({ reserved: 3, spent: 2 });
+    // An answer that was lost: it is said twice.
+    for (let time = 0; time < 2; time++) await spend(database, 'team', two, 1);
+    expect(await money()).toEqual({ reserved: 0, spent: 3 });
+  });
+
+  test('a restricted worker finds what it may take behind any number of others, and their jobs are not given to it', async () => {
+    const database = await open();
+    await database.query("insert into ralph.account (id) values ('claude')");
+    await openQueues(database, { ...UNIT, repoUrl: 'theirs' });
+    await database.query(
+      `insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state)
+       select 'u' || n, 'loop', 't', 'ada', 'theirs', 'b', '{}', 'claude', 1, 'ready' from generate_series(1, 200) n`,
+    );
+    await add(database, 'ours');
+    expect(await admit(database, { ...ANYBODY, free: 3 })).toBe(3);
+    expect(await admit(database, { ...ANYBODY, free: 1, allows: url => url === '/tmp/none' })).toBe(1);
+    expect(await inState(database, 'admitted')).toContain('ours');
+    const queues = ['theirs', '/tmp/none'].map(repoUrl => queueOf({ ...UNIT, repoUrl }));
+    expect(new Set(queues).size).toBe(2);
+    expect(new Set([1, 2].map(minVersion => queueOf({ ...UNIT, minVersion }))).size).toBe(2);
+  });
+
+  test('takes a line again whose answer was lost, once', async () => {
+    const database = await open();
+    await add(database, 'u');
+    const claim = await claimUnit(database, 'u', 'one', 1);
+    if (!claim) throw new Error('not claimed');
+    const lines = [1, 2].map(seq => ({ seq, type: 'notice', text: `{"seq":${seq}}` }));
+    expect(await writeProgress(database, claim.unit, { lines: lines.slice(0, 1) })).toBe(true);
+    expect(await writeProgress(database, claim.unit, { lines })).toBe(true);
+    expect(await readLines(database, 'u')).toEqual(lines);
   });
 
   test('cancels a list of stories with its stories', async () => {
@@ -216,7 +237,7 @@ describeWithPostgres('the database of a fleet', () => {
     await add(database, 'list', { kind: 'prd' });
     await add(database, 'list.A', { kind: 'story', parent: 'list' });
     await add(database, 'list.B', { kind: 'story', parent: 'list' });
-    await claim(database, 'list.B', 'one');
+    await claimUnit(database, 'list.B', 'one', 1);
     expect(await cancelUnit(database, 'list', 'ada')).toBe(true);
     expect(await inState(database, 'cancelled')).toEqual(['list', 'list.A']);
     const { rows } = await database.query('select unit, body from ralph.command');
@@ -226,8 +247,8 @@ describeWithPostgres('the database of a fleet', () => {
   test('gives a unit up that ends one worker after the other', async () => {
     const database = await open();
     await add(database, 'u');
-    for (let at = 0; at <= 8; at++) expect(await claim(database, 'u', `w${at}`)).toBeDefined();
-    expect(await claim(database, 'u', 'w9')).toBeUndefined();
+    for (let at = 0; at <= 8; at++) expect(await claimUnit(database, 'u', `w${at}`, 1)).toBeDefined();
+    expect(await claimUnit(database, 'u', 'w9', 1)).toBeUndefined();
     expect(await unitOf(database, 'u')).toMatchObject({
       state: 'lost',
       detail: '8 workers in a row ended while they worked on it',

@@ -8,6 +8,20 @@ import type { LaneRig } from './lanes.ts';
 import { type RalphOptions, type Running, ralph, startRalph } from './ralph.ts';
 import { folder, type Repo, repo } from './repo.ts';
 
+/** Where a worker runs: here, unless it says otherwise. */
+export interface Machine {
+  readonly prefix?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Writes what belongs into the home of its user, and answers what the environment has to say of it. */
+  readonly furnish?: (home: string) => Readonly<Record<string, string>>;
+}
+
+export interface Gate {
+  readonly path: string;
+  /** Whoever waits reads this. */
+  open(text?: string): void;
+}
+
 export interface FleetRig {
   readonly remote: Repo;
   readonly project: Repo;
@@ -17,6 +31,7 @@ export interface FleetRig {
   turns(): readonly { readonly cwd: string; readonly pid: number }[];
   submit(...args: readonly string[]): Promise<string>;
   worker(name: string, ...args: readonly string[]): Running;
+  workerOn(machine: Machine, name: string, ...args: readonly string[]): Running;
   fleet(...args: readonly string[]): Promise<string>;
   units(): Promise<readonly Record<string, unknown>[]>;
   sql(text: string, ...params: readonly unknown[]): Promise<readonly Record<string, unknown>[]>;
@@ -25,7 +40,7 @@ export interface FleetRig {
   /** Resolves when the unit is in this state. */
   untilState(unit: string, state: string): Promise<void>;
   /** A named pipe in the folder of the agent: whoever reads from it waits until it is opened. */
-  gate(name: string): { readonly path: string; open(): void };
+  gate(name: string): Gate;
   /** Whether the agent or a check has come to this place: `touch "$FLEET_AGENT/name"`. */
   reached(name: string): boolean;
   readonly env: Readonly<Record<string, string>>;
@@ -74,6 +89,22 @@ export function fleetRig(
       await client.end();
     }
   };
+  const workerOn: FleetRig['workerOn'] = ({ furnish, prefix, env: own }, name, ...args) => {
+    const { dir: home } = folder(`ralph-worker-${name}-`);
+    const furnished = furnish?.(home);
+    const homes = { HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_CACHE_HOME: join(home, 'cache') };
+    const started = startRalph(['worker', '--name', name, '--sandbox', 'none', ...args], {
+      ...options,
+      ...(prefix && { prefix }),
+      env: { ...env, ...homes, ...furnished, ...own },
+    });
+    onTestFinished(async () => {
+      started.process.kill('SIGCONT');
+      started.process.kill('SIGKILL');
+      await started.finished;
+    });
+    return started;
+  };
   const units = async () => JSON.parse(await fleet('status', '--json')).units;
   return {
     ...{ remote, project, env, fleet, units },
@@ -89,19 +120,8 @@ export function fleetRig(
         : [],
     submit: async (...args) =>
       JSON.parse(await fleet('submit', lanes ? 'prd' : 'loop', ...args, '--agent', 'claude', '--json')).unit,
-    worker(name, ...args) {
-      const { dir: home } = folder(`ralph-worker-${name}-`);
-      const started = startRalph(['worker', '--name', name, '--sandbox', 'none', ...args], {
-        ...options,
-        env: { ...env, HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_CACHE_HOME: join(home, 'cache') },
-      });
-      onTestFinished(async () => {
-        started.process.kill('SIGCONT');
-        started.process.kill('SIGKILL');
-        await started.finished;
-      });
-      return started;
-    },
+    worker: (name, ...args) => workerOn({}, name, ...args),
+    workerOn,
     sql,
     until: (what, holds) =>
       vi.waitFor(
@@ -121,7 +141,7 @@ export function fleetRig(
     gate(name) {
       const path = join(orders, name);
       execFileSync('mkfifo', [path]);
-      return { path, open: () => writeFileSync(openSync(path, constants.O_RDWR), 'go\n') };
+      return { path, open: (text = 'go') => writeFileSync(openSync(path, constants.O_RDWR), `${text}\n`) };
     },
     reached: name => existsSync(join(orders, name)),
   };

@@ -17,6 +17,8 @@ export interface RalphOptions {
   /** Folders before the rest of the PATH, where fake agents live. */
   readonly path?: readonly string[];
   readonly input?: string;
+  /** A program that starts it: on another host, with another clock. */
+  readonly prefix?: readonly string[];
 }
 
 export interface Finished {
@@ -38,7 +40,11 @@ export function ralph(args: readonly string[], options: RalphOptions): Promise<F
 }
 
 export function startRalph(args: readonly string[], options: RalphOptions): Running {
-  const child = spawn(process.execPath, [BIN, ...args], {
+  const [program, ...words] = [...(options.prefix ?? []), process.execPath, BIN, ...args] as [
+    string,
+    ...string[],
+  ];
+  const child = spawn(program, words, {
     cwd: options.cwd,
     env: testEnv(options),
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -74,7 +74,7 @@ export const worker: CliCommand = {
       labels: labelsOf(call),
       version: FLEET_VERSION,
       once: options.once === true,
-      allows: url => patterns.length === 0 || patterns.some(pattern => matchesText(url, pattern)),
+      ...(patterns.length > 0 && { allows: url => patterns.some(pattern => matchesText(url, pattern)) }),
       showBranch: unit => showBranch(env, unit),
       draining: drain.signal,
     });

@@ -1,0 +1,84 @@
+/** Workers on hosts of their own that lose the database and the remote without losing themselves. */
+import { expect, test } from 'vitest';
+import { fleetRig } from '../rig/fleet.ts';
+import { createNetwork, networkMissing, serveGit } from '../rig/network.ts';
+import { describeWithPostgres, startPostgres } from '../rig/postgres.ts';
+import { CHECKED, expectEnded, standing } from './ended.ts';
+
+/** For a while; until another worker has done its work; as long, with nobody else to do it. */
+const CUTS = [
+  { name: 'short-unplugged', how: 'unplugged', isLong: false },
+  { name: 'short-silent', how: 'silent', isLong: false },
+  { name: 'long-unplugged', how: 'unplugged', isLong: true },
+  { name: 'long-silent', how: 'silent', isLong: true },
+  { name: 'alone', how: 'unplugged', isLong: true },
+] as const;
+
+/** In the first turn of each unit the agent waits; what it then reads becomes its work. */
+const AGENT = `unit=$(basename "$PWD"); word=done
+if [ -p "$FLEET_AGENT/gate-$unit" ] && mkdir "$FLEET_AGENT/reached-$unit" 2>/dev/null; then read word < "$FLEET_AGENT/gate-$unit"; fi
+echo 1 > first.txt; echo "$word" > work.txt`;
+
+const why = networkMissing();
+describeWithPostgres('a worker that is cut off from everything', () => {
+  test.skipIf(why !== undefined)(
+    `continues when that was short, and is harmless when another has taken over${why ? ` (skipped: ${why})` : ''}`,
+    { timeout: 180_000 },
+    async () => {
+      const postgres = await startPostgres({ listen: '*' });
+      const network = createNetwork();
+      const rig = fleetRig(await postgres.createDatabase());
+      rig.project.git('remote', 'set-url', 'origin', await serveGit(rig.remote.dir, network.address));
+      rig.does(AGENT);
+      const env = {
+        RALPH_DATABASE_URL: (rig.env.RALPH_DATABASE_URL ?? '').replace('127.0.0.1', network.address),
+      };
+      const begin = async (cut: (typeof CUTS)[number]) => {
+        const unit = await rig.submit(...CHECKED, '--need', cut.name);
+        const gate = rig.gate(`gate-${unit}`);
+        const host = network.host();
+        const worker = rig.workerOn({ prefix: host.prefix, env }, cut.name, '--label', cut.name);
+        return { ...cut, unit, gate, host, worker };
+      };
+      const all = await Promise.all(CUTS.map(begin));
+      await rig.until('every turn', () => all.every(({ unit }) => rig.reached(`reached-${unit}`)));
+      const [short, alone] = [
+        all.filter(({ isLong }) => !isLong),
+        all.filter(({ name }) => name === 'alone'),
+      ];
+      const long = all.filter(each => each.isLong && !alone.includes(each));
+      const labels = [...short, ...long].flatMap(({ name }) => ['--label', name]);
+      const other = rig.worker('other', '--slots', '4', ...labels);
+      await other.until('started');
+      for (const { host, how } of all) host.cut(how);
+      for (const { gate } of short) gate.open('done');
+      for (const { gate } of long) gate.open('zombie');
+      await rig.until('a silence of 4 s', async () => {
+        const [row] = await rig.sql(
+          "select count(*)::int as jobs from ralph_jobs.job where state = 'active' and heartbeat_on < now() - interval '4 seconds'",
+        );
+        return row?.jobs === all.length;
+      });
+      for (const { host } of short) host.restore();
+      for (const { unit } of [...short, ...long]) await rig.untilState(unit, 'done');
+      for (const { unit } of short) await expectEnded(rig, unit, { fence: 1, turns: 1 });
+      for (const { unit } of long) await expectEnded(rig, unit, { fence: 2, turns: 2 });
+      const before = await Promise.all(long.map(({ unit }) => standing(rig, unit)));
+      for (const { host } of [...long, ...alone]) host.restore();
+      for (const { worker } of long) {
+        await worker.until('  lost');
+        worker.process.kill('SIGTERM');
+        expect((await worker.finished).code).toBe(0);
+      }
+      expect(await Promise.all(long.map(({ unit }) => standing(rig, unit)))).toEqual(before);
+      // It still has its turn, and room for more.
+      const more = await rig.submit(...CHECKED, '--need', 'alone');
+      await rig.untilState(more, 'done');
+      for (const { gate, unit } of alone) {
+        gate.open('done');
+        await rig.untilState(unit, 'done');
+        await expectEnded(rig, unit, { fence: 1, turns: 1 });
+      }
+    },
+  );
+});

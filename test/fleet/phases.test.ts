@@ -1,0 +1,131 @@
+/**
+ * Workers that die, or sleep and wake up, in each phase of a unit. Each waits at a gate that is real: a row that the test has locked, a hook of
+ * the remote, an agent or a check that reads from a pipe. One other worker takes everything over.
+ */
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { isProblem } from '../../src/domain/problem.ts';
+import { admit } from '../../src/fleet/admission.ts';
+import { openFleet } from '../../src/fleet/open.ts';
+import { type FleetRig, fleetRig, type Machine } from '../rig/fleet.ts';
+import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { CHECKED, expectEnded, standing } from './ended.ts';
+
+interface Phase {
+  readonly name: string;
+  /** Who has ended it, by the number of the claim, and how many turns it took. */
+  readonly fence: number;
+  readonly turns: number;
+  /** What it says when it wakes up and finds that another was there. */
+  readonly wakes: string;
+}
+
+const PHASES: readonly Phase[] = [
+  { name: 'in the claim', fence: 1, turns: 1, wakes: 'database' },
+  { name: 'after the claim', fence: 2, turns: 1, wakes: '  lost' },
+  { name: 'in a turn', fence: 2, turns: 2, wakes: '  lost' },
+  { name: 'pushing what the turn has done', fence: 2, turns: 2, wakes: '  lost' },
+  { name: 'in a check', fence: 2, turns: 1, wakes: '  lost' },
+  { name: 'pushing what came of it', fence: 2, turns: 1, wakes: '  lost' },
+  { name: 'showing the branch', fence: 1, turns: 1, wakes: '  done' },
+];
+
+const label = ({ name }: Phase) => name.replaceAll(' ', '-');
+
+/** Waits there, the first time that anybody comes to a gate of this name. */
+const HOLD =
+  'hold() { [ -p "$D/gate-$1" ] && mkdir "$D/reached-$1" 2>/dev/null && read x < "$D/gate-$1"; :; }';
+const AGENT = `D=$FLEET_AGENT; ${HOLD}; unit=$(basename "$PWD")
+echo 1 > first.txt; hold "in-a-turn-$unit"; touch "$D/turned-$unit"; echo done > work.txt`;
+const CHECK = `D=$FLEET_AGENT; ${HOLD}; hold in-a-check`;
+const HOOK = `while read old new ref; do
+  unit=\${ref#refs/*ralph/}; unit=\${unit%%/*}
+  case $ref in
+    refs/ralph/*/carry) [ ! -e "$D/turned-$unit" ] || hold "pushing-what-the-turn-has-done-$unit" ;;
+    refs/ralph/*/work) hold "pushing-what-came-of-it-$unit" ;;
+    refs/heads/*) hold "showing-the-branch-$unit" ;;
+  esac
+done`;
+const FETCH = 'hold after-the-claim; exec "$@"';
+
+describeWithPostgres('a unit whose worker', () => {
+  const postgres = sharedPostgres();
+
+  test.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'gets %s in any phase ends once',
+    { timeout: 240_000 },
+    async signal => {
+      const rig = fleetRig(await postgres().createDatabase());
+      const { FLEET_AGENT: orders = '' } = rig.env;
+      rig.does(AGENT);
+      script(join(rig.remote.dir, 'hooks/pre-receive'), `D=${orders}; ${HOLD}; ${HOOK}`);
+      script(join(orders, 'fetch'), `D=${orders}; ${HOLD}; ${FETCH}`);
+      const all = await Promise.all(PHASES.map(phase => begin(rig, phase)));
+      for (const each of all) await rig.until(each.phase.name, each.hasArrived);
+      for (const { worker } of all) worker.process.kill(signal);
+      await all[0]?.open();
+      rig.worker('other', '--slots', '8', ...PHASES.flatMap(phase => ['--label', label(phase)]));
+      for (const { unit } of all) await rig.untilState(unit, 'done');
+      for (const { unit, phase } of all) await expectEnded(rig, unit, phase);
+      const before = await Promise.all(all.map(({ unit }) => standing(rig, unit)));
+      for (const { open } of all.slice(1)) await open();
+      if (signal === 'SIGSTOP')
+        for (const { worker, phase } of all) {
+          worker.process.kill('SIGCONT');
+          await worker.until(phase.wakes);
+          worker.process.kill('SIGTERM');
+          expect((await worker.finished).code, phase.name).toBe(0);
+        }
+      expect(await Promise.all(all.map(({ unit }) => standing(rig, unit)))).toEqual(before);
+    },
+  );
+});
+
+function script(path: string, text: string): void {
+  writeFileSync(path, `#!/bin/sh\n${text}\n`);
+  chmodSync(path, 0o755);
+}
+
+/** A unit that only its worker takes, and a gate on its way. */
+async function begin(rig: FleetRig, phase: Phase) {
+  const own = label(phase);
+  const isChecked = own === 'in-a-check';
+  const unit = await rig.submit(...CHECKED, '--need', own, ...(isChecked ? ['--check', CHECK] : []));
+  const start = (machine: Machine = {}) => rig.workerOn(machine, own, '--label', own);
+  if (own === 'in-the-claim') return { unit, phase, ...(await behindLock(rig, unit, own)), worker: start() };
+  const name = isChecked || own === 'after-the-claim' ? own : `${own}-${unit}`;
+  const gate = rig.gate(`gate-${name}`);
+  const furnish = (home: string) => {
+    const GIT_CONFIG_GLOBAL = join(home, 'settings-of-git');
+    writeFileSync(GIT_CONFIG_GLOBAL, `[uploadpack]\n\tpackObjectsHook = ${rig.env.FLEET_AGENT}/fetch\n`);
+    return { GIT_CONFIG_GLOBAL };
+  };
+  const machine: Machine = own === 'after-the-claim' ? { furnish } : {};
+  const hasArrived = () => rig.reached(`reached-${name}`);
+  return { unit, phase, hasArrived, open: async () => gate.open(), worker: start(machine) };
+}
+
+/** Admitted, and its row is locked: whoever claims it waits. */
+async function behindLock(rig: FleetRig, unit: string, own: string) {
+  const { RALPH_DATABASE_URL: database = '' } = rig.env;
+  const fleet = await openFleet({ database }, {});
+  if (isProblem(fleet)) throw new Error(fleet.what);
+  expect(await admit(fleet, { free: 1, labels: ['claude', own], version: 1 })).toBe(1);
+  await fleet.close();
+  const client = new Client({ connectionString: database });
+  onTestFinished(() => client.end());
+  await client.connect();
+  await client.query('begin');
+  await client.query('select 1 from ralph.unit where id = $1 for update', [unit]);
+  return {
+    hasArrived: async () =>
+      (
+        await rig.sql(
+          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update'",
+        )
+      ).length > 0,
+    open: async () => void (await client.query('commit')),
+  };
+}
