@@ -40,14 +40,14 @@ async function runAll(commands: readonly string[], world: RalphOptions): Promise
   }
 }
 
-test('after a limit: show, log and resume, with the limit raised', async () => {
+test('after a limit: show, log, report and resume, with the limit raised', async () => {
   const project = repo();
   const agent = await fakeAgent('claude', writes('not yet'), writes('no'), writes(COMPLETE));
   const world = { cwd: project.dir, path: [agent.bin] };
   const ended = await ralph(loop('test -e made', '--max-iterations', '1'), world);
   const [status, explain] = [await ralph(['status'], world), await ralph(['explain'], world)];
   const commands = suggested(ended.stdout, ended.stderr, status.stdout, explain.stdout);
-  expect(commands.map(command => command.split(' ')[1]).sort()).toEqual(['log', 'resume', 'show']);
+  expect(commands.map(command => command.split(' ')[1]).sort()).toEqual(['log', 'report', 'resume', 'show']);
   await runAll(commands, world);
 });
 
