@@ -41,7 +41,7 @@ export function packaged(folder, quick) {
         'installing it, CPU',
         `an empty package ${ms(result.nothing.cpu)}`,
         result.ours.cpu / result.nothing.cpu,
-        5,
+        2.5,
       ),
       ours: ms(result.ours.cpu),
     },

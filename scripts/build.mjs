@@ -1,6 +1,6 @@
 // Builds the library (types by tsc, a few modules) and the bin (CommonJS bundles): both so that they start fast.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -30,6 +30,7 @@ execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '
   cwd: root,
   stdio: 'inherit',
 });
+removeUnreached(join(root, 'dist/lib'));
 await bundleLibrary();
 await bundle({
   ralph: join(root, 'src/cli/bin.ts'),
@@ -47,6 +48,20 @@ await bundlePlugin();
 writeMarketplace();
 chmodSync(join(root, 'dist/bin/ralph.cjs'), 0o755);
 writeFileSync(join(root, 'dist/THIRD-PARTY-LICENSES.txt'), bundled.map(license).join('\n\n'));
+
+/** The compiler writes types for every module; those that the exports lead to are one in seven, and each file costs who installs it. */
+function removeUnreached(folder) {
+  const reached = new Set();
+  const reach = file => {
+    if (reached.has(file)) return;
+    reached.add(file);
+    for (const [, name] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"](\.[^'"]+)\.ts['"]/g))
+      reach(join(dirname(file), `${name}.d.ts`));
+  };
+  reach(join(folder, 'index.d.ts'));
+  const files = readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.d.ts'));
+  for (const name of files) if (!reached.has(join(folder, name))) rmSync(join(folder, name));
+}
 
 /** A file each, so that the main one can be loaded through a code cache. */
 async function bundle(inputs) {

@@ -33,7 +33,7 @@ function busyTree(project: ProjectPaths, { worktree, own }: Tree): Problem | und
   if (!other) return undefined;
   const { id } = other;
   const where = worktree === undefined ? project.root : `worktree ${worktree}`;
-  const fix = `\`ralph log ${id} --follow\` shows it, \`ralph cancel ${id}\` stops it, and \`ralph loop … --worktree\` works beside it`;
+  const fix = `\`ralph log ${id} --follow\` shows it, \`ralph cancel ${id}\` stops it, and \`ralph loop … --worktree auto\` works beside it`;
   return { where, what: `the run ${id} is working here`, fix };
 }
 

@@ -99,7 +99,7 @@ export interface TaskGiven {
   readonly spec?: { readonly name: string; readonly source: PromptSource } | undefined;
   /** The YAML file with its settings. */
   readonly yaml?: string | undefined;
-  /** true: a worktree under a name of Ralph's own. One that is open already is used as it is. */
+  /** true or `auto`: a worktree under a name of Ralph's own. One that is open already is used as it is. */
   readonly worktree?: string | boolean | Worktree | undefined;
   /** Of a parallel run: what it works on there. */
   readonly lane?: string | undefined;
@@ -153,10 +153,15 @@ export async function readied(parts: Parts, worktree: Worktree | undefined): Pro
   return parts.isFresh ? setUp(parts, parts.cwd) : undefined;
 }
 
+/** `auto` is none: the name is Ralph's to choose. */
+export function isNamed(worktree: string | boolean): worktree is string {
+  return typeof worktree === 'string' && worktree !== 'auto';
+}
+
 async function worktreeFor(
   wanted: string | boolean | undefined,
   place: { readonly root: string; readonly env: KindWorld['env'] },
 ): Promise<Worktree | Problem | undefined> {
   if (!wanted) return undefined;
-  return openWorktree({ ...place, ...(typeof wanted === 'string' && { name: wanted }) });
+  return openWorktree({ ...place, ...(isNamed(wanted) && { name: wanted }) });
 }

@@ -14,7 +14,7 @@ import { loadStories } from '../stories/load.ts';
 import { recoverStories } from '../stories/recover.ts';
 import { policyOf } from '../stories/standing.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
-import type { RunKind } from './kind.ts';
+import { isNamed, type RunKind } from './kind.ts';
 import { parallelStories } from './parallel-stories.ts';
 import { type SetUp, unstartable } from './set-up.ts';
 import { storiesKind } from './stories-kind.ts';
@@ -66,7 +66,7 @@ async function worktreeOf(request: StoriesRequest): Promise<Worktree | readonly 
   if (!wanted) return undefined;
   const tasks = loadTasks(paths.tasks, paths.tasks);
   const named = isList(tasks) ? slug(tasks.branchName.replace(/^ralph\//, '')) : undefined;
-  const name = typeof wanted === 'string' ? wanted : named;
+  const name = isNamed(wanted) ? wanted : named;
   // What is wrong with the settings is said before anything is created.
   const ready = request.setUp(() => []);
   if (!('settings' in ready)) return ready;

@@ -1,11 +1,12 @@
 /** A command finds its project from any folder in it, and one run works in a tree at a time. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
+import { writeRun } from '../rig/written-run.ts';
 
 const DONE = '<response>DONE</response>';
 const RED = { agent: { command: 'bot' }, guardrails: [{ command: 'test -e done' }], maximumIterations: 1 };
@@ -24,6 +25,22 @@ describe('from a subfolder', () => {
     expect(existsSync(join(cwd, '.ralph'))).toBe(false);
     const status = await ralph(['status', '--json'], { cwd });
     expect(JSON.parse(status.stdout).runs.map(({ id }: { id: string }) => id)).toEqual(runsOf(project));
+  });
+
+  test.each([
+    ...[['status'], ['log'], ['show'], ['explain'], ['report'], ['report', '--all'], ['replay']],
+    ...[['prune', '--keep', '0', '--dry-run'], ['doctor'], ['run', '-p', 'x', '--agent', 'cat', '--dry-run']],
+  ])('%j answers as in the project itself', async (...args) => {
+    const project = repo({ 'src/deep/a.js': '' });
+    project.settings(RED);
+    writeRun(project.dir, { iterations: 1, ends: 'stuck' });
+    const env = { HOME: folder().dir };
+    const [above, below] = await Promise.all(
+      [project.dir, project.path('src/deep')].map(cwd => ralph(args, { cwd, env })),
+    );
+    expect(above?.stdout).not.toBe('');
+    expect(below).toEqual(above);
+    expect(existsSync(project.path('src/deep/.ralph'))).toBe(false);
   });
 
   test('the nearest folder with .ralph counts, not the repository', async () => {
@@ -89,9 +106,15 @@ describe('a second run in the same tree', () => {
     expect(runsOf(project)).toEqual([id]);
     const args = ['loop', 'x', '--check', 'true', '--agent', 'bot', '--worktree', 'side'];
     expect((await ralph(args, started)).stdout).toContain('side');
+    const chosen = [...args.with(-1, 'auto'), '--max-iterations', '1'];
+    for (const _ of ['once', 'again'])
+      expect((await ralph(chosen, started)).stdout).toMatch(/Branch: ralph\/\d{8}-/);
+    expect(readdirSync(project.path('.ralph/worktrees')).filter(name => !name.startsWith('.'))).toHaveLength(
+      3,
+    );
     const inside = project.path('.ralph/worktrees/side');
     const seen = await ralph(['status', '--json'], { cwd: inside });
-    expect(JSON.parse(seen.stdout).runs).toHaveLength(2);
+    expect(JSON.parse(seen.stdout).runs).toHaveLength(4);
     release();
     expect((await first.finished).code).toBe(0);
   });

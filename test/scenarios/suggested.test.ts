@@ -2,10 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { splitWords } from '../../src/platform/shell.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { type RalphOptions, ralph, startRalph } from '../rig/ralph.ts';
-import { gitEnv, repo } from '../rig/repo.ts';
+import { folder, gitEnv, repo } from '../rig/repo.ts';
 
 const COMPLETE = '<promise>COMPLETE</promise>';
 
@@ -35,7 +36,7 @@ function suggested(...screens: readonly string[]): readonly string[] {
 /** Exit code 2 is for what the user has to fix: a suggestion never ends so. */
 async function runAll(commands: readonly string[], world: RalphOptions): Promise<void> {
   for (const command of commands) {
-    const { code, stderr } = await ralph(command.split(' ').slice(1), world);
+    const { code, stderr } = await ralph(splitWords(command).slice(1), world);
     expect([command, code === 2 ? stderr : '']).toEqual([command, '']);
   }
 }
@@ -49,6 +50,17 @@ test('after a limit: show, log, report and resume, with the limit raised', async
   const commands = suggested(ended.stdout, ended.stderr, status.stdout, explain.stdout);
   expect(commands.map(command => command.split(' ')[1]).sort()).toEqual(['log', 'report', 'resume', 'show']);
   await runAll(commands, world);
+});
+
+test('after `-C`: every command works where it was given', async () => {
+  const project = repo();
+  const agent = await fakeAgent('claude', writes('not yet'), writes(COMPLETE));
+  const world = { cwd: folder().dir, path: [agent.bin] };
+  const there = (...args: readonly string[]) => ralph(['-C', project.dir, ...args], world);
+  const ended = await there(...loop('test -e made', '--max-iterations', '1'));
+  const screens = [ended, await there('status'), await there('explain')].map(({ stdout }) => stdout);
+  for (const screen of screens) expect(suggested(screen)).not.toEqual([]);
+  await runAll(suggested(...screens), world);
 });
 
 test('after a kill: what `explain` and `status` suggest', async () => {

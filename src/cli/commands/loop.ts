@@ -20,7 +20,10 @@ export const loop: CliCommand = {
         'a Markdown list of tasks (`- [ ] …`), each worked on for itself; see --parallel',
       )
       .option('-c, --config <file>', 'a YAML file with a ralph_loop: block')
-      .option('--worktree [name]', 'work in a git worktree of its own, on the branch ralph/NAME')
+      .option(
+        '--worktree [name]',
+        'work in a git worktree of its own, on the branch ralph/NAME; auto chooses a name',
+      )
       .option('--junit <file>', 'write the checks of the last iteration as JUnit XML');
     declareSettings(command, 'loop');
     command.option(...DRY_RUN).addHelpText('after', EXAMPLES);

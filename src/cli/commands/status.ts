@@ -16,6 +16,7 @@ import { endDeleted } from '../../store/session-end.ts';
 import { listSessions, type StrangeFile } from '../../store/session-file.ts';
 import { listWorktrees } from '../../workspace/worktree.ts';
 import { type Call, type CliCommand, orThrow, refuse } from '../command.ts';
+import { pasteable } from '../output.ts';
 import { styleOf } from '../reporters.ts';
 import { listenForSignals } from '../signals.ts';
 
@@ -122,7 +123,7 @@ function rendered({ options, output }: Call, projects: readonly ProjectStatus[])
     ...strangers.map(({ path, stranger }) => `! ${path} ${stranger}.`),
   ]);
   if (lines.length === 0) return 'No project on this machine has runs yet. Start one: `ralph run -p "…"`.\n';
-  return `${lines.map(each => each.join('\n')).join('\n\n')}\n`;
+  return pasteable(`${lines.map(each => each.join('\n')).join('\n\n')}\n`, output);
 }
 
 const LOOK_EVERY = 1_000;

@@ -20,7 +20,10 @@ export const run: CliCommand = {
     declarePlace(command);
     declareSettings(command, 'prd');
     command
-      .option('--worktree [name]', 'work in a git worktree of its own, on the branch ralph/NAME')
+      .option(
+        '--worktree [name]',
+        'work in a git worktree of its own, on the branch ralph/NAME; auto chooses a name',
+      )
       .option(
         '--trust-tasks',
         'take tasks.json as it is, with what it calls approved and what a killed run has left',
