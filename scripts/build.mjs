@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { ascii } from './ascii.mjs';
-import { guardProgram, hookMain, hookProgram } from './hook-program.mjs';
+import { guardProgram, hookMain, hookMore, hookProgram } from './hook-program.mjs';
 import { lazyBuiltins } from './lazy-builtins.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
@@ -99,7 +99,12 @@ async function bundleLibrary() {
 
 /** What the host plugins start. */
 async function bundlePlugin() {
-  const programs = { 'ralph-hook': hookProgram, 'ralph-hook-main': hookMain, 'ralph-guard': guardProgram };
+  const programs = {
+    'ralph-hook': hookProgram,
+    'ralph-hook-main': hookMain,
+    'ralph-hook-more': hookMore,
+    'ralph-guard': guardProgram,
+  };
   for (const [name, program] of Object.entries(programs))
     writeFileSync(join(root, `plugins/claude/bin/${name}.cjs`), await program());
 }

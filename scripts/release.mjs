@@ -27,7 +27,9 @@ const RELEASED = [
 const BUILT = [
   '.claude-plugin/marketplace.json',
   'dist/bin/ralph.cjs',
-  ...['ralph-hook', 'ralph-hook-main', 'ralph-guard'].map(name => `plugins/claude/bin/${name}.cjs`),
+  ...['ralph-hook', 'ralph-hook-main', 'ralph-hook-more', 'ralph-guard'].map(
+    name => `plugins/claude/bin/${name}.cjs`,
+  ),
 ];
 
 process.exitCode = main();

@@ -46,6 +46,7 @@ test('the package has what every host’s plugin is installed from', () => {
       'plugins/claude/bin/gate.sh',
       'plugins/claude/bin/ralph-guard.cjs',
       'plugins/claude/bin/ralph-hook-main.cjs',
+      'plugins/claude/bin/ralph-hook-more.cjs',
       'plugins/claude/bin/ralph-hook.cjs',
       'plugins/gemini/gemini-extension.json',
       'plugins/opencode/ralph.js',

@@ -13,6 +13,7 @@ test('a release holds the built plugin, and the work tree and main are as before
       'plugins/claude/bin/gate.sh',
       'plugins/claude/bin/ralph-guard.cjs',
       'plugins/claude/bin/ralph-hook-main.cjs',
+      'plugins/claude/bin/ralph-hook-more.cjs',
       'plugins/claude/bin/ralph-hook.cjs',
       'action.yml',
       'dist/bin/ralph.cjs',

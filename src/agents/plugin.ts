@@ -47,7 +47,7 @@ export const PLUGIN_ID = 'ralph@ralph';
 export const SHARED_FOLDER = 'claude';
 
 /** The hook program and its gate are the same for every host. */
-export const PROGRAM = ['ralph-hook.cjs', 'ralph-hook-main.cjs', 'ralph-guard.cjs'];
+export const PROGRAM = ['ralph-hook.cjs', 'ralph-hook-main.cjs', 'ralph-hook-more.cjs', 'ralph-guard.cjs'];
 export const GATE = 'gate.sh';
 
 /** The version of the plugins in this package. */

@@ -42,6 +42,9 @@ export interface SessionState extends SessionRequest {
   readonly turnAt: number;
   /** Prompts that the agent has scheduled for itself: the loop follows them. */
   readonly wakeUps: readonly string[];
+  /** Files that the agent may not change, and the name under which they are kept as they were; null: none are. */
+  readonly protect: readonly string[];
+  readonly kept: string | null;
   /** Whether a command in the background is waited for; a user who wakes the loop does not want that. */
   readonly waits: boolean;
 }

@@ -2,7 +2,7 @@
 import { relative } from 'node:path';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
-import { formatProblem } from '../domain/problem.ts';
+import { formatProblem, isProblem } from '../domain/problem.ts';
 import { contract, type SessionState } from '../domain/session.ts';
 import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session-arguments.ts';
 import { cancel, endDeleted } from '../store/session-end.ts';
@@ -13,13 +13,14 @@ import {
   type SessionFile,
   writeSession,
 } from '../store/session-file.ts';
-import { hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
+import { endRun, hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
 import { openState } from '../store/state-check.ts';
+import { loadBeside } from './beside.ts';
 import { keepOutOfCommits } from './exclude.ts';
-import { onHandOver } from './hand-over.ts';
 import { newState } from './new-state.ts';
+import { withProtected } from './protected.ts';
 
-export function onCommand(root: string, dialect: Dialect, input: HookInput): HookAnswer {
+export async function onCommand(root: string, dialect: Dialect, input: HookInput): Promise<HookAnswer> {
   const { host, prefix } = dialect;
   const name = input.commandName.split(':').at(-1);
   endDeleted(root);
@@ -27,9 +28,9 @@ export function onCommand(root: string, dialect: Dialect, input: HookInput): Hoo
   switch (name) {
     case 'ralph-loop':
     case 'ulw-loop':
-      return start(root, host, input, name === 'ulw-loop');
+      return await start(root, host, input, name === 'ulw-loop');
     case 'hand-over':
-      return onHandOver(root, dialect, input);
+      return loadBeside('ralph-hook-more').onHandOver(root, dialect, input);
     case 'cancel-ralph':
       return refuse(cancelSession(root, input.sessionId));
     case 'help':
@@ -48,21 +49,31 @@ function refuse(message: string): HookAnswer {
   return { kind: 'block', reason: message, message };
 }
 
-function start(root: string, host: string, input: HookInput, ultrawork: boolean): HookAnswer {
+async function start(root: string, host: string, input: HookInput, ultrawork: boolean): Promise<HookAnswer> {
   const { request, problems, notes } = parseArguments(input.commandArguments);
   const sleeping = findSession(root, input.sessionId);
-  if (input.commandArguments.trim() === '' && sleeping) return wake(root, host, sleeping, input);
+  if (input.commandArguments.trim() === '' && sleeping) return await wake(root, host, sleeping, input);
   const all = [...problems, ...stateProblems(root)];
-  if (all.length > 0)
-    return refuse(`❌ Ralph loop: not started.\n${all.map(problem => `- ${problem}`).join('\n')}`);
+  if (all.length > 0) return notStarted(all);
   if (sleeping) cancel(root, sleeping);
   keepOutOfCommits(root);
   const asked = { ...request, ultrawork };
-  const state = newState(asked, input, openRun(root, asked, host));
+  const begun = newState(asked, input, openRun(root, asked, host));
+  const found = await withProtected(root, begun);
+  if (isProblem(found)) {
+    const why = formatProblem(found);
+    endRun(root, begun, { stopReason: 'cancelled', detail: why });
+    return notStarted([why]);
+  }
+  const { state } = found;
   const path = newSessionPath(root, input.sessionId);
   writeSession(path, state);
-  const message = started(state, notes, relative(root, path));
+  const message = started(state, [...notes, ...found.notes], relative(root, path));
   return { kind: 'context', context: contract(state), message };
+}
+
+function notStarted(problems: readonly string[]): HookAnswer {
+  return refuse(`❌ Ralph loop: not started.\n${problems.map(problem => `- ${problem}`).join('\n')}`);
 }
 
 /** The same from a terminal, for a running session; its run begins there. */
@@ -90,10 +101,13 @@ function stateProblems(root: string): readonly string[] {
 }
 
 /** The command without a task resumes the loop that was left. What was called meanwhile was not for the loop. */
-function wake(root: string, host: string, file: SessionFile, input: HookInput): HookAnswer {
+async function wake(root: string, host: string, file: SessionFile, input: HookInput): Promise<HookAnswer> {
+  const { protect, kept } = await afterUser(root, file.state);
   const awake = changeSession(file, now => ({
     ...now,
     active: true,
+    protect,
+    kept,
     promptId: input.promptId,
     blocksInARow: 0,
     transcriptRead: transcriptSize(input.transcript) || now.transcriptRead,
@@ -106,6 +120,13 @@ function wake(root: string, host: string, file: SessionFile, input: HookInput): 
   const [, again] = turnStarted(awake.iteration, awake, context, host);
   record(root, awake.runId, { type: 'continued' }, ...(again ? [again] : []));
   return { kind: 'context', context, message: `🔄 Ralph loop resumed at iteration ${awake.iteration}.` };
+}
+
+/** What the user did to protected files while the loop slept is what he wants. */
+async function afterUser(root: string, state: SessionState): Promise<SessionState> {
+  if (state.active || state.runId === '') return state;
+  const found = await withProtected(root, state);
+  return isProblem(found) ? state : found.state;
 }
 
 function started(state: SessionState, notes: readonly string[], path: string): string {

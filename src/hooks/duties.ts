@@ -12,10 +12,10 @@ import { type HookNote, leaveNote } from '../store/hook-notes.ts';
 import { projectPaths, runFolder } from '../store/paths.ts';
 import { changeSession, findSession } from '../store/session-file.ts';
 import { record } from '../store/session-ledger.ts';
+import { loadBeside } from './beside.ts';
 import { isUncounted } from './calls.ts';
 import { type GuardVerdict, guard, refusal } from './guard.ts';
 import { hookSettings } from './settings.ts';
-import { onStoryStop } from './story-stop.ts';
 
 export async function carryOut(
   orders: HookOrders,
@@ -32,7 +32,7 @@ export async function carryOut(
       if (orders.monitor) rearm(alertsOf(orders, input));
       return NOTHING;
     case 'stop':
-      return await onStoryStop(orders, input);
+      return await loadBeside('ralph-hook-more').onStoryStop(orders, input);
     // Commands and prompts are for a session of its own.
     case 'command':
     case 'prompt':

@@ -5,14 +5,13 @@
 
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { GUARDED } from '../agents/registry.ts';
 import type { GuardOrders } from '../domain/hook-orders.ts';
 import type { Finding, GuardWorld } from '../guard/guard.ts';
-import { loadWithCache } from '../platform/code-cache.ts';
 import { tryTo } from '../platform/files.ts';
-import { hookProgram } from '../platform/package.ts';
+import { loadBeside } from './beside.ts';
 import { toolUses } from './tool-call.ts';
 
 export interface GuardVerdict {
@@ -42,7 +41,7 @@ export function refusal(refused: readonly string[]): GuardVerdict {
 function judge(orders: GuardOrders, root: string, { tool, cwd }: HookInput): GuardVerdict {
   const uses = toolUses(tool);
   if (uses.length === 0) return { answer: NOTHING, refused: [], warned: [] };
-  const { judgeCommand, judgeRead, judgeWrite, sentenceOf } = loadGuard();
+  const { judgeCommand, judgeRead, judgeWrite, sentenceOf } = loadBeside('ralph-guard');
   const world = worldOf(orders, root, cwd);
   const findings = uses.flatMap((use): readonly Finding[] => {
     if (use.kind === 'shell') return judgeCommand(use.command, world);
@@ -57,19 +56,6 @@ function judge(orders: GuardOrders, root: string, { tool, cwd }: HookInput): Gua
 }
 
 const MOST_NAMED = 2;
-
-type Guard = typeof import('../guard/guard.ts');
-let loaded: Guard | undefined;
-
-/** Beside the program that host plugins carry, or where this package is. */
-function loadGuard(): Guard {
-  const name = 'ralph-guard.cjs';
-  const beside = join(import.meta.dirname, name);
-  const isThere = statSync(beside, { throwIfNoEntry: false })?.isFile() === true;
-  const file = isThere ? beside : join(dirname(hookProgram() ?? beside), name);
-  loaded ??= loadWithCache(file, 'guard', process.env) as Guard;
-  return loaded;
-}
 
 function worldOf({ allow, deny, protect }: GuardOrders, given: string, cwd: string): GuardWorld {
   const root = rootOf(given, cwd);

@@ -21,6 +21,7 @@ import {
 import { hold, letGo, record, turnStarted } from '../store/session-ledger.ts';
 import { ledgerTrust } from '../store/trust.ts';
 import { newState } from './new-state.ts';
+import { restoreProtected } from './protection.ts';
 
 /** Takes the loop out of its session, for good; its run is nobody's then. undefined: it has ended already, or never began. */
 export function handOut(root: string, file: SessionFile): SessionState | undefined {
@@ -31,9 +32,11 @@ export function handOut(root: string, file: SessionFile): SessionState | undefin
 }
 
 /** In a session with a loop: how it is handed over. In one without: the latest outer loop of the project continues here. */
-export function onHandOver(root: string, dialect: Dialect, input: HookInput): HookAnswer {
+export async function onHandOver(root: string, dialect: Dialect, input: HookInput): Promise<HookAnswer> {
   const file = findSession(root, input.sessionId);
   if (!file) return takeIn(root, dialect.host, input);
+  if (file.state.active && file.state.kept !== null)
+    await restoreProtected(root, file.state, (...events) => record(root, file.state.runId, ...events));
   const asleep = changeSession(file, now => (now.active ? { ...now, active: false } : undefined));
   if (asleep) record(root, asleep.runId, { type: 'paused' });
   return say(
@@ -50,7 +53,9 @@ function takeIn(root: string, host: string, input: HookInput): HookAnswer {
   if (typeof found === 'string') return say(`❌ Ralph: nothing was handed over. ${found}`);
   const { file, paths, past, request } = found;
   const iteration = past.open?.number ?? past.results.length + 1;
-  const state: SessionState = { ...newState(request, input, file.id), iteration };
+  const kept = past.prepared?.kept ?? null;
+  const protect = kept === null ? [] : textsIn(objectAt({ config: file.config }, 'config')?.protect);
+  const state: SessionState = { ...newState(request, input, file.id), iteration, protect, kept };
   writeRunFile(paths, { ...file, command: 'session' });
   hold(root, file.id);
   const { maxIterations, checks } = request;

@@ -3,6 +3,7 @@ import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } f
 import { findDialect } from '../agents/registry.ts';
 import { transcriptSize } from '../agents/transcript.ts';
 import { type HookOrders, readOrders } from '../domain/hook-orders.ts';
+import { isProblem } from '../domain/problem.ts';
 import { contract, isElsewhere, type SessionState } from '../domain/session.ts';
 import {
   changeSession,
@@ -15,8 +16,10 @@ import {
 import { hold, openRun, record } from '../store/session-ledger.ts';
 import { onCommand } from './commands.ts';
 import { carryOut, onTool, rearmSession, watchSession } from './duties.ts';
+import { NO_EFFECTS } from './effects.ts';
 import { refusal } from './guard.ts';
-import { NO_EFFECTS, onStop, reportStrangers } from './stop.ts';
+import { putBack, undoneWords, withProtected } from './protected.ts';
+import { onStop, reportStrangers } from './stop.ts';
 
 export async function runHook(
   host: string,
@@ -77,9 +80,9 @@ async function answerInSession(
     case 'start':
       return onStart(root, input);
     case 'command':
-      return onCommand(root, dialect, input);
+      return await onCommand(root, dialect, input);
     case 'prompt':
-      return input.commandName === '' ? onPrompt(root, dialect, input) : onCommand(root, dialect, input);
+      return await (input.commandName === '' ? onPrompt : onCommand)(root, dialect, input);
     case 'before-tool':
       return onTool(root, dialect, input);
     case 'tools':
@@ -94,7 +97,7 @@ async function answerInSession(
 }
 
 /** A background task that has ended comes as a prompt of its own: the loop follows it. Any other prompt is the user's. */
-function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer {
+async function onPrompt(root: string, { host }: Dialect, input: HookInput): Promise<HookAnswer> {
   const { sessionId, promptId, prompt, transcript } = input;
   const files = listSessions(root);
   const file = sessionIn(files, sessionId) ?? sessionIn(files, NEXT);
@@ -106,7 +109,9 @@ function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer
     if (Date.now() - state.turnAt > NEXT_WAITS) return NOTHING;
     const transcriptRead = transcriptSize(transcript);
     const runId = state.runId || openRun(root, state, host);
-    const taken = { sessionId, promptId, runId, transcriptRead, turnAt: Date.now() };
+    const found = await withProtected(root, { ...state, runId });
+    const { protect, kept } = isProblem(found) ? state : found.state;
+    const taken = { sessionId, promptId, runId, transcriptRead, protect, kept, turnAt: Date.now() };
     const isTaken = changeSession(file, now => (now.sessionId === NEXT ? { ...now, ...taken } : undefined));
     return isTaken ? { kind: 'context', context: contract(state) } : NOTHING;
   }
@@ -117,7 +122,7 @@ function onPrompt(root: string, { host }: Dialect, input: HookInput): HookAnswer
     isElsewhere(state, promptId) ||
     ((promptId === null || state.promptId === null) && !isOurs(prompt, state))
   )
-    letSleep(root, file);
+    return await letSleep(root, file);
   return NOTHING;
 }
 
@@ -129,10 +134,12 @@ function isOurs(prompt: string, { task }: SessionState): boolean {
 /** Milliseconds that a loop waits for the session that takes it. */
 const NEXT_WAITS = 60 * 60 * 1000;
 
-/** The user has turned to something else. */
-function letSleep(root: string, file: SessionFile): void {
+/** The user has turned to something else. What the agent did up to now is the agent's. */
+async function letSleep(root: string, file: SessionFile): Promise<HookAnswer> {
+  const undone = file.state.active ? await putBack(root, file.state, record) : [];
   const asleep = changeSession(file, now => (now.active ? { ...now, active: false } : undefined));
   if (asleep) record(root, asleep.runId, { type: 'paused' });
+  return undone.length === 0 ? NOTHING : { kind: 'say', message: undoneWords(undone) };
 }
 
 /** A compaction may have taken the task out of the agent's sight. */

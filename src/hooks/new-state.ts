@@ -23,6 +23,8 @@ export function newState(
     transcriptRead: transcriptSize(transcript),
     turnAt: now.getTime(),
     wakeUps: [],
+    protect: [],
+    kept: null,
     waits: true,
   };
 }

@@ -7,6 +7,7 @@ import { projectPaths } from '../store/paths.ts';
 export interface HookSettings {
   readonly guard: GuardOrders & { readonly enabled: boolean | 'auto' };
   readonly monitor: MonitorOrders & { readonly enabled: boolean };
+  readonly protectNew: boolean;
   /** Whether checks run behind a wall of their own where there can be one. */
   readonly containment: boolean;
 }
@@ -27,6 +28,7 @@ export function hookSettings(root: string): HookSettings {
       deny: textsIn(guard.deny),
       protect: textsIn(layers.findLast(layer => layer.protect !== undefined)?.protect),
     },
+    protectNew: layers.findLast(layer => layer.protectNew !== undefined)?.protectNew === true,
     containment: layers.findLast(layer => layer.containment !== undefined)?.containment !== 'off',
     monitor: {
       enabled: monitor.enabled === true,

@@ -24,55 +24,14 @@ import {
 } from '../domain/session.ts';
 import { blockedIn, claimIn } from '../domain/session-claim.ts';
 import { type Feedback, judge, type Verdict } from '../domain/verdict.ts';
-import { endDeleted, wasCancelled } from '../store/session-end.ts';
-import {
-  changeSession,
-  endSession,
-  type FoundFile,
-  listSessions,
-  NEXT,
-  type SessionFile,
-  sessionIn,
-} from '../store/session-file.ts';
-import { endRun, hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
+import { endDeleted } from '../store/session-end.ts';
+import { type FoundFile, listSessions, NEXT, type SessionFile, sessionIn } from '../store/session-file.ts';
+import { record, turnStarted } from '../store/session-ledger.ts';
+import { loadBeside } from './beside.ts';
 import { withToolCalls } from './calls.ts';
-import { NOTHING_CHECKED, type Verified, verify } from './verify.ts';
-
-/** What a decision changes. */
-interface Effects {
-  /** Whether they are none: somebody wants to know, and the stop itself comes later. */
-  readonly isPeek: boolean;
-  readonly open: typeof openRun;
-  readonly hold: typeof hold;
-  readonly record: typeof record;
-  readonly change: typeof changeSession;
-  readonly end: typeof endSession;
-  readonly endRun: typeof endRun;
-  readonly isOver: typeof wasCancelled;
-}
-
-const EFFECTS: Effects = {
-  isPeek: false,
-  open: openRun,
-  hold,
-  record,
-  change: changeSession,
-  end: endSession,
-  endRun,
-  isOver: wasCancelled,
-};
-
-/** For a host that must know the answer to a stop before it happens. */
-export const NO_EFFECTS: Effects = {
-  isPeek: true,
-  open: () => '',
-  hold() {},
-  record() {},
-  change: ({ state }, change) => change(state),
-  end: ({ state }) => state,
-  endRun() {},
-  isOver: () => false,
-};
+import { EFFECTS, type Effects } from './effects.ts';
+import { putBack } from './protected.ts';
+import type { Verified } from './verify.ts';
 
 /** Everything about this stop. */
 interface Stop {
@@ -103,14 +62,14 @@ export async function onStop(
   const stop: Stop = { root, dialect, input, effects, file };
   effects.hold(root, file.state.runId);
   if (input.pending > 0) return letWait(stop, []);
-  if (input.isInterrupted) return letSleep(stop, file.state, 'was interrupted');
+  if (input.isInterrupted) return await letSleep(stop, file.state, 'was interrupted');
   const words = await dialect.finalWords(input, file.state.transcriptRead);
-  if (words === null) return letSleep(stop, file.state, 'was interrupted');
+  if (words === null) return await letSleep(stop, file.state, 'was interrupted');
   const rule = ruleOf(file.state);
   const claim = claimIn(words ?? [], rule);
   const state = await withToolCalls(file.state, dialect, input, claim.found ? file.state.minToolCalls : 0);
   const isEmpty = (words ?? []).every(text => INVISIBLE.test(text));
-  if (isEmpty && state.toolCalls === state.callsBefore) return letSleep(stop, state, 'was empty');
+  if (isEmpty && state.toolCalls === state.callsBefore) return await letSleep(stop, state, 'was empty');
   const blocked = blockedIn(words ?? []);
   const work = [...input.wakeUps, ...comingBack(state, input.shells)];
   if (!claim.found && blocked === undefined && work.length > 0) return letWait(stop, work);
@@ -139,8 +98,9 @@ function letWait({ effects, file, input, dialect }: Stop, work: readonly string[
 }
 
 /** Nobody said or did anything: to send such a turn back would be a trap. */
-function letSleep(stop: Stop, counted: SessionState, why: string): HookAnswer {
+async function letSleep(stop: Stop, counted: SessionState, why: string): Promise<HookAnswer> {
   const { effects, root, file } = stop;
+  if (!effects.isPeek) await putBack(root, file.state, record);
   const asleep = effects.change(file, now =>
     now.active ? { ...withCounts(now, counted), active: false } : undefined,
   );
@@ -151,6 +111,8 @@ function letSleep(stop: Stop, counted: SessionState, why: string): HookAnswer {
   const message = `⏸️ Ralph: the turn ${why}, so the loop sleeps at iteration ${asleep.iteration}. ${prefix}ralph-loop resumes it, ${prefix}cancel-ralph ends it.`;
   return { kind: 'say', message };
 }
+
+const NOTHING_CHECKED: Verified = { results: [], contained: 'none' };
 
 type Said = Pick<Evidence, 'claim' | 'blocked'> & { readonly claim: Claim };
 
@@ -168,16 +130,21 @@ async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<H
   const before: Evidence = { ...sessionEvidence(state, said.claim, Date.now()), ...said };
   // Checks cost time: they run when there is a claim that they could prove.
   const isWorth = said.claim.found && state.toolCalls >= run.minToolCalls && state.checks.length > 0;
-  if (isWorth) effects.record(root, runId, ...ended);
-  const { results: checks, contained } = isWorth ? await verify(stop, state) : NOTHING_CHECKED;
+  const isSlow = isWorth || state.kept !== null;
+  if (isSlow) effects.record(root, runId, ...ended);
+  // Before the checks, and also for a peek, whose checks count: what they see is what the user has protected.
+  const violations = await putBack(root, state, record);
+  const { results: checks, contained } = isWorth
+    ? await loadBeside('ralph-hook-more').verify(stop, state)
+    : NOTHING_CHECKED;
   // Cancelled while they ran: nothing more is said or written.
   if (effects.isOver(root, file)) return NOTHING;
-  const evidence = { ...before, checks };
+  const evidence = { ...before, checks, violations };
   const verdict = judge(run, evidence);
   const { iteration } = state;
   const { treeChanged, repeats, spent } = evidence;
   const judged: readonly RunEvent[] = [
-    ...(isWorth ? [] : ended),
+    ...(isSlow ? [] : ended),
     { type: 'judged', iteration, verdict, treeChanged, repeats, spent, tree: null, limits: run.limits },
     { type: 'iteration-ended', iteration, claim: said.claim, verdict, usage },
   ];

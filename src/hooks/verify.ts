@@ -1,7 +1,7 @@
 /** Runs the checks of a session before the agent may stop: behind the same wall as those of a loop, where there is one. */
 import { rmSync } from 'node:fs';
 import type { HookInput } from '../agents/dialect.ts';
-import { type CheckRound, runChecks } from '../checks/run-checks.ts';
+import { type CheckKeeper, type CheckRound, runChecks } from '../checks/run-checks.ts';
 import type { Check, CheckResult } from '../domain/check.ts';
 import type { RunEvent } from '../domain/event.ts';
 import { parseObject } from '../domain/json.ts';
@@ -15,6 +15,7 @@ import { sha256 } from '../platform/hash.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
 import { isLive, type SessionFile } from '../store/session-file.ts';
 import { statePaths } from '../store/state.ts';
+import { restoreProtected } from './protection.ts';
 import { hookSettings } from './settings.ts';
 
 /** Seconds that all checks of one stop may take together; a little less than the host gives the hook. */
@@ -38,14 +39,11 @@ export interface Verified {
   readonly contained: Contained;
 }
 
-export const NOTHING_CHECKED: Verified = { results: [], contained: 'none' };
-
 /**
  * Every stop runs them: no look at the files could say whether a result still holds, since a check may rest on what git ignores, or on a
  * database. Only the stop that a peek has asked about takes over what the peek saw.
  */
 export async function verify(stop: Stop, state: SessionState): Promise<Verified> {
-  if (state.checks.length === 0) return NOTHING_CHECKED;
   const { checks: seen } = runPaths(projectPaths(stop.root), state.runId).state;
   const name = nameOf(stop.input, state);
   const known = stop.effects.isPeek ? undefined : takeSeen(seen, name);
@@ -101,6 +99,7 @@ async function runAll(stop: Stop, state: SessionState): Promise<Verified> {
     root,
     env,
     ...(wall && { sandbox: { checks: wall } }),
+    keep: state.kept === null ? undefined : keeperOf(stop, state),
     excerpt: { chars: OUTPUT_CHARS, from: 'tail' },
     parallel: false,
     retries: 0,
@@ -112,6 +111,22 @@ async function runAll(stop: Stop, state: SessionState): Promise<Verified> {
   };
   const results = await runChecks(round).finally(() => clearInterval(watch));
   return { results: [...results, ...unfinished(checks, results)], contained: wall ? 'pid' : 'none' };
+}
+
+/** A check that changes protected files counts for nothing, and they are put back. */
+function keeperOf({ root, effects }: Stop, state: SessionState): CheckKeeper {
+  const look = async (by?: string) => {
+    const record = (...events: readonly RunEvent[]) =>
+      effects.record(root, state.runId, ...events.map(event => blamed(event, by)));
+    return (await restoreProtected(root, state, record)).map(({ what }) => what);
+  };
+  return { before: () => look(), after: look };
+}
+
+function blamed(event: RunEvent, by: string | undefined): RunEvent {
+  return event.type === 'violation' && by !== undefined
+    ? { ...event, violation: { ...event.violation, by } }
+    : event;
 }
 
 async function wallOf(tree: string): Promise<Confinement | undefined> {

@@ -49,6 +49,13 @@ const NAME = /^ralph-loop(\..+)?\.local\.md$/;
 /** The files of all loops, from the project's root: seed 000's place, whichever host runs the loop. */
 export const SESSION_FILES = `${FOLDER}/ralph-loop*.local.md`;
 
+/** By its path, from wherever. */
+export function isSessionFile(path: string): boolean {
+  if (!path.endsWith('.local.md')) return false;
+  const [name = '', folder] = path.split('/').reverse();
+  return folder === FOLDER && NAME.test(name);
+}
+
 /** Every loop of a project, the user's own and strangers'. */
 export function listSessions(root: string, env: Env = process.env): readonly FoundFile[] {
   const folder = join(root, FOLDER);
@@ -218,6 +225,7 @@ const FIELDS = [
   ...(['active', 'iteration', 'maxIterations', 'completionPromise', 'startedAt', 'sessionId'] as const),
   ...(['promptId', 'minToolCalls', 'toolCalls', 'onPromiseNoWork', 'ultrawork', 'checks'] as const),
   ...(['blocksInARow', 'runId', 'transcriptRead', 'callsBefore', 'turnAt', 'wakeUps', 'waits'] as const),
+  ...(['protect', 'kept'] as const),
 ];
 
 /** JSON values are YAML values, and have no surprises in them. */
@@ -249,6 +257,7 @@ export function parseState(source: string): SessionState | { readonly problem: s
   const promise = fields.get('completion_promise');
   const promptId = fields.get('prompt_id');
   const policy = fields.get('on_promise_no_work');
+  const kept = fields.get('kept');
   return {
     active: fields.get('active') !== false,
     iteration,
@@ -269,6 +278,8 @@ export function parseState(source: string): SessionState | { readonly problem: s
     turnAt: number('turn_at', 0) ?? 0,
     wakeUps: textsIn(fields.get('wake_ups')),
     waits: fields.get('waits') !== false,
+    protect: textsIn(fields.get('protect')),
+    kept: typeof kept === 'string' ? kept : null,
     task,
   };
 }

@@ -7,6 +7,7 @@ import type { Captured } from '../platform/capture.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint, type Env, type Git, git } from '../platform/git.ts';
 import { findProgram } from '../platform/programs.ts';
+import { isSessionFile } from '../store/session-file.ts';
 
 export interface Repository {
   /** The top of the work tree that `cwd` is in, symbolic links resolved. */
@@ -67,9 +68,9 @@ export async function headCommit(here: Git): Promise<string | undefined> {
 /** A file above this many bytes is reported, not shown. */
 export const LARGE = 1024 * 1024;
 
-/** In Ralph's own folder, wherever that is. Not left to git: patterns make its status a third slower. */
+/** In Ralph's own folder, wherever that is, or the file of a loop in a session. Not left to git: patterns make its status a third slower. */
 export function isRalphs(path: string): boolean {
-  return path.includes('.ralph') && path.split('/').includes('.ralph');
+  return (path.includes('.ralph') && path.split('/').includes('.ralph')) || isSessionFile(path);
 }
 
 /** For a message: as it is, or quoted when something in it could be taken for more than a name. */

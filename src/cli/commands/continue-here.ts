@@ -3,10 +3,12 @@ import { loadSettings } from '../../config/load.ts';
 import { withoutSecrets } from '../../config/secrets.ts';
 import type { SessionState } from '../../domain/session.ts';
 import { handOut } from '../../hooks/hand-over.ts';
+import { putBack } from '../../hooks/protected.ts';
 import { CHECK_BUDGET } from '../../hooks/verify.ts';
 import { projectPaths, runPaths } from '../../store/paths.ts';
 import { isRunning, readRunFile, writeRunFile } from '../../store/run-file.ts';
 import { findSession } from '../../store/session-file.ts';
+import { record } from '../../store/session-ledger.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { sessionNamed } from '../which-session.ts';
 import { declareAnew, resumeRunOf } from './resume.ts';
@@ -22,6 +24,8 @@ export const continueHere: CliCommand = {
     const { root, sessionId } = orThrow(sessionNamed(call));
     const file = findSession(root, sessionId);
     const isHosted = file && isRunning(runPaths(projectPaths(root, call.env), file.state.runId));
+    // In a loop that sleeps, what was changed since is the user's.
+    if (file?.state.active) await putBack(root, file.state, record);
     const state = file && handOut(root, file);
     if (!state) return refuse('session', 'its loop has not begun yet, or has ended', 'ralph session status');
     makeLoop(call, root, state);
