@@ -14,18 +14,21 @@ export interface Standing {
   readonly fences: ReadonlyMap<string, number>;
   readonly commands: readonly Told[];
   readonly isDraining: boolean;
+  /** The schema was changed meanwhile so that a Ralph of this version cannot work with it. */
+  readonly isOutdated: boolean;
 }
 
 /** One look for all that a worker holds. */
 export async function standingOf(
   database: Querying,
-  worker: string,
+  { worker, version }: { readonly worker: string; readonly version: number },
   units: readonly string[],
   busy: number,
 ): Promise<Standing> {
   const seen = await database.query(
-    'update ralph.worker set seen_at = now(), busy = $2 where id = $1 returning draining',
-    [worker, busy],
+    `update ralph.worker set seen_at = now(), busy = $2 where id = $1
+     returning draining, (select max(min_version) from ralph.migration) > $3 as outdated`,
+    [worker, busy, version],
   );
   const held =
     units.length === 0
@@ -45,6 +48,7 @@ export async function standingOf(
     fences: new Map(held.map(({ id, fence }) => [id as string, fence as number])),
     commands: told as unknown as readonly Told[],
     isDraining: seen.rows[0]?.draining === true,
+    isOutdated: seen.rows[0]?.outdated === true,
   };
 }
 

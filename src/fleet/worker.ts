@@ -46,6 +46,8 @@ interface Taken {
 const TICK = 500;
 /** Lists of stories that one worker watches over, beside its slots. */
 const MOST_LISTS = 100;
+const OUTDATED =
+  'the schema of the database was brought up to date by a newer Ralph that this one does not work with; install that one, and start the worker again';
 /** Milliseconds that a step may take to finish after the worker was asked to end; then it is left. */
 const GRACE = 14_000;
 
@@ -119,12 +121,13 @@ function drain(state: State): void {
 
 /** Hears what it is told and takes what it can; answers whether there may be more. */
 async function look(options: WorkerOptions, state: State): Promise<boolean> {
-  const { database, worker, slots } = options;
+  const { database, slots, say } = options;
   const { held, figures } = state;
   const ids = [...held.keys()];
-  const standing = await standingOf(database, worker, ids, busy(state));
+  const standing = await standingOf(database, options, ids, busy(state));
   figures.answeredAt = Date.now();
-  if (standing.isDraining) drain(state);
+  if (standing.isOutdated && !state.isDraining) say('outdated', '', { why: OUTDATED });
+  if (standing.isDraining || standing.isOutdated) drain(state);
   for (const [id, { held: each }] of held)
     if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) each.lost();
   for (const told of standing.commands) {
