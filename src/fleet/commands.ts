@@ -14,38 +14,45 @@ export interface Standing {
   readonly fences: ReadonlyMap<string, number>;
   readonly commands: readonly Told[];
   readonly isDraining: boolean;
+  /** The schema was changed meanwhile so that a Ralph of this version cannot work with it. */
+  readonly isOutdated: boolean;
+  /** There are units that nobody has begun, for whomever; and lists of stories, which need no slot. */
+  readonly mayBegin: boolean;
+  readonly mayBeginList: boolean;
+  /** There are leases, whoever has them. */
+  readonly hasJobs: boolean;
+  /** Nobody has looked for workers that died, in the last second. */
+  readonly isUnwatched: boolean;
 }
 
-/** One look for all that a worker holds. */
+/** One look for all that a worker holds, in one statement: a worker that has nothing to do costs no more than that. */
 export async function standingOf(
   database: Querying,
-  worker: string,
+  { worker, version }: { readonly worker: string; readonly version: number },
   units: readonly string[],
-  busy: number,
 ): Promise<Standing> {
-  const seen = await database.query(
-    'update ralph.worker set seen_at = now(), busy = $2 where id = $1 returning draining',
-    [worker, busy],
+  const { rows } = await database.query<Omit<Standing, 'fences'> & { fences: Record<string, number> }>(
+    `select coalesce((select draining from ralph.worker where id = $1), false) as "isDraining",
+       (select max(min_version) from ralph.migration) > $2 as "isOutdated",
+       exists (select from ralph.unit where ${BEGINS} and kind <> 'prd') as "mayBegin",
+       exists (select from ralph.unit where ${BEGINS} and kind = 'prd') as "mayBeginList",
+       exists (select from ralph.unit where job is not null) as "hasJobs",
+       exists (select from ralph_jobs.queue where coalesce(monitor_on, 'epoch') < now() - interval '1 second') as "isUnwatched",
+       coalesce((select json_object_agg(id, fence) from ralph.unit where id = any($3)), '{}') as fences,
+       coalesce((select json_agg(json_build_object('id', id::text, 'unit', unit, 'body', body) order by id)
+         from ralph.command where unit = any($3) and done_at is null), '[]') as commands`,
+    [worker, version, units],
   );
-  const held =
-    units.length === 0
-      ? []
-      : (await database.query('select id, fence::int as fence from ralph.unit where id = any($1)', [units]))
-          .rows;
-  const told =
-    units.length === 0
-      ? []
-      : (
-          await database.query(
-            'select id::text, unit, body from ralph.command where unit = any($1) and done_at is null order by ralph.command.id',
-            [units],
-          )
-        ).rows;
-  return {
-    fences: new Map(held.map(({ id, fence }) => [id as string, fence as number])),
-    commands: told as unknown as readonly Told[],
-    isDraining: seen.rows[0]?.draining === true,
-  };
+  const [row] = rows;
+  if (!row) throw new Error('no answer');
+  return { ...row, fences: new Map(Object.entries(row.fences)) };
+}
+
+const BEGINS = "(state in ('ready', 'waiting') or (state = 'parked' and ready_at <= now()))";
+
+/** That it is there, and how much it does. */
+export async function reportWorker(database: Querying, worker: string, busy: number): Promise<void> {
+  await database.query('update ralph.worker set seen_at = now(), busy = $2 where id = $1', [worker, busy]);
 }
 
 export async function tellUnit(

@@ -6,8 +6,8 @@ import { databaseUrl } from './database-url.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { migrate } from './schema.ts';
 
-/** Workers look for jobs of dead workers, others only use the queue. Seconds. */
-const SUPERVISION = { superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 };
+/** Who looks for jobs of dead workers is decided by the workers, look by look. Seconds. */
+const JOBS = { supervise: false, monitorIntervalSeconds: 1 };
 
 /** Milliseconds: a worker that waits longer than a lease for one answer has lost its units meanwhile. */
 const WORKER_PATIENCE = 5_000;
@@ -19,9 +19,8 @@ export async function openFleet(
 ): Promise<Database | Problem> {
   const url = databaseUrl(options, env);
   if (isProblem(url)) return url;
-  const jobs = isWorker ? { supervise: true, ...SUPERVISION } : { supervise: false };
   const patience = isWorker ? { patience: WORKER_PATIENCE } : {};
-  const database = await openDatabase(url, env, { ...more, ...patience, jobs });
+  const database = await openDatabase(url, env, { ...more, ...patience, jobs: JOBS });
   if (isProblem(database)) return database;
   try {
     const migrated = await migrate(database, MIGRATIONS);

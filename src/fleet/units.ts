@@ -47,11 +47,12 @@ export async function unitOf(database: Querying, id: string): Promise<Unit | und
   return rows[0] as Unit | undefined;
 }
 
-/** Those whose id holds these words; those of stories only where they are asked for. */
-export async function findUnits(database: Querying, words = ''): Promise<readonly Unit[]> {
+/** Those whose id holds these words; `all`: also those that ended more than a day ago, by the clock of the database. */
+export async function findUnits(database: Querying, words = '', all = true): Promise<readonly Unit[]> {
   const { rows } = await database.query(
-    `select ${COLUMNS} from ralph.unit where strpos(id, $1) > 0 order by number`,
-    [words],
+    `select ${COLUMNS} from ralph.unit where strpos(id, $1) > 0 and ($2 or ended_at is null or ended_at > now() - interval '1 day')
+     order by number`,
+    [words, all],
   );
   return rows as unknown as readonly Unit[];
 }

@@ -33,13 +33,11 @@ export interface FleetView {
   }[];
 }
 
-const A_DAY = 24 * 60 * 60 * 1000;
-
 export async function readFleet(
   database: Querying,
   { words, all }: { readonly words: string; readonly all: boolean },
 ): Promise<FleetView> {
-  const units = await findUnits(database, words);
+  const units = await findUnits(database, words, all || words !== '');
   const workers = await database.query(
     'select id, labels, version, slots, busy, draining, extract(epoch from now() - seen_at)::float8 as silence from ralph.worker order by id',
   );
@@ -49,11 +47,8 @@ export async function readFleet(
   const accounts = await database.query(
     'select id, slots, greatest(0, coalesce(extract(epoch from limited_until - now()), 0))::float8 as limited from ralph.account order by id',
   );
-  const since = Date.now() - A_DAY;
   return {
-    units: units.filter(
-      ({ endedAt }) => all || words !== '' || endedAt === null || endedAt.getTime() > since,
-    ),
+    units,
     workers: workers.rows as unknown as FleetView['workers'],
     budgets: budgets.rows as unknown as FleetView['budgets'],
     accounts: accounts.rows as unknown as FleetView['accounts'],

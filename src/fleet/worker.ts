@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { createBell } from '../engine/bell.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { admit } from './admission.ts';
-import { commandDone, standingOf } from './commands.ts';
+import { commandDone, reportWorker, standingOf } from './commands.ts';
 import { completeJob, type Job, keepBeating } from './lease.ts';
 import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
 import { claimUnit, type Querying, unitOf } from './units.ts';
@@ -44,8 +44,11 @@ interface Taken {
 
 /** Milliseconds. Cancel reaches an agent within two of these. */
 const TICK = 500;
+const REPORT_EVERY = 3_000;
 /** Lists of stories that one worker watches over, beside its slots. */
 const MOST_LISTS = 100;
+const OUTDATED =
+  'the schema of the database was brought up to date by a newer Ralph that this one does not work with; install that one, and start the worker again';
 /** Milliseconds that a step may take to finish after the worker was asked to end; then it is left. */
 const GRACE = 14_000;
 
@@ -55,6 +58,8 @@ interface State {
   readonly bell: ReturnType<typeof createBell>;
   /** Those whose branch is being shown. */
   readonly showing: Set<string>;
+  reported: { readonly at: number; readonly busy: number };
+  isWatching: boolean;
   isDraining: boolean;
 }
 
@@ -66,6 +71,8 @@ export function createWorker(options: WorkerOptions) {
     figures,
     bell: createBell(),
     showing: new Set(),
+    reported: { at: 0, busy: 0 },
+    isWatching: false,
     isDraining: false,
   };
   options.draining.addEventListener('abort', () => drain(state));
@@ -119,12 +126,15 @@ function drain(state: State): void {
 
 /** Hears what it is told and takes what it can; answers whether there may be more. */
 async function look(options: WorkerOptions, state: State): Promise<boolean> {
-  const { database, worker, slots } = options;
+  const { database, slots, say } = options;
   const { held, figures } = state;
   const ids = [...held.keys()];
-  const standing = await standingOf(database, worker, ids, busy(state));
+  const standing = await standingOf(database, options, ids);
   figures.answeredAt = Date.now();
-  if (standing.isDraining) drain(state);
+  await report(options, state);
+  if (standing.hasJobs && standing.isUnwatched) watch(options, state);
+  if (standing.isOutdated && !state.isDraining) say('outdated', '', { why: OUTDATED });
+  if (standing.isDraining || standing.isOutdated) drain(state);
   for (const [id, { held: each }] of held)
     if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) each.lost();
   for (const told of standing.commands) {
@@ -134,10 +144,33 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
   if (state.isDraining) return false;
   const { labels, version, allows } = options;
   const free = slots - busy(state);
-  const admitted = await admit(database, { free, labels, version, allows });
+  const canAdmit = standing.mayBeginList || (standing.mayBegin && free > 0);
+  const admitted = canAdmit ? await admit(database, { free, labels, version, allows }) : 0;
+  if (!standing.hasJobs && admitted === 0) return false;
   const room = { free, lists: MOST_LISTS - held.size };
   const taken = await fetchJobs(options, room, (job, id) => take(options, state, job, id));
   return taken > 0 || admitted > 0;
+}
+
+/** Jobs of workers that died are given to others. By whoever sees first that nobody did for a second. */
+function watch({ database }: WorkerOptions, state: State): void {
+  if (state.isWatching) return;
+  state.isWatching = true;
+  void database.boss
+    .supervise()
+    .catch(() => {})
+    .finally(() => {
+      state.isWatching = false;
+    });
+}
+
+/** When something has changed, and now and then. */
+async function report({ database, worker }: WorkerOptions, state: State): Promise<void> {
+  const [now, units] = [Date.now(), busy(state)];
+  const { reported } = state;
+  if (units === reported.busy && now - reported.at < REPORT_EVERY) return;
+  await reportWorker(database, worker, units);
+  state.reported = { at: now, busy: units };
 }
 
 async function take(options: WorkerOptions, state: State, job: Job, id: string): Promise<void> {

@@ -11,6 +11,7 @@ import { folder, type Repo, repo } from './repo.ts';
 /** Where a worker runs: here, unless it says otherwise. */
 export interface Machine {
   readonly prefix?: readonly string[];
+  readonly bin?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Writes what belongs into the home of its user, and answers what the environment has to say of it. */
   readonly furnish?: (home: string) => Readonly<Record<string, string>>;
@@ -44,6 +45,8 @@ export interface FleetRig {
   /** Whether the agent or a check has come to this place: `touch "$FLEET_AGENT/name"`. */
   reached(name: string): boolean;
   readonly env: Readonly<Record<string, string>>;
+  /** Those of whoever submits. */
+  readonly options: RalphOptions;
 }
 
 /** `database`: the URL. `lanes`: a project with stories, and the agent for them. `more`: for the environment of everybody. */
@@ -89,13 +92,13 @@ export function fleetRig(
       await client.end();
     }
   };
-  const workerOn: FleetRig['workerOn'] = ({ furnish, prefix, env: own }, name, ...args) => {
+  const workerOn: FleetRig['workerOn'] = ({ furnish, env: own, ...how }, name, ...args) => {
     const { dir: home } = folder(`ralph-worker-${name}-`);
     const furnished = furnish?.(home);
     const homes = { HOME: home, XDG_STATE_HOME: join(home, 'state'), XDG_CACHE_HOME: join(home, 'cache') };
     const started = startRalph(['worker', '--name', name, '--sandbox', 'none', ...args], {
       ...options,
-      ...(prefix && { prefix }),
+      ...how,
       env: { ...env, ...homes, ...furnished, ...own },
     });
     onTestFinished(async () => {
@@ -107,7 +110,7 @@ export function fleetRig(
   };
   const units = async () => JSON.parse(await fleet('status', '--json')).units;
   return {
-    ...{ remote, project, env, fleet, units },
+    ...{ remote, project, env, options, fleet, units },
     does(...scripts) {
       for (const [at, script] of scripts.entries()) writeFileSync(join(orders, `turn-${at + 1}`), script);
     },

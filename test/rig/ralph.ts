@@ -19,6 +19,8 @@ export interface RalphOptions {
   readonly input?: string;
   /** A program that starts it: on another host, with another clock. */
   readonly prefix?: readonly string[];
+  /** Another Ralph than the one that was built last. */
+  readonly bin?: string;
 }
 
 export interface Finished {
@@ -40,10 +42,8 @@ export function ralph(args: readonly string[], options: RalphOptions): Promise<F
 }
 
 export function startRalph(args: readonly string[], options: RalphOptions): Running {
-  const [program, ...words] = [...(options.prefix ?? []), process.execPath, BIN, ...args] as [
-    string,
-    ...string[],
-  ];
+  const { prefix = [], bin = BIN } = options;
+  const [program, ...words] = [...prefix, process.execPath, bin, ...args] as [string, ...string[]];
   const child = spawn(program, words, {
     cwd: options.cwd,
     env: testEnv(options),
