@@ -131,20 +131,12 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
   }
   const { place, paths, after, isBegun } = ready;
   const remote = await openRemote(place.own, world.env, unit.repoUrl, held.cut);
-  const carrier = createCarrier(place.own, paths);
+  const carry = pushedOnce(createCarrier(place.own, paths), remote, carryRef(unit.id, unit.fence));
   const figures = { cost: unit.cost, iterations: unit.iterations };
-  let pushed: string | undefined;
   const copy = copyLedger({
     after,
     figures: () => figures,
-    async carry() {
-      const commit = await carrier.make();
-      if (isProblem(commit) || commit === pushed) return commit;
-      const problem = await remote.put(commit, carryRef(unit.id, unit.fence));
-      if (problem) return problem;
-      pushed = commit;
-      return commit;
-    },
+    carry,
     write: progress => writeProgress(world.database, unit, progress),
     lost: held.lost,
     troubled(why) {
@@ -174,6 +166,19 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
     return;
   }
   await settle(world, unit, { place, result, held, remote });
+}
+
+/** Makes the work safe in the remote; what is there already is not sent again. */
+function pushedOnce({ make }: ReturnType<typeof createCarrier>, remote: Remote, ref: string) {
+  let pushed: string | undefined;
+  return async (): Promise<string | Problem> => {
+    const commit = await make();
+    if (isProblem(commit) || commit === pushed) return commit;
+    const problem = await remote.put(commit, ref);
+    if (problem) return problem;
+    pushed = commit;
+    return commit;
+  };
 }
 
 /** Dollars that are held for a turn: what turns have cost on average, or a guess. */

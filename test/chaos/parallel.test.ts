@@ -157,7 +157,7 @@ const calmly = () => {
 
 test.each(Array.from({ length: Math.ceil(KILLS / IN_ONE_RUN) }, (_, at) => SEED + at))(
   'seed %i',
-  { timeout: 240_000 },
+  { timeout: 900_000 },
   async seed => {
     const { outcome, seconds } = await calmly();
     expect(outcome.stopReason).toBe('all_stories_approved');
@@ -168,9 +168,15 @@ test.each(Array.from({ length: Math.ceil(KILLS / IN_ONE_RUN) }, (_, at) => SEED 
     }));
     const rig = project();
     const came = await run(rig, stops);
-    expect(outcomeOf(rig, came), `stopped ${came.kills} times, ${JSON.stringify(stops)}`).toEqual(outcome);
-    invariants(rig, came);
-    expect(orphans(rig)).toEqual([]);
-    process.stderr.write(`parallel seed ${seed}: ${came.kills} kills\n`);
+    try {
+      expect(outcomeOf(rig, came), `stopped ${came.kills} times, ${JSON.stringify(stops)}`).toEqual(outcome);
+      invariants(rig, came);
+      expect(orphans(rig)).toEqual([]);
+      process.stderr.write(`parallel seed ${seed}: ${came.kills} kills\n`);
+    } catch (error) {
+      // A campaign is long: it is said at once, and can be looked at.
+      process.stderr.write(`parallel seed ${seed}: ${rig.project.dir}: ${error}\n`);
+      throw error;
+    }
   },
 );
