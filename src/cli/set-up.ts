@@ -36,7 +36,7 @@ export function collect(value: string, before: readonly string[] = []): readonly
 
 export const DRY_RUN = [
   '--dry-run',
-  'run nothing: show the settings, the agent command and the first prompt',
+  'show what would be run; the settings, the agent command and the first prompt',
 ] as const;
 
 function described(help: string, fallback: unknown): string {

@@ -1,5 +1,5 @@
 /** The help of a command with many flags: those that most runs need, in groups, on one screen. */
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 
 /** As many flags as a screen has room for; a command with fewer shows them all. */
 const ROOM = 24;
@@ -29,6 +29,10 @@ export function shortenHelp(command: Command, name: string): void {
       option.description = firstWords(option.description);
     }
   }
+  // The groups come in the order of their first flags.
+  const groups = Object.keys(BASIC).map(group => `${group}:`);
+  const rank = ({ helpGroupHeading = 'Options:' }: Option) => groups.indexOf(helpGroupHeading);
+  (command.options as Option[]).sort((a, b) => rank(a) - rank(b));
   command.addHelpText('after', `${all.length - shown} more flags: ralph ${name} --help all`);
 }
 

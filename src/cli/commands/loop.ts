@@ -22,7 +22,7 @@ export const loop: CliCommand = {
       .option('-c, --config <file>', 'a YAML file with a ralph_loop: block')
       .option(
         '--worktree [name]',
-        'work in a git worktree of its own, on the branch ralph/NAME; auto chooses a name',
+        'work in a git worktree of its own; on the branch ralph/NAME, auto chooses a name',
       )
       .option('--junit <file>', 'write the checks of the last iteration as JUnit XML');
     declareSettings(command, 'loop');
@@ -63,7 +63,6 @@ Examples:
   ralph loop "Make the login work" --check "npm test" --check "npm run lint"
   ralph loop --spec specs/auth.md --check "npm test" --protect "test/**" --max-cost 5
   ralph loop "Migrate to async/await" --check "npm test" --worktree async
-  ralph loop -c ralph.yaml
   ralph loop --tasks tasks.md --parallel 4 --check "npm test"
   ralph loop "Make the parser faster" --check "npm test" --best-of 3 --agents claude,codex
 `;

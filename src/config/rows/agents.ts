@@ -32,7 +32,7 @@ export const AGENTS = [
     key: 'agent',
     kind: either(text(), agent),
     flag: both('--agent <name>'),
-    help: `The agent: an adapter, a command, ${PROTOCOLS.map(name => `${name}:COMMAND`).join(', ')} for one that speaks this protocol, or a name from agents. Default: the first installed of ${PREFERRED.join(', ')}.`,
+    help: `The agent, by its name or its command. ${PROTOCOLS.map(name => `${name}:COMMAND`).join(', ')} is one that speaks this protocol; names of your own are in agents. Default: the first installed of ${PREFERRED.join(', ')}.`,
   },
   { key: 'agents', kind: named(agent), default: {}, help: 'Agents by a name of your own.' },
   {

@@ -22,7 +22,7 @@ export const run: CliCommand = {
     command
       .option(
         '--worktree [name]',
-        'work in a git worktree of its own, on the branch ralph/NAME; auto chooses a name',
+        'work in a git worktree of its own; on the branch ralph/NAME, auto chooses a name',
       )
       .option(
         '--trust-tasks',
