@@ -138,7 +138,7 @@ async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<H
     ? await loadBeside('ralph-hook-more').verify(stop, state)
     : NOTHING_CHECKED;
   // Cancelled while they ran: nothing more is said or written.
-  if (effects.isOver(root, file)) return NOTHING;
+  if (isSlow && effects.isOver(root, file)) return NOTHING;
   const evidence = { ...before, checks, violations };
   const verdict = judge(run, evidence);
   const { iteration } = state;
