@@ -41,10 +41,10 @@ const COMMON = new Set(
 
 function secretsIn(name: string, raw: string): readonly string[] {
   const value = raw.trim();
-  const found = passwordsIn(value);
-  if (NO_SECRET.test(name) || /^(?:[/~]|\.{1,2}\/|[A-Za-z]:\\)/.test(value)) return found;
+  const found = value.includes('://') ? passwordsIn(value) : [];
   const isStrong = STRONG.test(name);
   if (!isStrong && (!WEAK.test(name) || isPlainWord(value))) return found;
+  if (NO_SECRET.test(name) || /^(?:[/~]|\.{1,2}\/|[A-Za-z]:\\)/.test(value)) return found;
   const lines = value.includes('\n') ? value.split('\n').filter(line => line.trim().length >= 16) : [];
   return [...found, ...[value, ...lines.map(line => line.trim())].filter(isTelling)];
 }

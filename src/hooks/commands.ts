@@ -55,7 +55,6 @@ async function start(root: string, host: string, input: HookInput, ultrawork: bo
   if (input.commandArguments.trim() === '' && sleeping) return await wake(root, host, sleeping, input);
   const all = [...problems, ...stateProblems(root)];
   if (all.length > 0) return notStarted(all);
-  if (sleeping) cancel(root, sleeping);
   keepOutOfCommits(root);
   const asked = { ...request, ultrawork };
   const begun = newState(asked, input, openRun(root, asked, host));
@@ -65,6 +64,7 @@ async function start(root: string, host: string, input: HookInput, ultrawork: bo
     endRun(root, begun, { stopReason: 'cancelled', detail: why });
     return notStarted([why]);
   }
+  if (sleeping) cancel(root, sleeping);
   const { state } = found;
   const path = newSessionPath(root, input.sessionId);
   writeSession(path, state);

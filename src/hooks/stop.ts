@@ -7,6 +7,7 @@ import type { Evidence, TurnOutcome } from '../domain/evidence.ts';
 import { formatFeedback } from '../domain/feedback.ts';
 import { defined } from '../domain/fields.ts';
 import { formatFailure } from '../domain/loop-prompt.ts';
+import { isProblem } from '../domain/problem.ts';
 import {
   afterBlock,
   comingBack,
@@ -30,7 +31,7 @@ import { record, turnStarted } from '../store/session-ledger.ts';
 import { loadBeside } from './beside.ts';
 import { withToolCalls } from './calls.ts';
 import { EFFECTS, type Effects } from './effects.ts';
-import { putBack } from './protected.ts';
+import { putBack, withProtected } from './protected.ts';
 import type { Verified } from './verify.ts';
 
 /** Everything about this stop. */
@@ -57,7 +58,7 @@ export async function onStop(
   // Another prompt, or none of the loop's turns. A sub-agent will bring its own turn.
   const { active } = found.state;
   if (!active || isElsewhere(found.state, input.promptId) || input.inSubagent) return NOTHING;
-  const file = withRun({ root, dialect, input, effects, file: found });
+  const file = await withRun({ root, dialect, input, effects, file: found });
   if (!file) return NOTHING;
   const stop: Stop = { root, dialect, input, effects, file };
   effects.hold(root, file.state.runId);
@@ -80,10 +81,12 @@ export async function onStop(
 const INVISIBLE = /^[\s\u200b-\u200f\u2060\ufeff]*$/;
 
 /** A loop that was begun in a terminal has its run from the session that carries it out. undefined: it ended just now. */
-function withRun({ root, dialect, effects, file }: Stop): SessionFile | undefined {
+async function withRun({ root, dialect, effects, file }: Stop): Promise<SessionFile | undefined> {
   if (file.state.runId !== '') return file;
   const runId = effects.open(root, file.state, dialect.host);
-  const state = effects.change(file, now => ({ ...now, runId }));
+  const found = effects.isPeek ? file : await withProtected(root, { ...file.state, runId });
+  const { protect, kept } = isProblem(found) ? file.state : found.state;
+  const state = effects.change(file, now => ({ ...now, runId, protect, kept }));
   return state && { ...file, state };
 }
 
@@ -138,7 +141,7 @@ async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<H
     ? await loadBeside('ralph-hook-more').verify(stop, state)
     : NOTHING_CHECKED;
   // Cancelled while they ran: nothing more is said or written.
-  if (effects.isOver(root, file)) return NOTHING;
+  if (isSlow && effects.isOver(root, file)) return NOTHING;
   const evidence = { ...before, checks, violations };
   const verdict = judge(run, evidence);
   const { iteration } = state;

@@ -1,5 +1,5 @@
 /** The ledger of an in-session loop, a run like any other: written by whoever decides something in it, a process each time. */
-import { closeSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { RunEvent } from '../domain/event.ts';
 import { parseObject, stringAt } from '../domain/json.ts';
@@ -62,7 +62,7 @@ function withTurn(lock: string, action: () => void): void {
   try {
     action();
   } finally {
-    rmSync(lock, { force: true });
+    tryTo(() => unlinkSync(lock)); // whoever came later took it for that of a dead process
   }
 }
 

@@ -2,7 +2,7 @@
  * A record that several processes change. Each version of it is a file of its own, and of two that would follow the same one only one can
  * be made: whoever is late finds out, and has written nothing. docs/adr/0047.
  */
-import { linkSync, readdirSync, rmSync } from 'node:fs';
+import { linkSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from '../platform/error-words.ts';
 import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
@@ -48,7 +48,7 @@ export function writeNext(key: string, folder: string, after: number, text: stri
     if (errorCode(error) === 'EEXIST') return false;
     throw error;
   } finally {
-    rmSync(draft, { force: true });
+    unlinkSync(draft);
   }
   removeBefore(folder, after);
   return true;
@@ -59,5 +59,5 @@ let counter = 0;
 /** The one before the latest stays: while it is there, nobody who is late can make the latest one again. */
 function removeBefore(folder: string, number: number): void {
   for (const name of tryTo(() => readdirSync(folder)) ?? [])
-    if (/^\d+$/.test(name) && Number(name) < number) tryTo(() => rmSync(join(folder, name), { force: true }));
+    if (/^\d+$/.test(name) && Number(name) < number) tryTo(() => unlinkSync(join(folder, name)));
 }

@@ -132,12 +132,24 @@ test('a loop that waits for its session protects from the prompt that takes it',
   expect((await stop(project, 'not yet')).reason).toContain('It has been undone.');
 });
 
-test('where files cannot be protected, no loop starts, and the reason is the one of an outer loop', async () => {
-  const project = await begun({ protect: ['!a'] });
-  const answer = await command(project, LOOP);
+test('one that was started from a terminal for a running session protects from its first stop on', async () => {
+  const project = repo({ [TEST]: RED, '.ralph/settings.json': '{"protect":["test/**"]}' });
+  await ralph(['session', 'start', '--session', 's', 'Do it', '--completion-promise', 'DONE'], {
+    cwd: project.dir,
+  });
+  await stop(project, 'not yet');
+  project.write(TEST, 'true\n');
+  expect((await stop(project, 'not yet')).reason).toContain('It has been undone.');
+});
+
+test('where files cannot be protected, no loop starts, the reason is the one of an outer loop, and a loop that slept is kept', async () => {
+  const project = await begun();
+  project.write('.ralph/settings.json', '{"protect":["!a"]}');
+  const before = project.read(STATE);
+  const answer = await command(project, 'Another task');
   expect(answer.reason).toContain('not started');
   expect(answer.reason).toContain('exceptions with ! are not supported');
-  expect(existsSync(project.path(STATE))).toBe(false);
+  expect(project.read(STATE)).toBe(before);
 });
 
 test('without protected files nothing is kept', async () => {

@@ -126,6 +126,31 @@ test('a loop that takes the place of another ends that one', async () => {
   ]);
 });
 
+test.each(['its ledger', 'the folder of its run', 'all of .ralph'])(
+  'a loop that lost %s holds nobody up, keeps its count, ends by its promise, and every reader says what is gone',
+  async what => {
+    const project = repo();
+    await start(project, 'Fix it --completion-promise DONE --min-tool-calls 0');
+    await stop(project, 'not yet');
+    const { id } = await status(project);
+    const gone: Record<string, string> = {
+      'its ledger': `.ralph/runs/${id}/events.jsonl`,
+      'the folder of its run': `.ralph/runs/${id}`,
+    };
+    rmSync(project.path(gone[what] ?? '.ralph'), { recursive: true });
+    expect(await stop(project, 'not yet')).toMatchObject({ decision: 'block' });
+    expect(parseState(project.read(STATE))).toMatchObject({ active: true, iteration: 3 });
+    expect(await status(project)).toMatchObject({
+      state: 'running',
+      iteration: 3,
+      ledger: { kind: 'changed' },
+    });
+    expect((await stop(project, DONE)).systemMessage).toContain('after 3 iteration(s). PROMISE_ACCEPTED');
+    const ended = { stopReason: 'promise_accepted', ledger: { kind: 'changed' } };
+    expect(await status(project)).toMatchObject(ended);
+  },
+);
+
 test('an agent that is blocked ends the loop with its reason', async () => {
   const project = repo();
   await start(project, 'Fix it --completion-promise DONE');

@@ -115,12 +115,12 @@ describe('a turn in which nobody said or did anything', () => {
 describe('while a loop sleeps', () => {
   const dangerous = { tool_name: 'Bash', tool_input: { command: 'rm -rf /' } };
 
-  test.each(['claude', 'codex', 'copilot', 'gemini', 'opencode'])(
-    '%s: a prompt of the user lets it sleep, the guard is off, and every reader says so',
+  test.each(Object.keys(NAMES))(
+    '%s: after an Esc that no hook saw, a prompt of the user is answered once and lets it sleep, the guard is off, and every reader says so',
     async host => {
       const project = await begun(host, 'Do it --completion-promise DONE');
       const before: Record<string, string> = { gemini: 'BeforeTool', opencode: 'tool.execute.before' };
-      const prompt: Record<string, string> = { claude: 'UserPromptSubmit' };
+      const prompt: Record<string, string> = { claude: 'UserPromptSubmit', qwen: 'UserPromptSubmit' };
       const guarded = () => hook(project, [host, before[host] ?? 'PreToolUse'], dangerous);
       expect(JSON.stringify(await guarded())).toContain("Ralph's guard refused this");
       const [asked] = NAMES[host] ?? [''];
@@ -131,6 +131,9 @@ describe('while a loop sleeps', () => {
       await hook(project, [host, prompt[host] ?? asked], own);
       expect(state(project)).toMatchObject({ active: false });
       expect(await guarded()).toBeUndefined();
+      const [, stop = ''] = NAMES[host] ?? [];
+      const answered = { ...own, last_assistant_message: 'It is noon.', prompt_response: 'It is noon.' };
+      expect(await hook(project, [host, stop], answered)).toBeUndefined();
       const shown = await ralph(['session', 'status'], { cwd: project.dir });
       expect(shown.stdout).toContain('dormant');
       const runs = JSON.parse((await ralph(['status', '--json'], { cwd: project.dir })).stdout).runs;

@@ -49,7 +49,15 @@ function withTable(page: string, columns: Columns): string {
   const rows = KEYS.map(key => [CASES[key], ...HOSTS.map(name => columns[name]?.[key] ?? '?')]);
   const table = [['', ...HOSTS], ['---', ...HOSTS.map(() => '---')], ...rows].map(line).join('\n');
   const [start, end] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)];
-  return `${page.slice(0, start)}\n${table}\n${page.slice(end)}`;
+  return `${page.slice(0, start)}\n${table}\n\n${unheard(columns)}\n${page.slice(end)}`;
+}
+
+/** What a cell says when no hook was called: the host's next prompt is the first that Ralph hears. */
+export const NEXT_PROMPT = 'sleeps at the next prompt';
+
+function unheard(columns: Columns): string {
+  const at = (key: Case) => HOSTS.filter(name => columns[name]?.[key] === NEXT_PROMPT).join(', ') || 'none';
+  return `These hosts call no hook on Esc, so Ralph hears of it with your next prompt: while the agent generates ${at('esc')}; while a tool runs ${at('escInTool')}.`;
 }
 
 /** Reads the cells back, so that the run of one host leaves the columns of the others as they are. */

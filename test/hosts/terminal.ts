@@ -10,7 +10,7 @@ import type { Step } from '../rig/model-server/script.ts';
 import { PATIENCE, type Terminal } from '../rig/terminal.ts';
 import { DONE, ralphIn, work } from './in-session.ts';
 import { withoutInstalling } from './opencode-offline.ts';
-import { expectColumn, type Seen } from './terminal-page.ts';
+import { expectColumn, NEXT_PROMPT, type Seen } from './terminal-page.ts';
 
 const inTool: Step = { tools: [{ do: 'shell', command: 'echo $$ > tool.pid; exec tail -f /dev/null' }] };
 
@@ -23,7 +23,8 @@ function stepsFor(name: TerminalHost): readonly Step[] {
     ...[inTool, { text: 'The answer is 43.' }],
     ...[{ text: 'not yet' }, { text: 'busy', gate: 'cancelled' }, { text: 'The answer is 44.' }],
     ...[work, { text: 'busy', gate: 'second' }, ...nudged],
-    ...[work, { text: 'busy', gate: 'third' }, ...nudged, { text: 'Hello, other session.' }],
+    ...[{ ...work, text: 'Let me look.' }, { text: 'busy', gate: 'third' }, ...nudged],
+    { text: 'Hello, other session.' },
     ...(strays
       ? [work, { text: DONE, repeat: 'forever' } as const]
       : [work, { text: DONE }, { text: 'Hello without Ralph.' }]),
@@ -128,7 +129,7 @@ function createPlayer(session: HostSession, name: TerminalHost) {
       await press('Escape', () => isOver() || shown() > was, escapes);
       const slept = await within(2_000, () => !isActive());
       if (nudges && !toolIsGone) await within(PATIENCE, () => asked() > before);
-      return slept ? 'sleeps at once' : 'sleeps at the next prompt';
+      return slept ? 'sleeps at once' : NEXT_PROMPT;
     },
     /** A prompt of the user's own: answered once, and nobody is sent back. */
     async own(text: string, answer: string) {
@@ -188,6 +189,8 @@ async function playSessions(player: Player): Promise<Partial<Seen>> {
   const { session, name, asked, state, submit, command } = player;
   await player.ask(command(`ralph-loop ${TASK}`), 2);
   await player.interrupt();
+  // Also behind words and a tool call of the same turn: nobody is sent back, and no iteration is counted.
+  expect(state()).toMatchObject({ iteration: 1 });
   player.close();
   await player.open(...TERMINALS[name].resume);
   const [before, count] = [state(), asked()];
