@@ -74,16 +74,16 @@ function requestOf(unit: Unit, ready: SetUp, world: RunWorld, kind: RunKind): Ru
     ...{ kind, project, settings, flags, env, stop, copy, onEvent, isFresh },
     agents: [agent, ...fallbacks],
     ...(reviewer && { reviewer }),
-    ...(unit.kind === 'prd' && { elsewhere: elsewhereOf(unit, world) }),
+    ...(unit.kind === 'prd' && { elsewhere: elsewhereOf(unit, world, settings) }),
     version: VERSION,
     child: { id: unit.id, shared },
   };
 }
 
 /** The stories of a list are units of their own. */
-function elsewhereOf(unit: Unit, { remote, database, worker }: RunWorld): Elsewhere {
+function elsewhereOf(unit: Unit, { remote, database, worker }: RunWorld, { maxCost }: Settings): Elsewhere {
   return {
-    lanes: lanes => storyLanes(lanes, { unit, remote, database, worker }),
+    lanes: lanes => storyLanes(lanes, { unit, remote, database, worker, maxCost }),
     integration: here => remoteIntegration(here, remote, unit),
   };
 }

@@ -29,7 +29,10 @@ create table ralph.budget (
   owner text not null,
   cap numeric not null check (cap >= 0),
   reserved numeric not null default 0 check (reserved >= 0),
-  spent numeric not null default 0 check (spent >= 0)
+  spent numeric not null default 0 check (spent >= 0),
+  -- What it is part of, and the list of stories whose own it is.
+  within text references ralph.budget (id),
+  unit text
 );
 create table ralph.unit (
   id text primary key,
@@ -81,10 +84,11 @@ create table ralph.event (
   primary key (unit, seq)
 );
 create table ralph.reservation (
-  unit text primary key references ralph.unit (id),
+  unit text not null references ralph.unit (id),
   budget text not null references ralph.budget (id),
   amount numeric not null check (amount >= 0),
-  fence bigint not null
+  fence bigint not null,
+  primary key (unit, budget)
 );
 create table ralph.worker (
   id text primary key,

@@ -3,9 +3,9 @@ import type { Spending } from '../domain/limits.ts';
 import type { Usage } from '../domain/usage.ts';
 import { pause } from '../engine/wait.ts';
 import type { Accounts, Entry, Shared } from '../turns/shared.ts';
+import { type Reserved, reserve, spend } from './budget.ts';
 import type { Database } from './database.ts';
 import type { Unit } from './unit.ts';
-import { freeReservation, holds } from './units.ts';
 
 export interface SharedWorld {
   readonly database: Database;
@@ -37,49 +37,6 @@ const NO_BUDGET: Omit<UnitShared, 'accounts'> = {
   settled: async () => {},
 };
 
-/** F7: what is reserved and spent together never exceeds the cap; each statement sees what the others have written. Only for the holder. */
-export async function reserve(
-  database: Database,
-  budget: string,
-  { id, fence }: Pick<Unit, 'id' | 'fence'>,
-  amount: number,
-): Promise<'yes' | 'wait' | 'spent'> {
-  return database.transaction(async query => {
-    const tx = { query };
-    if (!(await holds(tx, id, fence))) return 'wait';
-    await freeReservation(tx, id, fence);
-    const { rowCount } = await tx.query(
-      'update ralph.budget set reserved = reserved + $2 where id = $1 and spent + reserved + $2 <= cap',
-      [budget, amount],
-    );
-    if (rowCount === 1) {
-      await tx.query('insert into ralph.reservation (unit, budget, amount, fence) values ($1, $2, $3, $4)', [
-        id,
-        budget,
-        amount,
-        fence,
-      ]);
-      return 'yes';
-    }
-    const { rows } = await tx.query('select reserved > 0 as waits from ralph.budget where id = $1', [budget]);
-    return rows[0]?.waits === true ? 'wait' : 'spent';
-  });
-}
-
-/** What a turn has really cost takes the place of what was reserved for it: once, however often it is said, and only by who reserved it. */
-export async function spend(
-  database: Database,
-  budget: string,
-  { id, fence }: Pick<Unit, 'id' | 'fence'>,
-  cost: number,
-): Promise<void> {
-  await database.query(
-    `with gone as (delete from ralph.reservation where unit = $2 and fence = $3 returning amount)
-     update ralph.budget set reserved = reserved - gone.amount, spent = spent + $4 from gone where id = $1`,
-    [budget, id, fence, cost],
-  );
-}
-
 function budgetOf(
   { database, unit, turnCost, cut }: SharedWorld,
   budget: string,
@@ -89,31 +46,25 @@ function budgetOf(
   const record = async (cost: number) => {
     let isRecorded = false;
     while (!isRecorded && !cut.aborted) {
-      isRecorded = await spend(database, budget, unit, cost).then(
+      isRecorded = await spend(database, unit, cost).then(
         () => true,
         () => false,
       );
       if (!isRecorded) await pause(LOOK_EVERY, cut);
     }
   };
-  let [asked, answer, held]: [boolean, 'yes' | 'wait' | 'spent' | undefined, number] = [false, undefined, 0];
-  const spent: Spending = {
-    reason: 'budget_exhausted',
-    detail: `The budget ${budget} of the fleet is spent.`,
-  };
+  let asked = false;
+  let now: Reserved = { answer: 'wait' };
   return {
     reserve() {
-      const now = answer;
-      if (now === 'yes') return 'yes';
-      if (now === 'spent') return spent;
+      if (now.answer === 'yes') return 'yes';
+      if (now.answer === 'spent') return spentWords(now.budget);
       if (!asked) {
         asked = true;
-        const amount = turnCost();
         void spending
-          .then(() => reserve(database, budget, unit, amount))
+          .then(() => reserve(database, budget, unit, turnCost()))
           .then(got => {
-            answer = got === 'wait' ? undefined : got;
-            held = amount;
+            now = got;
           })
           .catch(() => {}) // the database is away: asked again
           .finally(() => {
@@ -122,13 +73,21 @@ function budgetOf(
       }
       return 'wait';
     },
-    overdrawn: ({ cost = 0 }: Usage) => (held > 0 && cost > held * OVERDRAFT ? 'max-cost' : undefined),
+    overdrawn({ cost = 0 }: Usage) {
+      if (now.answer !== 'yes') return undefined;
+      return cost > Math.min(now.held * OVERDRAFT, now.most) ? 'max-cost' : undefined;
+    },
     settle({ usage }) {
-      answer = undefined;
+      const held = now.answer === 'yes' ? now.held : 0;
+      now = { answer: 'wait' };
       spending = spending.then(() => record(usage.cost ?? held));
     },
     settled: () => spending,
   };
+}
+
+function spentWords(budget: string): Spending {
+  return { reason: 'budget_exhausted', detail: `The budget ${budget} of the fleet is spent.` };
 }
 
 /** So many times what was reserved: a turn that costs more is ended, so that a cap is a cap. */

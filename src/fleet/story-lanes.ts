@@ -10,6 +10,7 @@ import { childId, worktreeName } from '../parallel/names.ts';
 import { runPaths } from '../store/paths.ts';
 import { readStoryCopy } from '../store/story-copies.ts';
 import type { Remote } from '../workspace/remote.ts';
+import { openPurse } from './budget.ts';
 import { unpack } from './carry.ts';
 import { cancelUnit } from './commands.ts';
 import type { Database } from './database.ts';
@@ -22,6 +23,8 @@ export interface StoryWorld {
   readonly unit: Unit;
   readonly remote: Remote;
   readonly worker: string;
+  /** Dollars that its stories may spend together. */
+  readonly maxCost: number | undefined;
 }
 
 /** Milliseconds between two looks at a unit. */
@@ -86,6 +89,8 @@ async function submitted(
   if (list === undefined) return { where: lane.id, what: 'the list of stories is not on record' };
   const { sentBack } = lane;
   const story = { lane: lane.id, list, tip: from, ...(sentBack && !isThere && { sentBack }) };
+  const { maxCost } = fleet;
+  const budget = maxCost === undefined ? unit.budget : await openPurse(database, unit, maxCost);
   if (!isThere)
     await addUnit(database, {
       ...{
@@ -101,7 +106,7 @@ async function submitted(
       config: { ...unit.config, story },
       needs: unit.needs,
       account: unit.account,
-      budget: unit.budget,
+      budget,
       priority: unit.priority,
       minVersion: unit.minVersion,
     });

@@ -62,6 +62,15 @@ export async function sourceOf(
   wanted: { repo?: string; base?: string },
 ): Promise<Source | Problem> {
   const git = reachingGit(root, env);
+  const below = (await git.run(['rev-parse', '--show-prefix'])).stdout.trim();
+  if (below !== '') {
+    const what = `the project is the folder ${below} of its repository, and workers work at the top of a repository`;
+    return {
+      where: root,
+      what,
+      fix: 'have .ralph/ and the story list at the top, or submit a repository of its own',
+    };
+  }
   const origin = await git.run(['config', '--get', 'remote.origin.url']);
   const repoUrl = wanted.repo ?? (origin.code === 0 ? origin.stdout.trim() : '');
   if (repoUrl === '') {

@@ -42,7 +42,7 @@ export async function readFleet(
     'select id, labels, version, slots, busy, draining, extract(epoch from now() - seen_at)::float8 as silence from ralph.worker order by id',
   );
   const budgets = await database.query(
-    'select id, owner, cap::float8 as cap, reserved::float8 as reserved, spent::float8 as spent from ralph.budget order by id',
+    'select id, owner, cap::float8 as cap, reserved::float8 as reserved, spent::float8 as spent from ralph.budget where unit is null order by id',
   );
   const accounts = await database.query(
     'select id, slots, greatest(0, coalesce(extract(epoch from limited_until - now()), 0))::float8 as limited from ralph.account order by id',

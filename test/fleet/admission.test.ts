@@ -1,12 +1,12 @@
 /** Who may begin, who may spend and who may write, on a real PostgreSQL. */
 import { afterEach, expect, test } from 'vitest';
 import { admit } from '../../src/fleet/admission.ts';
+import { openPurse, reserve, spend } from '../../src/fleet/budget.ts';
 import { cancelUnit } from '../../src/fleet/commands.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { openQueues } from '../../src/fleet/lease.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
 import { migrate } from '../../src/fleet/schema.ts';
-import { reserve, spend } from '../../src/fleet/shared.ts';
 import { queueOf } from '../../src/fleet/unit.ts';
 import {
   addUnit,
@@ -140,14 +140,14 @@ describeWithPostgres('the database of a fleet', () => {
     const answers = await Promise.all(
       Array.from({ length: 400 }, (_, at) => reserve(database, 'team', { id: `u${at}`, fence: 1 }, 1)),
     );
-    expect(answers.filter(answer => answer === 'yes')).toHaveLength(100);
+    expect(answers.filter(({ answer }) => answer === 'yes')).toHaveLength(100);
     const [budget] = (
       await database.query('select reserved::int as reserved, spent::int as spent from ralph.budget')
     ).rows;
     expect(budget).toEqual({ reserved: 100, spent: 0 });
-    const paid = answers.indexOf('yes');
-    await spend(database, 'team', { id: `u${paid}`, fence: 1 }, 0.25);
-    expect(await reserve(database, 'team', { id: 'u0', fence: 1 }, 0.5)).toMatch(/yes|wait/);
+    const paid = answers.findIndex(({ answer }) => answer === 'yes');
+    await spend(database, { id: `u${paid}`, fence: 1 }, 0.25);
+    expect((await reserve(database, 'team', { id: 'u0', fence: 1 }, 0.5)).answer).toMatch(/yes|wait/);
     const [after] = (await database.query('select reserved + spent <= cap as holds from ralph.budget')).rows;
     expect(after).toEqual({ holds: true });
   });
@@ -192,16 +192,49 @@ describeWithPostgres('the database of a fleet', () => {
         .rows[0];
     await add(database, 'u', { budget: 'team' });
     const one = { id: 'u', fence: (await claimUnit(database, 'u', 'one', 1))?.unit.fence ?? 0 };
-    expect(await reserve(database, 'team', one, 2)).toBe('yes');
+    expect(await reserve(database, 'team', one, 2)).toEqual({ answer: 'yes', held: 2, most: 10 });
     const two = { id: 'u', fence: (await claimUnit(database, 'u', 'two', 1))?.unit.fence ?? 0 };
-    expect(await reserve(database, 'team', two, 3)).toBe('yes');
+    expect(await reserve(database, 'team', two, 3)).toEqual({ answer: 'yes', held: 3, most: 8 });
     expect(await money()).toEqual({ reserved: 3, spent: 2 });
-    await spend(database, 'team', one, 5);
-    expect(await reserve(database, 'team', one, 5)).toBe('wait');
+    await spend(database, one, 5);
+    expect(await reserve(database, 'team', one, 5)).toEqual({ answer: 'wait' });
     expect(await money()).toEqual({ reserved: 3, spent: 2 });
     // An answer that was lost: it is said twice.
-    for (let time = 0; time < 2; time++) await spend(database, 'team', two, 1);
+    for (let time = 0; time < 2; time++) await spend(database, two, 1);
     expect(await money()).toEqual({ reserved: 0, spent: 3 });
+  });
+
+  test('holds a list of stories to what it may spend, and to the budget that this is part of', async () => {
+    const database = await open();
+    await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 10)");
+    const purse = await openPurse(database, { id: 'list', owner: 'ada', budget: 'team' }, 3);
+    for (const id of ['list.A', 'list.B', 'list.C', 'else']) {
+      await add(database, id, { budget: id === 'else' ? 'team' : purse });
+      await claimUnit(database, id, 'w', 1);
+    }
+    const of = (id: string) => ({ id, fence: 1 });
+    expect(await reserve(database, purse, of('list.A'), 2)).toEqual({ answer: 'yes', held: 2, most: 3 });
+    expect(await reserve(database, purse, of('list.B'), 2)).toEqual({ answer: 'wait' });
+    const money = async () =>
+      (
+        await database.query(
+          'select id, reserved::int as reserved, spent::int as spent from ralph.budget order by cap',
+        )
+      ).rows;
+    expect(await money()).toEqual([
+      { id: purse, reserved: 2, spent: 0 },
+      { id: 'team', reserved: 2, spent: 0 },
+    ]);
+    await spend(database, of('list.A'), 2);
+    // Alone, it gets what is left.
+    expect(await reserve(database, purse, of('list.B'), 2)).toEqual({ answer: 'yes', held: 1, most: 1 });
+    await spend(database, of('list.B'), 1);
+    expect(await reserve(database, purse, of('list.C'), 2)).toEqual({ answer: 'spent', budget: purse });
+    expect(await reserve(database, 'team', of('else'), 9)).toEqual({ answer: 'yes', held: 7, most: 7 });
+    expect(await money()).toEqual([
+      { id: purse, reserved: 0, spent: 3 },
+      { id: 'team', reserved: 7, spent: 3 },
+    ]);
   });
 
   test('a restricted worker finds what it may take behind any number of others, and their jobs are not given to it', async () => {

@@ -40,6 +40,24 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(remoteFiles(rig, unit)['work/same']).toBe('one\ntwo\n');
   });
 
+  test('spends no more than its limit, whoever works on its stories', TIMEOUT, async () => {
+    const lanes = laneRig(
+      ['US-001', 'US-002', 'US-003'].map(id => plain(id)),
+      { LANE_COST: '0.1' },
+    );
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK, '--max-cost', '0.25');
+    rig.worker('one', '--slots', '3');
+    await rig.untilState(unit, 'stopped');
+    const [money] = await rig.sql(
+      "select sum(u.cost)::float8 as cost, (select spent::float8 from ralph.budget) as spent from ralph.unit u where kind = 'story'",
+    );
+    // One turn at a time may have what is left, and ends there.
+    expect(money?.spent).toBeGreaterThanOrEqual(0.2);
+    expect(money?.spent).toBeLessThanOrEqual(0.35);
+    expect(lanes.turns().length).toBeLessThanOrEqual(3);
+  });
+
   test('outlives the worker that holds the queue', TIMEOUT, async () => {
     const lanes = three();
     const rig = fleetRig(await postgres().createDatabase(), lanes);

@@ -1,5 +1,11 @@
 /** Units on real workers: processes, git and PostgreSQL are real. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isProblem } from '../../src/domain/problem.ts';
+import { HIDDEN } from '../../src/domain/secret-formats.ts';
+import { admit } from '../../src/fleet/admission.ts';
+import { openFleet } from '../../src/fleet/open.ts';
 import { fleetRig } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 
@@ -7,11 +13,29 @@ describeWithPostgres('a worker', () => {
   const postgres = sharedPostgres();
 
   test('works on a loop until it is proven, and its branch is in the remote', async () => {
-    const rig = fleetRig(await postgres().createDatabase());
-    rig.does('echo no > work.txt', 'echo done > work.txt');
-    const unit = await rig.submit('Write it', '--check', 'grep -q done work.txt');
-    const { code, stdout } = await rig.worker('one', '--once').finished;
+    const rig = fleetRig(await postgres().createDatabase(), undefined, {
+      PGPASSWORD: 'a-password-of-the-test',
+    });
+    const seen = (who: string) => `env > "$FLEET_AGENT/${who}"`;
+    const secret = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a';
+    const says = `echo "$MY_TOKEN" > said.txt; echo "$MY_TOKEN"`;
+    rig.does(`${seen('agent')}; ${says}; echo no > work.txt`, 'rm said.txt; echo done > work.txt');
+    const unit = await rig.submit('Write it', '--check', `${seen('check')}; ${says}; grep -q done work.txt`);
+    const worker = rig.workerOn({ env: { MY_TOKEN: secret } }, 'one', '--once', '--json');
+    const { code, stdout, stderr } = await worker.finished;
     expect(code, stdout).toBe(0);
+    for (const who of ['agent', 'check'])
+      expect(readFileSync(join(rig.env.FLEET_AGENT ?? '', who), 'utf8')).not.toMatch(
+        /a-password-of-the-test/,
+      );
+    const rows = await rig.sql(
+      "select string_agg(line, '') as a from ralph.event union all select string_agg(convert_from(content, 'utf8'), '') from ralph.artifact union all select string_agg(u::text, '') from ralph.unit u",
+    );
+    const texts = [...rows.map(({ a }) => String(a)), stdout, stderr];
+    expect(texts.filter(text => text.includes(secret) || text.includes('a-password-of-the-test'))).toEqual(
+      [],
+    );
+    expect(texts[1]).toContain(HIDDEN);
     const [done] = await rig.units();
     expect(done).toMatchObject({
       id: unit,
@@ -22,5 +46,19 @@ describeWithPostgres('a worker', () => {
     });
     expect(rig.remote.git('show', `ralph/${unit}:work.txt`)).toBe('done\n');
     expect(rig.turns().length).toBe(2);
+  });
+
+  test('takes nothing of a repository that its owner has not allowed, also when another worker would have', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    const theirs = await rig.submit('Write it', '--check', 'grep -q done work.txt');
+    const database = await openFleet({ database: rig.env.RALPH_DATABASE_URL }, {});
+    if (isProblem(database)) throw new Error(database.what);
+    expect(await admit(database, { free: 1, labels: ['claude'], version: 1 })).toBe(1);
+    await database.close();
+    const repo = ['--repo', `file://${rig.remote.dir}`];
+    const ours = await rig.submit('Write it', '--check', 'grep -q done work.txt', ...repo);
+    rig.worker('one', '--allow-repo', 'file://*');
+    await rig.untilState(ours, 'done');
+    await rig.untilState(theirs, 'admitted');
   });
 });

@@ -1,12 +1,13 @@
 /** A fleet for a test: a remote repository, whoever submits, and workers that are processes of their own with homes of their own. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, constants, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { constants, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { onTestFinished, vi } from 'vitest';
 import type { LaneRig } from './lanes.ts';
 import { type RalphOptions, type Running, ralph, startRalph } from './ralph.ts';
 import { folder, type Repo, repo } from './repo.ts';
+import { scriptedClaude } from './scripted-claude.ts';
 
 /** Where a worker runs: here, unless it says otherwise. */
 export interface Machine {
@@ -23,13 +24,18 @@ export interface Gate {
   open(text?: string): void;
 }
 
+interface FleetTurn {
+  readonly cwd: string;
+  readonly pid: number;
+}
+
 export interface FleetRig {
   readonly remote: Repo;
   readonly project: Repo;
   /** What the agent does in its n-th turn at all, as a shell script; later ones do what the last does. */
   does(...scripts: readonly string[]): void;
   /** Turns so far, by the folder of the worker. */
-  turns(): readonly { readonly cwd: string; readonly pid: number }[];
+  turns(): readonly FleetTurn[];
   submit(...args: readonly string[]): Promise<string>;
   worker(name: string, ...args: readonly string[]): Running;
   workerOn(machine: Machine, name: string, ...args: readonly string[]): Running;
@@ -60,14 +66,7 @@ export function fleetRig(
   const project = lanes?.project ?? repo();
   project.git('remote', 'add', 'origin', remote.dir);
   project.git('push', '--quiet', 'origin', 'main');
-  const { dir: orders } = folder('ralph-fleet-agent-');
-  const bin = join(orders, 'bin');
-  mkdirSync(bin);
-  writeFileSync(
-    join(bin, 'claude'),
-    `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, 'fleet-agent.mjs')}" "$@"\n`,
-  );
-  chmodSync(join(bin, 'claude'), 0o755);
+  const { orders, bin, turns } = scriptedClaude<FleetTurn>('fleet-agent.mjs');
   const env: Readonly<Record<string, string>> = {
     IS_SANDBOX: '1',
     FLEET_AGENT: orders,
@@ -76,7 +75,6 @@ export function fleetRig(
     ...more,
   };
   const options: RalphOptions = { cwd: project.dir, path: lanes?.options.path ?? [bin], env };
-  const log = join(orders, 'turns.log');
   const fleet = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await ralph(['fleet', ...args], options);
     if (code !== 0) throw new Error(`ralph fleet ${args.join(' ')}: ${code}\n${stdout}${stderr}`);
@@ -110,17 +108,10 @@ export function fleetRig(
   };
   const units = async () => JSON.parse(await fleet('status', '--json')).units;
   return {
-    ...{ remote, project, env, options, fleet, units },
+    ...{ remote, project, env, options, fleet, units, turns },
     does(...scripts) {
       for (const [at, script] of scripts.entries()) writeFileSync(join(orders, `turn-${at + 1}`), script);
     },
-    turns: () =>
-      existsSync(log)
-        ? readFileSync(log, 'utf8')
-            .trim()
-            .split('\n')
-            .map(line => JSON.parse(line))
-        : [],
     submit: async (...args) =>
       JSON.parse(await fleet('submit', lanes ? 'prd' : 'loop', ...args, '--agent', 'claude', '--json')).unit,
     worker: (name, ...args) => workerOn({}, name, ...args),

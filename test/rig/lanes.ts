@@ -1,12 +1,13 @@
 /** Projects for parallel runs, and the agent that works in their lanes. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LaneOutcome } from '../../src/domain/board-sums.ts';
 import type { LoopResult } from '../../src/domain/result.ts';
 import type { Story } from '../../src/domain/story.ts';
 import { story } from '../domain/stories.ts';
 import { type RalphOptions, ralph, startRalph } from './ralph.ts';
-import { folder, type Repo } from './repo.ts';
+import type { Repo } from './repo.ts';
+import { scriptedClaude } from './scripted-claude.ts';
 import { prdRepo } from './stories.ts';
 
 export interface LaneRig {
@@ -17,12 +18,14 @@ export interface LaneRig {
   /** What the agent does for a story: a shell script. */
   does(story: string, mode: string, script: string): void;
   /** Its turns so far. */
-  turns(): readonly {
-    readonly story: string;
-    readonly mode: string;
-    readonly at: number;
-    readonly pid: number;
-  }[];
+  turns(): readonly LaneTurn[];
+}
+
+interface LaneTurn {
+  readonly story: string;
+  readonly mode: string;
+  readonly at: number;
+  readonly pid: number;
 }
 
 export function plain(id: string, more: Partial<Story> = {}): Story {
@@ -35,27 +38,13 @@ export function laneRig(stories: readonly Story[], env: Readonly<Record<string, 
 }
 
 export function rigFor(project: Repo, env: Readonly<Record<string, string>> = {}): LaneRig {
-  const { dir: orders } = folder('lane-agent-');
-  const bin = join(orders, 'bin');
-  mkdirSync(bin);
-  writeFileSync(
-    join(bin, 'claude'),
-    `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, 'lane-agent.mjs')}" "$@"\n`,
-  );
-  chmodSync(join(bin, 'claude'), 0o755);
-  const log = join(orders, 'turns.log');
+  const { orders, bin, turns } = scriptedClaude<LaneTurn>('lane-agent.mjs');
   return {
     project,
     orders,
+    turns,
     options: { cwd: project.dir, path: [bin], env: { IS_SANDBOX: '1', LANE_AGENT: orders, ...env } },
     does: (id, mode, script) => writeFileSync(join(orders, `${id}.${mode}`), script),
-    turns: () =>
-      existsSync(log)
-        ? readFileSync(log, 'utf8')
-            .trim()
-            .split('\n')
-            .map(line => JSON.parse(line))
-        : [],
   };
 }
 

@@ -30,6 +30,11 @@ export const fleet: CommandGroup = {
     },
     { name: 'cancel', summary: 'end a unit', load: async () => (await import('./steer.ts')).cancel },
     {
+      name: 'remove',
+      summary: 'remove units that are over from the database',
+      load: async () => (await import('./remove.ts')).remove,
+    },
+    {
       name: 'tell',
       summary: 'tell the agent of a unit something',
       load: async () => (await import('./steer.ts')).tell,

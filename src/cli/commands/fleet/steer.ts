@@ -10,7 +10,7 @@ import type { Message } from '../../../store/inbox.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../../command.ts';
 import { DATABASE } from './database-option.ts';
 
-async function withFleet(
+export async function withFleet(
   call: Call,
   name: string,
   act: (database: Database) => Promise<ExitCode>,

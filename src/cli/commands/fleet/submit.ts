@@ -115,6 +115,7 @@ Examples:
 
 What is committed and pushed travels, with the settings in .ralph/settings.json;
 settings.local.json, uncommitted files and environment variables stay here.
+Only on one machine: lists of tasks (--tasks) and several attempts (--best-of).
 `;
 
 const EXAMPLE = 'ralph fleet submit loop "Fix the login" --check "npm test"';
@@ -122,6 +123,11 @@ const NO_CHECK: Problem = {
   where: '--check',
   what: 'at least one is needed: without a check Ralph would have to believe the agent',
   fix: '--check "npm test"',
+};
+
+const ONE_MACHINE = {
+  what: 'a loop of the fleet is one attempt at one task',
+  fix: '`ralph loop` does this on one machine; of the fleet, submit a unit for each, or a list of stories with `ralph fleet submit prd`',
 };
 
 interface Work {
@@ -135,10 +141,12 @@ interface Work {
 function loopOf({ options, root, env }: Call, task: string): Work {
   const { layer, problems } = settingsFromFlags('loop', options);
   const loaded = loadSettings(projectPaths(root, env), 'loop', layer);
+  const typed = ['bestOf', 'agents', 'parallel'].filter(name => options[name] !== undefined);
   const noTask = { where: 'task', what: 'there is none', fix: EXAMPLE };
   const own = [
     ...(task.trim() === '' ? [noTask] : []),
     ...(loaded.settings.checks.length === 0 ? [NO_CHECK] : []),
+    ...typed.map(name => ({ ...ONE_MACHINE, where: `--${name.replace('O', '-o')}` })),
   ];
   return {
     settings: loaded.settings,

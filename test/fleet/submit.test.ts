@@ -1,0 +1,40 @@
+/** What cannot be submitted is refused before anybody works on it. None of it reaches a database. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ralph } from '../rig/ralph.ts';
+import { folder, repo } from '../rig/repo.ts';
+
+const LOOP = ['fleet', 'submit', 'loop', 'Write it', '--check', 'true', '--agent', 'claude'];
+
+test.each([
+  ['several attempts', ['--best-of', '3'], '--best-of: a loop of the fleet is one attempt at one task'],
+  ['tasks side by side', ['--parallel', '2'], '--parallel: a loop of the fleet is one attempt at one task'],
+  ['a list of tasks', ['--tasks', 'tasks.md'], "unknown option '--tasks'"],
+  ['a password in the address', ['--repo', 'https://ada:secret@example.org/x'], 'there is a password in it'],
+  [
+    'a secret of the environment',
+    ['--check', 'curl -H s3cr3t-of-the-test'],
+    'there is a secret of your environment in it',
+  ],
+  ['no check', [], undefined],
+] as const)('%s', async (_what, more, words) => {
+  const project = repo();
+  const { dir: remote } = folder('ralph-remote-');
+  project.git('remote', 'add', 'origin', remote);
+  const env = { SOME_TOKEN: 's3cr3t-of-the-test' };
+  const args =
+    words === undefined ? LOOP.filter(word => word !== '--check' && word !== 'true') : [...LOOP, ...more];
+  const { code, stdout, stderr } = await ralph(args, { cwd: project.dir, env });
+  expect([code, stdout + stderr]).toEqual([2, expect.stringContaining(words ?? 'at least one is needed')]);
+  expect(stdout + stderr).not.toContain('ada:secret');
+});
+
+test('a project in a folder of its repository', async () => {
+  const project = repo();
+  project.write('part/.ralph/settings.json', '{}');
+  const { code, stderr } = await ralph(LOOP, { cwd: join(project.dir, 'part') });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining('the project is the folder part/ of its repository'),
+  ]);
+});

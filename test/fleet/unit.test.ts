@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { carryRef, pinRef, shownBranch, workRef } from '../../src/fleet/unit.ts';
+
+test('each holder of a unit writes to names of its own, which are no branches', () => {
+  const of = (fence: number) => [carryRef('u', fence), workRef('u', fence), pinRef('u', fence, 'US-001/a')];
+  const names = [1, 2, 11].flatMap(of);
+  expect(new Set(names).size).toBe(names.length);
+  for (const fence of [1, 2, 11])
+    for (const name of of(fence)) expect(name.startsWith(`refs/ralph/u/${fence}/`)).toBe(true);
+  expect(['loop', 'prd'].map(kind => shownBranch({ id: 'u', kind: kind as 'loop', parent: null }))).toEqual([
+    'ralph/u',
+    'ralph/u/_int',
+  ]);
+  expect(shownBranch({ id: 'u.US-001.2', kind: 'story', parent: 'u' })).toBe('ralph/u/US-001');
+});

@@ -1,0 +1,52 @@
+/** What is exchanged with a repository elsewhere: a branch moves only from where it was left, and nothing waits for ever. */
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { isProblem } from '../../src/domain/problem.ts';
+import { openOwnGit } from '../../src/workspace/own-git.ts';
+import { openRemote } from '../../src/workspace/remote.ts';
+import { folder, repo, stateEnv } from '../rig/repo.ts';
+
+const BRANCH = 'refs/heads/landed';
+
+async function exchange(signal = new AbortController().signal) {
+  const there = folder();
+  there.git('init', '--quiet', '--bare');
+  const here = repo();
+  const commits = ['one', 'two', 'three'].map(name => {
+    here.git('commit', '--quiet', '--allow-empty', '--message', name);
+    return here.git('rev-parse', 'HEAD').trim();
+  });
+  const env = stateEnv();
+  const own = await openOwnGit({ cwd: here.dir, env });
+  if (isProblem(own)) throw new Error(own.what);
+  for (const commit of commits) expect(await own.bring(commit)).toBeUndefined();
+  const [one = '', two = '', three = ''] = commits;
+  return { there, remote: await openRemote(own, env, there.dir, signal), one, two, three };
+}
+
+test('a branch moves from where it was left, and stays when somebody else has moved it', async () => {
+  const { there, remote, one, two, three } = await exchange();
+  expect(await remote.tip(BRANCH)).toBeUndefined();
+  expect(await remote.swap(BRANCH, undefined, one)).toBe('done');
+  expect(await remote.swap(BRANCH, undefined, two)).toBe('moved');
+  expect(await remote.swap(BRANCH, one, two)).toBe('done');
+  // Forward from there, and still not from where it is.
+  expect(await remote.swap(BRANCH, one, three)).toBe('moved');
+  expect(there.git('rev-parse', BRANCH).trim()).toBe(two);
+  // Said again, because the answer was lost.
+  expect(await remote.swap(BRANCH, one, two)).toBe('done');
+});
+
+test('what is under way ends when nobody wants it any more', async () => {
+  const abort = new AbortController();
+  const { there, remote, one } = await exchange(abort.signal);
+  const hook = join(there.dir, 'hooks/pre-receive');
+  writeFileSync(hook, '#!/bin/sh\ntouch reached\nwhile [ ! -e go ]; do sleep 0.05; done\n');
+  chmodSync(hook, 0o755);
+  const put = remote.put(one, BRANCH);
+  await vi.waitFor(() => expect(existsSync(join(there.dir, 'reached'))).toBe(true), { timeout: 10_000 });
+  abort.abort();
+  expect(isProblem(await put)).toBe(true);
+  writeFileSync(join(there.dir, 'go'), '');
+});
