@@ -99,7 +99,7 @@ describe.skipIf(!hasTerminal())('from the README to the report', () => {
     for (const [, command = ''] of ran.matchAll(/(?:Changes|Log): `(ralph .*)`$/gm))
       execFileSync('sh', ['-c', command], { cwd: home.path('ralph'), env, stdio: 'pipe' });
     expect(existsSync(home.path('ralph/.ralph'))).toBe(false);
-  });
+  }, 60_000);
 });
 
 /** The last that is on the screen. */

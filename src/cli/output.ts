@@ -20,8 +20,8 @@ export interface Output {
   readonly emoji: boolean;
   /** Where `--events` go; undefined without it. */
   readonly events?: string;
-  /** What to type for `ralph` where the user is: `ralph -C elsewhere` after a command that was given it. */
-  readonly us: string;
+  /** What to type for `ralph` where the user is: `ralph -C elsewhere` after a command that was given it. null: the caller says that. */
+  readonly us: string | null;
 }
 
 export function createOutput(options: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): Output {
@@ -52,7 +52,7 @@ export function createOutput(options: Readonly<Record<string, unknown>>, env: No
 
 /** The commands of a text, as they can be pasted where the user is. */
 export function pasteable(text: string, { us }: Pick<Output, 'us'>): string {
-  return us === 'ralph' ? text : text.replaceAll('`ralph ', `\`${us} `);
+  return us === null || us === 'ralph' ? text : text.replaceAll('`ralph ', `\`${us} `);
 }
 
 /** In a pipe a line ends where it ends: whoever looks for a path in it finds it. */

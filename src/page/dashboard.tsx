@@ -113,7 +113,7 @@ function RunLink({ run, project, chosen }: RunLinkProps) {
         {(run.stopReason ?? run.now).replaceAll('_', ' ')}
         {trustMark(run.ledger.kind)}
       </span>
-      {run.title !== null && (
+      {run.title && (
         <span class="run-title" dir="auto">
           {run.title}
         </span>
@@ -123,7 +123,6 @@ function RunLink({ run, project, chosen }: RunLinkProps) {
         {run.cost === null ? '' : ` · ${dollars(run.cost)}`}
         {run.worker === undefined ? '' : ` · ${run.worker}`}
       </span>
-      {run.title !== undefined && <small class="run-proof">{run.title}</small>}
       {run.state === 'done' && run.proof !== null && <small class="run-proof">{run.proof}</small>}
       <small>{run.startedAt === null ? run.id : timeOfDay(Date.parse(run.startedAt))}</small>
     </a>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { counted } from '../report/numbers.ts';
 import { violationPhrase } from '../report/phrases.ts';
 import type { Remark, ViolationView } from '../report/run-view.ts';
+import { withCode } from './code.tsx';
 import { Section } from './section.tsx';
 import { clockTime } from './time.ts';
 
@@ -25,7 +26,7 @@ export function Remarks({ remarks }: { readonly remarks: readonly Remark[] }) {
           <li key={seq} class={`remark is-${level}`}>
             <time dateTime={new Date(at).toISOString()}>{clockTime(at)}</time>
             <span class="tag">{iteration > 0 ? `${iteration} · ${type}` : type}</span>
-            <bdi dir="ltr">{text}</bdi>
+            <bdi dir="ltr">{withCode(text)}</bdi>
           </li>
         ))}
       </ul>

@@ -20,8 +20,8 @@ export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 
   readonly later?: LiveScreenOptions['later'];
   /** undefined: no keys are read. */
   readonly keys?: () => KeysMode | undefined;
-  /** What the final block calls us in a command, so that it can be pasted where the user is. */
-  readonly us?: string;
+  /** What the final block calls us in a command, so that it can be pasted where the user is. null: it shows none. */
+  readonly us?: string | null;
 }
 
 export interface Reporter {
@@ -98,9 +98,12 @@ function painted(
   style: Style,
   { result }: RunEvent & { type: 'run-ended' },
   label: typeof NO_LABEL,
-  us: string,
+  us: string | null,
 ): readonly string[] {
-  const lines = asText(summaryLines(result, label)).map(line => line.replaceAll('`ralph ', `\`${us} `));
+  const lines = asText(summaryLines(result, label)).flatMap(line => {
+    if (us !== null) return line.replaceAll('`ralph ', `\`${us} `);
+    return line.includes(': `ralph ') ? [] : line;
+  });
   const [outcome = '', ...rest] = lines.flatMap(line => wrapAround(line, style.width));
   return [paint(style, 'bold', paint(style, result.success ? 'green' : 'red', outcome)), ...rest];
 }

@@ -28,6 +28,8 @@ import {
 } from '../../src/index.ts';
 import { ralph } from '../rig/ralph.ts';
 import { gitEnv, repo } from '../rig/repo.ts';
+// What a call loads, before the time of the first test begins.
+import '../../src/library/open.ts';
 
 const env = gitEnv();
 const COMPLETE = '<promise>COMPLETE</promise>';

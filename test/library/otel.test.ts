@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { defineAgent, runLoop } from '../../src/index.ts';
 import { receiver } from '../rig/otlp.ts';
 import { gitEnv, repo } from '../rig/repo.ts';
+// What a call loads, before the time of the first test begins.
+import '../../src/library/open.ts';
 
 const agent = defineAgent('worker', async () => ({ text: '<promise>COMPLETE</promise>', toolCalls: 1 }));
 const NAMES = new Set(['invoke_workflow ralph', 'iteration', 'invoke_agent worker', 'check']);

@@ -30,8 +30,8 @@ export const demo: CliCommand = {
   async run(call) {
     const folder = mkdtempSync(join(tmpdir(), 'ralph-demo-'));
     const us = ownCommand(call.env);
-    // Nobody is in its folder, which is new.
-    const output = { ...call.output, us: `${us} ${joinWords(['-C', folder])}` };
+    // What to type is said at the end, once.
+    const output = { ...call.output, us: null };
     writeProject(folder, Number(call.options.pace) || 0);
     await makeRepository(folder, call);
     output.human(`A small project with two failing tests: ${folder}\n${wrapped(INTRODUCTION, output)}\n`);

@@ -30,7 +30,7 @@ export const init: CliCommand = {
       ensureFolder(project.folder);
       writeAtomic(project.settings, `${JSON.stringify(settings, null, 2)}\n`, 0o644);
       const file = options.cwd === undefined ? relative(cwd, project.settings) : project.settings;
-      const next = `${output.us} run ${joinWords(['-p', firstPrompt(failing, settings.completionResponse)])}`;
+      const next = `${output.us ?? 'ralph'} run ${joinWords(['-p', firstPrompt(failing, settings.completionResponse)])}`;
       output.answer(`\nSettings written to ${file}\nNext: ${next}\n`);
     };
     if (options.yes === true) {
