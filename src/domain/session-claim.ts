@@ -63,7 +63,7 @@ function isQuoted(before: string, after: string): boolean {
 
 /** In the sentence around the marker, another tag being the end of it: it is denied, put off, or hangs on something. */
 const TALK =
-  /\b(?:not|never|cannot|without|until|till|unless|yet|before|if|when|whenever|once|later|soon|eventually|pending|would|instead of|rather than|at the end|after (?:i|we|it|they|the|all|every|everything|this|that)|next (?:turn|iteration|time)|no(?= *$| {2})|refus\w*|declin\w*|withh\w*|premature\w*|a lie|lying|untrue|is false)\b|n['’]t\b/i;
+  /\b(?:not|never|cannot|without|until|till|unless|yet|before|if|when|whenever|(?<!\bat )once(?= \w)|later|soon|eventually|pending|would|instead of|rather than|at the end|after (?:i|we|it|they|the|all|every|everything|this|that)|next (?:turn|iteration|time)|no(?= *$| {2})|refus\w*|declin\w*|withh\w*|premature\w*|a lie|lying|untrue|is false)\b|n['’]t\b/i;
 
 /** Code blocks: from a line that begins with three backticks or tildes to the next one of the same kind, or to the end. */
 function fencesIn(text: string): readonly Span[] {
