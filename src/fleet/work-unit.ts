@@ -131,20 +131,13 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
   }
   const { place, paths, after, isBegun } = ready;
   const remote = await openRemote(place.own, world.env, unit.repoUrl, held.cut);
-  const carrier = createCarrier(place.own, paths);
+  const ref = carryRef(unit.id, unit.fence);
+  const carrier = createCarrier(place.own, paths, commit => remote.put(commit, ref));
   const figures = { cost: unit.cost, iterations: unit.iterations };
-  let pushed: string | undefined;
   const copy = copyLedger({
     after,
     figures: () => figures,
-    async carry() {
-      const commit = await carrier.make();
-      if (isProblem(commit) || commit === pushed) return commit;
-      const problem = await remote.put(commit, carryRef(unit.id, unit.fence));
-      if (problem) return problem;
-      pushed = commit;
-      return commit;
-    },
+    carry: carrier.carry,
     write: progress => writeProgress(world.database, unit, progress),
     lost: held.lost,
     troubled(why) {
