@@ -125,6 +125,7 @@ describeWithPostgres('the database of a fleet', () => {
       admit(database, { ...ANYBODY, free: 30 }),
     ]);
     expect(await inState(database, 'admitted')).toHaveLength(3);
+    expect((await database.query('select 1 from ralph_jobs.job')).rowCount).toBe(3);
     await database.query("update ralph.account set slots = null, limited_until = now() + interval '1 hour'");
     expect(await admit(database, { ...ANYBODY, free: 40 })).toBe(0);
   });
