@@ -23,7 +23,10 @@ export async function reserve(
     if (!(await holds(tx, id, fence))) return { answer: 'wait' };
     await freeReservation(tx, id, fence);
     let [held, most] = [amount, Number.POSITIVE_INFINITY];
-    for (const each of await withWhole(tx, budget)) {
+    const all = await withWhole(tx, budget);
+    // In a statement of its own: the next one sees what those have written who held it before.
+    await tx.query('select 1 from ralph.budget where id = any($1) order by id for update', [all]);
+    for (const each of all) {
       const got = await reserveIn(tx, each, amount);
       if (got.answer !== 'yes') {
         await freeReservation(tx, id, fence);
@@ -52,7 +55,7 @@ async function withWhole(tx: Querying, budget: string): Promise<readonly string[
 /** Alone, a turn may have all that is left: the limit still holds inside of it. */
 async function reserveIn(tx: Querying, budget: string, amount: number): Promise<Reserved> {
   const { rows } = await tx.query<{ held: number; most: number }>(
-    `with now as (select id, case when reserved = 0 then least($2, cap - spent) else $2 end as amount from ralph.budget where id = $1 for update)
+    `with now as (select id, case when reserved = 0 then least($2, cap - spent) else $2 end as amount from ralph.budget where id = $1)
      update ralph.budget b set reserved = b.reserved + now.amount from now
      where b.id = now.id and now.amount > 0 and b.spent + b.reserved + now.amount <= b.cap
      returning now.amount::float8 as held, (b.cap - b.spent - b.reserved + now.amount)::float8 as most`,

@@ -20,11 +20,15 @@ import type { Line } from './units.ts';
 const IN_PROJECT = ['run.json', 'task.md', 'progress.md', 'stories'];
 const OUTSIDE = ['kept', 'kept-for-review', 'stories', 'start-ref', 'approvals.json'];
 
-export function createCarrier(own: OwnGit, paths: RunPaths) {
+export function createCarrier(
+  own: OwnGit,
+  paths: RunPaths,
+  push: (commit: string) => Promise<Problem | undefined>,
+) {
   let last: { readonly name: string; readonly commit: string } | undefined;
   return {
-    /** The commit; the same as long as nothing has changed. */
-    async make(): Promise<string | Problem> {
+    /** Answers the commit when it is safe elsewhere; the same as long as nothing has changed. */
+    async carry(): Promise<string | Problem> {
       const [work, head] = [await own.snapshot(), await own.head()];
       if (isProblem(work)) return work;
       const missing = head.commit === undefined ? undefined : await own.bring(head.commit);
@@ -37,7 +41,9 @@ export function createCarrier(own: OwnGit, paths: RunPaths) {
       const files = await own.commitTree({ tree: work.tree, parents, message: 'Work in progress' });
       if (isProblem(files)) return files;
       const commit = await own.commitTree({ tree: state, parents: [files], message: 'State of a run' });
-      if (!isProblem(commit)) last = { name, commit };
+      const problem = isProblem(commit) ? commit : await push(commit);
+      if (problem || isProblem(commit)) return problem ?? commit;
+      last = { name, commit };
       return commit;
     },
   };

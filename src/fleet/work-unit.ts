@@ -131,12 +131,13 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
   }
   const { place, paths, after, isBegun } = ready;
   const remote = await openRemote(place.own, world.env, unit.repoUrl, held.cut);
-  const carry = pushedOnce(createCarrier(place.own, paths), remote, carryRef(unit.id, unit.fence));
+  const ref = carryRef(unit.id, unit.fence);
+  const carrier = createCarrier(place.own, paths, commit => remote.put(commit, ref));
   const figures = { cost: unit.cost, iterations: unit.iterations };
   const copy = copyLedger({
     after,
     figures: () => figures,
-    carry,
+    carry: carrier.carry,
     write: progress => writeProgress(world.database, unit, progress),
     lost: held.lost,
     troubled(why) {
@@ -166,19 +167,6 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
     return;
   }
   await settle(world, unit, { place, result, held, remote });
-}
-
-/** Makes the work safe in the remote; what is there already is not sent again. */
-function pushedOnce({ make }: ReturnType<typeof createCarrier>, remote: Remote, ref: string) {
-  let pushed: string | undefined;
-  return async (): Promise<string | Problem> => {
-    const commit = await make();
-    if (isProblem(commit) || commit === pushed) return commit;
-    const problem = await remote.put(commit, ref);
-    if (problem) return problem;
-    pushed = commit;
-    return commit;
-  };
 }
 
 /** Dollars that are held for a turn: what turns have cost on average, or a guess. */

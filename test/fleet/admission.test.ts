@@ -1,5 +1,5 @@
 /** Who may begin, who may spend and who may write, on a real PostgreSQL. */
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { admit } from '../../src/fleet/admission.ts';
 import { openPurse, reserve, spend } from '../../src/fleet/budget.ts';
 import { cancelUnit } from '../../src/fleet/commands.ts';
@@ -32,6 +32,8 @@ const UNIT: Omit<NewUnit, 'id'> = {
   ...{ config: { flags: {}, task: 'A task' }, needs: [], account: 'claude', budget: null },
   ...{ priority: 0, depends: [], minVersion: 1 },
 };
+vi.setConfig({ testTimeout: 60_000 });
+
 const ANYBODY = { free: 10, labels: ['claude'], version: 1, allows: () => true };
 
 describeWithPostgres('the database of a fleet', () => {
@@ -123,6 +125,7 @@ describeWithPostgres('the database of a fleet', () => {
       admit(database, { ...ANYBODY, free: 30 }),
     ]);
     expect(await inState(database, 'admitted')).toHaveLength(3);
+    expect((await database.query('select 1 from ralph_jobs.job')).rowCount).toBe(3);
     await database.query("update ralph.account set slots = null, limited_until = now() + interval '1 hour'");
     expect(await admit(database, { ...ANYBODY, free: 40 })).toBe(0);
   });
@@ -235,6 +238,22 @@ describeWithPostgres('the database of a fleet', () => {
       { id: purse, reserved: 0, spent: 3 },
       { id: 'team', reserved: 7, spent: 3 },
     ]);
+  });
+
+  test('does not call a budget spent when its money is given back at this moment', async () => {
+    const database = await open();
+    await database.query("insert into ralph.budget (id, owner, cap, reserved) values ('team', 'ada', 3, 2)");
+    await add(database, 'u', { budget: 'team' });
+    await claimUnit(database, 'u', 'w', 1);
+    const waits = async () =>
+      (await database.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).rowCount;
+    let asked: ReturnType<typeof reserve> | undefined;
+    await database.transaction(async query => {
+      await query('update ralph.budget set reserved = 0');
+      asked = reserve(database, 'team', { id: 'u', fence: 1 }, 5);
+      await expect.poll(waits, { timeout: 10_000 }).toBe(1);
+    });
+    expect(await asked).toEqual({ answer: 'yes', held: 3, most: 3 });
   });
 
   test('a restricted worker finds what it may take behind any number of others, and their jobs are not given to it', async () => {
