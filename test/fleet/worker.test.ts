@@ -13,7 +13,7 @@ describeWithPostgres('a worker', () => {
   const postgres = sharedPostgres();
 
   test('works on a loop until it is proven, and its branch is in the remote', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const rig = fleetRig(await postgres().createDatabase(), undefined, {
       PGPASSWORD: 'a-password-of-the-test',
@@ -51,7 +51,7 @@ describeWithPostgres('a worker', () => {
   });
 
   test('takes nothing of a repository that its owner has not allowed, also when another worker would have', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     const rig = fleetRig(await postgres().createDatabase());
     const theirs = await rig.submit('Write it', '--check', 'grep -q done work.txt');
