@@ -50,15 +50,17 @@ describeWithPostgres('a worker that is cut off from everything', () => {
       const labels = [...short, ...long].flatMap(({ name }) => ['--label', name]);
       const other = rig.worker('other', '--slots', '4', ...labels);
       await other.until('started');
+      const jobs = async (which: string) =>
+        (await rig.sql(`select 1 from ralph_jobs.job where state = 'active' and ${which}`)).length;
+      await rig.until(
+        'a sign of life of each',
+        async () => (await jobs('heartbeat_on > started_on')) === all.length,
+      );
       for (const { host, how } of all) host.cut(how);
       for (const { gate } of short) gate.open('done');
       for (const { gate } of long) gate.open('zombie');
-      await rig.until('a silence of 4 s', async () => {
-        const [row] = await rig.sql(
-          "select count(*)::int as jobs from ralph_jobs.job where state = 'active' and heartbeat_on < now() - interval '4 seconds'",
-        );
-        return row?.jobs === all.length;
-      });
+      const isSilent = "heartbeat_on < now() - interval '4 seconds'";
+      await rig.until('a silence of 4 s', async () => (await jobs(isSilent)) === all.length);
       for (const { host } of short) host.restore();
       for (const { unit } of [...short, ...long]) await rig.untilState(unit, 'done');
       for (const { unit } of short) await expectEnded(rig, unit, { fence: 1, turns: 1 });

@@ -7,7 +7,7 @@ import { CHECKED } from './ended.ts';
 describeWithPostgres('units that are over', () => {
   const postgres = sharedPostgres();
 
-  test('are removed by name or by age, and others are not', { timeout: 60_000 }, async () => {
+  test('are removed by name or by age, and others are not', { timeout: 120_000 }, async () => {
     const rig = fleetRig(await postgres().createDatabase());
     const units: string[] = [];
     for (let at = 0; at < 3; at++) units.push(await rig.submit(...CHECKED));
