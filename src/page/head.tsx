@@ -2,7 +2,7 @@
 import { parentOf } from '../domain/board.ts';
 import { boardUsage } from '../domain/board-sums.ts';
 import { boardCost, type Children } from '../report/board-view.ts';
-import { endedView, nextSteps, standingSentence } from '../report/ending-words.ts';
+import { endedView, headline, nextSteps } from '../report/ending-words.ts';
 import { compact, counted, duration, wholeSeconds } from '../report/numbers.ts';
 import { costPhrase, iterationOf, promptPhrase, timePhrases, tokensPhrase } from '../report/phrases.ts';
 import { proofs } from '../report/proofs.ts';
@@ -27,7 +27,7 @@ export function Head({ run, linkTo, children }: HeadProps) {
   const ended = endedView(view);
   const agent = view.model === null ? view.agent : `${view.agent} (${view.model})`;
   return (
-    <header class={`head is-${state}`}>
+    <header class={`head is-${run.integrity.trust.kind === 'changed' ? 'bad' : state}`}>
       <p class="kicker">
         {up !== undefined && <a href={up}>← all lanes</a>}
         <span>ralph {view.command}</span>
@@ -41,7 +41,7 @@ export function Head({ run, linkTo, children }: HeadProps) {
       )}
       <h1>
         <span class="lamp" aria-hidden="true" />
-        <bdi>{standingSentence(view, state)}</bdi>
+        <bdi>{headline(run)}</bdi>
       </h1>
       {ending?.detail && (
         <p class="detail" dir="auto">

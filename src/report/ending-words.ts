@@ -6,7 +6,7 @@ import type { LoopResult } from '../domain/result.ts';
 import { type Raise, raiseOf, resumeCommand, usedBy } from '../domain/resume-command.ts';
 import { endingOf, endingSentence, isProven } from '../domain/stop-reason.ts';
 import { capital, phasePhrase, phrase } from './phrases.ts';
-import { lastChecks, type RunView, type Standing } from './run-view.ts';
+import { lastChecks, type RunReading, type RunView, type Standing } from './run-view.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** An ended run, from its result or from its ledger. */
@@ -89,6 +89,18 @@ export function standingSentence(view: RunView, state: Standing): string {
   if (phase === 'paused' || phase === 'waiting') return `${capital(phasePhrase(phase))}.`;
   return phase === 'between' || phase === 'ended' ? 'Running.' : `Running: ${phasePhrase(phase)}.`;
 }
+
+/** The same as a reader may believe it: what a ledger says that was changed is no result. */
+export function headline({
+  view,
+  state,
+  integrity,
+}: Pick<RunReading, 'view' | 'state' | 'integrity'>): string {
+  const sentence = standingSentence(view, state);
+  return integrity.trust.kind === 'changed' ? `${UNBELIEVED} It says: ${sentence}` : sentence;
+}
+
+export const UNBELIEVED = 'Do not believe this run: its ledger has been changed.';
 
 /** What to do after a run has ended: each command can be pasted. */
 export function nextSteps(run: EndedRun): readonly [first: string, ...rest: string[]] {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Board } from '../domain/board.ts';
 import { laneOutcome } from '../domain/board-sums.ts';
 import { dollars } from '../domain/dollars.ts';
-import { standingSentence } from './ending-words.ts';
+import { headline } from './ending-words.ts';
 import { escapeMarkup } from './markup.ts';
 import { counted, duration } from './numbers.ts';
 import { phrase } from './phrases.ts';
@@ -126,13 +126,13 @@ function dataElement(id: string, json: string): string {
 const PLAIN_ROWS = 500;
 
 function runBody(run: ReadRun, redact: (line: string) => string): string {
-  const { view, state, integrity } = run;
+  const { view, integrity } = run;
   const say = (text: string) => escapeMarkup(redact(phrase(text)));
   const { board } = view;
   const how = board
     ? `${board.landed.length} of ${board.lanes.length} landed`
     : counted(view.iterations.length, 'iteration');
-  return `<h1>${say(standingSentence(view, state))}</h1>
+  return `<h1>${say(headline(run))}</h1>
 ${view.title === null ? '' : `<p>${say(view.title)}</p>`}
 <p>ralph ${say(view.command)}, ${say(view.agent)}, ${say(run.id)}: ${how} in ${duration(elapsed(view))}</p>
 <ul>${proofs(view, integrity)

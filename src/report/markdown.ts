@@ -5,7 +5,7 @@ import { dollars } from '../domain/dollars.ts';
 import { trustMark } from '../domain/ledger-trust.ts';
 import { fenced } from '../domain/loop-prompt.ts';
 import { changesInMarkdown } from './changes.ts';
-import { standingSentence } from './ending-words.ts';
+import { headline, UNBELIEVED } from './ending-words.ts';
 import { compact, counted, duration } from './numbers.ts';
 import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
@@ -28,11 +28,14 @@ const { say } = MARKDOWN_WORDS;
 const ROWS = 50;
 
 export function markdownOf(reading: ReadRun, changes: Part | null = null): string {
-  const { view, state, integrity, result } = reading;
+  const { view, integrity, result } = reading;
   const lines = result
-    ? summaryLines(result, { ...view, integrated: view.lanes.integrated }, MARKDOWN_WORDS)
+    ? [
+        ...(integrity.trust.kind === 'changed' ? [UNBELIEVED, ''] : []),
+        ...summaryLines(result, { ...view, integrated: view.lanes.integrated }, MARKDOWN_WORDS),
+      ]
     : [
-        standingSentence(view, state),
+        headline(reading),
         '',
         ...(view.title === null ? [] : [`- Task: ${say(view.title)}`]),
         `- Run: ${say(reading.id)} (ralph ${say(view.command)} with ${say(view.agent)})`,

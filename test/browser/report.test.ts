@@ -250,6 +250,7 @@ describe('a hostile run', () => {
     await ralph(['report', '-o', 'run.html'], { cwd: dir });
     const { page, picture } = await openFile(path('run.html'));
     expect(await page.locator('.proof').first().textContent()).toContain('The ledger has been changed: ');
+    expect(await page.locator('h1').textContent()).toMatch(/^Do not believe this run: .* It says: Done: /);
     await picture('changed-ledger', false);
   });
 });

@@ -221,7 +221,12 @@ describe('a ledger that cannot be trusted', () => {
     const { dir } = folder();
     const run = writeRun(dir, { iterations: 2, ends: 'max_iterations' });
     changeLedger(run, text => text.replace('"passed":false', '"passed":true '));
-    expect((await REPORT(dir)).stdout).toMatch(/- The ledger has been changed: line \d+ does not follow/);
+    const markdown = (await REPORT(dir)).stdout;
+    expect(markdown).toMatch(/- The ledger has been changed: line \d+ does not follow/);
+    const shown = (await ralph(['show'], { cwd: dir })).stdout;
+    const page = (await REPORT(dir, '--format', 'html')).stdout;
+    for (const text of [markdown, shown, page])
+      expect(text).toContain('Do not believe this run: its ledger has been changed.');
     expect((await REPORT(dir, '--format', 'junit')).stdout).toContain('the ledger is intact');
     expect((await REPORT(dir, '--format', 'sarif')).stdout).toContain('The ledger has been changed');
     const { integrity } = JSON.parse((await REPORT(dir, '--format', 'json')).stdout);

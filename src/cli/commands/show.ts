@@ -2,7 +2,7 @@
 import { filesOf } from '../../domain/diffstat.ts';
 import { createRedactor } from '../../domain/secrets.ts';
 import { changesOf, diffLines, statLines } from '../../report/changes.ts';
-import { standingSentence } from '../../report/ending-words.ts';
+import { headline } from '../../report/ending-words.ts';
 import { phrase } from '../../report/phrases.ts';
 import { readRun } from '../../report/read-run.ts';
 import { childrenOf } from '../../store/child-runs.ts';
@@ -40,7 +40,7 @@ function showRun({ output, env, options }: Call, { id, project, paths }: WantedR
   const style = styleOf(output);
   const lines = () => [
     `${phrase(id)}  ${title === null ? `ralph ${view.command}` : phrase(title)}`,
-    standingSentence(view, state),
+    headline({ view, state, integrity }),
     '',
     ...(files.length > 0 ? statLines(files, style) : [nothing(lanes)]),
     ...(files.length > 0 && options.stat !== true ? ['', ...diffLines(diff, style)] : []),
