@@ -142,8 +142,7 @@ describe('the real command', () => {
     await running.finished;
     finish();
     const ended = () => only(ledgerOf(project), 'run-ended')[0]?.result.stopReason;
-    while (ended() === undefined) await new Promise(setImmediate);
-    expect(ended()).toBe('all_checks_passed');
+    await expect.poll(ended).toBe('all_checks_passed');
     expect(agent.calls[0]?.input).toContain('--check "touch evil" <b>it</b>');
     expect(Object.values(agent.calls[0]?.env ?? {})).not.toContain(TOKEN);
     expect(isThere(agent.calls[0]?.pid ?? 0)).toBe(false);
@@ -167,12 +166,11 @@ describe('the real command', () => {
     });
     const { runId } = await start('/api/0/start', { kind: 'run', text: 'go' });
     const endings = () => only(ledgerOf(project, runId), 'run-ended').map(({ result }) => result.stopReason);
-    while (endings().length < 1) await new Promise(setImmediate);
+    await expect.poll(endings).toHaveLength(1);
     expect(await start(`/api/0/${runId}/resume`, { flags: ['--agent', 'evil'] })).toMatchObject({
       done: true,
       runId,
     });
-    while (endings().length < 2) await new Promise(setImmediate);
-    expect(endings()).toEqual(['max_iterations', 'promise_accepted']);
+    await expect.poll(endings).toEqual(['max_iterations', 'promise_accepted']);
   });
 });

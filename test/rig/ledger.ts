@@ -12,9 +12,11 @@ export function runsOf(project: Repo): readonly string[] {
   return readdirSync(project.path('.ralph/runs')).sort();
 }
 
-/** The events of a run, of the first one without an id. */
+/** The events of a run, of the first one without an id; a line that is just being written is not there yet. */
 export function ledgerOf(project: Repo, id = runsOf(project)[0] ?? ''): readonly RunEvent[] {
-  return readFileSync(join(project.path('.ralph/runs'), id, 'events.jsonl'), 'utf8')
+  const text = readFileSync(join(project.path('.ralph/runs'), id, 'events.jsonl'), 'utf8');
+  return text
+    .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
     .filter(Boolean)
     .map(line => JSON.parse(line) as RunEvent);
