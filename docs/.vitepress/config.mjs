@@ -27,8 +27,8 @@ export default {
   cacheDir: '../node_modules/.cache/vitepress',
   srcExclude: ['AGENTS.md', ...others.map(name => `${name}/**`)],
   rewrites: { 'README.md': 'index.md' },
-  // Folders of the repository, and no pages.
-  ignoreDeadLinks: [/^\.\/(docs\/)?adr$/, /\/examples$/],
+  // Folders and files of the repository, and no pages.
+  ignoreDeadLinks: [/^\.\/(docs\/)?adr$/, /\/examples(\/.*\.service)?$/],
   cleanUrls: true,
   lastUpdated: false,
   themeConfig: {
