@@ -1,4 +1,5 @@
 /** Runs a unit of the fleet in its place, as `ralph loop` and `ralph resume` would. */
+import { dirname } from 'node:path';
 import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import { parseObject } from '../domain/json.ts';
@@ -115,7 +116,14 @@ async function kindOf(
     const merged = await mergeLanded(unit, place, world);
     if (isProblem(merged)) return merged;
   }
-  return laneKind({ prd, policy, list }, { ...laneOf(unit, place, world), sentBack: story.sentBack });
+  return laneKind(
+    { prd, policy, list },
+    {
+      ...laneOf(unit, place, world),
+      sentBack: story.sentBack,
+      aside: dirname(place.root),
+    },
+  );
 }
 
 function laneOf(unit: Unit, place: Place, world: RunWorld): StoryLane {

@@ -1,5 +1,6 @@
 /** The stories of a list as the crew of a parallel run: each lane works on a list of its own, with its story and what has landed. */
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { likelyFiles } from '../domain/admit.ts';
 import type { LaneHead, SentBack } from '../domain/board.ts';
 import { pick } from '../domain/fields.ts';
@@ -164,28 +165,31 @@ async function open(base: ChildBase, { prd: ours, policy, list }: StoriesCrew, c
   const { worktree, lane, sentBack } = child;
   const prd = prdPaths(worktree.cwd, ours.name);
   ensureFolder(prd.folder);
+  const aside = dirname(worktree.path);
   for (const [from, to] of [
     [ours.prd, prd.prd],
     [ours.progress, prd.progress],
     [ours.prompt, prd.prompt],
   ] as const) {
     const text = existsSync(to) ? undefined : readIfThere(from);
-    if (text !== undefined) writeAtomic(to, text, 0o644);
+    if (text !== undefined) writeAtomic(to, text, 0o644, aside);
   }
   const sync = () => syncOf(child);
-  const kind = laneKind({ prd, policy, list }, { id: lane.id, sentBack, sync }, worktree);
+  const kind = laneKind({ prd, policy, list }, { id: lane.id, sentBack, sync, aside }, worktree);
   return isProblem(kind) ? kind : openChild(base, child, kind);
 }
 
 export interface StoryWork extends StoryLane {
   /** Why it begins anew. */
   readonly sentBack?: SentBack | undefined;
+  /** A folder beside its files, for what is not whole yet. */
+  readonly aside: string;
 }
 
 /** One story of a list as a run of its own: its list holds that story and what has landed. */
 export function laneKind(
   { prd, policy, list }: StoriesCrew,
-  { id, sentBack, sync }: StoryWork,
+  { id, sentBack, sync, aside }: StoryWork,
   worktree?: Worktree,
 ): RunKind | Problem {
   const before = list.userStories.find(each => each.id === id);
@@ -197,7 +201,7 @@ export function laneKind(
     each.id === id ? [own] : isDone(each, policy) ? [each] : [],
   );
   const laneList = { ...list, userStories };
-  writeTasks(prd.tasks, laneList);
+  writeTasks(prd.tasks, laneList, aside);
   return storiesKind({ prd, list: laneList, policy, isTrusted: true, worktree, lane: { id, sync } });
 }
 

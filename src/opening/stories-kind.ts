@@ -1,4 +1,5 @@
 /** `ralph prd run` as a kind of run: a directory of its own, and the story list that counts. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
@@ -127,7 +128,8 @@ async function beginList(
   if (!isList(read)) return read[0] as Problem;
   const claims = isTrusted ? [] : claimedStories(read, readApprovals(approvalsPath(env, project.root, prd)));
   const list = withoutClaims(read, claims);
-  if (claims.length > 0 && !given.begun) writeTasks(prd.tasks, list);
+  const aside = existsSync(project.folder) ? project.folder : undefined;
+  if (claims.length > 0 && !given.begun) writeTasks(prd.tasks, list, aside);
   const from = used?.from ?? given.from;
   const notices = [
     ...(used?.from === undefined ? [] : [`Working on the branch ${branchName}, from ${used.from}.`]),

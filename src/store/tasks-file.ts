@@ -77,6 +77,7 @@ export function formatTasks(list: StoryList): string {
   return `${JSON.stringify(list, null, 2)}\n`;
 }
 
-export function writeTasks(path: string, list: StoryList): void {
-  writeAtomic(path, formatTasks(list), 0o644);
+/** `aside`: what a kill leaves of it lies there, where no agent commits it. On the same disk. */
+export function writeTasks(path: string, list: StoryList, aside?: string): void {
+  writeAtomic(path, formatTasks(list), 0o644, aside);
 }

@@ -50,7 +50,7 @@ export function recoverStories(
     notice: `Run ${run.id} was killed in an iteration (${begun.mode}), and ${paths.name}/tasks.json held changes that it may not make; they are undone, and what was there is in ${aside}. --trust-tasks takes the file as it is. ${forbidden.join(' ')}`,
     write() {
       clearPath(dirname(paths.folder), `${basename(paths.folder)}/${basename(paths.tasks)}`, aside);
-      writeAtomic(paths.tasks, formatTasks(list), 0o644);
+      writeAtomic(paths.tasks, formatTasks(list), 0o644, run.paths.folder);
     },
   };
 }
