@@ -4,7 +4,7 @@ import { complaint, type Env } from '../platform/git.ts';
 import { reachingGit } from '../workspace/remote.ts';
 import type { Database } from './database.ts';
 import { mirrorOf } from './place.ts';
-import { OVER, type Unit } from './unit.ts';
+import { flawOf, OVER, type Unit } from './unit.ts';
 import { childrenOf, type Querying, unitOf } from './units.ts';
 
 /** Those that ended so many seconds ago or earlier, by the clock of the database. */
@@ -25,8 +25,9 @@ export async function removeUnit(database: Database, env: Env, id: string): Prom
   const all = [unit, ...(await childrenOf(database, id))];
   const open = all.find(({ state }) => !OVER.includes(state));
   if (open) return { where: open.id, what: `it is not over: ${open.state}`, fix: `ralph fleet cancel ${id}` };
-  // The names first: without the unit nobody would know which are ours.
-  const problem = await removeRefs(env, unit.repoUrl, all);
+  // The names first: without the unit nobody would know which are ours. What nobody can have submitted has none.
+  const sound = all.filter(each => flawOf(each) === undefined);
+  const problem = sound.includes(unit) ? await removeRefs(env, unit.repoUrl, sound) : undefined;
   return problem ?? removeRows(database, all);
 }
 

@@ -81,12 +81,16 @@ export function flawOf({
   headSha,
   repoUrl,
 }: Pick<Unit, 'id' | 'base' | 'carry' | 'headSha' | 'repoUrl'>): string | undefined {
-  if (!/^\w[\w-]*(\.[\w-]+)*$/.test(id)) return 'its id is no name';
+  if (!/^\w[\w-]*(\.[\w-]+)*$/.test(id)) return `${FORGED} its id is not a name`;
   const commits = [base, carry, headSha].filter(commit => commit !== null);
-  if (!commits.every(commit => /^[0-9a-f]{40,64}$/.test(commit))) return 'its commits are no commits';
-  if (/^-|^[\w+.-]*::|\p{Cc}/u.test(repoUrl)) return 'its repository has no address that git may be given';
+  if (!commits.every(commit => /^[0-9a-f]{40,64}$/.test(commit)))
+    return `${FORGED} it names a commit that is not one`;
+  if (/^-|^[\w+.-]*::|\p{Cc}/u.test(repoUrl))
+    return `${FORGED} its repository has an address that git may not be given`;
   return undefined;
 }
+
+const FORGED = 'it was not submitted with `ralph fleet submit`:';
 
 /** The branch that gets what came of it: that of a list is beside those of its stories. */
 export function shownBranch({ id, kind, parent }: Pick<Unit, 'id' | 'kind' | 'parent'>): string {

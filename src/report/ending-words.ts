@@ -100,7 +100,8 @@ export function headline({
   return integrity.trust.kind === 'changed' ? `${UNBELIEVED} It says: ${sentence}` : sentence;
 }
 
-export const UNBELIEVED = 'Do not believe this run: its ledger has been changed.';
+export const UNBELIEVED =
+  'Do not believe this run: its ledger has been changed. Run the checks yourself before you use its work.';
 
 /** What to do after a run has ended: each command can be pasted. */
 export function nextSteps(run: EndedRun): readonly [first: string, ...rest: string[]] {

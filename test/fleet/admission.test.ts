@@ -183,7 +183,7 @@ describeWithPostgres('the database of a fleet', () => {
     expect(await claimUnit(database, id, 'one', 1)).toBeUndefined();
     expect(await unitOf(database, id)).toMatchObject({
       state: 'stopped',
-      detail: expect.stringMatching(/^its /),
+      detail: expect.stringMatching(/^it was not submitted with `ralph fleet submit`: /),
     });
   });
 

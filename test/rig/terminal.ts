@@ -1,5 +1,6 @@
 /** A real terminal, typed into as a person would: a tmux server of its own with one pane. */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { vi } from 'vitest';
 
 export interface Terminal {
   /** Types a text and leaves it there. */
@@ -58,12 +59,15 @@ export function startTerminal({ cwd, env, argv, columns = 120, rows = 40 }: Term
     async until(wanted) {
       const isThere = (text: string) =>
         typeof wanted === 'string' ? text.replace(/[\s│┃|]+/g, ' ').includes(wanted) : wanted.test(text);
-      for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
-        const text = screen();
-        if (isThere(text)) return text;
-        await new Promise(resolve => setTimeout(resolve, 100));
-      }
-      throw new Error(`never on the screen: ${wanted}\n${screen()}`);
+      // A terminal tells nobody when it has changed.
+      return vi.waitFor(
+        () => {
+          const text = screen();
+          if (!isThere(text)) throw new Error(`not on the screen: ${wanted}\n${text}`);
+          return text;
+        },
+        { timeout: PATIENCE, interval: 100 },
+      );
     },
     close: () => void tmux('kill-server'),
   };

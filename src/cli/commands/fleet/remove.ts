@@ -3,6 +3,7 @@ import { formatProblem } from '../../../domain/problem.ts';
 import { parseAge } from '../../../domain/prune.ts';
 import { findUnit } from '../../../fleet/find-unit.ts';
 import { oldUnits, removeUnit } from '../../../fleet/remove.ts';
+import { counted } from '../../../report/numbers.ts';
 import { answer, type CliCommand, orThrow, refuse } from '../../command.ts';
 import { DATABASE } from './database-option.ts';
 import { withFleet } from './steer.ts';
@@ -36,7 +37,7 @@ export const remove: CliCommand = {
       }
       if (kept.length > 0 && removed.length === 0) refuse('fleet remove', kept.join('; '));
       answer(output, { removed, kept }, () =>
-        [`Removed ${removed.length} unit${removed.length === 1 ? '' : 's'}.`, ...kept].join('\n'),
+        [`Removed ${counted(removed.length, 'unit')}.`, ...kept].join('\n'),
       );
       return kept.length === 0 ? 0 : 1;
     }),

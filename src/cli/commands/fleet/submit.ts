@@ -125,6 +125,11 @@ const NO_CHECK: Problem = {
   fix: '--check "npm test"',
 };
 
+const ONLY_HERE = [
+  ['bestOf', '--best-of'],
+  ['agents', '--agents'],
+  ['parallel', '--parallel'],
+] as const;
 const ONE_MACHINE = {
   what: 'a loop of the fleet is one attempt at one task',
   fix: '`ralph loop` does this on one machine; of the fleet, submit a unit for each, or a list of stories with `ralph fleet submit prd`',
@@ -141,12 +146,12 @@ interface Work {
 function loopOf({ options, root, env }: Call, task: string): Work {
   const { layer, problems } = settingsFromFlags('loop', options);
   const loaded = loadSettings(projectPaths(root, env), 'loop', layer);
-  const typed = ['bestOf', 'agents', 'parallel'].filter(name => options[name] !== undefined);
+  const typed = ONLY_HERE.filter(([name]) => options[name] !== undefined);
   const noTask = { where: 'task', what: 'there is none', fix: EXAMPLE };
   const own = [
     ...(task.trim() === '' ? [noTask] : []),
     ...(loaded.settings.checks.length === 0 ? [NO_CHECK] : []),
-    ...typed.map(name => ({ ...ONE_MACHINE, where: `--${name.replace('O', '-o')}` })),
+    ...typed.map(([, where]) => ({ ...ONE_MACHINE, where })),
   ];
   return {
     settings: loaded.settings,
