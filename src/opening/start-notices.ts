@@ -1,5 +1,6 @@
 /** What a user would want to know before leaving a run alone. */
 import type { Settings } from '../config/settings-shape.ts';
+import { parentOf } from '../domain/board.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import { liveRuns } from '../store/run-file.ts';
 import type { ChosenAgent } from '../turns/choose-agent.ts';
@@ -20,7 +21,9 @@ export interface Start {
 
 export function startNotices({ settings, agents, project, env, sandboxed, own }: Start): readonly string[] {
   const [agent] = agents;
-  const others = liveRuns(project).filter(({ id }) => id !== own);
+  // Lanes of one run have worktrees of their own.
+  const whole = (id: string) => parentOf(id) ?? id;
+  const others = liveRuns(project).filter(({ id }) => whole(id) !== whole(own));
   return [
     ...(settings.agent === undefined && !agent.function
       ? [`Agent: ${agent.name}, because ${agent.why}.`]

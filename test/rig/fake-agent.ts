@@ -63,7 +63,11 @@ export async function fakeAgent(name: string, ...handlers: readonly Handler[]): 
           const handler = handlers[Math.min(calls.length, handlers.length - 1)];
           const called: Called = { ...message, pid: outerPid(message.pid, socketPath) };
           calls.push(called);
-          void handler?.(createTurn(called, socket, orders));
+          // A handler that fails must end its turn, or the test would wait for it until its time is over.
+          Promise.resolve(handler?.(createTurn(called, socket, orders))).catch(error => {
+            console.error('The fake agent failed:', error);
+            socket.destroy();
+          });
         }
       }
     });

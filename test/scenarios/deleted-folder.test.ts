@@ -104,7 +104,7 @@ describe('in `ralph loop --worktree`', () => {
 
 test('in `ralph prd run`: the list and the reviews continue', async () => {
   const made = prdRepo(story('US-001', { notes: '' }));
-  const sweep = { also: () => rmSync(made.path('.ralph'), { recursive: true, maxRetries: 50 }) };
+  const sweep = { also: (turn: FakeTurn) => turn.shell('rm -rf .ralph') };
   const agent = await fakeAgent('claude', works(made, handIn(), sweep), works(made, approve(), sweep));
   const { code, result } = await prdRun(made, agent.bin);
   expect([code, result.stopReason]).toEqual([0, 'all_stories_approved']);

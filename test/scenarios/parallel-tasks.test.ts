@@ -43,6 +43,8 @@ describe('--tasks', () => {
     expect(Object.keys(files)).toEqual(expect.arrayContaining(['work/T1.txt', 'work/T2.txt', 'work/T3.txt']));
     // The branch is checked out, and its files came along.
     expect(rig.project.git('status', '--porcelain')).toBe('');
+    const lane = await ralph(['log', `${result.runId}.T1`], rig.options);
+    expect(lane.stdout).not.toContain('Another run');
     expect(rig.project.read('work/T2.txt')).toBe('T2\n');
   });
 
