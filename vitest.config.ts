@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { retry } from './test/rig/second-tries.ts';
 
 /** Tests of functions leave nothing behind in their process, so that a worker can go through many files without starting anew. */
 const UNITS =
@@ -60,6 +61,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     setupFiles: ['test/rig/seed.ts'],
+    reporters: ['default', './test/rig/second-tries.ts'],
+    retry,
     // Two more than cores: many tests wait for a time to pass, or for a process to end.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
