@@ -43,7 +43,7 @@ export interface Verified {
  * Every stop runs them: no look at the files could say whether a result still holds, since a check may rest on what git ignores, or on a
  * database. Only the stop that a peek has asked about takes over what the peek saw.
  */
-export async function verify(stop: Stop, state: SessionState): Promise<Verified> {
+export async function verify(stop: Stop, state: SessionState, budget = CHECK_BUDGET): Promise<Verified> {
   const { checks: seen } = runPaths(projectPaths(stop.root), state.runId).state;
   const name = nameOf(stop.input, state);
   const known = stop.effects.isPeek ? undefined : takeSeen(seen, name);
@@ -51,7 +51,7 @@ export async function verify(stop: Stop, state: SessionState): Promise<Verified>
     stop.effects.record(stop.root, state.runId, ...known.results.flatMap(asEvents));
     return known;
   }
-  const verified = await runAll(stop, state);
+  const verified = await runAll(stop, state, budget);
   if (stop.effects.isPeek) tryTo(() => writePrivate(seen, JSON.stringify({ name, ...verified })));
   return verified;
 }
@@ -77,7 +77,7 @@ function asEvents(result: CheckResult): readonly RunEvent[] {
   ];
 }
 
-async function runAll(stop: Stop, state: SessionState): Promise<Verified> {
+async function runAll(stop: Stop, state: SessionState, budget: number): Promise<Verified> {
   const { root, file, effects } = stop;
   const { env } = process;
   const paths = runPaths(projectPaths(root), state.runId);
@@ -86,7 +86,7 @@ async function runAll(stop: Stop, state: SessionState): Promise<Verified> {
   const watch = setInterval(() => {
     if (!isLive(file)) cancelled.abort();
   }, LOOK_EVERY);
-  const until = systemClock.ticks() + CHECK_BUDGET * 1000;
+  const until = systemClock.ticks() + budget * 1000;
   const checks: readonly Check[] = state.checks.map(command => ({
     command,
     failAction: 'APPEND',
@@ -110,7 +110,7 @@ async function runAll(stop: Stop, state: SessionState): Promise<Verified> {
     timeLeft: () => until - systemClock.ticks(),
   };
   const results = await runChecks(round).finally(() => clearInterval(watch));
-  return { results: [...results, ...unfinished(checks, results)], contained: wall ? 'pid' : 'none' };
+  return { results: [...results, ...unfinished(checks, results, budget)], contained: wall ? 'pid' : 'none' };
 }
 
 /** A check that changes protected files counts for nothing, and they are put back. */
@@ -136,10 +136,14 @@ async function wallOf(tree: string): Promise<Confinement | undefined> {
 }
 
 /** What the time was not enough for is red. */
-function unfinished(checks: readonly Check[], results: readonly CheckResult[]): readonly CheckResult[] {
+function unfinished(
+  checks: readonly Check[],
+  results: readonly CheckResult[],
+  budget: number,
+): readonly CheckResult[] {
   return checks.flatMap(({ command, failAction }, index) => {
     if (results.some(result => result.index === index)) return [];
-    const output = `Timeout: all checks of a session have ${CHECK_BUDGET} seconds together, and they were over before this one had ended.`;
+    const output = `Timeout: all checks of a session have ${budget} seconds together, and they were over before this one had ended.`;
     const red = { passed: false, exitCode: 124, timedOut: true, duration: 0 } as const;
     return [{ index, command, failAction, ...red, output, outputCut: false, logFile: '' }];
   });

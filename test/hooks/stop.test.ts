@@ -388,16 +388,6 @@ describe('checks', () => {
     return last.result ?? { proof: {} };
   }
 
-  test('have their time together, however many there are: nineteen do not get a nineteenth each', async () => {
-    const project = repo();
-    const many = Array.from({ length: 19 }, (_, n) => `--check "echo ${n} >> .ralph/order"`).join(' ');
-    await start(project, `x --completion-promise DONE ${many}`);
-    await tools(project);
-    const result = await endOf(project);
-    expect(result.iterations[0].checkResults).toHaveLength(19);
-    expect(result.iterations[0].allChecksPassed).toBe(true);
-  });
-
   test('are not run for an agent that makes no claim', async () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE --check "touch ran"');
