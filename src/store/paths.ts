@@ -1,14 +1,15 @@
 /** Every file that Ralph keeps, and where. Nothing else builds these names. */
 import { existsSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { type Env, type ProjectState, type RunState, statePaths } from './state.ts';
+import { belowOf, type Env, type ProjectState, type RunState, statePaths } from './state.ts';
 
 export type ProjectPaths = Readonly<ReturnType<typeof projectPaths>>;
 
 /** `env` says where the user's state folder is. */
 export function projectPaths(root: string, env: Env = process.env) {
   const folder = join(root, '.ralph');
-  const worktrees = join(folder, 'worktrees');
+  const below = belowOf(folder);
+  const worktrees = below('worktrees');
   let state: ProjectState | undefined;
   return {
     root,
@@ -19,12 +20,12 @@ export function projectPaths(root: string, env: Env = process.env) {
     },
     /** `.ralph`, Ralph's own folder in the project. */
     folder,
-    gitignore: join(folder, '.gitignore'),
-    settings: join(folder, 'settings.json'),
-    localSettings: join(folder, 'settings.local.json'),
-    runs: join(folder, 'runs'),
+    gitignore: below('.gitignore'),
+    settings: below('settings.json'),
+    localSettings: below('settings.local.json'),
+    runs: below('runs'),
     /** A copy of the lease of each run that is running, for people and for other machines. */
-    live: join(folder, 'live'),
+    live: below('live'),
     /** Worktrees that Ralph made, one folder each, and beside them who works in which. */
     worktrees,
     worktree: (name: string) => join(worktrees, name),
@@ -32,7 +33,7 @@ export function projectPaths(root: string, env: Env = process.env) {
     /** The same as in a run's folder, for a session of the user's own. */
     contextAlerts: (session: string) => join(folder, 'context', `${fileName(session)}.json`),
     /** Seed 004's progress file, of the latest run. */
-    progress: join(folder, 'ralph-progress.md'),
+    progress: below('ralph-progress.md'),
     /** Seed 001's places for what an iteration leaves behind. */
     prompt: (iteration: number) => join(folder, `prompt_${String(iteration).padStart(3, '0')}.txt`),
     guardrailLog: (iteration: number, slug: string) => join(folder, `guardrail_${iteration}_${slug}.log`),
@@ -139,11 +140,6 @@ function iterationPaths(folder: string) {
     checks,
     check: (slug: string) => `${checks}${sep}${slug}.log`,
   };
-}
-
-/** Names in a folder that is spelt well already: to put them together anew for every iteration would be wasted. */
-function belowOf(folder: string): (name: string) => string {
-  return name => `${folder}${sep}${name}`;
 }
 
 /** A name that a host made up, fit for a file. */

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { linkSync, rmSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { dirname, sep } from 'node:path';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic, writeWhole } from '../platform/files.ts';
 import { sha256, signature } from '../platform/hash.ts';
@@ -46,8 +46,7 @@ export function unseal(key: string, path: string, sealed: string): string | unde
 
 /** Project, run and kind; where the state folder itself is does not matter. */
 function placeOf(path: string): string {
-  const run = dirname(path);
-  return [basename(dirname(run)), basename(run), basename(path)].join('/');
+  return path.split(sep).slice(-3).join('/');
 }
 
 export type Sealed =

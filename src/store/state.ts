@@ -3,7 +3,7 @@
  * everything in the project. Containment and sandboxes hide this folder from the inside. docs/state.md says what is in it.
  */
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { stateFolder } from '../platform/state-folder.ts';
@@ -12,14 +12,15 @@ export type Env = Readonly<Record<string, string | undefined>>;
 
 export function statePaths(env: Env) {
   const folder = stateFolder(env);
+  const below = belowOf(folder);
   return {
     folder,
     /** The user's key: records are signed with it. */
-    key: join(folder, 'key'),
+    key: below('key'),
     /** The machine that the folder is on. */
-    machine: join(folder, 'machine'),
+    machine: below('machine'),
     /** A small file for each project in which Ralph has run. */
-    projects: join(folder, 'projects'),
+    projects: below('projects'),
     /** Which stories of a list were approved by a review of Ralph's own, by the project and the folder of the list in it. */
     approvals: (root: string, name: string) =>
       join(folder, 'approvals', keyOf(root), `${sha256(name).slice(0, 16)}.json`),
@@ -27,14 +28,14 @@ export function statePaths(env: Env) {
     git: (top: string) => join(folder, 'git', keyOf(top)),
     /** What `ralph fleet up` keeps. */
     fleet: {
-      folder: join(folder, 'fleet'),
+      folder: below('fleet'),
       /** The URL of the database, with its password. */
-      database: join(folder, 'fleet', 'database'),
+      database: below('fleet/database'),
       /** How the server of the user's own is reached: where its data is, its port, its passwords. */
-      record: join(folder, 'fleet', 'server.json'),
+      record: below('fleet/server.json'),
       /** Its data, unless the user wants them elsewhere. */
-      server: join(folder, 'fleet', 'pg'),
-      lock: join(folder, 'fleet', 'lock'),
+      server: below('fleet/pg'),
+      lock: below('fleet/lock'),
       /** Units as they are read on this machine: a project for each database. */
       read: (database: string) => join(folder, 'fleet', 'read', sha256(database).slice(0, 16)),
     },
@@ -46,16 +47,17 @@ export function statePaths(env: Env) {
 export type ProjectState = Readonly<ReturnType<typeof projectState>>;
 
 function projectState(folder: string, project: string) {
-  const runs = join(folder, 'runs', project);
+  const below = belowOf(folder);
+  const runs = below(`runs/${project}`);
   return {
     /** The whole state folder. */
     folder,
-    key: join(folder, 'key'),
+    key: below('key'),
     runs,
     /** Held while a run is begun, so that of two at the same time one sees the other. */
-    beginLock: join(runs, 'begin.lock'),
+    beginLock: belowOf(runs)('begin.lock'),
     /** A lease for each run that is running, so that the others need not be looked at. */
-    live: join(folder, 'live', project),
+    live: below(`live/${project}`),
     /** The truth of an in-session loop, by the name of its file in the project: a folder with its versions. */
     session: (name: string) => join(folder, 'loops', project, name),
     run: (id: string) => runState(join(runs, id)),
@@ -65,34 +67,40 @@ function projectState(folder: string, project: string) {
 export type RunState = Readonly<ReturnType<typeof runState>>;
 
 function runState(folder: string) {
+  const below = belowOf(folder);
   return {
     folder,
     /** Where the ledger ends. */
-    head: join(folder, 'head'),
+    head: below('head'),
     /** `run.json` and `task.md`, as Ralph wrote them. */
-    record: join(folder, 'record'),
+    record: below('record'),
     /** A second name of the ledger: with it the ledger survives an agent that deletes `.ralph`. */
-    ledger: join(folder, 'ledger'),
+    ledger: below('ledger'),
     /** The same copy of the story list, out of the agent's reach. */
-    stories: (hash: string) => join(folder, 'stories', `${hash}.json`),
+    stories: (hash: string) => below(`stories/${hash}.json`),
     /** The commit that changes are counted from. */
-    startRef: join(folder, 'start-ref'),
+    startRef: below('start-ref'),
     /** The protected files as they were at the start. */
-    kept: join(folder, 'kept'),
+    kept: below('kept'),
     /** All files as they were when a review began, for as long as it lasts. */
-    keptForReview: join(folder, 'kept-for-review'),
+    keptForReview: below('kept-for-review'),
     /** What the run had done at some place of its ledger. */
-    checkpoint: join(folder, 'checkpoint.json'),
+    checkpoint: below('checkpoint.json'),
     /** The results of the checks of a session, and for which files. */
-    checks: join(folder, 'checks.json'),
+    checks: below('checks.json'),
     /** Messages to the run that nobody has acted on yet, a file each. */
-    inbox: join(folder, 'inbox'),
+    inbox: below('inbox'),
     /** Held while a process makes the run its own, or writes to its ledger. */
-    lock: join(folder, 'lock'),
+    lock: below('lock'),
   };
 }
 
 /** By its real name: the same folder may be reached by several. */
 function keyOf(path: string): string {
   return sha256(tryTo(() => realpathSync(path)) ?? path).slice(0, 16);
+}
+
+/** Names in a folder that is spelt well already: to put each together anew costs a hook more than all else that it does with them. */
+export function belowOf(folder: string): (name: string) => string {
+  return name => `${folder}${sep}${name}`;
 }
