@@ -31,6 +31,13 @@ function call(project: Repo, shell: readonly string[], event: string, input = ''
   return stdout;
 }
 
+/** Node 16, as far as a program can tell. */
+function makeOldNode(bin: Repo): void {
+  bin.write('old.cjs', "Object.defineProperty(process.versions, 'node', { value: '16.20.2' });");
+  bin.write('node', `#!/bin/sh\nexec '${process.execPath}' --require '${bin.path('old.cjs')}' "$@"\n`);
+  chmodSync(bin.path('node'), 0o755);
+}
+
 describe.each(SHELLS)('%s', (...shell) => {
   test.each([...EVENTS, ...GEMINI_EVENTS])('with no loop and no settings, %s starts nothing', event => {
     const { dir } = repo();
@@ -82,49 +89,53 @@ describe.each(SHELLS)('%s', (...shell) => {
     expect(call(repo(), shell, 'UserPromptSubmit', '{"prompt":"Hello"}', asked)).toBe('');
   });
 
-  test('without node a command is answered, a loop of this session is guarded, and nobody else is held up', () => {
-    const own = repo({ '.claude/ralph-loop.local.md': '---\nactive: true\nsession_id: "s1"\n---\nx' });
-    const asleep = repo({ '.claude/ralph-loop.local.md': '---\nactive: false\nsession_id: "s1"\n---\nx' });
-    const without = (project: Repo, event: string, input: object, more = {}) => {
-      const [command = 'sh', ...rest] = shell;
-      const bin = folder('ralph no node ');
-      for (const name of ['cat', 'grep', command])
-        symlinkSync(
-          spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim(),
-          bin.path(name),
-        );
-      const { status, stdout, stderr } = spawnSync(bin.path(command), [...rest, GATE, 'auto', event], {
-        env: { PATH: bin.dir, CLAUDE_PROJECT_DIR: project.dir, ...more },
-        input: JSON.stringify(input),
-        encoding: 'utf8',
-      });
-      expect([status, stderr]).toEqual([0, '']);
-      return stdout === '' ? undefined : JSON.parse(stdout);
-    };
-    const command = { session_id: 's2', prompt: '$ralph-loop x', command_name: 'ralph:ralph-loop' };
-    expect(without(repo(), 'UserPromptExpansion', command)).toMatchObject({ decision: 'block' });
-    const asked = { PLUGIN_ROOT: '/p' };
-    expect(without(repo(), 'UserPromptSubmit', command, asked).reason).toContain('node');
-    expect(without(own, 'UserPromptSubmit', command, asked)).toMatchObject({ decision: 'block' });
-    expect(without(repo(), 'BeforeAgent', command)).toMatchObject({ decision: 'deny' });
-    for (const event of [
-      'PreToolUse',
-      'BeforeTool',
-      'Stop',
-      'AfterAgent',
-      'UserPromptSubmit',
-      'SessionStart',
-    ]) {
-      expect(without(own, event, { session_id: 's2', prompt: 'Hello' })).toBeUndefined();
-      expect(without(asleep, event, { session_id: 's1', prompt: 'Hello' })).toBeUndefined();
-      expect(without(repo(), event, { session_id: 's1', prompt: 'Hello' })).toBeUndefined();
-    }
-    expect(JSON.stringify(without(own, 'PreToolUse', { session_id: 's1' }))).toContain('"deny"');
-    expect(without(own, 'BeforeTool', { session_id: 's1' })).toMatchObject({ decision: 'deny' });
-    expect(without(own, 'Stop', { session_id: 's1' })).toHaveProperty('systemMessage');
-    const guarded = repo({ '.ralph/settings.json': '{"guard":{"enabled":true}}' });
-    expect(JSON.stringify(without(guarded, 'PreToolUse', { session_id: 's1' }))).toContain('"deny"');
-  });
+  test.each(['without node', 'with a node that is too old'])(
+    '%s a command is answered, a loop of this session is guarded, and nobody else is held up',
+    how => {
+      const own = repo({ '.claude/ralph-loop.local.md': '---\nactive: true\nsession_id: "s1"\n---\nx' });
+      const asleep = repo({ '.claude/ralph-loop.local.md': '---\nactive: false\nsession_id: "s1"\n---\nx' });
+      const without = (project: Repo, event: string, input: object, more = {}) => {
+        const [command = 'sh', ...rest] = shell;
+        const bin = folder('ralph no node ');
+        for (const name of ['cat', 'grep', command])
+          symlinkSync(
+            spawnSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).stdout.trim(),
+            bin.path(name),
+          );
+        if (how !== 'without node') makeOldNode(bin);
+        const { status, stdout, stderr } = spawnSync(bin.path(command), [...rest, GATE, 'auto', event], {
+          env: { PATH: bin.dir, CLAUDE_PROJECT_DIR: project.dir, ...more },
+          input: JSON.stringify(input),
+          encoding: 'utf8',
+        });
+        expect([status, stderr]).toEqual([0, '']);
+        return stdout === '' ? undefined : JSON.parse(stdout);
+      };
+      const command = { session_id: 's2', prompt: '$ralph-loop x', command_name: 'ralph:ralph-loop' };
+      expect(without(repo(), 'UserPromptExpansion', command)).toMatchObject({ decision: 'block' });
+      const asked = { PLUGIN_ROOT: '/p' };
+      expect(without(repo(), 'UserPromptSubmit', command, asked).reason).toContain('node');
+      expect(without(own, 'UserPromptSubmit', command, asked)).toMatchObject({ decision: 'block' });
+      expect(without(repo(), 'BeforeAgent', command)).toMatchObject({ decision: 'deny' });
+      for (const event of [
+        'PreToolUse',
+        'BeforeTool',
+        'Stop',
+        'AfterAgent',
+        'UserPromptSubmit',
+        'SessionStart',
+      ]) {
+        expect(without(own, event, { session_id: 's2', prompt: 'Hello' })).toBeUndefined();
+        expect(without(asleep, event, { session_id: 's1', prompt: 'Hello' })).toBeUndefined();
+        expect(without(repo(), event, { session_id: 's1', prompt: 'Hello' })).toBeUndefined();
+      }
+      expect(JSON.stringify(without(own, 'PreToolUse', { session_id: 's1' }))).toContain('"deny"');
+      expect(without(own, 'BeforeTool', { session_id: 's1' })).toMatchObject({ decision: 'deny' });
+      expect(without(own, 'Stop', { session_id: 's1' })).toHaveProperty('systemMessage');
+      const guarded = repo({ '.ralph/settings.json': '{"guard":{"enabled":true}}' });
+      expect(JSON.stringify(without(guarded, 'PreToolUse', { session_id: 's1' }))).toContain('"deny"');
+    },
+  );
 
   test('in the agent of a run, the hooks that the run has given answer', () => {
     const project = repo({ '.claude/ralph-loop.local.md': 'x' });

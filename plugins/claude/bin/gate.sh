@@ -1,13 +1,17 @@
 #!/bin/sh
 # Stands before every hook that is called often, and has one job: where nothing of Ralph's is on in this project it leaves
 # at once; else it starts the hook program, which decides. It reads the input of a prompt only.
-# It ends before helper threads would be of use.
 program() {
-  command -v node > /dev/null 2>&1 || without_node "$@"
-  exec node --v8-pool-size=0 "${0%/*}/ralph-hook.cjs" "$@"
+  has_node || without_node "$@"
+  exec node "${0%/*}/ralph-hook.cjs" "$@"
 }
 
-# There is no node. A command is answered with that; a session without a loop of its own is not held up by that of another.
+# A node that is too old says so, and this is asked again.
+has_node() {
+  [ -z "$RALPH_OLD_NODE" ] && command -v node > /dev/null 2>&1
+}
+
+# There is no node of use. A command is answered with that; a session without a loop of its own is not held up by that of another.
 without_node() {
   why='Ralph: nothing was done, because node (20 or newer) is not on the PATH of this program. Put it there and start again.'
   [ -n "$input" ] || input=$(cat)
@@ -69,7 +73,7 @@ UserPromptSubmit?* | BeforeAgent*)
   # A prompt that may be a command: Codex, Copilot (which set PLUGIN_ROOT) and Gemini have no event of its own for it.
   input=$(cat)
   is_command || exit 0
-  command -v node > /dev/null 2>&1 || without_node "$@"
+  has_node || without_node "$@"
   printf '%s' "$input" | node "${0%/*}/ralph-hook.cjs" "$@" ;;
 PreToolUse* | BeforeTool* | PostTool* | AfterTool* | SessionStart*)
   # The guard and the context monitor can be on without a loop, where the settings say so.
