@@ -1,19 +1,15 @@
 /** The program that host plugins carry, called as `ralph-hook HOST EVENT [run]`: loads what does the work, compiled before. */
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadWithCache } from '../platform/code-cache.ts';
-
-/** Of Node. On an older one hooks fail in ways that nobody has tried; some never end. */
-const OLDEST = 20;
+import { tooOldNode } from '../platform/node-version.ts';
+import { answerWithout } from '../platform/stand-in.ts';
 
 const [host = 'auto', event = '', by] = process.argv.slice(2);
 
-if (Number.parseInt(process.versions.node, 10) < OLDEST) {
-  // As where there is none: the script before this program knows who has to hear of it. Nothing of the input was read yet.
-  const env = { ...process.env, RALPH_OLD_NODE: '1' };
-  spawnSync('/bin/sh', [join(import.meta.dirname, 'gate.sh'), host, event], { env, stdio: 'inherit' });
-} else answer();
+// On an older Node hooks fail in ways that nobody has tried, and some never end. The script before this program knows who has to hear of it.
+if (tooOldNode() !== undefined) answerWithout(join(import.meta.dirname, 'gate.sh'), [host, event]);
+else answer();
 
 function answer(): void {
   const name = /^[A-Za-z.-]{1,30}$/.exec(event)?.[0] ?? 'other';

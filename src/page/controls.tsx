@@ -20,6 +20,7 @@ export function Controls({ place, isPaused, questions }: ControlsProps) {
   };
   return (
     <section class="controls" aria-label="Steer this run">
+      <AnswerFields questions={questions} order={order} />
       <div class="buttons">
         {isPaused ? (
           <Action look=" is-first" onClick={() => order({ kind: 'continue' })}>
@@ -30,7 +31,6 @@ export function Controls({ place, isPaused, questions }: ControlsProps) {
         )}
         <Cancel isSure={isSure} onAsk={setSure} onCancel={gently => order({ kind: 'cancel', gently })} />
       </div>
-      <AnswerFields questions={questions} order={order} />
       <Words
         id="hint"
         label="Hint for the agent"
@@ -68,8 +68,9 @@ function AnswerFields({ questions, order }: AnswerFieldsProps) {
         <Words
           key={story}
           id={`answer-${story}`}
-          label={`Answer to ${story}`}
-          placeholder={questionWords({ story, question })}
+          label={questionWords({ story, question })}
+          isAsked
+          placeholder="Your answer"
           onSend={text => order({ kind: 'answer', story, text })}
         />
       ))}
@@ -126,11 +127,13 @@ function Cancel({ isSure, onAsk, onCancel }: CancelProps) {
 interface WordsProps {
   readonly id: string;
   readonly label: string;
+  /** Somebody waits for it: the label is a question that everybody must see. */
+  readonly isAsked?: boolean;
   readonly placeholder: string;
   readonly onSend: (text: string) => void;
 }
 
-function Words({ id, label, placeholder, onSend }: WordsProps) {
+function Words({ id, label, isAsked = false, placeholder, onSend }: WordsProps) {
   const [words, setWords] = useState('');
   const submit = (event: Event) => {
     event.preventDefault();
@@ -139,8 +142,8 @@ function Words({ id, label, placeholder, onSend }: WordsProps) {
     setWords('');
   };
   return (
-    <form class="tell" onSubmit={submit}>
-      <label class="hidden" for={id}>
+    <form class={isAsked ? 'tell is-asked' : 'tell'} onSubmit={submit}>
+      <label class={isAsked ? 'asked' : 'hidden'} for={id} dir="auto">
         {label}
       </label>
       <input

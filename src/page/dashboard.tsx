@@ -110,7 +110,7 @@ function RunLink({ run, project, chosen }: RunLinkProps) {
   return (
     <a href={addressOf(project, run.id)} aria-current={isChosen ? 'page' : undefined}>
       <span class={`state is-${run.state}`}>
-        {(run.stopReason ?? run.now).replaceAll('_', ' ')}
+        {run.stopReason?.replaceAll('_', ' ') ?? (run.questions.length > 0 ? 'asks you' : run.now)}
         {trustMark(run.ledger.kind)}
       </span>
       {run.title && (

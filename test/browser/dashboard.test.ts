@@ -111,7 +111,9 @@ describe('a run that goes on', () => {
     await run.until('US-001 asks');
     const { url } = await dashboard(project.dir);
     const { page, errors, picture } = await open(url);
-    const field = page.getByRole('textbox', { name: 'Answer to US-001' });
+    const field = page.getByRole('textbox', { name: 'US-001 asks: Which date format?' });
+    expect(await page.locator('.asked').textContent()).toBe('US-001 asks: Which date format?');
+    await page.getByRole('link', { name: 'asks you' }).waitFor();
     await field.fill('ISO 8601');
     expect(await accessibility(page)).toEqual([]);
     await picture('dashboard-question');

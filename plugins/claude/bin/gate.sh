@@ -13,7 +13,7 @@ has_node() {
 
 # There is no node of use. A command is answered with that; a session without a loop of its own is not held up by that of another.
 without_node() {
-  why='Ralph: nothing was done, because node (20 or newer) is not on the PATH of this program. Put it there and start again.'
+  why='Ralph: nothing was done, because node (20.11 or newer) is not on the PATH of this program. Put it there and start again.'
   [ -n "$input" ] || input=$(cat)
   case $2 in
   UserPromptExpansion) printf '{"decision":"block","reason":"%s"}' "$why" ;;
