@@ -7,6 +7,7 @@ import type { Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { readList } from '../domain/story.ts';
+import { listPurse } from '../fleet/list-purse.ts';
 import type { Place } from '../fleet/place.ts';
 import { remoteIntegration } from '../fleet/remote-integration.ts';
 import { storyLanes } from '../fleet/story-lanes.ts';
@@ -32,6 +33,7 @@ import { writeRunFile } from '../store/run-file.ts';
 import { isList } from '../store/tasks-file.ts';
 import { loadStories } from '../stories/load.ts';
 import { policyOf } from '../stories/standing.ts';
+import { limitsOf } from '../turns/plan-parts.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { type Call, Problems } from './command.ts';
@@ -82,9 +84,11 @@ function requestOf(unit: Unit, ready: SetUp, world: RunWorld, kind: RunKind): Ru
 }
 
 /** The stories of a list are units of their own. */
-function elsewhereOf(unit: Unit, { remote, database, worker }: RunWorld, { maxCost }: Settings): Elsewhere {
+function elsewhereOf(unit: Unit, { remote, database, worker }: RunWorld, settings: Settings): Elsewhere {
+  const purse = listPurse(database, unit, limitsOf(settings));
   return {
-    lanes: lanes => storyLanes(lanes, { unit, remote, database, worker, maxCost }),
+    funds: purse,
+    lanes: lanes => storyLanes(lanes, { unit, remote, database, worker, purse }),
     integration: here => remoteIntegration(here, remote, unit),
   };
 }

@@ -90,6 +90,10 @@ async function candidates(
   const { rows } = await tx.query<Candidate>(
     `with busy as (select owner, count(*) as units from ralph.unit where state in ('admitted', 'running') group by owner),
        used as (select account, count(*) as units from ralph.unit where state in ('admitted', 'running') and kind <> 'prd' group by account),
+       -- One that has spent what its list may is let in, to say so and end: nobody raises that limit.
+       money as (
+         select x.budget, bool_and(w.spent + w.reserved < w.cap) or bool_or(w.unit is not null and w.spent >= w.cap) as is_there
+         from (select distinct budget from ralph.unit where state = 'ready') x cross join lateral ralph.whole_of(x.budget) w group by x.budget),
        fit as (
          select u.id, u.needs, u.priority, u.number, u.repo_url, u.min_version, u.account, u.kind,
            a.slots - coalesce(used.units, 0) as left_over, coalesce(busy.units, 0) as in_hand,
@@ -98,10 +102,10 @@ async function candidates(
          join ralph.account a on a.id = u.account
          left join used on used.account = u.account
          left join busy on busy.owner = u.owner
-         left join ralph.budget b on b.id = u.budget
+         left join money on money.budget = u.budget
          where u.state = 'ready' and u.needs <@ $1 and u.min_version <= $2 and ($4::text[] is null or u.repo_url = any($4))
            and (u.kind = 'prd' or ((a.limited_until is null or a.limited_until <= now()) and (a.slots is null or a.slots > coalesce(used.units, 0))))
-           and (b.id is null or b.spent + b.reserved < b.cap))
+           and coalesce(money.is_there, true))
      select id, needs, priority, repo_url as "repoUrl", min_version as "minVersion", account, left_over::int as left, kind from fit
      where turn <= $3 order by priority desc, in_hand + turn, number limit $3`,
     [labels, version, room * LOOK_AT + 16, repos],

@@ -10,10 +10,10 @@ import { childId, worktreeName } from '../parallel/names.ts';
 import { runPaths } from '../store/paths.ts';
 import { readStoryCopy } from '../store/story-copies.ts';
 import type { Remote } from '../workspace/remote.ts';
-import { openPurse } from './budget.ts';
 import { unpack } from './carry.ts';
 import { cancelUnit } from './commands.ts';
 import type { Database } from './database.ts';
+import type { ListPurse } from './list-purse.ts';
 import { OVER, type Unit } from './unit.ts';
 import { addUnit, allLines, readLines, unitOf } from './units.ts';
 
@@ -23,8 +23,7 @@ export interface StoryWorld {
   readonly unit: Unit;
   readonly remote: Remote;
   readonly worker: string;
-  /** Dollars that its stories may spend together. */
-  readonly maxCost: number | undefined;
+  readonly purse: ListPurse;
 }
 
 /** Milliseconds between two looks at a unit. */
@@ -44,7 +43,6 @@ export function storyLanes(world: LaneWorld, fleet: StoryWorld): Lanes {
       } finally {
         running.delete(id);
         if (!world.stop.requested()) open.delete(id);
-        world.money.release(id);
       }
     },
   };
@@ -58,26 +56,23 @@ async function workOn(
 ): Promise<void> {
   const lane = laneOf(world.board(), id);
   if (!lane) return;
-  const shared = world.money.sharedBy(id, world.accounts);
-  if (shared.reserve() !== 'yes') return void (await pause(LOOK_EVERY, world.stop.stopping));
   const child = await submitted(world, fleet, lane);
   if (isProblem(child)) return giveUp(world, id, child);
+  if (child === undefined) return;
   const unit = await untilOver(world, fleet, lane, child);
   if (!unit) return;
-  const usage: Usage =
-    unit.cost === null ? { costSource: 'unknown' } : { cost: unit.cost, costSource: 'agent' };
-  spent(usage);
-  shared.settle({ usage });
+  spent(unit.cost === null ? { costSource: 'unknown' } : { cost: unit.cost, costSource: 'agent' });
+  await fleet.purse.look();
   await take(world, fleet, lane, unit);
 }
 
-/** One unit for each time that it is begun: after a crash the one that is there is waited for. */
+/** One unit for each time that it is begun: after a crash the one that is there is waited for. undefined: the list has spent what it may. */
 async function submitted(
   { board, parts, runId }: LaneWorld,
   fleet: StoryWorld,
   lane: Lane,
-): Promise<string | Problem> {
-  const { unit, database } = fleet;
+): Promise<string | Problem | undefined> {
+  const { unit, database, purse } = fleet;
   const { tip: from } = board();
   const last = lane.runs.at(-1);
   const current = currentRun(lane);
@@ -89,8 +84,8 @@ async function submitted(
   if (list === undefined) return { where: lane.id, what: 'the list of stories is not on record' };
   const { sentBack } = lane;
   const story = { lane: lane.id, list, tip: from, ...(sentBack && !isThere && { sentBack }) };
-  const { maxCost } = fleet;
-  const budget = maxCost === undefined ? unit.budget : await openPurse(database, unit, maxCost);
+  const budget = await purse.look();
+  if (!isThere && purse.spending()) return undefined;
   if (!isThere)
     await addUnit(database, {
       ...{
@@ -116,7 +111,7 @@ async function submitted(
 
 /** undefined: the run was stopped, and this one with it or not. */
 async function untilOver(
-  { stop, parts, money }: LaneWorld,
+  { stop, parts }: LaneWorld,
   { database, worker }: StoryWorld,
   lane: Lane,
   child: string,
@@ -128,7 +123,7 @@ async function untilOver(
     for (const { type, text } of lines) {
       if (type !== 'iteration-started') continue;
       const { iteration: number, mode = 'work' } = JSON.parse(text);
-      parts.emit({ type: 'story-step', story: lane.id, mode, number, reserved: money.held(lane.id) });
+      parts.emit({ type: 'story-step', story: lane.id, mode, number });
     }
     after = lines.at(-1)?.seq ?? after;
     if (unit && OVER.includes(unit.state)) return unit;

@@ -1,5 +1,6 @@
 /** The fleet as people see it. */
 
+import type { Currency } from '../domain/purse.ts';
 import { OVER, type Unit } from './unit.ts';
 import type { Querying } from './units.ts';
 import { findUnits } from './units.ts';
@@ -21,9 +22,14 @@ export interface FleetView {
   readonly budgets: readonly {
     readonly id: string;
     readonly owner: string;
+    readonly currency: Currency;
     readonly cap: number;
     readonly reserved: number;
     readonly spent: number;
+    /** The list of stories whose own it is; null: somebody made it. */
+    readonly unit: string | null;
+    /** Of itself and those that it is part of: those that have nothing left at the moment. */
+    readonly empty: readonly string[];
   }[];
   /** `limited`: seconds. */
   readonly accounts: readonly {
@@ -42,7 +48,9 @@ export async function readFleet(
     'select id, labels, version, slots, busy, draining, extract(epoch from now() - seen_at)::float8 as silence from ralph.worker order by id',
   );
   const budgets = await database.query(
-    'select id, owner, cap::float8 as cap, reserved::float8 as reserved, spent::float8 as spent from ralph.budget where unit is null order by id',
+    `select id, owner, currency, cap::float8 as cap, reserved::float8 as reserved, spent::float8 as spent, unit,
+       array(select w.id from ralph.whole_of(b.id) w where w.spent + w.reserved >= w.cap) as empty
+     from ralph.budget b where unit is null or exists (select from ralph.unit u where u.id = b.unit and u.ended_at is null) order by id`,
   );
   const accounts = await database.query(
     'select id, slots, greatest(0, coalesce(extract(epoch from limited_until - now()), 0))::float8 as limited from ralph.account order by id',
@@ -73,10 +81,16 @@ export function waitsFor(
   const account = accounts.find(({ id }) => id === unit.account);
   if (account && account.limited > 0)
     return `waits for the account ${unit.account}, which is limited for another ${Math.ceil(account.limited)} s`;
-  const budget = budgets.find(({ id }) => id === unit.budget);
-  if (budget && budget.spent + budget.reserved >= budget.cap)
-    return `waits for money: the budget ${budget.id} has none left`;
+  const empty = budgets.find(({ id }) => id === unit.budget)?.empty.at(-1);
+  if (empty !== undefined) return emptyWords(empty, unit);
   if (unit.state === 'parked') return unit.detail ?? 'waits for a while';
   if (able.every(({ busy, slots }) => busy >= slots)) return 'waits for a free slot';
   return undefined;
+}
+
+function emptyWords(budget: string, { parent }: Unit): string {
+  const own = parent !== null && budget.startsWith(`${parent} `) && budget.slice(parent.length + 1);
+  return own
+    ? `waits for other stories of its list: they hold what is left of ${own}`
+    : `waits for money: the budget ${budget} has none left`;
 }

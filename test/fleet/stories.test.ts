@@ -40,23 +40,38 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(remoteFiles(rig, unit)['work/same']).toBe('one\ntwo\n');
   });
 
-  test('spends no more than its limit, whoever works on its stories', TIMEOUT, async () => {
-    const lanes = laneRig(
-      ['US-001', 'US-002', 'US-003'].map(id => plain(id)),
-      { LANE_COST: '0.1' },
-    );
-    const rig = fleetRig(await postgres().createDatabase(), lanes);
-    const unit = await rig.submit(...CHECK, '--max-cost', '0.25');
-    rig.worker('one', '--slots', '3');
-    await rig.untilState(unit, 'stopped');
-    const [money] = await rig.sql(
-      "select sum(u.cost)::float8 as cost, (select spent::float8 from ralph.budget) as spent from ralph.unit u where kind = 'story'",
-    );
+  test.each([
     // One turn at a time may have what is left, and ends there.
-    expect(money?.spent).toBeGreaterThanOrEqual(0.2);
-    expect(money?.spent).toBeLessThanOrEqual(0.35);
-    expect(lanes.turns().length).toBeLessThanOrEqual(3);
-  });
+    ['--max-cost', '0.25', '3', /^\$0\.30 of \$0\.25 spent\.$/],
+    ['--max-tokens', '300', '3', /^\d+ of 300 tokens used\.$/],
+    // A story that waits for its turn when all is used is told so, too.
+    ['--max-iterations', '3', '1', /^3 of 3 iterations used\.$/],
+  ] as const)(
+    'spends no more than its limit, whoever works on its stories: %s',
+    TIMEOUT,
+    async (flag, cap, slots, words) => {
+      const lanes = laneRig(
+        ['US-001', 'US-002', 'US-003'].map(id => plain(id)),
+        { LANE_COST: '0.1' },
+      );
+      const rig = fleetRig(await postgres().createDatabase(), lanes);
+      const unit = await rig.submit(...CHECK, flag, cap);
+      rig.worker('one', '--slots', slots);
+      await rig.untilState(unit, 'stopped');
+      const [list] = await rig.sql('select stop_reason, detail from ralph.unit where id = $1', unit);
+      expect(list).toEqual({
+        stop_reason: flag === '--max-iterations' ? 'max_iterations' : 'budget_exhausted',
+        detail: expect.stringMatching(words),
+      });
+      expect(lanes.turns().length).toBe(3);
+      const stories = await rig.sql(
+        "select state, detail from ralph.unit where kind = 'story' and state <> 'done'",
+      );
+      expect(stories).not.toEqual([]);
+      for (const { detail } of stories)
+        expect(detail).toMatch(/by all stories together\.$|^The turn was ended by --max-/);
+    },
+  );
 
   test('outlives the worker that holds the queue', TIMEOUT, async () => {
     const lanes = three();

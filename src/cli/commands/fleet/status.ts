@@ -47,7 +47,8 @@ export const status: CliCommand = {
 };
 
 export function fleetLines(view: FleetView): readonly string[] {
-  const { units, workers, budgets, accounts } = view;
+  const { units, workers, accounts } = view;
+  const budgets = view.budgets.filter(({ unit }) => unit === null);
   const rows = units.map(unit => [
     unit.id,
     unit.state,

@@ -10,6 +10,7 @@ import { allCommands } from '../../../domain/verify-commands.ts';
 import { openFleet } from '../../../fleet/open.ts';
 import { sourceOf, submitUnit } from '../../../fleet/submit.ts';
 import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
+import { counted } from '../../../report/numbers.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { prdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
@@ -98,7 +99,7 @@ export const submit: CliCommand = {
         call.output,
         { unit },
         () =>
-          `${unit}\nIt waits for a worker. See it with \`ralph fleet status\`, its log with \`ralph fleet logs ${unit} --follow\`.\nWhat comes of it will be on the branch ${shownBranch({ id: unit, kind, parent: null })} of ${source.repoUrl}.`,
+          `${unit}\nIt waits for a worker. See it with \`ralph fleet status\`, its log with \`ralph fleet logs ${unit} --follow\`.\nWhat comes of it will be on the branch ${shownBranch({ id: unit, kind, parent: null })} of ${source.repoUrl}.${kind === 'prd' ? `\nIts stories may take ${counted(settings.maximumIterations, 'iteration')} together: --max-iterations N changes it.` : ''}`,
       );
       return 0;
     } finally {
