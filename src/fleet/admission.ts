@@ -2,6 +2,7 @@
  * Which units may begin now. One transaction under a lock that is taken in a statement of its own before: what it then reads is what everybody
  * else who held the lock has written.
  */
+import { matchesText } from '../domain/glob.ts';
 import type { Database } from './database.ts';
 import { sendJob } from './lease.ts';
 import type { Queued, Unit } from './unit.ts';
@@ -12,8 +13,8 @@ export interface Applicant {
   readonly free: number;
   readonly labels: readonly string[];
   readonly version: number;
-  /** Which repositories; all, unless told. */
-  readonly allows?: ((repoUrl: string) => boolean) | undefined;
+  /** Patterns of the repositories that it works on; none: on all. */
+  readonly repos: readonly string[];
 }
 
 /** Any number that nobody else uses. */
@@ -66,13 +67,18 @@ async function wake(tx: Querying): Promise<void> {
   );
 }
 
+/** Whether a worker may take units of this repository. */
+export function allowsRepo({ repos }: { readonly repos: readonly string[] }, repoUrl: string): boolean {
+  return repos.length === 0 || repos.some(pattern => matchesText(repoUrl, pattern));
+}
+
 /** Of those that could begin; null: all. In the question itself: what a worker may not take must not hide what it may. */
-async function allowed(tx: Querying, { allows }: Applicant): Promise<readonly string[] | null> {
-  if (!allows) return null;
+async function allowed(tx: Querying, worker: Applicant): Promise<readonly string[] | null> {
+  if (worker.repos.length === 0) return null;
   const { rows } = await tx.query<{ url: string }>(
     "select distinct repo_url as url from ralph.unit where state in ('ready', 'admitted')",
   );
-  return rows.map(({ url }) => url).filter(allows);
+  return rows.map(({ url }) => url).filter(url => allowsRepo(worker, url));
 }
 
 type Candidate = Queued & Pick<Unit, 'id' | 'priority' | 'account'> & { readonly left: number | null };

@@ -104,6 +104,8 @@ create table ralph.reservation (
 create table ralph.worker (
   id text primary key,
   labels text[] not null,
+  -- Patterns of the repositories that it works on; none: on all.
+  repos text[] not null default '{}',
   version int not null,
   slots int not null,
   busy int not null default 0,

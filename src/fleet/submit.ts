@@ -1,6 +1,7 @@
 /** Puts work into the fleet: where it comes from, what it needs, and that nothing secret travels with it. */
 import { randomBytes } from 'node:crypto';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import { hideTokens } from '../domain/secret-formats.ts';
 import type { Env } from '../platform/git.ts';
 import { reachingGit } from '../workspace/remote.ts';
 import type { Database } from './database.ts';
@@ -47,10 +48,11 @@ export async function submitUnit(
 }
 
 /** F5: what is in the database is read by everybody in the fleet. */
-export function checkRepoUrl(url: string): Problem | undefined {
-  if (!/^[a-z][\w+.-]*:\/\/[^/@]*:[^/@]*@/i.test(url)) return undefined;
+export function checkRepoUrl(url: string, where = '--repo'): Problem | undefined {
+  const isPlain = !/^[a-z][\w+.-]*:\/\/[^/@]*:[^/@]*@/i.test(url) && hideTokens(url) === url;
+  if (isPlain) return undefined;
   const what = 'there is a password in it, and everybody in the fleet reads it';
-  return { where: '--repo', what, fix: 'leave it out: each worker has its own way to reach the repository' };
+  return { where, what, fix: 'leave it out: each worker has its own way to reach the repository' };
 }
 
 export type Source = Pick<Unit, 'repoUrl' | 'base'>;

@@ -43,7 +43,7 @@ const yes = (held: number, most: number) => ({
   most: expect.objectContaining({ cost: most }),
 });
 
-const ANYBODY = { free: 10, labels: ['claude'], version: 1, allows: () => true };
+const ANYBODY = { free: 10, labels: ['claude'], version: 1, repos: [] };
 
 describeWithPostgres('the database of a fleet', () => {
   const postgres = sharedPostgres();
@@ -112,14 +112,14 @@ describeWithPostgres('the database of a fleet', () => {
     await add(database, 'newer', { minVersion: 2 });
     await add(database, 'foreign', { repoUrl: 'git@elsewhere:x' });
     await database.query(
-      "insert into ralph.worker (id, labels, version, slots, host) values ('w', '{claude}', 1, 4, 'h')",
+      "insert into ralph.worker (id, labels, version, slots, host, repos) values ('w', '{claude}', 1, 4, 'h', '{/tmp/n*}')",
     );
-    expect(await admit(database, { ...ANYBODY, allows: url => url === '/tmp/none' })).toBe(0);
+    expect(await admit(database, { ...ANYBODY, repos: ['/tmp/n*'] })).toBe(0);
     const view = await readFleet(database, { words: '', all: true });
     expect(view.units.map(unit => waitsFor(unit, view))).toEqual([
       'waits for a worker with gpu: none has it',
       'waits for a worker with a newer Ralph',
-      undefined,
+      'waits for a worker that allows git@elsewhere:x: none does. Start one without --allow-repo, or with one that fits',
     ]);
     expect(await admit(database, { ...ANYBODY, labels: ['claude', 'gpu'], version: 2 })).toBe(3);
   });
@@ -379,7 +379,7 @@ describeWithPostgres('the database of a fleet', () => {
     );
     await add(database, 'ours');
     expect(await admit(database, { ...ANYBODY, free: 3 })).toBe(3);
-    expect(await admit(database, { ...ANYBODY, free: 1, allows: url => url === '/tmp/none' })).toBe(1);
+    expect(await admit(database, { ...ANYBODY, free: 1, repos: ['/tmp/n*'] })).toBe(1);
     expect(await inState(database, 'admitted')).toContain('ours');
     const queues = ['theirs', '/tmp/none'].map(repoUrl => queueOf({ ...UNIT, repoUrl }));
     expect(new Set(queues).size).toBe(2);

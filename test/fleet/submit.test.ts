@@ -12,6 +12,11 @@ test.each([
   ['a list of tasks', ['--tasks', 'tasks.md'], "unknown option '--tasks'"],
   ['a password in the address', ['--repo', 'https://ada:secret@example.org/x'], 'there is a password in it'],
   [
+    'a token in the address',
+    ['--repo', 'https://ghp_16C7e42F292c6912E7710c838347Ae178B4a@example.org/x'],
+    'there is a password in it',
+  ],
+  [
     'a secret of the environment',
     ['--check', 'curl -H s3cr3t-of-the-test'],
     'there is a secret of your environment in it',
@@ -26,6 +31,16 @@ test.each([
     words === undefined ? LOOP.filter(word => word !== '--check' && word !== 'true') : [...LOOP, ...more];
   const { code, stdout, stderr } = await ralph(args, { cwd: project.dir, env });
   expect([code, stdout + stderr]).toEqual([2, expect.stringContaining(words ?? 'at least one is needed')]);
+  expect(stdout + stderr).not.toMatch(/ada:secret|ghp_16/);
+});
+
+test('a worker that would tell everybody a password', async () => {
+  const args = ['worker', '--allow-repo', 'https://ada:secret@example.org/*', '--allow-repo', '*'];
+  const { code, stdout, stderr } = await ralph(args, { cwd: folder('ralph-worker-').dir });
+  expect([code, stdout + stderr]).toEqual([
+    2,
+    expect.stringContaining('--allow-repo: there is a password in it'),
+  ]);
   expect(stdout + stderr).not.toContain('ada:secret');
 });
 

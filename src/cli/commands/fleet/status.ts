@@ -27,7 +27,8 @@ export const status: CliCommand = {
       const look = () => readFleet(database, { words: args[0] ?? '', all: options.all === true });
       if (options.watch !== true) {
         const view = await look();
-        answer(output, view, () => fleetLines(view).join('\n'));
+        const units = view.units.map(unit => ({ ...unit, waitsFor: waitsFor(unit, view) ?? null }));
+        answer(output, { ...view, units }, () => fleetLines(view).join('\n'));
         return 0;
       }
       const signals = listenForSignals(() => {});
