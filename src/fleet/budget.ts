@@ -91,7 +91,7 @@ async function spentIn(tx: Querying, budget: string): Promise<Spending | undefin
   if (!spent) return undefined;
   return spent.unit === null
     ? { reason: 'budget_exhausted', detail: `The budget ${spent.id} of the fleet is spent.` }
-    : capWords(spent.currency, spent.spent, spent.cap, ' by all stories together');
+    : capWords(spent.currency, spent.spent, spent.cap, ' by the whole list');
 }
 
 /** The same for a list of stories, of what is its own: for what that is part of its stories wait, since somebody may raise it. */

@@ -1,6 +1,7 @@
 /** The lanes of a list of stories as units of their own: any worker takes them, and what they have proven comes back by git. */
 import { type Lane, laneOf } from '../domain/board.ts';
 import { currentRun } from '../domain/board-sums.ts';
+import { defined } from '../domain/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
@@ -68,7 +69,7 @@ async function workOn(
 
 /** One unit for each time that it is begun: after a crash the one that is there is waited for. undefined: the list has spent what it may. */
 async function submitted(
-  { board, parts, runId }: LaneWorld,
+  { board, parts, runId, crew }: LaneWorld,
   fleet: StoryWorld,
   lane: Lane,
 ): Promise<string | Problem | undefined> {
@@ -80,10 +81,13 @@ async function submitted(
   const id = current ?? childId(worktreeName(runId, lane, board()), lane);
   const before = lane.sentBack && !isThere && last !== undefined ? await unitOf(database, last) : undefined;
   const hash = parts.past().stories?.hash;
+  const task = crew.taskOf?.(lane);
   const list = hash === undefined ? undefined : readStoryCopy(parts.paths, hash);
-  if (list === undefined) return { where: lane.id, what: 'the list of stories is not on record' };
+  if (list === undefined && task === undefined)
+    return { where: lane.id, what: 'the list of stories is not on record' };
   const { sentBack } = lane;
-  const story = { lane: lane.id, list, tip: from, ...(sentBack && !isThere && { sentBack }) };
+  const given = { ...defined({ list, task }), ...(sentBack && !isThere && { sentBack }) };
+  const story = { lane: lane.id, tip: from, ...given };
   const budget = await purse.look();
   if (!isThere && purse.spending()) return undefined;
   if (!isThere)

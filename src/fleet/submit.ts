@@ -88,6 +88,18 @@ export async function sourceOf(
   return isProblem(missing) ? missing : { repoUrl, base };
 }
 
+/** A file as the commit has it, which is what travels: a link in it leads nowhere. */
+export async function textAt(
+  git: { run(args: readonly string[]): Promise<{ code: number; stdout: string }> },
+  commit: string,
+  path: string,
+): Promise<string | Problem> {
+  const { code, stdout } = await git.run(['cat-file', 'blob', `${commit}:${path}`]);
+  if (code === 0) return stdout;
+  const what = `the commit ${commit.slice(0, 10)} has no such file`;
+  return { where: path, what, fix: '`git add`, `git commit` and `git push` it first' };
+}
+
 async function notThere(
   git: ReturnType<typeof reachingGit>,
   url: string,

@@ -106,6 +106,6 @@ export function waitsFor(unit: Waiting, { workers, accounts, budgets }: Surround
 function emptyWords(budget: string, { parent }: Waiting): string {
   const own = parent !== null && budget.startsWith(`${parent} `) && budget.slice(parent.length + 1);
   return own
-    ? `waits for other stories of its list: they hold what is left of ${own}`
+    ? `waits for others of its list: they hold what is left of ${own}`
     : `waits for money: the budget ${budget} has none left`;
 }

@@ -248,7 +248,7 @@ describeWithPostgres('the database of a fleet', () => {
     await spend(database, of('list.B'), dollars(1));
     expect(await reserve(database, purse, of('list.C'), dollars(2))).toEqual({
       answer: 'spent',
-      spending: { reason: 'budget_exhausted', detail: '$3.00 of $3.00 spent by all stories together.' },
+      spending: { reason: 'budget_exhausted', detail: '$3.00 of $3.00 spent by the whole list.' },
     });
     expect(await reserve(database, 'team', of('else'), dollars(9))).toEqual(yes(7, 7));
     expect(await money()).toEqual([
@@ -294,7 +294,7 @@ describeWithPostgres('the database of a fleet', () => {
     const spent = (by: string) => ({ reason: 'max_iterations', detail: `3 of 3 iterations used${by}.` });
     expect(await ask('list.A', 1)).toEqual({
       answer: 'spent',
-      spending: spent(' by all stories together'),
+      spending: spent(' by the whole list'),
     });
     await purse.look();
     expect([purse.hasRoom(), purse.spending()]).toEqual([false, spent('')]);
@@ -321,7 +321,7 @@ describeWithPostgres('the database of a fleet', () => {
     expect(await admit(database, { ...ANYBODY, free: 1 })).toBe(1);
     expect(await inState(database, 'admitted')).toEqual(['list']);
     expect(await waits()).toEqual([
-      'waits for other stories of its list: they hold what is left of --max-iterations',
+      'waits for others of its list: they hold what is left of --max-iterations',
     ]);
     await database.query('update ralph.budget set reserved = 0, spent = cap where unit is not null');
     await admit(database, ANYBODY);

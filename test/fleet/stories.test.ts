@@ -1,8 +1,10 @@
 /** A list of stories over several workers: each story is a unit, and so is the merge queue. */
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
-import { type LaneRig, landedFiles, laneRig, plain, runParallel } from '../rig/lanes.ts';
+import { type LaneRig, landedFiles, laneRig, plain, rigFor, runParallel } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { ralph } from '../rig/ralph.ts';
+import { repo } from '../rig/repo.ts';
 
 const TIMEOUT = { timeout: 240_000 };
 const CHECK = ['--check', 'test -f README.md'] as const;
@@ -69,9 +71,53 @@ describeWithPostgres('a list of stories in a fleet', () => {
       );
       expect(stories).not.toEqual([]);
       for (const { detail } of stories)
-        expect(detail).toMatch(/by all stories together\.$|^The turn was ended by --max-/);
+        expect(detail).toMatch(/by the whole list\.$|^The turn was ended by --max-/);
     },
   );
+
+  test('lands the tasks of a list, each a unit of its own, and ticks them', TIMEOUT, async () => {
+    const tasks = '# Tasks\n\n- [ ] Add one\n- [x] Done before\n- [ ] Add two\n  - with care\n';
+    const lanes = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks, '.gitignore': '.ralph/\n' }));
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const said = await rig.fleet(
+      'submit',
+      'loop',
+      '--tasks',
+      'tasks.md',
+      ...CHECK,
+      '--agent',
+      'claude',
+      '--json',
+    );
+    const { unit } = JSON.parse(said);
+    const gate = rig.gate('gate');
+    // Both change the same line: whoever comes second is sent back, with the merge in its files.
+    for (const id of ['T1', 'T2']) {
+      const waits = id === 'T1' ? `touch "$FLEET_AGENT/turn"; read x < "${gate.path}"; ` : '';
+      lanes.does(`${unit}.${id}`, 'task', `${waits}mkdir -p work; printf '${id}\\n' > work/same`);
+      lanes.does(`${unit}.${id}.2`, 'task', "printf 'T1\\nT2\\n' > work/same");
+    }
+    const one = rig.worker('one', '--slots', '2');
+    await rig.until('a turn', () => rig.reached('turn'));
+    // Another one continues with the list and with the task, wherever they are.
+    one.process.kill('SIGTERM');
+    await one.until('draining');
+    gate.open();
+    rig.worker('two', '--slots', '2');
+    await rig.untilState(unit, 'done');
+    const files = remoteFiles(rig, unit);
+    expect(files['tasks.md']).toBe(tasks.replaceAll('[ ]', '[x]'));
+    expect(files['work/same']).toBe('T1\nT2\n');
+    const units = await rig.sql(
+      "select id, state, stop_reason from ralph.unit where kind = 'story' order by id",
+    );
+    expect(units).toHaveLength(3);
+    expect(new Set(units.map(({ state, stop_reason }) => `${state} ${stop_reason}`))).toEqual(
+      new Set(['done all_checks_passed']),
+    );
+    const report = await ralph(['log', `${unit}.T2`], rig.options);
+    expect(report.stdout).toContain('Add two');
+  });
 
   test('outlives the worker that holds the queue', TIMEOUT, async () => {
     const lanes = three();
