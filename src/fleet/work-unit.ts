@@ -119,7 +119,7 @@ interface Held {
 async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void> {
   const { unit } = claim;
   const { say } = world;
-  say('claimed', unit.id, { fence: unit.fence, ...(unit.carry !== null && { from: claim.before }) });
+  say('claimed', unit.id, { fence: unit.fence, ...(claim.before !== null && { from: claim.before }) });
   const ready = await getReady(claim, world);
   if (isProblem(ready)) {
     // Another worker may reach what this one does not.
@@ -226,12 +226,15 @@ async function settle(
   }
   const { parkedFor } = held.state;
   if (result.stopReason === 'interrupted') {
-    const ending: Ending =
-      parkedFor === undefined
-        ? { state: 'ready' }
-        : { state: 'parked', seconds: parkedFor, detail: 'its account is limited' };
-    const isOurs = await release(world, unit, ending);
-    say(isOurs ? (ending.state === 'parked' ? 'parked' : 'released') : 'lost', unit.id);
+    const detail = parkedFor === undefined ? (result.detail ?? '') : 'its account is limited';
+    // Nobody asked for it: the remote could not be reached, and would not be a moment later.
+    const isParked = parkedFor !== undefined || !held.stop.requested();
+    const isOurs = await release(
+      world,
+      unit,
+      isParked ? { state: 'parked', seconds: parkedFor ?? RETRY_AFTER, detail } : { state: 'ready' },
+    );
+    say(isOurs ? (isParked ? 'parked' : 'released') : 'lost', unit.id, isParked ? { why: detail } : {});
     return;
   }
   const head =

@@ -55,7 +55,11 @@ export async function openRemote(own: OwnGit, env: Env, url: string, abort: Abor
         url,
         ...specs,
       ]);
-      return code === 0 ? undefined : { where: url, what: complaint(output, code) };
+      if (code === 0) return undefined;
+      // git calls it a failure to get no history where no name fits, and says nothing.
+      const there = await git.run(['ls-remote', '--quiet', url, ...refs]);
+      const isNothing = there.code === 0 && there.stdout === '';
+      return isNothing ? undefined : { where: url, what: complaint(output, code) };
     },
   };
 }

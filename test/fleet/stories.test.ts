@@ -23,6 +23,8 @@ describeWithPostgres('a list of stories in a fleet', () => {
     const alone = three();
     await runParallel(alone, '--parallel', '2', ...CHECK);
     expect(remoteFiles(rig, unit)).toEqual(timeless(landedFiles(alone, 'ralph/demo')));
+    const [list] = await rig.sql('select fence::int as fence from ralph.unit where id = $1', unit);
+    expect(list, 'nobody gave it back').toEqual({ fence: 1 });
     const units = await rig.sql("select id, state, kind from ralph.unit where kind = 'story' order by id");
     expect(units).toEqual(
       ['US-001', 'US-002', 'US-003'].map(id => ({ id: `${unit}.${id}`, state: 'done', kind: 'story' })),
