@@ -25,6 +25,9 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(remoteFiles(rig, unit)).toEqual(timeless(landedFiles(alone, 'ralph/demo')));
     const [list] = await rig.sql('select fence::int as fence from ralph.unit where id = $1', unit);
     expect(list, 'nobody gave it back').toEqual({ fence: 1 });
+    // The clone of a worker has branches of its own, and nobody gets what is on them.
+    expect(await rig.sql("select 1 from ralph.event where type = 'integrated'")).toEqual([]);
+    expect(await rig.fleet('status', unit)).toMatch(new RegExp(`${unit} +done +\\S+ +6 `));
     const units = await rig.sql("select id, state, kind from ralph.unit where kind = 'story' order by id");
     expect(units).toEqual(
       ['US-001', 'US-002', 'US-003'].map(id => ({ id: `${unit}.${id}`, state: 'done', kind: 'story' })),

@@ -3,6 +3,7 @@
 import { dollars as money } from '../../../domain/dollars.ts';
 import { pause } from '../../../engine/wait.ts';
 import { openFleet } from '../../../fleet/open.ts';
+import type { Unit } from '../../../fleet/unit.ts';
 import { type FleetView, readFleet, waitsFor } from '../../../fleet/view.ts';
 import { answer, type CliCommand, orThrow } from '../../command.ts';
 import { listenForSignals } from '../../signals.ts';
@@ -54,7 +55,7 @@ export function fleetLines(view: FleetView): readonly string[] {
     unit.id,
     unit.state,
     unit.worker ?? '-',
-    String(unit.iterations),
+    String(iterationsOf(unit, units)),
     unit.cost === null ? '-' : money(unit.cost),
     [unit.title, waitsFor(unit, view) ?? unit.detail].filter(Boolean).join(' — '),
   ]);
@@ -88,6 +89,12 @@ export function fleetLines(view: FleetView): readonly string[] {
       .filter(({ limited }) => limited > 0)
       .map(({ id, limited }) => `The account ${id} is limited for another ${Math.ceil(limited)} s.`),
   ];
+}
+
+/** A list has those of its stories. */
+function iterationsOf({ id, kind, iterations }: Unit, units: readonly Unit[]): number {
+  if (kind !== 'prd') return iterations;
+  return units.filter(({ parent }) => parent === id).reduce((sum, story) => sum + story.iterations, 0);
 }
 
 function table(rows: readonly (readonly string[])[]): readonly string[] {
