@@ -5,6 +5,7 @@ import { defined } from '../domain/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
+import { warn } from '../engine/plan.ts';
 import { pause } from '../engine/wait.ts';
 import { endedChild, giveUp, handIn, type Lanes, type LaneWorld, resultOf } from '../parallel/lanes.ts';
 import { childId, worktreeName } from '../parallel/names.ts';
@@ -29,6 +30,8 @@ export interface StoryWorld {
 
 /** Milliseconds between two looks at a unit. */
 const LOOK_EVERY = 500;
+/** And after its work could not be had. */
+const BRING_AGAIN = 2_000;
 
 export function storyLanes(world: LaneWorld, fleet: StoryWorld): Lanes {
   const running = new Set<string>();
@@ -157,8 +160,7 @@ async function take(
       why,
     });
   if (unit.carry === null) return gone(unit.detail ?? `it ended as ${unit.state}`);
-  const missing = await remote.bring([`refs/ralph/${unit.id}/*`]);
-  if (missing) return gone(formatProblem(missing));
+  if (!(await bringWork(world, remote, unit.id))) return;
   const lines = await allLines(database, unit.id);
   const paths = runPaths(parts.project, unit.id);
   const unpacked = await unpack(integration.own, paths, unit.carry, lines, parts.project.root);
@@ -177,4 +179,16 @@ async function take(
     },
     resultOf(child),
   );
+}
+
+/** It is safe there: where the remote is away, it is waited for. False: the run was stopped meanwhile, and whoever continues it asks again. */
+async function bringWork({ stop, parts }: LaneWorld, remote: Remote, id: string): Promise<boolean> {
+  for (let isSaid = false; !stop.stopping.aborted; isSaid = true) {
+    const missing = await remote.bring([`refs/ralph/${id}/*`]);
+    if (!missing) return true;
+    if (!isSaid)
+      warn(parts.emit, `${id} has ended, and its work cannot be had yet: ${formatProblem(missing)}`);
+    await pause(BRING_AGAIN, stop.stopping);
+  }
+  return false;
 }

@@ -1,4 +1,6 @@
 /** A list of stories over several workers: each story is a unit, and so is the merge queue. */
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
 import { type LaneRig, landedFiles, laneRig, plain, rigFor, runParallel } from '../rig/lanes.ts';
@@ -122,6 +124,26 @@ describeWithPostgres('a list of stories in a fleet', () => {
     );
     const report = await ralph(['log', `${unit}.T2`], rig.options);
     expect(report.stdout).toContain('Add two');
+  });
+
+  test('waits for a remote that is away when the work of a story is to be had', TIMEOUT, async () => {
+    const lanes = laneRig([plain('US-001')]);
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK);
+    const [head, away] = ['HEAD', 'HEAD.away'].map(name => join(rig.remote.dir, name)) as [string, string];
+    // It is gone as soon as the work of the story has arrived there.
+    const hook = join(rig.remote.dir, 'hooks/post-update');
+    writeFileSync(hook, `#!/bin/sh\ncase "$*" in *${unit}.US-001/*/work*) mv "${head}" "${away}" ;; esac\n`);
+    chmodSync(hook, 0o755);
+    rig.worker('one', '--slots', '2');
+    await rig.until('a look at where it was', async () => {
+      const seen = "select 1 from ralph.event where unit = $1 and line like '%does not appear to be a git%'";
+      return (await rig.sql(seen, unit)).length > 0;
+    });
+    rmSync(hook);
+    renameSync(away, head);
+    await rig.untilState(unit, 'done');
+    expect(remoteFiles(rig, unit)['work/US-001.txt']).toBe('US-001\n');
   });
 
   test('outlives the worker that holds the queue', TIMEOUT, async () => {
