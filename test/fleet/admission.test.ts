@@ -1,5 +1,7 @@
 /** Who may begin, who may spend and who may write, on a real PostgreSQL. */
 import { afterEach, expect, test, vi } from 'vitest';
+import type { EndedTurn } from '../../src/domain/event.ts';
+import type { Usage } from '../../src/domain/usage.ts';
 import { admit } from '../../src/fleet/admission.ts';
 import { openPurse, reserve, spend } from '../../src/fleet/budget.ts';
 import { cancelUnit } from '../../src/fleet/commands.ts';
@@ -8,6 +10,7 @@ import { openQueues } from '../../src/fleet/lease.ts';
 import { listPurse } from '../../src/fleet/list-purse.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
 import { migrate } from '../../src/fleet/schema.ts';
+import { sharedOfUnit } from '../../src/fleet/shared.ts';
 import { queueOf } from '../../src/fleet/unit.ts';
 import {
   addUnit,
@@ -298,6 +301,39 @@ describeWithPostgres('the database of a fleet', () => {
     });
     await purse.look();
     expect([purse.hasRoom(), purse.spending()]).toEqual([false, spent('')]);
+  });
+
+  test('counts a turn that was left when it is taken again, and ends one that uses more tokens than there are', async () => {
+    const database = await open();
+    const limits = { ...LIMITS, maxIterations: 3, maxTokens: 100 };
+    const budget = await openPurse(database, { id: 'list', owner: 'ada', budget: null }, limits);
+    await add(database, 'list.A', { kind: 'story', budget });
+    await claimUnit(database, 'list.A', 'w', 1);
+    const shared = sharedOfUnit({
+      database,
+      unit: { id: 'list.A', fence: 1, budget, account: 'claude' },
+      nextTurn: () => ({ cost: 1, tokens: 50, turns: 1 }),
+      now: Date.now,
+      cut: new AbortController().signal,
+    });
+    const used = (input: number): Usage => ({
+      costSource: 'unknown',
+      tokens: { input, output: 0, cacheRead: 0, cacheWrite: 0 },
+    });
+    const take = async (turn: Pick<EndedTurn, 'outcome' | 'idle'>) => {
+      await expect.poll(() => shared.reserve()).toBe('yes');
+      expect([100, 101].map(tokens => shared.overdrawn(used(tokens)))).toEqual([undefined, 'max-tokens']);
+      shared.settle({ ...turn, usage: used(0) });
+      await shared.settled();
+      const { rows } = await database.query(
+        "select spent::int as n from ralph.budget where currency = 'turns'",
+      );
+      return rows[0]?.n;
+    };
+    expect(await take({ outcome: { kind: 'ended', by: 'interrupt' } })).toBe(0);
+    expect(await take({ outcome: { kind: 'completed' }, idle: true })).toBe(0);
+    expect(await take({ outcome: { kind: 'completed' } })).toBe(1);
+    expect(await take({ outcome: { kind: 'ended', by: 'iteration-timeout' } })).toBe(2);
   });
 
   test('lets a story wait for the money of a budget that its list is part of, and says so; one whose list has spent its own may end', async () => {
