@@ -9,6 +9,7 @@ import { type ListedUnit, listUnits } from '../fleet/list-units.ts';
 import { openReading, type UnitReading } from '../fleet/reading.ts';
 import { OVER } from '../fleet/unit.ts';
 import { unitOf } from '../fleet/units.ts';
+import { readSurroundings, waitsFor } from '../fleet/view.ts';
 import type { Message } from '../store/inbox.ts';
 import type { Env } from '../store/state.ts';
 import type { Steered } from '../store/steering.ts';
@@ -22,7 +23,12 @@ export function fleetPage(database: Database, env: Env): Elsewhere {
   const open = new Map<string, RunElsewhere>();
   return {
     root: `fleet ${database.shown}`,
-    list: async () => (await listUnits(database, SHOWN)).map(listedUnit),
+    async list() {
+      const surroundings = await readSurroundings(database);
+      return (await listUnits(database, SHOWN)).map(unit =>
+        listedUnit({ ...unit, detail: waitsFor(unit, surroundings) ?? unit.detail }),
+      );
+    },
     async open(id) {
       const known = open.get(id);
       if (known) {

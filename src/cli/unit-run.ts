@@ -2,24 +2,29 @@
 import { dirname } from 'node:path';
 import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
+import { pick } from '../domain/fields.ts';
 import { parseObject } from '../domain/json.ts';
 import type { Past } from '../domain/past.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { readList } from '../domain/story.ts';
+import { listPurse } from '../fleet/list-purse.ts';
 import type { Place } from '../fleet/place.ts';
 import { remoteIntegration } from '../fleet/remote-integration.ts';
 import { storyLanes } from '../fleet/story-lanes.ts';
+import { textAt } from '../fleet/submit.ts';
 import { shownBranch, type Unit } from '../fleet/unit.ts';
 import type { RunUnit, RunWorld } from '../fleet/work-unit.ts';
 import { runAgain } from '../opening/again.ts';
 import { type RunKind, taskKind } from '../opening/kind.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
 import { parallelStories } from '../opening/parallel-stories.ts';
+import { parallelTasks } from '../opening/parallel-tasks.ts';
 import { claimRun, clearWorkplace, kindAgain, recoverRun } from '../opening/resume.ts';
 import type { SetUp } from '../opening/set-up.ts';
 import { laneKind } from '../opening/stories-crew.ts';
 import type { StoryLane } from '../opening/stories-kind.ts';
+import { laneTask } from '../opening/tasks-crew.ts';
 import type { Elsewhere } from '../parallel/elsewhere.ts';
 import { mergeTip, sentBackWords } from '../parallel/merging.ts';
 import { fileSize } from '../platform/files.ts';
@@ -32,6 +37,7 @@ import { writeRunFile } from '../store/run-file.ts';
 import { isList } from '../store/tasks-file.ts';
 import { loadStories } from '../stories/load.ts';
 import { policyOf } from '../stories/standing.ts';
+import { limitsOf } from '../turns/plan-parts.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { type Call, Problems } from './command.ts';
@@ -53,7 +59,8 @@ export function unitRunner(call: Call, sandbox: Provider): RunUnit {
 }
 
 function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sandbox: Provider): SetUp {
-  const command: SettingsCommand = unit.kind === 'loop' ? 'loop' : 'prd';
+  const isLoop = unit.kind === 'loop' || unit.config.tasks !== undefined;
+  const command: SettingsCommand = isLoop ? 'loop' : 'prd';
   const here = { ...call, options: {}, args: [], cwd: root, root, env };
   const layer = unit.config.flags;
   const ready = setUp(command, here, () => [], { layer, problems: [] });
@@ -82,9 +89,11 @@ function requestOf(unit: Unit, ready: SetUp, world: RunWorld, kind: RunKind): Ru
 }
 
 /** The stories of a list are units of their own. */
-function elsewhereOf(unit: Unit, { remote, database, worker }: RunWorld, { maxCost }: Settings): Elsewhere {
+function elsewhereOf(unit: Unit, { remote, database, worker }: RunWorld, settings: Settings): Elsewhere {
+  const purse = listPurse(database, unit, limitsOf(settings));
   return {
-    lanes: lanes => storyLanes(lanes, { unit, remote, database, worker, maxCost }),
+    funds: purse,
+    lanes: lanes => storyLanes(lanes, { unit, remote, database, worker, purse }),
     integration: here => remoteIntegration(here, remote, unit),
   };
 }
@@ -102,20 +111,26 @@ async function kindOf(
   { settings }: SetUp,
   world: RunWorld,
 ): Promise<RunKind | Problem> {
-  const { task, folder = 'ralph', story } = unit.config;
+  const { task, folder = 'ralph', tasks, story } = unit.config;
   if (unit.kind === 'loop') return taskKind({ task: task ?? unit.title });
+  if (unit.kind === 'prd' && tasks !== undefined) {
+    const source = await textAt(place.own.repository.git, unit.base, tasks);
+    return isProblem(source) ? source : parallelTasks(tasks, source, settings);
+  }
   const prd = prdPaths(place.root, folder);
   const policy = policyOf(settings);
   if (unit.kind === 'prd') {
     const list = loadStories(prd, policy);
     return isList(list) ? parallelStories({ prd, list }, settings) : (list[0] as Problem);
   }
-  const list = story && readList(JSON.parse(story.list));
-  if (!story || !list || !isList(list)) return { where: unit.id, what: 'there is no story in it' };
+  const list = story && readList(JSON.parse(story.list ?? '{}'));
+  if (!story || !list || (!isList(list) && story.task === undefined))
+    return { where: unit.id, what: 'there is no story in it' };
   if (story.sentBack) {
     const merged = await mergeLanded(unit, place, world);
     if (isProblem(merged)) return merged;
   }
+  if (!isList(list)) return laneTask({ task: story.task ?? '', ...pick(story, 'lane', 'sentBack') });
   return laneKind(
     { prd, policy, list },
     {
@@ -151,8 +166,10 @@ async function mergeLanded(
   if (missing) return missing;
   const branch = await openStoryBranch({ cwd: root, env }, shownBranch(unit));
   if (isProblem(branch)) return branch;
-  const prd = prdPaths(root, unit.config.folder ?? 'ralph');
-  const ownPaths = [prd.tasks, prd.progress].map(path => path.slice(prd.root.length + 1));
+  const { tasks, folder = 'ralph' } = unit.config;
+  const prd = prdPaths(root, folder);
+  const lists = [prd.tasks, prd.progress].map(path => path.slice(prd.root.length + 1));
+  const ownPaths = tasks === undefined ? lists : [tasks];
   return mergeTip(createIntegration(own, unit.id), branch, tip, ownPaths);
 }
 

@@ -5,11 +5,12 @@ import { totalTokens, type Usage } from './usage.ts';
 
 /** Dollars, tokens, turns. */
 const CURRENCIES = ['cost', 'tokens', 'turns'] as const;
-type Currency = (typeof CURRENCIES)[number];
+export type Currency = (typeof CURRENCIES)[number];
 export type Sum = Readonly<Record<Currency, number>>;
+export type Caps = Readonly<Partial<Record<Currency, number>>>;
 
 export interface Purse {
-  readonly caps: Readonly<Partial<Record<Currency, number>>>;
+  readonly caps: Caps;
   readonly spent: Sum;
   /** By who holds it. */
   readonly reserved: Readonly<Record<string, Sum>>;
@@ -19,16 +20,15 @@ export interface Purse {
 
 const NOTHING: Sum = { cost: 0, tokens: 0, turns: 0 };
 
-export function newPurse({ maxCost, maxTokens, maxIterations }: Limits, spent: Sum = NOTHING): Purse {
+export function newPurse(limits: Limits, spent: Sum = NOTHING): Purse {
+  return { caps: capsOf(limits), spent, reserved: {}, turns: [] };
+}
+
+export function capsOf({ maxCost, maxTokens, maxIterations }: Limits): Caps {
   return {
-    caps: {
-      ...(maxCost !== undefined && { cost: maxCost }),
-      ...(maxTokens !== undefined && { tokens: maxTokens }),
-      ...(maxIterations > 0 && { turns: maxIterations }),
-    },
-    spent,
-    reserved: {},
-    turns: [],
+    ...(maxCost !== undefined && { cost: maxCost }),
+    ...(maxTokens !== undefined && { tokens: maxTokens }),
+    ...(maxIterations > 0 && { turns: maxIterations }),
   };
 }
 
@@ -47,7 +47,7 @@ export function reserve(purse: Purse, who: string): Reservation {
   const wanted: Sum = { ...typicalTurn(purse.turns), turns: 1 };
   const held = total(Object.values(purse.reserved));
   const spent = CURRENCIES.find(each => left(purse, each) <= 0);
-  if (spent) return { kind: 'spent', spending: words(purse, spent) };
+  if (spent) return { kind: 'spent', spending: capWords(spent, purse.spent[spent], purse.caps[spent] ?? 0) };
   const lacks = CURRENCIES.some(each => left(purse, each) - held[each] < wanted[each]);
   if (!lacks)
     return { kind: 'reserved', purse: { ...purse, reserved: { ...purse.reserved, [who]: wanted } } };
@@ -104,13 +104,13 @@ function typicalTurn(turns: readonly Sum[]): Sum {
   return { cost: at('cost'), tokens: at('tokens'), turns: 1 };
 }
 
-function words(purse: Purse, currency: Currency): Spending {
-  const [spent, cap] = [purse.spent[currency], purse.caps[currency]];
+/** A cap is reached; `by`: by whom, where that is not plain. */
+export function capWords(currency: Currency, spent: number, cap: number, by = ''): Spending {
   if (currency === 'turns')
-    return { reason: 'max_iterations', detail: `${spent} of ${cap} iterations used.` };
+    return { reason: 'max_iterations', detail: `${spent} of ${cap} iterations used${by}.` };
   const detail =
     currency === 'cost'
-      ? `${dollars(spent)} of ${dollars(cap ?? 0)} spent.`
-      : `${spent} of ${cap} tokens used.`;
+      ? `${dollars(spent)} of ${dollars(cap)} spent${by}.`
+      : `${spent} of ${cap} tokens used${by}.`;
   return { reason: 'budget_exhausted', detail };
 }

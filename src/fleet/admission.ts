@@ -2,6 +2,7 @@
  * Which units may begin now. One transaction under a lock that is taken in a statement of its own before: what it then reads is what everybody
  * else who held the lock has written.
  */
+import { matchesText } from '../domain/glob.ts';
 import type { Database } from './database.ts';
 import { sendJob } from './lease.ts';
 import type { Queued, Unit } from './unit.ts';
@@ -12,8 +13,8 @@ export interface Applicant {
   readonly free: number;
   readonly labels: readonly string[];
   readonly version: number;
-  /** Which repositories; all, unless told. */
-  readonly allows?: ((repoUrl: string) => boolean) | undefined;
+  /** Patterns of the repositories that it works on; none: on all. */
+  readonly repos: readonly string[];
 }
 
 /** Any number that nobody else uses. */
@@ -66,13 +67,18 @@ async function wake(tx: Querying): Promise<void> {
   );
 }
 
+/** Whether a worker may take units of this repository. */
+export function allowsRepo({ repos }: { readonly repos: readonly string[] }, repoUrl: string): boolean {
+  return repos.length === 0 || repos.some(pattern => matchesText(repoUrl, pattern));
+}
+
 /** Of those that could begin; null: all. In the question itself: what a worker may not take must not hide what it may. */
-async function allowed(tx: Querying, { allows }: Applicant): Promise<readonly string[] | null> {
-  if (!allows) return null;
+async function allowed(tx: Querying, worker: Applicant): Promise<readonly string[] | null> {
+  if (worker.repos.length === 0) return null;
   const { rows } = await tx.query<{ url: string }>(
     "select distinct repo_url as url from ralph.unit where state in ('ready', 'admitted')",
   );
-  return rows.map(({ url }) => url).filter(allows);
+  return rows.map(({ url }) => url).filter(url => allowsRepo(worker, url));
 }
 
 type Candidate = Queued & Pick<Unit, 'id' | 'priority' | 'account'> & { readonly left: number | null };
@@ -90,6 +96,10 @@ async function candidates(
   const { rows } = await tx.query<Candidate>(
     `with busy as (select owner, count(*) as units from ralph.unit where state in ('admitted', 'running') group by owner),
        used as (select account, count(*) as units from ralph.unit where state in ('admitted', 'running') and kind <> 'prd' group by account),
+       -- One that has spent what its list may is let in, to say so and end: nobody raises that limit.
+       money as (
+         select x.budget, bool_and(w.spent + w.reserved < w.cap) or bool_or(w.unit is not null and w.spent >= w.cap) as is_there
+         from (select distinct budget from ralph.unit where state = 'ready') x cross join lateral ralph.whole_of(x.budget) w group by x.budget),
        fit as (
          select u.id, u.needs, u.priority, u.number, u.repo_url, u.min_version, u.account, u.kind,
            a.slots - coalesce(used.units, 0) as left_over, coalesce(busy.units, 0) as in_hand,
@@ -98,10 +108,10 @@ async function candidates(
          join ralph.account a on a.id = u.account
          left join used on used.account = u.account
          left join busy on busy.owner = u.owner
-         left join ralph.budget b on b.id = u.budget
+         left join money on money.budget = u.budget
          where u.state = 'ready' and u.needs <@ $1 and u.min_version <= $2 and ($4::text[] is null or u.repo_url = any($4))
            and (u.kind = 'prd' or ((a.limited_until is null or a.limited_until <= now()) and (a.slots is null or a.slots > coalesce(used.units, 0))))
-           and (b.id is null or b.spent + b.reserved < b.cap))
+           and coalesce(money.is_there, true))
      select id, needs, priority, repo_url as "repoUrl", min_version as "minVersion", account, left_over::int as left, kind from fit
      where turn <= $3 order by priority desc, in_hand + turn, number limit $3`,
     [labels, version, room * LOOK_AT + 16, repos],

@@ -27,6 +27,8 @@ create table ralph.account (
 create table ralph.budget (
   id text primary key,
   owner text not null,
+  -- Dollars, tokens or turns of an agent.
+  currency text not null default 'cost' check (currency in ('cost', 'tokens', 'turns')),
   cap numeric not null check (cap >= 0),
   reserved numeric not null default 0 check (reserved >= 0),
   spent numeric not null default 0 check (spent >= 0),
@@ -34,6 +36,15 @@ create table ralph.budget (
   within text references ralph.budget (id),
   unit text
 );
+-- A budget and those that it is part of, the nearest first, each once: rows may name each other in a circle.
+create function ralph.whole_of(text) returns setof ralph.budget language sql stable as $$
+  with recursive whole as (
+    select id, within, array[id] as path from ralph.budget where id = $1
+    union all
+    select b.id, b.within, path || b.id from ralph.budget b join whole on b.id = whole.within where not b.id = any(path)
+  )
+  select b.* from whole join ralph.budget b using (id) order by cardinality(path)
+$$;
 create table ralph.unit (
   id text primary key,
   number bigint generated always as identity,
@@ -93,6 +104,8 @@ create table ralph.reservation (
 create table ralph.worker (
   id text primary key,
   labels text[] not null,
+  -- Patterns of the repositories that it works on; none: on all.
+  repos text[] not null default '{}',
   version int not null,
   slots int not null,
   busy int not null default 0,

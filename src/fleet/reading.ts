@@ -113,10 +113,10 @@ async function copyFiles(database: Database, paths: RunPaths, unit: Unit): Promi
 }
 
 /** Of a unit whose own is not there yet. */
-function runFileOf({ id, kind, repoUrl, startedAt, submittedAt }: Unit): RunFile {
+function runFileOf({ id, kind, config, repoUrl, startedAt, submittedAt }: Unit): RunFile {
   return {
     id,
-    command: kind === 'loop' ? 'loop' : 'prd',
+    command: kind === 'loop' || config.tasks !== undefined ? 'loop' : 'prd',
     version: '',
     cwd: repoUrl,
     startedAt: (startedAt ?? submittedAt).toISOString(),

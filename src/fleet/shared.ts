@@ -1,6 +1,7 @@
-/** Money and accounts of one unit, shared with all others through the database. What it answers at once it has asked for before. */
-import type { Spending } from '../domain/limits.ts';
-import type { Usage } from '../domain/usage.ts';
+/** What one unit spends, and its account, shared with all others through the database. What it answers at once it has asked for before. */
+import type { EndedTurn } from '../domain/event.ts';
+import { type Sum, sumOf } from '../domain/purse.ts';
+import { totalTokens, type Usage } from '../domain/usage.ts';
 import { pause } from '../engine/wait.ts';
 import type { Accounts, Entry, Shared } from '../turns/shared.ts';
 import { type Reserved, reserve, spend } from './budget.ts';
@@ -10,8 +11,8 @@ import type { Unit } from './unit.ts';
 export interface SharedWorld {
   readonly database: Database;
   readonly unit: Pick<Unit, 'id' | 'fence' | 'budget' | 'account'>;
-  /** The most that its next turn is expected to cost, in dollars. */
-  turnCost(): number;
+  /** The most that its next turn is expected to use. */
+  nextTurn(): Sum;
   now(): number;
   /** The unit is somebody else's, or given up: nothing more is written. */
   readonly cut: AbortSignal;
@@ -38,15 +39,15 @@ const NO_BUDGET: Omit<UnitShared, 'accounts'> = {
 };
 
 function budgetOf(
-  { database, unit, turnCost, cut }: SharedWorld,
+  { database, unit, nextTurn, cut }: SharedWorld,
   budget: string,
 ): Omit<UnitShared, 'accounts'> {
   let spending: Promise<void> = Promise.resolve();
   /** The database may be away: then it is said again. */
-  const record = async (cost: number) => {
+  const record = async (used: Sum) => {
     let isRecorded = false;
     while (!isRecorded && !cut.aborted) {
-      isRecorded = await spend(database, unit, cost).then(
+      isRecorded = await spend(database, unit, used).then(
         () => true,
         () => false,
       );
@@ -58,11 +59,11 @@ function budgetOf(
   return {
     reserve() {
       if (now.answer === 'yes') return 'yes';
-      if (now.answer === 'spent') return spentWords(now.budget);
+      if (now.answer === 'spent') return now.spending;
       if (!asked) {
         asked = true;
         void spending
-          .then(() => reserve(database, budget, unit, turnCost()))
+          .then(() => reserve(database, budget, unit, nextTurn()))
           .then(got => {
             now = got;
           })
@@ -73,21 +74,26 @@ function budgetOf(
       }
       return 'wait';
     },
-    overdrawn({ cost = 0 }: Usage) {
+    overdrawn({ cost = 0, tokens }: Usage) {
       if (now.answer !== 'yes') return undefined;
-      return cost > Math.min(now.held * OVERDRAFT, now.most) ? 'max-cost' : undefined;
+      const { held, most } = now;
+      if (cost > Math.min(held.cost * OVERDRAFT, most.cost)) return 'max-cost';
+      const used = totalTokens(tokens) ?? 0;
+      return used > Math.min(held.tokens * OVERDRAFT, most.tokens) ? 'max-tokens' : undefined;
     },
-    settle({ usage }) {
-      const held = now.answer === 'yes' ? now.held : 0;
+    settle(turn) {
+      const held = now.answer === 'yes' ? now.held.cost : 0;
       now = { answer: 'wait' };
-      spending = spending.then(() => record(usage.cost ?? held));
+      const { cost = held } = turn.usage;
+      spending = spending.then(() => record(sumOf({ ...turn.usage, cost }, isTakenAgain(turn) ? 0 : 1)));
     },
     settled: () => spending,
   };
 }
 
-function spentWords(budget: string): Spending {
-  return { reason: 'budget_exhausted', detail: `The budget ${budget} of the fleet is spent.` };
+/** Left for another worker, or for the time after a limit: the same iteration has another turn. */
+function isTakenAgain({ outcome, idle }: Pick<EndedTurn, 'outcome' | 'idle'>): boolean {
+  return idle === true || (outcome.kind === 'ended' && outcome.by === 'interrupt');
 }
 
 /** So many times what was reserved: a turn that costs more is ended, so that a cap is a cap. */

@@ -1,19 +1,21 @@
 /** The lanes of a list of stories as units of their own: any worker takes them, and what they have proven comes back by git. */
 import { type Lane, laneOf } from '../domain/board.ts';
 import { currentRun } from '../domain/board-sums.ts';
+import { defined } from '../domain/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
 import type { StopReason } from '../domain/stop-reason.ts';
 import type { Usage } from '../domain/usage.ts';
+import { warn } from '../engine/plan.ts';
 import { pause } from '../engine/wait.ts';
 import { endedChild, giveUp, handIn, type Lanes, type LaneWorld, resultOf } from '../parallel/lanes.ts';
 import { childId, worktreeName } from '../parallel/names.ts';
 import { runPaths } from '../store/paths.ts';
 import { readStoryCopy } from '../store/story-copies.ts';
 import type { Remote } from '../workspace/remote.ts';
-import { openPurse } from './budget.ts';
 import { unpack } from './carry.ts';
 import { cancelUnit } from './commands.ts';
 import type { Database } from './database.ts';
+import type { ListPurse } from './list-purse.ts';
 import { OVER, type Unit } from './unit.ts';
 import { addUnit, allLines, readLines, unitOf } from './units.ts';
 
@@ -23,12 +25,13 @@ export interface StoryWorld {
   readonly unit: Unit;
   readonly remote: Remote;
   readonly worker: string;
-  /** Dollars that its stories may spend together. */
-  readonly maxCost: number | undefined;
+  readonly purse: ListPurse;
 }
 
 /** Milliseconds between two looks at a unit. */
 const LOOK_EVERY = 500;
+/** And after its work could not be had. */
+const BRING_AGAIN = 2_000;
 
 export function storyLanes(world: LaneWorld, fleet: StoryWorld): Lanes {
   const running = new Set<string>();
@@ -44,7 +47,6 @@ export function storyLanes(world: LaneWorld, fleet: StoryWorld): Lanes {
       } finally {
         running.delete(id);
         if (!world.stop.requested()) open.delete(id);
-        world.money.release(id);
       }
     },
   };
@@ -58,26 +60,23 @@ async function workOn(
 ): Promise<void> {
   const lane = laneOf(world.board(), id);
   if (!lane) return;
-  const shared = world.money.sharedBy(id, world.accounts);
-  if (shared.reserve() !== 'yes') return void (await pause(LOOK_EVERY, world.stop.stopping));
   const child = await submitted(world, fleet, lane);
   if (isProblem(child)) return giveUp(world, id, child);
+  if (child === undefined) return;
   const unit = await untilOver(world, fleet, lane, child);
   if (!unit) return;
-  const usage: Usage =
-    unit.cost === null ? { costSource: 'unknown' } : { cost: unit.cost, costSource: 'agent' };
-  spent(usage);
-  shared.settle({ usage });
+  spent(unit.cost === null ? { costSource: 'unknown' } : { cost: unit.cost, costSource: 'agent' });
+  await fleet.purse.look();
   await take(world, fleet, lane, unit);
 }
 
-/** One unit for each time that it is begun: after a crash the one that is there is waited for. */
+/** One unit for each time that it is begun: after a crash the one that is there is waited for. undefined: the list has spent what it may. */
 async function submitted(
-  { board, parts, runId }: LaneWorld,
+  { board, parts, runId, crew }: LaneWorld,
   fleet: StoryWorld,
   lane: Lane,
-): Promise<string | Problem> {
-  const { unit, database } = fleet;
+): Promise<string | Problem | undefined> {
+  const { unit, database, purse } = fleet;
   const { tip: from } = board();
   const last = lane.runs.at(-1);
   const current = currentRun(lane);
@@ -85,12 +84,15 @@ async function submitted(
   const id = current ?? childId(worktreeName(runId, lane, board()), lane);
   const before = lane.sentBack && !isThere && last !== undefined ? await unitOf(database, last) : undefined;
   const hash = parts.past().stories?.hash;
+  const task = crew.taskOf?.(lane);
   const list = hash === undefined ? undefined : readStoryCopy(parts.paths, hash);
-  if (list === undefined) return { where: lane.id, what: 'the list of stories is not on record' };
+  if (list === undefined && task === undefined)
+    return { where: lane.id, what: 'the list of stories is not on record' };
   const { sentBack } = lane;
-  const story = { lane: lane.id, list, tip: from, ...(sentBack && !isThere && { sentBack }) };
-  const { maxCost } = fleet;
-  const budget = maxCost === undefined ? unit.budget : await openPurse(database, unit, maxCost);
+  const given = { ...defined({ list, task }), ...(sentBack && !isThere && { sentBack }) };
+  const story = { lane: lane.id, tip: from, ...given };
+  const budget = await purse.look();
+  if (!isThere && purse.spending()) return undefined;
   if (!isThere)
     await addUnit(database, {
       ...{
@@ -116,7 +118,7 @@ async function submitted(
 
 /** undefined: the run was stopped, and this one with it or not. */
 async function untilOver(
-  { stop, parts, money }: LaneWorld,
+  { stop, parts }: LaneWorld,
   { database, worker }: StoryWorld,
   lane: Lane,
   child: string,
@@ -128,7 +130,7 @@ async function untilOver(
     for (const { type, text } of lines) {
       if (type !== 'iteration-started') continue;
       const { iteration: number, mode = 'work' } = JSON.parse(text);
-      parts.emit({ type: 'story-step', story: lane.id, mode, number, reserved: money.held(lane.id) });
+      parts.emit({ type: 'story-step', story: lane.id, mode, number });
     }
     after = lines.at(-1)?.seq ?? after;
     if (unit && OVER.includes(unit.state)) return unit;
@@ -158,8 +160,7 @@ async function take(
       why,
     });
   if (unit.carry === null) return gone(unit.detail ?? `it ended as ${unit.state}`);
-  const missing = await remote.bring([`refs/ralph/${unit.id}/*`]);
-  if (missing) return gone(formatProblem(missing));
+  if (!(await bringWork(world, remote, unit.id))) return;
   const lines = await allLines(database, unit.id);
   const paths = runPaths(parts.project, unit.id);
   const unpacked = await unpack(integration.own, paths, unit.carry, lines, parts.project.root);
@@ -178,4 +179,16 @@ async function take(
     },
     resultOf(child),
   );
+}
+
+/** It is safe there: where the remote is away, it is waited for. False: the run was stopped meanwhile, and whoever continues it asks again. */
+async function bringWork({ stop, parts }: LaneWorld, remote: Remote, id: string): Promise<boolean> {
+  for (let isSaid = false; !stop.stopping.aborted; isSaid = true) {
+    const missing = await remote.bring([`refs/ralph/${id}/*`]);
+    if (!missing) return true;
+    if (!isSaid)
+      warn(parts.emit, `${id} has ended, and its work cannot be had yet: ${formatProblem(missing)}`);
+    await pause(BRING_AGAIN, stop.stopping);
+  }
+  return false;
 }

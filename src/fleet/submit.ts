@@ -1,6 +1,7 @@
 /** Puts work into the fleet: where it comes from, what it needs, and that nothing secret travels with it. */
 import { randomBytes } from 'node:crypto';
 import { isProblem, type Problem } from '../domain/problem.ts';
+import { hideTokens } from '../domain/secret-formats.ts';
 import type { Env } from '../platform/git.ts';
 import { reachingGit } from '../workspace/remote.ts';
 import type { Database } from './database.ts';
@@ -47,10 +48,11 @@ export async function submitUnit(
 }
 
 /** F5: what is in the database is read by everybody in the fleet. */
-export function checkRepoUrl(url: string): Problem | undefined {
-  if (!/^[a-z][\w+.-]*:\/\/[^/@]*:[^/@]*@/i.test(url)) return undefined;
+export function checkRepoUrl(url: string, where = '--repo'): Problem | undefined {
+  const isPlain = !/^[a-z][\w+.-]*:\/\/[^/@]*:[^/@]*@/i.test(url) && hideTokens(url) === url;
+  if (isPlain) return undefined;
   const what = 'there is a password in it, and everybody in the fleet reads it';
-  return { where: '--repo', what, fix: 'leave it out: each worker has its own way to reach the repository' };
+  return { where, what, fix: 'leave it out: each worker has its own way to reach the repository' };
 }
 
 export type Source = Pick<Unit, 'repoUrl' | 'base'>;
@@ -84,6 +86,18 @@ export async function sourceOf(
   const base = head.stdout.trim();
   const missing = await notThere(git, repoUrl, base);
   return isProblem(missing) ? missing : { repoUrl, base };
+}
+
+/** A file as the commit has it, which is what travels: a link in it leads nowhere. */
+export async function textAt(
+  git: { run(args: readonly string[]): Promise<{ code: number; stdout: string }> },
+  commit: string,
+  path: string,
+): Promise<string | Problem> {
+  const { code, stdout } = await git.run(['cat-file', 'blob', `${commit}:${path}`]);
+  if (code === 0) return stdout;
+  const what = `the commit ${commit.slice(0, 10)} has no such file`;
+  return { where: path, what, fix: '`git add`, `git commit` and `git push` it first' };
 }
 
 async function notThere(

@@ -25,14 +25,18 @@ export interface UnitConfig {
   readonly task?: string;
   /** Of stories: the folder with the list, from the top of the repository. */
   readonly folder?: string;
-  /** Of one story. */
+  /** Of tasks, each worked on for itself: the file with the list, from the top of the repository. */
+  readonly tasks?: string;
+  /** Of one story, or one task of a list. */
   readonly story?: StoryGiven;
 }
 
 export interface StoryGiven {
   readonly lane: string;
-  /** The list as it is believed, as text. */
-  readonly list: string;
+  /** Of a story: the list as it is believed, as text. */
+  readonly list?: string;
+  /** Of a task: what its agent is told. */
+  readonly task?: string;
   /** What had landed when it began. */
   readonly tip: string;
   readonly sentBack?: SentBack;

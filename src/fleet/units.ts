@@ -207,11 +207,11 @@ export async function releaseUnit(
   });
 }
 
-/** What a holder before had reserved counts as spent: its turn was cut off, and nobody knows what it cost. */
+/** What a holder before had reserved counts as spent: its turn was cut off, and nobody knows what it cost. The turn itself is taken again. */
 export async function freeReservation(tx: Querying, unit: string, fence: number): Promise<void> {
   await tx.query(
     `with gone as (delete from ralph.reservation where unit = $1 returning budget, amount, fence)
-     update ralph.budget b set reserved = b.reserved - gone.amount, spent = b.spent + case when gone.fence < $2 then gone.amount else 0 end
+     update ralph.budget b set reserved = b.reserved - gone.amount, spent = b.spent + case when gone.fence < $2 and b.currency <> 'turns' then gone.amount else 0 end
      from gone where b.id = gone.budget`,
     [unit, fence],
   );

@@ -2,9 +2,11 @@
 import type { RecordedEvent } from '../domain/event.ts';
 import { pick } from '../domain/fields.ts';
 import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
+import type { Sum } from '../domain/purse.ts';
 import type { LoopResult } from '../domain/result.ts';
 import { createRedactor } from '../domain/secrets.ts';
 import { isSuccess } from '../domain/stop-reason.ts';
+import { totalTokens } from '../domain/usage.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import { sendMessage } from '../store/inbox.ts';
 import type { RunCopy } from '../store/run-store.ts';
@@ -117,7 +119,7 @@ interface Held {
 async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void> {
   const { unit } = claim;
   const { say } = world;
-  say('claimed', unit.id, { fence: unit.fence, ...(unit.carry !== null && { from: claim.before }) });
+  say('claimed', unit.id, { fence: unit.fence, ...(claim.before !== null && { from: claim.before }) });
   const ready = await getReady(claim, world);
   if (isProblem(ready)) {
     // Another worker may reach what this one does not.
@@ -133,7 +135,7 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
   const remote = await openRemote(place.own, world.env, unit.repoUrl, held.cut);
   const ref = carryRef(unit.id, unit.fence);
   const carrier = createCarrier(place.own, paths, commit => remote.put(commit, ref));
-  const figures = { cost: unit.cost, iterations: unit.iterations };
+  const figures: Figures = { cost: unit.cost, tokens: undefined, iterations: unit.iterations };
   const copy = copyLedger({
     after,
     figures: () => figures,
@@ -151,7 +153,7 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
   const shared = sharedOfUnit({
     database: world.database,
     unit,
-    turnCost: () => turnCost(figures),
+    nextTurn: () => nextTurn(figures),
     now: Date.now,
     cut: held.cut,
   });
@@ -169,14 +171,27 @@ async function workOn(claim: Claim, world: UnitWorld, held: Held): Promise<void>
   await settle(world, unit, { place, result, held, remote });
 }
 
-/** Dollars that are held for a turn: what turns have cost on average, or a guess. */
-function turnCost({ cost, iterations }: { cost: number | null; iterations: number }): number {
-  return cost !== null && iterations > 0 ? (cost / iterations) * 1.5 : 0.5;
+/** Of the whole run. */
+interface Figures {
+  cost: number | null;
+  tokens: number | undefined;
+  iterations: number;
 }
 
-function seen(event: RecordedEvent, figures: { cost: number | null; iterations: number }, held: Held): void {
+/** Before anything is known. */
+const GUESS: Sum = { cost: 0.5, tokens: 1_000_000, turns: 1 };
+
+/** What is held for a turn: half as much again as turns have used on average, or a guess. */
+function nextTurn({ cost, tokens, iterations }: Figures): Sum {
+  const typical = (total: number | null | undefined, guess: number) =>
+    total && iterations > 0 ? (total / iterations) * 1.5 : guess;
+  return { cost: typical(cost, GUESS.cost), tokens: typical(tokens, GUESS.tokens), turns: 1 };
+}
+
+function seen(event: RecordedEvent, figures: Figures, held: Held): void {
   if (event.type === 'iteration-ended') {
     figures.iterations = event.iteration;
+    figures.tokens = totalTokens(event.usage.tokens);
     figures.cost = event.usage.cost ?? figures.cost;
   }
   if (event.type !== 'waiting' || event.until === undefined) return;
@@ -211,12 +226,15 @@ async function settle(
   }
   const { parkedFor } = held.state;
   if (result.stopReason === 'interrupted') {
-    const ending: Ending =
-      parkedFor === undefined
-        ? { state: 'ready' }
-        : { state: 'parked', seconds: parkedFor, detail: 'its account is limited' };
-    const isOurs = await release(world, unit, ending);
-    say(isOurs ? (ending.state === 'parked' ? 'parked' : 'released') : 'lost', unit.id);
+    const detail = parkedFor === undefined ? (result.detail ?? '') : 'its account is limited';
+    // Nobody asked for it: the remote could not be reached, and would not be a moment later.
+    const isParked = parkedFor !== undefined || !held.stop.requested();
+    const isOurs = await release(
+      world,
+      unit,
+      isParked ? { state: 'parked', seconds: parkedFor ?? RETRY_AFTER, detail } : { state: 'ready' },
+    );
+    say(isOurs ? (isParked ? 'parked' : 'released') : 'lost', unit.id, isParked ? { why: detail } : {});
     return;
   }
   const head =

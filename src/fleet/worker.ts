@@ -5,7 +5,7 @@
 import { hostname } from 'node:os';
 import { createBell } from '../engine/bell.ts';
 import { errorWords } from '../platform/error-words.ts';
-import { admit } from './admission.ts';
+import { admit, allowsRepo } from './admission.ts';
 import { commandDone, reportWorker, standingOf } from './commands.ts';
 import { completeJob, type Job, keepBeating } from './lease.ts';
 import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
@@ -18,8 +18,8 @@ export interface WorkerOptions extends Omit<UnitWorld, 'settleJob' | 'onLost'> {
   readonly version: number;
   /** Ends when there is nothing more that it could take. */
   readonly once: boolean;
-  /** Which repositories; all, unless told. */
-  readonly allows?: ((repoUrl: string) => boolean) | undefined;
+  /** Patterns of the repositories that it works on; none: on all. */
+  readonly repos: readonly string[];
   /** Answers why it cannot be shown. */
   showBranch(unit: Unit): Promise<string | undefined>;
   /** The first request: it takes nothing more and gives back what it has. */
@@ -142,10 +142,10 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
     await commandDone(database, told.id);
   }
   if (state.isDraining) return false;
-  const { labels, version, allows } = options;
+  const { labels, version, repos } = options;
   const free = slots - busy(state);
   const canAdmit = standing.mayBeginList || (standing.mayBegin && free > 0);
-  const admitted = canAdmit ? await admit(database, { free, labels, version, allows }) : 0;
+  const admitted = canAdmit ? await admit(database, { free, labels, version, repos }) : 0;
   if (!standing.hasJobs && admitted === 0) return false;
   const room = { free, lists: MOST_LISTS - held.size };
   const taken = await fetchJobs(options, room, (job, id) => take(options, state, job, id));
@@ -199,17 +199,17 @@ async function take(options: WorkerOptions, state: State, job: Job, id: string):
     });
 }
 
-async function register({ database, worker, labels, version, slots }: WorkerOptions): Promise<void> {
+async function register({ database, worker, labels, repos, version, slots }: WorkerOptions): Promise<void> {
   await database.query(
-    `insert into ralph.worker (id, labels, version, slots, host) values ($1, $2, $3, $4, $5)
-     on conflict (id) do update set labels = $2, version = $3, slots = $4, host = $5, draining = false, seen_at = now()`,
-    [worker, labels, version, slots, hostname()],
+    `insert into ralph.worker (id, labels, version, slots, host, repos) values ($1, $2, $3, $4, $5, $6)
+     on conflict (id) do update set labels = $2, version = $3, slots = $4, host = $5, repos = $6, draining = false, seen_at = now()`,
+    [worker, labels, version, slots, hostname(), repos],
   );
 }
 
 /** Jobs that were admitted for anybody who may take them, and those of workers that are dead, also after the last word on a unit. */
 async function fetchJobs(
-  { database, labels, version, allows, say }: WorkerOptions,
+  { database, labels, version, repos, say }: WorkerOptions,
   room: { readonly free: number; readonly lists: number },
   take: (job: Job, unit: string) => Promise<void>,
 ): Promise<number> {
@@ -222,7 +222,7 @@ async function fetchJobs(
   let taken = 0;
   for (const row of rows) {
     const which = row.kind === 'prd' ? 'lists' : 'free';
-    if (left[which] <= 0 || allows?.(row.repoUrl) === false) continue;
+    if (left[which] <= 0 || !allowsRepo({ repos }, row.repoUrl)) continue;
     const queue = queueOf(row);
     const jobs = await database.boss.fetch<{ unit: string }>(queue, {
       batchSize: left[which],
@@ -262,11 +262,11 @@ async function finishOver(
 }
 
 /** Whether there is anything that this worker could still get. */
-async function isWaited({ database, labels, version }: WorkerOptions): Promise<boolean> {
-  const { rows } = await database.query<{ there: boolean }>(
-    `select exists (select from ralph.unit where min_version <= $2 and (job is not null or state in ('running', 'admitted', 'parked')
-       or (state in ('waiting', 'ready') and needs <@ $1))) as there`,
+async function isWaited({ database, labels, version, repos }: WorkerOptions): Promise<boolean> {
+  const { rows } = await database.query<{ url: string }>(
+    `select distinct repo_url as url from ralph.unit where needs <@ $1 and min_version <= $2
+       and (job is not null or state in ('waiting', 'ready', 'admitted', 'running', 'parked'))`,
     [labels, version],
   );
-  return rows[0]?.there === true;
+  return rows.some(({ url }) => allowsRepo({ repos }, url));
 }

@@ -1,6 +1,6 @@
 /** Tasks that stand on their own as the crew of a parallel run: the items of a list, or several attempts at one task. */
 import { likelyFiles } from '../domain/admit.ts';
-import type { LaneHead } from '../domain/board.ts';
+import type { LaneHead, SentBack } from '../domain/board.ts';
 import { readMarkdownTasks, tickTask } from '../domain/markdown-tasks.ts';
 import { isProblem, type Problem } from '../domain/problem.ts';
 import type { Draft } from '../domain/story-import.ts';
@@ -11,7 +11,7 @@ import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { findRepository } from '../workspace/repository.ts';
 import { currentBranch } from '../workspace/worktree-facts.ts';
 import { chooseAttempt } from './choose-attempt.ts';
-import { taskKind } from './kind.ts';
+import { type RunKind, type TaskGiven, taskKind } from './kind.ts';
 import { type ChildBase, openChild, resumeChild } from './lane-runs.ts';
 
 /** The tasks of a Markdown list that are not ticked. */
@@ -31,7 +31,7 @@ export async function tasksCrew({ source, file }: TaskList, base: ChildBase): Pr
   if (isProblem(common)) return common;
   const tasks = openTasks(source);
   const path = `${common.prefix}${file}`;
-  const taskOf = ({ id }: LaneHead) => tasks[Number(id.slice(1)) - 1];
+  const taskOf = ({ id }: LaneHead) => taskText(tasks[Number(id.slice(1)) - 1]);
   return {
     ...common.crew,
     lanes: () =>
@@ -48,7 +48,8 @@ export async function tasksCrew({ source, file }: TaskList, base: ChildBase): Pr
       const title = tasks[Number(lane.slice(1)) - 1]?.title ?? '';
       return before === undefined ? [] : [[path, tickTask(before, title)]];
     },
-    open: child => open(base, child, taskText(taskOf(child.lane))),
+    taskOf,
+    open: child => open(base, child, taskOf(child.lane)),
     resume: child => resumeChild(base, child),
   };
 }
@@ -116,6 +117,16 @@ async function commonCrew(base: ChildBase) {
 
 function open(base: ChildBase, child: ChildRequest, task: string, agent?: ChosenAgent) {
   const { sentBack, worktree, lane } = child;
+  return openChild(base, child, laneTask({ task, lane: lane.id, sentBack, worktree }), agent);
+}
+
+export interface LaneTask extends Pick<TaskGiven, 'task' | 'lane' | 'worktree'> {
+  /** Why it begins anew. */
+  readonly sentBack?: SentBack | undefined;
+}
+
+/** One task of a list as a run of its own. */
+export function laneTask({ task, sentBack, ...given }: LaneTask): RunKind {
   const back = sentBack ? `\n\n## It was sent back\n\n${sentBackWords(sentBack)}` : '';
-  return openChild(base, child, taskKind({ task: `${task}${back}`, worktree, lane: lane.id }), agent);
+  return taskKind({ ...given, task: `${task}${back}` });
 }

@@ -24,7 +24,7 @@ import type { Crew } from './crew.ts';
 import type { Elsewhere } from './elsewhere.ts';
 import { type Ended, endRun } from './ending.ts';
 import { createLanes, endedChild, type Lanes, type LaneWorld } from './lanes.ts';
-import { createMoney } from './money.ts';
+import { createMoney, type Funds } from './money.ts';
 import { worktreeName } from './names.ts';
 import { changedInputs, clearAway, createQueue, type MergeQueue } from './queue.ts';
 
@@ -141,6 +141,7 @@ async function work(
   }
   const limits = limitsOf(parts.settings);
   const money = createMoney(limits, spentBefore(parts, board()));
+  const funds = options.elsewhere?.funds ?? money;
   const accounts = createAccounts({
     clock,
     onLimit: (agent, until) => emit({ type: 'account-limited', agent, until }),
@@ -163,7 +164,7 @@ async function work(
     const late = timeIsUp(limits.maxTime, { elapsed: world.meter.elapsed() });
     if (late && !stop.requested()) stop.request(late.reason, 'now', late.detail);
     world.meter.pause(await world.steering.pausePoint(0));
-    const room = { slots, isLimited: accounts.isLimited(agents), hasMoney: money.hasRoom() };
+    const room = { slots, isLimited: accounts.isLimited(agents), hasMoney: funds.hasRoom() };
     const starts =
       stop.requested() || queue.halted() ? [] : [...unfinished(board(), lanes), ...admit(board(), room)];
     for (const id of starts)
@@ -173,7 +174,7 @@ async function work(
     if (hasMoved) continue;
     if (starts.length === 0 && lanes.running() === 0 && !queue.isBusy()) {
       const chosen = await chooseOne(options, world, integration);
-      if (!chosen) return { ...endOf(options, world, { money, queue }), open: lanes.openUsage() };
+      if (!chosen) return { ...endOf(options, world, { funds, queue }), open: lanes.openUsage() };
     }
     await bell.wait(LOOK_EVERY);
     await world.settled();
@@ -255,14 +256,14 @@ function passOnPauses({ steering, clock }: EngineWorld, { project }: ProverParts
 }
 
 interface Ending {
-  readonly money: ReturnType<typeof createMoney>;
+  readonly funds: Funds;
   readonly queue: MergeQueue;
 }
 
 function endOf(
   { crew }: CoordinatorOptions,
   { stop, past }: EngineWorld,
-  { money, queue }: Ending,
+  { funds, queue }: Ending,
 ): Omit<Ended, 'open'> {
   const board = past().board as Board;
   const requested = stop.requested();
@@ -271,7 +272,7 @@ function endOf(
   if (halted !== undefined) return { reason: 'needs_you', detail: halted };
   const open = board.lanes.filter(({ state }) => state !== 'landed' && state !== 'kept');
   if (open.length === 0 || (crew.choose && board.landed.length > 0)) return { reason: crew.success };
-  const spent = money.spending();
+  const spent = funds.spending();
   if (spent) return spent;
   const detail = open
     .map(({ id, why, needs }) => `${id}: ${why ?? `it waits for ${needs.join(', ')}`}`)

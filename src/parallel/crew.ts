@@ -60,6 +60,8 @@ export interface Crew {
   landed(lane: string, child: EndedChild | undefined): void;
   /** Puts what Ralph believes on record: at the start, and each time something has landed. */
   record?(lane?: string): void;
+  /** Of tasks: what the agent of a lane is told. */
+  taskOf?(lane: LaneHead): string;
   open(child: ChildRequest): Promise<ChildRun | Problem>;
   resume(child: ChildRequest): Promise<ChildRun | Problem>;
   message(lane: LaneHead): string;

@@ -25,13 +25,15 @@ export interface EndingOptions {
   readonly parts: ProverParts;
   readonly runId: string;
   readonly integration?: Integration;
+  /** Its branch is in another repository, and the one here is nobody's. */
+  readonly elsewhere?: object | undefined;
 }
 
 export async function endRun(options: EndingOptions, world: EngineWorld, ended: Ended): Promise<LoopResult> {
-  const { integration } = options;
+  const { integration, elsewhere } = options;
   const { board } = world.past();
   const isOver = !world.stop.requested();
-  if (integration && board && isOver && board.landed.length > 0)
+  if (integration && !elsewhere && board && isOver && board.landed.length > 0)
     await integrate(integration, world, options, board);
   world.steering.reportUndelivered();
   const result = await resultOf(options, world, ended);

@@ -3,15 +3,19 @@ import type { Limits, Spending } from '../domain/limits.ts';
 import { newPurse, overdrawn, type Purse, reserve, type Sum, settle, sumOf } from '../domain/purse.ts';
 import type { Accounts, Shared } from '../turns/shared.ts';
 
-export interface Money {
-  /** What one lane sees of it. */
-  sharedBy(lane: string, accounts: Accounts): Shared;
-  /** Its run is over, whatever it held. */
-  release(lane: string): void;
+/** What is left for all together. */
+export interface Funds {
   /** A further turn could be paid for. */
   hasRoom(): boolean;
   /** All is spent. */
   spending(): Spending | undefined;
+}
+
+export interface Money extends Funds {
+  /** What one lane sees of it. */
+  sharedBy(lane: string, accounts: Accounts): Shared;
+  /** Its run is over, whatever it held. */
+  release(lane: string): void;
   /** What it holds for its turn, in dollars. */
   held(lane: string): number;
 }

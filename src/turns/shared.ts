@@ -9,7 +9,7 @@ export interface Shared {
   reserve(): 'yes' | 'wait' | Spending;
   /** Inside of a turn: what it has used is more than there is. */
   overdrawn(used: Usage): 'max-cost' | 'max-tokens' | undefined;
-  settle(turn: Pick<EndedTurn, 'usage'>): void;
+  settle(turn: Pick<EndedTurn, 'usage' | 'outcome' | 'idle'>): void;
   readonly accounts: Accounts;
 }
 

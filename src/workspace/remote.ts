@@ -32,6 +32,7 @@ const LONGEST_PATIENCE = 600_000;
 export async function openRemote(own: OwnGit, env: Env, url: string, abort: AbortSignal): Promise<Remote> {
   await recordSettings(own, env);
   const git = patient(own.objects.at(own.top).with(networkEnv(own, env)), abort);
+  let last: Promise<unknown> = Promise.resolve();
   return {
     put: (commit, ref) => push(git, url, [`+${commit}:${ref}`]),
     async swap(ref, from, to) {
@@ -43,19 +44,11 @@ export async function openRemote(own: OwnGit, env: Env, url: string, abort: Abor
       return typeof now !== 'object' && now !== from ? 'moved' : problem;
     },
     tip: ref => tip(git, url, ref),
-    async bring(refs) {
-      const specs = refs.map(ref => `+${ref}:${ref}`);
-      // Ralph's own directory begins without history; merging needs it.
-      const { stdout } = await git.run(['rev-parse', '--is-shallow-repository']);
-      const history = stdout.trim() === 'true' ? ['--unshallow'] : [];
-      const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
-      const flags = [...quiet, ...history];
-      const { code, output } = await git.run([
-        ...['-c', 'fetch.unpackLimit=1', 'fetch', ...flags],
-        url,
-        ...specs,
-      ]);
-      return code === 0 ? undefined : { where: url, what: complaint(output, code) };
+    bring(refs) {
+      // One at a time: git locks what it knows of the history that is missing, and does not wait.
+      const brought = last.then(() => bring(git, url, refs));
+      last = brought.catch(() => {});
+      return brought;
     },
   };
 }
@@ -82,4 +75,19 @@ async function tip(git: Running, url: string, ref: string): Promise<string | und
   const { code, stdout, output } = await git.run(['ls-remote', '--quiet', url, ref]);
   if (code !== 0) return { where: url, what: complaint(output, code) };
   return /^([0-9a-f]{40,64})\t/.exec(stdout)?.[1];
+}
+
+async function bring(git: Running, url: string, refs: readonly string[]): Promise<Problem | undefined> {
+  const specs = refs.map(ref => `+${ref}:${ref}`);
+  // Ralph's own directory begins without history; merging needs it.
+  const { stdout } = await git.run(['rev-parse', '--is-shallow-repository']);
+  const history = stdout.trim() === 'true' ? ['--unshallow'] : [];
+  const quiet = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-recurse-submodules'];
+  const words = ['-c', 'fetch.unpackLimit=1', 'fetch', ...quiet, ...history, url, ...specs];
+  const { code, output } = await git.run(words);
+  if (code === 0) return undefined;
+  // git calls it a failure to get no history where no name fits, and says nothing.
+  const there = await git.run(['ls-remote', '--quiet', url, ...refs]);
+  const isNothing = there.code === 0 && there.stdout === '';
+  return isNothing ? undefined : { where: url, what: complaint(output, code) };
 }

@@ -1,12 +1,16 @@
 /** Who may begin, who may spend and who may write, on a real PostgreSQL. */
 import { afterEach, expect, test, vi } from 'vitest';
+import type { EndedTurn } from '../../src/domain/event.ts';
+import type { Usage } from '../../src/domain/usage.ts';
 import { admit } from '../../src/fleet/admission.ts';
 import { openPurse, reserve, spend } from '../../src/fleet/budget.ts';
 import { cancelUnit } from '../../src/fleet/commands.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { openQueues } from '../../src/fleet/lease.ts';
+import { listPurse } from '../../src/fleet/list-purse.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
 import { migrate } from '../../src/fleet/schema.ts';
+import { sharedOfUnit } from '../../src/fleet/shared.ts';
 import { queueOf } from '../../src/fleet/unit.ts';
 import {
   addUnit,
@@ -34,7 +38,15 @@ const UNIT: Omit<NewUnit, 'id'> = {
 };
 vi.setConfig({ testTimeout: 60_000 });
 
-const ANYBODY = { free: 10, labels: ['claude'], version: 1, allows: () => true };
+const LIMITS = { maxIterations: 0, maxFailures: 3, stuckAfter: 0 };
+const dollars = (cost: number) => ({ cost, tokens: 0, turns: 1 });
+const yes = (held: number, most: number) => ({
+  answer: 'yes',
+  held: expect.objectContaining({ cost: held }),
+  most: expect.objectContaining({ cost: most }),
+});
+
+const ANYBODY = { free: 10, labels: ['claude'], version: 1, repos: [] };
 
 describeWithPostgres('the database of a fleet', () => {
   const postgres = sharedPostgres();
@@ -103,14 +115,14 @@ describeWithPostgres('the database of a fleet', () => {
     await add(database, 'newer', { minVersion: 2 });
     await add(database, 'foreign', { repoUrl: 'git@elsewhere:x' });
     await database.query(
-      "insert into ralph.worker (id, labels, version, slots, host) values ('w', '{claude}', 1, 4, 'h')",
+      "insert into ralph.worker (id, labels, version, slots, host, repos) values ('w', '{claude}', 1, 4, 'h', '{/tmp/n*}')",
     );
-    expect(await admit(database, { ...ANYBODY, allows: url => url === '/tmp/none' })).toBe(0);
+    expect(await admit(database, { ...ANYBODY, repos: ['/tmp/n*'] })).toBe(0);
     const view = await readFleet(database, { words: '', all: true });
     expect(view.units.map(unit => waitsFor(unit, view))).toEqual([
       'waits for a worker with gpu: none has it',
       'waits for a worker with a newer Ralph',
-      undefined,
+      'waits for a worker that allows git@elsewhere:x: none does. Start one without --allow-repo, or with one that fits',
     ]);
     expect(await admit(database, { ...ANYBODY, labels: ['claude', 'gpu'], version: 2 })).toBe(3);
   });
@@ -141,7 +153,9 @@ describeWithPostgres('the database of a fleet', () => {
         [`u${at}`],
       );
     const answers = await Promise.all(
-      Array.from({ length: 400 }, (_, at) => reserve(database, 'team', { id: `u${at}`, fence: 1 }, 1)),
+      Array.from({ length: 400 }, (_, at) =>
+        reserve(database, 'team', { id: `u${at}`, fence: 1 }, dollars(1)),
+      ),
     );
     expect(answers.filter(({ answer }) => answer === 'yes')).toHaveLength(100);
     const [budget] = (
@@ -149,8 +163,10 @@ describeWithPostgres('the database of a fleet', () => {
     ).rows;
     expect(budget).toEqual({ reserved: 100, spent: 0 });
     const paid = answers.findIndex(({ answer }) => answer === 'yes');
-    await spend(database, { id: `u${paid}`, fence: 1 }, 0.25);
-    expect((await reserve(database, 'team', { id: 'u0', fence: 1 }, 0.5)).answer).toMatch(/yes|wait/);
+    await spend(database, { id: `u${paid}`, fence: 1 }, dollars(0.25));
+    expect((await reserve(database, 'team', { id: 'u0', fence: 1 }, dollars(0.5))).answer).toMatch(
+      /yes|wait/,
+    );
     const [after] = (await database.query('select reserved + spent <= cap as holds from ralph.budget')).rows;
     expect(after).toEqual({ holds: true });
   });
@@ -195,29 +211,30 @@ describeWithPostgres('the database of a fleet', () => {
         .rows[0];
     await add(database, 'u', { budget: 'team' });
     const one = { id: 'u', fence: (await claimUnit(database, 'u', 'one', 1))?.unit.fence ?? 0 };
-    expect(await reserve(database, 'team', one, 2)).toEqual({ answer: 'yes', held: 2, most: 10 });
+    expect(await reserve(database, 'team', one, dollars(2))).toEqual(yes(2, 10));
     const two = { id: 'u', fence: (await claimUnit(database, 'u', 'two', 1))?.unit.fence ?? 0 };
-    expect(await reserve(database, 'team', two, 3)).toEqual({ answer: 'yes', held: 3, most: 8 });
+    expect(await reserve(database, 'team', two, dollars(3))).toEqual(yes(3, 8));
     expect(await money()).toEqual({ reserved: 3, spent: 2 });
-    await spend(database, one, 5);
-    expect(await reserve(database, 'team', one, 5)).toEqual({ answer: 'wait' });
+    await spend(database, one, dollars(5));
+    expect(await reserve(database, 'team', one, dollars(5))).toEqual({ answer: 'wait' });
     expect(await money()).toEqual({ reserved: 3, spent: 2 });
     // An answer that was lost: it is said twice.
-    for (let time = 0; time < 2; time++) await spend(database, two, 1);
+    for (let time = 0; time < 2; time++) await spend(database, two, dollars(1));
     expect(await money()).toEqual({ reserved: 0, spent: 3 });
   });
 
   test('holds a list of stories to what it may spend, and to the budget that this is part of', async () => {
     const database = await open();
     await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 10)");
-    const purse = await openPurse(database, { id: 'list', owner: 'ada', budget: 'team' }, 3);
+    const list = { id: 'list', owner: 'ada', budget: 'team' };
+    const purse = (await openPurse(database, list, { ...LIMITS, maxCost: 3 })) ?? '';
     for (const id of ['list.A', 'list.B', 'list.C', 'else']) {
       await add(database, id, { budget: id === 'else' ? 'team' : purse });
       await claimUnit(database, id, 'w', 1);
     }
     const of = (id: string) => ({ id, fence: 1 });
-    expect(await reserve(database, purse, of('list.A'), 2)).toEqual({ answer: 'yes', held: 2, most: 3 });
-    expect(await reserve(database, purse, of('list.B'), 2)).toEqual({ answer: 'wait' });
+    expect(await reserve(database, purse, of('list.A'), dollars(2))).toEqual(yes(2, 3));
+    expect(await reserve(database, purse, of('list.B'), dollars(2))).toEqual({ answer: 'wait' });
     const money = async () =>
       (
         await database.query(
@@ -228,15 +245,147 @@ describeWithPostgres('the database of a fleet', () => {
       { id: purse, reserved: 2, spent: 0 },
       { id: 'team', reserved: 2, spent: 0 },
     ]);
-    await spend(database, of('list.A'), 2);
+    await spend(database, of('list.A'), dollars(2));
     // Alone, it gets what is left.
-    expect(await reserve(database, purse, of('list.B'), 2)).toEqual({ answer: 'yes', held: 1, most: 1 });
-    await spend(database, of('list.B'), 1);
-    expect(await reserve(database, purse, of('list.C'), 2)).toEqual({ answer: 'spent', budget: purse });
-    expect(await reserve(database, 'team', of('else'), 9)).toEqual({ answer: 'yes', held: 7, most: 7 });
+    expect(await reserve(database, purse, of('list.B'), dollars(2))).toEqual(yes(1, 1));
+    await spend(database, of('list.B'), dollars(1));
+    expect(await reserve(database, purse, of('list.C'), dollars(2))).toEqual({
+      answer: 'spent',
+      spending: { reason: 'budget_exhausted', detail: '$3.00 of $3.00 spent by the whole list.' },
+    });
+    expect(await reserve(database, 'team', of('else'), dollars(9))).toEqual(yes(7, 7));
     expect(await money()).toEqual([
       { id: purse, reserved: 0, spent: 3 },
       { id: 'team', reserved: 7, spent: 3 },
+    ]);
+  });
+
+  test('holds a list of stories to its tokens and turns, whatever money there is', async () => {
+    const database = await open();
+    const limits = { maxIterations: 3, maxTokens: 100, maxCost: 9, maxFailures: 3, stuckAfter: 0 };
+    const purse = listPurse(database, { id: 'list', owner: 'ada', budget: null }, limits);
+    const budget = (await purse.look()) ?? '';
+    for (const id of ['list.A', 'list.B', 'list.C', 'list.D']) {
+      await add(database, id, { budget, kind: 'story' });
+      await claimUnit(database, id, 'w', 1);
+    }
+    const ask = (id: string, tokens: number) =>
+      reserve(database, budget, { id, fence: 1 }, { cost: 1, tokens, turns: 1 });
+    expect(await ask('list.A', 60)).toEqual({
+      answer: 'yes',
+      held: { cost: 1, tokens: 60, turns: 1 },
+      most: { cost: 9, tokens: 100, turns: 3 },
+    });
+    expect(await ask('list.B', 60)).toEqual({ answer: 'wait' });
+    expect(await ask('list.B', 30)).toMatchObject({ answer: 'yes', most: { tokens: 40, turns: 2 } });
+    expect(await ask('list.C', 10)).toMatchObject({ answer: 'yes', most: { tokens: 10, turns: 1 } });
+    expect(await ask('list.D', 0.1)).toEqual({ answer: 'wait' });
+    const used = { cost: 0.1, tokens: 10, turns: 1 };
+    for (const id of ['list.A', 'list.B']) await spend(database, { id, fence: 1 }, used);
+    // A turn that was left is taken again: it counts when it is.
+    await spend(database, { id: 'list.C', fence: 1 }, { ...used, turns: 0 });
+    expect([await purse.look(), purse.hasRoom()]).toEqual([budget, true]);
+    // So it is with one whose worker died; what it may have used is counted.
+    await ask('list.C', 20);
+    await claimUnit(database, 'list.C', 'other', 1);
+    const again = { id: 'list.C', fence: 2 };
+    expect(await reserve(database, budget, again, { cost: 1, tokens: 10, turns: 1 })).toMatchObject({
+      answer: 'yes',
+      most: { tokens: 50, turns: 1 },
+    });
+    await spend(database, again, used);
+    const spent = (by: string) => ({ reason: 'max_iterations', detail: `3 of 3 iterations used${by}.` });
+    expect(await ask('list.A', 1)).toEqual({
+      answer: 'spent',
+      spending: spent(' by the whole list'),
+    });
+    await purse.look();
+    expect([purse.hasRoom(), purse.spending()]).toEqual([false, spent('')]);
+  });
+
+  test('counts a turn that was left when it is taken again, and ends one that uses more tokens than there are', async () => {
+    const database = await open();
+    const limits = { ...LIMITS, maxIterations: 3, maxTokens: 100 };
+    const budget = await openPurse(database, { id: 'list', owner: 'ada', budget: null }, limits);
+    await add(database, 'list.A', { kind: 'story', budget });
+    await claimUnit(database, 'list.A', 'w', 1);
+    const shared = sharedOfUnit({
+      database,
+      unit: { id: 'list.A', fence: 1, budget, account: 'claude' },
+      nextTurn: () => ({ cost: 1, tokens: 50, turns: 1 }),
+      now: Date.now,
+      cut: new AbortController().signal,
+    });
+    const used = (input: number): Usage => ({
+      costSource: 'unknown',
+      tokens: { input, output: 0, cacheRead: 0, cacheWrite: 0 },
+    });
+    const take = async (turn: Pick<EndedTurn, 'outcome' | 'idle'>) => {
+      await expect.poll(() => shared.reserve()).toBe('yes');
+      expect([100, 101].map(tokens => shared.overdrawn(used(tokens)))).toEqual([undefined, 'max-tokens']);
+      shared.settle({ ...turn, usage: used(0) });
+      await shared.settled();
+      const { rows } = await database.query(
+        "select spent::int as n from ralph.budget where currency = 'turns'",
+      );
+      return rows[0]?.n;
+    };
+    expect(await take({ outcome: { kind: 'ended', by: 'interrupt' } })).toBe(0);
+    expect(await take({ outcome: { kind: 'completed' }, idle: true })).toBe(0);
+    expect(await take({ outcome: { kind: 'completed' } })).toBe(1);
+    expect(await take({ outcome: { kind: 'ended', by: 'iteration-timeout' } })).toBe(2);
+  });
+
+  test('lets a story wait for the money of a budget that its list is part of, and says so; one whose list has spent its own may end', async () => {
+    const database = await open();
+    await database.query("insert into ralph.budget (id, owner, cap, spent) values ('team', 'ada', 5, 5)");
+    await database.query(
+      "insert into ralph.worker (id, labels, version, slots, host) values ('w', '{claude}', 1, 4, 'h')",
+    );
+    await add(database, 'list', { kind: 'prd', budget: 'team' });
+    const list = { id: 'list', owner: 'ada', budget: 'team' };
+    const budget = await openPurse(database, list, { ...LIMITS, maxIterations: 2 });
+    await add(database, 'list.A', { kind: 'story', parent: 'list', budget });
+    const waits = async () => {
+      const view = await readFleet(database, { words: 'list.A', all: true });
+      return view.units.map(unit => waitsFor(unit, view));
+    };
+    expect(await admit(database, ANYBODY)).toBe(0);
+    expect(await waits()).toEqual(['waits for money: the budget team has none left']);
+    await database.query("update ralph.budget set cap = 50 where id = 'team'");
+    await database.query('update ralph.budget set reserved = cap where unit is not null');
+    expect(await admit(database, { ...ANYBODY, free: 1 })).toBe(1);
+    expect(await inState(database, 'admitted')).toEqual(['list']);
+    expect(await waits()).toEqual([
+      'waits for others of its list: they hold what is left of --max-iterations',
+    ]);
+    await database.query('update ralph.budget set reserved = 0, spent = cap where unit is not null');
+    await admit(database, ANYBODY);
+    expect(await inState(database, 'admitted')).toEqual(['list', 'list.A']);
+  });
+
+  test('follows budgets that name each other in a circle once', async () => {
+    const database = await open();
+    await database.query(
+      "insert into ralph.budget (id, owner, cap) values ('one', 'eve', 3), ('two', 'eve', 2), ('self', 'eve', 1)",
+    );
+    await database.query(
+      "update ralph.budget set within = case id when 'one' then 'two' when 'two' then 'one' else 'self' end",
+    );
+    for (const [id, budget] of [
+      ['u', 'one'],
+      ['v', 'self'],
+    ] as const)
+      await add(database, id, { budget });
+    expect(await admit(database, ANYBODY)).toBe(2);
+    for (const id of ['u', 'v']) await claimUnit(database, id, 'w', 1);
+    expect(await reserve(database, 'one', { id: 'u', fence: 1 }, dollars(1))).toEqual(yes(1, 2));
+    expect(await reserve(database, 'self', { id: 'v', fence: 1 }, dollars(1))).toEqual(yes(1, 1));
+    const { budgets } = await readFleet(database, { words: '', all: true });
+    expect(budgets.map(({ id, empty }) => [id, empty])).toEqual([
+      ['one', []],
+      ['self', ['self']],
+      ['two', []],
     ]);
   });
 
@@ -250,10 +399,10 @@ describeWithPostgres('the database of a fleet', () => {
     let asked: ReturnType<typeof reserve> | undefined;
     await database.transaction(async query => {
       await query('update ralph.budget set reserved = 0');
-      asked = reserve(database, 'team', { id: 'u', fence: 1 }, 5);
+      asked = reserve(database, 'team', { id: 'u', fence: 1 }, dollars(5));
       await expect.poll(waits, { timeout: 10_000 }).toBe(1);
     });
-    expect(await asked).toEqual({ answer: 'yes', held: 3, most: 3 });
+    expect(await asked).toEqual(yes(3, 3));
   });
 
   test('a restricted worker finds what it may take behind any number of others, and their jobs are not given to it', async () => {
@@ -266,7 +415,7 @@ describeWithPostgres('the database of a fleet', () => {
     );
     await add(database, 'ours');
     expect(await admit(database, { ...ANYBODY, free: 3 })).toBe(3);
-    expect(await admit(database, { ...ANYBODY, free: 1, allows: url => url === '/tmp/none' })).toBe(1);
+    expect(await admit(database, { ...ANYBODY, free: 1, repos: ['/tmp/n*'] })).toBe(1);
     expect(await inState(database, 'admitted')).toContain('ours');
     const queues = ['theirs', '/tmp/none'].map(repoUrl => queueOf({ ...UNIT, repoUrl }));
     expect(new Set(queues).size).toBe(2);

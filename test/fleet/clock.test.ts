@@ -60,7 +60,10 @@ describeWithPostgres('clocks that differ', () => {
         const now = () => Date.now() + off;
         const unit = { id: `u${off}`, fence: 1, budget: null, account: 'claude' };
         const cut = new AbortController().signal;
-        return { now, ...sharedOfUnit({ database, unit, turnCost: () => 0, now, cut }) };
+        return {
+          now,
+          ...sharedOfUnit({ database, unit, nextTurn: () => ({ cost: 0, tokens: 0, turns: 1 }), now, cut }),
+        };
       };
       const [ahead, behind] = [seenBy(AN_HOUR), seenBy(-AN_HOUR)];
       ahead.accounts.limited('claude', ahead.now() + 60_000);

@@ -21,7 +21,7 @@ describeWithPostgres('the dashboard of a fleet', () => {
     const listed = async () => JSON.parse((await list.next()).value ?? '[]')[0].runs[0];
     expect(await listed()).toMatchObject({
       id: unit,
-      title: 'Write the letter',
+      title: 'Write the letter — waits for a worker: none is running',
       state: 'running',
       now: 'waiting',
     });

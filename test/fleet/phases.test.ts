@@ -112,7 +112,7 @@ async function behindLock(rig: FleetRig, unit: string, own: string) {
   const { RALPH_DATABASE_URL: database = '' } = rig.env;
   const fleet = await openFleet({ database }, {});
   if (isProblem(fleet)) throw new Error(fleet.what);
-  expect(await admit(fleet, { free: 1, labels: ['claude', own], version: 1 })).toBe(1);
+  expect(await admit(fleet, { free: 1, labels: ['claude', own], version: 1, repos: [] })).toBe(1);
   await fleet.close();
   const client = new Client({ connectionString: database });
   onTestFinished(() => client.end());

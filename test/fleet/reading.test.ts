@@ -65,6 +65,11 @@ describeWithPostgres('a unit of the fleet', () => {
       code: 2,
       stderr: expect.stringContaining('raw streams'),
     });
+    // Its log names the command that resumes a run.
+    expect(await ralph(['resume', unit], rig.options)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/it is a unit of the fleet, and over: done.*--base origin\/ralph\//),
+    });
     expect(await elsewhere.run('log', 'nothing-like-it')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('there is no such unit'),

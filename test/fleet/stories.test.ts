@@ -1,8 +1,12 @@
 /** A list of stories over several workers: each story is a unit, and so is the merge queue. */
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
-import { type LaneRig, landedFiles, laneRig, plain, runParallel } from '../rig/lanes.ts';
+import { type LaneRig, landedFiles, laneRig, plain, rigFor, runParallel } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { ralph } from '../rig/ralph.ts';
+import { repo } from '../rig/repo.ts';
 
 const TIMEOUT = { timeout: 240_000 };
 const CHECK = ['--check', 'test -f README.md'] as const;
@@ -21,6 +25,11 @@ describeWithPostgres('a list of stories in a fleet', () => {
     const alone = three();
     await runParallel(alone, '--parallel', '2', ...CHECK);
     expect(remoteFiles(rig, unit)).toEqual(timeless(landedFiles(alone, 'ralph/demo')));
+    const [list] = await rig.sql('select fence::int as fence from ralph.unit where id = $1', unit);
+    expect(list, 'nobody gave it back').toEqual({ fence: 1 });
+    // The clone of a worker has branches of its own, and nobody gets what is on them.
+    expect(await rig.sql("select 1 from ralph.event where type = 'integrated'")).toEqual([]);
+    expect(await rig.fleet('status', unit)).toMatch(new RegExp(`${unit} +done +\\S+ +6 `));
     const units = await rig.sql("select id, state, kind from ralph.unit where kind = 'story' order by id");
     expect(units).toEqual(
       ['US-001', 'US-002', 'US-003'].map(id => ({ id: `${unit}.${id}`, state: 'done', kind: 'story' })),
@@ -40,22 +49,101 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(remoteFiles(rig, unit)['work/same']).toBe('one\ntwo\n');
   });
 
-  test('spends no more than its limit, whoever works on its stories', TIMEOUT, async () => {
-    const lanes = laneRig(
-      ['US-001', 'US-002', 'US-003'].map(id => plain(id)),
-      { LANE_COST: '0.1' },
-    );
-    const rig = fleetRig(await postgres().createDatabase(), lanes);
-    const unit = await rig.submit(...CHECK, '--max-cost', '0.25');
-    rig.worker('one', '--slots', '3');
-    await rig.untilState(unit, 'stopped');
-    const [money] = await rig.sql(
-      "select sum(u.cost)::float8 as cost, (select spent::float8 from ralph.budget) as spent from ralph.unit u where kind = 'story'",
-    );
+  test.each([
     // One turn at a time may have what is left, and ends there.
-    expect(money?.spent).toBeGreaterThanOrEqual(0.2);
-    expect(money?.spent).toBeLessThanOrEqual(0.35);
-    expect(lanes.turns().length).toBeLessThanOrEqual(3);
+    ['--max-cost', '0.25', '3', /^\$0\.30 of \$0\.25 spent\.$/],
+    ['--max-tokens', '300', '3', /^\d+ of 300 tokens used\.$/],
+    // A story that waits for its turn when all is used is told so, too.
+    ['--max-iterations', '3', '1', /^3 of 3 iterations used\.$/],
+  ] as const)(
+    'spends no more than its limit, whoever works on its stories: %s',
+    TIMEOUT,
+    async (flag, cap, slots, words) => {
+      const lanes = laneRig(
+        ['US-001', 'US-002', 'US-003'].map(id => plain(id)),
+        { LANE_COST: '0.1' },
+      );
+      const rig = fleetRig(await postgres().createDatabase(), lanes);
+      const unit = await rig.submit(...CHECK, flag, cap);
+      rig.worker('one', '--slots', slots);
+      await rig.untilState(unit, 'stopped');
+      const [list] = await rig.sql('select stop_reason, detail from ralph.unit where id = $1', unit);
+      expect(list).toEqual({
+        stop_reason: flag === '--max-iterations' ? 'max_iterations' : 'budget_exhausted',
+        detail: expect.stringMatching(words),
+      });
+      expect(lanes.turns().length).toBe(3);
+      const stories = await rig.sql(
+        "select state, detail from ralph.unit where kind = 'story' and state <> 'done'",
+      );
+      expect(stories).not.toEqual([]);
+      for (const { detail } of stories)
+        expect(detail).toMatch(/by the whole list\.$|^The turn was ended by --max-/);
+    },
+  );
+
+  test('lands the tasks of a list, each a unit of its own, and ticks them', TIMEOUT, async () => {
+    const tasks = '# Tasks\n\n- [ ] Add one\n- [x] Done before\n- [ ] Add two\n  - with care\n';
+    const lanes = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks, '.gitignore': '.ralph/\n' }));
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const said = await rig.fleet(
+      'submit',
+      'loop',
+      '--tasks',
+      'tasks.md',
+      ...CHECK,
+      '--agent',
+      'claude',
+      '--json',
+    );
+    const { unit } = JSON.parse(said);
+    const gate = rig.gate('gate');
+    // Both change the same line: whoever comes second is sent back, with the merge in its files.
+    for (const id of ['T1', 'T2']) {
+      const waits = id === 'T1' ? `touch "$FLEET_AGENT/turn"; read x < "${gate.path}"; ` : '';
+      lanes.does(`${unit}.${id}`, 'task', `${waits}mkdir -p work; printf '${id}\\n' > work/same`);
+      lanes.does(`${unit}.${id}.2`, 'task', "printf 'T1\\nT2\\n' > work/same");
+    }
+    const one = rig.worker('one', '--slots', '2');
+    await rig.until('a turn', () => rig.reached('turn'));
+    // Another one continues with the list and with the task, wherever they are.
+    one.process.kill('SIGTERM');
+    await one.until('draining');
+    gate.open();
+    rig.worker('two', '--slots', '2');
+    await rig.untilState(unit, 'done');
+    const files = remoteFiles(rig, unit);
+    expect(files['tasks.md']).toBe(tasks.replaceAll('[ ]', '[x]'));
+    expect(files['work/same']).toBe('T1\nT2\n');
+    const units = await rig.sql(
+      "select id, state, stop_reason from ralph.unit where kind = 'story' order by id",
+    );
+    expect(units).toHaveLength(3);
+    expect(new Set(units.map(({ state, stop_reason }) => `${state} ${stop_reason}`))).toEqual(
+      new Set(['done all_checks_passed']),
+    );
+    const report = await ralph(['log', `${unit}.T2`], rig.options);
+    expect(report.stdout).toContain('Add two');
+  });
+
+  test('waits for a remote that is away when the work of a story is to be had', TIMEOUT, async () => {
+    const lanes = laneRig([plain('US-001')]);
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK);
+    const [head, away] = ['HEAD', 'HEAD.away'].map(name => join(rig.remote.dir, name)) as [string, string];
+    // It is gone as soon as the work of the story has arrived there.
+    const hook = join(rig.remote.dir, 'hooks/post-update');
+    writeFileSync(hook, `#!/bin/sh\ncase "$*" in *${unit}.US-001/*/work*) mv "${head}" "${away}" ;; esac\n`);
+    chmodSync(hook, 0o755);
+    rig.worker('one', '--slots', '2');
+    await rig.until('a look at where it was', async () => {
+      const seen = "select 1 from ralph.event where unit = $1 and line like '%does not appear to be a git%'";
+      return (await rig.sql(seen, unit)).length > 0;
+    });
+    rmSync(hook);
+    renameSync(away, head);
+    await rig.untilState(unit, 'done');
+    expect(remoteFiles(rig, unit)['work/US-001.txt']).toBe('US-001\n');
   });
 
   test('outlives the worker that holds the queue', TIMEOUT, async () => {

@@ -53,12 +53,22 @@ describeWithPostgres('a worker', () => {
     const theirs = await rig.submit('Write it', '--check', 'grep -q done work.txt');
     const database = await openFleet({ database: rig.env.RALPH_DATABASE_URL }, {});
     if (isProblem(database)) throw new Error(database.what);
-    expect(await admit(database, { free: 1, labels: ['claude'], version: 1 })).toBe(1);
+    expect(await admit(database, { free: 1, labels: ['claude'], version: 1, repos: [] })).toBe(1);
     await database.close();
     const repo = ['--repo', `file://${rig.remote.dir}`];
     const ours = await rig.submit('Write it', '--check', 'grep -q done work.txt', ...repo);
-    rig.worker('one', '--allow-repo', 'file://*');
+    const only = rig.worker('one', '--once', '--allow-repo', 'file://*');
     await rig.untilState(ours, 'done');
     await rig.untilState(theirs, 'admitted');
+    const waits = async () => (await rig.units()).find(({ id }) => id === theirs)?.waitsFor;
+    // Nothing is left that it may take: it ends, whatever others could.
+    expect((await only.finished).code).toBe(0);
+    expect(await waits()).toBe('waits for a worker: none is running');
+    rig.worker('two', '--allow-repo', 'file://*');
+    await expect
+      .poll(waits, { timeout: 10_000 })
+      .toBe(
+        `waits for a worker that allows ${rig.remote.dir}: none does. Start one without --allow-repo, or with one that fits`,
+      );
   });
 });

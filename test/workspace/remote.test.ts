@@ -9,6 +9,22 @@ import { folder, repo, stateEnv } from '../rig/repo.ts';
 
 const BRANCH = 'refs/heads/landed';
 
+/** Ralph's own directory begins without history. */
+async function publish() {
+  const url = folder('ralph-remote-');
+  url.git('init', '--quiet', '--bare');
+  const here = repo();
+  for (const at of [1, 2, 3, 4]) {
+    here.git('commit', '--quiet', '--allow-empty', '--message', `commit ${at}`);
+    here.git('push', '--quiet', url.dir, `HEAD:refs/ralph/u/${at}`);
+  }
+  const env = stateEnv();
+  const own = await openOwnGit({ cwd: here.dir, env });
+  if (isProblem(own)) throw new Error(own.what);
+  const at = (where: string) => openRemote(own, env, where, new AbortController().signal);
+  return { own, url: url.dir, at };
+}
+
 async function exchange(signal = new AbortController().signal) {
   const there = folder();
   there.git('init', '--quiet', '--bare');
@@ -49,4 +65,25 @@ test('what is under way ends when nobody wants it any more', async () => {
   abort.abort();
   expect(isProblem(await put)).toBe(true);
   writeFileSync(join(there.dir, 'go'), '');
+});
+
+test('names that nobody has are nothing, also where history is still missing', async () => {
+  const { url, at } = await publish();
+  expect(await (await at(url)).bring(['refs/ralph/other/*'])).toBeUndefined();
+});
+
+test('several who ask at the same time all get what they ask for, with its history', async () => {
+  const { own, url, at } = await publish();
+  const remote = await at(url);
+  const all = [1, 2, 3, 4].map(name => `refs/ralph/u/${name}`);
+  expect(await Promise.all(all.map(ref => remote.bring([ref])))).toEqual(all.map(() => undefined));
+  const { stdout } = await own.objects.at(own.top).run(['rev-list', '--count', 'refs/ralph/u/4']);
+  expect(stdout.trim()).toBe('5');
+});
+
+test('one that cannot be reached is a problem, and the next is asked all the same', async () => {
+  const { url, at } = await publish();
+  const remote = await at(`${url}/none`);
+  const both = [remote.bring(['refs/ralph/u/*']), remote.bring(['refs/ralph/u/*'])];
+  expect((await Promise.all(both)).map(each => each?.where)).toEqual([`${url}/none`, `${url}/none`]);
 });

@@ -2,15 +2,19 @@
 
 import type { Command } from 'commander';
 import { flagsOf, settingsFromFlags } from '../../config/flags.ts';
+import { isProblem } from '../../domain/problem.ts';
 import type { ExitCode } from '../../domain/stop-reason.ts';
+import { databaseUrl } from '../../fleet/database-url.ts';
+import { OVER, shownBranch } from '../../fleet/unit.ts';
 import { findResumable, resumeRun } from '../../opening/resume-run.ts';
 import { VERSION } from '../../platform/version.ts';
 import { deletedRuns, putRunsBack } from '../../store/keep-folder.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
 import { openState } from '../../store/state-check.ts';
-import { type Call, type CliCommand, orThrow, Problems, refuseInside } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { declareFlag } from '../set-up.ts';
 import { startLoop } from '../start.ts';
+import { type WantedRun, withUnit } from '../which-run.ts';
 
 /** The settings that may be given anew: how far the run may go, and who works. */
 const ANEW = [
@@ -42,10 +46,25 @@ export const resume: CliCommand = {
     if (unfit) throw new Problems([unfit]);
     const back = putRunsBack(project, deletedRuns(project, call.args[0]));
     for (const id of back) call.output.error(`.ralph/runs/${id} was deleted: it was put back.\n`);
-    const id = orThrow(findResumable(project, call.args[0]));
-    return resumeRunOf(call, project, id);
+    const id = findResumable(project, call.args[0]);
+    if (isProblem(id) && call.args[0] !== undefined && !isProblem(databaseUrl({}, call.env)))
+      return withUnit({ ...call, options: {} }, refuseUnit, id);
+    return resumeRunOf(call, project, orThrow(id));
   },
 };
+
+/** Its log says how a run is resumed; of a unit the fleet has what came of it, and nobody the place where it was worked on. */
+function refuseUnit({ id, unit }: WantedRun): never {
+  const { state, ...now } = unit?.unit() ?? refuse(id, 'is not a unit');
+  if (!OVER.includes(state))
+    refuse(id, `it is a unit of the fleet, and not over: ${state}`, 'ralph fleet status');
+  const base = `origin/${shownBranch(now)}`;
+  refuse(
+    id,
+    `it is a unit of the fleet, and over: ${state}`,
+    `another one can begin with what came of it: \`git fetch\`, then \`ralph fleet submit … --base ${base}\``,
+  );
+}
 
 export function declareAnew(command: Command): void {
   for (const flag of flagsOf('loop').filter(({ setting }) => ANEW.includes(setting.key)))

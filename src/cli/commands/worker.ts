@@ -4,16 +4,16 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import { ADAPTERS } from '../../agents/registry.ts';
-import { matchesText } from '../../domain/glob.ts';
 import { isProblem } from '../../domain/problem.ts';
 import { serveFigures } from '../../fleet/metrics.ts';
 import { FLEET_VERSION } from '../../fleet/migrations.ts';
 import { openFleet } from '../../fleet/open.ts';
 import { showBranch } from '../../fleet/publish.ts';
+import { checkRepoUrl } from '../../fleet/submit.ts';
 import { createWorker } from '../../fleet/worker.ts';
 import { findProgram } from '../../platform/programs.ts';
 import { chooseProvider, type Wanted } from '../../sandbox/choose.ts';
-import { type Call, type CliCommand, orThrow, refuse, refuseInside } from '../command.ts';
+import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { collect } from '../set-up.ts';
 import { unitRunner } from '../unit-run.ts';
 
@@ -50,6 +50,7 @@ export const worker: CliCommand = {
     // What it runs must not reach the database.
     const { RALPH_DATABASE_URL: _, PGPASSWORD: __, PGPASSFILE: ___, ...env } = all;
     const slots = countOf('--slots', options.slots, 2);
+    const repos = reposOf(call);
     const sandbox = await sandboxOf(call);
     const database = orThrow(await openFleet(options, all, { isWorker: true }));
     const name = `${String(options.name ?? hostname())}-${randomBytes(2).toString('hex')}`;
@@ -67,14 +68,12 @@ export const worker: CliCommand = {
       drain.abort();
     };
     process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onSignal);
-    const patterns = (options.allowRepo ?? []) as readonly string[];
     const made = createWorker({
-      ...{ database, worker: name, folder, env, slots, say },
+      ...{ database, worker: name, folder, env, slots, repos, say },
       run: unitRunner(call, sandbox),
       labels: labelsOf(call),
       version: FLEET_VERSION,
       once: options.once === true,
-      ...(patterns.length > 0 && { allows: url => patterns.some(pattern => matchesText(url, pattern)) }),
       showBranch: unit => showBranch(env, unit),
       draining: drain.signal,
     });
@@ -112,6 +111,13 @@ function countOf(flag: string, given: unknown, fallback: number): number {
   const count = Number(given);
   if (Number.isSafeInteger(count) && count > 0 && count <= 1_000) return count;
   return refuse(`${flag} ${given}`, 'must be a whole number from 1 to 1000');
+}
+
+function reposOf({ options }: Call): readonly string[] {
+  const repos = (options.allowRepo ?? []) as readonly string[];
+  const problems = repos.flatMap(pattern => checkRepoUrl(pattern, '--allow-repo') ?? []);
+  if (problems.length > 0) throw new Problems(problems);
+  return repos;
 }
 
 /** Checks run in a sandbox unless the owner of the machine says otherwise. */

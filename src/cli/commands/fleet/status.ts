@@ -3,6 +3,7 @@
 import { dollars as money } from '../../../domain/dollars.ts';
 import { pause } from '../../../engine/wait.ts';
 import { openFleet } from '../../../fleet/open.ts';
+import type { Unit } from '../../../fleet/unit.ts';
 import { type FleetView, readFleet, waitsFor } from '../../../fleet/view.ts';
 import { answer, type CliCommand, orThrow } from '../../command.ts';
 import { listenForSignals } from '../../signals.ts';
@@ -27,7 +28,8 @@ export const status: CliCommand = {
       const look = () => readFleet(database, { words: args[0] ?? '', all: options.all === true });
       if (options.watch !== true) {
         const view = await look();
-        answer(output, view, () => fleetLines(view).join('\n'));
+        const units = view.units.map(unit => ({ ...unit, waitsFor: waitsFor(unit, view) ?? null }));
+        answer(output, { ...view, units }, () => fleetLines(view).join('\n'));
         return 0;
       }
       const signals = listenForSignals(() => {});
@@ -47,12 +49,13 @@ export const status: CliCommand = {
 };
 
 export function fleetLines(view: FleetView): readonly string[] {
-  const { units, workers, budgets, accounts } = view;
+  const { units, workers, accounts } = view;
+  const budgets = view.budgets.filter(({ unit }) => unit === null);
   const rows = units.map(unit => [
     unit.id,
     unit.state,
     unit.worker ?? '-',
-    String(unit.iterations),
+    String(iterationsOf(unit, units)),
     unit.cost === null ? '-' : money(unit.cost),
     [unit.title, waitsFor(unit, view) ?? unit.detail].filter(Boolean).join(' — '),
   ]);
@@ -86,6 +89,12 @@ export function fleetLines(view: FleetView): readonly string[] {
       .filter(({ limited }) => limited > 0)
       .map(({ id, limited }) => `The account ${id} is limited for another ${Math.ceil(limited)} s.`),
   ];
+}
+
+/** A list has those of its stories. */
+function iterationsOf({ id, kind, iterations }: Unit, units: readonly Unit[]): number {
+  if (kind !== 'prd') return iterations;
+  return units.filter(({ parent }) => parent === id).reduce((sum, story) => sum + story.iterations, 0);
 }
 
 function table(rows: readonly (readonly string[])[]): readonly string[] {

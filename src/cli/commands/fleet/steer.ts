@@ -86,7 +86,8 @@ export const cancel: CliCommand = {
       answer(
         call.output,
         { unit: unit.id, cancelled: isOver },
-        () => `${unit.id}: ${isOver ? 'cancelled' : `its worker ${unit.worker} is told`}`,
+        () =>
+          `${unit.id}: ${isOver ? 'cancelled' : `its worker ${unit.worker} stops it within two seconds; its work is kept`}`,
       );
       return 0;
     }),

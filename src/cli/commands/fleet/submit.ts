@@ -1,5 +1,6 @@
 /** `ralph fleet submit loop|prd …`: hands work to whichever worker is free. */
 import { userInfo } from 'node:os';
+import { relative, resolve } from 'node:path';
 import { ADAPTERS } from '../../../agents/registry.ts';
 import { flagsOf, settingsFromFlags } from '../../../config/flags.ts';
 import { loadSettings } from '../../../config/load.ts';
@@ -8,13 +9,16 @@ import type { Problem } from '../../../domain/problem.ts';
 import { createRedactor, redactDeep } from '../../../domain/secrets.ts';
 import { allCommands } from '../../../domain/verify-commands.ts';
 import { openFleet } from '../../../fleet/open.ts';
-import { sourceOf, submitUnit } from '../../../fleet/submit.ts';
+import { sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
 import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
+import { openTasks } from '../../../opening/tasks-crew.ts';
+import { counted } from '../../../report/numbers.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { prdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
 import { loadStories } from '../../../stories/load.ts';
 import { policyOf } from '../../../stories/standing.ts';
+import { reachingGit } from '../../../workspace/remote.ts';
 import {
   answer,
   type Call,
@@ -48,6 +52,10 @@ export const submit: CliCommand = {
       )
       .option('--after <unit>', 'begin when this unit is done (may be repeated)', collect)
       .option('--owner <name>', 'for fair shares (default: you)');
+    command.option(
+      '--tasks <file>',
+      'of a loop: a Markdown list of tasks (`- [ ] …`), each a unit of its own',
+    );
     command.option('--dir <name>', 'of stories: the folder with tasks.json (default: ralph)');
     const loop = flagsOf('loop');
     const stories = flagsOf('prd').filter(
@@ -59,15 +67,15 @@ export const submit: CliCommand = {
   async run(call) {
     refuseInside('fleet submit', call);
     const { args, options, root, env } = call;
-    const [kind, task = ''] = args;
-    if (kind !== 'loop' && kind !== 'prd') refuse(`fleet submit ${kind}`, 'is not known', EXAMPLE);
-    const given = kind === 'loop' ? loopOf(call, task) : storiesOf(call);
-    const { settings, layer, title } = given;
-    const config: UnitConfig =
-      kind === 'loop' ? { flags: layer, task } : { flags: layer, folder: given.folder };
+    const [command] = args;
+    if (command !== 'loop' && command !== 'prd') refuse(`fleet submit ${command}`, 'is not known', EXAMPLE);
+    const given = command === 'loop' ? loopOf(call) : storiesOf(call);
+    const { settings, config, title } = given;
+    const kind = config.task === undefined ? 'prd' : 'loop';
     const problems = [...given.problems, ...secretProblems(config, env)];
     if (problems.length > 0) throw new Problems(problems);
     const source = orThrow(await sourceOf(root, env, texts(options)));
+    if (config.tasks !== undefined) await checkTasks(call, source.base, config.tasks);
     const database = orThrow(await openFleet(options, env));
     try {
       const agent = agentOf(settings);
@@ -98,7 +106,7 @@ export const submit: CliCommand = {
         call.output,
         { unit },
         () =>
-          `${unit}\nIt waits for a worker. See it with \`ralph fleet status\`, its log with \`ralph fleet logs ${unit} --follow\`.\nWhat comes of it will be on the branch ${shownBranch({ id: unit, kind, parent: null })} of ${source.repoUrl}.`,
+          `${unit}\nIt waits for a worker. See it with \`ralph fleet status\`, its log with \`ralph fleet logs ${unit} --follow\`.\nWhat comes of it will be on the branch ${shownBranch({ id: unit, kind, parent: null })} of ${source.repoUrl}.${kind === 'prd' ? `\nAll of the list together may take ${counted(settings.maximumIterations, 'iteration')}: --max-iterations N changes it.` : ''}`,
       );
       return 0;
     } finally {
@@ -111,11 +119,12 @@ const HELP = `
 Examples:
   ralph fleet submit loop "Make the login work" --check "npm test"
   ralph fleet submit prd --check "npm test" --parallel 8
+  ralph fleet submit loop --tasks tasks.md --check "npm test" --parallel 8
   ralph fleet submit loop "Faster parser" --check "npm test" --priority 5 --budget team --need gpu
 
 What is committed and pushed travels, with the settings in .ralph/settings.json;
 settings.local.json, uncommitted files and environment variables stay here.
-Only on one machine: lists of tasks (--tasks) and several attempts (--best-of).
+Only on one machine: several attempts at a task (--best-of).
 `;
 
 const EXAMPLE = 'ralph fleet submit loop "Fix the login" --check "npm test"';
@@ -125,45 +134,68 @@ const NO_CHECK: Problem = {
   fix: '--check "npm test"',
 };
 
-const ONLY_HERE = [
-  ['bestOf', '--best-of'],
-  ['agents', '--agents'],
-  ['parallel', '--parallel'],
-] as const;
-const ONE_MACHINE = {
-  what: 'a loop of the fleet is one attempt at one task',
-  fix: '`ralph loop` does this on one machine; of the fleet, submit a unit for each, or a list of stories with `ralph fleet submit prd`',
+const ATTEMPTS = {
+  what: 'a fleet makes one attempt at a task',
+  fix: '`ralph loop` makes several on one machine and chooses one; on a fleet, submit the task as often as you like, each time with another --agent, and compare the branches',
+};
+const PARALLEL: Problem = {
+  where: '--parallel',
+  what: 'there is one task, and nothing beside it',
+  fix: '--tasks FILE for a list of tasks; several units run side by side anyway',
+};
+const NO_TASK: Problem = { where: 'task', what: 'there is none', fix: EXAMPLE };
+const TWO_TASKS: Problem = {
+  where: '--tasks',
+  what: 'the tasks are in the file, so there is no other',
+  fix: 'leave out the task',
 };
 
 interface Work {
   readonly settings: Settings;
-  readonly layer: Readonly<Record<string, unknown>>;
+  readonly config: UnitConfig;
   readonly title: string;
-  readonly folder: string;
   readonly problems: readonly Problem[];
 }
 
-function loopOf({ options, root, env }: Call, task: string): Work {
+/** How many stories or tasks at a time, where nobody says: the fleet has its own limits. */
+const AT_A_TIME = 16;
+
+function loopOf(call: Call): Work {
+  const { options, root, env } = call;
+  const [, task = ''] = call.args;
+  const tasks =
+    typeof options.tasks === 'string' ? relative(root, resolve(call.cwd, options.tasks)) : undefined;
+  const isList = tasks !== undefined;
   const { layer, problems } = settingsFromFlags('loop', options);
-  const loaded = loadSettings(projectPaths(root, env), 'loop', layer);
-  const typed = ONLY_HERE.filter(([name]) => options[name] !== undefined);
-  const noTask = { where: 'task', what: 'there is none', fix: EXAMPLE };
+  const flags = isList ? { parallel: AT_A_TIME, ...layer } : layer;
+  const loaded = loadSettings(projectPaths(root, env), 'loop', flags);
+  const isNone = task.trim() === '';
+  const attempts = (['bestOf', 'agents'] as const).filter(name => options[name] !== undefined);
   const own = [
-    ...(task.trim() === '' ? [noTask] : []),
+    ...(isNone && !isList ? [NO_TASK] : []),
+    ...(!isNone && isList ? [TWO_TASKS] : []),
     ...(loaded.settings.checks.length === 0 ? [NO_CHECK] : []),
-    ...typed.map(([, where]) => ({ ...ONE_MACHINE, where })),
+    ...attempts.map(name => ({ ...ATTEMPTS, where: name === 'bestOf' ? '--best-of' : '--agents' })),
+    ...(options.parallel !== undefined && !isList ? [PARALLEL] : []),
   ];
   return {
     settings: loaded.settings,
-    layer,
-    title: titleOf(task),
-    folder: '',
+    config: isList ? { flags, tasks } : { flags, task },
+    title: isList ? `Tasks of ${tasks}` : titleOf(task),
     problems: [...problems, ...loaded.problems, ...own],
   };
 }
 
-/** How many stories at a time, where nobody says: the fleet has its own limits. */
-const AT_A_TIME = 16;
+/** What is in the commit counts: that is what workers see. */
+async function checkTasks({ root, env }: Call, base: string, tasks: string): Promise<void> {
+  const source = orThrow(await textAt(reachingGit(root, env), base, tasks));
+  if (openTasks(source).length > 0) return;
+  refuse(
+    `--tasks ${tasks}`,
+    `there is no open task in it at ${base.slice(0, 10)}`,
+    'write them as `- [ ] what to do`, commit and push',
+  );
+}
 
 function storiesOf({ options, root, env }: Call): Work {
   const { layer: given, problems } = settingsFromFlags('prd', options);
@@ -173,15 +205,20 @@ function storiesOf({ options, root, env }: Call): Work {
   const folder = typeof options.dir === 'string' ? options.dir : 'ralph';
   const list = loadStories(prdPaths(root, folder), policyOf(settings));
   const isUnchecked = isList(list) && allCommands(list, settings.checks).length === 0 && !settings.unchecked;
+  const notHere: Problem = {
+    where: '--tasks',
+    what: 'it is for loops',
+    fix: 'ralph fleet submit loop --tasks FILE',
+  };
   return {
     settings,
-    layer,
+    config: { flags: layer, folder },
     title: isList(list) ? list.project || 'Stories' : '',
-    folder,
     problems: [
       ...problems,
       ...loaded.problems,
       ...(isList(list) ? [] : list),
+      ...(options.tasks === undefined ? [] : [notHere]),
       ...(isUnchecked ? [NO_CHECK] : []),
     ],
   };
