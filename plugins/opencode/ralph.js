@@ -143,7 +143,8 @@ async function onInterrupt(world, sessionID) {
   show(world.client, answer.message);
 }
 
-const NOT_STARTED = 'Ralph: nothing was done. Its hook program did not run: is node 20.11 or newer on the PATH?';
+const NOT_STARTED =
+  'Ralph: nothing was done. Its hook program did not run: is node 20.11 or newer on the PATH?';
 
 /** Without a loop in the project, Ralph costs no more than this. */
 function hasLoop(directory) {
