@@ -18,7 +18,7 @@ import {
 } from './own-folder.ts';
 import { checkout, createOwnIndex, type Filled, moveFiles, type Snapshot } from './own-index.ts';
 import { type ChangedPath, commitTree, compareTrees, type NewCommit, patch } from './own-objects.ts';
-import { findRepository, isUnderGit, NO_REPOSITORY, nearestGit, type Place } from './repository.ts';
+import { findRepository, isRalphs, isUnderGit, NO_REPOSITORY, nearestGit, type Place } from './repository.ts';
 
 export interface OwnGit {
   /** The top of the work tree, symbolic links resolved. */
@@ -163,7 +163,9 @@ function createOwnGit(place: Place, { own, top, prefix, pinned: known }: Parts):
       if (typeof tree !== 'string') return tree;
       if ('what' in snapshot) return snapshot;
       const entries = await changedPaths(tree, snapshot.tree);
-      return 'what' in entries ? entries : { ...now, ...snapshot, entries };
+      if ('what' in entries) return entries;
+      // What the commit has of Ralph's own folder is in no snapshot, and so it is not gone.
+      return { ...now, ...snapshot, entries: entries.filter(({ path }) => !isRalphs(path)) };
     },
     async diff(from, to) {
       const now = to === undefined ? await index.snapshot() : { tree: to };

@@ -48,6 +48,26 @@ describe('--tasks', () => {
     expect(rig.project.read('work/T2.txt')).toBe('T2\n');
   });
 
+  it('works in a project whose settings are committed, and leaves them as they are', async () => {
+    const settings = JSON.stringify({ checks: ['test -f README.md'] });
+    const project = repo({ 'README.md': '# test\n', 'tasks.md': '- [ ] Add one\n- [ ] Add two\n' });
+    project.write('.ralph/settings.json', settings);
+    project.git('add', '--force', '.ralph/settings.json');
+    project.git('commit', '--quiet', '-m', 'settings');
+    // Not committed yet: this is the user's own.
+    const later = JSON.stringify({ checks: ['test -f README.md', 'true'] });
+    project.write('.ralph/settings.json', later);
+    const { code, result, stderr } = await loop(rigFor(project), '--tasks', 'tasks.md', '--parallel', '2');
+    expect(code, stderr).toBe(0);
+    expect(result.lanes.map(({ state }) => state)).toEqual(['landed', 'landed']);
+    expect(project.git('show', 'HEAD:.ralph/settings.json')).toBe(settings);
+    expect(project.read('.ralph/settings.json')).toBe(later);
+    expect(project.read('work/T2.txt')).toBe('T2\n');
+    expect(project.git('status', '--porcelain', '--untracked-files=no')).toBe(' M .ralph/settings.json\n');
+    project.write('.ralph/settings.json', settings);
+    expect(project.git('status', '--porcelain', '--untracked-files=no')).toBe('');
+  });
+
   it('leaves the branch alone that the user has moved meanwhile, and says how to merge', async () => {
     const rig = rigWith('- [ ] Add one\n');
     const commit =
