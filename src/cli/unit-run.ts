@@ -17,6 +17,7 @@ import { shownBranch, type Unit } from '../fleet/unit.ts';
 import type { RunUnit, RunWorld } from '../fleet/work-unit.ts';
 import { runAgain } from '../opening/again.ts';
 import { type RunKind, taskKind } from '../opening/kind.ts';
+import { commitsOnly, laneSettings } from '../opening/lane-runs.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
 import { parallelStories } from '../opening/parallel-stories.ts';
 import { parallelTasks } from '../opening/parallel-tasks.ts';
@@ -64,15 +65,11 @@ function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sa
   const here = { ...call, options: {}, args: [], cwd: root, root, env };
   const layer = unit.config.flags;
   const ready = setUp(command, here, () => [], { layer, problems: [] });
-  const { settings } = ready;
-  const provider = settings.sandbox.provider === 'none' ? sandbox : settings.sandbox.provider;
+  const provider = ready.settings.sandbox.provider === 'none' ? sandbox : ready.settings.sandbox.provider;
   // What others will rest on is proven in a clean copy; that of a story is made when it lands.
-  const proof = unit.kind === 'story' ? 'place' : 'clean';
-  return {
-    ...ready,
-    flags: layer,
-    settings: { ...settings, proof, sandbox: { ...settings.sandbox, provider } },
-  };
+  const settings: Settings =
+    unit.kind === 'story' ? laneSettings(ready.settings) : { ...commitsOnly(ready.settings), proof: 'clean' };
+  return { ...ready, flags: layer, settings: { ...settings, sandbox: { ...settings.sandbox, provider } } };
 }
 
 function requestOf(unit: Unit, ready: SetUp, world: RunWorld, kind: RunKind): RunRequest {

@@ -19,11 +19,19 @@ export interface ChildBase {
 }
 
 /** What lands is checked clean in the queue, and there passes the gate for faults; in a lane the agent is told of them once. */
-function settingsOf({ settings }: Parts): Settings {
-  const { scm, mutateMin, ...rest } = settings;
-  const tasks = scm?.tasks?.filter(task => task.trim() === 'commit') ?? [];
-  const mutate = settings.mutate || mutateMin !== undefined;
-  return { ...rest, mutate, proof: 'place', ...(scm && { scm: { ...scm, tasks } }) };
+export function laneSettings(settings: Settings): Settings {
+  const { mutateMin, ...rest } = commitsOnly(settings);
+  return { ...rest, mutate: settings.mutate || mutateMin !== undefined, proof: 'place' };
+}
+
+/** For work that Ralph itself takes to where it belongs: it is committed, and no other task of source control runs. */
+export function commitsOnly(settings: Settings): Settings {
+  const { scm } = settings;
+  return scm ? { ...settings, scm: { ...scm, tasks: scm.tasks?.filter(isCommit) ?? [] } } : settings;
+}
+
+export function isCommit(task: string): boolean {
+  return task.trim() === 'commit';
 }
 
 function requestOf({ parts, flags, version }: ChildBase, child: ChildRequest, kind: RunKind): RunRequest {
@@ -33,7 +41,7 @@ function requestOf({ parts, flags, version }: ChildBase, child: ChildRequest, ki
   const { id, shared, stop, onEvent } = child;
   return {
     ...{ kind, project, env, clock, agents, flags, version, stop, onEvent },
-    settings: settingsOf(parts),
+    settings: laneSettings(parts.settings),
     ...(reviewer && { reviewer }),
     ...(random && { random }),
     child: { id, shared },
@@ -76,7 +84,7 @@ export async function resumeChild(
       const fix = `look at it with \`ralph log ${child.id}\`; \`ralph cancel --remove ${child.worktree.name}\` gives it up`;
       return { where: child.id, what: doubt, fix };
     }
-    const settings = settingsOf(parts);
+    const settings = laneSettings(parts.settings);
     const kind = await kindAgain({ file, paths, past }, settings, env, lane);
     if (!('enter' in kind)) return kind[0] as Problem;
     writeRunFile(paths, { ...file, owner: ownerName() });

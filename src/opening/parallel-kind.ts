@@ -12,7 +12,7 @@ import { release } from '../turns/prover.ts';
 import { tooOld } from '../workspace/integration.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
 import type { KindWorld, Parts, RunKind } from './kind.ts';
-import type { ChildBase } from './lane-runs.ts';
+import { type ChildBase, isCommit } from './lane-runs.ts';
 
 export interface CrewKind {
   readonly command: Extract<LoopCommand, 'prd' | 'loop'>;
@@ -121,7 +121,7 @@ async function crewPlan(
 
 /** What lands is committed by the queue, on a branch that nobody pushes. */
 function leftOut({ settings: { scm } }: Parts): readonly string[] {
-  const others = (scm?.tasks ?? []).filter(task => task.trim() !== 'commit');
+  const others = (scm?.tasks ?? []).filter(task => !isCommit(task));
   if (others.length === 0) return [];
   return [
     `Left out, because the stories are worked on side by side: ${others.join(', ')} of scm.tasks. Push the branch yourself when you have looked at it.`,

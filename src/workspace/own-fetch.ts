@@ -1,6 +1,8 @@
 /** Brings commits of the repository into Ralph's own directory. What arrives is hashed anew: a forged object is not taken for another. */
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
+import { readIfThere } from '../platform/files.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { OwnFolder } from './own-folder.ts';
@@ -26,8 +28,26 @@ export async function bringCommit(
   if (commit === undefined) return writeTree(own, []);
   const known = await treeIn(own.git, commit);
   if (known !== undefined) return known;
-  await fetchCommit(own, source, commit, ['--depth=1']);
+  await fetchCommit(own, source, commit, await depthOf(own, source, commit));
   return (await treeIn(own.git, commit)) ?? nameTree(own, source, commit);
+}
+
+/** Of all that came before only the first commit has no history here: what is built on it is brought as far back as that. */
+async function depthOf(own: OwnFolder, source: Source, commit: string): Promise<readonly string[]> {
+  const { stdout } = await own.git.run(['for-each-ref', '--count=1', 'refs/ralph']);
+  const ends = endsOf(own);
+  if (stdout === '') return ['--depth=1'];
+  if (ends.length === 0) return [];
+  for (const end of ends.slice(0, MOST_ENDS))
+    if ((await source.git.run(['merge-base', '--is-ancestor', end, commit])).code === 0) return [];
+  return ['--depth=1'];
+}
+
+const MOST_ENDS = 20;
+
+/** Commits whose history is not here. */
+function endsOf({ path }: OwnFolder): readonly string[] {
+  return (readIfThere(join(path, 'shallow')) ?? '').split('\n').filter(Boolean);
 }
 
 /** Whether the commit is here with all that belongs to it. */
@@ -36,7 +56,7 @@ export async function isKnown(git: Git, commit: string | undefined): Promise<boo
 }
 
 /** The same, and what it is built on, back to a commit that was fetched without its history. */
-async function isWhole(git: Git, commit: string): Promise<boolean> {
+async function isWhole({ git }: OwnFolder, commit: string): Promise<boolean> {
   if (!(await isKnown(git, commit))) return false;
   return (await git.run(['rev-list', '--quiet', commit, '--'])).code === 0;
 }
@@ -47,8 +67,11 @@ export async function bringWhole(
   source: Source,
   commit: string,
 ): Promise<Problem | undefined> {
-  if (await isWhole(own.git, commit)) return undefined;
-  const why = await fetchCommit(own, source, commit, []);
+  const ends = endsOf(own);
+  // That of the first commit is where it came from; another one that ends the history here stands beside it.
+  const isCut = ends.length > 1 && ends.includes(commit);
+  if (!isCut && (await isWhole(own, commit))) return undefined;
+  const why = await fetchCommit(own, source, commit, isCut ? ['--depth=2147483647'] : []);
   return why === undefined ? undefined : { where: commit, what: `it cannot be read: ${why}` };
 }
 

@@ -126,6 +126,29 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(report.stdout).toContain('Add two');
   });
 
+  test(
+    'pushes nothing of a story by itself, as on one machine, whatever the settings say of source control',
+    TIMEOUT,
+    async () => {
+      const lanes = laneRig([plain('US-001')]);
+      lanes.project.settings({ scm: { command: 'git', tasks: ['commit', 'push'] } });
+      lanes.project.git('add', '-A', '-f', '.ralph/settings.json');
+      lanes.project.git('commit', '--quiet', '-m', 'settings');
+      const rig = fleetRig(await postgres().createDatabase(), lanes);
+      const unit = await rig.submit(...CHECK);
+      rig.worker('one', '--slots', '2');
+      await rig.untilState(unit, 'done');
+      const tasks = await rig.sql(
+        "select line from ralph.event where unit like $1 and type like 'scm%'",
+        `${unit}%`,
+      );
+      const shown = tasks
+        .map(({ line }) => JSON.parse(String(line)))
+        .map(({ task, type }) => `${type} ${task}`);
+      expect(shown.filter(each => each.includes('push'))).toEqual([]);
+    },
+  );
+
   test('waits for a remote that is away when the work of a story is to be had', TIMEOUT, async () => {
     const lanes = laneRig([plain('US-001')]);
     const rig = fleetRig(await postgres().createDatabase(), lanes);

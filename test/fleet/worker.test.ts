@@ -8,6 +8,7 @@ import { admit } from '../../src/fleet/admission.ts';
 import { openFleet } from '../../src/fleet/open.ts';
 import { fleetRig } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
+import { CHECKED, untilShown } from './ended.ts';
 
 describeWithPostgres('a worker', () => {
   const postgres = sharedPostgres();
@@ -70,5 +71,23 @@ describeWithPostgres('a worker', () => {
       .toBe(
         `waits for a worker that allows ${rig.remote.dir}: none does. Start one without --allow-repo, or with one that fits`,
       );
+  });
+
+  test('commits as the settings say, and leaves pushing to Ralph', async () => {
+    const rig = fleetRig(await postgres().createDatabase());
+    rig.project.settings({ scm: { command: 'git', tasks: ['commit', 'push'] } });
+    rig.project.git('add', '--force', '.ralph/settings.json');
+    rig.project.git('commit', '--quiet', '-m', 'settings');
+    rig.project.git('push', '--quiet', 'origin', 'main');
+    const submitted = await rig.fleet('submit', 'loop', ...CHECKED, '--agent', 'claude');
+    expect(submitted).toContain('Left out of scm.tasks: push.');
+    const unit = submitted.split('\n', 1)[0] ?? '';
+    rig.does('echo 1 > first.txt; echo done > work.txt');
+    rig.worker('one');
+    await rig.untilState(unit, 'done');
+    await untilShown(rig, unit);
+    const lines = await rig.sql("select line from ralph.event where unit = $1 and type = 'scm'", unit);
+    expect(lines.map(({ line }) => JSON.parse(String(line)).task)).toEqual(['commit']);
+    expect(rig.remote.git('show', `ralph/${unit}:work.txt`)).toBe('done\n');
   });
 });

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openOwnGit } from '../../src/workspace/own-git.ts';
-import { gitEnv, repo } from '../rig/repo.ts';
+import { folder, gitEnv, repo } from '../rig/repo.ts';
 
 test('what is fetched arrives as one pack, never object by object', async () => {
   const { dir, git } = repo({ 'a.txt': 'a\n', 'b/c.txt': 'c\n' });
@@ -25,4 +25,38 @@ test('what is fetched arrives as one pack, never object by object', async () => 
     { encoding: 'utf8' },
   );
   expect(listed, loose).toContain(commit);
+});
+
+test.each([
+  ['on what was known', []],
+  ['on another branch, which nothing here leads to', ['checkout', '--quiet', 'other']],
+])('a commit %s can be handed on: its history is here', async (_, before) => {
+  const made = repo({ 'a.txt': 'a\n' });
+  const { git } = made;
+  git('branch', 'other');
+  for (const branch of ['other', 'main']) {
+    git('checkout', '--quiet', branch);
+    for (const name of ['one', 'two']) {
+      made.write(`${branch}-${name}.txt`, name);
+      git('add', '--all');
+      git('commit', '--quiet', '-m', name);
+    }
+  }
+  const own = await openOwnGit({ cwd: made.dir, env: gitEnv() });
+  if ('what' in own) throw new Error(own.what);
+  expect(await own.treeOf(git('rev-parse', 'HEAD').trim())).toMatch(/^[0-9a-f]{40}$/);
+  if (before.length > 0) git(...before);
+  made.write('later.txt', 'later');
+  git('add', '--all');
+  git('commit', '--quiet', '-m', 'later');
+  const commit = git('rev-parse', 'HEAD').trim();
+  // Whoever only wants its files is not made to fetch all of it.
+  expect(await own.treeOf(commit)).toBe(git('rev-parse', 'HEAD^{tree}').trim());
+  expect(await own.bring(commit)).toBeUndefined();
+  const remote = folder('ralph-remote-');
+  remote.git('init', '--quiet', '--bare');
+  git('push', '--quiet', remote.dir, 'HEAD^:refs/heads/there');
+  const pushed = await own.objects.run(['push', '--quiet', remote.dir, `${commit}:refs/heads/new`]);
+  expect(pushed.code, pushed.output).toBe(0);
+  expect(remote.git('rev-list', '--count', 'new')).toBe('4\n');
 });

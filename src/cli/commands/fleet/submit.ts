@@ -11,6 +11,7 @@ import { allCommands } from '../../../domain/verify-commands.ts';
 import { openFleet } from '../../../fleet/open.ts';
 import { sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
 import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
+import { isCommit } from '../../../opening/lane-runs.ts';
 import { openTasks } from '../../../opening/tasks-crew.ts';
 import { counted } from '../../../report/numbers.ts';
 import { projectPaths } from '../../../store/paths.ts';
@@ -102,18 +103,33 @@ export const submit: CliCommand = {
           new Date(),
         ),
       );
-      answer(
-        call.output,
-        { unit },
-        () =>
-          `${unit}\nIt waits for a worker. See it with \`ralph fleet status\`, its log with \`ralph fleet logs ${unit} --follow\`.\nWhat comes of it will be on the branch ${shownBranch({ id: unit, kind, parent: null })} of ${source.repoUrl}.${kind === 'prd' ? `\nAll of the list together may take ${counted(settings.maximumIterations, 'iteration')}: --max-iterations N changes it.` : ''}`,
-      );
+      answer(call.output, { unit }, () => submittedWords(unit, kind, source.repoUrl, settings).join('\n'));
       return 0;
     } finally {
       await database.close();
     }
   },
 };
+
+function submittedWords(
+  unit: string,
+  kind: 'loop' | 'prd',
+  repoUrl: string,
+  { maximumIterations, scm }: Settings,
+): readonly string[] {
+  const branch = shownBranch({ id: unit, kind, parent: null });
+  const others = (scm?.tasks ?? []).filter(task => !isCommit(task));
+  const most = counted(maximumIterations, 'iteration');
+  return [
+    unit,
+    `It waits for a worker. See it with \`ralph fleet status\`, its log with \`ralph fleet logs ${unit} --follow\`.`,
+    `What comes of it will be on the branch ${branch} of ${repoUrl}.`,
+    ...(kind === 'prd' ? [`All of the list together may take ${most}: --max-iterations N changes it.`] : []),
+    ...(others.length > 0
+      ? [`Left out of scm.tasks: ${others.join(', ')}. Workers commit, and Ralph itself pushes that branch.`]
+      : []),
+  ];
+}
 
 const HELP = `
 Examples:
