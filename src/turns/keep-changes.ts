@@ -15,7 +15,7 @@ export interface ChangesWorld extends Place {
 
 const MOST = 4_000_000;
 
-/** What is worth looking for: a turn of no time in which no tool was called has changed nothing. */
+/** Seconds. A shorter turn of an agent that tells its tool calls, and called none, has changed nothing. */
 const WORTH = 1;
 
 export interface Seen {
@@ -33,7 +33,7 @@ export function watchChanges(world: ChangesWorld): (file: string, seen: Seen) =>
   started.catch(() => {}); // a disk that gives out: whoever asks for it is told
   return async (file, { toolCalls, duration }) => {
     const start = await started;
-    if (start === undefined || abort.aborted || (!toolCalls && duration < WORTH)) return;
+    if (start === undefined || abort.aborted || (toolCalls === 0 && duration < WORTH)) return;
     const diff = await accumulatedDiff({ cwd, env, startRef: start, maxChars: MOST });
     if (!isProblem(diff) && diff.text !== '') writePrivate(file, createRedactor(env)(diff.text));
   };

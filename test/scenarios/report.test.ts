@@ -369,3 +369,15 @@ describe('what cannot be', () => {
     expect(stderr).toMatch(words);
   });
 });
+
+test('`ralph show` has what an agent changed that tells of no tools and takes no time', async () => {
+  const project = repo({ 'README.md': '# test\n' });
+  const agent = 'sh -c \'cat > /dev/null; echo new > made.txt; echo "<promise>COMPLETE</promise>"\'';
+  const { code } = await ralph(['loop', 'do it', '--check', 'test -e made.txt', '--agent', agent], {
+    cwd: project.dir,
+  });
+  expect(code).toBe(0);
+  const { stdout } = await ralph(['show'], { cwd: project.dir });
+  expect(stdout).toContain('made.txt');
+  expect(stdout).not.toContain('No changes.');
+});
