@@ -50,7 +50,7 @@ export async function claimsOfRepository(place: Place, handed: Handed): Promise<
   const { claim, found, objects } =
     commit === null
       ? await holderOf(place, tree, answers)
-      : committedTree({ commit, tree, committed: handed.committed }, answers);
+      : await committedTree(place, { commit, tree, committed: handed.committed }, answers);
   const inTree = objects ? askGit(objects, names) : answers;
   const isHere = found !== undefined && typeof inTree !== 'string';
   const files = handed.protected.length === 0 ? [] : [protectedClaim(handed, isHere ? inTree : undefined)];
@@ -71,21 +71,51 @@ interface Committed {
   readonly committed: string | undefined;
 }
 
-function committedTree({ commit, tree, committed }: Committed, answers: Answers): Looked {
+async function committedTree(
+  place: Place,
+  { commit, tree, committed }: Committed,
+  answers: Answers,
+): Promise<Looked> {
   const short = commit.slice(0, 12);
   if (answers.get(`${commit}^{commit}`)?.oid !== commit)
     return { claim: claims.unknown('commit', `this repository does not have ${short}: ${FETCH}`) };
   const its = answers.get(`${commit}^{tree}`)?.oid;
-  if (its === tree) {
-    const isHead = answers.get('HEAD^{commit}')?.oid === commit;
-    const words = `${short} holds the tree that was checked${isHead ? ', and is HEAD here' : ELSEWHERE}`;
-    return { claim: claims.holds('commit', words), found: { tree, commit } };
-  }
+  const isHead = answers.get('HEAD^{commit}')?.oid === commit;
+  if (its === tree) return { claim: holding(commit, isHead), found: { tree, commit } };
+  const beside = await besideTree(place, commit, tree);
+  if (beside) return beside(isHead);
   const why =
     its !== undefined && its === committed
       ? "is not the whole tree that was checked: files of the user's own were left out of it"
       : 'holds another tree than the one that was checked';
   return { claim: claims.fails('commit', `${short} ${why}`) };
+}
+
+function holding(commit: string, isHead: boolean, beside = ''): Claim {
+  const here = isHead ? `${beside ? '; it' : ', and'} is HEAD here` : ELSEWHERE;
+  return claims.holds('commit', `${commit.slice(0, 12)} holds the tree that was checked${beside}${here}`);
+}
+
+/** What users commit of Ralph's own folder. Anything else in it may be part of the program, and no snapshot holds it. */
+const SETTINGS = /(^|\/)\.ralph\/(settings\.json|\.gitignore)$/;
+
+/** Where the commit holds the tree and beside it only settings of Ralph's. */
+async function besideTree(place: Place, commit: string, tree: string) {
+  const own = await openOwnGit(place);
+  const its = isProblem(own) ? own : await own.treeOf(commit);
+  if (isProblem(own) || isProblem(its)) return undefined;
+  const without = await own.withoutOurs(its);
+  if (isProblem(without) || without.tree !== tree) return undefined;
+  return (isHead: boolean): Looked => {
+    const strange = without.ours.find(path => !SETTINGS.test(path));
+    if (strange !== undefined) {
+      const why = `holds ${strange} beside the tree that was checked: no check is known to have seen it as it is there`;
+      return { claim: claims.fails('commit', `${commit.slice(0, 12)} ${why}`) };
+    }
+    const beside = `, and ${without.ours.join(', ')} beside it`;
+    const claim = holding(commit, isHead, beside);
+    return { claim, found: { tree, commit }, objects: own.objects };
+  };
 }
 
 const FETCH = 'fetch it, or name another clone with --repo';
@@ -96,10 +126,9 @@ async function holderOf(place: Place, tree: string, answers: Answers): Promise<L
   const head = answers.get('HEAD^{commit}')?.oid;
   const isHead = answers.get('HEAD^{tree}')?.oid === tree;
   const commit = isHead ? head : await commitWith(place, tree);
-  if (commit !== undefined) {
-    const words = `${commit.slice(0, 12)} holds the tree that was checked${isHead ? ', and is HEAD here' : ELSEWHERE}`;
-    return { claim: claims.holds('commit', words), found: { tree, commit } };
-  }
+  if (commit !== undefined) return { claim: holding(commit, isHead), found: { tree, commit } };
+  const beside = head === undefined ? undefined : await besideTree(place, head, tree);
+  if (beside) return beside(true);
   const own = await openOwnGit(place);
   const now = isProblem(own) ? own : await own.snapshot();
   if (!isProblem(own) && !isProblem(now) && now.tree === tree) {

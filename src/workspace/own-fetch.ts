@@ -6,6 +6,7 @@ import { readIfThere } from '../platform/files.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import type { OwnFolder } from './own-folder.ts';
+import { isRalphs } from './repository.ts';
 
 export interface Source {
   readonly git: Git;
@@ -107,6 +108,25 @@ async function nameTree(own: OwnFolder, { git }: Source, commit: string): Promis
   const { code, records, errors } = await git.bytes(['ls-tree', '-r', '-z', '--full-tree', commit]);
   if (code !== 0) return { where: commit, what: `it cannot be read: ${complaint(errors, code)}` };
   return writeTree(own, records);
+}
+
+export interface Without {
+  readonly tree: string;
+  readonly ours: readonly string[];
+}
+
+/** Ralph's own folder is in no snapshot: a tree without what a commit has of it, such as settings, and what that is. */
+export async function withoutOurs(own: OwnFolder, tree: string): Promise<Without | Problem> {
+  const { code, records, errors } = await own.git.bytes(['ls-tree', '-r', '-z', '--full-tree', tree]);
+  if (code !== 0) return { where: tree, what: `it cannot be read: ${complaint(errors, code)}` };
+  const pathOf = (record: string) => record.slice(record.indexOf('\t') + 1);
+  const ours = records.map(pathOf).filter(isRalphs);
+  if (ours.length === 0) return { tree, ours };
+  const others = await writeTree(
+    own,
+    records.filter(record => !isRalphs(pathOf(record))),
+  );
+  return typeof others === 'string' ? { tree: others, ours } : others;
 }
 
 /** The tree with these entries, as `ls-tree` lists them. Objects that are not here need not be. */

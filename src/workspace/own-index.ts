@@ -5,6 +5,7 @@ import type { Problem } from '../domain/problem.ts';
 import { tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
+import { withoutOurs } from './own-fetch.ts';
 import type { OwnFolder } from './own-folder.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
 import { isRalphs } from './repository.ts';
@@ -195,27 +196,17 @@ export async function moveFiles(
   const index = join(own.path, `other.${process.pid}.move-${++count}`);
   const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: index });
   try {
-    const target = await withoutOurs(git, to);
+    const target = await withoutOurs(own, to);
+    if ('what' in target) return target;
     await git.run(['read-tree', from]);
     await git.run(['update-index', '-q', '--refresh']);
-    const { code, output } = await git.run(['read-tree', '-m', '-u', from, target]);
+    const { code, output } = await git.run(['read-tree', '-m', '-u', from, target.tree]);
     return code === 0
       ? undefined
       : { where: top, what: `its files cannot be moved: ${complaint(output, code)}` };
   } finally {
     rmSync(index, { force: true });
   }
-}
-
-/** Ralph's own folder is in no snapshot: what a commit has of it, such as settings, is neither written nor removed by a move. */
-async function withoutOurs(git: Git, tree: string): Promise<string> {
-  const { records } = await git.bytes(['ls-tree', '-r', '-z', '--name-only', '--full-tree', tree]);
-  const ours = records.filter(isRalphs);
-  if (ours.length === 0) return tree;
-  await git.run(['read-tree', tree]);
-  await git.bytes(['update-index', '-z', '--force-remove', '--stdin'], ours);
-  const written = await git.run(['write-tree']);
-  return written.code === 0 ? written.stdout.trim() : tree;
 }
 
 let count = 0;

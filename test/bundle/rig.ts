@@ -28,7 +28,16 @@ if grep -q two a; then echo b > a; else echo two > a; echo : > test/t.sh; fi
 echo '<promise>COMPLETE</promise>'
 `;
 
-export async function proven(settings: object = COMMITS, ...flags: string[]): Promise<Proven> {
+export function proven(settings: object = COMMITS, ...flags: string[]): Promise<Proven> {
+  return provenBeside([], settings, ...flags);
+}
+
+/** `ours`: files of `.ralph` that are committed before the run. */
+export async function provenBeside(
+  ours: readonly string[],
+  settings: object = COMMITS,
+  ...flags: string[]
+): Promise<Proven> {
   const work = repo({
     '.gitignore': '.prompt\n.ralph\n',
     a: 'a\n',
@@ -41,6 +50,11 @@ export async function proven(settings: object = COMMITS, ...flags: string[]): Pr
   writeFileSync(join(place, 'agent'), AGENT);
   chmodSync(join(place, 'agent'), 0o755);
   work.settings(settings);
+  for (const path of ours) {
+    if (path !== '.ralph/settings.json') work.write(path, 'x');
+    work.git('add', '--force', path);
+  }
+  if (ours.length > 0) work.git('commit', '--quiet', '--message', 'of Ralph');
   const checks = ['--check', 'sh test/t.sh', '--check', 'sh check.sh', '--protect', 'test/**'];
   const loop = ['loop', 'Fix it', '--agent', join(place, 'agent'), ...checks, ...flags];
   const { code, stderr } = await ralph(loop, { cwd: work.dir, env });

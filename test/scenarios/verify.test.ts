@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { allow, COMMITS, forge, type Proven, partsOf, proven } from '../bundle/rig.ts';
+import { allow, COMMITS, forge, type Proven, partsOf, proven, provenBeside } from '../bundle/rig.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { BIN, ralph, testEnv } from '../rig/ralph.ts';
 import { folder, gitEnv, repo } from '../rig/repo.ts';
@@ -121,6 +121,20 @@ describe('an honest bundle', () => {
     expect({ code, stdout }).toMatchObject({ code: 0 });
   });
 
+  test.each([
+    ['committed by Ralph', COMMITS],
+    ['committed by hand', {}],
+  ])('holds where settings of Ralph are in the commit: %s', async (_, settings) => {
+    const run = await provenBeside(['.ralph/settings.json'], settings);
+    if (settings !== COMMITS) run.work.git('commit', '--quiet', '--all', '--message', 'by hand');
+    const { code, stdout } = await verify(cloneOf(run), await run.report(), '--rerun');
+    expect(stdout).toMatch(
+      / holds the tree that was checked, and \.ralph\/settings\.json beside it; it is HEAD here$/m,
+    );
+    expect(stdout).toMatch(/^holds {11}protected files: /m);
+    expect({ code, stdout }).toMatchObject({ code: 0 });
+  });
+
   test('of work that was not committed holds where the files are, and after a commit of them', async () => {
     const run = await proven({});
     const bundle = await run.report();
@@ -175,6 +189,15 @@ describe('what does not hold', () => {
     const lied = await ralph(['verify', bundle, '--rerun'], { cwd: clone, env: { HOME: home } });
     expect(lied).toMatchObject({ code: 1, stdout: expect.stringContaining('are not executed') });
     expect(lied.stderr).not.toContain('Running');
+  });
+
+  test('a commit with more of the folder of Ralph than its settings: no check has seen that', async () => {
+    const run = await provenBeside(['.ralph/settings.json', '.ralph/lib/x.js']);
+    const { code, stdout } = await verify(cloneOf(run), await run.report());
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^does not hold {3}commit: .* holds \.ralph\/lib\/x\.js beside/m),
+    ]);
   });
 
   test('a commit that git was told to replace is the one it is', async () => {
