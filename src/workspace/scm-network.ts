@@ -88,7 +88,8 @@ function remoteOf(own: OwnGit, branch: string, named: string | undefined, task: 
   const url = (task === 'push' ? at(`remote.${remote}.pushurl`) : undefined) ?? at(`remote.${remote}.url`);
   if (url === undefined) return `when the run began, there was no remote ${remote}`;
   const merge = at(`branch.${branch}.merge`);
-  if (merge === undefined && named === undefined)
+  // One that Ralph has made is pushed by its own name.
+  if (merge === undefined && named === undefined && !(task === 'push' && branch.startsWith('ralph/')))
     return `when the run began, ${branch} had no upstream: git push --set-upstream ${remote} ${branch}`;
   return { remote, url, target: merge ?? `refs/heads/${branch}` };
 }

@@ -44,6 +44,7 @@ export interface ScmRound {
 /** A push that waits for a password would wait for ever. */
 const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
 const TASK_TIMEOUT = 600_000;
+const NEW_BRANCH = ['-c', 'push.autoSetupRemote=true'];
 
 /** False: a task was cut off with the run, or not begun. */
 export async function runScmTasks(round: ScmRound): Promise<boolean> {
@@ -197,7 +198,9 @@ async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskRe
   const { command, cwd, env, abort, confinement } = round;
   const program = findProgram(command, env, cwd);
   if (isProblem(program)) return failed(formatProblem(program));
-  const { code, output } = await capture([program, ...args], {
+  // A branch that Ralph has made has no upstream yet; one of the user's without is refused before the run.
+  const words = programName(round) === 'git' && args[0] === 'push' ? [...NEW_BRANCH, ...args] : args;
+  const { code, output } = await capture([program, ...words], {
     cwd,
     env: { ...env, ...QUIET_GIT },
     timeout: TASK_TIMEOUT,

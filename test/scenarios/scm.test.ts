@@ -249,3 +249,25 @@ function attempt(work: Repo, ...args: string[]): void {
     // that is the point
   }
 }
+
+describe('a branch that Ralph has made is pushed by its name', () => {
+  async function pushed(...flags: readonly string[]): Promise<void> {
+    const remote = folder('ralph-remote-');
+    remote.git('init', '--quiet', '--bare', '--initial-branch', 'main');
+    const work = repo();
+    work.git('remote', 'add', 'origin', remote.dir);
+    work.git('push', '--quiet', '--set-upstream', 'origin', 'main');
+    work.settings({ scm: { command: 'git', tasks: ['commit', 'push'] } });
+    const agent = ['--agent', agentOf('echo x > made; echo "<promise>COMPLETE</promise>"')];
+    const args = ['loop', 'Do it', '--check', 'test -e made', '--worktree=new', ...agent, ...flags];
+    const { code, stderr } = await ralph(args, { cwd: work.dir });
+    expect(code, stderr).toBe(0);
+    expect(remote.git('show', 'ralph/new:made')).toBe('x\n');
+    expect(remote.git('rev-parse', 'main')).toBe(work.git('rev-parse', 'main'));
+  }
+
+  test('from a worktree', () => pushed());
+
+  const hasSandbox = process.env.RALPH_REQUIRE_SANDBOX === 'srt';
+  test.skipIf(!hasSandbox)('from a worktree in a sandbox', () => pushed('--sandbox=srt'));
+});
