@@ -104,13 +104,18 @@ async function besideTree(place: Place, commit: string, tree: string) {
   const own = await openOwnGit(place);
   const its = isProblem(own) ? own : await own.treeOf(commit);
   if (isProblem(own) || isProblem(its)) return undefined;
-  const without = await own.withoutOurs(its);
+  const without = await own.asSnapshot(its);
   if (isProblem(without) || without.tree !== tree) return undefined;
   return (isHead: boolean): Looked => {
     const strange = without.ours.find(path => !SETTINGS.test(path));
     if (strange !== undefined) {
       const why = `holds ${strange} beside the tree that was checked: no check is known to have seen it as it is there`;
       return { claim: claims.fails('commit', `${commit.slice(0, 12)} ${why}`) };
+    }
+    const [submodule] = without.submodules;
+    if (submodule !== undefined) {
+      const why = `holds the tree that was checked, and the submodule ${submodule} beside it: no snapshot holds its files`;
+      return { claim: claims.unknown('commit', `${commit.slice(0, 12)} ${why}`) };
     }
     const beside = `, and ${without.ours.join(', ')} beside it`;
     const claim = holding(commit, isHead, beside);

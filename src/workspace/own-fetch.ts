@@ -112,21 +112,25 @@ async function nameTree(own: OwnFolder, { git }: Source, commit: string): Promis
 
 export interface Without {
   readonly tree: string;
+  /** In Ralph's own folder. */
   readonly ours: readonly string[];
+  readonly submodules: readonly string[];
 }
 
-/** Ralph's own folder is in no snapshot: a tree without what a commit has of it, such as settings, and what that is. */
-export async function withoutOurs(own: OwnFolder, tree: string): Promise<Without | Problem> {
+/** Ralph's own folder and submodules are in no snapshot: a tree without what a commit has of them, and what that is. */
+export async function asSnapshot(own: OwnFolder, tree: string): Promise<Without | Problem> {
   const { code, records, errors } = await own.git.bytes(['ls-tree', '-r', '-z', '--full-tree', tree]);
   if (code !== 0) return { where: tree, what: `it cannot be read: ${complaint(errors, code)}` };
   const pathOf = (record: string) => record.slice(record.indexOf('\t') + 1);
   const ours = records.map(pathOf).filter(isRalphs);
-  if (ours.length === 0) return { tree, ours };
+  const submodules = records.filter(record => record.startsWith('160000 ')).map(pathOf);
+  const left = new Set([...ours, ...submodules]);
+  if (left.size === 0) return { tree, ours, submodules };
   const others = await writeTree(
     own,
-    records.filter(record => !isRalphs(pathOf(record))),
+    records.filter(record => !left.has(pathOf(record))),
   );
-  return typeof others === 'string' ? { tree: others, ours } : others;
+  return typeof others === 'string' ? { tree: others, ours, submodules } : others;
 }
 
 /** The tree with these entries, as `ls-tree` lists them. Objects that are not here need not be. */

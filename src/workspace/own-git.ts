@@ -7,12 +7,12 @@ import { dirname, join, relative, sep } from 'node:path';
 import type { Problem } from '../domain/problem.ts';
 import { type Env, type Git, git as gitAt } from '../platform/git.ts';
 import {
+  asSnapshot,
   bringCommit,
   bringWhole,
   isKnown,
   type Source,
   type Without,
-  withoutOurs,
   writeTree,
 } from './own-fetch.ts';
 import {
@@ -59,8 +59,8 @@ export interface OwnGit {
   writeTree(entries: readonly string[]): Promise<string | Problem>;
   /** The tree of a commit of the repository, fetched where it is not known yet; without one, of no commit at all. */
   treeOf(commit: string | undefined): Promise<string | Problem>;
-  /** The tree without Ralph's own folder, as snapshots are; and the paths that it had there. */
-  withoutOurs(tree: string): Promise<Without | Problem>;
+  /** The tree without what no snapshot holds: Ralph's own folder, and submodules. */
+  asSnapshot(tree: string): Promise<Without | Problem>;
   /** Makes a commit of the repository known with what it is built on, back to where the run began. */
   bring(commit: string): Promise<Problem | undefined>;
   /** The commit that HEAD of the repository stands on now, and its branch; undefined where there is none. */
@@ -185,7 +185,7 @@ function createOwnGit(place: Place, { own, top, prefix, pinned: known }: Parts):
     absent: () => readAbsent(own),
     writeTree: entries => writeTree(own, entries),
     treeOf,
-    withoutOurs: tree => withoutOurs(own, tree),
+    asSnapshot: tree => asSnapshot(own, tree),
     head,
     checkout: (tree, folder, options) => checkout(own, tree, folder, options),
     bring: commit => bringWhole(own, source(), commit),

@@ -5,7 +5,7 @@ import type { Problem } from '../domain/problem.ts';
 import { tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
 import { blockedAt } from './move-aside.ts';
-import { withoutOurs } from './own-fetch.ts';
+import { asSnapshot } from './own-fetch.ts';
 import type { OwnFolder } from './own-folder.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
 import { isRalphs } from './repository.ts';
@@ -196,7 +196,7 @@ export async function moveFiles(
   const index = join(own.path, `other.${process.pid}.move-${++count}`);
   const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: index });
   try {
-    const target = await withoutOurs(own, to);
+    const target = await asSnapshot(own, to);
     if ('what' in target) return target;
     await git.run(['read-tree', from]);
     await git.run(['update-index', '-q', '--refresh']);

@@ -32,7 +32,9 @@ export function proven(settings: object = COMMITS, ...flags: string[]): Promise<
   return provenBeside([], settings, ...flags);
 }
 
-/** `ours`: files of `.ralph` that are committed before the run. */
+export const SUBMODULE = 'sub';
+
+/** `ours`: what is committed before the run and in no snapshot: files of `.ralph`, a submodule. */
 export async function provenBeside(
   ours: readonly string[],
   settings: object = COMMITS,
@@ -51,6 +53,11 @@ export async function provenBeside(
   chmodSync(join(place, 'agent'), 0o755);
   work.settings(settings);
   for (const path of ours) {
+    if (path === SUBMODULE) {
+      const link = `160000,${work.git('rev-parse', 'HEAD').trim()},${path}`;
+      work.git('update-index', '--add', '--cacheinfo', link);
+      continue;
+    }
     if (path !== '.ralph/settings.json') work.write(path, 'x');
     work.git('add', '--force', path);
   }

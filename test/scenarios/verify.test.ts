@@ -15,7 +15,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { allow, COMMITS, forge, type Proven, partsOf, proven, provenBeside } from '../bundle/rig.ts';
+import {
+  allow,
+  COMMITS,
+  forge,
+  type Proven,
+  partsOf,
+  proven,
+  provenBeside,
+  SUBMODULE,
+} from '../bundle/rig.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { BIN, ralph, testEnv } from '../rig/ralph.ts';
 import { folder, gitEnv, repo } from '../rig/repo.ts';
@@ -191,13 +200,16 @@ describe('what does not hold', () => {
     expect(lied.stderr).not.toContain('Running');
   });
 
-  test('a commit with more of the folder of Ralph than its settings: no check has seen that', async () => {
-    const run = await provenBeside(['.ralph/settings.json', '.ralph/lib/x.js']);
+  test.each([
+    ['.ralph/lib/x.js', /^does not hold {3}commit: .* holds \.ralph\/lib\/x\.js beside .* no check/m],
+    [
+      SUBMODULE,
+      /^cannot be told {2}commit: .* and the submodule sub beside it: no snapshot holds its files/m,
+    ],
+  ])('a commit with %s beside what was checked and the settings', async (path, words) => {
+    const run = await provenBeside(['.ralph/settings.json', path]);
     const { code, stdout } = await verify(cloneOf(run), await run.report());
-    expect([code, stdout]).toEqual([
-      1,
-      expect.stringMatching(/^does not hold {3}commit: .* holds \.ralph\/lib\/x\.js beside/m),
-    ]);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(words)]);
   });
 
   test('a commit that git was told to replace is the one it is', async () => {
