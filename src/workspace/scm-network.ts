@@ -5,7 +5,7 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { ScmResult } from '../domain/event.ts';
+import type { RunStart, ScmResult } from '../domain/event.ts';
 import { capture } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { readIfThere, tryTo, writeWhole } from '../platform/files.ts';
@@ -19,6 +19,8 @@ export interface NetworkRound {
   readonly env: Env;
   readonly abort: AbortSignal;
   readonly confinement?: Confinement | undefined;
+  /** Where the run began. */
+  readonly start: RunStart | undefined;
 }
 
 type TaskResult = Omit<ScmResult, 'task'>;
@@ -55,7 +57,8 @@ export async function runOutside(
   const [remote, ...refs] = args.filter(word => !word.startsWith('-'));
   const { branch, commit } = await own.head();
   if (branch === undefined || commit === undefined) return failed('HEAD is on no branch');
-  const place = remoteOf(own, branch, remote, name);
+  const isNew = name === 'push' && branch === round.start?.branch;
+  const place = remoteOf(own, branch, remote, name, isNew);
   if (typeof place === 'string') return failed(place);
   if (isWithin(place.url, own.top)) return inside(own, round, words);
   const git = own.objects.at(own.top).with(networkEnv(own, round.env));
@@ -78,7 +81,14 @@ interface Remote {
 }
 
 /** By the settings of the repository as they were when the run began; a sentence where there is nothing to go by. */
-function remoteOf(own: OwnGit, branch: string, named: string | undefined, task: string): Remote | string {
+function remoteOf(
+  own: OwnGit,
+  branch: string,
+  named: string | undefined,
+  task: string,
+  /** Without an upstream it is pushed by its own name. */
+  isNew: boolean,
+): Remote | string {
   const settings = new Map(own.repository.remotes);
   const at = (key: string) => settings.get(key);
   const upstream = at(`branch.${branch}.remote`);
@@ -88,8 +98,7 @@ function remoteOf(own: OwnGit, branch: string, named: string | undefined, task: 
   const url = (task === 'push' ? at(`remote.${remote}.pushurl`) : undefined) ?? at(`remote.${remote}.url`);
   if (url === undefined) return `when the run began, there was no remote ${remote}`;
   const merge = at(`branch.${branch}.merge`);
-  // One that Ralph has made is pushed by its own name.
-  if (merge === undefined && named === undefined && !(task === 'push' && branch.startsWith('ralph/')))
+  if (merge === undefined && named === undefined && !isNew)
     return `when the run began, ${branch} had no upstream: git push --set-upstream ${remote} ${branch}`;
   return { remote, url, target: merge ?? `refs/heads/${branch}` };
 }

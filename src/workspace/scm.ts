@@ -44,6 +44,7 @@ export interface ScmRound {
 /** A push that waits for a password would wait for ever. */
 const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
 const TASK_TIMEOUT = 600_000;
+/** The branch of the run, where Ralph has made it, has no upstream yet; one of the user's without is refused before the run. */
 const NEW_BRANCH = ['-c', 'push.autoSetupRemote=true'];
 
 /** False: a task was cut off with the run, or not begun. */
@@ -75,7 +76,9 @@ async function settle(round: ScmRound, task: string, begun: PastTask | undefined
   if (own && name === 'commit' && args.length === 0) return commit(round, own, task);
   if (!begun) round.emit({ type: 'scm-started', task, head: (await own?.head())?.commit ?? null });
   if (own && round.isSandboxed && isForOutside(name)) return runOutside(own, round, [name, ...args]);
-  return name === 'commit' ? commitPlainly(round) : runTask(round, [name, ...args]);
+  if (name === 'commit') return commitPlainly(round);
+  const isNew = name === 'push' && own && (await own.head()).branch === round.start?.branch;
+  return runTask(round, [...(isNew ? NEW_BRANCH : []), name, ...args]);
 }
 
 function failed(detail: string): TaskResult {
@@ -198,9 +201,7 @@ async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskRe
   const { command, cwd, env, abort, confinement } = round;
   const program = findProgram(command, env, cwd);
   if (isProblem(program)) return failed(formatProblem(program));
-  // A branch that Ralph has made has no upstream yet; one of the user's without is refused before the run.
-  const words = programName(round) === 'git' && args[0] === 'push' ? [...NEW_BRANCH, ...args] : args;
-  const { code, output } = await capture([program, ...words], {
+  const { code, output } = await capture([program, ...args], {
     cwd,
     env: { ...env, ...QUIET_GIT },
     timeout: TASK_TIMEOUT,

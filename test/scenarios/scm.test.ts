@@ -250,24 +250,34 @@ function attempt(work: Repo, ...args: string[]): void {
   }
 }
 
-describe('a branch that Ralph has made is pushed by its name', () => {
-  async function pushed(...flags: readonly string[]): Promise<void> {
+describe('a branch that Ralph has made', () => {
+  const hasSandbox = process.env.RALPH_REQUIRE_SANDBOX === 'srt';
+  const walls = [['without a sandbox'], ...(hasSandbox ? [['in a sandbox', '--sandbox=srt']] : [])];
+
+  async function pushing(script: string, tasks: readonly string[], flags: readonly string[]) {
     const remote = folder('ralph-remote-');
     remote.git('init', '--quiet', '--bare', '--initial-branch', 'main');
     const work = repo();
     work.git('remote', 'add', 'origin', remote.dir);
     work.git('push', '--quiet', '--set-upstream', 'origin', 'main');
-    work.settings({ scm: { command: 'git', tasks: ['commit', 'push'] } });
-    const agent = ['--agent', agentOf('echo x > made; echo "<promise>COMPLETE</promise>"')];
+    work.settings({ scm: { command: 'git', tasks } });
+    const agent = ['--agent', agentOf(`${script}; echo "<promise>COMPLETE</promise>"`)];
     const args = ['loop', 'Do it', '--check', 'test -e made', '--worktree=new', ...agent, ...flags];
     const { code, stderr } = await ralph(args, { cwd: work.dir });
-    expect(code, stderr).toBe(0);
-    expect(remote.git('show', 'ralph/new:made')).toBe('x\n');
     expect(remote.git('rev-parse', 'main')).toBe(work.git('rev-parse', 'main'));
+    return { code, stderr, remote };
   }
 
-  test('from a worktree', () => pushed());
+  test.each(walls)('is pushed by its name from a worktree: %s', async (_, ...flags) => {
+    const { code, stderr, remote } = await pushing('echo x > made', ['commit', 'push'], flags);
+    expect(code, stderr).toBe(0);
+    expect(remote.git('show', 'ralph/new:made')).toBe('x\n');
+  });
 
-  const hasSandbox = process.env.RALPH_REQUIRE_SANDBOX === 'srt';
-  test.skipIf(!hasSandbox)('from a worktree in a sandbox', () => pushed('--sandbox=srt'));
+  test.each(walls)('is not taken for one that the agent has made: %s', async (_, ...flags) => {
+    const script = 'echo x > made; git checkout -q -b ralph/other; git add made; git commit -q -m mine';
+    const { code, remote } = await pushing(script, ['push'], flags);
+    expect(code).toBe(1);
+    expect(remote.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main\n');
+  });
 });
