@@ -1,87 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { retry } from './test/rig/second-tries.ts';
+
+/**
+ * Three levels, by name: docs/development.md says what each proves, and when.
+ * - `npm test` (`RALPH_LEVEL=quick`): every test of a function, and of those that run programs the ones that hold a promise of the contract.
+ * - `npm run test:all`: all of them.
+ * - `npm run campaign`: all of them, with more kills, attacks and examples (test/rig/thorough.ts).
+ */
+const isQuick = process.env.RALPH_LEVEL === 'quick';
+/** What depends on the version of Node, for the other versions in CI. */
+const isCore = process.env.RALPH_SUITE === 'core';
 
 /** Tests of functions leave nothing behind in their process, so that a worker can go through many files without starting anew. */
-const UNITS =
-  'test/{agents,dashboard,domain,engine,guard,mutation,opening,page,platform,plugins,report,sandbox,store,turns,workspace}/**/*.test.ts';
+const UNITS = new RegExp(
+  [
+    'agents|config|domain|engine|guard|mutation|opening|page|parallel|platform|report|sim|store|stories|turns',
+    'dashboard/(access|session|stream)',
+    'fleet/(artifacts|database-url|examples|programs|unit)',
+    'hooks/(arguments|story-stop|tool-calls)',
+    'ledgers/prefix|sandbox/proxy|workspace/(lock|propose-checks|snapshot)|(architecture|docs|words)\\.test',
+  ].join('|'),
+);
+/** Of these what starts the program, or git, again and again. */
+const PROGRAMS = /platform\/code-cache|mutation\/(commit|narrow)|report\/damaged-ledger/;
+
+/**
+ * What depends on the version of Node: functions, and of the whole program how it starts, runs, is stopped, resumed and called. The rest is
+ * tried on one version, where it takes most of the time: docs/development.md says what CI runs where.
+ */
+const CORE =
+  /^(library|package|consumer)|scenarios\/(001-demo|001-run|001-signals|resume|interrupt|hangs|keys)\.|hooks\/stop|fleet\/worker/;
+
+/** A test that runs a program and holds a promise of the contract says so: `{ tags: 'promise' }`. */
+const PROMISE = 'promise';
+
+const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .map(name => name.replaceAll('\\', '/'))
+  .filter(name => name.endsWith('.test.ts') && !/^(hosts|browser)\//.test(name));
+const isUnit = (name: string) => new RegExp(`^(${UNITS.source})`).test(name) && !PROGRAMS.test(name);
+/** A file costs a process of its own, whatever is run in it: so only those with such a test. Of the red team the first of each class is one. */
+const isPromise = (name: string) => /tags: 'promise'|^attacks\(/m.test(readFileSync(`test/${name}`, 'utf8'));
+const isWanted = (name: string) => (isCore ? CORE.test(name) : !isQuick || isPromise(name));
+const paths = (names: readonly string[]) => names.map(name => `test/${name}`);
 
 /** The longest first: a long file that starts last keeps one core waiting for the other. */
 const LONG = [
   ...['redteam/git', 'redteam/checks', 'redteam/reviews', 'redteam/processes', 'chaos/random'],
-  ...[
-    'fleet/up',
-    'chaos/',
-    'scenarios/simulate',
-    'scenarios/004-loop',
-    'scenarios/standstill',
-    'scenarios/resume',
-  ],
-  ...[
-    'scenarios/fuzz',
-    'scenarios/hangs',
-    'scenarios/trouble',
-    'scenarios/002-prd',
-    'hooks/',
-    'workspace/tree-state',
-  ],
+  ...['fleet/up', 'chaos/', 'scenarios/simulate', 'scenarios/004-loop', 'scenarios/standstill'],
+  ...['scenarios/resume', 'scenarios/fuzz', 'scenarios/hangs', 'scenarios/trouble', 'scenarios/002-prd'],
+  ...['workspace/', 'hooks/'],
 ];
 
 class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+  override async sort(specs: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification) => {
       const at = LONG.findIndex(part => moduleId.includes(`/test/${part}`));
       return at === -1 ? LONG.length : at;
     };
-    return files.toSorted((a, b) => rank(a) - rank(b));
+    return specs.toSorted((a, b) => rank(a) - rank(b));
   }
 }
-
-/**
- * What depends on the version of Node: functions, and of the whole program how it starts, runs, is stopped, resumed and called. The rest is
- * tried on one version, where it takes most of the time. `RALPH_SUITE=core` runs these; docs/development.md says what CI runs where.
- */
-const CORE = [
-  'test/{library,package,consumer}*.test.ts',
-  'test/library/**/*.test.ts',
-  'test/scenarios/{001-demo,001-run,001-signals,resume,interrupt,hangs,keys}.test.ts',
-  'test/hooks/stop.test.ts',
-  'test/fleet/worker.test.ts',
-];
-/** They start git, over and over, and git is the same for every version of Node. */
-const GIT = 'test/workspace/**';
-const isCore = process.env.RALPH_SUITE === 'core';
-
-const exclude = ['test/hosts/**', 'test/browser/**', 'node_modules/**'];
 
 export default defineConfig({
   test: {
     // Far longer than any test takes: what hangs fails, and what is slow on a busy machine does not.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     setupFiles: ['test/rig/seed.ts'],
-    reporters: ['default', './test/rig/second-tries.ts'],
-    retry,
+    tags: [{ name: PROMISE, description: 'Runs a program, and holds a promise of the contract.' }],
     // Two more than cores: many tests wait for a time to pass, or for a process to end.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
-        test: {
-          name: 'units',
-          include: [UNITS],
-          exclude: [...exclude, ...(isCore ? [GIT] : [])],
-          isolate: false,
-        },
+        test: { name: 'units', include: paths(files.filter(isUnit)), isolate: false },
       },
       {
         extends: true,
         test: {
           name: 'programs',
-          include: isCore ? CORE : ['test/**/*.test.ts'],
-          exclude: [...exclude, UNITS],
+          include: paths(files.filter(name => !isUnit(name) && isWanted(name))),
+          // A few tests of many files: most of the time would go into starting workers.
+          ...(isQuick && { tagsFilter: [PROMISE], isolate: false }),
         },
       },
     ],

@@ -1,49 +1,31 @@
 // P8: nothing grows with the number of iterations.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin, freshRepo, measure, ms, node, script } from './measure.mjs';
+import { accounts, asks, bin, freshRepo, ms, node, script } from './measure.mjs';
 
-export function growth(folder, quick) {
+export async function growth(folder, quick) {
   const iterations = quick ? 300 : 1500;
-  const log = join(folder, 'account.log'); // not in the repository: the agent's diff stays empty
+  const ask = join(folder, 'ask'); // not in the repository: the agent's diff stays empty
   const project = join(folder, 'project');
   mkdirSync(project);
-  writeFileSync(log, '');
   freshRepo(project);
-  // The agent reads its parent's account: CPU of all its threads, and its memory.
   const agent = script(
     join(folder, 'agent'),
-    `#!/bin/sh\nn=$(cat | wc -c)\necho "$n $(cat /proc/$PPID/task/*/schedstat | awk '{ s += $1 } END { print s }') $(awk '/VmRSS/ { print $2 }' /proc/$PPID/status)" >> '${log}'\necho working\n`,
+    `#!/bin/sh\nn=$(cat | wc -c)\n${asks(ask, '$n')}\necho working\n`,
   );
-  measure(
-    [
-      node,
-      bin,
-      'loop',
-      'Continue.',
-      '--check',
-      'false',
-      '--agent',
-      agent,
-      '--max-iterations',
-      String(iterations),
-      '--stuck-after',
-      '0',
-      '--quiet',
-    ],
+  const limits = ['--max-iterations', String(iterations), '--stuck-after', '0', '--quiet'];
+  const lines = await accounts(
+    [node, bin, 'loop', 'Continue.', '--check', 'false', '--agent', agent, ...limits],
+    ask,
     {
       cwd: project,
       env: { PATH: process.env.PATH, HOME: folder, GIT_AUTHOR_NAME: 'b', GIT_COMMITTER_NAME: 'b' },
     },
   );
-  const lines = readFileSync(log, 'utf8')
-    .trim()
-    .split('\n')
-    .map(line => line.split(' ').map(Number));
   if (lines.length < iterations)
     throw new Error(`only ${lines.length} of ${iterations} iterations: ${readdirSync(folder)}`);
   const span = Math.min(100, Math.floor(iterations / 4));
-  const cpu = at => (lines[at + span - 1][1] - lines[at][1]) / 1e9 / (span - 1);
+  const cpu = at => (lines[at + span - 1].cpu - lines[at].cpu) / (span - 1);
   const [early, late] = [cpu(span), cpu(iterations - span)];
   const [first, last] = [lines[span], lines.at(-1)];
   return [
@@ -58,17 +40,17 @@ export function growth(folder, quick) {
     {
       id: 'P8',
       what: `memory after ${iterations} iterations`,
-      floor: `after ${span}: ${Math.round(first[2] / 1024)} MB`,
-      ours: `${Math.round(last[2] / 1024)} MB`,
-      value: last[2] / first[2],
+      floor: `after ${span}: ${Math.round(first.memory / 1024)} MB`,
+      ours: `${Math.round(last.memory / 1024)} MB`,
+      value: last.memory / first.memory,
       limit: 1.5,
     },
     {
       id: 'P8',
       what: 'length of the prompt',
-      floor: `iteration ${span + 1}: ${first[0]} bytes`,
-      ours: `${last[0]} bytes`,
-      value: last[0] / first[0],
+      floor: `iteration ${span + 1}: ${first.word} bytes`,
+      ours: `${last.word} bytes`,
+      value: last.word / first.word,
       limit: 1.05,
     },
   ];

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin, interleaved, measure, ms, node, script } from './measure.mjs';
+import { bin, env, interleaved, measure, ms, node, script } from './measure.mjs';
 
 export function loop(folder, quick) {
   const iterations = quick ? 100 : 200;
@@ -24,7 +24,9 @@ export function loop(folder, quick) {
     [`shell${n}`]: () => measure(['bash', '-c', shell, 'bash', agent, String(n)], { cwd: folder }),
     [`spawn${n}`]: () => measure([node, spawnLoop, String(n)], { cwd: folder }),
     [`ralph${n}`]: () =>
-      measure([node, bin, 'run', '-p', 'go', '-m', String(n), '--containment', 'off'], { cwd: folder }),
+      measure([node, bin, 'run', '-p', 'go', '-m', String(n), '--stuck-after', '0', '--containment', 'off'], {
+        cwd: folder,
+      }),
   });
   const result = interleaved(quick ? 3 : 5, { ...at(1), ...at(iterations + 1) });
   // What the first iteration and the start cost is taken off.
@@ -65,13 +67,15 @@ function processes(folder) {
         'go',
         '-m',
         String(n),
+        '--stuck-after',
+        '0',
         '--containment',
         'off',
       ],
       {
         cwd: folder,
         stdio: 'ignore',
-        env: { PATH: process.env.PATH, HOME: folder },
+        env,
       },
     );
   };

@@ -1,5 +1,5 @@
 // Seeded faults in six small projects: which ones do the checks catch, and which of the others does `ralph mutate` name?
-// `node bench/mutate.mjs` prints the table of docs/mutate.md, `--doc` writes it there. A seeded fault counts as named when a survivor is on its line.
+// `node bench/mutate.mjs` prints the table of docs/reference/mutate.md, `--doc` writes it there. A seeded fault counts as named when a survivor is on its line.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -121,7 +121,7 @@ function tableOf(all) {
 
 /** Between its two marks. */
 function writeDoc(text) {
-  const doc = new URL('../docs/mutate.md', import.meta.url);
+  const doc = new URL('../docs/reference/mutate.md', import.meta.url);
   const [before, after] = readFileSync(doc, 'utf8').split(/(?<=<!-- bench -->\n)[\s\S]*(?=<!-- \/bench -->)/);
   writeFileSync(doc, `${before}${text}\n${after}`);
 }

@@ -1,5 +1,5 @@
 // What Ralph costs next to the floor it stands on, as ratios taken in one interleaved run. One table, one JSON file; exit code 1 when a target is missed.
-// `npm run bench [-- --quick] [--doc] [names]`; the names are those of the files in here. `--doc` puts the table into docs/performance.md.
+// `npm run bench [-- --quick] [--doc] [names]`; the names are those of the files in here. `--doc` puts the table into docs/reference/performance.md.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { arch, availableParallelism, platform, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import { latency } from './latency.mjs';
 import { loop } from './loop.mjs';
 import { packaged } from './package.mjs';
 import { parallel } from './parallel.mjs';
+import { programs } from './programs.mjs';
 import { repo } from './repo.mjs';
 import { sandbox } from './sandbox.mjs';
 import { scale } from './scale.mjs';
@@ -28,6 +29,7 @@ const benches = {
   stream,
   hooks,
   guard,
+  programs,
   repo,
   scale,
   growth,
@@ -82,7 +84,7 @@ function line({ id, what, floor, ours, value, unit = 'x', limit, atLeast, pass }
 
 /** Between its two marks. */
 function writeDoc() {
-  const doc = new URL('../docs/performance.md', import.meta.url);
+  const doc = new URL('../docs/reference/performance.md', import.meta.url);
   const [before, after] = readFileSync(doc, 'utf8').split(/(?<=<!-- bench -->\n)[\s\S]*(?=<!-- \/bench -->)/);
   const table = [
     `Node ${process.version}, ${platform()} ${arch()}, ${availableParallelism()} cores. A cross: missed.`,

@@ -1,9 +1,21 @@
 // P1: what it takes until something happens.
-import { appendFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bin, env, interleaved, many, measure, median, ms, node, script } from './measure.mjs';
+import {
+  accounts,
+  asks,
+  bin,
+  env,
+  interleaved,
+  many,
+  measure,
+  median,
+  ms,
+  node,
+  script,
+} from './measure.mjs';
 
-export function start(folder, quick) {
+export async function start(folder, quick) {
   const empty = join(folder, 'empty.cjs');
   writeFileSync(empty, '');
   const library = join(folder, 'library.mjs');
@@ -36,40 +48,33 @@ export function start(folder, quick) {
     row('--help, CPU', result.node, result.help, 1.2),
     row('--version, NODE_EXTRA_CA_CERTS set for both', result.nodeWithCa, result.versionWithCa, 1.1),
     row('importing the library, CPU', result.node, result.library, 2),
-    firstSpawn(folder, quick ? 9 : 25),
+    await firstSpawn(folder, quick ? 9 : 25),
   ];
 }
 
-/** CPU of the process up to the moment at which its first child runs: the child reads its parent's account. */
-function firstSpawn(folder, rounds) {
-  const log = join(folder, 'cpu.log');
-  const account = script(
+/** CPU of the process up to the moment at which its first agent runs. */
+async function firstSpawn(folder, rounds) {
+  const ask = join(folder, 'ask');
+  const agent = script(
     join(folder, 'account'),
-    `#!/bin/sh\ncat /proc/$PPID/task/*/schedstat >> '${log}'\necho -- >> '${log}'\ncat >/dev/null\necho '<response>DONE</response>'\n`,
+    `#!/bin/sh\n${asks(ask)}\ncat >/dev/null\necho '<response>DONE</response>'\n`,
   );
   const floor = join(folder, 'floor.cjs');
+  const log = join(folder, 'cpu.log');
   writeFileSync(
     floor,
     `const fs = require('node:fs');
-     const all = fs.readdirSync('/proc/self/task').map(id => fs.readFileSync('/proc/self/task/' + id + '/schedstat', 'utf8')).join('');
-     fs.appendFileSync(process.argv[2], all + '--\\n');`,
+     const all = fs.readdirSync('/proc/self/task').map(id => Number(fs.readFileSync('/proc/self/task/' + id + '/schedstat', 'utf8').split(' ')[0]));
+     fs.writeFileSync(process.argv[2], String(all.reduce((a, b) => a + b, 0) / 1e9));`,
   );
-  const read = () => {
-    const last = readFileSync(log, 'utf8').split('--\n').at(-2) ?? '';
-    return (
-      last
-        .trim()
-        .split('\n')
-        .reduce((sum, line) => sum + Number(line.split(' ')[0]), 0) / 1e9
-    );
-  };
-  appendFileSync(log, '');
   const samples = { floor: [], ours: [] };
   for (let round = 0; round < rounds; round++) {
     measure([node, floor, log], { cwd: folder });
-    samples.floor.push(read());
-    measure([node, bin, 'run', '-p', 'go', '--agent', account, '-m', '1'], { cwd: folder });
-    samples.ours.push(read());
+    samples.floor.push(Number(readFileSync(log, 'utf8')));
+    const [first] = await accounts([node, bin, 'run', '-p', 'go', '--agent', agent, '-m', '1'], ask, {
+      cwd: folder,
+    });
+    samples.ours.push(first.cpu);
   }
   const [cpu, base] = [median(samples.ours), median(samples.floor)];
   return {

@@ -9,14 +9,22 @@ const SRC = join(dirname(fileURLToPath(import.meta.url)), '../src');
 /** Every export with its doc comment and its declaration, in the order of their names. A missing comment is ''. */
 export function apiEntries() {
   const index = read('index.ts');
+  const exported = new Set(
+    index.body.flatMap(({ specifiers = [] }) => specifiers.map(({ local }) => local?.name)),
+  );
   const entries = index.body.flatMap(statement => {
     if (statement.type !== 'ExportNamedDeclaration' || !statement.source) return [];
     const file = statement.source.value.replace('./', '');
     const module = read(file);
-    return statement.specifiers.map(({ local, exported }) => {
+    return statement.specifiers.map(({ local, exported: as }) => {
       const found = declarationOf(module, local.name);
       if (!found) throw new Error(`${file} declares no ${local.name}`);
-      return { name: exported.name, file, ...found };
+      return {
+        name: as.name,
+        file,
+        ...found,
+        code: [found.code, ...tablesOf(module, found, exported)].join('\n\n'),
+      };
     });
   });
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -35,7 +43,7 @@ export function apiReference() {
       .map(({ name, doc, code }) => `### ${name}\n\n${doc}\n\n\`\`\`ts\n${code}\n\`\`\`\n`);
     return `## ${title}\n\n${entries.join('\n')}`;
   });
-  return `# The library\n\nGenerated from the doc comments of the source; \`npm run generate\` writes it. [How to use it](../library.md).\n\n${parts.join('\n')}`;
+  return `# The library\n\nGenerated from the doc comments of the source; \`npm run generate\` writes it. [How to use it](../how-to/use-the-library.md).\n\n${parts.join('\n')}`;
 }
 
 const modules = new Map();
@@ -59,6 +67,15 @@ function declarationOf({ source, body }, name) {
     return { doc: comment ? words(comment.value) : '', ...shown(source, node) };
   }
   return undefined;
+}
+
+/** The tables that a type is made of, where the reference has them nowhere else. */
+function tablesOf({ source, body }, { kind, code }, exported) {
+  const names = kind === 'type' ? [...code.matchAll(/typeof ([A-Z_]+)/g)].map(([, name]) => name) : [];
+  return body
+    .map(statement => statement.declaration ?? statement)
+    .filter(node => names.some(name => node.declarations?.[0].id.name === name && !exported.has(name)))
+    .map(node => source.slice(node.start, node.end));
 }
 
 function words(comment) {

@@ -11,7 +11,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 /** The way in, and what it loads through the code cache. */
 export const hookProgram = () => bundled('src/hooks/bin.ts');
 export const hookMain = () => bundled('src/hooks/main.ts');
-export const hookMore = () => bundled('src/hooks/more.ts');
+export const hookMore = () => bundled('src/hooks/heavy.ts');
 
 /** The rules of the guard and its parser of shell: as small as can be, since every tool call waits for it to be read. */
 export async function guardProgram() {

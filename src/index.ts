@@ -1,7 +1,6 @@
 /** The library. Importing it starts nothing and prints nothing; what a call needs is loaded when it is made. */
 export type { AgentNeeds, AgentRequest, Reported, Reports } from './agents/agent.ts';
 export type { AgentSettings, Settings } from './config/settings-shape.ts';
-export type { AgentEvent, TodoItem, ToolOutput } from './domain/agent-event.ts';
 export type {
   Check,
   CheckContext,
@@ -9,20 +8,12 @@ export type {
   CheckOutcome,
   CheckResult,
   FailAction,
-} from './domain/check.ts';
-export {
-  type Claim,
-  type ClaimScanner,
-  type CompletionRule,
-  createClaimScanner,
-  markerOf,
-  type NearMiss,
-} from './domain/completion.ts';
-export type { RecordedEvent as LoopEvent } from './domain/event.ts';
-export type { EndedBy, Evidence, Spent, TurnOutcome, Violation } from './domain/evidence.ts';
-export type { LedgerTrust } from './domain/ledger-trust.ts';
-export type { Limits } from './domain/limits.ts';
-export type { Problem } from './domain/problem.ts';
+} from './domain/checks/check.ts';
+export type { RecordedEvent as LoopEvent } from './domain/run/event.ts';
+export type { EndedBy, Evidence, Spent, TurnOutcome, Violation } from './domain/run/evidence.ts';
+export type { LedgerTrust } from './domain/run/ledger-trust.ts';
+export type { Limits } from './domain/run/limits.ts';
+export type { RunOverview, RunStatus } from './domain/run/overview.ts';
 export type {
   CheckSummary,
   DoneResult,
@@ -30,7 +21,7 @@ export type {
   LoopResult,
   ResultFields,
   StoppedResult,
-} from './domain/result.ts';
+} from './domain/run/result.ts';
 export {
   type ExitCode,
   exitCodeOf,
@@ -39,10 +30,20 @@ export {
   type StopReason,
   type SuccessReason,
   sentenceOf,
-} from './domain/stop-reason.ts';
-export type { Trouble, TroubleClass } from './domain/trouble.ts';
-export type { CostSource, Price, PriceTable, Tokens, Usage } from './domain/usage.ts';
-export { type Feedback, judge, type Run, type Verdict } from './domain/verdict.ts';
+} from './domain/run/stop-reason.ts';
+export { type Feedback, judge, type Run, type Verdict } from './domain/run/verdict.ts';
+export type { Problem } from './domain/text/problem.ts';
+export type { AgentEvent, TodoItem, ToolOutput } from './domain/turn/agent-event.ts';
+export {
+  type Claim,
+  type ClaimScanner,
+  type CompletionRule,
+  createClaimScanner,
+  markerOf,
+  type NearMiss,
+} from './domain/turn/claim.ts';
+export type { Trouble, TroubleClass } from './domain/turn/trouble.ts';
+export type { CostSource, Price, PriceTable, Tokens, Usage } from './domain/turn/usage.ts';
 export {
   createLoop,
   createReport,
@@ -95,7 +96,6 @@ export {
 export type { Clock } from './platform/clock.ts';
 export type { ReportFormat } from './report/create-report.ts';
 export type { Simulated } from './report/simulate.ts';
-export type { RunOverview, RunState } from './store/overview.ts';
 export {
   type AgentFunction,
   type AgentReply,

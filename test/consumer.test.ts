@@ -95,13 +95,13 @@ beforeAll(() => {
   for (const name of ['@types/node', 'undici-types'])
     symlinkSync(join(ROOT, 'node_modules', name), at(`node_modules/${name}`));
   writeFileSync(at('program.ts'), PROGRAM);
-}, 60_000);
+});
 
 test('strict TypeScript with nodenext compiles, declarations of the package included, and runs', () => {
   writeFileSync(at('nodenext.json'), tsconfig({ module: 'nodenext', outDir: 'out' }));
   expect(tsc('nodenext.json')).toBe('');
   expect(runIn(repo().dir, at('out/program.js'))).toBe(EXPECTED);
-}, 60_000);
+});
 
 test('so does what is left to a bundler, and the bundle runs', async () => {
   writeFileSync(
@@ -114,7 +114,7 @@ test('so does what is left to a bundler, and the bundle runs', async () => {
     ...{ format: 'esm', target: 'node20', logLevel: 'silent' },
   });
   expect(runIn(repo().dir, at('bundle.mjs'))).toBe(EXPECTED);
-}, 60_000);
+});
 
 test('CommonJS gets it by a dynamic import', () => {
   writeFileSync(

@@ -39,23 +39,59 @@ test('every link to a file of ours leads to it, and to a heading in it', () => {
   expect(broken).toEqual([]);
 });
 
+test('the README is one that is read: at most 700 words, and five links to pages', () => {
+  const readme = read('README.md');
+  expect(readme.split(/\s+/).filter(word => word !== '').length).toBeLessThanOrEqual(700);
+  expect([...readme.matchAll(/\]\(docs\/[^)]*\.md\)/g)]).toHaveLength(5);
+});
+
 const decisions = readdirSync(join(ROOT, 'docs/adr')).map(name => ({
   name,
   number: Number(name.slice(0, 4)),
   text: read(join('docs/adr', name)),
 }));
 
-test('decisions are numbered without gaps, and each says its number', () => {
-  const last = Math.max(...decisions.map(({ number }) => number));
-  const missing = Array.from({ length: last }, (_, at) => at + 1).filter(
-    wanted => decisions.filter(({ number }) => number === wanted).length !== 1,
-  );
-  expect(missing).toEqual([]);
+test('each decision has a number of its own, and says it', () => {
+  const numbers = decisions.map(({ number }) => number);
+  expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
   expect(decisions.filter(({ number, text }) => !text.startsWith(`# ${number}. `))).toEqual([]);
+});
+
+/** A decision that binds nothing any more is removed; its number is not used again. */
+test('every decision that source or page names by its number is there', () => {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts'))
+    .map(name => join('src', name));
+  const known = decisions.map(({ number }) => number);
+  const gone = [...pages, ...sources].flatMap(page =>
+    [...read(page).matchAll(/\bADR (\d+)|\badr\/(\d{4})/g)]
+      .map(([, short, long]) => Number(short ?? long))
+      .filter(number => !known.includes(number))
+      .map(number => `${page}: ${number}`),
+  );
+  expect(gone).toEqual([]);
 });
 
 test('each decision has a status', () => {
   const status = /^# .*\n\nStatus: (accepted, \d+\.\d+|superseded by \d+)\b/;
   const without = decisions.filter(({ text }) => !status.test(text)).map(({ number }) => number);
   expect(without).toEqual([]);
+});
+
+/** `domain/run/next.ts`, `test/rig/thorough.ts`: from the root, or from `src`. */
+const PATH = /`((?:[\w.-]+\/)+[\w.-]+\.(?:tsx?|mjs|css|sh))`/g;
+
+test('every file of the source that a page names is there', () => {
+  const rooms = readdirSync(join(ROOT, 'src'));
+  const own = [...rooms, 'src', 'test', 'scripts', 'bench', 'plugins', 'templates', 'examples'];
+  const gone = pages
+    .filter(page => page !== 'CHANGELOG.md')
+    .flatMap(page =>
+      [...read(page).matchAll(PATH)]
+        .map(([, path = '']) => path)
+        .filter(path => own.includes(path.split('/')[0] ?? ''))
+        .filter(path => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, 'src', path)))
+        .map(path => `${page}: ${path}`),
+    );
+  expect(gone).toEqual([]);
 });

@@ -83,7 +83,7 @@ describe.skipIf(!hasTerminal())('from the README to the report', () => {
       await terminal.until(question);
     }
     terminal.press('Enter');
-    await terminal.until(/Next: /);
+    await terminal.until(/Settings written[\s\S]*Next: .*\n/);
     const toRun = shown(terminal.unbroken(), /^Next: (.*)$/m);
     const ran = await enter(toRun, /Settings written[\s\S]*Stop reason: promise_accepted/);
     expect(project.read('add.js')).toBe(ADDS);
@@ -99,7 +99,7 @@ describe.skipIf(!hasTerminal())('from the README to the report', () => {
     for (const [, command = ''] of ran.matchAll(/(?:Changes|Log): `(ralph .*)`$/gm))
       execFileSync('sh', ['-c', command], { cwd: home.path('ralph'), env, stdio: 'pipe' });
     expect(existsSync(home.path('ralph/.ralph'))).toBe(false);
-  }, 60_000);
+  });
 });
 
 /** The last that is on the screen. */

@@ -3,7 +3,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { init, isTextMode, result, text, toolResult, toolUse } from './rig/claude-stream.ts';
+import { init, isTextMode, result, speaks, text, toolResult, toolUse } from './rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent } from './rig/fake-agent.ts';
 import { BIN, testEnv } from './rig/ralph.ts';
 import { folder, type Repo, repo } from './rig/repo.ts';
@@ -12,8 +12,9 @@ import { writeRun } from './rig/written-run.ts';
 const ROOT = join(import.meta.dirname, '..');
 const PAGES = [
   'README.md',
-  ...readdirSync(join(ROOT, 'docs'))
-    .filter(name => name.endsWith('.md'))
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    // The tutorial is one story: below.
+    .filter(name => name.endsWith('.md') && name !== 'tutorial.md')
     .map(name => `docs/${name}`),
 ];
 
@@ -35,7 +36,10 @@ const LINES: readonly Line[] = PAGES.flatMap(page =>
 
 /** Why a command is not run here: where it is instead. */
 const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
-  [/^npm ci\b|^npm install\b|^npm test$/, 'installs from the registry, or is the caller of this test'],
+  [
+    /^npm ci\b|^npm install\b|^npm test$|--setup "npm ci"/,
+    'installs from the registry, or is the caller of this test',
+  ],
   [/^cd your-project$/, 'the project of the test is one'],
   [/^ralph init\b/, 'asks questions: test/scenarios/001-init.test.ts'],
   [/^ralph dashboard\b/, 'serves until Ctrl-C: test/browser/dashboard.test.ts'],
@@ -52,8 +56,12 @@ const ELSEWHERE: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/--parallel|--best-of/, 'needs several agents: test/scenarios/parallel.test.ts, parallel-tasks.test.ts'],
   [/^ralph (answer|tell|pause|cancel) /, 'needs a run that is running: test/scenarios/steering.test.ts'],
   [/^ralph resume\b/, 'needs a run that was cut off: test/scenarios/resume.test.ts'],
+  [/--agent codex\b/, 'has a stream of its own: test/hosts/codex.test.ts'],
   [/--sandbox( |=|$)/, 'needs a sandbox: test/scenarios/sandbox.test.ts'],
-  [/--sign-key|^ralph verify\b/, 'needs a key, or a bundle: test/scenarios/verify.test.ts'],
+  [
+    /--bundle|^ralph verify\b/,
+    'needs a run that was recorded, a key, or a bundle: test/scenarios/verify.test.ts',
+  ],
   [/^ralph simulate\b/, 'takes a minute: test/scenarios/simulate.test.ts'],
   [/--mutate/, 'takes long: test/scenarios/mutate-loop.test.ts'],
   [/^ralph prd (archive|status)\b/, 'needs a list with stories: test/scenarios/002-prd-files.test.ts'],
@@ -115,10 +123,13 @@ describe('the commands of the pages', () => {
   test.each(here.map(({ page, command }) => [page, command]))('%s: %s', async (_, command) => {
     const { dir } = project();
     const [, asked = ''] = command.split(' ');
-    if (['report', 'replay', 'prune', 'status'].includes(asked)) writeRun(dir, YESTERDAY);
+    if (['report', 'replay', 'prune', 'status', 'show', 'explain'].includes(asked)) writeRun(dir, YESTERDAY);
     const claude = await fakeAgent('claude', work);
     const others = await Promise.all(['codex', 'opencode'].map(name => fakeAgent(name, work)));
-    const env = testEnv({ path: [installed(), claude.bin, ...others.map(({ bin }) => bin)] });
+    const env = testEnv({
+      env: { IS_SANDBOX: '1' }, // else the doctor finds fault with root
+      path: [installed(), claude.bin, ...others.map(({ bin }) => bin)],
+    });
     const { code, output } = await spawned(command, dir, env);
     expect(`${output}\nexit code ${code}`).toMatch(/exit code 0$/);
   });
@@ -135,6 +146,33 @@ async function spawned(command: string, cwd: string, env: Record<string, string>
   const code = await new Promise(resolve => child.on('close', resolve));
   return { code, output };
 }
+
+describe('the tutorial', () => {
+  const FIXED = [
+    'exports.total = items => items.reduce((sum, { price, count }) => sum + price * count, 0);',
+    'exports.shipping = total => (total >= 50 ? 0 : 5);\n',
+  ].join('\n');
+
+  test('pasted from its first block to its last, ends with the fix on main', async () => {
+    const page = readFileSync(join(ROOT, 'docs/tutorial.md'), 'utf8');
+    const script = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
+      .map(([, block = '']) => block)
+      .join('')
+      .replace(/^(npm ci|npm install|claude auth) .*$/gm, ''); // they need a network
+    const { dir, path } = folder();
+    // It says too early that it is done, and fixes the code when it is shown what fails.
+    const claude = await fakeAgent('claude', async turn => {
+      if (turn.input.includes('npm test')) await turn.write('src/cart.js', FIXED);
+      await speaks('That was easy. <response>DONE</response>')(turn);
+    });
+    const env = testEnv({ env: { IS_SANDBOX: '1' }, path: [installed(), claude.bin] });
+    const { code, output } = await spawned(`set -e\n${script}\ngit branch --show-current`, dir, env);
+    expect(`${output}\nexit code ${code}`).toMatch(/\nmain\n\nexit code 0$/);
+    expect(output).toContain('Not done: guardrail "npm test" failed');
+    expect(readFileSync(path('shop/src/cart.js'), 'utf8')).toBe(FIXED);
+    expect(readFileSync(path('run.html'), 'utf8')).toContain('</html>');
+  });
+});
 
 describe('the demo', () => {
   test('ends with commands that exist at that moment: nothing is installed, and its report is there', () => {

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { apiEntries, apiReference } from '../scripts/api-reference.mjs';
-import { bundleSchema } from '../src/bundle/format.ts';
 import { COMMANDS } from '../src/cli/command-list.ts';
 import { buildReference, buildSchema } from '../src/config/schema.ts';
 import { defaultSettings, SETTINGS } from '../src/config/settings.ts';
-import { TROUBLES } from '../src/domain/trouble.ts';
+import { TROUBLES } from '../src/domain/turn/trouble.ts';
 import { VERSION } from '../src/platform/version.ts';
+import { bundleSchema } from '../src/proof/bundle/format.ts';
 import { readTemplate } from '../src/store/templates.ts';
 import { expectGenerated, expectTable } from './rig/generated.ts';
 import { ralph } from './rig/ralph.ts';
@@ -15,28 +15,28 @@ import { folder } from './rig/repo.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
-test('the settings reference is what the table says', () => {
+test('the settings reference is what the table says', { tags: 'promise' }, () => {
   expectGenerated('docs/reference/settings.md', buildReference());
 });
 
-test('the table of trouble in the docs is the one that the loop goes by', () => {
+test('the table of trouble in the docs is the one that the loop goes by', { tags: 'promise' }, () => {
   const rows = Object.entries(TROUBLES).map(
     ([name, { recognised, happens, counted }]) =>
       `| **${name}** | ${recognised} | ${happens} | ${counted} |\n`,
   );
   const table = `| class | recognised by | what happens | counted |\n|---|---|---|---|\n${rows.join('')}`;
-  expectTable('docs/trouble.md', table);
+  expectTable('docs/reference/trouble.md', table);
 });
 
-test('the JSON schema is what the table says', () => {
+test('the JSON schema is what the table says', { tags: 'promise' }, () => {
   expectGenerated('schema/settings.schema.json', `${JSON.stringify(buildSchema(), null, 2)}\n`);
 });
 
-test('the JSON schema of bundles is the format', () => {
+test('the JSON schema of bundles is the format', { tags: 'promise' }, () => {
   expectGenerated('schema/proof.schema.json', `${JSON.stringify(bundleSchema(), null, 2)}\n`);
 });
 
-test('the skill of the plugin is the text of ralph prd plan', () => {
+test('the skill of the plugin is the text of ralph prd plan', { tags: 'promise' }, () => {
   const head = `---
 name: ralph-plan
 description: 'Plan a feature for a Ralph loop together with the user: writes ralph/prd.md and ralph/tasks.json. Use it for /ralph-plan, "plan this feature for ralph", "create a ralph prd", "generate tasks for ralph".'
@@ -49,7 +49,7 @@ description: 'Plan a feature for a Ralph loop together with the user: writes ral
   );
 });
 
-test('the plugin and the marketplace have the version of the package', () => {
+test('the plugin and the marketplace have the version of the package', { tags: 'promise' }, () => {
   const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'));
   expect(read('plugins/claude/.claude-plugin/plugin.json').version).toBe(VERSION);
   expect(read('.claude-plugin/marketplace.json').plugins[0].version).toBe(VERSION);
@@ -72,7 +72,7 @@ test('the command reference is what the help says', async () => {
       parts.push(`\n### ralph ${name} ${action.name}\n\n${await help(name, action.name)}`);
   }
   expectGenerated('docs/reference/commands.md', parts.join(''));
-}, 120_000);
+});
 
 test.each(['run', 'loop', 'prd'] as const)('every default of ralph %s passes its own check', command => {
   const defaults = defaultSettings(command) as unknown as Record<string, unknown>;
@@ -82,11 +82,13 @@ test.each(['run', 'loop', 'prd'] as const)('every default of ralph %s passes its
   expect(problems).toEqual([]);
 });
 
-test('the version is that of package.json', () => {
+test('the version is that of package.json', { tags: 'promise' }, () => {
   expect(VERSION).toBe(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version);
 });
 
-test('the library reference is what the doc comments say, and every export has one', () => {
+test('the library reference is what the doc comments say, and every export has one', {
+  tags: 'promise',
+}, () => {
   expect(apiEntries().filter(({ doc }) => doc === '')).toEqual([]);
   expectGenerated('docs/reference/library.md', apiReference());
 });

@@ -24,7 +24,7 @@ const findings = async (text: string) =>
 
 const WORKFLOWS = readdirSync(join(ROOT, '.github/workflows')).map(name => `.github/workflows/${name}`);
 /** The blocks of a page that are whole workflows. */
-const IN_DOCS = readdirSync(join(ROOT, 'docs'))
+const IN_DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
   .filter(name => name.endsWith('.md'))
   .flatMap(name =>
     [...read(`docs/${name}`).matchAll(/^```yaml\n([\s\S]*?)^```$/gm)]

@@ -1,4 +1,4 @@
-/** `npm run docs`: the same Markdown as a site with search. A link that leads nowhere fails the build. */
+/** `npm run docs`: the same Markdown as a site with search. A link that leads nowhere, or a page in no list of the sidebar, fails the build. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,14 +9,49 @@ const others = readdirSync(join(DOCS, '..'), { withFileTypes: true })
   .filter(entry => entry.isDirectory() && !['docs', 'examples'].includes(entry.name))
   .map(({ name }) => name);
 
-/** Every page of a folder, by its own title. */
-function pagesIn(folder) {
+/** The pages of a folder, in a reader's order. */
+const ORDER = {
+  'how-to': [
+    'index',
+    ...['rely-on-the-result', 'limit-a-run', 'choose-an-agent', 'take-the-work-over'],
+    ...['watch-a-run', 'steer-a-run', 'resume-a-run'],
+    ...['build-a-feature', 'run-several-at-once', 'loop-in-a-session', 'work-in-a-monorepo'],
+    ...['confine-the-agent', 'find-what-checks-miss', 'hand-on-the-proof'],
+    ...['run-in-ci', 'use-many-machines', 'use-the-library'],
+  ],
+  explanation: ['how-it-works', 'proof', 'which-command', 'comparison'],
+  reference: [
+    'index',
+    ...['commands', 'settings', 'agents', 'acp'],
+    ...['loop', 'checks', 'limits', 'trouble', 'prd', 'parallel', 'in-session', 'in-session-hosts', 'fleet'],
+    ...['resume', 'git', 'state', 'secrets'],
+    ...['containment', 'sandbox', 'guard', 'hooks', 'cheats'],
+    ...['report', 'dashboard', 'notifications', 'traces'],
+    ...['simulate', 'mutate', 'verify', 'action', 'library', 'performance'],
+  ],
+  '.': ['architecture', 'development', 'adding-an-agent', 'releasing', 'out-of-scope'],
+};
+
+/** They stand by themselves in the sidebar. */
+const ALONE = ['tutorial', 'trouble'];
+
+/** A page by its own title. */
+function page(path) {
+  const [title = path] = /(?<=^# ).*/m.exec(readFileSync(join(DOCS, `${path}.md`), 'utf8')) ?? [];
+  return { text: title.replaceAll('`', ''), link: `/${join('docs', path.replace(/index$/, ''))}` };
+}
+
+function namesIn(folder) {
   return readdirSync(join(DOCS, folder))
     .filter(name => name.endsWith('.md'))
-    .map(name => {
-      const [title = name] = /(?<=^# ).*/m.exec(readFileSync(join(DOCS, folder, name), 'utf8')) ?? [];
-      return { text: title.replaceAll('`', ''), link: `/${join('docs', folder, name.replace(/\.md$/, ''))}` };
-    });
+    .map(name => name.replace(/\.md$/, ''));
+}
+
+function pagesOf(folder) {
+  const placed = folder === '.' ? [...ORDER[folder], ...ALONE] : ORDER[folder];
+  const left = namesIn(folder).filter(name => !placed.includes(name));
+  if (left.length > 0) throw new Error(`docs/${folder}: not in the sidebar: ${left.join(', ')}`);
+  return ORDER[folder].map(name => page(join(folder, name)));
 }
 
 export default {
@@ -27,24 +62,33 @@ export default {
   cacheDir: '../node_modules/.cache/vitepress',
   srcExclude: ['AGENTS.md', ...others.map(name => `${name}/**`)],
   rewrites: { 'README.md': 'index.md' },
-  // Folders and files of the repository, and no pages.
-  ignoreDeadLinks: [/^\.\/(docs\/)?adr$/, /\/examples(\/.*\.service)?$/],
+  // Files of the repository that are no pages.
+  ignoreDeadLinks: [/\/examples(\/.*\.service)?$/],
   cleanUrls: true,
   lastUpdated: false,
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
     sidebar: [
-      { text: 'Start', items: [{ text: 'Ralph', link: '/' }] },
-      { text: 'Guide', items: pagesIn('.') },
-      { text: 'Reference', items: pagesIn('reference') },
-      { text: 'Decisions', collapsed: true, items: pagesIn('adr') },
+      { text: 'Start', items: [{ text: 'Ralph', link: '/' }, page('tutorial'), page('trouble')] },
+      { text: 'How to', items: pagesOf('how-to') },
+      { text: 'Explanation', items: pagesOf('explanation') },
+      { text: 'Reference', items: pagesOf('reference') },
       {
-        text: 'Project',
-        items: ['CONTEXT', 'CONTRIBUTING', 'CHANGELOG'].map(name => ({
-          text: name.charAt(0) + name.slice(1).toLowerCase(),
-          link: `/${name}`,
-        })),
+        text: 'The project',
+        collapsed: true,
+        items: [
+          ...pagesOf('.'),
+          ...['CONTEXT', 'CONTRIBUTING', 'CHANGELOG'].map(name => ({
+            text: name.charAt(0) + name.slice(1).toLowerCase(),
+            link: `/${name}`,
+          })),
+        ],
+      },
+      {
+        text: 'Decisions',
+        collapsed: true,
+        items: namesIn('adr').map(name => page(join('adr', name))),
       },
     ],
   },

@@ -2,7 +2,7 @@
  * What Ralph needs to know of an agent CLI: how to call it, how to read one line of its stream, what it can report.
  * An adapter is data plus a few pure functions. Adapters never import each other.
  */
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import type { HookEvents, HookWish, TurnFolder } from './hooks.ts';
 
 /** `stream`: the agent's JSON events. `text`: plain words on stdout, all of them the agent's own. */
@@ -82,8 +82,8 @@ export interface Talk extends Pick<AgentRequest, 'model' | 'permissions'> {
   readonly cwd: string;
 }
 
-/** The talk of a stream that is only read, not answered. */
-export const UNASKED: Talk = { prompt: '', cwd: '', permissions: 'host' };
+/** The talk of a stream that is only read, not answered: nothing in it is refused. */
+export const UNASKED: Talk = { prompt: '', cwd: '', permissions: 'skip' };
 
 export interface Heard {
   readonly events: readonly AgentEvent[];
@@ -150,7 +150,7 @@ export interface AgentAdapter {
 
   invocation(request: AgentRequest): AgentInvocation;
 
-  /** What of its stderr is its own error, where that is not the last line. Must not throw. */
+  /** What of its stderr is its own error, where that is not the first line that names one. Must not throw. */
   errorIn?(stderr: string): string | undefined;
 
   /** How it is talked to, where it does not take its prompt on stdin and work. A conversation is for one turn. */
@@ -168,4 +168,16 @@ export function defaultFlags(
 ): readonly string[] {
   const taken = user.some(word => unless.some(name => word === name || word.startsWith(`${name}=`)));
   return taken ? [] : flags;
+}
+
+/** The version in what `--version` printed; undefined when there is none. */
+export function versionIn(output: string): string | undefined {
+  return /\d+\.\d+\.\d+(?:-[\w.]+)?/.exec(output)?.[0];
+}
+
+/** Negative when `a` is older than `b`, 0 when their numbers are the same. What stands behind a `-` is no number. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a, b].map(version => (version.split('-')[0] ?? '').split('.').map(Number));
+  const differences = (left ?? []).map((part, at) => part - (right?.[at] ?? 0));
+  return differences.find(difference => difference !== 0) ?? 0;
 }

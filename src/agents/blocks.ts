@@ -1,8 +1,10 @@
 /** The records that claude, amp and qwen share: messages made of content blocks, tool results in user records. */
-import type { AgentEvent } from '../domain/agent-event.ts';
-import { defined } from '../domain/fields.ts';
-import { type Json, objectAt, objectsAt, stringAt, wordAt } from '../domain/json.ts';
-import type { Tokens } from '../domain/usage.ts';
+
+import { defined } from '../domain/text/fields.ts';
+import { type Json, objectAt, objectsAt, stringAt, wordAt } from '../domain/text/json.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
+import type { RefusedCall } from '../domain/turn/refusals.ts';
+import type { Tokens } from '../domain/turn/usage.ts';
 import { asideEvents, textEvents, tokensAt, toolEnd, toolStart, withCached } from './events.ts';
 
 /** The words, tools and tokens of an `assistant` record. `tokensOf` reads its usage as the agent means it. */
@@ -69,6 +71,15 @@ export function toolResultEvents(
       const reply = replyOf(textOf(block.content), isError);
       return toolEnd({ id: stringAt(block, 'tool_use_id') ?? '', ok: !isError, ...reply, subagent });
     });
+}
+
+/** `permission_denials` of a `result` record: also what hooks did not allow. */
+export function deniedIn(record: Json): { readonly refused?: readonly RefusedCall[] } {
+  const refused = objectsAt(record, 'permission_denials').map(denial => ({
+    id: stringAt(denial, 'tool_use_id') ?? '',
+    ...defined({ tool: wordAt(denial, 'tool_name') }),
+  }));
+  return refused.length === 0 ? {} : { refused };
 }
 
 function textOf(content: unknown): string {

@@ -1,7 +1,7 @@
 /** What a host says to a hook, and what a hook may answer, whichever host it is. */
-import type { ContextUse } from '../domain/context-alert.ts';
-import type { HookPoint } from '../domain/hook-orders.ts';
-import { countAt, type Json } from '../domain/json.ts';
+import type { ContextUse } from '../domain/session/context-alert.ts';
+import type { HookPoint } from '../domain/session/hook-orders.ts';
+import { countAt, type Json } from '../domain/text/json.ts';
 
 /** The input of a hook, read with care: every field may be missing or of another kind. */
 export interface HookInput {

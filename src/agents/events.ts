@@ -1,15 +1,25 @@
 /** What adapters make of records, the same for every agent: words, tools, tokens, trouble, and what nobody knows. */
+
+import { defined } from '../domain/text/fields.ts';
+import {
+  asObject,
+  countAt,
+  type Json,
+  objectsAt,
+  parseObject,
+  stringAt,
+  wordAt,
+} from '../domain/text/json.ts';
 import {
   type AgentEvent,
   type TodoItem,
   type TodoStatus,
   type ToolOutput,
   toolOutput,
-} from '../domain/agent-event.ts';
-import { defined } from '../domain/fields.ts';
-import { asObject, countAt, type Json, objectsAt, parseObject, stringAt, wordAt } from '../domain/json.ts';
-import { classifyError, classifyStatus, type Trouble, type TroubleClass } from '../domain/trouble.ts';
-import { addTokens, type Tokens } from '../domain/usage.ts';
+} from '../domain/turn/agent-event.ts';
+import { GUARD_REFUSED, type RefusedCall } from '../domain/turn/refusals.ts';
+import { classifyError, classifyStatus, type Trouble, type TroubleClass } from '../domain/turn/trouble.ts';
+import { addTokens, type Tokens } from '../domain/turn/usage.ts';
 import { leftOutOf } from './long-lines.ts';
 
 /** What each type of record says. */
@@ -201,6 +211,13 @@ export function retrying(failure: Failure): AgentEvent {
   return { kind: 'trouble', trouble: troubleOf(failure), retrying: true };
 }
 
+/** The agent's own permissions did not allow a tool call. What the guard refuses it says itself. */
+export function refusedEvents(call: RefusedCall, why: string): readonly AgentEvent[] {
+  if (why.includes(GUARD_REFUSED)) return [];
+  const message = oneLine([call.tool, why].filter(Boolean).join(': '));
+  return [{ kind: 'trouble', trouble: { class: 'permission-denied', message }, retrying: true, call }];
+}
+
 function troubleOf({ message, status, class: named, resetAt }: Failure): Trouble {
   const byText = classifyError(message);
   const known = status ?? byText.status;
@@ -219,6 +236,11 @@ const VAGUE: Readonly<Record<number, readonly TroubleClass[]>> = {
 
 function classOf(status: number, byText: TroubleClass): TroubleClass {
   return VAGUE[status]?.includes(byText) ? byText : classifyStatus(status);
+}
+
+/** The advice of Gemini CLI and its relatives behind every 429, and only there. It speaks of quotas, whatever the server said. */
+export function withoutLimitAdvice(message: string): string {
+  return message.replace(/\n(?:Please wait and try again later|Possible quota limitations)[\s\S]*$/, '');
 }
 
 /** A time that some agents give in seconds and some in milliseconds. */

@@ -1,5 +1,5 @@
 /** Hooks for one process: how adapters hand them to their agents. Nothing is installed, nothing of the user's is changed. */
-import type { HookPoint } from '../domain/hook-orders.ts';
+import type { HookPoint } from '../domain/session/hook-orders.ts';
 import { joinWords } from '../platform/shell.ts';
 
 export interface HookWish {

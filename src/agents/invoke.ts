@@ -1,16 +1,17 @@
 /** One turn of an agent: start it, feed it the prompt, read its stream as it comes, end it when it must end. */
 import { appendFileSync, closeSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { AgentEvent } from '../domain/agent-event.ts';
-import type { CompletionRule } from '../domain/completion.ts';
-import type { EndedBy, TurnOutcome } from '../domain/evidence.ts';
-import type { Redact } from '../domain/secrets.ts';
-import { classifyError, type Trouble } from '../domain/trouble.ts';
-import { createTurnFold, type Turn } from '../domain/turn.ts';
-import type { Prices, Usage } from '../domain/usage.ts';
+import { PassThrough, type Readable } from 'node:stream';
+import type { EndedBy, TurnOutcome } from '../domain/run/evidence.ts';
+import type { Redact } from '../domain/text/secrets.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
+import type { CompletionRule } from '../domain/turn/claim.ts';
+import { classifyError, ROOT_REFUSED, type Trouble } from '../domain/turn/trouble.ts';
+import { createTurnFold, type Turn } from '../domain/turn/turn.ts';
+import type { Prices, Usage } from '../domain/turn/usage.ts';
 import { leftOutNotice, openCapped } from '../platform/capped-file.ts';
 import type { Confinement } from '../platform/confinement.ts';
-import { errorWords } from '../platform/error-words.ts';
+import { errorLine, errorWords } from '../platform/error-words.ts';
 import {
   createPrivate,
   ensureFolder,
@@ -23,10 +24,9 @@ import { noteGarbage } from '../platform/memory.ts';
 import { type OwnedProcess, type ProcessEnd, startConfined } from '../platform/process.ts';
 import { redactFile } from '../platform/redact-file.ts';
 import { startTimer, type Timer } from '../platform/timer.ts';
-import type { AgentAdapter, AgentInvocation, AgentRequest, OutputMode } from './agent.ts';
-import { createDoor } from './door.ts';
+import type { AgentAdapter, AgentInvocation, AgentRequest, Conversation, OutputMode, Talk } from './agent.ts';
 import { createReader, printsRecords } from './reader.ts';
-import { createVoice, PATIENCE } from './voice.ts';
+import { createDoor } from './redact-stream.ts';
 
 export interface TurnRequest extends AgentRequest, Prices {
   readonly adapter: AgentAdapter;
@@ -236,6 +236,24 @@ export interface EndedTurn {
 }
 
 export function outcomeOf(ended: EndedTurn): TurnOutcome {
+  const outcome = plainOutcome(ended);
+  if (outcome.kind !== 'failed') return outcome;
+  const fix = fixOf(ended.adapter, outcome.trouble);
+  return fix === undefined ? outcome : failed({ ...outcome.trouble, fix });
+}
+
+/** What this agent needs, where its error shows which of these it is. */
+function fixOf({ login, needs, rootNeeds, name }: AgentAdapter, trouble: Trouble): string | undefined {
+  const [key] = needs.keys;
+  const setKey = key === undefined ? [] : [`set ${key}`];
+  if (trouble.class === 'auth' && (login || setKey.length > 0))
+    return [login ? `log in with \`${login.fix}\`` : `log in with ${name} itself`, ...setKey].join(', or ');
+  const [variable] = rootNeeds ?? [];
+  if (!ROOT_REFUSED.test(trouble.message) || variable === undefined) return undefined;
+  return `run as another user than root, set ${variable}=1 if this machine is a sandbox, or give --permissions host`;
+}
+
+function plainOutcome(ended: EndedTurn): TurnOutcome {
   const { adapter, mode, turn, end, endedBy } = ended;
   if (end.kind === 'not-started') return failed(notStarted(end.code));
   if (endedBy === 'unanswered') return failed({ class: 'hang', message: UNANSWERED });
@@ -269,11 +287,11 @@ function troubleOf({ adapter, turn, end, stderr }: EndedTurn, said: string | und
       : end.kind === 'signalled'
         ? `ended by ${end.signal}`
         : '';
-  const lastLine = (adapter.errorIn?.(stderr) ?? stderr.trimEnd().split('\n').at(-1))?.trim();
-  const message = [said, exit, lastLine].filter(Boolean).join('; ');
+  const printed = (adapter.errorIn?.(stderr) ?? errorLine(stderr)).trim();
+  const message = [said, exit, printed].filter(Boolean).join('; ');
   // A plain command's stderr may hold anything; only an agent's error channel is worth reading for its meaning.
   if (adapter.name === 'generic') return { class: 'crash', message };
-  return { ...classifyError([said, lastLine].filter(Boolean).join('; ')), message };
+  return { ...classifyError([said, printed].filter(Boolean).join('; ')), message };
 }
 
 function notStarted(code: string): Trouble {
@@ -283,4 +301,37 @@ function notStarted(code: string): Trouble {
 
 function failed(trouble: Trouble): TurnOutcome {
   return { kind: 'failed', trouble };
+}
+
+/** What Ralph says to an agent on its stdin: the prompt, or its side of a conversation. */
+interface Voice {
+  readonly input: string | Readable;
+  readonly conversation?: Conversation;
+  onSay?(words: readonly string[]): void;
+  /** It was not given the prompt yet, since it has not answered. */
+  isUnanswered(): boolean;
+}
+
+/** Milliseconds until an agent must have answered; then it may work as long as its limits say. The slowest of eleven agents took six seconds; one start of one of them never answered. */
+const PATIENCE = 120_000;
+
+/** Bytes. */
+const MOST_UNREAD = 1024 * 1024;
+
+export function createVoice(request: Talk & { readonly adapter: AgentAdapter }): Voice {
+  const conversation = request.adapter.converse?.(request);
+  if (!conversation) return { input: request.prompt, isUnanswered: () => false };
+  const input = new PassThrough();
+  input.write(conversation.opening);
+  return {
+    input,
+    conversation,
+    onSay(words) {
+      if (input.writableEnded) return;
+      // One that asks and never reads what is answered must not fill the memory.
+      if (input.writableLength < MOST_UNREAD) for (const each of words) input.write(each);
+      if (conversation.isOver()) input.end();
+    },
+    isUnanswered: () => !conversation.isOpen(),
+  };
 }

@@ -1,6 +1,6 @@
 /** What Ralph knows of installing its plugin in one host, and what several hosts have in common there. */
 import { join } from 'node:path';
-import { objectAt, parseObject, wordAt } from '../domain/json.ts';
+import { objectAt, parseObject, wordAt } from '../domain/text/json.ts';
 
 /** One thing that changes, as it is shown to the user before it is done. */
 export type Step =

@@ -6,7 +6,7 @@
  * Sources: platform.claude.com/docs/about-claude/pricing, developers.openai.com/api/docs/pricing,
  * ai.google.dev/gemini-api/docs/pricing, alibabacloud.com/help/en/model-studio/models.
  */
-import type { Price, PriceTable } from '../domain/usage.ts';
+import type { Price, PriceTable } from '../domain/turn/usage.ts';
 
 /** When they were last compared with their sources. */
 export const PRICES_DATE = '2026-11-15';

@@ -1,9 +1,9 @@
 /** Reads what an agent prints, as it comes, in bounded memory: JSON records by its adapter, or plain words. */
 import { StringDecoder } from 'node:string_decoder';
-import type { AgentEvent } from '../domain/agent-event.ts';
-import { SPOKEN_TAGS } from '../domain/completion.ts';
-import { createEchoFilter, type Passage } from '../domain/echo.ts';
-import { visible } from '../domain/visible.ts';
+import { visible } from '../domain/text/visible.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
+import { SPOKEN_TAGS } from '../domain/turn/claim.ts';
+import { createEchoFilter, type Passage } from '../domain/turn/echo.ts';
 import { createLineSplitter, type LineSplitter } from '../platform/lines.ts';
 import { type AgentAdapter, type Conversation, type OutputMode, UNASKED } from './agent.ts';
 import { shortenStrings } from './long-lines.ts';

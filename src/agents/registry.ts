@@ -2,7 +2,7 @@
  * Every agent that Ralph knows: the one list from which all others are derived. A part that an agent does not have is left
  * out. The lists are apart, so that the hook program, which must start fast, is built with the dialects and nothing else.
  */
-import { type Json, parseObject } from '../domain/json.ts';
+import { type Json, parseObject } from '../domain/text/json.ts';
 import { acp } from './acp/adapter.ts';
 import type { AgentAdapter } from './agent.ts';
 import { amp } from './amp/adapter.ts';

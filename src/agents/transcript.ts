@@ -1,5 +1,5 @@
 /** Reading a host's transcript: its end, and the tool calls since the last look. The cost does not grow with its length. */
-import { type Json, parseObject, stringAt } from '../domain/json.ts';
+import { type Json, parseObject, stringAt } from '../domain/text/json.ts';
 import { fileSize, readBytes, readSlice, tryTo } from '../platform/files.ts';
 import type { TranscriptCalls } from './dialect.ts';
 

@@ -2,11 +2,10 @@
 /** The way in. What needs no parser is answered before anything else is loaded. */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatProblem } from '../domain/problem.ts';
+import { formatProblem } from '../domain/text/problem.ts';
 import { loadWithCache } from '../platform/code-cache.ts';
-import { tooOldNode } from '../platform/node-version.ts';
+import { refuseWindows, tooOldNode } from '../platform/node-version.ts';
 import { VERSION } from '../platform/version.ts';
-import { refuseWindows } from '../platform/windows.ts';
 import { rootHelp } from './command-list.ts';
 
 const args = process.argv.slice(2);

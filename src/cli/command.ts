@@ -1,14 +1,16 @@
 /** What a command is to the CLI: flags declared on a parser, and a function from parsed input to an exit code. */
 import { isAbsolute, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import type { ExitCode } from '../domain/stop-reason.ts';
+import type { ExitCode } from '../domain/run/stop-reason.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { hasMark } from '../platform/spawn.ts';
 import { type Output, pasteable } from './output.ts';
 
 export interface CliCommand {
-  /** Declares arguments, flags and examples. */
-  declare(command: Command): void;
+  /** Declares arguments and flags. */
+  declare?(command: Command): unknown;
+  /** Behind its flags in its help: examples, and what else to know. */
+  readonly help: string;
   run(call: Call): Promise<ExitCode>;
 }
 

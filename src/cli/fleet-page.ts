@@ -1,26 +1,24 @@
 /** The units of a fleet for the dashboard: listed, opened and steered through the database. */
 import { userInfo } from 'node:os';
-import type { Elsewhere, RunElsewhere } from '../dashboard/elsewhere.ts';
-import type { ListedRun } from '../dashboard/projects.ts';
-import { isProblem } from '../domain/problem.ts';
-import { cancelUnit, tellUnit } from '../fleet/commands.ts';
+import type { OtherRun, OtherRuns } from '../dashboard/projects.ts';
+import { isProblem } from '../domain/text/problem.ts';
+import { sendToUnit } from '../fleet/commands.ts';
 import type { Database } from '../fleet/database.ts';
-import { type ListedUnit, listUnits } from '../fleet/list-units.ts';
 import { openReading, type UnitReading } from '../fleet/reading.ts';
 import { OVER } from '../fleet/unit.ts';
 import { unitOf } from '../fleet/units.ts';
-import { readSurroundings, waitsFor } from '../fleet/view.ts';
+import { type ListedUnit, listUnits, readSurroundings, waitsFor } from '../fleet/view.ts';
+import type { ListedRun } from '../report/run-view.ts';
 import type { Message } from '../store/inbox.ts';
 import type { Env } from '../store/state.ts';
-import type { Steered } from '../store/steering.ts';
 
 /** Whole units in the list; more are in `ralph fleet status --all`. */
 const SHOWN = 200;
 /** Units whose copies are kept up to date. */
 const MOST_OPEN = 32;
 
-export function fleetPage(database: Database, env: Env): Elsewhere {
-  const open = new Map<string, RunElsewhere>();
+export function fleetPage(database: Database, env: Env): OtherRuns {
+  const open = new Map<string, OtherRun>();
   return {
     root: `fleet ${database.shown}`,
     async list() {
@@ -42,7 +40,10 @@ export function fleetPage(database: Database, env: Env): Elsewhere {
       const run = {
         project: reading.project,
         refresh: oneAtATime(reading),
-        steer: steering(database, reading),
+        async steer(order: Message) {
+          await reading.refresh();
+          return sendToUnit(database, reading.unit(), order, userInfo().username);
+        },
       };
       open.set(id, run);
       for (const oldest of open.keys()) if (open.size > MOST_OPEN) open.delete(oldest);
@@ -62,25 +63,6 @@ function oneAtATime({ refresh }: UnitReading): () => Promise<void> {
   };
 }
 
-function steering(database: Database, { id, unit, isOver, refresh }: UnitReading) {
-  return async (order: Message): Promise<Steered> => {
-    await refresh();
-    if (isOver()) return { message: `${id} is over: ${unit().state}.`, done: false };
-    const user = userInfo().username;
-    const isHeld = unit().state === 'running';
-    if (order.kind === 'cancel' && (!order.gently || !isHeld)) {
-      const isCancelled = await cancelUnit(database, id, user);
-      return {
-        message: isCancelled ? `${id} is cancelled.` : `${id} stops now. Its work is kept.`,
-        done: true,
-      };
-    }
-    await tellUnit(database, id, order, user);
-    const who = isHeld ? `worker ${unit().worker}` : 'worker that takes it';
-    return { message: `The ${who} gets it within a second.`, done: true };
-  };
-}
-
 function listedUnit(unit: ListedUnit): ListedRun {
   const { id, kind, state, title, worker, detail, cost, iterations, stopReason, startedAt } = unit;
   const isOver = OVER.includes(state);
@@ -92,8 +74,8 @@ function listedUnit(unit: ListedUnit): ListedRun {
     now: standing === 'running' && state !== 'running' ? 'waiting' : standing,
     command: kind === 'loop' ? 'loop' : 'prd',
     startedAt: startedAt?.toISOString() ?? null,
-    // Nobody has looked at it yet: that is done when it is opened.
-    ledger: { kind: 'none' },
+    // It is in the database; what is copied from there is looked at when it is opened.
+    ledger: { kind: 'intact' },
     ...{ agent: null, sandbox: null, story: null, until: null, maxIterations: null, proof: null },
     ...{ resumable: false, isLost: false, paused: false, questions: [], raise: null, lanes: null },
     checks: { passed: 0, failed: 0 },

@@ -1,9 +1,9 @@
 /** Finds the command, parses its flags, runs it, and turns every ending into an exit code. The one place that does. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Command, CommanderError } from 'commander';
-import { closest, formatProblem, type Problem } from '../domain/problem.ts';
-import type { ExitCode } from '../domain/stop-reason.ts';
+import { Command, CommanderError, type Option } from 'commander';
+import type { ExitCode } from '../domain/run/stop-reason.ts';
+import { closest, formatProblem, type Problem } from '../domain/text/problem.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { errorCode, errorWords } from '../platform/error-words.ts';
 import { environment } from '../platform/shell.ts';
@@ -19,7 +19,6 @@ import {
 } from './command.ts';
 import { COMMANDS, GLOBAL_FLAGS, rootHelp } from './command-list.ts';
 import { createOutput, type Output, pasteable } from './output.ts';
-import { shortenHelp } from './short-help.ts';
 
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<number> {
   const plain = createOutput({}, env);
@@ -130,7 +129,8 @@ async function parse(
     .showSuggestionAfterError()
     .configureOutput({ writeOut: text => output.answer(text), writeErr: () => {} })
     .configureHelp({ showGlobalOptions: false });
-  definition.declare(command);
+  definition.declare?.(command);
+  command.addHelpText('after', definition.help);
   addGlobalFlags(command);
   if (help !== -1 && !isAll) shortenHelp(command, name);
   try {
@@ -139,7 +139,6 @@ async function parse(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 0;
-    const { explainFlag } = await import('./flag-elsewhere.ts');
     const more =
       error.code === 'commander.unknownOption' ? await explainFlag(error.message, name, command) : '';
     output.error(
@@ -182,4 +181,73 @@ function reportProblems(problems: readonly Problem[], output: Output): ExitCode 
   if (output.json)
     output.answer(`${JSON.stringify({ success: false, stopReason: 'invalid_config', problems })}\n`);
   return 2;
+}
+
+/** What was meant: a flag of this command that is not in its help, or one of another command; '': nobody knows. */
+async function explainFlag(message: string, own: string, command: Command): Promise<string> {
+  const flag = /'(--?[\w-]+)/.exec(message)?.[1];
+  if (flag === undefined || message.includes('Did you mean')) return '';
+  const near = closest(
+    flag,
+    command.options.flatMap(({ long }) => long ?? []),
+  );
+  if (near !== undefined) return `. Did you mean ${near}?`;
+  const owners: string[] = [];
+  for (const { name, load } of COMMANDS) {
+    const loaded = await load();
+    if (!('actions' in loaded)) owners.push(...(hasFlag(loaded, flag) ? [name] : []));
+    else
+      for (const action of loaded.actions)
+        if (hasFlag(await action.load(), flag)) owners.push(`${name} ${action.name}`);
+  }
+  const others = owners.filter(name => name !== own).map(name => `\`ralph ${name}\``);
+  return others.length === 0 ? '' : `. ${flag} is a flag of ${others.slice(0, 3).join(', ')}`;
+}
+
+function hasFlag(definition: CliCommand, flag: string): boolean {
+  const command = new Command();
+  definition.declare?.(command);
+  return command.options.some(({ long, short, hidden }) => !hidden && (long === flag || short === flag));
+}
+
+/** As many flags as a screen has room for; a command with fewer shows them all. */
+const ROOM = 24;
+
+/** Those that most runs need, by what they are for. */
+const BASIC: Readonly<Record<string, string>> = {
+  Task: 'prompt prompt-file spec title worktree',
+  Checks: 'check protect dry-run',
+  Agent: 'agent model sandbox',
+  Limits: 'maximum-iterations max-iterations max-cost max-time',
+  Options: 'json quiet',
+};
+
+function shortenHelp(command: Command, name: string): void {
+  const all = command.options.filter(({ hidden }) => !hidden);
+  if (all.length <= ROOM) return;
+  let shown = 0;
+  for (const option of all) {
+    const group = Object.keys(BASIC).find(each =>
+      BASIC[each]?.split(' ').includes(option.long?.slice(2) ?? ''),
+    );
+    if (group === undefined) option.hideHelp();
+    else {
+      shown++;
+      option.helpGroup(`${group}:`);
+      option.flags = option.flags.replace(/\[[^\]]*\|[^\]]*\]/, '[name]');
+      option.description = firstWords(option.description);
+    }
+  }
+  // The groups come in the order of their first flags.
+  const groups = Object.keys(BASIC).map(group => `${group}:`);
+  const rank = ({ helpGroupHeading = 'Options:' }: Option) => groups.indexOf(helpGroupHeading);
+  (command.options as Option[]).sort((a, b) => rank(a) - rank(b));
+  command.addHelpText('after', `${all.length - shown} more flags: ralph ${name} --help all`);
+}
+
+/** Its first sentence, and what it is by default. */
+function firstWords(help: string): string {
+  const [first = help] = help.split(/(?<=[.;]) |; /);
+  const fallback = / \(default: [^)]*\)$/.exec(help)?.[0] ?? '';
+  return `${first.replace(/[.;:]$/, '').replace(fallback, '')}${fallback}`;
 }

@@ -1,47 +1,35 @@
 /** Wires the people and programs that read a run's events. */
-
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NotifySettings, Settings } from '../config/settings-shape.ts';
-import type { RecordedEvent } from '../domain/event.ts';
-import { createRedactor } from '../domain/secrets.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
+import type { RunState } from '../domain/run/state.ts';
+import { openQuestions } from '../domain/stories/questions.ts';
+import { createRedactor } from '../domain/text/secrets.ts';
 import type { SetUp } from '../opening/set-up.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { VERSION } from '../platform/version.ts';
 import { childWords } from '../report/board-words.ts';
 import { createHumanReporter } from '../report/human.ts';
-import { createJsonWriter } from '../report/json.ts';
 import type { KeysMode } from '../report/keys.ts';
-import { createNotify, type Notify } from '../report/notify.ts';
+import { createNotify } from '../report/notify.ts';
 import { openOtel } from '../report/otel.ts';
+import type { OpenQuestion } from '../report/run-view.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
 import { type Call, refuse } from './command.ts';
 import type { Output } from './output.ts';
 
-export interface Reporters {
-  emit(event: RecordedEvent): void;
-  /** What happens in a run that belongs to this one. */
-  emitOf(lane: string, event: RecordedEvent): void;
-  /** A line for the user alone. */
-  say(text: string): void;
-  redraw(): void;
-  /** Every notification was sent, or failed, and so was the trace. */
-  settled(): Promise<void>;
-  close(): void;
-}
+export type Reporters = ReturnType<typeof createReporters>;
 
-export function createReporters(
-  call: Call,
-  { settings, project }: SetUp,
-  keys: () => KeysMode | undefined,
-): Reporters {
+export function createReporters(call: Call, { settings, project }: SetUp, keys: () => KeysMode | undefined) {
   const { output } = call;
   const events = openEvents(call); // before anything else is written
   const now = () => systemClock.now();
   const verbose = output.verbose ? createVerbose(now) : undefined;
-  const human = humanOf(call, settings, { keys, verbose });
+  const questions = createQuestions();
+  const human = humanOf(call, settings, { keys, verbose, asks: questions.first });
   const notify = notifier(call, settings, project.root);
   const failed = (text: string) => output.error(`ralph: ${text}\n`);
   const otel = openOtel(settings.otel, { env: call.env, version: VERSION, failed });
@@ -49,16 +37,19 @@ export function createReporters(
   let isClosed = false;
 
   return {
-    emit(event) {
+    emit(event: RecordedEvent, past: RunState): void {
+      questions.own(past);
       events?.write(event);
       if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
       human.emit(event);
       notify.emit(event);
       otel?.emit(event);
     },
-    emitOf(lane, event) {
+    /** What happens in a run that belongs to this one. */
+    emitOf(lane: string, event: RecordedEvent): void {
       events?.write(event);
       otel?.emit(event);
+      questions.lane(event);
       if (event.type === 'iteration-started') working.add(event.run);
       // What every run says before it begins is said once, by the whole.
       const words = working.has(event.run) ? childWords(event) : undefined;
@@ -66,12 +57,16 @@ export function createReporters(
       const [level, text] = words;
       human.emit({ type: 'notice', level, text: `${lane}: ${text}` });
     },
-    say: text => human.emit({ type: 'notice', level: 'info', text }),
+    /** A line for the user alone. */
+    say: (text: string) => human.emit({ type: 'notice', level: 'info', text }),
     redraw: human.redraw,
-    async settled() {
-      await Promise.all([notify.settled(), otel?.settled()]);
+    /** What a story asks, and nobody has answered. */
+    asks: questions.first,
+    /** Every notification was sent, or failed, and so was the trace. */
+    async allSent(): Promise<void> {
+      await Promise.all([notify.allSent(), otel?.allSent()]);
     },
-    close() {
+    close(): void {
       if (isClosed) return;
       isClosed = true;
       human.close();
@@ -80,12 +75,29 @@ export function createReporters(
   };
 }
 
+/** Those of the run itself, and those of its lanes. */
+function createQuestions() {
+  const ofLanes = new Map<string, OpenQuestion>();
+  let ofRun: readonly OpenQuestion[] = [];
+  return {
+    own(past: RunState): void {
+      ofRun = openQuestions(past.questions);
+    },
+    lane(event: RecordedEvent): void {
+      if (event.type === 'question-asked') ofLanes.set(event.run, event);
+      else if (event.type === 'question-answered' || event.type === 'run-ended') ofLanes.delete(event.run);
+    },
+    first: (): OpenQuestion | undefined => ofRun[0] ?? [...ofLanes.values()][0],
+  };
+}
+
 interface HumanParts {
   keys(): KeysMode | undefined;
+  asks(): OpenQuestion | undefined;
   readonly verbose: ReturnType<typeof createVerbose> | undefined;
 }
 
-function humanOf({ output }: Call, settings: Settings, { keys, verbose }: HumanParts) {
+function humanOf({ output }: Call, settings: Settings, { keys, asks, verbose }: HumanParts) {
   return createHumanReporter({
     write: text => output.human(text),
     isTTY: output.humanIsTTY,
@@ -99,14 +111,14 @@ function humanOf({ output }: Call, settings: Settings, { keys, verbose }: HumanP
     },
     clock: () => systemClock.now(),
     quiet: output.quiet,
-    keys,
+    ...{ keys, asks },
     streamAgentOutput: settings.streamAgentOutput,
     // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
     ...(verbose && output.humanIsTTY && { verbose }),
   });
 }
 
-function notifier({ output, env }: Call, { notify }: Settings, cwd: string): Notify {
+function notifier({ output, env }: Call, { notify }: Settings, cwd: string) {
   const asked: NotifySettings = typeof notify === 'string' ? { command: notify } : (notify ?? {});
   const { command, webhook, bell = true, on = [] } = asked;
   return createNotify({
@@ -125,13 +137,8 @@ export function styleOf(output: Output): Style {
   return { ...DEFAULT_STYLE, color: output.color, emoji: output.emoji, width: output.columns() };
 }
 
-interface EventSink {
-  readonly write: (event: RecordedEvent) => void;
-  close(): void;
-}
-
 /** Where `--events` go. Throws when that cannot be written. */
-function openEvents({ output, cwd }: Call): EventSink | undefined {
+function openEvents({ output, cwd }: Call) {
   const { events } = output;
   if (events === undefined) return undefined;
   if (events === '-') return { write: createJsonWriter(output.answer), close() {} };
@@ -151,4 +158,12 @@ function openEvents({ output, cwd }: Call): EventSink | undefined {
     }
   };
   return { write: createJsonWriter(append), close: () => closeSync(fd) };
+}
+
+/** `--events`: one JSON event a line, each with its time. */
+export function createJsonWriter(write: (line: string) => void): (event: RecordedEvent) => void {
+  return ({ time, run, iteration, ...event }) => {
+    const at = new Date(time).toISOString();
+    write(`${JSON.stringify({ at, run, iteration, ...event })}\n`);
+  };
 }

@@ -1,11 +1,12 @@
 /** What every loop command does before it starts: settings, agent, and everything that is wrong with them, at once. */
 import { type Command, Option } from 'commander';
 import { type FlagSpec, flagsOf, settingsFromFlags } from '../config/flags.ts';
-import { withoutSecrets } from '../config/secrets.ts';
+import { shownSettings } from '../config/secrets.ts';
 import type { SettingsCommand, SettingsLayer } from '../config/setting.ts';
 import { defaultOf } from '../config/settings.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
+import { createRedactor } from '../domain/text/secrets.ts';
 import { type SetUp, setUpRun } from '../opening/set-up.ts';
 import { projectPaths } from '../store/paths.ts';
 import { agentRequest, invocationOf, shownCommand } from '../turns/agent-turn.ts';
@@ -62,14 +63,14 @@ export function setUp(
 /** `--dry-run`: what would be run, and with which first prompt. */
 export function showPlan(
   { output, env }: Call,
-  { settings, agent, project }: SetUp,
+  { settings, agents: [agent], project }: SetUp,
   prompt: string,
   checks: readonly string[] = [],
 ): void {
   const mode = settings.streamAgentOutput ? 'stream' : 'text';
   const command = shownCommand(invocationOf(agent, agentRequest(agent, settings, mode, project.prompt(1))));
   const { name } = agent;
-  const shown = withoutSecrets(settings);
+  const shown = shownSettings(settings, createRedactor(env));
   const checkInputs = listCheckInputs({ cwd: project.root, env, commands: checks });
   const rests =
     checks.length === 0

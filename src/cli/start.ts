@@ -1,27 +1,28 @@
 /** Starts a run from the command line: its reporters and its signals around `openRun`; and ends with its exit code. */
-import { type ExitCode, exitCodeOf } from '../domain/stop-reason.ts';
+import { type ExitCode, exitCodeOf } from '../domain/run/stop-reason.ts';
+import { isProblem } from '../domain/text/problem.ts';
 import { createStopRequest } from '../engine/stop.ts';
-import type { RunKind } from '../opening/kind.ts';
+import type { Job } from '../opening/job.ts';
+import { isLeft } from '../opening/leavings.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
 import type { SetUp } from '../opening/set-up.ts';
-import { VERSION } from '../platform/version.ts';
-import { limitsOf } from '../turns/plan-parts.ts';
-import { mergeAdvice } from '../workspace/worktree.ts';
+import { findRun } from '../store/run-file.ts';
+import { limitsOf } from '../turns/goal.ts';
 import { leaveTraces } from './afterwards.ts';
-import { type Call, orThrow } from './command.ts';
+import { type Call, Problems } from './command.ts';
 import { createKeys } from './keys.ts';
 import { pasteable } from './output.ts';
 import { createReporters } from './reporters.ts';
 import { listenForSignals } from './signals.ts';
 
 export async function startLoop(
-  kind: RunKind,
+  job: Job,
   call: Call,
   ready: SetUp,
   options: Pick<RunRequest, 'notices' | 'resumed'> = {},
 ): Promise<ExitCode> {
   const { env, output } = call;
-  const { project, settings, agent, fallbacks, reviewer, flags } = ready;
+  const { project, settings, agents } = ready;
   const stop = createStopRequest();
   const keys = createKeys(output);
   const reporters = createReporters(call, ready, keys.mode);
@@ -29,43 +30,31 @@ export async function startLoop(
   const say = (text: string) => output.error(output.humanIsTTY && !output.quiet ? `\n${text}` : text);
   const signals = listenForSignals(say, stop);
   try {
-    const agents = [agent, ...fallbacks] as const;
-    const onEvent = reporters.emit;
-    const roles = reviewer && { reviewer };
-    const request = {
-      kind,
-      project,
-      settings,
-      agents,
-      ...roles,
-      flags,
-      env,
-      stop,
-      version: VERSION,
-      onEvent,
-      onChildEvent: reporters.emitOf,
-    };
+    const { emit: onEvent, emitOf: onChildEvent } = reporters;
     const notices = [...whereabouts(call), ...(options.notices ?? [])];
-    const opened = orThrow(await openRun({ ...request, ...options, notices, alone: true }));
+    const request = { ...ready, ...options, job, env, stop, onEvent, onChildEvent, notices, alone: true };
+    const opened = await openRun(request);
+    if (isProblem(opened)) {
+      if (!stop.requested()) throw new Problems([opened]);
+      output.error('Interrupted before the first iteration: nothing was done.\n');
+      return exitCodeOf('interrupted');
+    }
     keys.listen({ project, id: opened.id, ...reporters });
     const result = await opened.run();
     keys.close();
+    const limits = limitsOf(settings);
     leaveTraces(
       call,
-      {
-        command: kind.command,
-        agent: agent.name,
-        sandbox: opened.sandbox,
-        limits: limitsOf(settings),
-      },
+      { command: job.command, agent: agents[0].name, sandbox: opened.sandbox, limits },
       result,
     );
-    await reporters.settled();
+    await reporters.allSent();
     if (output.json) output.answer(`${JSON.stringify(result)}\n`);
-    const advice = opened.worktree ? await mergeAdvice(opened.worktree, env) : opened.advice;
-    if (advice !== undefined && !output.quiet) {
+    const isFine = result.success || result.lanes || result.iterations.at(-1)?.allChecksPassed;
+    if (isFine && !output.quiet && (await isLeft({ project, env, id: opened.id }))) {
       reporters.close();
-      output.human(`\n${pasteable(advice, output)}\n`);
+      const which = findRun(project) === opened.id ? '' : ` ${opened.id}`;
+      output.human(`\n${pasteable(`Take it over: \`ralph land${which}\``, output)}\n`);
     }
     return exitCodeOf(result.stopReason);
   } finally {

@@ -2,43 +2,37 @@
 import { dirname } from 'node:path';
 import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import { pick } from '../domain/fields.ts';
-import { parseObject } from '../domain/json.ts';
-import type { Past } from '../domain/past.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import type { LoopResult } from '../domain/result.ts';
-import { readList } from '../domain/story.ts';
-import { listPurse } from '../fleet/list-purse.ts';
+import type { SentBack } from '../domain/lanes/board.ts';
+import { type Conflict, pathsOf, withConflicts } from '../domain/lanes/conflict.ts';
+import type { RunEvent } from '../domain/run/event.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import type { RunState } from '../domain/run/state.ts';
+import { readList } from '../domain/stories/story.ts';
+import { pick } from '../domain/text/fields.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { listBudget } from '../fleet/budget.ts';
 import type { Place } from '../fleet/place.ts';
-import { remoteIntegration } from '../fleet/remote-integration.ts';
-import { storyLanes } from '../fleet/story-lanes.ts';
+
+import { remoteLanes } from '../fleet/story-lanes.ts';
 import { textAt } from '../fleet/submit.ts';
 import { shownBranch, type Unit } from '../fleet/unit.ts';
 import type { RunUnit, RunWorld } from '../fleet/work-unit.ts';
-import { runAgain } from '../opening/again.ts';
-import { type RunKind, taskKind } from '../opening/kind.ts';
-import { commitsOnly, laneSettings } from '../opening/lane-runs.ts';
+import type { Job, StoryLane } from '../opening/job.ts';
+import { commitsOnly, laneSettings } from '../opening/jobs/parallel.ts';
+import { parallelStories, storyJob } from '../opening/jobs/parallel-stories.ts';
+import { laneTask, parallelTasks } from '../opening/jobs/parallel-tasks.ts';
+import { taskJob } from '../opening/jobs/task.ts';
 import { openRun, type RunRequest } from '../opening/open-run.ts';
-import { parallelStories } from '../opening/parallel-stories.ts';
-import { parallelTasks } from '../opening/parallel-tasks.ts';
-import { claimRun, clearWorkplace, kindAgain, recoverRun } from '../opening/resume.ts';
+import { reopen } from '../opening/reopen.ts';
 import type { SetUp } from '../opening/set-up.ts';
-import { laneKind } from '../opening/stories-crew.ts';
-import type { StoryLane } from '../opening/stories-kind.ts';
-import { laneTask } from '../opening/tasks-crew.ts';
-import type { Elsewhere } from '../parallel/elsewhere.ts';
-import { mergeTip, sentBackWords } from '../parallel/merging.ts';
-import { fileSize } from '../platform/files.ts';
-import { ownerName } from '../platform/spawn.ts';
-import { VERSION } from '../platform/version.ts';
-import { lineEndingAt } from '../store/ledger-end.ts';
-import { type RunPaths, runPaths } from '../store/paths.ts';
+import { type LaneSetUp, openLanePlace } from '../parallel/lane-place.ts';
+import type { RemoteLanes } from '../parallel/lanes.ts';
+import { mergeTip, type NoteMerge, sentBackWords } from '../parallel/merging.ts';
 import { prdPaths } from '../store/prd-paths.ts';
-import { writeRunFile } from '../store/run-file.ts';
 import { isList } from '../store/tasks-file.ts';
 import { loadStories } from '../stories/load.ts';
-import { policyOf } from '../stories/standing.ts';
-import { limitsOf } from '../turns/plan-parts.ts';
+import { policyOf } from '../stories/story-status.ts';
+import { limitsOf } from '../turns/goal.ts';
 import { createIntegration } from '../workspace/integration.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { type Call, Problems } from './command.ts';
@@ -51,13 +45,29 @@ export function unitRunner(call: Call, sandbox: Provider): RunUnit {
   return async (unit, place, world) => {
     try {
       const ready = readyFor(call, unit, place, world, sandbox);
-      return await (world.isBegun ? resume : begin)(unit, place, ready, world);
+      return await inLane(unit, world, own => (own.isBegun ? resume : begin)(unit, place, ready, own));
     } catch (error) {
       if (error instanceof Problems && error.problems[0]) return error.problems[0];
       throw error;
     }
   };
 }
+
+/** A story of a list has what a lane has, while this worker works on it. */
+async function inLane(
+  { id, parent, config }: Unit,
+  world: RunWorld,
+  run: (world: RunWorld) => Promise<LoopResult | Problem>,
+): Promise<LoopResult | Problem> {
+  const { lane, index = 0 } = config.story ?? {};
+  if (lane === undefined) return run(world);
+  const own = await openLanePlace(world.env, { run: parent ?? id, lane, index });
+  if (isProblem(own)) return own;
+  return run({ ...world, env: own.env }).finally(own.release);
+}
+
+/** Made anew by each worker, and taken away when it leaves. */
+const OF_WORKER: LaneSetUp = { begins() {}, done() {}, isOfRun: true };
 
 function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sandbox: Provider): SetUp {
   const isLoop = unit.kind === 'loop' || unit.config.tasks !== undefined;
@@ -72,67 +82,69 @@ function readyFor(call: Call, unit: Unit, { root }: Place, { env }: RunWorld, sa
   return { ...ready, flags: layer, settings: { ...settings, sandbox: { ...settings.sandbox, provider } } };
 }
 
-function requestOf(unit: Unit, ready: SetUp, world: RunWorld, kind: RunKind): RunRequest {
-  const { project, settings, agent, fallbacks, reviewer, flags } = ready;
-  const { env, stop, copy, shared, onEvent, isFresh } = world;
+function requestOf(unit: Unit, ready: SetUp, world: RunWorld, job: Job): RunRequest {
+  const { budget } = world;
+  const laneSetUp = unit.kind === 'story' ? OF_WORKER : undefined;
   return {
-    ...{ kind, project, settings, flags, env, stop, copy, onEvent, isFresh },
-    agents: [agent, ...fallbacks],
-    ...(reviewer && { reviewer }),
-    ...(unit.kind === 'prd' && { elsewhere: elsewhereOf(unit, world, settings) }),
-    version: VERSION,
-    child: { id: unit.id, shared },
+    ...{ ...ready, job, child: { id: unit.id, budget, laneSetUp } },
+    ...pick(world, 'env', 'stop', 'copy', 'onEvent', 'isFresh'),
   };
 }
 
 /** The stories of a list are units of their own. */
-function elsewhereOf(unit: Unit, { remote, database, worker }: RunWorld, settings: Settings): Elsewhere {
-  const purse = listPurse(database, unit, limitsOf(settings));
-  return {
-    funds: purse,
-    lanes: lanes => storyLanes(lanes, { unit, remote, database, worker, purse }),
-    integration: here => remoteIntegration(here, remote, unit),
-  };
+function elsewhereOf(
+  unit: Unit,
+  { remote, database, worker }: RunWorld,
+  settings: Settings,
+): RemoteLanes | undefined {
+  if (unit.kind !== 'prd') return undefined;
+  const budget = listBudget(database, unit, limitsOf(settings));
+  return remoteLanes({ unit, remote, database, worker, budget });
 }
 
 async function begin(unit: Unit, place: Place, ready: SetUp, world: RunWorld): Promise<LoopResult | Problem> {
-  const kind = await kindOf(unit, place, ready, world);
-  if (isProblem(kind)) return kind;
-  const opened = await openRun(requestOf(unit, ready, world, kind));
+  const { sentBack, lane = '' } = unit.config.story ?? {};
+  const begins: RunEvent[] = [];
+  const note: NoteMerge = left => begins.push({ type: 'merge-left', story: lane, ...left });
+  const merged = sentBack && (await mergeLanded(unit, place, world, note));
+  if (isProblem(merged)) return merged;
+  const told = sentBack && { ...sentBack, conflicts: withConflicts(sentBack.conflicts, merged) };
+  const job = await jobOf(unit, place, ready, world, told);
+  if (isProblem(job)) return job;
+  const opened = await openRun({ ...requestOf(unit, ready, world, job), begins });
   return isProblem(opened) ? opened : opened.run();
 }
 
-async function kindOf(
+/** `sentBack`: why its story begins anew. */
+async function jobOf(
   unit: Unit,
   place: Place,
   { settings }: SetUp,
   world: RunWorld,
-): Promise<RunKind | Problem> {
+  sentBack: SentBack | undefined,
+): Promise<Job | Problem> {
   const { task, folder = 'ralph', tasks, story } = unit.config;
-  if (unit.kind === 'loop') return taskKind({ task: task ?? unit.title });
+  const elsewhere = elsewhereOf(unit, world, settings);
+  if (unit.kind === 'loop') return taskJob({ task: task ?? unit.title });
   if (unit.kind === 'prd' && tasks !== undefined) {
     const source = await textAt(place.own.repository.git, unit.base, tasks);
-    return isProblem(source) ? source : parallelTasks(tasks, source, settings);
+    return isProblem(source) ? source : parallelTasks(tasks, source, settings, elsewhere);
   }
   const prd = prdPaths(place.root, folder);
   const policy = policyOf(settings);
   if (unit.kind === 'prd') {
     const list = loadStories(prd, policy);
-    return isList(list) ? parallelStories({ prd, list }, settings) : (list[0] as Problem);
+    return isList(list) ? parallelStories({ prd, list }, settings, elsewhere) : (list[0] as Problem);
   }
   const list = story && readList(JSON.parse(story.list ?? '{}'));
   if (!story || !list || (!isList(list) && story.task === undefined))
     return { where: unit.id, what: 'there is no story in it' };
-  if (story.sentBack) {
-    const merged = await mergeLanded(unit, place, world);
-    if (isProblem(merged)) return merged;
-  }
-  if (!isList(list)) return laneTask({ task: story.task ?? '', ...pick(story, 'lane', 'sentBack') });
-  return laneKind(
+  if (!isList(list)) return laneTask({ task: story.task ?? '', lane: story.lane, sentBack });
+  return storyJob(
     { prd, policy, list },
     {
       ...laneOf(unit, place, world),
-      sentBack: story.sentBack,
+      sentBack,
       aside: dirname(place.root),
     },
   );
@@ -141,20 +153,21 @@ async function kindOf(
 function laneOf(unit: Unit, place: Place, world: RunWorld): StoryLane {
   return {
     id: unit.config.story?.lane ?? '',
-    async sync() {
-      const files = await mergeLanded(unit, place, world);
-      if (isProblem(files) || files.length === 0) return undefined;
-      return sentBackWords({ why: 'conflict', files, others: [], detail: '' });
+    async sync(note) {
+      const conflicts = await mergeLanded(unit, place, world, note);
+      if (isProblem(conflicts) || conflicts.length === 0) return undefined;
+      return sentBackWords({ why: 'conflict', files: pathsOf(conflicts), conflicts, others: [], detail: '' });
     },
   };
 }
 
-/** Puts what has landed meanwhile into the files; answers those that conflict. */
+/** Puts what has landed meanwhile into the files; answers what conflicts. */
 async function mergeLanded(
   unit: Unit,
   { own, root }: Place,
   { remote, env }: RunWorld,
-): Promise<readonly string[] | Problem> {
+  note: NoteMerge,
+): Promise<readonly Conflict[] | Problem> {
   const ref = `refs/heads/${shownBranch({ id: unit.parent ?? '', kind: 'prd', parent: null })}`;
   const tip = await remote.tip(ref);
   if (tip === undefined || isProblem(tip)) return tip ?? [];
@@ -167,13 +180,12 @@ async function mergeLanded(
   const prd = prdPaths(root, folder);
   const lists = [prd.tasks, prd.progress].map(path => path.slice(prd.root.length + 1));
   const ownPaths = tasks === undefined ? lists : [tasks];
-  return mergeTip(createIntegration(own, unit.id), branch, tip, ownPaths);
+  return mergeTip(createIntegration(own, unit.id), branch, tip, ownPaths, note);
 }
 
 /** Of a run that had ended when its worker died, or could not push: what came of it is pushed, and nothing is done again. */
-function resultBefore({ events }: RunPaths, { ended }: Past): LoopResult | undefined {
-  if (ended === undefined || ended === 'interrupted') return undefined;
-  return parseObject(lineEndingAt(events, fileSize(events)) ?? '')?.result as LoopResult | undefined;
+function resultBefore({ result }: RunState): LoopResult | undefined {
+  return result?.stopReason === 'interrupted' ? undefined : result;
 }
 
 async function resume(
@@ -183,30 +195,18 @@ async function resume(
   world: RunWorld,
 ): Promise<LoopResult | Problem> {
   const { project, settings } = ready;
-  const { env } = world;
-  const paths = runPaths(project, unit.id);
-  const claimed = await claimRun(paths, unit.id);
-  if (isProblem(claimed)) return claimed;
-  try {
-    const file = { ...claimed.file, cwd: project.root };
-    const { past, repaired, doubts, lost } = await recoverRun(paths);
-    const [doubt = lost] = doubts;
-    if (doubt !== undefined) return { where: unit.id, what: doubt };
-    const known = resultBefore(paths, past);
-    if (known) return known;
-    const again = { file, paths, past };
-    const kind =
-      unit.kind === 'story'
-        ? await kindAgain(again, settings, env, laneOf(unit, place, world))
-        : await runAgain(again, settings, env);
-    if (!('enter' in kind)) return kind[0] as Problem;
-    writeRunFile(paths, { ...file, owner: ownerName() });
-    const cleared = await clearWorkplace(again, project.root, env);
-    const repairs = { ...cleared, repaired: [...repaired, ...cleared.repaired], changes: [] };
-    const request = requestOf(unit, ready, world, kind);
-    const opened = await openRun({ ...request, resumed: { ...again, repairs } });
-    return isProblem(opened) ? opened : await opened.run();
-  } finally {
-    claimed.release();
-  }
+  let known: LoopResult | undefined;
+  const again = await reopen(unit.id, {
+    ...{ project, env: world.env, elsewhere: elsewhereOf(unit, world, settings) },
+    ...(unit.kind === 'story' && { lane: laneOf(unit, place, world) }),
+    async continueWith({ past, doubts: [what] }) {
+      if (what !== undefined) return [{ where: unit.id, what }];
+      known = resultBefore(past);
+      return known ? [] : ready;
+    },
+  });
+  if (known) return known;
+  if (!('job' in again)) return again[0] as Problem;
+  const opened = await openRun({ ...requestOf(unit, ready, world, again.job), resumed: again.resumed });
+  return isProblem(opened) ? opened : await opened.run();
 }

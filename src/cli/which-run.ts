@@ -1,15 +1,24 @@
 /** Which run a command means: one that is named by part of its id, or the latest; where there is none here, a unit of the fleet. */
-import { type LedgerTrust, trustSentence } from '../domain/ledger-trust.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { type LedgerTrust, trustSentence } from '../domain/run/ledger-trust.ts';
+import type { ExitCode } from '../domain/run/stop-reason.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { databaseUrl } from '../fleet/database-url.ts';
 import type { UnitReading } from '../fleet/reading.ts';
 import { fileSize } from '../platform/files.ts';
+import { isRunning } from '../store/lease.ts';
+import { repairMirror } from '../store/mirror.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../store/paths.ts';
 import { findRun } from '../store/run-file.ts';
 import { type Call, orThrow, Problems, refuse } from './command.ts';
 import type { Output } from './output.ts';
 
 export const RUN_ARGUMENT = ['[run]', 'a run, or part of its id; without it the latest'] as const;
+
+/** The flag that every command of the fleet has. */
+export const DATABASE = [
+  '--database <url>',
+  'the PostgreSQL of the fleet (default: RALPH_DATABASE_URL, or that of `ralph fleet up`)',
+] as const;
 
 export const RUN_DATABASE = [
   '--database <url>',
@@ -24,7 +33,7 @@ export interface WantedRun {
   readonly unit?: UnitReading;
 }
 
-export type Wanting = Pick<Call, 'args' | 'cwd' | 'env' | 'options'>;
+export type Wanting = Pick<Call, 'args' | 'cwd' | 'env' | 'options' | 'output'>;
 
 /** `show` has until its end to ask for what is new. */
 export async function withRun<Value>(
@@ -35,7 +44,11 @@ export async function withRun<Value>(
   if (options.database !== undefined) return withUnit(call, show);
   const project = projectAt(cwd, env);
   const id = findRun(project, args[0]);
-  if (!isProblem(id)) return show({ id, project, paths: runPaths(project, id) });
+  if (!isProblem(id)) {
+    const paths = runPaths(project, id);
+    repairShown(call.output, [paths]);
+    return show({ id, project, paths });
+  }
   if (args[0] === undefined || isProblem(databaseUrl({}, env))) throw new Problems([id]);
   return withUnit(call, show, id);
 }
@@ -48,7 +61,7 @@ export async function withUnit<Value>(
 ): Promise<Value> {
   const [{ openFleet }, { findUnit }, { openReading }] = await Promise.all([
     import('../fleet/open.ts'),
-    import('../fleet/find-unit.ts'),
+    import('../fleet/units.ts'),
     import('../fleet/reading.ts'),
   ]);
   const alsoMissing = (problem: Problem) => new Problems(missing ? [missing, problem] : [problem]);
@@ -75,7 +88,17 @@ function refuseUnbegun({ id, paths, unit, isOver }: UnitReading): void {
   refuse(id, `it has no ledger yet: it is ${state}`, '`ralph fleet status` says what it waits for');
 }
 
-/** Says on stderr when what was shown is not what Ralph wrote, or may not be. */
-export function warnOfLedger(output: Output, command: string, trust: LedgerTrust): void {
-  if (trust.kind !== 'intact') output.error(`ralph ${command}: ${trustSentence(trust)}.\n`);
+/** Says on stderr when what was shown is not what Ralph wrote, or may not be. Returns how the command ends. */
+export function warnOfLedger(output: Output, command: string, trust: LedgerTrust): ExitCode {
+  if (trust.kind === 'intact') return 0;
+  output.error(`ralph ${command}: ${trustSentence(trust)}.\n`);
+  return 1;
+}
+
+/** Puts right what is shown of runs in the project, the latest first, and says so. Whoever drives one does that itself. */
+export function repairShown(output: Output, runs: readonly RunPaths[]): void {
+  for (const paths of runs.toReversed()) {
+    const wrong = isRunning(paths) ? undefined : repairMirror(paths);
+    if (wrong !== undefined) output.error(`${wrong}: it was put back.\n`);
+  }
 }

@@ -1,5 +1,5 @@
 /** The flags that stand for settings: their values from the command line, checked by the same kinds as the files. */
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import type { Kind } from './kinds.ts';
 import type { Setting, SettingsCommand, SettingsLayer } from './setting.ts';
 import { SETTINGS } from './settings.ts';

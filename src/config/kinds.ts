@@ -1,6 +1,6 @@
 /** What a setting can hold. One kind gives four views: checking a file, reading a flag, the JSON schema, the docs. */
 
-import { DURATION_PATTERN, parseDuration } from '../domain/duration.ts';
+import { DURATION_PATTERN, parseDuration } from '../domain/text/duration.ts';
 import {
   text as anyText,
   filledText,
@@ -8,8 +8,8 @@ import {
   isObject,
   type Shape,
   trueOrFalse,
-} from '../domain/json.ts';
-import { closest, type Problem } from '../domain/problem.ts';
+} from '../domain/text/json.ts';
+import { didYouMean, type Problem } from '../domain/text/problem.ts';
 
 export interface Kind<Value = unknown> {
   /** Never there: it holds the type of the value, from which the type of the settings is made. */
@@ -92,6 +92,17 @@ export function text({ empty = false }: { readonly empty?: boolean } = {}): Kind
   };
 }
 
+/** No model is called 5: `-m` is the number of iterations in `ralph run` alone. */
+export const modelName: Kind<string> = {
+  ...text(),
+  words: 'the name of a model',
+  check(value, where) {
+    if (typeof value !== 'string' || !/^\s*\d+\s*$/.test(value)) return text().check(value, where);
+    const fix = `for the number of iterations: --max-iterations ${value.trim()}`;
+    return [{ where, what: `must be the name of a model, not ${JSON.stringify(value)}`, fix }];
+  },
+};
+
 export const webAddress: Kind<string> = {
   ...ofShape({
     words: 'an address that begins with http:// or https://',
@@ -107,8 +118,8 @@ export function choice<const Option extends string>(options: readonly Option[]):
     schema: { enum: options },
     check: (value, where) => {
       if (options.some(option => option === value)) return [];
-      const near = typeof value === 'string' ? closest(value, options) : undefined;
-      return [{ ...expected(where, words, value), ...(near && { fix: `did you mean ${near}?` }) }];
+      const meant = typeof value === 'string' ? didYouMean(value, options) : {};
+      return [{ ...expected(where, words, value), ...meant }];
     },
     parse: given => given,
   };
@@ -196,8 +207,7 @@ export function readValue(kind: Kind, value: unknown): unknown {
 export function checkField(fields: Fields, name: string, value: unknown, where: string): readonly Problem[] {
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (field) return field.kind.check(value, where);
-  const near = closest(name, Object.keys(fields));
-  return [{ where, what: 'unknown setting', ...(near && { fix: `did you mean ${near}?` }) }];
+  return [{ where, what: 'unknown setting', ...didYouMean(name, Object.keys(fields)) }];
 }
 
 /** An object whose keys are the user's own names. */

@@ -1,7 +1,7 @@
 /** Reads the settings files and lays the layers over each other: defaults, settings.json, settings.local.json, flags. */
 import { relative } from 'node:path';
-import { isObject } from '../domain/json.ts';
-import type { Problem } from '../domain/problem.ts';
+import { isObject } from '../domain/text/json.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { readIfThere } from '../platform/files.ts';
 import { checkField, readFields } from './kinds.ts';
@@ -38,13 +38,22 @@ export function loadSettings(
     {},
   );
   const given = over.reduce(mergeLayers, fromFiles);
-  const settings = mergeLayers({ ...defaultSettings(command, given) }, given) as unknown as Settings;
+  const settings = withAllChecks(
+    mergeLayers({ ...defaultSettings(command, given) }, given) as unknown as Settings,
+  );
   return {
     fromFiles,
     settings,
     files: layers.filter(layer => layer.there).map(layer => layer.name),
     problems: layers.flatMap(layer => layer.problems),
   };
+}
+
+/** One list of checks for every loop: `checks` names the guardrails too, each command once. With problems there may be no list. */
+function withAllChecks(settings: Settings): Settings {
+  const { guardrails, checks } = settings;
+  if (!Array.isArray(guardrails) || !Array.isArray(checks)) return settings;
+  return { ...settings, checks: [...new Set([...guardrails.map(({ command }) => command), ...checks])] };
 }
 
 interface Layer extends SettingsLayer {

@@ -1,5 +1,5 @@
 /** Lays one layer of settings over another: scalars override, arrays replace, objects merge. */
-import { isObject } from '../domain/json.ts';
+import { isObject } from '../domain/text/json.ts';
 
 type Layer = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** Two views of the settings table: the JSON schema that editors use, and the reference that people read. */
 import { VERSION } from '../platform/version.ts';
 import type { Setting } from './setting.ts';
-import { SETTINGS } from './settings.ts';
+import { GROUPS, SETTINGS } from './settings.ts';
 
 /** Of this version: what a later one adds or takes away does not change it. */
 const SCHEMA_ADDRESS = `https://unpkg.com/@ralph-loop/ralph@${VERSION}/schema/settings.schema.json`;
@@ -25,41 +25,55 @@ function property({ kind, help, default: fallback }: Setting): Readonly<Record<s
   return { ...kind.schema, description: help, ...(fallback !== undefined && { default: fallback }) };
 }
 
-/** One value for all commands, or `run: 10, loop: 25`. */
-function byCommand(one: unknown, each: Readonly<Record<string, unknown>> | undefined): string {
-  if (each === undefined) return one === undefined ? '' : `\`${JSON.stringify(one)}\``;
+/** One for all commands, or `loop: --max-cost <usd>`, each as code. */
+function byCommand(each: Readonly<Record<string, string>>): string {
+  const [first = '', ...others] = Object.values(each);
+  if (others.length > 0 && others.every(text => text === first)) return `\`${first}\``;
   return Object.entries(each)
-    .map(([command, value]) => `${command}: \`${JSON.stringify(value)}\``)
+    .map(([command, text]) => `${command}: \`${text}\``)
     .join(', ');
 }
 
-function flagCell(flag: Setting['flag']): string {
-  const flags = Object.entries(flag ?? {});
-  const [first] = flags;
-  if (!first) return '';
-  if (flags.length > 1 && flags.every(([, text]) => text === first[1])) return `\`${cell(first[1])}\``;
-  return flags.map(([command, text]) => `${command}: \`${cell(text)}\``).join(', ');
+function defaultWords({ default: one, defaults }: Setting): string {
+  if (defaults === undefined) return one === undefined ? 'none' : `\`${JSON.stringify(one)}\``;
+  const texts = Object.entries(defaults).map(([command, value]) => [command, JSON.stringify(value)]);
+  return byCommand(Object.fromEntries(texts));
+}
+
+/** Not a table: five columns cannot be read on a narrow screen. */
+function entry(row: Setting): string {
+  const flag = row.flag ? `\n- flag: ${byCommand(row.flag)}` : '';
+  return `### \`${row.key}\`
+${prose(row.help)}
+
+- holds: ${prose(row.kind.words)}
+- default: ${defaultWords(row)}${flag}
+`;
 }
 
 export function buildReference(): string {
-  const rows = SETTINGS.map(
-    row =>
-      `| \`${row.key}\` | ${cell(row.kind.words)} | ${byCommand(row.default, row.defaults)} | ${flagCell(row.flag)} | ${cell(row.help)} |`,
+  const groups = Object.entries(GROUPS).map(
+    ([title, rows]) => `## ${title}\n\n${rows.map(entry).join('\n')}`,
   );
   return `# Settings
 
 Generated from \`src/config/rows/\`; \`npm run generate\` writes it.
 
 \`.ralph/settings.json\` is shared with the project, \`.ralph/settings.local.json\` is yours. The second is laid over the first, and
-flags over both: scalars override, lists replace, objects merge. An unknown key is an error. For completion in an editor:
-\`"$schema": "${SCHEMA_ADDRESS}"\`, the settings of this version; or \`"../node_modules/@ralph-loop/ralph/schema/settings.schema.json"\`, those of the one that is installed.
+flags over both: scalars override, lists replace, objects merge. An unknown key is an error. A flag that names a command, such as \`prd:\`, belongs to that command only.
 
-| setting | what it holds | default | flag | meaning |
-|---|---|---|---|---|
-${rows.join('\n')}
-`;
+For completion in an editor, \`$schema\` names the settings of this version:
+
+\`\`\`json
+{ "$schema": "${SCHEMA_ADDRESS}" }
+\`\`\`
+
+or \`"../node_modules/@ralph-loop/ralph/schema/settings.schema.json"\` those of the one that is installed.
+
+${groups.join('\n')}`;
 }
 
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+/** Nothing in it is a tag or emphasis. */
+function prose(text: string): string {
+  return text.replaceAll('<', '&lt;').replaceAll('*', '\\*');
 }

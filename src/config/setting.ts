@@ -1,6 +1,6 @@
 /** What a row of the table of settings holds. */
-import type { LoopCommand } from '../domain/event.ts';
-import type { Problem } from '../domain/problem.ts';
+import type { LoopCommand } from '../domain/run/event.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import type { Kind } from './kinds.ts';
 
 export interface Setting {

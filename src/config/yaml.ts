@@ -1,7 +1,7 @@
 /** `-c FILE.yaml`: seed 004's `ralph_loop:` block, with the line of everything that is wrong in it. */
 import { readFileSync } from 'node:fs';
 import type { YAMLMap } from 'yaml';
-import { closest, type Problem } from '../domain/problem.ts';
+import { didYouMean, type Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { loadBundled } from '../platform/package.ts';
 import { readValue } from './kinds.ts';
@@ -70,13 +70,7 @@ function readBlock(
   }
 }
 
-interface Pair {
-  readonly key: string;
-  readonly value: unknown;
-  readonly position: number | undefined;
-}
-
-function entries(map: YAMLMap): readonly Pair[] {
+function entries(map: YAMLMap) {
   return map.items.map(({ key, value }) => {
     const node = key as { value?: unknown; range?: readonly number[] } | null;
     return { key: String(node?.value ?? key), value, position: node?.range?.[0] };
@@ -84,6 +78,5 @@ function entries(map: YAMLMap): readonly Pair[] {
 }
 
 function unknownKey(where: string, key: string, known: Iterable<string>): Problem {
-  const near = closest(key, known);
-  return { where, what: `unknown setting ${key}`, ...(near && { fix: `did you mean ${near}?` }) };
+  return { where, what: `unknown setting ${key}`, ...didYouMean(key, known) };
 }

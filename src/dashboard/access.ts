@@ -19,13 +19,8 @@ export interface Access {
   readonly hosts: readonly string[];
 }
 
-export interface Refusal {
-  readonly status: 401 | 403 | 405 | 415;
-  readonly why: string;
-}
-
 /** undefined: access is granted. */
-export function refusal(credentials: Credentials, access: Access): Refusal | undefined {
+export function refusal(credentials: Credentials, access: Access) {
   const { method, host, origin, contentType, token } = credentials;
   // A foreign name that DNS resolves to this machine is not ours.
   if (host === undefined || !access.hosts.includes(host.toLowerCase()))

@@ -1,44 +1,22 @@
 /** The projects a dashboard shows, and the runs in them: all that its server knows of where they are kept. Only what is listed can be asked for. */
-import { parentOf } from '../domain/board.ts';
+import { parentOf } from '../domain/lanes/board.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { fileSize } from '../platform/files.ts';
 import { createDetailFold } from '../report/details.ts';
 import { readRun } from '../report/read-run.ts';
-import type { IterationDetail, RunReading, Standing } from '../report/run-view.ts';
+import type { IterationDetail, ListedProject, ListedRun, Snapshot } from '../report/run-view.ts';
 import { overviewIn } from '../store/child-runs.ts';
 import type { Message } from '../store/inbox.ts';
-import { steerFound } from '../store/lane-steering.ts';
-import type { RunOverview, RunState } from '../store/overview.ts';
 import { type ProjectPaths, projectPaths, runPaths } from '../store/paths.ts';
-import { listRuns, liveRun } from '../store/run-file.ts';
-import { endDeleted } from '../store/session-end.ts';
+import { listRuns } from '../store/run-file.ts';
+import { pauseIsPending, type Sent, send } from '../store/send.ts';
+import { endDeleted } from '../store/session-ledger.ts';
 import type { Env } from '../store/state.ts';
-import { pauseIsPending, type Steered } from '../store/steering.ts';
 import { resumeArguments } from './launch.ts';
-import { type Stream, streamLedger } from './stream.ts';
-
-export interface ProjectRuns {
-  readonly root: string;
-  /** The latest first. */
-  readonly runs: readonly ListedRun[];
-}
-
-export interface ListedRun extends Omit<RunOverview, 'state'> {
-  readonly state: Standing;
-  /** `waiting` and `paused` are two ways of running. */
-  readonly now: RunState;
-  /** It was asked to pause; it may not have paused yet. */
-  readonly paused: boolean;
-  /** Of a unit of a fleet: who has it. */
-  readonly worker?: string;
-}
-
-export interface Snapshot extends RunReading {
-  /** The number of the event that started the last iteration: a page follows the run from there. */
-  readonly since: number;
-}
+import { repeat, type Stream, streamLedger } from './stream.ts';
 
 export interface Projects {
-  list(): readonly ProjectRuns[];
+  list(): readonly ListedProject[];
   /** The folder of a project; undefined: there is none of that number. */
   root(index: string): string | undefined;
   /** undefined: there is none of that name. */
@@ -51,7 +29,7 @@ export interface FoundRun {
   detail(iteration: number): IterationDetail | undefined;
   /** Every event after that one, and new ones as they come. */
   follow(stream: Stream, after: number, redact: (line: string) => string): void;
-  steer(order: Message, now: number): Steered | Promise<Steered>;
+  steer(order: Message, now: number): Sent | Promise<Sent>;
   /** How to continue it, as arguments of `ralph`; undefined: it cannot be. */
   resumption(): readonly string[] | undefined;
 }
@@ -135,15 +113,75 @@ export function foundRun(project: ProjectPaths, id: string): FoundRun {
     },
     follow: (stream, after, redact) => streamLedger(stream, paths.events, after, redact),
     steer(order, now) {
-      const live = liveRun(project, id);
-      if (live) return steerFound(project, live, order, now);
-      // An answer waits for it to be resumed.
-      if (order.kind === 'answer') return steerFound(project, { ended: id }, order, now);
-      return { message: 'This run is not running.', done: false };
+      const sent = send(project, id, order, now);
+      return isProblem(sent) ? { message: formatProblem(sent), done: false, runId: id } : sent;
     },
     resumption() {
       const { resumable, raise } = overviewIn(project, id);
       return resumable && parentOf(id) === undefined ? resumeArguments(id, raise) : undefined;
     },
+  };
+}
+
+/** Runs that are not in a folder of this machine, such as the units of a fleet: listed after the projects, opened as copies. */
+export interface OtherRuns {
+  /** What stands above them in the list. */
+  readonly root: string;
+  /** The latest first. Rejects when they cannot be reached. */
+  list(): Promise<readonly ListedRun[]>;
+  /** undefined: there is none of that name. Rejects when it cannot be reached. */
+  open(id: string): Promise<OtherRun | undefined>;
+}
+
+export interface OtherRun {
+  /** Where the copy is. */
+  readonly project: ProjectPaths;
+  /** Brings the copy up to date. */
+  refresh(): Promise<void>;
+  steer(order: Message): Promise<Sent>;
+}
+
+export interface AllProjects {
+  /** Rejects when some cannot be reached: what was listed before is still true enough. */
+  list(): Promise<readonly ListedProject[]>;
+  /** Of a project on this machine. */
+  root(index: string): string | undefined;
+  find(index: string, id: string): Promise<FoundRun | 'unreachable' | undefined>;
+}
+
+/** Milliseconds. */
+const REFRESH_EVERY = 1_000;
+
+/** `count`: of the local projects. */
+export function withOtherRuns(local: Projects, count: number, elsewhere: OtherRuns | undefined): AllProjects {
+  const { root } = local;
+  if (!elsewhere)
+    return { root, list: async () => local.list(), find: async (...which) => local.find(...which) };
+  return {
+    root,
+    list: async () => [...local.list(), { root: elsewhere.root, runs: await elsewhere.list() }],
+    async find(index, id) {
+      if (index !== String(count)) return local.find(index, id);
+      try {
+        const run = await elsewhere.open(id);
+        return run && foundElsewhere(run, id);
+      } catch {
+        return 'unreachable';
+      }
+    },
+  };
+}
+
+function foundElsewhere({ project, refresh, steer }: OtherRun, id: string): FoundRun {
+  const copy = foundRun(project, id);
+  return {
+    ...copy,
+    // Its worker continues it.
+    resumption: () => undefined,
+    follow(stream, after, redact) {
+      repeat(stream, refresh, REFRESH_EVERY);
+      copy.follow(stream, after, redact);
+    },
+    steer,
   };
 }

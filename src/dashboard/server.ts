@@ -6,9 +6,8 @@ import { htmlOfDashboard, type PageAssets, policyOf } from '../report/html.ts';
 import { cleanJson } from '../report/read-run.ts';
 import { parseMessage } from '../store/inbox.ts';
 import { refusal } from './access.ts';
-import { type AllProjects, type Elsewhere, withElsewhere } from './elsewhere.ts';
-import { type Launch, startArguments } from './launch.ts';
-import { type FoundRun, openProjects } from './projects.ts';
+import { type Launch, type Offers, startArguments } from './launch.ts';
+import { type AllProjects, type FoundRun, type OtherRuns, openProjects, withOtherRuns } from './projects.ts';
 import { openStream, streamList } from './stream.ts';
 
 export interface DashboardOptions {
@@ -26,8 +25,10 @@ export interface DashboardOptions {
   readonly redact: (line: string) => string;
   /** undefined: no run can be started from here. */
   readonly launch?: Launch | undefined;
+  /** What a form may choose from, in the project with this root. */
+  readonly offers?: ((root: string) => Offers) | undefined;
   /** Runs on other machines, after those of the projects. */
-  readonly elsewhere?: Elsewhere | undefined;
+  readonly elsewhere?: OtherRuns | undefined;
 }
 
 export interface Dashboard {
@@ -40,7 +41,7 @@ export interface Dashboard {
 /** Rejects when the port is in use. */
 export async function openDashboard(options: DashboardOptions): Promise<Dashboard> {
   const local = openProjects(options.projects, options.env);
-  const projects = withElsewhere(local, options.projects.length, options.elsewhere);
+  const projects = withOtherRuns(local, options.projects.length, options.elsewhere);
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -75,7 +76,7 @@ function closeServer(server: Server): Promise<void> {
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 function createAnswer(projects: AllProjects, hosts: readonly string[], options: DashboardOptions): Answer {
-  const { assets, version, redact, token, launch } = options;
+  const { assets, version, redact, token, launch, offers = () => NO_OFFERS } = options;
   const page = htmlOfDashboard(version, assets, launch !== undefined);
   const policy = `${policyOf(assets)}; frame-ancestors 'none'`;
   return async (request, response) => {
@@ -94,13 +95,22 @@ function createAnswer(projects: AllProjects, hosts: readonly string[], options: 
     const asked = { request, response, query, redact, launch };
     const root = projects.root(second);
     if (root !== undefined && rest[0] === 'start' && request.method === 'POST')
-      return start(asked, root, startArguments((await readBody(request)) ?? ''));
+      return start(asked, root, startArguments((await readBody(request)) ?? '', offers(root)));
+    if (root !== undefined && rest[0] === 'start' && launch)
+      return send(response, 'application/json', cleanJson(offers(root), redact));
     const run = await projects.find(second, rest[0] ?? '');
     if (run === 'unreachable') return fail(response, 503, 'the database of the fleet does not answer');
     if (!run) return fail(response, 404, 'no such run');
     return answerRun({ ...asked, run }, rest.slice(1));
   };
 }
+
+const NO_OFFERS: Offers = {
+  agents: [],
+  agent: null,
+  checks: [],
+  maxIterations: { loop: 25, run: 10, prd: 15 },
+};
 
 const HEADERS = {
   'cache-control': 'no-store',

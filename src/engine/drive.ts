@@ -1,28 +1,32 @@
 /** The engine: asks what is next, performs it, and asks again, until the run ends. Start and resume are the same. Prints nothing. */
-import { next, type Step } from '../domain/next.ts';
-import type { Past } from '../domain/past.ts';
-import { type LoopResult, runResult } from '../domain/result.ts';
+import { next, type Step, turnForHint } from '../domain/run/next.ts';
+import { type LoopResult, runResult } from '../domain/run/result.ts';
+import { isSuccess } from '../domain/run/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
 import { createPerformer, restoreFiles } from './perform.ts';
-import type { EngineWorld, LoopPlan } from './plan.ts';
+import type { EngineWorld, Steps } from './steps.ts';
 
 type End = Extract<Step, { readonly kind: 'end' }>;
 
-export async function drive(plan: LoopPlan, world: EngineWorld): Promise<LoopResult> {
-  const perform = createPerformer(plan, world);
+export async function drive(steps: Steps, world: EngineWorld): Promise<LoopResult> {
+  const perform = createPerformer(steps, world);
   try {
     for (;;) {
-      const step = nextStep(plan, world);
-      if (step.kind === 'end') return await end(plan, world, step);
+      const step = nextStep(steps, world);
+      if (step.kind === 'end') return await end(steps, world, step);
       const ending = await perform(step);
-      if (ending) return await end(plan, world, ending);
+      if (ending) return await end(steps, world, ending);
       await world.settled();
     }
   } catch (error) {
     const trouble = diskTrouble(error);
     if (trouble === undefined) throw error;
     world.disk.failed(trouble);
-    return await end(plan, world, { kind: 'end', reason: 'disk_failed', detail: world.disk.trouble() ?? '' });
+    return await end(steps, world, {
+      kind: 'end',
+      reason: 'disk_failed',
+      detail: world.disk.trouble() ?? '',
+    });
   }
 }
 
@@ -30,36 +34,52 @@ export async function drive(plan: LoopPlan, world: EngineWorld): Promise<LoopRes
  * A run that was asked to stop begins no further turn and no further check. What has been judged is finished and committed all the same,
  * and a verdict that ends the run outranks the request: proven work is not thrown away by a Ctrl-C.
  */
-function nextStep(plan: LoopPlan, { past, stop, disk }: EngineWorld): Step {
+function nextStep(steps: Steps, world: EngineWorld): Step {
+  const { past, stop, disk, goal } = world;
   const trouble = disk.trouble();
   if (trouble !== undefined) return { kind: 'end', reason: 'disk_failed', detail: trouble };
-  const step = doneAlready(plan, past()) ?? next(past(), plan.run);
+  const decided = doneAlready(steps, world) ?? next(past(), goal);
+  const step = (decided.kind === 'end' && stepForHint(steps, world, decided)) || decided;
   const requested = stop.requested();
   const isVerdict = step.kind === 'end' && !past().open;
   const mayFinish = step.kind === 'finish' && !stop.abort.aborted;
   return !requested || isVerdict || mayFinish ? step : { kind: 'end', ...requested };
 }
 
-function doneAlready(plan: LoopPlan, { prepared, open, last }: Past): End | undefined {
-  if (!prepared || open || last || !plan.isDone?.()) return undefined;
-  return { kind: 'end', reason: plan.run.success };
+/** A list of stories that is done has nothing left that an agent could be asked for. */
+function stepForHint(steps: Steps, { past, goal, stop, steering }: EngineWorld, end: End): Step | undefined {
+  const isAsked = stop.requested() !== undefined || (steps.stories !== undefined && isSuccess(end.reason));
+  return !isAsked && steering.hasHints() ? turnForHint(end, past(), goal) : undefined;
 }
 
-async function end(plan: LoopPlan, world: EngineWorld, { reason, detail }: End): Promise<LoopResult> {
+function doneAlready(steps: Steps, { past, goal }: EngineWorld): End | undefined {
+  const { prepared, open, last } = past();
+  if (!prepared || open || last || !steps.isDone?.()) return undefined;
+  return { kind: 'end', reason: goal.success };
+}
+
+async function end(steps: Steps, world: EngineWorld, { reason, detail }: End): Promise<LoopResult> {
   const { open } = world.past();
   // Whoever looks at the files now should not find what the agent must not change.
-  if (open?.turn && !open.judged && world.disk.trouble() === undefined) await restoreFiles(plan, world);
+  if (open?.turn && !open.judged && world.disk.trouble() === undefined) await restoreFiles(steps, world);
   world.steering.reportUndelivered();
   const duration = world.meter.duration();
+  const tests = await lookBack(steps, world);
   const ended = runResult(world.past(), {
     runId: world.runId,
     stopReason: reason,
     detail,
     duration,
-    place: plan.place,
+    place: world.place,
+    tests,
   });
-  const result = { ...ended, ...plan.findings?.(ended.iterations) };
+  const result = { ...ended, ...steps.findings?.(ended.iterations) };
   world.emit({ type: 'run-ended', result });
   await world.settled();
   return result;
+}
+
+/** Whoever ends the run at once does not want to wait for it. */
+async function lookBack({ lookBack: ask }: Steps, { stop, disk }: EngineWorld) {
+  return !ask || stop.abort.aborted || disk.trouble() !== undefined ? [] : ask();
 }

@@ -1,5 +1,5 @@
 /** The time of a run on its own clock, also over several parts of it. */
-import type { Past } from '../domain/past.ts';
+import type { RunState } from '../domain/run/state.ts';
 import { type Clock, secondsSince } from '../platform/clock.ts';
 
 export interface Meter {
@@ -13,7 +13,7 @@ export interface Meter {
   pause(seconds: number): void;
 }
 
-export function createMeter(clock: Clock, { time }: Past): Meter {
+export function createMeter(clock: Clock, { time }: RunState): Meter {
   const start = () => clock.ticks() - time.elapsed * 1000;
   let began = start();
   let paused = 0;

@@ -1,41 +1,42 @@
 /** Performs one step: everything that happens in it is an event, and the last of them says that the step is over. */
-import { beforeVerdict } from '../domain/before-verdict.ts';
-import { type CheckResult, isGreen } from '../domain/check.ts';
-import type { EndedTurn } from '../domain/event.ts';
-import type { Evidence, Violation } from '../domain/evidence.ts';
-import { pick } from '../domain/fields.ts';
-import { timeIsUp, uncheckedLimit } from '../domain/limits.ts';
-import type { Step } from '../domain/next.ts';
-import type { PastIteration } from '../domain/past-iteration.ts';
-import { formatProblem } from '../domain/problem.ts';
-import { findStandstill, timesRepeated, traceOf } from '../domain/standstill.ts';
-import { isSuccess } from '../domain/stop-reason.ts';
-import { spentSoFar } from '../domain/usage.ts';
-import { judge } from '../domain/verdict.ts';
+
+import { type CheckResult, isGreen } from '../domain/checks/check.ts';
+import type { EndedTurn } from '../domain/run/event.ts';
+import type { Evidence, StoryEvidence, Violation } from '../domain/run/evidence.ts';
+import { timeIsUp, uncheckedLimit } from '../domain/run/limits.ts';
+import type { Step } from '../domain/run/next.ts';
+import { beforeVerdict } from '../domain/run/result.ts';
+import { findStandstill, timesRepeated, traceOf } from '../domain/run/standstill.ts';
+import type { IterationState } from '../domain/run/state.ts';
+import { isSuccess } from '../domain/run/stop-reason.ts';
+import { judge } from '../domain/run/verdict.ts';
+import { pick } from '../domain/text/fields.ts';
+import { formatProblem } from '../domain/text/problem.ts';
+import { spentSoFar } from '../domain/turn/usage.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { stayLean } from '../platform/memory.ts';
-import { type EngineWorld, type LoopPlan, warn } from './plan.ts';
 import { LOOK_EVERY } from './steering.ts';
+import { type EngineWorld, type Steps, warn } from './steps.ts';
 import { pause } from './wait.ts';
 
 type Performed = Promise<Extract<Step, { readonly kind: 'end' }> | undefined>;
 
-/** Answers how the run must end, where a step cannot be performed. When the run is stopping, a step may return before it is over. */
-export function createPerformer(plan: LoopPlan, world: EngineWorld) {
+/** Returns how the run must end, where a step cannot be performed. When the run is stopping, a step may return before it is over. */
+export function createPerformer(steps: Steps, world: EngineWorld) {
   const { clock } = world;
   let [began, before] = [clock.ticks(), secondsOf(world)];
   return async (step: Exclude<Step, { readonly kind: 'end' }>): Performed => {
     switch (step.kind) {
       case 'prepare':
-        return prepare(plan, world);
+        return prepare(steps, world);
       case 'turn':
-        return takeTurn(plan, world, step, () => {
+        return takeTurn(steps, world, step, () => {
           [began, before] = [clock.ticks(), 0];
         });
       case 'check':
-        return checkTurn(plan, world, step.iteration);
+        return checkTurn(steps, world, step.iteration);
       case 'finish':
-        return finish(plan, world, step.iteration, () => before + secondsSince(clock, began));
+        return finish(steps, world, step.iteration, () => before + secondsSince(clock, began));
       default:
         return step satisfies never;
     }
@@ -43,8 +44,8 @@ export function createPerformer(plan: LoopPlan, world: EngineWorld) {
 }
 
 /** A baseline that was cut off is taken again. */
-async function prepare(plan: LoopPlan, { emit, stop }: EngineWorld): Performed {
-  const prepared = await plan.prepare();
+async function prepare(steps: Steps, { emit, stop }: EngineWorld): Performed {
+  const prepared = await steps.prepare();
   if (!stop.stopping.aborted) emit({ type: 'prepared', ...prepared });
   return undefined;
 }
@@ -59,7 +60,7 @@ function secondsOf({ past }: EngineWorld): number {
 const LONG_RUN = 50;
 
 async function takeTurn(
-  plan: LoopPlan,
+  steps: Steps,
   world: EngineWorld,
   { iteration, feedback }: Extract<Step, { readonly kind: 'turn' }>,
   begins: () => void,
@@ -67,79 +68,97 @@ async function takeTurn(
   const { steering, stop, emit, meter } = world;
   meter.pause(await steering.pausePoint(iteration));
   if (stop.stopping.aborted) return undefined;
-  const ready = plan.ready?.() ?? 'yes';
-  if (ready === 'wait') return waitForUser(plan, world);
+  const ready = steps.ready?.() ?? 'yes';
+  if (ready === 'wait') return waitForUser(world);
   if (ready !== 'yes') return { kind: 'end', ...ready };
-  const prompt = await plan.prompt(iteration, feedback);
+  const prompt = await steps.prompt(iteration, feedback);
   if (typeof prompt !== 'string')
     return { kind: 'end', reason: 'invalid_config', detail: formatProblem(prompt) };
   if (iteration === LONG_RUN) stayLean();
   begins();
-  emit({ type: 'iteration-started', iteration, ...plan.assignment?.() });
-  const turn = await plan.turn(iteration, steering.addHints(iteration, prompt));
+  emit({ type: 'iteration-started', iteration, ...steps.assignment?.() });
+  const turn = await steps.turn(iteration, steering.addHints(iteration, prompt));
   emit({ type: 'turn-ended', ...turn });
   return undefined;
 }
 
 /** A moment; then the run asks again what is next, so that a pause and a cancel are seen. */
-async function waitForUser({ run }: LoopPlan, { meter, stop }: EngineWorld): Performed {
-  const late = timeIsUp(run.limits.maxTime, { elapsed: meter.elapsed() });
+async function waitForUser({ goal, meter, stop }: EngineWorld): Performed {
+  const late = timeIsUp(goal.limits.maxTime, { elapsed: meter.elapsed() });
   if (late) return { kind: 'end', ...late };
   await pause(LOOK_EVERY, stop.stopping);
   return undefined;
 }
 
-async function checkTurn(plan: LoopPlan, world: EngineWorld, iteration: number): Performed {
-  const { emit, stop } = world;
+async function checkTurn(steps: Steps, world: EngineWorld, iteration: number): Performed {
+  const { emit, stop, goal } = world;
   // What the checks rest on is restored before they run.
-  await restoreFiles(plan, world);
-  const { length: wanted } = plan.checksFor?.(iteration) ?? plan.checks;
-  const checks = await plan.check(iteration);
+  await restoreFiles(steps, world);
+  const { length: wanted } = steps.checksFor?.(iteration) ?? steps.checks;
+  let checks = await steps.check(iteration);
   const { turn } = openIteration(world);
   if (!turn) return undefined;
   const isCut = (ran: readonly CheckResult[]) => ran.length < wanted;
   const cutOff = async (): Performed =>
     stop.stopping.aborted
       ? undefined
-      : { kind: 'end', ...uncheckedLimit(plan.run.limits, turn, world.meter.elapsed()) };
+      : { kind: 'end', ...uncheckedLimit(goal.limits, turn, world.meter.elapsed()) };
   if (isCut(checks)) return cutOff();
-  const gathered = await gather(plan, world, iteration, turn);
+  let gathered = await gather(steps, world, iteration, turn);
   let { evidence, seen } = gathered(checks);
-  let verdict = judge(plan.run, evidence);
-  if (plan.proveClean && verdict.kind === 'stop' && isSuccess(verdict.reason)) {
-    const clean = await plan.proveClean(iteration);
-    if (isCut(clean) && isGreen(clean)) return cutOff();
-    ({ evidence, seen } = gathered([...checks, ...clean]));
-    verdict = judge(plan.run, evidence);
+  let verdict = judge(goal, evidence);
+  if (steps.confirm && verdict.kind === 'stop' && isSuccess(verdict.reason)) {
+    const before = checks;
+    checks = await steps.confirm(iteration);
+    if (isCut(checks)) return cutOff();
+    if (checks !== before) gathered = await gather(steps, world, iteration, turn, evidence.stories);
+    ({ evidence, seen } = gathered(checks));
+    verdict = judge(goal, evidence);
   }
-  if (plan.mutate && verdict.kind === 'stop' && isSuccess(verdict.reason)) {
-    const measured = await plan.mutate();
+  const again =
+    verdict.kind === 'stop' && isSuccess(verdict.reason)
+      ? await steps.proveHandedOver?.(iteration)
+      : undefined;
+  if (again) {
+    if (isCut(again) && isGreen(again)) return cutOff();
+    // In a clean checkout they are more evidence; else they take the place of those that saw another tree.
+    ({ evidence, seen } = gathered(again.some(({ clean }) => clean) ? [...checks, ...again] : again));
+    verdict = judge(goal, evidence);
+  }
+  if (steps.mutate && verdict.kind === 'stop' && isSuccess(verdict.reason)) {
+    const measured = await steps.mutate();
     if (!measured) return cutOff();
     emit({ type: 'mutated', iteration, ...measured });
-    verdict = judge(plan.run, { ...evidence, ...pick(openIteration(world), 'mutation', 'survivorsTold') });
+    verdict = judge(goal, { ...evidence, ...pick(openIteration(world), 'mutation', 'survivorsTold') });
   }
-  emit({ type: 'judged', iteration, verdict, ...seen, limits: plan.run.limits });
+  emit({ type: 'judged', iteration, verdict, ...seen, limits: goal.limits });
   return undefined;
 }
 
-/** Looks at everything but the checks, once; answers what is to be judged with these checks. */
-async function gather(plan: LoopPlan, world: EngineWorld, iteration: number, turn: EndedTurn) {
-  const { meter, past, sandbox } = world;
-  const { changed, state } = await plan.look();
+/** Looks at everything but the checks; returns what is to be judged with these checks. `known`: what the stories said before. */
+async function gather(
+  steps: Steps,
+  world: EngineWorld,
+  iteration: number,
+  turn: EndedTurn,
+  known?: StoryEvidence,
+) {
+  const { meter, past, sandbox, standstill: limits } = world;
+  const { changed, state } = await steps.look();
   const denials = sandbox?.takeDenials() ?? [];
-  const stories = plan.stories?.(iteration);
+  const stories = known ?? steps.stories?.(iteration);
   const before = beforeVerdict(past(), turn);
   return (checks: readonly CheckResult[]) => {
     const ending = { ...turn, checks, tree: state };
-    const traces = [...before.traces, traceOf(ending, turn.usage)];
-    const standstill = plan.standstill && findStandstill(traces, plan.standstill);
+    const traces = [...before.traces, traceOf(turn, ending, before.tree)];
+    const standstill = findStandstill(traces, limits);
     const seen = {
       treeChanged: changed,
       repeats: timesRepeated(before.repeated, ending),
       ...(standstill && { standstill }),
       ...(denials.length > 0 && { denials }),
       ...(stories && { stories }),
-      ...plan.checked?.(),
+      ...steps.checked?.(),
       tree: state,
       spent: spentSoFar(before.totals, meter.elapsed()),
     };
@@ -152,13 +171,13 @@ async function gather(plan: LoopPlan, world: EngineWorld, iteration: number, tur
 }
 
 /** Undoes what the agent must not have changed, and says so; what was said before the run was cut off is not said again. */
-export async function restoreFiles(plan: LoopPlan, world: EngineWorld): Promise<void> {
+export async function restoreFiles(steps: Steps, world: EngineWorld): Promise<void> {
   const { number, tampered, violations } = openIteration(world);
   const known = new Set(violations.map(({ what }) => what)); // whoever did it
   const found = [
     ...(await restoreOwn(world)),
     ...(world.sandbox?.restore() ?? []),
-    ...(await plan.restore(number, tampered)),
+    ...(await steps.restore(number, tampered)),
   ];
   for (const violation of found) {
     if (known.has(violation.what)) continue;
@@ -174,19 +193,14 @@ async function restoreOwn(world: EngineWorld): Promise<readonly Violation[]> {
   return restored.map(what => ({ what, restored: true }));
 }
 
-async function finish(
-  plan: LoopPlan,
-  world: EngineWorld,
-  iteration: number,
-  seconds: () => number,
-): Performed {
+async function finish(steps: Steps, world: EngineWorld, iteration: number, seconds: () => number): Performed {
   for (const { what } of await restoreOwn(world)) warn(world.emit, `After the checks: ${what}.`);
   const { turn, checks, clean, judged, story } = openIteration(world);
   if (!turn || !judged) return undefined;
   const commits = turn.outcome.kind !== 'failed' && isGreen([...checks, ...clean]);
-  if (commits && !(await settleTasks(plan, world, iteration))) return undefined;
+  if (commits && !(await settleTasks(steps, world, iteration))) return undefined;
   world.secure(); // hooks of git have run
-  const done = plan.assignment?.().story;
+  const done = steps.assignment?.().story;
   world.emit({
     type: 'iteration-ended',
     iteration,
@@ -197,23 +211,25 @@ async function finish(
     ...(done !== undefined && done !== story && { story: done }),
   });
   const result = world.past().results.at(-1);
-  if (result) plan.note(result);
+  if (result) steps.note?.(result);
   return undefined;
 }
 
 /** False: they were cut off with the run, or a hook has changed what was committed: then the checks run again. */
-async function settleTasks(plan: LoopPlan, world: EngineWorld, iteration: number): Promise<boolean> {
-  if (!(await plan.commit(iteration, openIteration(world).tasks))) return false;
+async function settleTasks(steps: Steps, world: EngineWorld, iteration: number): Promise<boolean> {
+  if (!(await steps.commit(iteration, openIteration(world).tasks))) return false;
   const { judged, tasks } = openIteration(world);
   if (!judged) return false;
   const { verdict } = judged;
   const begun = tasks.filter(({ outcome }) => outcome !== 'failed');
+  // What a hook refuses it refuses again.
+  if (tasks.some(({ refused }) => refused !== undefined)) return true;
   // The last chance: what failed may have been a lock or a network that is free again.
   const isLast = verdict.kind === 'stop' && isSuccess(verdict.reason);
-  return !isLast || begun.length === tasks.length || plan.commit(iteration, begun);
+  return !isLast || begun.length === tasks.length || steps.commit(iteration, begun);
 }
 
-function openIteration({ past }: EngineWorld): PastIteration {
+function openIteration({ past }: EngineWorld): IterationState {
   const { open } = past();
   if (!open) throw new Error('no iteration has begun');
   return open;

@@ -1,12 +1,13 @@
 /** How a run acts on the messages in its inbox: cancel at once, pause between two turns, words for the agent in the next prompt. */
-import { addHints } from '../domain/prompt.ts';
-import { openQuestions } from '../domain/question.ts';
+import { addHints } from '../domain/run/prompt.ts';
+import { openQuestions } from '../domain/stories/questions.ts';
 import { secondsSince } from '../platform/clock.ts';
+import type { Message } from '../store/inbox.ts';
 import type { RunStore } from '../store/run-store.ts';
-import { type EngineWorld, warn } from './plan.ts';
+import { type EngineWorld, warn } from './steps.ts';
 import { pause } from './wait.ts';
 
-/** What a plan does so that the user's changes while paused are not taken for the agent's. */
+/** What a job does so that the user's changes while paused are not taken for the agent's. */
 export interface PauseCare {
   /** Before the user changes files. */
   begin(iteration: number): Promise<void>;
@@ -21,6 +22,8 @@ export interface Steering {
   /** Records what the user has answered since. */
   takeAnswers(): void;
   care(care: PauseCare): void;
+  /** Whether the user has said something to the agent that is in no prompt yet. */
+  hasHints(): boolean;
   /** The run is over: says what was not delivered. */
   reportUndelivered(): void;
   /** Looks for messages no longer. */
@@ -37,11 +40,17 @@ export const LOOK_EVERY = 200;
 export function createSteering({ store, emit, clock, stop, past }: SteeringOptions): Steering {
   const { stopping } = stop;
   const cares: PauseCare[] = [];
+  const seen = new Set<string>();
   const look = () => {
     for (const message of store.messages()) {
-      if (message.kind !== 'cancel') continue;
-      store.removeMessage(message.id);
-      stop.request('cancelled', message.gently ? 'after-this-step' : 'now');
+      if (message.kind === 'cancel') {
+        store.removeMessage(message.id);
+        stop.request('cancelled', message.gently ? 'after-this-step' : 'now');
+      } else if (!seen.has(message.id)) {
+        seen.add(message.id);
+        const text = arrivalWords(message, past().time.isPaused);
+        if (text !== undefined) emit({ type: 'notice', level: 'info', text });
+      }
     }
   };
   const timer = setInterval(look, LOOK_EVERY);
@@ -70,20 +79,30 @@ export function createSteering({ store, emit, clock, stop, past }: SteeringOptio
       const owed = past().open?.owed ?? [];
       const fresh = store.messages().flatMap(message => (message.kind === 'tell' ? [message] : []));
       const hints = [...owed, ...fresh.filter(({ id }) => !owed.some(each => each.id === id))];
-      for (const { id, text } of hints) emit({ type: 'told', iteration, hint: id, text });
+      for (const { id, text } of hints) emit({ type: 'hint-delivered', iteration, hint: id, text });
       for (const { id } of fresh) store.removeMessage(id);
       return addHints(prompt, [...new Set(hints.map(hint => hint.text.trim()))]);
     },
     takeAnswers: () => takeAnswers(store, emit, past),
     care: care => void cares.push(care),
     close: () => clearInterval(timer),
+    hasHints: () => store.messages().some(({ kind }) => kind === 'tell'),
     reportUndelivered() {
+      if (takeSwitch() === 'pause') warn(emit, 'It did not pause: the run ended with this turn.');
       const left = store.messages().filter(({ kind }) => kind === 'tell').length;
       if (left === 0) return;
       const messages = left === 1 ? '1 message was' : `${left} messages were`;
       warn(emit, `${messages} not delivered: the run ended before the next iteration.`);
     },
   };
+}
+
+/** Whoever looks at the run sees what it was sent, and when it counts. undefined: something else says so. */
+function arrivalWords({ kind }: Message, isPaused: boolean): string | undefined {
+  if (kind === 'tell') return 'A hint has arrived: it is in the next prompt.';
+  if (isPaused) return undefined;
+  if (kind === 'pause') return 'It will pause after this turn.';
+  return kind === 'continue' ? 'It will not pause after this turn.' : undefined;
 }
 
 function takeAnswers(

@@ -1,5 +1,5 @@
 /** A request to stop a run: by a signal, by a message, by the library's caller, or because the disk fails. */
-import type { StopReason } from '../domain/stop-reason.ts';
+import type { StopReason } from '../domain/run/stop-reason.ts';
 
 export interface StopRequest {
   /** Fired by the first request: no further step is begun. */

@@ -13,7 +13,7 @@ export interface Wait {
 /** The clock may be set, the machine may sleep: look at it again that often. */
 const LOOK_EVERY = 1_000;
 
-/** Answers whether it waited to the end; false: `stopping` came first. */
+/** Returns whether it waited to the end; false: `stopping` came first. */
 export async function waitFor(
   { ms, until, longest }: Wait,
   clock: Clock,

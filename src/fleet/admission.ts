@@ -2,11 +2,10 @@
  * Which units may begin now. One transaction under a lock that is taken in a statement of its own before: what it then reads is what everybody
  * else who held the lock has written.
  */
-import { matchesText } from '../domain/glob.ts';
-import type { Database } from './database.ts';
+import { matchesText } from '../domain/text/glob.ts';
+import type { Database, Querying } from './database.ts';
 import { sendJob } from './lease.ts';
 import type { Queued, Unit } from './unit.ts';
-import type { Querying } from './units.ts';
 
 export interface Applicant {
   /** How many more units the worker could take. */
@@ -23,11 +22,10 @@ export const ADMISSION_LOCK = 7_261_001;
 /** Candidates that are looked at for each place: some fall out because their account is full. */
 const LOOK_AT = 4;
 
-/** Answers how many were admitted. A job for each is in the queue of its needs: whoever fits takes it. */
+/** Returns how many were admitted. A job for each is in the queue of its needs: whoever fits takes it. */
 export async function admit(database: Database, applicant: Applicant): Promise<number> {
   const { free } = applicant;
-  return database.transaction(async query => {
-    const tx = { query };
+  return database.transaction(async tx => {
     await tx.query('select pg_advisory_xact_lock($1)', [ADMISSION_LOCK]);
     await wake(tx);
     const { labels, version } = applicant;

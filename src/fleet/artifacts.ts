@@ -2,12 +2,13 @@
  * The files of a run that its readers show beside its ledger, as rows in the database: capped, and without secrets. The raw streams of
  * agents are not among them: they are large, and stay where the agent ran.
  */
+
 import { lstatSync } from 'node:fs';
-import type { Redact } from '../domain/secrets.ts';
+import type { Redact } from '../domain/text/secrets.ts';
 import { namesIn, readPart, tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { RunPaths } from '../store/paths.ts';
-import type { Querying } from './units.ts';
+import type { Querying } from './database.ts';
 
 export interface Artifact {
   /** From the folder of the run. */
@@ -35,11 +36,13 @@ export function isArtifact(name: string): boolean {
   return PARTS.some(([pattern]) => pattern.test(name));
 }
 
-export function collectArtifacts({ folder }: Pick<RunPaths, 'folder'>, redact: Redact): readonly Artifact[] {
+type Place = Pick<RunPaths, 'folder' | 'run' | 'task'>;
+
+export function collectArtifacts(paths: Place, redact: Redact): readonly Artifact[] {
   const found: Artifact[] = [];
   let left = MOST;
-  for (const name of namesOf(folder)) {
-    const artifact = artifactOf(folder, name, redact);
+  for (const name of namesOf(paths.folder)) {
+    const artifact = artifactOf(paths, name, redact);
     if (!artifact) continue;
     left -= Buffer.byteLength(artifact.content);
     if (left < 0) break;
@@ -61,9 +64,10 @@ function namesOf(folder: string): readonly string[] {
   ];
 }
 
-function artifactOf(folder: string, name: string, redact: Redact): Artifact | undefined {
+function artifactOf({ folder, run, task }: Place, name: string, redact: Redact): Artifact | undefined {
   const [, most, from] = PARTS.find(([pattern]) => pattern.test(name)) ?? [];
-  const part = most === undefined ? undefined : tryTo(() => readPart(`${folder}/${name}`, most, from));
+  const path = { 'run.json': run, 'task.md': task }[name] ?? `${folder}/${name}`;
+  const part = most === undefined ? undefined : tryTo(() => readPart(path, most, from));
   if (!part || most === undefined || part.bytes === 0) return undefined;
   const text = redact(part.text);
   if (part.bytes <= most) return { name, content: text };

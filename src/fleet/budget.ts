@@ -1,47 +1,53 @@
-/** What units spend together: money, and of a list of stories also tokens and turns. A budget may be part of another one: then both hold. */
-import type { Limits, Spending } from '../domain/limits.ts';
-import { type Currency, capsOf, capWords, type Sum } from '../domain/purse.ts';
-import type { Database } from './database.ts';
+/** What units spend together, in the database: money, and of a list of stories also tokens and turns. A budget may be part of another one: then both hold. */
+import {
+  type Currency,
+  capsOf,
+  capWords,
+  type Paid,
+  type PaidTurn,
+  type Sum,
+  showsPrice,
+  usedBy,
+} from '../domain/run/budget.ts';
+import type { Limits, Spending } from '../domain/run/limits.ts';
+import { totalTokens } from '../domain/turn/usage.ts';
+import { pause } from '../engine/wait.ts';
+import type { Budget } from '../turns/budget.ts';
+import { accountsOf } from './accounts.ts';
+import type { Database, Querying } from './database.ts';
 import type { Unit } from './unit.ts';
-import { freeReservation, holds, type Querying } from './units.ts';
+import { freeReservation, holds, UNKNOWN_PRICE } from './units.ts';
 
 type Holder = Pick<Unit, 'id' | 'fence'>;
 
-export type Reserved =
-  /** `held` for this turn; it may use `most` before others lose what they have reserved. */
-  | { readonly answer: 'yes'; readonly held: Sum; readonly most: Sum }
-  | { readonly answer: 'wait' }
-  | { readonly answer: 'spent'; readonly spending: Spending };
-
-const NO_LIMIT: Sum = {
-  cost: Number.POSITIVE_INFINITY,
-  tokens: Number.POSITIVE_INFINITY,
-  turns: Number.POSITIVE_INFINITY,
-};
+/** `held` for this turn; it may use `most` before others lose what they have reserved. */
+interface Held {
+  readonly held: Sum;
+  readonly most: Sum;
+}
 
 /** F7: what is reserved and spent together never exceeds a cap; each statement sees what the others have written. Only for the holder. */
 export async function reserve(
   database: Database,
   budget: string,
   { id, fence }: Holder,
-  wanted: Sum,
-): Promise<Reserved> {
-  return database.transaction(async query => {
-    const tx = { query };
-    if (!(await holds(tx, id, fence))) return { answer: 'wait' };
+  turns: 0 | 1 = 1,
+): Promise<Held | Exclude<Paid, 'yes'>> {
+  return database.transaction(async tx => {
+    if (!(await holds(tx, id, fence))) return 'wait';
     await freeReservation(tx, id, fence);
-    const [held, most] = [{ ...wanted }, { ...NO_LIMIT }];
+    const most = { cost: Infinity, tokens: Infinity, turns: Infinity };
+    const held: Record<Currency, number> = { ...most, turns };
     const all = await withWhole(tx, budget);
     // In a statement of its own: the next one sees what those have written who held it before.
     await tx.query('select 1 from ralph.budget where id = any($1) order by id for update', [
       all.map(each => each.id),
     ]);
     for (const { id: each, currency } of all) {
-      const got = await reserveIn(tx, each, wanted[currency]);
+      const got = await reserveIn(tx, each, turns);
       if (got === undefined) {
         await freeReservation(tx, id, fence);
-        const spending = await spentIn(tx, budget);
-        return spending ? { answer: 'spent', spending } : { answer: 'wait' };
+        return (await spentIn(tx, budget)) ?? 'wait';
       }
       await tx.query('insert into ralph.reservation (unit, budget, amount, fence) values ($1, $2, $3, $4)', [
         ...[id, each, got.held, fence],
@@ -49,11 +55,11 @@ export async function reserve(
       held[currency] = Math.min(held[currency], got.held);
       most[currency] = Math.min(most[currency], got.most);
     }
-    return { answer: 'yes', held, most };
+    return { held, most };
   });
 }
 
-interface Budget {
+interface Row {
   readonly id: string;
   readonly currency: Currency;
   readonly cap: number;
@@ -62,26 +68,32 @@ interface Budget {
   readonly unit: string | null;
 }
 
-async function withWhole(tx: Querying, budget: string): Promise<readonly Budget[]> {
-  const { rows } = await tx.query<Budget>(
+async function withWhole(tx: Querying, budget: string): Promise<readonly Row[]> {
+  const { rows } = await tx.query<Row>(
     'select id, currency, cap::float8 as cap, spent::float8 as spent, unit from ralph.whole_of($1)',
     [budget],
   );
   return rows;
 }
 
-/** Alone, a turn may have all that is left: the limit still holds inside of it. */
+/**
+ * As much as the dearest turn so far; before the first one has ended, all that is left. Alone, a turn may have what is left: the limit still
+ * holds inside of it.
+ */
 async function reserveIn(
   tx: Querying,
   budget: string,
-  amount: number,
+  turns: number,
 ): Promise<{ readonly held: number; readonly most: number } | undefined> {
   const { rows } = await tx.query<{ held: number; most: number }>(
-    `with now as (select id, case when reserved = 0 then least($2, cap - spent) else $2 end as amount from ralph.budget where id = $1)
+    `with wanted as (
+       select id, case currency when 'turns' then $2 else coalesce(dearest, cap - spent) end as amount from ralph.budget where id = $1),
+     now as (
+       select id, case when b.reserved = 0 then least(amount, cap - spent) else amount end as amount from ralph.budget b join wanted using (id))
      update ralph.budget b set reserved = b.reserved + now.amount from now
-     where b.id = now.id and now.amount > 0 and b.spent + b.reserved + now.amount <= b.cap
+     where b.id = now.id and (b.spent < b.cap or (b.currency = 'turns' and $2 = 0)) and now.amount >= 0 and b.spent + b.reserved + now.amount <= b.cap
      returning now.amount::float8 as held, (b.cap - b.spent - b.reserved + now.amount)::float8 as most`,
-    [budget, amount],
+    [budget, turns],
   );
   return rows[0];
 }
@@ -94,25 +106,22 @@ async function spentIn(tx: Querying, budget: string): Promise<Spending | undefin
     : capWords(spent.currency, spent.spent, spent.cap, ' by the whole list');
 }
 
-/** The same for a list of stories, of what is its own: for what that is part of its stories wait, since somebody may raise it. */
-export async function spentByList(tx: Querying, budget: string): Promise<Spending | undefined> {
-  const all = await withWhole(tx, budget);
-  const spent = all.find(each => each.unit !== null && each.spent >= each.cap);
-  return spent && capWords(spent.currency, spent.spent, spent.cap);
-}
-
 /** What a turn has really used takes the place of what was reserved for it: once, however often it is said, and only by who reserved it. */
-export async function spend(
-  database: Querying,
-  { id, fence }: Holder,
-  { cost, tokens, turns }: Sum,
-): Promise<void> {
+export async function spend(database: Querying, { id, fence }: Holder, turn: PaidTurn): Promise<void> {
+  const used = usedBy(turn);
+  const { cost, tokens, turns } = used;
+  // A turn that did something and does not say what it cost was not free.
+  const isPriced = turn.usage.cost !== undefined || turn.idle;
   await database.query(
-    `with gone as (delete from ralph.reservation where unit = $1 and fence = $2 returning budget, amount)
-     update ralph.budget b set reserved = b.reserved - gone.amount,
-       spent = b.spent + case b.currency when 'cost' then $3::numeric when 'tokens' then $4::numeric else $5::numeric end
-     from gone where b.id = gone.budget`,
-    [id, fence, cost, tokens, turns],
+    `with gone as (delete from ralph.reservation where unit = $1 and fence = $2 returning budget, amount),
+     used as (
+       select b.id, gone.amount as held, case b.currency when 'tokens' then $4::numeric when 'turns' then $5
+         else coalesce($3, least(gone.amount, ${UNKNOWN_PRICE})) end as amount
+       from gone join ralph.budget b on b.id = gone.budget)
+     update ralph.budget b set reserved = b.reserved - used.held, spent = b.spent + used.amount,
+       dearest = case when $6 then greatest(b.dearest, used.amount) else b.dearest end
+     from used where b.id = used.id`,
+    [id, fence, isPriced ? cost : null, tokens, turns, showsPrice(used)],
   );
 }
 
@@ -123,24 +132,106 @@ const FLAGS = [
   ['cost', '--max-cost'],
 ] as const;
 
-/** What the stories of a list may spend together. Answers the budget that they spend; null: there is no limit. */
-export async function openPurse(
+/** What the stories of a list may spend together. */
+export function listBudget(
   database: Querying,
   { id, owner, budget }: Pick<Unit, 'id' | 'owner' | 'budget'>,
   limits: Limits,
-): Promise<string | null> {
+) {
   const caps = capsOf(limits);
-  let within = budget;
-  for (const [currency, flag] of FLAGS) {
-    const cap = caps[currency];
-    if (cap === undefined) continue;
-    const name = `${id} ${flag}`;
-    await database.query(
-      `insert into ralph.budget (id, owner, currency, cap, within, unit) values ($1, $2, $3, $4, $5, $6)
-       on conflict (id) do update set cap = $4`,
-      [name, owner, currency, cap, within, id],
-    );
-    within = name;
-  }
-  return within;
+  let room: Paid = 'yes';
+  return {
+    /** Asks the database; answers the budget that its stories spend. null: there is no limit. */
+    async look(): Promise<string | null> {
+      let within = budget;
+      for (const [currency, flag] of FLAGS) {
+        const cap = caps[currency];
+        if (cap === undefined) continue;
+        const name = `${id} ${flag}`;
+        await database.query(
+          `insert into ralph.budget (id, owner, currency, cap, within, unit) values ($1, $2, $3, $4, $5, $6)
+           on conflict (id) do update set cap = $4`,
+          [name, owner, currency, cap, within, id],
+        );
+        within = name;
+      }
+      // For what its own is part of its stories wait, since somebody may raise it.
+      const all = within === null ? [] : await withWhole(database, within);
+      const spent = all.find(each => each.unit !== null && each.spent >= each.cap);
+      room = spent ? capWords(spent.currency, spent.spent, spent.cap) : 'yes';
+      return within;
+    },
+    /** As it was at the last look. Where others hold what is left, a unit waits by itself. */
+    room: () => room,
+  };
+}
+
+export interface UnitWorld {
+  readonly database: Database;
+  readonly unit: Pick<Unit, 'id' | 'fence' | 'budget' | 'account'>;
+  now(): number;
+  /** The unit is somebody else's, or given up: nothing more is written. */
+  readonly cut: AbortSignal;
+}
+
+/** So many times what was reserved: a turn that costs more is ended, so that a cap is a cap. */
+const OVERDRAFT = 4;
+
+/** Milliseconds before a database that is away is told again. */
+const AGAIN = 500;
+
+/** The budget of one unit. What it answers at once it has asked for before. */
+export function unitBudget({ database, unit, now, cut }: UnitWorld): Budget & {
+  /** When what was spent is on record. Must not throw. */
+  settled(): Promise<void>;
+} {
+  const accounts = accountsOf(database, unit, now);
+  const { budget } = unit;
+  let spending: Promise<void> = Promise.resolve();
+  let asked = false;
+  let answer: Awaited<ReturnType<typeof reserve>> = 'wait';
+  if (budget === null)
+    return {
+      ...{ accounts, reserve: () => 'yes', overdrawn: () => undefined },
+      ...{ settle() {}, settled: async () => {} },
+    };
+  const record = async (turn: PaidTurn) => {
+    const tell = () =>
+      spend(database, unit, turn).then(
+        () => true,
+        () => false,
+      );
+    while (!cut.aborted && !(await tell())) await pause(AGAIN, cut);
+  };
+  return {
+    accounts,
+    reserve(turns) {
+      if (answer !== 'wait') return 'held' in answer ? 'yes' : answer;
+      if (asked) return 'wait';
+      asked = true;
+      void spending
+        .then(() => reserve(database, budget, unit, turns))
+        .then(got => {
+          answer = got;
+        })
+        .catch(() => {}) // the database is away: asked again
+        .finally(() => {
+          asked = false;
+        });
+      return 'wait';
+    },
+    overdrawn({ cost = 0, tokens }) {
+      if (answer === 'wait' || !('held' in answer)) return undefined;
+      const { held, most } = answer;
+      // Where turns were free so far, nothing is held for one.
+      const limit = (each: 'cost' | 'tokens') => Math.min(held[each] * OVERDRAFT || most[each], most[each]);
+      if (cost > limit('cost')) return 'max-cost';
+      return (totalTokens(tokens) ?? 0) > limit('tokens') ? 'max-tokens' : undefined;
+    },
+    settle(turn) {
+      answer = 'wait';
+      spending = spending.then(() => record(turn));
+    },
+    settled: () => spending,
+  };
 }

@@ -6,19 +6,17 @@ import { appendFileSync, existsSync, lstatSync, mkdtempSync, rmSync } from 'node
 import { cp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import { ensureFolder, fileSize, namesIn, writeWhole } from '../platform/files.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { ensureFolder, namesIn, writeWhole } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
-import { openHead } from '../store/head.ts';
-import { lastEntry } from '../store/ledger-end.ts';
+import type { LedgerLine } from '../store/journal.ts';
 import type { RunPaths } from '../store/paths.ts';
 import { type RunFile, readRunFile, writeRunFile } from '../store/run-file.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
-import type { Line } from './units.ts';
 
 /** In the folder of the run in the project, and in its folder outside; the rest is made anew, or is in the database. */
-const IN_PROJECT = ['run.json', 'task.md', 'progress.md', 'stories'];
-const OUTSIDE = ['kept', 'kept-for-review', 'stories', 'start-ref', 'approvals.json'];
+const IN_PROJECT = ['progress.md', 'stories'];
+const OUTSIDE = ['run.json', 'task.md', 'kept', 'kept-for-review', 'approvals.json'];
 
 export function createCarrier(
   own: OwnGit,
@@ -27,7 +25,7 @@ export function createCarrier(
 ) {
   let last: { readonly name: string; readonly commit: string } | undefined;
   return {
-    /** Answers the commit when it is safe elsewhere; the same as long as nothing has changed. */
+    /** Returns the commit when it is safe elsewhere; the same as long as nothing has changed. */
     async carry(): Promise<string | Problem> {
       const [work, head] = [await own.snapshot(), await own.head()];
       if (isProblem(work)) return work;
@@ -38,9 +36,9 @@ export function createCarrier(
       const name = `${work.tree} ${state} ${head.commit}`;
       if (last?.name === name) return last.commit;
       const parents = head.commit === undefined ? [] : [head.commit];
-      const files = await own.commitTree({ tree: work.tree, parents, message: 'Work in progress' });
+      const files = await own.commit({ tree: work.tree, parents, message: 'Work in progress' });
       if (isProblem(files)) return files;
-      const commit = await own.commitTree({ tree: state, parents: [files], message: 'State of a run' });
+      const commit = await own.commit({ tree: state, parents: [files], message: 'State of a run' });
       const problem = isProblem(commit) ? commit : await push(commit);
       if (problem || isProblem(commit)) return problem ?? commit;
       last = { name, commit };
@@ -54,7 +52,7 @@ async function stateTree(own: OwnGit, paths: RunPaths): Promise<string | Problem
     ...IN_PROJECT.flatMap(name => filesBelow(paths.folder, name, 'project')),
     ...OUTSIDE.flatMap(name => filesBelow(paths.state.folder, name, 'outside')),
   ];
-  if (files.length === 0) return own.writeTree([]);
+  if (files.length === 0) return own.treeWith(undefined, []);
   const { code, stdout, output } = await hashAll(
     own,
     files.map(({ path }) => path),
@@ -63,7 +61,11 @@ async function stateTree(own: OwnGit, paths: RunPaths): Promise<string | Problem
   if (code !== 0 || oids.length !== files.length)
     return { where: paths.folder, what: complaint(output, code) };
   const bytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
-  return own.writeTree(files.map(({ name }, at) => `100644 blob ${oids[at]}\t${bytes(name)}`));
+  const entryOf = ({ name }: Found, at: number) => ({
+    bytes: bytes(name),
+    after: { mode: '100644', oid: oids[at] ?? '' },
+  });
+  return own.treeWith(undefined, files.map(entryOf));
 }
 
 function hashAll(own: OwnGit, paths: readonly string[]) {
@@ -97,7 +99,7 @@ export async function unpack(
   own: OwnGit,
   paths: RunPaths,
   carry: string,
-  lines: readonly Line[],
+  lines: readonly LedgerLine[],
   cwd: string,
 ): Promise<boolean | Problem> {
   const missing = await own.bring(carry);
@@ -124,15 +126,13 @@ export async function unpack(
   return true;
 }
 
-/** What is believed of a ledger is signed with the key of this machine. */
-export function writeLedger(paths: RunPaths, lines: readonly Line[]): void {
-  ensureFolder(paths.folder);
+/** From here on it is recorded on this machine. */
+export function writeLedger(paths: RunPaths, lines: readonly LedgerLine[]): void {
   ensureFolder(paths.state.folder);
-  writeWhole(paths.events, '');
+  writeWhole(paths.state.events, '');
   addToLedger(paths, lines);
 }
 
-export function addToLedger(paths: RunPaths, lines: readonly Line[]): void {
-  appendFileSync(paths.events, lines.map(({ text }) => `${text}\n`).join(''));
-  openHead(paths, { offset: fileSize(paths.events), prev: lastEntry(paths.events).prev }).close();
+export function addToLedger(paths: RunPaths, lines: readonly LedgerLine[]): void {
+  appendFileSync(paths.state.events, lines.map(({ text }) => `${text}\n`).join(''));
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { askProgram } from '../platform/ask.ts';
 import { namesIn, readIfThere, readPart, tryTo, writeAtomic } from '../platform/files.ts';
 import { nameOf } from '../platform/process-table.ts';
@@ -155,33 +155,14 @@ export function startServer(cluster: Cluster): Problem | undefined {
   const { folder } = record;
   clearStalePid(folder);
   if (existsSync(logOf(folder))) renameSync(logOf(folder), `${logOf(folder)}.1`);
-  const data = dataOf(folder);
-  const { code, output } = run(cluster, 'pg_ctl', [
-    'start',
-    '-w',
-    '-t',
-    '50',
-    '-D',
-    data,
-    '-l',
-    logOf(folder),
-  ]);
+  const { code, output } = control(cluster, 'start', '-l', logOf(folder));
   if (code === 0) return undefined;
   return serverProblem(record, `${output}\n${readPart(logOf(folder), 4_096, 'tail')?.text ?? ''}`);
 }
 
 export function stopServer(cluster: Cluster): Problem | undefined {
   const { folder } = cluster.record;
-  const { code, output } = run(cluster, 'pg_ctl', [
-    'stop',
-    '-w',
-    '-t',
-    '50',
-    '-m',
-    'fast',
-    '-D',
-    dataOf(folder),
-  ]);
+  const { code, output } = control(cluster, 'stop', '-m', 'fast');
   return code === 0 || !isRunning(folder) ? undefined : serverProblem(cluster.record, output);
 }
 
@@ -191,6 +172,11 @@ export function removeData(folder: string): void {
   for (const name of ['data', 'log', 'log.1', 'password'])
     rmSync(join(folder, name), { recursive: true, force: true });
   if (namesIn(folder).length === 0) tryTo(() => rmdirSync(folder));
+}
+
+/** Until it is done, for at most 50 seconds. */
+function control(cluster: Cluster, ...order: readonly string[]) {
+  return run(cluster, 'pg_ctl', [...order, '-w', '-t', '50', '-D', dataOf(cluster.record.folder)]);
 }
 
 /** Nothing of the user's environment decides what it does, such as PGDATA or PGOPTIONS. */

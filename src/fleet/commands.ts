@@ -1,7 +1,8 @@
 /** What units are told: by whom, and whether their worker has heard it. */
 import type { Message } from '../store/inbox.ts';
-import type { Database } from './database.ts';
-import type { Querying } from './units.ts';
+import type { Sent } from '../store/send.ts';
+import type { Database, Querying } from './database.ts';
+import { OVER, type Unit } from './unit.ts';
 
 export interface Told {
   readonly id: string;
@@ -50,17 +51,33 @@ export async function standingOf(
 
 const BEGINS = "(state in ('ready', 'waiting') or (state = 'parked' and ready_at <= now()))";
 
-/** That it is there, and how much it does. */
-export async function reportWorker(database: Querying, worker: string, busy: number): Promise<void> {
-  await database.query('update ralph.worker set seen_at = now(), busy = $2 where id = $1', [worker, busy]);
+/** What units are sent over the database; their workers look every second. One that nobody has is cancelled at once. */
+export async function sendToUnit(
+  database: Database,
+  { id, state, worker }: Pick<Unit, 'id' | 'state' | 'worker'>,
+  order: Message,
+  givenBy: string,
+): Promise<Sent & { readonly isCancelled?: boolean }> {
+  if (OVER.includes(state)) return { message: `${id} is over: ${state}.`, done: false, runId: id };
+  const reply = (words: string) => ({ message: `${id}: ${words}`, done: true, runId: id });
+  const isHeld = state === 'running';
+  if (order.kind === 'cancel' && !(order.gently && isHeld))
+    return (await cancelUnit(database, id, givenBy))
+      ? { ...reply('cancelled'), isCancelled: true }
+      : reply(`its worker ${worker} stops it within two seconds; its work is kept`);
+  await tellUnit(database, id, order, givenBy);
+  return reply(CONFIRMED[order.kind]);
 }
 
-export async function tellUnit(
-  database: Querying,
-  unit: string,
-  body: Message,
-  givenBy: string,
-): Promise<void> {
+const CONFIRMED: Readonly<Record<Message['kind'], string>> = {
+  cancel: 'it stops after this step; its work is kept.',
+  pause: 'it pauses after this step.',
+  continue: 'it continues.',
+  tell: 'the agent reads it at the beginning of its next iteration.',
+  answer: 'the answer is in the next prompt of that story.',
+};
+
+async function tellUnit(database: Querying, unit: string, body: Message, givenBy: string): Promise<void> {
   await database.query('insert into ralph.command (unit, body, given_by) values ($1, $2, $3)', [
     unit,
     JSON.stringify(body),
@@ -68,19 +85,15 @@ export async function tellUnit(
   ]);
 }
 
-export async function commandDone(database: Querying, id: string): Promise<void> {
-  await database.query('update ralph.command set done_at = now() where id = $1', [id]);
-}
-
-/** With its stories, where it has some. One that nobody works on is over at once; of another its worker hears. Answers whether it is over. */
+/** With its stories, where it has some. One that nobody works on is over at once; of another its worker hears. Returns whether it is over. */
 export async function cancelUnit(database: Database, id: string, givenBy: string): Promise<boolean> {
-  return database.transaction(async query => {
-    const { rows } = await query<{ id: string }>(
+  return database.transaction(async tx => {
+    const { rows } = await tx.query<{ id: string }>(
       'select id from ralph.unit where parent = $1 and ended_at is null order by number',
       [id],
     );
-    for (const story of rows) await cancelOne({ query }, story.id, givenBy);
-    return cancelOne({ query }, id, givenBy);
+    for (const story of rows) await cancelOne(tx, story.id, givenBy);
+    return cancelOne(tx, id, givenBy);
   });
 }
 

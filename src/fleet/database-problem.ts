@@ -1,5 +1,5 @@
 /** What can be wrong with a database, in words, by the code of the error or, where it has none, by its text. */
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorCode } from '../platform/error-words.ts';
 import { passwordsOf, showUrl } from './database-url.ts';
 

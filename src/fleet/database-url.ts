@@ -1,5 +1,5 @@
 /** Which database the fleet uses, and its URL as it may be shown: a password in it reaches no message. */
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { type Env, statePaths } from '../store/state.ts';
 

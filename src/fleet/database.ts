@@ -5,8 +5,8 @@
 import { createRequire } from 'node:module';
 import type { Pool, PoolClient, PoolConfig } from 'pg';
 import type { ConstructorOptions, PgBoss } from 'pg-boss';
-import type { Problem } from '../domain/problem.ts';
-import { isProblem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
+import { isProblem } from '../domain/text/problem.ts';
 import { errorCode, errorWords } from '../platform/error-words.ts';
 import type { Env } from '../store/state.ts';
 import { databaseProblem, withoutPasswords } from './database-problem.ts';
@@ -19,10 +19,13 @@ export interface Answer<Row> {
 }
 
 /** Values only as parameters: no value ever stands in the text of a statement. */
-export type Query = <Row = Record<string, unknown>>(
+type Query = <Row = Record<string, unknown>>(
   text: string,
   params?: readonly unknown[],
 ) => Promise<Answer<Row>>;
+
+/** The database, or a transaction in it. */
+export type Querying = Pick<Database, 'query'>;
 
 export interface Database {
   /** Its URL, without the password. */
@@ -32,7 +35,7 @@ export interface Database {
   /** The same on a connection of its own that gives up soon: signs of life wait for nobody, and a dead connection is replaced in time. */
   readonly ask: Query;
   /** All of it or nothing. What holds a transaction open is a function of ours, never an agent. */
-  transaction<Value>(work: (query: Query) => Promise<Value>): Promise<Value>;
+  transaction<Value>(work: (tx: Querying) => Promise<Value>): Promise<Value>;
   /** The queue; not started. Its tables are in the schema `ralph_jobs`. */
   readonly boss: PgBoss;
   problemOf(error: unknown): Problem | undefined;
@@ -123,6 +126,12 @@ const CLOSE_TIME = 3_000;
 /** Exactly these: test/fleet/database.test.ts compares them with package.json. */
 export const PACKAGES = ['pg-boss@12.35.0', 'pg@8.23.1'] as const;
 
+/** Why nothing of a fleet would work; undefined: they are installed. */
+export function missingPackages(): Problem | undefined {
+  const found = loadPackages();
+  return isProblem(found) ? found : undefined;
+}
+
 /** Not literals: a bundler must leave them alone. Required, not imported: a bundle that comes from a code cache cannot import. */
 function loadPackages():
   | (Pick<typeof import('pg'), 'Pool'> & Pick<typeof import('pg-boss'), 'PgBoss'>)
@@ -192,7 +201,7 @@ async function ask<Row>(
 
 async function inTransaction<Value>(
   pool: Pool,
-  work: (query: Query) => Promise<Value>,
+  work: (tx: Querying) => Promise<Value>,
   onLost: (error: Error) => void,
 ): Promise<Value> {
   const client = await pool.connect();
@@ -205,7 +214,7 @@ async function inTransaction<Value>(
   client.on('error', onError);
   try {
     await client.query('begin');
-    const value = await work((text, params = []) => ask(client, text, params));
+    const value = await work({ query: (text, params = []) => ask(client, text, params) });
     // Of a transaction in which a statement has failed the server says this, and no more.
     if ((await client.query('commit')).command === 'ROLLBACK')
       throw new Error('the transaction was rolled back');

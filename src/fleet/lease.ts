@@ -1,7 +1,7 @@
 /** A job of pg-boss is a lease on a unit. Its holder shows that it is there; else another gets the job. */
-import type { Database } from './database.ts';
+import type { Database, Querying } from './database.ts';
 import { type Queued, queueOf, type Unit } from './unit.ts';
-import { executing, type Querying } from './units.ts';
+import { executing } from './units.ts';
 
 const LEASE = {
   /** Seconds without a sign of life after which a worker counts as dead. */

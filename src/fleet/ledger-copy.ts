@@ -2,11 +2,12 @@
  * The ledger of a unit in the database. Lines are sent in batches as they come; one that ends a step waits until the work is pushed, and
  * both are recorded together: the database never says that something was done which is nowhere to be found.
  */
-import type { RunEvent } from '../domain/event.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import type { RunEvent } from '../domain/run/event.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { pause } from '../engine/wait.ts';
+import type { LedgerLine } from '../store/journal.ts';
 import type { RunCopy } from '../store/run-store.ts';
-import type { Line, Progress } from './units.ts';
+import type { Progress } from './units.ts';
 
 export interface CopyWorld {
   /** The last line that the database has. */
@@ -44,7 +45,7 @@ const FIRST_WAIT = 250;
 const LONGEST_WAIT = 5_000;
 
 export function copyLedger(world: CopyWorld): LedgerCopy {
-  let pending: Line[] = [];
+  let pending: LedgerLine[] = [];
   let isLost = false;
   let queue: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
@@ -52,10 +53,9 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
     queue = next.catch(() => {});
     return next;
   };
-  const send = async (lines: readonly Line[], commit?: string) => {
+  const send = async (lines: readonly LedgerLine[], commit?: string) => {
     if (isLost || (lines.length === 0 && commit === undefined)) return;
-    const carry = commit === undefined ? undefined : { commit };
-    const isOurs = await world.write({ lines, carry, ...world.figures() });
+    const isOurs = await world.write({ lines, carry: commit, ...world.figures() });
     if (isOurs) pending = pending.slice(lines.length);
     else {
       isLost = true;
@@ -63,7 +63,7 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
     }
   };
   const settle = async () => {
-    const hasStep = pending.some(({ type }) => ENDS_A_STEP.has(type as RunEvent['type']));
+    const hasStep = pending.some(({ type }) => ENDS_A_STEP.has(type));
     const lines = [...pending];
     if (isLost || !hasStep) return send(lines);
     const commit = await world.carry();
@@ -77,7 +77,7 @@ export function copyLedger(world: CopyWorld): LedgerCopy {
     settled: () => inTurn(() => untilDone(world, settle, () => isLost)),
     flush: () =>
       inTurn(async () => {
-        const end = pending.findIndex(({ type }) => ENDS_A_STEP.has(type as RunEvent['type']));
+        const end = pending.findIndex(({ type }) => ENDS_A_STEP.has(type));
         await send(pending.slice(0, end === -1 ? undefined : end)).catch(() => {});
       }),
   };

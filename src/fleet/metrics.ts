@@ -1,6 +1,6 @@
 /** What a worker tells those who watch over it: whether it is well, and its figures as Prometheus reads them. */
 import { createServer } from 'node:http';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import type { WorkerFigures } from './worker.ts';
 

@@ -32,6 +32,8 @@ create table ralph.budget (
   cap numeric not null check (cap >= 0),
   reserved numeric not null default 0 check (reserved >= 0),
   spent numeric not null default 0 check (spent >= 0),
+  -- What the dearest turn has used so far; null: none has ended.
+  dearest numeric,
   -- What it is part of, and the list of stories whose own it is.
   within text references ralph.budget (id),
   unit text

@@ -1,40 +1,24 @@
 /** Where a worker works on a unit: a clone of its repository, made from a mirror that all units of that repository share. */
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { complaint, type Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
+import { type LedgerLine, openJournal } from '../store/journal.ts';
+import { newRunPaths, projectPaths, type RunPaths } from '../store/paths.ts';
 import { statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { reachingGit } from '../workspace/remote.ts';
-import { carryRef, shownBranch, type Unit } from './unit.ts';
+import { unpack } from './carry.ts';
+import { heldRef, shownBranch, type Unit } from './unit.ts';
+import { allLines, type Claim } from './units.ts';
+import type { UnitWorld } from './work-unit.ts';
 
 export interface Place {
   readonly root: string;
   readonly own: OwnGit;
-}
-
-/** What the files and the branch of a unit begin with. */
-export interface Beginning {
-  readonly id: string;
-  /** The branch that is checked out. */
-  readonly branch: string;
-  readonly repoUrl: string;
-  readonly base: string;
-  /** What the holder before has left. */
-  readonly carry?: { readonly commit: string; readonly fence: number } | undefined;
-}
-
-export function beginningOf(unit: Unit): Beginning {
-  const { id, repoUrl, base, carry, carryFence } = unit;
-  // A list of stories shows its branch itself.
-  const branch = unit.kind === 'prd' ? `ralph/${id}/_list` : shownBranch(unit);
-  return {
-    ...{ id, branch, repoUrl, base },
-    ...(carry !== null && carryFence !== null && { carry: { commit: carry, fence: carryFence } }),
-  };
 }
 
 export function placeFolder(folder: string, id: string): string {
@@ -42,19 +26,17 @@ export function placeFolder(folder: string, id: string): string {
 }
 
 /** Made anew; what was there of the unit is removed. */
-export async function makePlace(folder: string, env: Env, beginning: Beginning): Promise<Place | Problem> {
-  const root = placeFolder(folder, beginning.id);
+async function makePlace(folder: string, env: Env, unit: Unit): Promise<Place | Problem> {
+  const root = placeFolder(folder, unit.id);
   removePlace(root, env);
-  const mirror = await openMirror(env, beginning);
+  const mirror = await openMirror(env, unit);
   if (isProblem(mirror)) return mirror;
   ensureFolder(dirname(root));
-  const problem = await clone({ mirror, root, env, beginning });
-  if (problem) return problem;
-  return openPlace(root, env);
+  return (await clone(mirror, root, env, unit)) ?? openPlace(root, env);
 }
 
 /** The one that is there. */
-export async function openPlace(root: string, env: Env): Promise<Place | Problem> {
+async function openPlace(root: string, env: Env): Promise<Place | Problem> {
   const own = await openOwnGit({ cwd: root, env });
   return isProblem(own) ? own : { root, own };
 }
@@ -78,8 +60,8 @@ export async function mirrorOf(env: Env, repoUrl: string): Promise<string | Prob
 }
 
 /** Units of one repository that begin at the same time fetch one after the other. */
-async function openMirror(env: Env, beginning: Beginning): Promise<string | Problem> {
-  const { id, repoUrl, base, carry } = beginning;
+async function openMirror(env: Env, unit: Unit): Promise<string | Problem> {
+  const { id, repoUrl, base, carry, carryFence } = unit;
   const mirror = await mirrorOf(env, repoUrl);
   if (isProblem(mirror)) return mirror;
   return withLock(`${mirror}.lock`, async () => {
@@ -100,32 +82,27 @@ async function openMirror(env: Env, beginning: Beginning): Promise<string | Prob
         if (named.code !== 0) return failed(got.code === 0 ? named.output : got.output, named.code);
       }
     }
-    if (carry && !(await has(carry.commit))) {
-      const ref = carryRef(id, carry.fence);
+    if (carry !== null && !(await has(carry))) {
+      const ref = heldRef({ id, fence: carryFence ?? 0 }, 'carry');
       const got = await fetch(`+${ref}:${ref}`);
-      if (got.code !== 0 || !(await has(carry.commit)))
-        return failed(got.output || `${carry.commit} is not there any more`, got.code);
+      if (got.code !== 0 || !(await has(carry)))
+        return failed(got.output || `${carry} is not there any more`, got.code);
     }
     return mirror;
   });
 }
 
-interface Cloning {
-  readonly mirror: string;
-  readonly root: string;
-  readonly env: Env;
-  readonly beginning: Beginning;
-}
-
-async function clone({ mirror, root, env, beginning }: Cloning): Promise<Problem | undefined> {
-  const { branch, repoUrl, base, carry } = beginning;
+async function clone(mirror: string, root: string, env: Env, unit: Unit): Promise<Problem | undefined> {
+  const { id, repoUrl, base, carry } = unit;
+  // A list of stories shows its branch itself.
+  const branch = unit.kind === 'prd' ? `ralph/${id}/_list` : shownBranch(unit);
   const outside = reachingGit(dirname(root), env);
   const git = reachingGit(root, env);
-  const files = carry && `${carry.commit}^1`;
+  const files = carry === null ? undefined : `${carry}^1`;
   const steps: readonly (readonly [typeof git, readonly string[]])[] = [
     [outside, ['init', '--quiet', '--template=', '--initial-branch', branch, root]],
     [git, ['remote', 'add', 'origin', repoUrl]],
-    [git, ['fetch', '--quiet', '--no-tags', mirror, carry?.commit ?? base]],
+    [git, ['fetch', '--quiet', '--no-tags', mirror, carry ?? base]],
     [git, ['checkout', '--quiet', '--force', '-B', branch, files === undefined ? base : `${files}^1`]],
     // The files as the holder before had them, the index as the commit has it.
     ...(files === undefined
@@ -140,4 +117,68 @@ async function clone({ mirror, root, env, beginning }: Cloning): Promise<Problem
     if (code !== 0) return { where: repoUrl, what: `git ${args[0]}: ${complaint(output, code)}` };
   }
   return undefined;
+}
+
+/** Shows what came of a unit under its name, for a worker that died between the record and the branch. Returns why it cannot be shown. */
+export async function showBranch(env: Env, unit: Unit): Promise<string | undefined> {
+  const { headSha, repoUrl } = unit;
+  const mirror = await mirrorOf(env, repoUrl);
+  if (typeof mirror !== 'string') return formatProblem(mirror);
+  const git = reachingGit(mirror, env);
+  const ref = heldRef(unit, 'work');
+  const orders = [
+    ['fetch', '--quiet', '--no-tags', repoUrl, `+${ref}:${ref}`],
+    ['push', '--quiet', '--no-verify', repoUrl, `+${headSha}:refs/heads/${shownBranch(unit)}`],
+  ];
+  for (const order of orders) {
+    const { code, output } = await git.run(order);
+    if (code !== 0) return `git ${order[0]}: ${complaint(output, code)}`;
+  }
+  return undefined;
+}
+
+export function pathsOf(
+  { folder, env }: Pick<UnitWorld, 'folder' | 'env'>,
+  { id }: Pick<Unit, 'id'>,
+): RunPaths {
+  return newRunPaths(projectPaths(placeFolder(folder, id), env), id);
+}
+
+export interface Ready {
+  readonly place: Place;
+  readonly paths: RunPaths;
+  readonly isBegun: boolean;
+  readonly isFresh: boolean;
+  /** The last line that the database has. */
+  readonly after: number;
+  /** Lines that are here and not there: of a unit that this worker has had before. */
+  readonly unsent: readonly LedgerLine[];
+}
+
+export async function getReady({ unit, before }: Claim, world: UnitWorld): Promise<Ready | Problem> {
+  const { database, folder, env, worker } = world;
+  const paths = pathsOf(world, unit);
+  const lines = await allLines(database, unit.id);
+  const after = lines.at(-1)?.seq ?? 0;
+  if (before === worker && existsSync(paths.run) && unit.carry !== null) {
+    const place = await openPlace(placeFolder(folder, unit.id), env);
+    return isProblem(place)
+      ? place
+      : { place, paths, after, isBegun: true, isFresh: false, unsent: unsentLines(paths, after) };
+  }
+  const place = await makePlace(folder, env, unit);
+  if (isProblem(place)) return place;
+  const isBegun = unit.carry !== null && (await unpack(place.own, paths, unit.carry, lines, place.root));
+  return isProblem(isBegun) ? isBegun : { place, paths, after, isBegun, isFresh: true, unsent: [] };
+}
+
+function unsentLines(paths: RunPaths, after: number): Ready['unsent'] {
+  const journal = openJournal(paths.events);
+  try {
+    return [...journal.each()]
+      .filter(({ seq }) => seq > after)
+      .map(entry => ({ seq: entry.seq, type: entry.type, text: JSON.stringify(entry) }));
+  } finally {
+    journal.close();
+  }
 }

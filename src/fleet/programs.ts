@@ -1,7 +1,7 @@
 /** The programs of PostgreSQL on this machine: few distributions put the server's own on the PATH. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { askProgram } from '../platform/ask.ts';
 import { tryTo } from '../platform/files.ts';
 import { type Env, findProgram } from '../platform/programs.ts';
@@ -47,7 +47,7 @@ export function chooseServer(
   return {
     where: 'PostgreSQL',
     what: `the data of the fleet was made by version ${data}, and installed is ${found.map(({ version }) => version).join(', ')}`,
-    fix: `install version ${data} as well (Debian: postgresql-${data}; Homebrew: postgresql@${data}), or move the data as docs/fleet.md says`,
+    fix: `install version ${data} as well (Debian: postgresql-${data}; Homebrew: postgresql@${data}), or move the data as docs/how-to/use-many-machines.md says`,
   };
 }
 

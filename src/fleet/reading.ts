@@ -4,15 +4,15 @@
  */
 import { existsSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseObject } from '../domain/json.ts';
-import type { Problem } from '../domain/problem.ts';
-import { isProblem } from '../domain/problem.ts';
-import { ensureFolder, fileSize, namesIn, readIfThere, writeWhole } from '../platform/files.ts';
+import { parseObject } from '../domain/text/json.ts';
+import type { Problem } from '../domain/text/problem.ts';
+import { isProblem } from '../domain/text/problem.ts';
+import { ensureFolder, fileSize, readIfThere, writeWhole } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { leaseElsewhere, removeLease } from '../store/lease.ts';
 import { lastEntry, lineEndingAt } from '../store/ledger-end.ts';
-import { type ProjectPaths, projectPaths, type RunPaths, runPaths } from '../store/paths.ts';
-import { type RunFile, writeRunFile } from '../store/run-file.ts';
+import { newRunPaths, type ProjectPaths, projectPaths, type RunPaths } from '../store/paths.ts';
+import { listRuns, type RunFile, readRunFile, writeRunFile, writeTask } from '../store/run-file.ts';
 import { type Env, statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
 import { readArtifacts } from './artifacts.ts';
@@ -46,13 +46,13 @@ export async function openReading(database: Database, env: Env, id: string): Pro
   await refresh();
   const unit = () => copies[0]?.unit() as Unit;
   return {
-    ...{ id, project, paths: runPaths(project, id), unit, refresh },
+    ...{ id, project, paths: newRunPaths(project, id), unit, refresh },
     isOver: () => OVER.includes(unit().state),
   };
 }
 
 function createCopy(database: Database, project: ProjectPaths, id: string) {
-  const paths = runPaths(project, id);
+  const paths = newRunPaths(project, id);
   let unit: Unit | undefined;
   let filesOf = '';
   return {
@@ -103,13 +103,17 @@ async function copyFiles(database: Database, paths: RunPaths, unit: Unit): Promi
   const files = await readArtifacts(database, unit.id, here);
   for (const { name, content } of files) {
     if (name === 'run.json') continue;
+    if (name === 'task.md') {
+      writeTask(paths, content);
+      continue;
+    }
     const path = join(paths.folder, name);
     ensureFolder(dirname(path));
     writeWhole(path, content);
   }
-  // Last: it is recorded together with the task.
   const file = parseObject(files.find(({ name }) => name === 'run.json')?.content ?? '');
-  writeRunFile(paths, file && 'command' in file ? (file as unknown as RunFile) : runFileOf(unit));
+  const found = file && 'command' in file ? (file as unknown as RunFile) : undefined;
+  writeRunFile(paths, found ?? readRunFile(paths) ?? runFileOf(unit));
 }
 
 /** Of a unit whose own is not there yet. */
@@ -128,8 +132,8 @@ const A_WEEK = 7 * 24 * 60 * 60 * 1000;
 
 /** Those that nobody has looked at for long: they are still in the database. */
 function forgetOld(project: ProjectPaths): void {
-  for (const id of namesIn(project.runs)) {
-    const { folder, state } = runPaths(project, id);
+  for (const id of listRuns(project)) {
+    const { folder, state } = newRunPaths(project, id);
     const seen = [state.folder, folder].map(path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0);
     if (Date.now() - Math.max(...seen) < A_WEEK) continue;
     for (const path of [state.folder, folder]) rmSync(path, { recursive: true, force: true });

@@ -1,11 +1,11 @@
 /** Units that are over, out of the database and out of the remote: what came of them stays on its branch. */
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { complaint, type Env } from '../platform/git.ts';
 import { reachingGit } from '../workspace/remote.ts';
-import type { Database } from './database.ts';
+import type { Database, Querying } from './database.ts';
 import { mirrorOf } from './place.ts';
 import { flawOf, OVER, type Unit } from './unit.ts';
-import { childrenOf, type Querying, unitOf } from './units.ts';
+import { childrenOf, unitOf } from './units.ts';
 
 /** Those that ended so many seconds ago or earlier, by the clock of the database. */
 export async function oldUnits(database: Querying, seconds: number): Promise<readonly string[]> {
@@ -16,7 +16,7 @@ export async function oldUnits(database: Querying, seconds: number): Promise<rea
   return rows.map(({ id }) => id);
 }
 
-/** With its stories. Answers why not. */
+/** With its stories. Returns why not. */
 export async function removeUnit(database: Database, env: Env, id: string): Promise<Problem | undefined> {
   const unit = await unitOf(database, id);
   if (!unit) return { where: id, what: 'there is no such unit' };
@@ -53,7 +53,7 @@ async function removeRefs(env: Env, url: string, units: readonly Unit[]): Promis
 /** Nothing is left of it, or all of it: somebody may have removed it meanwhile, or wait for it. */
 async function removeRows(database: Database, units: readonly Unit[]): Promise<Problem | undefined> {
   const ids = units.map(({ id }) => id);
-  return database.transaction(async query => {
+  return database.transaction(async ({ query }) => {
     const { rows } = await query<{ id: string }>(
       "select id from ralph.unit where state = 'waiting' and depends && $1 and not id = any($1) limit 1",
       [ids],

@@ -1,7 +1,7 @@
 /** Who runs the server. PostgreSQL refuses root: then it is started as another user, who owns its files. */
 import { existsSync, lchownSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder, readIfThere } from '../platform/files.ts';
 import { findProgram } from '../platform/programs.ts';
 import { stateFolder } from '../platform/state-folder.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { type Env, statePaths } from '../store/state.ts';
 import { withLock } from '../workspace/lock.ts';
@@ -22,11 +22,11 @@ import {
   WILDCARDS,
   writeSettings,
 } from './cluster.ts';
-import { type Database, openDatabase } from './database.ts';
+import { type Database, missingPackages, openDatabase } from './database.ts';
 import { rememberUrl } from './database-url.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { type Migrated, migrate } from './open.ts';
 import { findPostgresFor } from './programs.ts';
-import { type Migrated, migrate } from './schema.ts';
 import { findServerUser, serverFolderOf } from './server-user.ts';
 
 export interface Wishes {
@@ -49,6 +49,8 @@ export interface Up extends Ready {
 
 /** Can be repeated: what is there is kept, what runs keeps running unless its settings change. */
 export async function bringUp(wishes: Wishes, env: Env, cwd: string): Promise<Up | Problem> {
+  const missing = missingPackages();
+  if (missing) return missing; // before there is a server that nobody could use
   const { fleet } = statePaths(env);
   ensureFolder(fleet.folder);
   return withLock(fleet.lock, async () => {
@@ -92,6 +94,24 @@ function orBug(database: Database, error: unknown): Problem {
   const problem = database.problemOf(error);
   if (!problem) throw error;
   return problem;
+}
+
+/** The units that somebody works on, where the server of one's own runs: they would lose it. */
+export async function unitsInWork(env: Env): Promise<readonly string[]> {
+  const record = readRecord(env);
+  if (!record || !isRunning(record.folder)) return [];
+  const database = await openDatabase(urlOf(record), env);
+  if (isProblem(database)) return [];
+  try {
+    const { rows } = await database.query<{ id: string }>(
+      "select id from ralph.unit where state = 'running' order by id",
+    );
+    return rows.map(({ id }) => id);
+  } catch {
+    return []; // what has no units yet has none of them
+  } finally {
+    await database.close();
+  }
 }
 
 export interface Down {

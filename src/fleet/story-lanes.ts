@@ -1,22 +1,22 @@
 /** The lanes of a list of stories as units of their own: any worker takes them, and what they have proven comes back by git. */
-import { type Lane, laneOf } from '../domain/board.ts';
-import { currentRun } from '../domain/board-sums.ts';
-import { defined } from '../domain/fields.ts';
-import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
-import type { StopReason } from '../domain/stop-reason.ts';
-import type { Usage } from '../domain/usage.ts';
-import { warn } from '../engine/plan.ts';
+import type { Lane } from '../domain/lanes/board.ts';
+import { currentRun } from '../domain/lanes/board-sums.ts';
+import type { StopReason } from '../domain/run/stop-reason.ts';
+import { defined } from '../domain/text/fields.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import { warn } from '../engine/steps.ts';
 import { pause } from '../engine/wait.ts';
-import { endedChild, giveUp, handIn, type Lanes, type LaneWorld, resultOf } from '../parallel/lanes.ts';
-import { childId, worktreeName } from '../parallel/names.ts';
-import { runPaths } from '../store/paths.ts';
-import { readStoryCopy } from '../store/story-copies.ts';
+import { endedChild, giveUp, handIn, type LaneWorld, type RemoteLanes, resultOf } from '../parallel/lanes.ts';
+import { childId, pinName, worktreeName } from '../parallel/names.ts';
+import { readStories } from '../store/kept.ts';
+import { newRunPaths } from '../store/paths.ts';
+import type { Integration } from '../workspace/integration.ts';
 import type { Remote } from '../workspace/remote.ts';
+import type { listBudget } from './budget.ts';
 import { unpack } from './carry.ts';
 import { cancelUnit } from './commands.ts';
 import type { Database } from './database.ts';
-import type { ListPurse } from './list-purse.ts';
-import { OVER, type Unit } from './unit.ts';
+import { heldRef, OVER, shownBranch, type Unit } from './unit.ts';
 import { addUnit, allLines, readLines, unitOf } from './units.ts';
 
 export interface StoryWorld {
@@ -25,7 +25,7 @@ export interface StoryWorld {
   readonly unit: Unit;
   readonly remote: Remote;
   readonly worker: string;
-  readonly purse: ListPurse;
+  readonly budget: ReturnType<typeof listBudget>;
 }
 
 /** Milliseconds between two looks at a unit. */
@@ -33,50 +33,31 @@ const LOOK_EVERY = 500;
 /** And after its work could not be had. */
 const BRING_AGAIN = 2_000;
 
-export function storyLanes(world: LaneWorld, fleet: StoryWorld): Lanes {
-  const running = new Set<string>();
-  const open = new Map<string, Usage>();
+/** Of a list whose stories are units of their own: how they are worked on, what they may spend, and the branch that they land on. */
+export function remoteLanes(fleet: StoryWorld): RemoteLanes {
   return {
-    running: () => running.size,
-    isRunning: lane => running.has(lane),
-    openUsage: () => [...open.values()],
-    async work(id) {
-      running.add(id);
-      try {
-        await workOn(world, fleet, id, usage => open.set(id, usage));
-      } finally {
-        running.delete(id);
-        if (!world.stop.requested()) open.delete(id);
-      }
+    budget: fleet.budget,
+    integration: here => remoteIntegration(here, fleet.remote, fleet.unit),
+    async workOn(world, lane, _stop, spent) {
+      const child = await submitted(world, fleet, lane);
+      if (isProblem(child)) return giveUp(world, lane.id, child);
+      if (child === undefined) return;
+      const unit = await untilOver(world, fleet, lane, child);
+      if (!unit) return;
+      spent(unit.cost === null ? { costSource: 'unknown' } : { cost: unit.cost, costSource: 'agent' });
+      await fleet.budget.look();
+      await take(world, fleet, lane, unit);
     },
   };
 }
 
-async function workOn(
-  world: LaneWorld,
-  fleet: StoryWorld,
-  id: string,
-  spent: (usage: Usage) => void,
-): Promise<void> {
-  const lane = laneOf(world.board(), id);
-  if (!lane) return;
-  const child = await submitted(world, fleet, lane);
-  if (isProblem(child)) return giveUp(world, id, child);
-  if (child === undefined) return;
-  const unit = await untilOver(world, fleet, lane, child);
-  if (!unit) return;
-  spent(unit.cost === null ? { costSource: 'unknown' } : { cost: unit.cost, costSource: 'agent' });
-  await fleet.purse.look();
-  await take(world, fleet, lane, unit);
-}
-
 /** One unit for each time that it is begun: after a crash the one that is there is waited for. undefined: the list has spent what it may. */
 async function submitted(
-  { board, parts, runId, crew }: LaneWorld,
+  { board, parts, runId, work }: LaneWorld,
   fleet: StoryWorld,
   lane: Lane,
 ): Promise<string | Problem | undefined> {
-  const { unit, database, purse } = fleet;
+  const { unit, database } = fleet;
   const { tip: from } = board();
   const last = lane.runs.at(-1);
   const current = currentRun(lane);
@@ -84,15 +65,16 @@ async function submitted(
   const id = current ?? childId(worktreeName(runId, lane, board()), lane);
   const before = lane.sentBack && !isThere && last !== undefined ? await unitOf(database, last) : undefined;
   const hash = parts.past().stories?.hash;
-  const task = crew.taskOf?.(lane);
-  const list = hash === undefined ? undefined : readStoryCopy(parts.paths, hash);
+  const task = work.taskOf?.(lane);
+  const list = hash === undefined ? undefined : readStories(parts.paths, hash);
   if (list === undefined && task === undefined)
     return { where: lane.id, what: 'the list of stories is not on record' };
   const { sentBack } = lane;
   const given = { ...defined({ list, task }), ...(sentBack && !isThere && { sentBack }) };
-  const story = { lane: lane.id, tip: from, ...given };
-  const budget = await purse.look();
-  if (!isThere && purse.spending()) return undefined;
+  const index = board().lanes.findIndex(({ id: each }) => each === lane.id);
+  const story = { lane: lane.id, index, tip: from, ...given };
+  const budget = await fleet.budget.look();
+  if (!isThere && fleet.budget.room() !== 'yes') return undefined;
   if (!isThere)
     await addUnit(database, {
       ...{
@@ -162,20 +144,19 @@ async function take(
   if (unit.carry === null) return gone(unit.detail ?? `it ended as ${unit.state}`);
   if (!(await bringWork(world, remote, unit.id))) return;
   const lines = await allLines(database, unit.id);
-  const paths = runPaths(parts.project, unit.id);
+  const paths = newRunPaths(parts.project, unit.id);
   const unpacked = await unpack(integration.own, paths, unit.carry, lines, parts.project.root);
   if (isProblem(unpacked)) return gone(formatProblem(unpacked));
   const child = endedChild(world, unit.id);
   const { headSha } = unit;
-  if (!child || child.past.ended === undefined || headSha === null)
-    return gone(unit.detail ?? `it ended as ${unit.state}`);
+  if (!child?.past.result || headSha === null) return gone(unit.detail ?? `it ended as ${unit.state}`);
   await handIn(
     world,
     lane,
     unit.id,
     {
       commit: async () => headSha,
-      keep: async name => integration.pin(`${lane.id}/${name.split('.').at(-1)}`, headSha),
+      keep: async child => integration.pin(pinName(child), headSha),
     },
     resultOf(child),
   );
@@ -191,4 +172,35 @@ async function bringWork({ stop, parts }: LaneWorld, remote: Remote, id: string)
     await pause(BRING_AGAIN, stop.stopping);
   }
   return false;
+}
+
+/** The integration branch of a list: it is in the remote, and moves there only from where Ralph left it. */
+async function remoteIntegration(
+  here: Integration,
+  remote: Remote,
+  unit: Pick<Unit, 'id' | 'fence' | 'kind' | 'parent'>,
+): Promise<Integration | Problem> {
+  const ref = `refs/heads/${shownBranch(unit)}`;
+  // What the holder before has merged and put into the queue.
+  const known = await remote.bring([`refs/ralph/${unit.id}/*`]);
+  if (known) return known;
+  const there = await remote.tip(ref);
+  if (isProblem(there)) return there;
+  const missing = there === undefined ? undefined : await remote.bring([ref]);
+  if (missing) return missing;
+  if (there !== undefined) await here.swap(await here.tip(), there);
+  return {
+    ...here,
+    /** The remote first: what is not there has not landed. */
+    async swap(from, to) {
+      const moved = await remote.swap(ref, from, to);
+      if (isProblem(moved)) throw new Error(`${moved.where}: ${moved.what}`);
+      return moved === 'done' && here.swap(from, to);
+    },
+    async pin(name, commit) {
+      const problem = await remote.put(commit, heldRef(unit, `pins/${name}`));
+      if (problem) throw new Error(`${problem.where}: ${problem.what}`);
+      await here.pin(name, commit);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** Puts work into the fleet: where it comes from, what it needs, and that nothing secret travels with it. */
 import { randomBytes } from 'node:crypto';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import { hideTokens } from '../domain/secret-formats.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { hideTokens } from '../domain/text/secret-formats.ts';
 import type { Env } from '../platform/git.ts';
 import { reachingGit } from '../workspace/remote.ts';
 import type { Database } from './database.ts';
@@ -12,7 +12,7 @@ import { addUnit, type NewUnit } from './units.ts';
 
 export type Submission = Omit<NewUnit, 'id' | 'parent' | 'minVersion'>;
 
-/** Answers the id of the unit. */
+/** Returns the id of the unit. */
 export async function submitUnit(
   database: Database,
   submission: Submission,

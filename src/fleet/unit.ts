@@ -1,6 +1,6 @@
 /** A unit of work of the fleet: a loop, a list of stories with its merge queue, or one story. One worker at a time holds it. */
-import type { SentBack } from '../domain/board.ts';
-import type { StopReason } from '../domain/stop-reason.ts';
+import type { SentBack } from '../domain/lanes/board.ts';
+import type { StopReason } from '../domain/run/stop-reason.ts';
 import { sha256 } from '../platform/hash.ts';
 
 export type UnitState =
@@ -33,6 +33,8 @@ export interface UnitConfig {
 
 export interface StoryGiven {
   readonly lane: string;
+  /** Its place in the list, from 0. */
+  readonly index?: number;
   /** Of a story: the list as it is believed, as text. */
   readonly list?: string;
   /** Of a task: what its agent is told. */
@@ -104,19 +106,12 @@ export function shownBranch({ id, kind, parent }: Pick<Unit, 'id' | 'kind' | 'pa
   return `ralph/${id}`;
 }
 
-/** Commits that its merge queue still needs. */
-export function pinRef(id: string, fence: number, name: string): string {
-  return `refs/ralph/${id}/${fence}/pins/${name}`;
-}
-
-/** Where one holder of a unit keeps what the next one would need: no other writes there. */
-export function carryRef(id: string, fence: number): string {
-  return `refs/ralph/${id}/${fence}/carry`;
-}
-
-/** The same for what came of it. */
-export function workRef(id: string, fence: number): string {
-  return `refs/ralph/${id}/${fence}/work`;
+/**
+ * Where one holder of a unit keeps what the next one would need, `carry`, what came of it, `work`, and the commits that its merge queue
+ * still needs, `pins/…`: no other holder writes there.
+ */
+export function heldRef({ id, fence }: Pick<Unit, 'id' | 'fence'>, name: string): string {
+  return `refs/ralph/${id}/${fence}/${name}`;
 }
 
 export type Queued = Pick<Unit, 'kind' | 'needs' | 'repoUrl' | 'minVersion'>;

@@ -1,10 +1,9 @@
 /** The units in the database. Whoever works on one writes under its fence, and no longer when somebody else has claimed it. */
-import type { LoopResult } from '../domain/result.ts';
-import type { Database } from './database.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import type { Problem } from '../domain/text/problem.ts';
+import type { LedgerLine } from '../store/journal.ts';
+import type { Database, Querying } from './database.ts';
 import { flawOf, OVER, type Unit, type UnitConfig, type UnitState } from './unit.ts';
-
-/** The database, or a transaction in it. */
-export type Querying = Pick<Database, 'query'>;
 
 /** The same for pg-boss: what it does is done in the transaction. */
 export function executing({ query }: Querying) {
@@ -57,6 +56,20 @@ export async function findUnits(database: Querying, words = '', all = true): Pro
   return rows as unknown as readonly Unit[];
 }
 
+/** The unit that a user means: its whole id, a part of it that fits no other, or nothing for the latest one. */
+export async function findUnit(database: Querying, words: string | undefined): Promise<Unit | Problem> {
+  const found = await findUnits(database, words);
+  const whole = found.filter(({ parent }) => parent === null);
+  const fits = words === undefined ? whole.slice(-1) : found.filter(({ id }) => id === words);
+  // Part of the id of a list of stories is in those of all its stories.
+  const [only, ...more] = fits.length > 0 ? fits : whole.length > 0 ? whole : found;
+  const where = words ?? 'unit';
+  if (!only) return { where, what: 'there is no such unit', fix: '`ralph fleet status --all` lists them' };
+  if (more.length === 0) return only;
+  const some = [only, ...more].slice(0, 5).map(({ id }) => id);
+  return { where, what: `fits ${more.length + 1} units: ${some.join(', ')}` };
+}
+
 export async function childrenOf(database: Querying, parent: string): Promise<readonly Unit[]> {
   const { rows } = await database.query<Unit>(
     `select ${COLUMNS} from ralph.unit where parent = $1 order by number`,
@@ -81,8 +94,7 @@ export async function claimUnit(
   worker: string,
   version: number,
 ): Promise<Claim | undefined> {
-  return database.transaction(async query => {
-    const tx = { query };
+  return database.transaction(async tx => {
     const { rows } = await tx.query<Unit>(`select ${COLUMNS} from ralph.unit where id = $1 for update`, [id]);
     const [now] = rows;
     if (!now || OVER.includes(now.state) || now.minVersion > version) return undefined;
@@ -117,20 +129,11 @@ export async function claimUnit(
   });
 }
 
-export interface Line {
-  readonly seq: number;
-  readonly type: string;
-  readonly text: string;
-}
-
-export interface Carry {
-  readonly commit: string;
-}
-
 /** What a holder has to say of its unit: lines of the ledger, where the work is, and how far it is. */
 export interface Progress {
-  readonly lines: readonly Line[];
-  readonly carry?: Carry | undefined;
+  readonly lines: readonly LedgerLine[];
+  /** The commit. */
+  readonly carry?: string | undefined;
   readonly cost?: number | null | undefined;
   readonly iterations?: number | undefined;
 }
@@ -141,8 +144,7 @@ export async function writeProgress(
   { id, fence }: Pick<Unit, 'id' | 'fence'>,
   { lines, carry, cost, iterations }: Progress,
 ): Promise<boolean> {
-  return database.transaction(async query => {
-    const tx = { query };
+  return database.transaction(async tx => {
     if (!(await holds(tx, id, fence))) return false;
     if (lines.length > 0)
       await tx.query(
@@ -156,7 +158,7 @@ export async function writeProgress(
       `update ralph.unit set carry = coalesce($3, carry), carry_fence = case when $3::text is null then carry_fence else $2 end,
          takeovers = case when $3::text is null then takeovers else 0 end,
          cost = coalesce($4, cost), iterations = coalesce($5, iterations) where id = $1`,
-      [id, fence, carry?.commit ?? null, cost ?? null, iterations ?? null],
+      [id, fence, carry ?? null, cost ?? null, iterations ?? null],
     );
     return true;
   });
@@ -185,8 +187,7 @@ export async function releaseUnit(
   ending: Ending,
   more: (tx: Querying) => Promise<unknown>,
 ): Promise<boolean> {
-  return database.transaction(async query => {
-    const tx = { query };
+  return database.transaction(async tx => {
     if (!(await holds(tx, id, fence))) return false;
     const result = 'result' in ending ? ending.result : undefined;
     const isOver = OVER.includes(ending.state);
@@ -207,11 +208,16 @@ export async function releaseUnit(
   });
 }
 
-/** What a holder before had reserved counts as spent: its turn was cut off, and nobody knows what it cost. The turn itself is taken again. */
+/** Of a turn that nobody knows the price of: that of the dearest so far, or a guess. `b` is the budget. */
+export const UNKNOWN_PRICE =
+  "coalesce(b.dearest, case b.currency when 'cost' then 0.5 when 'tokens' then 1000000 else 0 end)";
+
+/** A turn of a holder before was cut off, and nobody knows what it cost. The turn itself is taken again. */
 export async function freeReservation(tx: Querying, unit: string, fence: number): Promise<void> {
   await tx.query(
     `with gone as (delete from ralph.reservation where unit = $1 returning budget, amount, fence)
-     update ralph.budget b set reserved = b.reserved - gone.amount, spent = b.spent + case when gone.fence < $2 and b.currency <> 'turns' then gone.amount else 0 end
+     update ralph.budget b set reserved = b.reserved - gone.amount, 
+       spent = b.spent + case when gone.fence < $2 and b.currency <> 'turns' then least(gone.amount, ${UNKNOWN_PRICE}) else 0 end
      from gone where b.id = gone.budget`,
     [unit, fence],
   );
@@ -223,17 +229,17 @@ export async function readLines(
   id: string,
   after = 0,
   most = 5_000,
-): Promise<readonly Line[]> {
+): Promise<readonly LedgerLine[]> {
   const { rows } = await database.query(
     'select seq::int as seq, type, line as text from ralph.event where unit = $1 and seq > $2 order by seq limit $3',
     [id, after, most],
   );
-  return rows as unknown as readonly Line[];
+  return rows as unknown as readonly LedgerLine[];
 }
 
 /** All of it. */
-export async function allLines(database: Querying, id: string): Promise<readonly Line[]> {
-  const lines: Line[] = [];
+export async function allLines(database: Querying, id: string): Promise<readonly LedgerLine[]> {
+  const lines: LedgerLine[] = [];
   for (;;) {
     const more = await readLines(database, id, lines.at(-1)?.seq ?? 0);
     if (more.length === 0) return lines;

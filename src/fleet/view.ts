@@ -1,9 +1,10 @@
 /** The fleet as people see it. */
 
-import type { Currency } from '../domain/purse.ts';
+import type { Currency } from '../domain/run/budget.ts';
 import { allowsRepo } from './admission.ts';
+import type { Querying } from './database.ts';
 import { OVER, type Unit } from './unit.ts';
-import type { Querying } from './units.ts';
+
 import { findUnits } from './units.ts';
 
 export interface WorkerRow {
@@ -108,4 +109,20 @@ function emptyWords(budget: string, { parent }: Waiting): string {
   return own
     ? `waits for others of its list: they hold what is left of ${own}`
     : `waits for money: the budget ${budget} has none left`;
+}
+
+export type ListedUnit = Waiting &
+  Pick<Unit, 'id' | 'kind' | 'title' | 'worker' | 'stopReason' | 'cost' | 'iterations' | 'startedAt'>;
+
+/** The units of a fleet as a list of runs: those that are not over first, then the latest; with those that belong to them. */
+export async function listUnits(database: Querying, most: number): Promise<readonly ListedUnit[]> {
+  const { rows } = await database.query<ListedUnit>(
+    `with whole as (select id from ralph.unit where parent is null order by ended_at is not null, number desc limit $1)
+     select id, kind, title, state, worker, stop_reason as "stopReason", detail, cost::float8 as cost, iterations, started_at as "startedAt",
+       depends, needs, min_version as "minVersion", repo_url as "repoUrl", parent, account, budget
+     from ralph.unit where id in (select id from whole) or parent in (select id from whole)
+     order by ended_at is not null, number desc`,
+    [most],
+  );
+  return rows;
 }

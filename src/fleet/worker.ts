@@ -2,14 +2,16 @@
  * A worker: takes units as it has free slots, shows that it is alive, hears what it is told, and gives everything back when it is asked to
  * end. One loop for all its slots: each look at the database is for all of them.
  */
+
 import { hostname } from 'node:os';
-import { createBell } from '../engine/bell.ts';
+import { createWakeUp } from '../engine/wake-up.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { admit, allowsRepo } from './admission.ts';
-import { commandDone, reportWorker, standingOf } from './commands.ts';
+import { standingOf } from './commands.ts';
+import type { Querying } from './database.ts';
 import { completeJob, type Job, keepBeating } from './lease.ts';
 import { flawOf, type Queued, queueOf, type Unit } from './unit.ts';
-import { claimUnit, type Querying, unitOf } from './units.ts';
+import { claimUnit, unitOf } from './units.ts';
 import { type HeldUnit, holdUnit, type UnitWorld } from './work-unit.ts';
 
 export interface WorkerOptions extends Omit<UnitWorld, 'settleJob' | 'onLost'> {
@@ -20,7 +22,7 @@ export interface WorkerOptions extends Omit<UnitWorld, 'settleJob' | 'onLost'> {
   readonly once: boolean;
   /** Patterns of the repositories that it works on; none: on all. */
   readonly repos: readonly string[];
-  /** Answers why it cannot be shown. */
+  /** Returns why it cannot be shown. */
   showBranch(unit: Unit): Promise<string | undefined>;
   /** The first request: it takes nothing more and gives back what it has. */
   readonly draining: AbortSignal;
@@ -55,7 +57,7 @@ const GRACE = 14_000;
 interface State {
   readonly held: Map<string, Taken>;
   readonly figures: { taken: number; finished: number; lost: number; answeredAt: number };
-  readonly bell: ReturnType<typeof createBell>;
+  readonly wakeUp: ReturnType<typeof createWakeUp>;
   /** Those whose branch is being shown. */
   readonly showing: Set<string>;
   reported: { readonly at: number; readonly busy: number };
@@ -69,7 +71,7 @@ export function createWorker(options: WorkerOptions) {
   const state: State = {
     held: new Map(),
     figures,
-    bell: createBell(),
+    wakeUp: createWakeUp(),
     showing: new Set(),
     reported: { at: 0, busy: 0 },
     isWatching: false,
@@ -85,7 +87,7 @@ export function createWorker(options: WorkerOptions) {
 
 async function work(options: WorkerOptions, state: State): Promise<void> {
   const { database, worker, say, once } = options;
-  const { held, bell } = state;
+  const { held, wakeUp } = state;
   await register(options);
   const beats = keepBeating(database, () => [...held.values()].map(({ job }) => job));
   const flushes = setInterval(() => {
@@ -99,7 +101,7 @@ async function work(options: WorkerOptions, state: State): Promise<void> {
       });
       const isIdle = held.size === 0 && state.showing.size === 0 && !hasTaken;
       if (isIdle && (state.isDraining || (once && !(await isWaited(options).catch(() => true))))) return;
-      if (!hasTaken) await bell.wait(TICK);
+      if (!hasTaken) await wakeUp.wait(TICK);
     }
   } finally {
     beats.end();
@@ -121,10 +123,10 @@ function drain(state: State): void {
   };
   leave('after-this-step');
   setTimeout(() => leave('now'), GRACE).unref();
-  state.bell.ring();
+  state.wakeUp.wake();
 }
 
-/** Hears what it is told and takes what it can; answers whether there may be more. */
+/** Hears what it is told and takes what it can; returns whether there may be more. */
 async function look(options: WorkerOptions, state: State): Promise<boolean> {
   const { database, slots, say } = options;
   const { held, figures } = state;
@@ -139,7 +141,7 @@ async function look(options: WorkerOptions, state: State): Promise<boolean> {
     if (ids.includes(id) && standing.fences.get(id) !== each.unit.fence) each.lost();
   for (const told of standing.commands) {
     held.get(told.unit)?.held.tell(told);
-    await commandDone(database, told.id);
+    await database.query('update ralph.command set done_at = now() where id = $1', [told.id]);
   }
   if (state.isDraining) return false;
   const { labels, version, repos } = options;
@@ -169,12 +171,12 @@ async function report({ database, worker }: WorkerOptions, state: State): Promis
   const [now, units] = [Date.now(), busy(state)];
   const { reported } = state;
   if (units === reported.busy && now - reported.at < REPORT_EVERY) return;
-  await reportWorker(database, worker, units);
+  await database.query('update ralph.worker set seen_at = now(), busy = $2 where id = $1', [worker, units]);
   state.reported = { at: now, busy: units };
 }
 
 async function take(options: WorkerOptions, state: State, job: Job, id: string): Promise<void> {
-  const { held, figures, bell } = state;
+  const { held, figures, wakeUp } = state;
   const { database } = options;
   const mine = held.get(id);
   if (mine) {
@@ -195,7 +197,7 @@ async function take(options: WorkerOptions, state: State, job: Job, id: string):
     .finally(() => {
       if (held.get(id)?.held === each) held.delete(id);
       figures.finished++;
-      bell.ring();
+      wakeUp.wake();
     });
 }
 

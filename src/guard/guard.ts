@@ -2,8 +2,9 @@
  * The guard: what a tool call would do, judged before it happens. A seat belt, not a wall: it stops accidents and careless
  * commands, and nobody who is set on getting past it.
  */
-import { matchesText } from '../domain/glob.ts';
-import type { GuardOrders } from '../domain/hook-orders.ts';
+
+import type { GuardOrders } from '../domain/session/hook-orders.ts';
+import { matchesText } from '../domain/text/glob.ts';
 import { type Call, line, UNKNOWN, UNSET } from './call.ts';
 import { type Surroundings, type Where, whereIs } from './place.ts';
 import { CATEGORIES, type Rule, type Scene } from './rule.ts';

@@ -1,6 +1,6 @@
 /** Where a path is: what of it is the project's, and what is not the agent's to touch. Pure but for the names it is given. */
 import { posix } from 'node:path';
-import { pathPattern } from '../domain/glob.ts';
+import { pathPattern } from '../domain/text/glob.ts';
 import { UNKNOWN, UNSET } from './call.ts';
 
 export interface Surroundings {

@@ -4,7 +4,6 @@
  */
 import { forEachChild, parse, type Redirection, type SyntaxNode } from 'unbash';
 import { type Assigned, type Call, UNKNOWN } from './call.ts';
-import { startsItself } from './fork-bomb.ts';
 import { printed } from './printed.ts';
 import { type Notes, remember, setPositional } from './remember.ts';
 import { type Expander, expandWord, type Scope, textOf } from './words.ts';
@@ -289,4 +288,24 @@ function redirected(walk: Walk, redirects: readonly Redirection[], at: At): File
     }
   }
   return { writes, reads, input };
+}
+
+/** `f() { f | f & }`: it starts itself, in a pipe or in the background. */
+function startsItself(node: Extract<SyntaxNode, { readonly type: 'Function' }>): boolean {
+  const name = node.name.value;
+  let found = false;
+  const calls = (inside: SyntaxNode): boolean => {
+    let is = inside.type === 'Command' && inside.name?.value === name;
+    forEachChild(inside, child => {
+      is ||= calls(child);
+    });
+    return is;
+  };
+  const look = (inside: SyntaxNode) => {
+    if (inside.type === 'Pipeline' && inside.commands.length > 1 && inside.commands.some(calls)) found = true;
+    if (inside.type === 'Statement' && inside.background === true && calls(inside)) found = true;
+    forEachChild(inside, look);
+  };
+  look(node.body);
+  return found;
 }

@@ -1,7 +1,7 @@
 /** How much the agent of a session has worked: its tool calls since the last stop. */
 import type { Dialect, HookInput } from '../agents/dialect.ts';
 import { countCalls, transcriptSize, waitFor } from '../agents/transcript.ts';
-import { afterCalls, type SessionState } from '../domain/session.ts';
+import { afterCalls, type SessionState } from '../domain/session/session.ts';
 
 /** Milliseconds. A host may write its transcript a moment after it has called the hook. */
 const PATIENCE = 300;

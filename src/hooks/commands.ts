@@ -2,22 +2,21 @@
 import { relative } from 'node:path';
 import { type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { transcriptSize } from '../agents/transcript.ts';
-import { formatProblem, isProblem } from '../domain/problem.ts';
-import { contract, type SessionState } from '../domain/session.ts';
-import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session-arguments.ts';
-import { cancel, endDeleted } from '../store/session-end.ts';
+import { asksForHelp, type FlagValue, parseArguments, requestOf } from '../domain/session/arguments.ts';
+import { contract, type SessionState } from '../domain/session/session.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import {
   changeSession,
   findSession,
+  newSession,
   newSessionPath,
   type SessionFile,
   writeSession,
 } from '../store/session-file.ts';
-import { endRun, hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
+import { cancel, endDeleted, endRun, hold, openRun, record, turnStarted } from '../store/session-ledger.ts';
 import { openState } from '../store/state-check.ts';
-import { loadBeside } from './beside.ts';
 import { keepOutOfCommits } from './exclude.ts';
-import { newState } from './new-state.ts';
+import { loadBeside } from './load-heavy.ts';
 import { withProtected } from './protected.ts';
 
 export async function onCommand(root: string, dialect: Dialect, input: HookInput): Promise<HookAnswer> {
@@ -57,7 +56,9 @@ async function start(root: string, host: string, input: HookInput, ultrawork: bo
   if (all.length > 0) return notStarted(all);
   keepOutOfCommits(root);
   const asked = { ...request, ultrawork };
-  const begun = newState(asked, input, openRun(root, asked, host));
+  const { sessionId, promptId, transcript } = input;
+  const at = { sessionId, promptId, transcriptRead: transcriptSize(transcript) };
+  const begun = newSession(asked, { ...at, runId: openRun(root, asked, host) }, Date.now());
   const found = await withProtected(root, begun);
   if (isProblem(found)) {
     const why = formatProblem(found);
@@ -84,11 +85,8 @@ export function startSession(root: string, sessionId: string, task: string, valu
   const there = findSession(root, sessionId);
   if (there) cancel(root, there);
   keepOutOfCommits(root);
-  const state = newState(
-    { ...request, ultrawork: false },
-    { sessionId, promptId: null, transcript: null },
-    '',
-  );
+  const at = { sessionId, promptId: null, runId: '', transcriptRead: 0 };
+  const state = newSession({ ...request, ultrawork: false }, at, Date.now());
   const path = newSessionPath(root, sessionId);
   writeSession(path, state);
   return { problems, message: started(state, notes, relative(root, path)) };

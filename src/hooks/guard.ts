@@ -8,10 +8,11 @@ import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
 import { GUARDED } from '../agents/registry.ts';
-import type { GuardOrders } from '../domain/hook-orders.ts';
+import type { GuardOrders } from '../domain/session/hook-orders.ts';
+import { GUARD_REFUSED } from '../domain/turn/refusals.ts';
 import type { Finding, GuardWorld } from '../guard/guard.ts';
 import { tryTo } from '../platform/files.ts';
-import { loadBeside } from './beside.ts';
+import { loadBeside } from './load-heavy.ts';
 import { toolUses } from './tool-call.ts';
 
 export interface GuardVerdict {
@@ -32,7 +33,7 @@ export function guard(orders: GuardOrders, root: string, input: HookInput): Guar
 
 export function refusal(refused: readonly string[]): GuardVerdict {
   return {
-    answer: { kind: 'deny', reason: `Ralph's guard refused this: ${refused.join(' ')}` },
+    answer: { kind: 'deny', reason: `${GUARD_REFUSED}: ${refused.join(' ')}` },
     refused,
     warned: [],
   };

@@ -2,9 +2,9 @@
 import { type Dialect, type HookAnswer, type HookInput, type Moment, NOTHING } from '../agents/dialect.ts';
 import { findDialect } from '../agents/registry.ts';
 import { transcriptSize } from '../agents/transcript.ts';
-import { type HookOrders, readOrders } from '../domain/hook-orders.ts';
-import { isProblem } from '../domain/problem.ts';
-import { contract, isElsewhere, type SessionState } from '../domain/session.ts';
+import { type HookOrders, readOrders } from '../domain/session/hook-orders.ts';
+import { contract, isElsewhere, type SessionState } from '../domain/session/session.ts';
+import { isProblem } from '../domain/text/problem.ts';
 import {
   changeSession,
   findSession,
@@ -15,10 +15,10 @@ import {
 } from '../store/session-file.ts';
 import { hold, openRun, record } from '../store/session-ledger.ts';
 import { onCommand } from './commands.ts';
-import { carryOut, onTool, rearmSession, watchSession } from './duties.ts';
-import { NO_EFFECTS } from './effects.ts';
 import { refusal } from './guard.ts';
 import { putBack, undoneWords, withProtected } from './protected.ts';
+import { carryOut, onTool, rearmSession, watchSession } from './run-hooks.ts';
+import { NO_EFFECTS } from './session-writes.ts';
 import { onStop, reportStrangers } from './stop.ts';
 
 export async function runHook(
@@ -136,7 +136,7 @@ const NEXT_WAITS = 60 * 60 * 1000;
 
 /** The user has turned to something else. What the agent did up to now is the agent's. */
 async function letSleep(root: string, file: SessionFile): Promise<HookAnswer> {
-  const undone = file.state.active ? await putBack(root, file.state, record) : [];
+  const undone = file.state.active ? await putBack(root, file.state) : [];
   const asleep = changeSession(file, now => (now.active ? { ...now, active: false } : undefined));
   if (asleep) record(root, asleep.runId, { type: 'paused' });
   return undone.length === 0 ? NOTHING : { kind: 'say', message: undoneWords(undone) };

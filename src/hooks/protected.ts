@@ -1,9 +1,12 @@
-/** The protected files of a loop in a session. Only one that has some loads what looks after them. */
-import type { Violation } from '../domain/evidence.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import type { SessionState } from '../domain/session.ts';
-import type { record } from '../store/session-ledger.ts';
-import { loadBeside } from './beside.ts';
+/**
+ * The protected files of a loop in a session: kept as they are when it begins, and put back at every stop, as after the turn of an outer
+ * loop. Only one that has some loads what looks after them.
+ */
+import type { Violation } from '../domain/run/evidence.ts';
+import type { SessionState } from '../domain/session/session.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { record } from '../store/session-ledger.ts';
+import { loadBeside } from './load-heavy.ts';
 import { hookSettings } from './settings.ts';
 
 /** The loop, with its protected files kept as they are now. */
@@ -12,12 +15,12 @@ export async function withProtected(
   state: SessionState,
 ): Promise<{ readonly state: SessionState; readonly notes: readonly string[] } | Problem> {
   const { guard, protectNew } = hookSettings(root);
-  const { protect } = guard;
-  if (protect.length === 0) return { state: { ...state, protect, kept: null }, notes: [] };
-  const { keepProtected } = loadBeside('ralph-hook-more');
-  const found = await keepProtected(root, { runId: state.runId, protect }, protectNew ? 'forbid' : 'allow');
-  if (isProblem(found)) return found;
-  return { state: { ...state, protect, kept: found.kept }, notes: found.notes };
+  const begun = { ...state, protect: guard.protect, kept: null };
+  if (guard.protect.length === 0) return { state: begun, notes: [] };
+  const { openProtected } = loadBeside('ralph-hook-more');
+  const protection = await openProtected(root, begun, protectNew ? 'forbid' : 'allow');
+  if (isProblem(protection)) return protection;
+  return { state: { ...begun, kept: protection.name() }, notes: protection.notes };
 }
 
 /** For the user, whose prompt it was that ended the turn. */
@@ -28,12 +31,17 @@ export function undoneWords(violations: readonly Violation[]): string {
 }
 
 /** Puts back what the agent has changed, and writes it down. */
-export async function putBack(
-  root: string,
-  state: SessionState,
-  write: typeof record,
-): Promise<readonly Violation[]> {
+export async function putBack(root: string, state: SessionState): Promise<readonly Violation[]> {
   if (state.kept === null) return [];
-  const { restoreProtected } = loadBeside('ralph-hook-more');
-  return await restoreProtected(root, state, (...events) => write(root, state.runId, ...events));
+  const protection = await loadBeside('ralph-hook-more').openProtected(root, state);
+  const found = (what: readonly string[]) => record(root, state.runId, { type: 'tampered', what });
+  const violations = isProblem(protection)
+    ? [unseen(protection)]
+    : await protection.restore(state.iteration, { found, pending: [] });
+  record(root, state.runId, ...violations.map(violation => ({ type: 'violation', violation }) as const));
+  return violations;
+}
+
+export function unseen({ what }: Problem): Violation {
+  return { what: `protected files cannot be looked at: ${what}`, restored: false };
 }

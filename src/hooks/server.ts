@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { HOOK_ORDERS, type HookOrders } from '../domain/hook-orders.ts';
+import { HOOK_ORDERS, type HookOrders } from '../domain/session/hook-orders.ts';
 import { runHook } from './main.ts';
 
 /** More than a tool call ever holds. */

@@ -1,6 +1,6 @@
 /** What the settings of a project say to the hooks of a session. */
-import type { GuardOrders, MonitorOrders } from '../domain/hook-orders.ts';
-import { type Json, parseObject, textsIn } from '../domain/json.ts';
+import type { GuardOrders, MonitorOrders } from '../domain/session/hook-orders.ts';
+import { type Json, parseObject, textsIn } from '../domain/text/json.ts';
 import { readIfThere, tryTo } from '../platform/files.ts';
 import { projectPaths } from '../store/paths.ts';
 

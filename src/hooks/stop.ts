@@ -1,13 +1,10 @@
 /** The agent wants to stop. Seed 003's algorithm: gather, judge, let it stop or send it back. */
 
 import { type Cap, type Dialect, type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
-import type { Claim } from '../domain/completion.ts';
-import type { RunEvent } from '../domain/event.ts';
-import type { Evidence, TurnOutcome } from '../domain/evidence.ts';
-import { formatFeedback } from '../domain/feedback.ts';
-import { defined } from '../domain/fields.ts';
-import { formatFailure } from '../domain/loop-prompt.ts';
-import { isProblem } from '../domain/problem.ts';
+import type { RunEvent } from '../domain/run/event.ts';
+import type { Evidence, TurnOutcome } from '../domain/run/evidence.ts';
+import { formatFailure } from '../domain/run/loop-prompt.ts';
+import { type Feedback, judge, type Verdict } from '../domain/run/verdict.ts';
 import {
   afterBlock,
   comingBack,
@@ -22,16 +19,17 @@ import {
   type SessionState,
   sessionEvidence,
   sessionRun,
-} from '../domain/session.ts';
-import { blockedIn, claimIn } from '../domain/session-claim.ts';
-import { type Feedback, judge, type Verdict } from '../domain/verdict.ts';
-import { endDeleted } from '../store/session-end.ts';
+} from '../domain/session/session.ts';
+import { formatFeedback } from '../domain/text/feedback.ts';
+import { defined, pick } from '../domain/text/fields.ts';
+import { isProblem } from '../domain/text/problem.ts';
+import { blockedIn, type Claim, claimIn } from '../domain/turn/claim.ts';
 import { type FoundFile, listSessions, NEXT, type SessionFile, sessionIn } from '../store/session-file.ts';
-import { record, turnStarted } from '../store/session-ledger.ts';
-import { loadBeside } from './beside.ts';
+import { endDeleted, turnStarted } from '../store/session-ledger.ts';
 import { withToolCalls } from './calls.ts';
-import { EFFECTS, type Effects } from './effects.ts';
+import { loadBeside } from './load-heavy.ts';
 import { putBack, withProtected } from './protected.ts';
+import { EFFECTS, type Effects } from './session-writes.ts';
 import type { Verified } from './verify.ts';
 
 /** Everything about this stop. */
@@ -103,7 +101,7 @@ function letWait({ effects, file, input, dialect }: Stop, work: readonly string[
 /** Nobody said or did anything: to send such a turn back would be a trap. */
 async function letSleep(stop: Stop, counted: SessionState, why: string): Promise<HookAnswer> {
   const { effects, root, file } = stop;
-  if (!effects.isPeek) await putBack(root, file.state, record);
+  if (!effects.isPeek) await putBack(root, file.state);
   const asleep = effects.change(file, now =>
     now.active ? { ...withCounts(now, counted), active: false } : undefined,
   );
@@ -136,22 +134,26 @@ async function judgeTurn(stop: Stop, state: SessionState, said: Said): Promise<H
   const isSlow = isWorth || state.kept !== null;
   if (isSlow) effects.record(root, runId, ...ended);
   // Before the checks, and also for a peek, whose checks count: what they see is what the user has protected.
-  const violations = await putBack(root, state, record);
-  const { results: checks, contained } = isWorth
+  const violations = await putBack(root, state);
+  const { results: checks, ...proof } = isWorth
     ? await loadBeside('ralph-hook-more').verify(stop, state)
     : NOTHING_CHECKED;
   // Cancelled while they ran: nothing more is said or written.
   if (isSlow && effects.isOver(root, file)) return NOTHING;
-  const evidence = { ...before, checks, violations };
+  const evidence = { ...before, checks, violations, ...pick(proof, 'inputsChanged') };
   const verdict = judge(run, evidence);
   const { iteration } = state;
   const { treeChanged, repeats, spent } = evidence;
   const judged: readonly RunEvent[] = [
     ...(isSlow ? [] : ended),
-    { type: 'judged', iteration, verdict, treeChanged, repeats, spent, tree: null, limits: run.limits },
+    {
+      ...{ type: 'judged', iteration, verdict, treeChanged, repeats, spent, tree: null, limits: run.limits },
+      ...pick(proof, 'inputsChanged'),
+    },
     { type: 'iteration-ended', iteration, claim: said.claim, verdict, usage },
   ];
-  if (verdict.kind === 'stop') return endLoop(stop, state, { ...verdict, contained }, judged);
+  if (verdict.kind === 'stop')
+    return endLoop(stop, state, { ...verdict, contained: proof.contained }, judged);
   return sendBack(stop, state, verdict.feedback, judged);
 }
 

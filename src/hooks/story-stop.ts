@@ -4,10 +4,14 @@
  */
 import { basename, join, relative, resolve } from 'node:path';
 import { type HookAnswer, type HookInput, NOTHING } from '../agents/dialect.ts';
-import { formatUncommitted } from '../domain/feedback.ts';
-import type { HookOrders } from '../domain/hook-orders.ts';
-import { isProblem } from '../domain/problem.ts';
-import { findForbiddenChanges, findInvalidStories } from '../domain/transitions.ts';
+import type { HookOrders } from '../domain/session/hook-orders.ts';
+import {
+  type ForbiddenChange,
+  findForbiddenChanges,
+  findInvalidStories,
+} from '../domain/stories/transitions.ts';
+import { formatUncommitted } from '../domain/text/feedback.ts';
+import { isProblem } from '../domain/text/problem.ts';
 import { readIfThere, tryTo, writePrivate } from '../platform/files.ts';
 import { git } from '../platform/git.ts';
 import { type Active, readActive } from '../store/active-file.ts';
@@ -60,9 +64,13 @@ function storyMessages(root: string, { ralphDir, terms, snapshot }: Active): rea
   const list = loadTasks(path, relative(root, path));
   if (!isList(list)) return list.map(({ where, what }) => `${where}: ${what}.`);
   const { userStories: stories } = list;
+  // A merge need not be solved in one turn; a review has its verdict.
+  const isWrongNow = ({ undo }: ForbiddenChange) => undo.kind !== 'none' || terms.mode === 'review';
   return [
     ...findInvalidStories(stories, terms, snapshot),
-    ...(snapshot ? findForbiddenChanges(snapshot, stories, terms).map(offence => offence.message) : []),
+    ...(snapshot ? findForbiddenChanges(snapshot, stories, terms) : [])
+      .filter(isWrongNow)
+      .map(({ message }) => message),
   ];
 }
 

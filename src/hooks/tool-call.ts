@@ -1,6 +1,6 @@
 /** What a tool call does, whatever the host calls the tool and its fields: a command, a file written, a file read. */
 import type { ToolCall } from '../agents/dialect.ts';
-import type { Json } from '../domain/json.ts';
+import type { Json } from '../domain/text/json.ts';
 
 export type ToolUse =
   | { readonly kind: 'shell'; readonly command: string }

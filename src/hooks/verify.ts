@@ -1,21 +1,25 @@
 /** Runs the checks of a session before the agent may stop: behind the same wall as those of a loop, where there is one. */
 import { rmSync } from 'node:fs';
 import type { HookInput } from '../agents/dialect.ts';
-import { type CheckKeeper, type CheckRound, runChecks } from '../checks/run-checks.ts';
-import type { Check, CheckResult } from '../domain/check.ts';
-import type { RunEvent } from '../domain/event.ts';
-import { parseObject } from '../domain/json.ts';
-import type { Contained } from '../domain/proof.ts';
-import type { SessionState } from '../domain/session.ts';
+import type { Check, CheckResult } from '../domain/checks/check.ts';
+import type { Contained } from '../domain/checks/proof.ts';
+import type { Emit, RunEvent } from '../domain/run/event.ts';
+import type { SessionState } from '../domain/session/session.ts';
+import { parseObject } from '../domain/text/json.ts';
+import { isProblem } from '../domain/text/problem.ts';
 import { systemClock } from '../platform/clock.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { findContainment } from '../platform/containment.ts';
 import { readIfThere, tryTo, writePrivate } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
+import { createIntegrityWatch } from '../proof/integrity.ts';
+import { prove } from '../proof/prove.ts';
 import { projectPaths, runPaths } from '../store/paths.ts';
 import { isLive, type SessionFile } from '../store/session-file.ts';
 import { statePaths } from '../store/state.ts';
-import { restoreProtected } from './protection.ts';
+import { watchCheckInputs } from '../workspace/check-inputs.ts';
+import { unseen } from './protected.ts';
+import { openProtected } from './protection.ts';
 import { hookSettings } from './settings.ts';
 
 /** Seconds that all checks of one stop may take together; a little less than the host gives the hook. */
@@ -37,6 +41,8 @@ interface Stop {
 export interface Verified {
   readonly results: readonly CheckResult[];
   readonly contained: Contained;
+  /** What they rest on and one of them has changed. */
+  readonly inputsChanged?: readonly string[];
 }
 
 /**
@@ -80,58 +86,44 @@ function asEvents(result: CheckResult): readonly RunEvent[] {
 async function runAll(stop: Stop, state: SessionState, budget: number): Promise<Verified> {
   const { root, file, effects } = stop;
   const { env } = process;
-  const paths = runPaths(projectPaths(root), state.runId);
+  const emit: Emit = event => effects.record(root, state.runId, event);
   const wall = hookSettings(root).containment ? await wallOf(root) : undefined;
   const cancelled = new AbortController();
-  const watch = setInterval(() => {
+  const alive = setInterval(() => {
     if (!isLive(file)) cancelled.abort();
   }, LOOK_EVERY);
   const until = systemClock.ticks() + budget * 1000;
-  const checks: readonly Check[] = state.checks.map(command => ({
-    command,
-    failAction: 'APPEND',
-    timeout: 0,
-  }));
-  const round: CheckRound = {
-    checks,
-    paths: paths.iteration(state.iteration),
-    cwd: root,
-    root,
-    env,
+  const { iteration } = state;
+  const checks = state.checks.map(command => ({ command, failAction: 'APPEND', timeout: 0 }) as const);
+  const inputs = watchCheckInputs({ cwd: root, env, commands: state.checks });
+  inputs.take();
+  const protection = state.kept === null ? undefined : await openProtected(root, state);
+  // What cannot be looked at proves nothing.
+  const kept = isProblem(protection) ? { sandbox: { restore: () => [unseen(protection)] } } : { protection };
+  const watch = createIntegrityWatch({ ...kept, inputs, emit });
+  const results = await prove({
+    ...{ checks, iteration, cwd: root, root, env, emit, watch, clock: systemClock },
+    paths: runPaths(projectPaths(root), state.runId).iteration(iteration),
     ...(wall && { sandbox: { checks: wall } }),
-    keep: state.kept === null ? undefined : keeperOf(stop, state),
     excerpt: { chars: OUTPUT_CHARS, from: 'tail' },
     parallel: false,
     retries: 0,
-    clock: systemClock,
-    emit: event => effects.record(root, state.runId, event),
     stopping: cancelled.signal,
     abort: cancelled.signal,
     timeLeft: () => until - systemClock.ticks(),
+  }).finally(() => clearInterval(alive));
+  const inputsChanged = watch.takeChanged();
+  return {
+    results: [...results, ...unfinished(checks, results, budget)],
+    contained: wall ? 'pid' : 'none',
+    ...(inputsChanged.length > 0 && { inputsChanged }),
   };
-  const results = await runChecks(round).finally(() => clearInterval(watch));
-  return { results: [...results, ...unfinished(checks, results, budget)], contained: wall ? 'pid' : 'none' };
-}
-
-/** A check that changes protected files counts for nothing, and they are put back. */
-function keeperOf({ root, effects }: Stop, state: SessionState): CheckKeeper {
-  const look = async (by?: string) => {
-    const record = (...events: readonly RunEvent[]) =>
-      effects.record(root, state.runId, ...events.map(event => blamed(event, by)));
-    return (await restoreProtected(root, state, record)).map(({ what }) => what);
-  };
-  return { before: () => look(), after: look };
-}
-
-function blamed(event: RunEvent, by: string | undefined): RunEvent {
-  return event.type === 'violation' && by !== undefined
-    ? { ...event, violation: { ...event.violation, by } }
-    : event;
 }
 
 async function wallOf(tree: string): Promise<Confinement | undefined> {
   const { env } = process;
-  const found = await findContainment({ tree, env, hide: statePaths(env).folder });
+  const { folder: hide, containment: kept } = statePaths(env);
+  const found = await findContainment({ tree, env, hide, kept });
   return found.ok ? found.wall : undefined;
 }
 

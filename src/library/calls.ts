@@ -1,12 +1,12 @@
 /** The calls of the library. What they need is loaded when one is made, so that importing it costs next to nothing. */
 import { rmSync } from 'node:fs';
-import type { RecordedEvent } from '../domain/event.ts';
-import { formatProblem } from '../domain/problem.ts';
-import type { LoopResult } from '../domain/result.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
+import type { RunOverview } from '../domain/run/overview.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import { formatProblem } from '../domain/text/problem.ts';
 import { createStopRequest } from '../engine/stop.ts';
 import { tooOldNode } from '../platform/node-version.ts';
 import type { Simulated } from '../report/simulate.ts';
-import type { RunOverview } from '../store/overview.ts';
 import {
   type LoopConfig,
   LoopConfigError,
@@ -147,7 +147,7 @@ export async function simulate(
   config: SimulateConfig = {},
   options: Pick<RunOptions, 'cwd' | 'env' | 'signal'> = {},
 ): Promise<Simulation> {
-  const { simulateForProgram } = await import('./simulate-call.ts');
+  const { simulateForProgram } = await import('./simulate.ts');
   const ended = await simulateForProgram(config, options);
   if (!('simulated' in ended)) throw new LoopConfigError(ended);
   return ended;

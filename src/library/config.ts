@@ -1,9 +1,9 @@
 /** What the calls of the library take. Every field but what to do may be left out: then the settings files of the project count, as on the command line. */
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
-import type { CheckFunction, FailAction } from '../domain/check.ts';
-import type { RecordedEvent } from '../domain/event.ts';
-import { formatProblem, type Problem } from '../domain/problem.ts';
-import type { IterationResult } from '../domain/result.ts';
+import type { CheckFunction, FailAction } from '../domain/checks/check.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
+import type { IterationResult } from '../domain/run/result.ts';
+import { formatProblem, type Problem } from '../domain/text/problem.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { FunctionAgent } from '../turns/define-agent.ts';
 import type { AdapterAgent } from './define-adapter.ts';

@@ -6,7 +6,7 @@ import {
   NO_NEEDS,
   type Reports,
 } from '../agents/agent.ts';
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
 
 /** What a program says of a CLI of its own. */
 export interface AdapterDefinition {

@@ -1,5 +1,5 @@
 /** Events for whoever iterates: none makes the loop wait, and what was read is not kept. */
-import type { RecordedEvent } from '../domain/event.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
 
 export interface EventQueue extends AsyncIterable<RecordedEvent> {
   push(event: RecordedEvent): void;

@@ -2,8 +2,8 @@
 import { readValue } from '../config/kinds.ts';
 import type { SettingsCommand, SettingsLayer } from '../config/setting.ts';
 import { SETTINGS } from '../config/settings.ts';
-import type { OwnCheck } from '../domain/check.ts';
-import type { Problem } from '../domain/problem.ts';
+import type { OwnCheck } from '../domain/checks/check.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import type { SetUpRequest } from '../opening/set-up.ts';
 import { chooseGiven } from '../turns/choose-agent.ts';
 import type { FunctionAgent } from '../turns/define-agent.ts';

@@ -1,7 +1,7 @@
 /** Those who listen to a run, and those who may stop it: the functions and the signal of a program. */
-import type { RecordedEvent } from '../domain/event.ts';
-import type { Past } from '../domain/past.ts';
-import type { LoopResult } from '../domain/result.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import type { RunState } from '../domain/run/state.ts';
 import type { StopRequest } from '../engine/stop.ts';
 import { errorMessage } from '../platform/error-words.ts';
 import type { RunOptions } from './config.ts';
@@ -24,7 +24,7 @@ export function createListener({ signal, stopWhen, onEvent, onIteration }: Liste
       stop.request('cancelled', 'now', `A function of the program failed: ${errorMessage(error)}`);
     }
   };
-  const ended = (past: Past) => {
+  const ended = (past: RunState) => {
     const progress = progressOf(past);
     if (!progress) return;
     onIteration?.(progress.latest);
@@ -32,7 +32,7 @@ export function createListener({ signal, stopWhen, onEvent, onIteration }: Liste
     if (words !== undefined) stop.request('cancelled', 'after-this-step', `stopWhen: ${words}`);
   };
   return {
-    onEvent(event: RecordedEvent, past: Past): void {
+    onEvent(event: RecordedEvent, past: RunState): void {
       guarded(() => onEvent?.(event));
       if (event.type === 'iteration-ended') guarded(() => ended(past));
     },
@@ -48,7 +48,7 @@ export function createListener({ signal, stopWhen, onEvent, onIteration }: Liste
   };
 }
 
-function progressOf({ results, totals, time }: Past): RunProgress | undefined {
+function progressOf({ results, totals, time }: RunState): RunProgress | undefined {
   const latest = results.at(-1);
   if (!latest) return undefined;
   const { usage } = totals;

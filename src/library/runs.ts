@@ -1,9 +1,10 @@
 /** Runs that are there: listed, read, followed, steered. Loaded when it is first asked for. */
 import { resolve } from 'node:path';
-import { parentOf } from '../domain/board.ts';
-import { type KnownEntry, knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
-import type { LedgerTrust } from '../domain/ledger-trust.ts';
-import type { LoopResult } from '../domain/result.ts';
+import { parentOf } from '../domain/lanes/board.ts';
+import { type KnownEntry, knownEntry, type RawEntry } from '../domain/run/ledger-entry.ts';
+import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
+import type { RunOverview } from '../domain/run/overview.ts';
+import type { LoopResult } from '../domain/run/result.ts';
 import { systemClock } from '../platform/clock.ts';
 import { watchFile } from '../platform/follow.ts';
 import type { Env } from '../platform/git.ts';
@@ -13,13 +14,12 @@ import { VERSION } from '../platform/version.ts';
 import { FORMATS_OF_ALL, type ReportFormat, reportAll, reportRun } from '../report/create-report.ts';
 import { readRun } from '../report/read-run.ts';
 import { overviewIn } from '../store/child-runs.ts';
-import { findLiveRun } from '../store/find-live.ts';
 import type { Message } from '../store/inbox.ts';
 import { openJournal } from '../store/journal.ts';
-import { steerFound } from '../store/lane-steering.ts';
-import type { RunOverview } from '../store/overview.ts';
+import { isRunning } from '../store/lease.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../store/paths.ts';
-import { findRun, isRunning, listRuns as listIds } from '../store/run-file.ts';
+import { findRun, listRuns as listIds } from '../store/run-file.ts';
+import { send } from '../store/send.ts';
 import { LoopConfigError, type ResumeConfig, type RunOptions } from './config.ts';
 import { openAgain, orThrow } from './open.ts';
 
@@ -115,7 +115,7 @@ export function reportOf(
 ): string {
   const project = projectAt(resolve(cwd), env);
   const world = { project, env, version: VERSION };
-  if (!all) return reportRun(format, orThrow(findRun(project, run)), world);
+  if (!all) return reportRun(format, orThrow(findRun(project, run)), world).text;
   if (FORMATS_OF_ALL.includes(format)) return reportAll(format, world);
   const fix = `one of ${FORMATS_OF_ALL.join(', ')}`;
   throw new LoopConfigError([{ where: `format ${format}`, what: 'not available for all runs', fix }]);
@@ -160,8 +160,7 @@ function steerRun(project: ProjectPaths, id: string, order: Message, env: Env): 
     const what = 'an agent or a check of a run has started this program, and only the user may steer runs';
     throw new LoopConfigError([{ where: order.kind, what }]);
   }
-  const found = orThrow(findLiveRun(project, id));
-  const { done, message } = steerFound(project, found, order, systemClock.now());
+  const { done, message } = orThrow(send(project, id, order, systemClock.now()));
   return { done, message };
 }
 

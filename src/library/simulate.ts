@@ -1,10 +1,12 @@
 /** The user's own settings against scripted failures, in a temporary copy: `ralph simulate` as a call. */
+import { resolve } from 'node:path';
 import { loadSettings } from '../config/load.ts';
 import type { SettingsLayer } from '../config/setting.ts';
-import { markerOf } from '../domain/completion.ts';
-import { closest, isProblem, type Problem } from '../domain/problem.ts';
-import type { StopRequest } from '../engine/stop.ts';
+import { closest, isProblem, type Problem } from '../domain/text/problem.ts';
+import { markerOf } from '../domain/turn/claim.ts';
+import { createStopRequest, type StopRequest } from '../engine/stop.ts';
 import type { Env } from '../platform/git.ts';
+import { environment } from '../platform/shell.ts';
 import { checkNoun } from '../report/phrases.ts';
 import { type Simulated, storyOf } from '../report/simulate.ts';
 import {
@@ -15,9 +17,13 @@ import {
   TROUBLES,
   type TroubleName,
 } from '../sim/scenarios/trouble.ts';
-import { projectPaths } from '../store/paths.ts';
-import { TERMS } from '../turns/plan-parts.ts';
-import { throwAwayCopy } from '../workspace/throw-away.ts';
+import { projectPaths, projectRoot } from '../store/paths.ts';
+import { DONE_RULES } from '../turns/goal.ts';
+import { throwAwayCopy } from '../workspace/project-copy.ts';
+import type { Simulation as ProgramSimulation, SimulateConfig } from './calls.ts';
+import type { RunOptions } from './config.ts';
+import { readChecks, settingsLayer } from './given.ts';
+import { createListener } from './listen.ts';
 import {
   hangsForever,
   type SimulatedRun,
@@ -28,6 +34,7 @@ import {
 } from './simulation.ts';
 
 export interface SimulateRequest {
+  /** The user's project. */
   readonly root: string;
   readonly env: Env;
   /** Settings beside those of the files. */
@@ -35,7 +42,6 @@ export interface SimulateRequest {
   /** Names of failures; none: all. */
   readonly wanted: readonly string[];
   readonly stop: StopRequest;
-  readonly version: string;
   /** Leave the copy where it is. */
   readonly keep: boolean;
   /** What to say before the first failure is tried, and of each one when it was. */
@@ -61,7 +67,7 @@ export interface SimulationEnd {
 export async function simulateFailures(
   request: SimulateRequest,
 ): Promise<SimulationEnd | readonly Problem[]> {
-  const { root, env, given, stop, version } = request;
+  const { root, env, given, stop } = request;
   const wanted = troublesOf(request.wanted);
   const { settings, problems } = loadSettings(projectPaths(root, env), 'loop', given.layer);
   const all = [...wanted.problems, ...given.problems, ...problems];
@@ -69,16 +75,33 @@ export async function simulateFailures(
   const copy = await throwAwayCopy({ cwd: root, env });
   if (isProblem(copy)) return [copy];
   try {
-    // `ralph loop` where there are checks, else `ralph run` with its guardrails.
+    // `ralph loop` where there are checks, else `ralph run`.
     const command = settings.checks.length > 0 ? 'loop' : 'run';
     const layer = command === 'loop' ? given.layer : {};
-    return await play(
-      { root, env, copy, settings, given: layer, command, stop, version },
-      wanted.names,
-      request,
-    );
+    return await play({ root, env, copy, settings, given: layer, command, stop }, wanted.names, request);
   } finally {
     if (!request.keep) copy.remove();
+  }
+}
+
+/** `simulate()`: the same without a terminal. A signal that fires rejects the call with its reason. */
+export async function simulateForProgram(
+  { failures = [], ...config }: SimulateConfig,
+  { cwd = process.cwd(), env = environment(), signal }: Pick<RunOptions, 'cwd' | 'env' | 'signal'>,
+): Promise<ProgramSimulation | readonly Problem[]> {
+  const stop = createStopRequest();
+  const listener = createListener(signal ? { signal } : {}, stop);
+  try {
+    const ended = await simulateFailures({
+      ...{ root: projectRoot(resolve(cwd)), env, wanted: failures, stop, keep: false },
+      given: settingsLayer('loop', config, readChecks(config.checks ?? []).listed),
+    });
+    signal?.throwIfAborted();
+    if (!('simulated' in ended)) return ended;
+    const { simulated } = ended;
+    return { simulated, success: simulated.every(({ weakness }) => weakness === undefined) };
+  } finally {
+    listener.close();
   }
 }
 
@@ -100,7 +123,7 @@ async function play(
   { begins, tried }: SimulateRequest,
 ): Promise<SimulationEnd | readonly Problem[]> {
   const { settings, command, copy } = simulation;
-  const project = await targets(simulation, markerOf(TERMS[command](settings).rule));
+  const project = await targets(simulation, markerOf(DONE_RULES[command](settings).rule));
   const honest = await simulateOne(simulation, createHonestScenario(project));
   if (!('result' in honest)) return honest;
   if (honest.result.stopReason === 'interrupted') return { simulated: [], interrupted: true };
@@ -163,14 +186,11 @@ function weaknessOf(
   trouble: TroubleName,
   { events, result }: SimulatedRun,
   { victim, guarded, script }: SimulatedProject,
-  { settings, command }: Simulation,
+  { settings }: Simulation,
 ): string | undefined {
-  const isLoop = command === 'loop';
   const believed = result.success === true && result.iterations.length === 1;
   const restored = events.some(event => event.type === 'violation');
-  const protect = isLoop
-    ? 'protect it, with --protect or "protect" in the settings'
-    : 'only `ralph loop` protects paths';
+  const protect = 'protect it, with --protect or "protect" in the settings';
   const weaknesses: Readonly<Record<TroubleName, readonly [boolean, string]>> = {
     lie: [believed, `The lie was believed: ${victim} is empty, and no check noticed.`],
     tamper: [!restored, `${guarded} was emptied and not restored: ${protect}.`],

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { mergeLayers } from '../config/merge.ts';
 import type { SettingsCommand } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import { markerOf } from '../domain/completion.ts';
-import type { RunEvent } from '../domain/event.ts';
-import { isTestFile } from '../domain/mutation.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import type { LoopResult } from '../domain/result.ts';
-import { UNTOUCHED } from '../domain/story.ts';
-import type { StopRequest } from '../engine/stop.ts';
-import { promptKind, taskKind } from '../opening/kind.ts';
+import { isTestFile } from '../domain/checks/test-changes.ts';
+import type { RunEvent } from '../domain/run/event.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import { UNTOUCHED } from '../domain/stories/story.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { markerOf } from '../domain/turn/claim.ts';
+import { promptJob } from '../opening/jobs/prompt.ts';
+import { taskJob } from '../opening/jobs/task.ts';
 import { openRun } from '../opening/open-run.ts';
 import { type SetUpRequest, setUpRun } from '../opening/set-up.ts';
 import { openStories } from '../opening/stories-run.ts';
@@ -24,25 +24,21 @@ import type { Scenario } from '../sim/scenario.ts';
 import { type SimulatedProject, STORY, STORY_FOLDER } from '../sim/scenarios/trouble.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
 import { prdPaths } from '../store/prd-paths.ts';
-import { TERMS } from '../turns/plan-parts.ts';
+import { DONE_RULES } from '../turns/goal.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
-import type { ThrowAway } from '../workspace/throw-away.ts';
+import type { ThrowAway } from '../workspace/project-copy.ts';
+import type { SimulateRequest } from './simulate.ts';
 
 /** Seconds: long enough for a turn of the scripted agent, short enough to be waited for. */
 const SHORT = 4;
 
-export interface Simulation {
-  /** The user's project. */
-  readonly root: string;
-  readonly env: Env;
+export interface Simulation extends Pick<SimulateRequest, 'root' | 'env' | 'stop'> {
   readonly copy: ThrowAway;
   readonly settings: Settings;
   /** Settings beside those of the files. */
   readonly given: Readonly<Record<string, unknown>>;
   /** `prd`: with one story. */
   readonly command: SettingsCommand;
-  readonly stop: StopRequest;
-  readonly version: string;
 }
 
 export interface SimulatedRun {
@@ -55,20 +51,18 @@ export async function simulateOne(
   simulation: Simulation,
   scenario: Scenario,
 ): Promise<SimulatedRun | readonly Problem[]> {
-  const { copy, stop, version } = simulation;
+  const { copy, stop } = simulation;
   const file = join(copy.beside, 'scenario.json');
   writeFileSync(file, JSON.stringify(scenario));
   writeFileSync(`${file}.calls`, '0');
   writeSettings(simulation, file);
   const env = { ...simulation.env, XDG_STATE_HOME: copy.beside };
   const opened = await openSimulated(simulation, projectPaths(copy.cwd, env), env);
-  if (!('kind' in opened)) return opened;
-  const { kind, ready, release } = opened;
-  const { agent, fallbacks, reviewer } = ready;
+  if (!('job' in opened)) return opened;
+  const { job, ready, release } = opened;
   const events: RunEvent[] = [];
   const run = await openRun({
-    ...{ kind, env, stop, version, alone: true, flags: ready.flags, ...(reviewer && { reviewer }) },
-    ...{ project: ready.project, settings: ready.settings, agents: [agent, ...fallbacks] },
+    ...{ ...ready, job, env, stop, alone: true },
     onEvent: event => {
       if (event.type !== 'agent') events.push(event);
     },
@@ -94,9 +88,9 @@ async function openSimulated(simulation: Simulation, project: ProjectPaths, env:
   const ready = setUp();
   if (!('settings' in ready)) return ready;
   const release = () => {};
-  if (command === 'loop') return { kind: taskKind({ task: TASK }), ready, release };
-  const prompt = `${TASK} When it is done, say ${markerOf(TERMS.run(ready.settings).rule)}`;
-  return { kind: promptKind({ source: { read: () => prompt }, prompt }), ready, release };
+  if (command === 'loop') return { job: taskJob({ task: TASK }), ready, release };
+  const prompt = `${TASK} When it is done, say ${markerOf(DONE_RULES.run(ready.settings).rule)}`;
+  return { job: promptJob({ source: { read: () => prompt }, prompt }), ready, release };
 }
 
 /** The user's own files, and over them who works, and nothing that would reach the world outside or take hours. */
@@ -146,8 +140,9 @@ export async function targets({ copy, env, settings }: Simulation, claim: string
   const guarded =
     settings.protect.length > 0 ? await list(...settings.protect.map(glob => `:(glob)${glob}`)) : [];
   const read = (path: string) => tryTo(() => readFileSync(join(copy.cwd, path), 'utf8')) ?? '';
-  const commands = [...settings.checks, ...settings.guardrails.map(({ command }) => command)];
-  const scripts = listCheckInputs({ cwd: copy.cwd, env, commands }).filter(path => all.includes(path));
+  const scripts = listCheckInputs({ cwd: copy.cwd, env, commands: settings.checks }).filter(path =>
+    all.includes(path),
+  );
   const [script] = scripts.flatMap(path => {
     const content = disarmScript(path, read(path));
     return content === undefined ? [] : [{ path, content }];

@@ -1,6 +1,6 @@
 /** Conditions of a program that stop a run, and how they are put together. Pure: they see what was done so far, and nothing else. */
-import type { IterationResult } from '../domain/result.ts';
-import type { Tokens } from '../domain/usage.ts';
+import type { IterationResult } from '../domain/run/result.ts';
+import type { Tokens } from '../domain/turn/usage.ts';
 
 /** What a run has done so far. */
 export interface RunProgress {

@@ -1,13 +1,14 @@
 /** Which of several proven attempts at a task lands: a fresh reviewer sees their changes side by side. Where it has no answer, the smallest change. */
-import { formatProblem, isProblem } from '../domain/problem.ts';
-import { createRedactor } from '../domain/secrets.ts';
-import { warn } from '../engine/plan.ts';
-import type { Attempt, Choice } from '../parallel/crew.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { createRedactor } from '../domain/text/secrets.ts';
+import { warn } from '../engine/steps.ts';
+import type { Attempt, Choice } from '../parallel/lane-work.ts';
 import { ensureFolder, writePrivate } from '../platform/files.ts';
+import { currentAgent } from '../turns/agent-pool.ts';
 import { deadlines, oneTurn } from '../turns/agent-turn.ts';
-import type { PlanParts } from '../turns/plan-parts.ts';
-import { currentAgent } from '../turns/roster.ts';
-import { makeCleanPlace } from '../workspace/clean-place.ts';
+import { takeExtra } from '../turns/budget.ts';
+import type { RunContext } from '../turns/context.ts';
+import { makeCleanPlace } from '../workspace/clean-checkout.ts';
 
 /** Characters of each change that are shown. */
 const DIFF = 40_000;
@@ -16,7 +17,7 @@ const TAG = 'choice';
 const CHOICE = /<choice>\s*(\w+)\s*<\/choice>/gi;
 
 export async function chooseAttempt(
-  parts: PlanParts,
+  parts: RunContext,
   task: string,
   attempts: readonly Attempt[],
 ): Promise<Choice> {
@@ -33,7 +34,7 @@ export async function chooseAttempt(
   return { lane: smallest.lane, why: `the reviewer named none of them, and ${why}` };
 }
 
-function promptFor(task: string, attempts: readonly Attempt[], env: PlanParts['env']): string {
+function promptFor(task: string, attempts: readonly Attempt[], env: RunContext['env']): string {
   const redact = createRedactor(env);
   const shown = attempts.map(({ lane, diff, score }) => {
     const noticed =
@@ -52,7 +53,7 @@ function promptFor(task: string, attempts: readonly Attempt[], env: PlanParts['e
 }
 
 /** In an empty folder: there is nothing for it to change. */
-async function ask(parts: PlanParts, prompt: string): Promise<Choice | undefined> {
+async function ask(parts: RunContext, prompt: string): Promise<Choice | undefined> {
   const place = makeCleanPlace(parts.sandbox?.agent.scratch);
   if (isProblem(place)) {
     warn(parts.emit, `The attempts cannot be compared: ${formatProblem(place)}`);
@@ -62,22 +63,24 @@ async function ask(parts: PlanParts, prompt: string): Promise<Choice | undefined
   ensureFolder(paths.folder);
   writePrivate(paths.prompt, prompt);
   try {
-    const { turn, outcome } = await oneTurn(
-      { ...parts, agent: currentAgent(parts.roster), cwd: place.folder },
-      {
-        purpose: 'work',
-        iteration: 0,
-        prompt,
-        rule: { kind: 'promise', text: '' },
-        mode: parts.settings.streamAgentOutput ? 'stream' : 'text',
-        rawFile: paths.agent,
-        errorFile: paths.agentErrors,
-        deadlines: deadlines(parts.settings, parts.meter.elapsed()),
-        overBudget: () => undefined,
-      },
+    const report = await takeExtra(parts.budget, parts.stopping, () =>
+      oneTurn(
+        { ...parts, agent: currentAgent(parts.roster), cwd: place.folder },
+        {
+          purpose: 'work',
+          iteration: 0,
+          prompt,
+          rule: { kind: 'promise', text: '' },
+          mode: parts.settings.streamAgentOutput ? 'stream' : 'text',
+          rawFile: paths.agent,
+          errorFile: paths.agentErrors,
+          deadlines: deadlines(parts.settings, parts.meter.elapsed()),
+          overBudget: used => parts.budget?.overdrawn(used),
+        },
+      ),
     );
-    const words = turn.lastWords;
-    const lane = outcome.kind === 'completed' ? [...words.matchAll(CHOICE)].at(-1)?.[1] : undefined;
+    const words = report?.outcome.kind === 'completed' ? report.turn.lastWords : '';
+    const lane = [...words.matchAll(CHOICE)].at(-1)?.[1];
     return lane === undefined
       ? undefined
       : {

@@ -1,5 +1,5 @@
 /** The containment of a run without a sandbox, and what keeps Ralph's state folder in its place with one and without. */
-import type { Violation } from '../domain/evidence.ts';
+import type { Violation } from '../domain/run/evidence.ts';
 import type { Command, Confinement } from '../platform/confinement.ts';
 import { findContainment } from '../platform/containment.ts';
 import { errorWords } from '../platform/error-words.ts';
@@ -73,7 +73,7 @@ interface Contain {
 export async function contain({ containment, tree, env, state }: ContainWorld): Promise<Contain> {
   if (containment === 'off') return { notices: [] };
   if (state.missing !== undefined) return notContained(state.missing);
-  const found = await findContainment({ tree, env, hide: state.folder });
+  const found = await findContainment({ tree, env, hide: state.folder, kept: statePaths(env).containment });
   return found.ok ? { wall: state.watch(found.wall), notices: [] } : notContained(found.why);
 }
 

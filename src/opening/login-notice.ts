@@ -4,12 +4,13 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { LoginTraces } from '../agents/agent.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
-import type { ChoiceWorld, ChosenAgent } from '../turns/choose-agent.ts';
+import type { ChosenAgent } from '../turns/choose-agent.ts';
+import type { Place } from '../workspace/repository.ts';
 
 /** A notice and no refusal: an agent may have learned another way to log in. */
 export function loginNotices(
   agents: readonly ChosenAgent[],
-  world: ChoiceWorld,
+  world: Place,
   platform = process.platform,
 ): readonly string[] {
   if (platform === 'darwin') return []; // its keychain has a login without a trace
@@ -26,7 +27,7 @@ export function loginNotices(
   });
 }
 
-function hasLogin({ adapter, flags }: ChosenAgent, traces: LoginTraces, { cwd, env }: ChoiceWorld): boolean {
+function hasLogin({ adapter, flags }: ChosenAgent, traces: LoginTraces, { cwd, env }: Place): boolean {
   const { state, stateVariable = '' } = adapter.needs;
   const [folder = ''] = state;
   const home = env.HOME || homedir();

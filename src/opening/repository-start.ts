@@ -1,53 +1,48 @@
 /** The repository when a run begins: whether work can be committed in it, and what in it is the user's own. */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Settings } from '../config/settings-shape.ts';
-import type { RunStart } from '../domain/event.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import type { RunStart } from '../domain/run/event.ts';
+import { listSome } from '../domain/text/feedback.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { findProgram } from '../platform/programs.ts';
 import { statePaths } from '../store/state.ts';
-import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
-import { isUnderGit, type Place } from '../workspace/repository.ts';
+import type { RepositoryStart } from '../turns/context.ts';
+import { type OwnGit, openOwnGit, type Start } from '../workspace/own-git.ts';
+import { isUnderGit } from '../workspace/repository.ts';
 import { isForOutside, recordSettings } from '../workspace/scm-network.ts';
+import { readStaged } from '../workspace/user-index.ts';
+import type { Workplace } from './job.ts';
+import type { RunRequest } from './open-run.ts';
 
-export interface RepositoryStart {
-  /** The same plan; what it prepares says where the repository stood. */
-  withStart(plan: LoopPlan): LoopPlan;
-}
-
-export interface StartOptions extends Place {
-  readonly settings: Settings;
-  readonly isSandboxed: boolean;
-  /** Of a resumed run: where it began. */
-  readonly began?: RunStart | undefined;
-  readonly isResumed: boolean;
-  /** Ralph has made the branch that is checked out: nobody could have given it an upstream. */
-  readonly isOwnBranch: boolean;
-}
-
-export async function beginRepository(options: StartOptions): Promise<RepositoryStart | Problem> {
-  const { cwd, env, settings, isResumed } = options;
+/** undefined: there is none that could be looked at. */
+export async function beginRepository(
+  { settings, env, resumed }: RunRequest,
+  { cwd, worktree, given, begun: known }: Workplace,
+  isSandboxed: boolean,
+): Promise<RepositoryStart | Problem | undefined> {
+  const before = resumed?.past.prepared;
   const tasks = settings.scm?.tasks ?? [];
   const commits = tasks.some(task => task.trim() === 'commit');
   const program = settings.scm?.command === undefined ? '' : findProgram(settings.scm.command, env, cwd);
   if (isProblem(program)) return { ...program, where: `scm.command ${program.where}` };
-  const none: RepositoryStart = { withStart: plan => plan };
-  if (!isUnderGit(cwd)) return none;
+  if (!isUnderGit(cwd)) return undefined;
   const own = await openOwnGit({ cwd, env });
   // A state folder that cannot be written would make a weaker proof; a broken repository is the agent's to work with.
-  if (isProblem(own)) return own.where.startsWith(statePaths(env).folder) ? own : none;
-  const begun = isResumed ? undefined : await own.begin();
+  if (isProblem(own)) return own.where.startsWith(statePaths(env).folder) ? own : undefined;
+  const begun = before ? undefined : (known ?? (await own.begin()));
   if (isProblem(begun)) return begun;
   const isGit = basename(String(settings.scm?.command)) === 'git';
+  // Ralph has made the branch that is checked out: nobody could have given it an upstream.
+  const isOwnBranch = worktree !== undefined || given.from !== undefined;
   const problem =
-    (commits ? (unfinished(own) ?? (await otherBranch(own, options.began))) : undefined) ??
-    (isGit ? await unready(own, tasks, options.isOwnBranch) : undefined);
+    (commits ? (unfinished(own) ?? (await otherBranch(own, before?.start))) : undefined) ??
+    (isGit ? await unready(own, tasks, isOwnBranch) : undefined);
   if (problem) return problem;
-  const isNetworked =
-    options.isSandboxed && tasks.some(task => isForOutside(task.trim().split(/\s+/)[0] ?? ''));
-  if (isNetworked && !isResumed) await recordSettings(own, env);
-  return { withStart: plan => prepareWith(plan, own) };
+  const staged = commits && isGit ? await stagedIn(own, begun) : undefined;
+  if (isProblem(staged)) return staged;
+  const isNetworked = isSandboxed && tasks.some(task => isForOutside(task.trim().split(/\s+/)[0] ?? ''));
+  if (isNetworked && !before) await recordSettings(own, env);
+  return { own, staged };
 }
 
 /** What git is in the middle of, by the file that says so, and how to end it. */
@@ -60,7 +55,8 @@ const UNFINISHED = {
   BISECT_LOG: ['bisect', '`git bisect reset`'],
 } as const;
 
-function unfinished({ top, repository }: OwnGit): Problem | undefined {
+/** What must be ended before anybody else makes a commit here. */
+export function unfinished({ top, repository }: OwnGit): Problem | undefined {
   for (const [file, [what, fix]] of Object.entries(UNFINISHED)) {
     if (!existsSync(join(repository.gitDir, file))) continue;
     return {
@@ -70,6 +66,15 @@ function unfinished({ top, repository }: OwnGit): Problem | undefined {
     };
   }
   return undefined;
+}
+
+/** What is staged; refused where a file has the three versions of a conflict: a commit has one. */
+async function stagedIn(own: OwnGit, begun: Start | undefined): Promise<readonly string[] | Problem> {
+  const tree = begun?.tree ?? (await own.treeOf((await own.head()).commit));
+  const staged = isProblem(tree) ? tree : await readStaged(own, tree);
+  if (isProblem(staged) || staged.unmerged.length === 0) return isProblem(staged) ? staged : staged.entries;
+  const what = `there are conflicts that are not resolved: ${listSome(staged.unmerged)}`;
+  return { where: own.top, what, fix: 'resolve each of them and `git add` it first' };
 }
 
 /** What would fail after the work is done, and can be known before. */
@@ -115,18 +120,5 @@ async function otherBranch(own: OwnGit, began: RunStart | undefined): Promise<Pr
     where: own.top,
     what: `the run was on ${began.branch ?? 'no branch'}, and ${branch ?? 'no branch'} is checked out`,
     fix: began.branch === null ? `git checkout ${began.head ?? ''}` : `git switch ${began.branch}`,
-  };
-}
-
-function prepareWith(plan: LoopPlan, own: OwnGit): LoopPlan {
-  return {
-    ...plan,
-    async prepare() {
-      const prepared = await plan.prepare();
-      const [snapshot, head] = [await own.snapshot(), await own.head()];
-      if (isProblem(snapshot)) return prepared;
-      const start = { tree: snapshot.tree, head: head.commit ?? null, branch: head.branch ?? null };
-      return { ...prepared, start };
-    },
   };
 }

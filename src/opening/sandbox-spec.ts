@@ -5,7 +5,7 @@ import { join, relative, resolve } from 'node:path';
 import type { AgentNeeds } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
 import type { SandboxSettings } from '../config/settings-shape.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { ensureFolder, tryTo, writePrivate } from '../platform/files.ts';
 import { splitWords } from '../platform/shell.ts';
 import { findHidden, isBelow, isInside, resolvePath, SECRET_PATHS } from '../sandbox/hidden.ts';

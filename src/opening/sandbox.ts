@@ -4,79 +4,49 @@ import { relative } from 'node:path';
 import type { AgentAdapter } from '../agents/agent.ts';
 import { NO_NEEDS } from '../agents/agent.ts';
 import { ADAPTERS } from '../agents/registry.ts';
-import type { Settings } from '../config/settings-shape.ts';
-import type { Violation } from '../domain/evidence.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import type { Contained } from '../domain/proof.ts';
-import { filterEnv, type Visible } from '../domain/secrets.ts';
+import type { Violation } from '../domain/run/evidence.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { filterEnv, type Visible } from '../domain/text/secrets.ts';
+import type { Sandbox } from '../engine/steps.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { type Choice, chooseProvider } from '../sandbox/choose.ts';
 import type { OpenSandbox } from '../sandbox/provider.ts';
-import type { ProjectPaths, RunPaths } from '../store/paths.ts';
-import { moveAside } from '../workspace/move-aside.ts';
+import type { ProjectPaths } from '../store/paths.ts';
+import type { RunContext } from '../turns/context.ts';
+import { moveAside } from '../workspace/set-aside.ts';
 import { contain, guardState, type StateGuard } from './contain.ts';
 import { containerOf, planSpec } from './sandbox-spec.ts';
 
-export interface Sandbox {
-  readonly agent: Confinement;
-  readonly checks: Confinement;
-  /** Containment alone, with the whole environment: for what works with the user's own keys. Absent: there is a sandbox, or nothing. */
-  readonly wall?: Confinement;
-  readonly contained: Contained;
-  /** For people: what it is, and what it lets through. undefined: there is none. */
-  readonly words?: string;
-  /** What the user should know of it. */
-  readonly notices: readonly string[];
-  /** What it has stopped since it was last asked. */
-  takeDenials(): readonly string[];
-  /** Moves away what must not have been created: settings and hooks that others would obey. */
-  restore(): readonly Violation[];
-  close(): Promise<void>;
-}
-
-export interface SandboxWorld {
-  readonly settings: Settings;
+export type SandboxWorld = Pick<
+  RunContext,
+  'settings' | 'project' | 'cwd' | 'env' | 'paths' | 'emit' | 'disk'
+> & {
   /** Those that may work: the agent, and those that stand in for it. */
   readonly adapters: readonly AgentAdapter[];
-  readonly project: ProjectPaths;
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+};
 
 export type ChosenSandbox = Choice;
 
 /** Before anything is written: whether there is what was asked for. */
 export function chooseSandbox({
-  settings,
-  cwd,
+  settings: { sandbox },
+  project: { root: cwd },
   env,
-}: Pick<SandboxWorld, 'settings' | 'cwd' | 'env'>): Promise<ChosenSandbox | Problem> {
-  const { provider } = settings.sandbox;
-  return chooseProvider(provider, { cwd, env, container: containerOf(settings.sandbox) });
+}: Pick<SandboxWorld, 'settings' | 'project' | 'env'>): Promise<ChosenSandbox | Problem> {
+  return chooseProvider(sandbox.provider, { cwd, env, container: containerOf(sandbox) });
 }
 
-/** Who is told what the inside tried. */
-export interface SandboxReports {
-  /** It was stopped. Each thing once a turn. */
-  deny(what: string): void;
-  /** A file of Ralph's own is lost: the run cannot continue. */
-  failed(what: string): void;
-}
-
-/** `paths` is where things are moved to. */
 export async function openSandbox(
   { provider, what, refused }: ChosenSandbox,
   world: SandboxWorld,
-  paths: Pick<RunPaths, 'aside'>,
-  { deny, failed }: SandboxReports,
 ): Promise<Sandbox | Problem> {
-  const { settings, project, env } = world;
-  if (!provider) return noSandbox(world, refused, guardState(env, failed));
+  const { settings, project, env, paths, emit, disk } = world;
+  if (!provider) return noSandbox(world, refused, guardState(env, disk.failed));
   const agents = world.adapters.map(adapter => adapter.needs);
   const planned = await planSpec({ ...world, settings: settings.sandbox, agents });
   if (isProblem(planned)) return planned;
   const { spec, absent, notices } = planned;
-  const denials = createDenials(deny);
+  const denials = createDenials(denied => emit({ type: 'denied', what: denied }));
   const probed = { cwd: spec.cwd, env, container: spec.container };
   const inside = await provider.open(
     { ...spec, env: { ...spec.env, RALPH_SANDBOX: provider.name } },
@@ -84,7 +54,7 @@ export async function openSandbox(
     denials.add,
   );
   if (isProblem(inside)) return inside;
-  const state = guardState(env, failed);
+  const state = guardState(env, disk.failed);
   // A command nobody knows may be a wrapper of any of them.
   const isUnknown = world.adapters.some(adapter => adapter.needs === NO_NEEDS);
   const known = (isUnknown ? ADAPTERS.map(adapter => adapter.needs) : agents).flatMap(({ keys }) => keys);
@@ -119,7 +89,7 @@ function withheld(env: SandboxWorld['env'], visible: Visible): readonly string[]
 function within(inside: OpenSandbox, visible: Visible, more = {}): Confinement {
   return {
     scratch: inside.scratch,
-    wrap: ({ argv, cwd, env }) => inside.wrap({ argv, cwd, env: { ...filterEnv(env, visible), ...more } }),
+    wrap: ({ env, ...command }) => inside.wrap({ ...command, env: { ...filterEnv(env, visible), ...more } }),
   };
 }
 

@@ -3,25 +3,19 @@ import { resolve } from 'node:path';
 import { type LoadedSettings, loadSettings } from '../config/load.ts';
 import type { SettingsCommand, SettingsLayer } from '../config/setting.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Env } from '../platform/git.ts';
 import type { ProjectPaths } from '../store/paths.ts';
-import {
-  type ChoiceWorld,
-  type ChosenAgent,
-  chooseAgent,
-  chooseFallbacks,
-  chooseNamed,
-} from '../turns/choose-agent.ts';
+import { type ChosenAgent, chooseAgent, chooseFallbacks, chooseNamed } from '../turns/choose-agent.ts';
 import { limitProblems } from '../turns/limit-notices.ts';
 import { missingCommands } from '../turns/missing-commands.ts';
+import type { Place } from '../workspace/repository.ts';
 
 export interface SetUp {
   readonly project: ProjectPaths;
   readonly settings: Settings;
-  readonly agent: ChosenAgent;
-  /** Agents to use while it is rate-limited. */
-  readonly fallbacks: readonly ChosenAgent[];
+  /** The agent, and after it those that stand in for it. */
+  readonly agents: readonly [ChosenAgent, ...ChosenAgent[]];
   /** Who reviews stories, where that is not the agent. */
   readonly reviewer?: ChosenAgent;
   /** Settings from flags. */
@@ -38,7 +32,7 @@ export interface SetUpRequest {
   /** From elsewhere, such as a YAML file. */
   readonly more?: SettingsLayer | undefined;
   /** An agent that a program brings. */
-  readonly agent?: ((settings: Settings, world: ChoiceWorld) => ChosenAgent | Problem) | undefined;
+  readonly agent?: ((settings: Settings, world: Place) => ChosenAgent | Problem) | undefined;
   /** Checks that are functions: no program is looked for. */
   readonly functions?: readonly string[] | undefined;
   /** What is wrong with the command's own input; listed last. */
@@ -56,43 +50,28 @@ export function setUpRun(command: SettingsCommand, request: SetUpRequest): SetUp
     ...(request.own?.(settings) ?? []),
     ...(command === 'prd' || loaded.problems.length > 0
       ? []
-      : unstartable(commandsOf(command, settings, request), settings, {
-          cwd: project.root,
-          env: request.env,
-        })),
+      : unstartable(
+          settings.checks.filter(each => !request.functions?.includes(each)),
+          settings,
+          {
+            cwd: project.root,
+            env: request.env,
+          },
+        )),
   ];
   const isReady = loaded.problems.length === 0;
-  const found = isReady ? findAgents(command, loaded, request, problems) : { agents: [] };
-  const {
-    agents: [agent, ...fallbacks],
-    reviewer,
-  } = found;
-  if (problems.length > 0 || !agent) return problems;
-  return { project, settings, agent, fallbacks, ...(reviewer && { reviewer }), flags: flags.layer, files };
-}
-
-function commandsOf(
-  command: SettingsCommand,
-  { guardrails, checks }: Settings,
-  { functions = [] }: SetUpRequest,
-): readonly string[] {
-  const all = command === 'run' ? guardrails.map(each => each.command) : checks;
-  return all.filter(each => !functions.includes(each));
+  const found = isReady ? findAgents(command, loaded, request, problems) : undefined;
+  if (problems.length > 0 || !found) return problems;
+  return { ...found, project, settings, flags: flags.layer, files };
 }
 
 /** Checks that would fail for ever, whatever the agent does. What is in the image of a sandbox, nobody outside knows. */
 export function unstartable(
   commands: readonly string[],
   { sandbox: { provider } }: Settings,
-  world: ChoiceWorld,
+  world: Place,
 ): readonly Problem[] {
   return provider === 'container' || provider === 'sbx' ? [] : missingCommands(commands, world);
-}
-
-interface FoundAgents {
-  /** The agent, and behind it its fallbacks. */
-  readonly agents: readonly ChosenAgent[];
-  readonly reviewer?: ChosenAgent | undefined;
 }
 
 function findAgents(
@@ -100,7 +79,7 @@ function findAgents(
   { settings, fromFiles }: LoadedSettings,
   { project, env, agent: given }: SetUpRequest,
   problems: Problem[],
-): FoundAgents {
+): Pick<SetUp, 'agents' | 'reviewer'> | undefined {
   const world = { cwd: project.root, env };
   const { implementer, reviewer: wanted } = command === 'prd' ? settings : {};
   const named = (flag: string, name: string) => chooseNamed(flag, name, settings, fromFiles, world);
@@ -109,12 +88,14 @@ function findAgents(
   const agent = given?.(settings, world) ?? chosen();
   const reviewer = wanted === undefined ? undefined : named('--reviewer', wanted);
   const found = [agent, ...chooseFallbacks(settings, fromFiles, world)];
+  const isChosen = (each: ChosenAgent | Problem): each is ChosenAgent => !isProblem(each);
   const all = [...found, ...(reviewer ? [reviewer] : [])];
   problems.push(...all.filter(isProblem));
-  const isChosen = (each: ChosenAgent | Problem): each is ChosenAgent => !isProblem(each);
   if (problems.length === 0)
     problems.push(...all.filter(isChosen).flatMap(each => limitProblems(settings, each)));
-  return { agents: found.filter(isChosen), reviewer: reviewer && isChosen(reviewer) ? reviewer : undefined };
+  const [first, ...others] = found.filter(isChosen);
+  if (!first || isProblem(reviewer)) return undefined;
+  return { agents: [first, ...others], ...(reviewer && { reviewer }) };
 }
 
 /** The settings of `-c FILE`. */

@@ -1,25 +1,20 @@
 /** What a user would want to know before leaving a run alone. */
+import type { Permissions } from '../agents/agent.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import { parentOf } from '../domain/board.ts';
-import type { ProjectPaths } from '../store/paths.ts';
+import { parentOf } from '../domain/lanes/board.ts';
 import { liveRuns } from '../store/run-file.ts';
 import type { ChosenAgent } from '../turns/choose-agent.ts';
 import { costNotices } from '../turns/limit-notices.ts';
 import { guardNotice } from '../turns/run-hooks.ts';
 import { loginNotices } from './login-notice.ts';
+import type { RunRequest } from './open-run.ts';
 
-export interface Start {
-  readonly settings: Settings;
-  /** The agent, its fallbacks and its reviewer. */
-  readonly agents: readonly [ChosenAgent, ...ChosenAgent[]];
-  readonly project: ProjectPaths;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly sandboxed: boolean;
-  /** The id of this run. */
-  readonly own: string;
-}
-
-export function startNotices({ settings, agents, project, env, sandboxed, own }: Start): readonly string[] {
+/** `own`: the id of this run. */
+export function startNotices(
+  { settings, agents, reviewer, project, env }: RunRequest,
+  sandboxed: boolean,
+  own: string,
+): readonly string[] {
   const [agent] = agents;
   // Lanes of one run have worktrees of their own.
   const whole = (id: string) => parentOf(id) ?? id;
@@ -28,13 +23,13 @@ export function startNotices({ settings, agents, project, env, sandboxed, own }:
     ...(settings.agent === undefined && !agent.function
       ? [`Agent: ${agent.name}, because ${agent.why}.`]
       : []),
-    ...(settings.permissions === 'skip' && !sandboxed && !agent.function
+    ...(settings.permissions === 'skip' && !sandboxed && !agent.function && !isRestricted(agent)
       ? permissionNotices(agent, settings, env)
       : []),
     // In a container an agent has a login of its own.
     ...(sandboxed && settings.sandbox.provider !== 'srt'
       ? []
-      : loginNotices(agents, { cwd: project.root, env })),
+      : loginNotices(reviewer ? [...agents, reviewer] : agents, { cwd: project.root, env })),
     ...modelNotices(agent),
     ...costNotices(settings, agent),
     ...others.map(({ id }) => `Another run is working in this folder: ${id}.`),
@@ -50,7 +45,20 @@ function modelNotices({ name, adapter, unseenModel }: ChosenAgent): readonly str
   return [`The model ${unseenModel} is not used: ${why}.`];
 }
 
-function permissionNotices(agent: ChosenAgent, settings: Settings, env: Start['env']): readonly string[] {
+/** Flags of the user say what it may do, and win over the one that skips every question. */
+function isRestricted({ adapter, command, flags }: ChosenAgent): boolean {
+  const words = (permissions: Permissions, own: readonly string[]) =>
+    adapter.invocation({ command, flags: own, mode: 'stream', permissions, scratch: '' }).argv;
+  const usual = words('host', []);
+  const skipping = words('skip', []).filter(word => !usual.includes(word));
+  return skipping.length > 0 && !words('skip', flags).some(word => skipping.includes(word));
+}
+
+function permissionNotices(
+  agent: ChosenAgent,
+  settings: Settings,
+  env: RunRequest['env'],
+): readonly string[] {
   const { name, adapter } = agent;
   const { rootNeeds = [] } = adapter;
   const isRefused =

@@ -1,9 +1,9 @@
 /** What `ralph prd run` begins with: the list, its worktree, and everything that is wrong, at once. */
 import { existsSync } from 'node:fs';
 import type { Settings } from '../config/settings-shape.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import type { StoryList } from '../domain/story.ts';
-import { allCommands } from '../domain/verify-commands.ts';
+import { allCommands } from '../domain/checks/verify-commands.ts';
+import type { StoryList } from '../domain/stories/story.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Env } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { projectPaths } from '../store/paths.ts';
@@ -12,12 +12,13 @@ import { type PrdPaths, prdPaths } from '../store/prd-paths.ts';
 import { isList, loadTasks } from '../store/tasks-file.ts';
 import { loadStories } from '../stories/load.ts';
 import { recoverStories } from '../stories/recover.ts';
-import { policyOf } from '../stories/standing.ts';
+import { policyOf } from '../stories/story-status.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
-import { isNamed, type RunKind } from './kind.ts';
-import { parallelStories } from './parallel-stories.ts';
+import type { Job } from './job.ts';
+import { parallelStories } from './jobs/parallel-stories.ts';
+import { storiesJob } from './jobs/stories.ts';
+import { isNamed } from './jobs/task.ts';
 import { type SetUp, unstartable } from './set-up.ts';
-import { storiesKind } from './stories-kind.ts';
 
 export interface StoriesRequest {
   readonly root: string;
@@ -36,7 +37,7 @@ export interface ReadyStories {
   readonly ready: SetUp;
   readonly list: StoryList;
   readonly paths: PrdPaths;
-  readonly kind: RunKind;
+  readonly job: Job;
   /** Gives up the worktree. */
   release(): void;
 }
@@ -53,9 +54,9 @@ export async function openStories(request: StoriesRequest): Promise<ReadyStories
     const { ready, list, recovery } = prepared;
     const { settings } = ready;
     const given = { prd: paths, list, policy: policyOf(settings), recovery, isTrusted, worktree };
-    const kind = settings.parallel > 1 ? parallelStories(given, settings) : storiesKind(given);
+    const job = settings.parallel > 1 ? parallelStories(given, settings) : storiesJob(given);
     isOpened = true;
-    return { ready, list, paths, kind, release: () => worktree?.release() };
+    return { ready, list, paths, job, release: () => worktree?.release() };
   } finally {
     if (!isOpened) worktree?.release();
   }

@@ -1,7 +1,8 @@
 /** Many runs: how often they succeed, what that costs, where the time goes. */
 
-import { dollars } from '../domain/dollars.ts';
-import { trustMark } from '../domain/ledger-trust.ts';
+import { trustMark } from '../domain/run/ledger-trust.ts';
+import { standingWords } from '../domain/run/overview.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { compact, duration } from '../report/numbers.ts';
 import { totalSeconds } from '../report/run-view.ts';
 import type { RunFigures, RunsFigures } from '../report/runs-figures.ts';
@@ -61,11 +62,7 @@ const COLUMNS = [
   ['started'],
 ] as const;
 
-interface RunTableProps extends Pick<AllRunsProps, 'linkTo'> {
-  readonly runs: readonly RunFigures[];
-}
-
-function RunTable({ runs, linkTo }: RunTableProps) {
+function RunTable({ runs, linkTo }: Pick<AllRunsProps, 'linkTo'> & { readonly runs: readonly RunFigures[] }) {
   const shown = runs.slice(-SHOWN).toReversed();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -88,7 +85,7 @@ function RunTable({ runs, linkTo }: RunTableProps) {
               </th>
               <td dir="auto">{run.title}</td>
               <td class={`state is-${run.state}`}>
-                {(run.stopReason ?? run.state).replaceAll('_', ' ')}
+                {standingWords(run.state, run.stopReason)}
                 {trustMark(run.ledger)}
               </td>
               <td>

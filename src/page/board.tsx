@@ -1,13 +1,12 @@
 /** The board of a parallel run: a column for each state, and how each lane got to where it is. */
 import { useMemo } from 'preact/hooks';
-import type { Lane } from '../domain/board.ts';
-import { laneUsage } from '../domain/board-sums.ts';
-import { dollars } from '../domain/dollars.ts';
+import type { Lane } from '../domain/lanes/board.ts';
+import { laneUsage } from '../domain/lanes/board-sums.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { type BoardView, boardView, type Children, type LaneCard } from '../report/board-view.ts';
 import type { LaneMark } from '../report/lane-history.ts';
 import type { RunReading, RunView } from '../report/run-view.ts';
-import { withCode } from './code.tsx';
-import { Section } from './section.tsx';
+import { Section, withCode } from './section.tsx';
 import { clockTime, useClock } from './time.ts';
 
 /** The address of a run; undefined: it cannot be shown here. */

@@ -1,7 +1,7 @@
 /** What a user can do to a running run: the same things as in a terminal. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { questionWords } from '../domain/question.ts';
+import { questionWords } from '../domain/stories/questions.ts';
 import type { OpenQuestion } from '../report/run-view.ts';
 import { giveOrder, type Order, type Place } from './server.ts';
 

@@ -1,8 +1,8 @@
 /** What the run has used, iteration by iteration. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { dollars } from '../domain/dollars.ts';
-import { totalTokens } from '../domain/usage.ts';
+import { dollars } from '../domain/turn/dollars.ts';
+import { totalTokens } from '../domain/turn/usage.ts';
 import { compact } from '../report/numbers.ts';
 import type { IterationView } from '../report/run-view.ts';
 import { Section } from './section.tsx';

@@ -1,24 +1,24 @@
 /** The runs of the machine, and one of them live. */
 
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
-import { parentOf } from '../domain/board.ts';
-import { dollars } from '../domain/dollars.ts';
-import { trustMark } from '../domain/ledger-trust.ts';
+import { parentOf } from '../domain/lanes/board.ts';
+import { trustMark } from '../domain/run/ledger-trust.ts';
+import { standingWords } from '../domain/run/overview.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { wholeSeconds } from '../report/numbers.ts';
 import { phasePhrase } from '../report/phrases.ts';
 import { viewAt } from '../report/run-fold.ts';
-import type { RunView } from '../report/run-view.ts';
+import type { ListedProject, ListedRun, RunView } from '../report/run-view.ts';
 import type { Passage } from '../report/transcript.ts';
 import type { LinkTo } from './board.tsx';
 import { Answers, Controls } from './controls.tsx';
-import { useHash } from './hash.ts';
 import { useLiveRun } from './live-run.ts';
 import { Passages } from './passages.tsx';
 import { Run } from './run.tsx';
 import { Section } from './section.tsx';
-import { askDetail, followList, type ListedProject, type ListedRun, type Place } from './server.ts';
+import { askDetail, followList, type Place } from './server.ts';
 import { addressOf, NEW, Resume, StartForm } from './start.tsx';
-import { timeOfDay, useClock } from './time.ts';
+import { timeOfDay, useClock, useHash } from './time.ts';
 
 /** `canStart`: the server starts runs. */
 export function Dashboard({ canStart }: { readonly canStart: boolean }) {
@@ -110,7 +110,9 @@ function RunLink({ run, project, chosen }: RunLinkProps) {
   return (
     <a href={addressOf(project, run.id)} aria-current={isChosen ? 'page' : undefined}>
       <span class={`state is-${run.state}`}>
-        {run.stopReason?.replaceAll('_', ' ') ?? (run.questions.length > 0 ? 'asks you' : run.now)}
+        {run.stopReason === null && run.questions.length > 0
+          ? 'asks you'
+          : standingWords(run.now, run.stopReason)}
         {trustMark(run.ledger.kind)}
       </span>
       {run.title && (
@@ -147,7 +149,7 @@ function Children({ parent, runs, project, chosen }: ChildrenProps) {
             aria-current={chosen?.project === project && chosen.id === id ? 'page' : undefined}
           >
             <span class="mono">{id.slice(parent.id.length + 1)}</span>{' '}
-            <small class={`state is-${state}`}>{(stopReason ?? now).replaceAll('_', ' ')}</small>
+            <small class={`state is-${state}`}>{standingWords(now, stopReason)}</small>
           </a>
         </li>
       ))}

@@ -5,8 +5,9 @@ import { compact, counted } from '../report/numbers.ts';
 import { checkPhrase, promptPhrase, timePhrases, turnPhrase, usagePhrases } from '../report/phrases.ts';
 import type { CheckOutput, CheckView, IterationDetail, IterationView, Part } from '../report/run-view.ts';
 import type { FindDetail } from './data.ts';
-import { Diff } from './diff.tsx';
+import { Diff, Left } from './diff.tsx';
 import { Passages } from './passages.tsx';
+import { Scrolled } from './section.tsx';
 
 interface DetailProps {
   readonly iteration: IterationView;
@@ -118,21 +119,9 @@ function Output({ check, view }: { readonly check: CheckOutput; readonly view: C
 function Text({ part }: { readonly part: Part }) {
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre dir="auto" tabIndex={0}>
-        {part.text === '' ? '(nothing)' : part.text}
-      </pre>
+      <Scrolled dir="auto">{part.text === '' ? '(nothing)' : part.text}</Scrolled>
       <Left part={part} />
     </>
-  );
-}
-
-export function Left({ part: { left, file } }: { readonly part: Part }) {
-  if (left === 0) return null;
-  return (
-    <p class="left">
-      {compact(left)} bytes more in <code>{file}</code>
-    </p>
   );
 }
 

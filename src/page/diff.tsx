@@ -1,7 +1,10 @@
-/** A unified diff, file by file. */
-import { useMemo } from 'preact/hooks';
-import { filesOf } from '../domain/diffstat.ts';
-import { counted } from '../report/numbers.ts';
+/** A unified diff, file by file; and what the run has changed since it began. */
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { diffSum, filesOf } from '../domain/text/diffstat.ts';
+import { compact, counted } from '../report/numbers.ts';
+import type { Part, RunView } from '../report/run-view.ts';
+import type { FindDetail } from './data.ts';
+import { Scrolled, Section } from './section.tsx';
 
 /** A file with more is closed at first. */
 const SHORT = 400;
@@ -17,15 +20,14 @@ export function Diff({ text }: { readonly text: string }) {
             <small class="minus">−{removed}</small>
             <span class="hidden">{counted(lines.length, 'line')}</span>
           </summary>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-          <pre tabIndex={0}>
+          <Scrolled>
             {lines.map((line, number) => (
               <span key={number} class={`line ${kindOf(line)}`}>
                 {line}
                 {'\n'}
               </span>
             ))}
-          </pre>
+          </Scrolled>
         </details>
       ))}
     </div>
@@ -43,4 +45,45 @@ function kindOf(line: string): string {
     default:
       return '';
   }
+}
+
+/** What the run has changed since it began: as it was after the last turn that left something. */
+/** A turn that was over in a moment leaves no diff of its own. */
+const LOOKED_BACK = 5;
+
+export function Changes({ view, find }: { readonly view: RunView; readonly find: FindDetail }) {
+  const [diff, setDiff] = useState<Part | null>(null);
+  const ended = view.iterations.filter(({ endedAt, outcome }) => endedAt !== null || outcome !== null);
+  const last = ended.at(-1)?.number ?? 0;
+  useEffect(() => {
+    let wanted = true;
+    void latest(last, find).then(found => wanted && setDiff(found));
+    return () => {
+      wanted = false;
+    };
+  }, [last, find]);
+  if (!diff) return null;
+  return (
+    <Section title="Changes" note={<small>{diffSum(filesOf(diff.text))}</small>}>
+      <Diff text={diff.text} />
+      <Left part={diff} />
+    </Section>
+  );
+}
+
+async function latest(last: number, find: FindDetail): Promise<Part | null> {
+  for (let number = last; number > Math.max(0, last - LOOKED_BACK); number--) {
+    const detail = await find(number).catch(() => null);
+    if (detail?.diff) return detail.diff;
+  }
+  return null;
+}
+
+export function Left({ part: { left, file } }: { readonly part: Part }) {
+  if (left === 0) return null;
+  return (
+    <p class="left">
+      {compact(left)} bytes more in <code>{file}</code>
+    </p>
+  );
 }

@@ -1,6 +1,6 @@
 /** The verdict, its evidence, the next step, and the run in figures. */
-import { parentOf } from '../domain/board.ts';
-import { boardUsage } from '../domain/board-sums.ts';
+import { parentOf } from '../domain/lanes/board.ts';
+import { boardUsage } from '../domain/lanes/board-sums.ts';
 import { boardCost, type Children } from '../report/board-view.ts';
 import { endedView, headline, nextSteps } from '../report/ending-words.ts';
 import { compact, counted, duration, wholeSeconds } from '../report/numbers.ts';
@@ -8,7 +8,7 @@ import { costPhrase, iterationOf, promptPhrase, timePhrases, tokensPhrase } from
 import { proofs } from '../report/proofs.ts';
 import { averagePrompt, elapsed, type RunReading } from '../report/run-view.ts';
 import type { LinkTo } from './board.tsx';
-import { withCode } from './code.tsx';
+import { Scrolled, withCode } from './section.tsx';
 import { timeOfDay, useClock } from './time.ts';
 
 const HOLDS = { yes: ['✓', 'holds'], no: ['✗', 'does not hold'], unknown: ['–', 'unknown'] } as const;
@@ -27,7 +27,7 @@ export function Head({ run, linkTo, children }: HeadProps) {
   const ended = endedView(view);
   const agent = view.model === null ? view.agent : `${view.agent} (${view.model})`;
   return (
-    <header class={`head is-${run.integrity.trust.kind === 'changed' ? 'bad' : state}`}>
+    <header class={`head is-${state}`}>
       <p class="kicker">
         {up !== undefined && <a href={up}>← all lanes</a>}
         <span>ralph {view.command}</span>
@@ -76,12 +76,7 @@ function Proofs({ run: { view, integrity } }: { readonly run: RunReading }) {
             {HOLDS[holds][0]}
           </span>
           <bdi dir="ltr">{withCode(text)}</bdi>
-          {cause && cause.length > 0 && (
-            // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-            <pre class="cause" tabIndex={0}>
-              {cause.join('\n')}
-            </pre>
-          )}
+          {cause && cause.length > 0 && <Scrolled class="cause">{cause.join('\n')}</Scrolled>}
         </li>
       ))}
     </ul>

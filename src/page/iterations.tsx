@@ -1,6 +1,6 @@
 /** Every iteration as a row that opens. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { dollars } from '../domain/dollars.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { counted, duration } from '../report/numbers.ts';
 import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
 import { cellOf, longestOf } from './columns.ts';

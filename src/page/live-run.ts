@@ -1,6 +1,6 @@
 /** A live run: what the server has folded, and every event since. */
 import { useEffect, useState } from 'preact/hooks';
-import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
+import { knownEntry, type RawEntry } from '../domain/run/ledger-entry.ts';
 import { createRunFold } from '../report/run-fold.ts';
 import type { RunReading } from '../report/run-view.ts';
 import { createTranscript, type Passage } from '../report/transcript.ts';
@@ -55,7 +55,8 @@ function follow(
 
   const draw = () => {
     timer = undefined;
-    const view = fold.view();
+    const isBelieved = snapshot.integrity.trust.kind === 'intact';
+    const view = isBelieved ? fold.view() : { ...fold.view(), ending: null };
     const { ending } = view;
     const state = ending ? (ending.success ? 'done' : 'stopped') : snapshot.state;
     show({ reading: { ...snapshot, view, state, stories }, passages: [...transcript.passages()], connected });

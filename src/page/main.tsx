@@ -7,8 +7,8 @@ import { AllRuns } from './all-runs.tsx';
 import type { LinkTo } from './board.tsx';
 import { Dashboard } from './dashboard.tsx';
 import { embedded, type FindDetail, type PageData } from './data.ts';
-import { useHash } from './hash.ts';
 import { Run } from './run.tsx';
+import { useHash } from './time.ts';
 
 const data = embedded<PageData>('data');
 const app = document.getElementById('app');
@@ -50,13 +50,8 @@ function Runs({ figures }: { readonly figures: RunsFigures }) {
   );
 }
 
-interface ReportProps {
-  readonly run: RunReading;
-  readonly children: readonly RunReading[];
-}
-
 /** One run, or one of those that belong to it: the address says which. */
-function Report({ run, children }: ReportProps) {
+function Report({ run, children }: { readonly run: RunReading; readonly children: readonly RunReading[] }) {
   const hash = useHash();
   const chosen = children.find(({ id }) => `#${id}` === hash) ?? run;
   const linkTo: LinkTo = id =>

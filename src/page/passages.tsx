@@ -1,8 +1,9 @@
 /** What the agent said and did, in order. All of it comes from outside and is only ever shown as text; its own words as Markdown. */
-import type { TodoStatus } from '../domain/agent-event.ts';
+import type { TodoStatus } from '../domain/turn/agent-event.ts';
 import { counted } from '../report/numbers.ts';
 import type { Passage } from '../report/transcript.ts';
 import { Rendered } from './rendered.tsx';
+import { Scrolled } from './section.tsx';
 
 export function Passages({ passages }: { readonly passages: readonly Passage[] }) {
   return (
@@ -76,10 +77,7 @@ function Tool({ tool }: { readonly tool: Passage & { readonly kind: 'tool' } }) 
       <summary>
         {head} <small>{counted(lines, 'line')}</small>
       </summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre dir="auto" tabIndex={0}>
-        {output}
-      </pre>
+      <Scrolled dir="auto">{output}</Scrolled>
       {lines > shown && <p class="left">{counted(lines - shown, 'line')} more in the raw stream</p>}
     </details>
   );

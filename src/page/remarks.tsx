@@ -3,8 +3,7 @@ import { useState } from 'preact/hooks';
 import { counted } from '../report/numbers.ts';
 import { violationPhrase } from '../report/phrases.ts';
 import type { Remark, ViolationView } from '../report/run-view.ts';
-import { withCode } from './code.tsx';
-import { Section } from './section.tsx';
+import { Section, withCode } from './section.tsx';
 import { clockTime } from './time.ts';
 
 const SHOWN = 30;

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { type Block, parseBlocks, parseSpans, type Span } from './markdown.ts';
+import { Scrolled } from './section.tsx';
 
 export function Rendered({ text }: { readonly text: string }) {
   const blocks = useMemo(() => parseBlocks(text), [text]);
@@ -17,10 +18,7 @@ export function Rendered({ text }: { readonly text: string }) {
 function BlockOf({ block }: { readonly block: Block }) {
   switch (block.kind) {
     case 'code':
-      return (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        <pre tabIndex={0}>{block.text}</pre>
-      );
+      return <Scrolled>{block.text}</Scrolled>;
     // Not a heading of the page: its outline is ours.
     case 'heading':
       return (

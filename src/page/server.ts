@@ -1,51 +1,11 @@
 /** What the page asks of its dashboard. The token is in the page's own address. */
-import type { LaneOutcome } from '../domain/board-sums.ts';
-import type { LedgerTrust } from '../domain/ledger-trust.ts';
-import type { Raise } from '../domain/resume-command.ts';
-import type { IterationDetail, OpenQuestion, RunReading, Standing } from '../report/run-view.ts';
-
-/** A run in the list. */
-export interface ListedRun {
-  readonly ledger: LedgerTrust;
-  readonly id: string;
-  readonly state: Standing;
-  /** `waiting` and `paused` are two ways of running. */
-  readonly now: Standing | 'waiting' | 'paused';
-  readonly command: string;
-  readonly agent: string | null;
-  readonly title: string | null;
-  readonly startedAt: string | null;
-  readonly stopReason: string | null;
-  readonly iteration: number;
-  readonly cost: number | null;
-  /** What was proven and how; null: it has not ended. */
-  readonly proof: string | null;
-  readonly paused: boolean;
-  /** Of a unit of a fleet: who has it. */
-  readonly worker?: string;
-  /** Until when it waits, in milliseconds since 1970. */
-  readonly until: number | null;
-  readonly questions: readonly OpenQuestion[];
-  /** It can be resumed, with more of what had run out. */
-  readonly resumable: boolean;
-  readonly raise: Raise | null;
-  /** Of a parallel run. */
-  readonly lanes: readonly Pick<LaneOutcome, 'state'>[] | null;
-}
-
-export interface ListedProject {
-  readonly root: string;
-  readonly runs: readonly ListedRun[];
-}
+import type { IterationDetail, Snapshot } from '../report/run-view.ts';
 
 /** Which run: the place of its project in the list, and its id. */
 export interface Place {
   readonly project: number;
   readonly id: string;
 }
-
-/** With the number of the event from which the page wants to follow the run. */
-export type Snapshot = RunReading & { readonly since: number };
 
 export type Order =
   | { readonly kind: 'pause' | 'continue' }
@@ -78,11 +38,32 @@ export function giveOrder(place: Place, order: Order): Promise<{ readonly messag
   return post(address(place, 'order'), order);
 }
 
-/** What a page may start: with the settings of the project. */
-export type Start =
-  | { readonly kind: 'run'; readonly text: string }
-  | { readonly kind: 'loop'; readonly text: string; readonly worktree: boolean }
-  | { readonly kind: 'prd' };
+/** What a page may start: with the settings of the project, and what was chosen in the form. */
+export type Start = Chosen &
+  (
+    | { readonly kind: 'run'; readonly text: string }
+    | { readonly kind: 'loop'; readonly text: string; readonly worktree: boolean }
+    | { readonly kind: 'prd' }
+  );
+
+export interface Chosen {
+  readonly agent?: string;
+  /** Beside those of the settings. */
+  readonly checks?: readonly string[];
+  readonly maxIterations?: number;
+}
+
+/** What a form begins with: as the settings of the project are. */
+export interface Offers {
+  readonly agents: readonly string[];
+  readonly agent: string | null;
+  readonly checks: readonly string[];
+  readonly maxIterations: Readonly<Record<Start['kind'], number>>;
+}
+
+export function askOffers(project: number): Promise<Offers> {
+  return ask(`/api/${project}/start`);
+}
 
 export interface Launched {
   readonly message: string;

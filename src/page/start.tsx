@@ -1,34 +1,42 @@
-/** Starts a run from the page, or continues one: with the settings of its project, and nothing else. */
+/** Starts a run from the page, or continues one: with the settings of its project, and what is chosen in the form. */
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import { type Launched, type ListedRun, type Place, resumeRun, type Start, startRun } from './server.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { ListedRun } from '../report/run-view.ts';
+import {
+  askOffers,
+  type Chosen,
+  type Launched,
+  type Offers,
+  type Place,
+  resumeRun,
+  type Start,
+  startRun,
+} from './server.ts';
 
 const KINDS = {
   loop: {
     name: 'Task',
-    help: 'ralph loop: the checks of the settings decide, with a clean context in every iteration.',
+    help: 'ralph loop: the checks decide, with a clean context in every iteration.',
     placeholder: 'Make the login work',
   },
   run: {
     name: 'Prompt',
-    help: 'ralph run: the guardrails of the settings decide. Ask the agent for <response>DONE</response> at the end.',
+    help: 'ralph run: the checks decide. Ask the agent for <response>DONE</response> at the end.',
     placeholder: 'Fix the failing test. When all tests pass, say <response>DONE</response>',
   },
   prd: { name: 'Stories', help: 'ralph prd run: the story list in ralph/tasks.json, story by story.' },
 } as const;
 type Kind = keyof typeof KINDS;
 
-interface StartFormProps {
-  readonly project: number;
-  readonly root: string;
-}
-
-export function StartForm({ project, root }: StartFormProps) {
+export function StartForm({ project, root }: { readonly project: number; readonly root: string }) {
   const [kind, setKind] = useState<Kind>('loop');
   const [text, setText] = useState('');
   const [worktree, setWorktree] = useState(false);
   const { said, isBusy, launch } = useLaunch(project);
-  const what: Start = kind === 'loop' ? { kind, text, worktree } : kind === 'run' ? { kind, text } : { kind };
+  const offers = useOffers(project);
+  const [chosen, setChosen] = useState<Chosen>({});
+  const own = kind === 'loop' ? { kind, text, worktree } : kind === 'run' ? { kind, text } : { kind };
+  const what: Start = { ...own, ...chosen };
   return (
     <article class="run">
       <header class="head">
@@ -42,7 +50,8 @@ export function StartForm({ project, root }: StartFormProps) {
           class="start"
           onSubmit={event => {
             event.preventDefault();
-            launch(() => startRun(project, what));
+            const checks = what.checks?.filter(each => each.trim() !== '');
+            launch(() => startRun(project, { ...what, ...(checks && { checks }) }));
           }}
         >
           <Kinds kind={kind} onPick={setKind} />
@@ -60,16 +69,8 @@ export function StartForm({ project, root }: StartFormProps) {
               onInput={event => setText(event.currentTarget.value)}
             />
           )}
-          {kind === 'loop' && (
-            <label>
-              <input
-                type="checkbox"
-                checked={worktree}
-                onChange={event => setWorktree(event.currentTarget.checked)}
-              />{' '}
-              in a git worktree of its own
-            </label>
-          )}
+          {kind === 'loop' && <WorktreeBox worktree={worktree} onChange={setWorktree} />}
+          {offers && <Choices {...{ offers, kind, chosen, onChange: setChosen }} />}
           <Launching said={said}>
             <button type="submit" class="action is-first" disabled={isBusy}>
               Start
@@ -79,6 +80,134 @@ export function StartForm({ project, root }: StartFormProps) {
       </div>
     </article>
   );
+}
+
+interface ChoicesProps {
+  readonly offers: Offers;
+  readonly kind: Kind;
+  readonly chosen: Chosen;
+  readonly onChange: (chosen: Chosen) => void;
+}
+
+/** What is left as it is comes from the settings. */
+function Choices(props: ChoicesProps) {
+  return (
+    <>
+      <AgentChoice {...props} />
+      <LimitChoice {...props} />
+      <CheckChoice {...props} />
+    </>
+  );
+}
+
+function without(chosen: Chosen, name: keyof Chosen): Chosen {
+  const { [name]: _, ...rest } = chosen;
+  return rest;
+}
+
+function AgentChoice({ offers, chosen, onChange }: ChoicesProps) {
+  const others = offers.agents.filter(each => each !== offers.agent);
+  return (
+    <label>
+      Agent{' '}
+      <select
+        value={chosen.agent ?? ''}
+        onChange={({ currentTarget: { value } }) =>
+          onChange({ ...without(chosen, 'agent'), ...(value !== '' && { agent: value }) })
+        }
+      >
+        <option value="">{offers.agent ?? 'the first that is installed'}</option>
+        {others.map(each => (
+          <option key={each} value={each}>
+            {each}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function LimitChoice({ offers, kind, chosen, onChange }: ChoicesProps) {
+  return (
+    <label>
+      At most{' '}
+      <input
+        type="number"
+        min={1}
+        aria-label="Iterations at most"
+        value={chosen.maxIterations ?? offers.maxIterations[kind]}
+        onInput={({ currentTarget: { valueAsNumber } }) =>
+          onChange({
+            ...without(chosen, 'maxIterations'),
+            ...(Number.isSafeInteger(valueAsNumber) && { maxIterations: valueAsNumber }),
+          })
+        }
+      />{' '}
+      iterations
+    </label>
+  );
+}
+
+function CheckChoice({ offers: { checks }, chosen, onChange }: ChoicesProps) {
+  return (
+    <>
+      <p>
+        {checks.length === 0 ? 'The settings have no checks.' : 'Checks of the settings, which always count:'}
+      </p>
+      {checks.length > 0 && (
+        <ul>
+          {checks.map(each => (
+            <li key={each}>
+              <code dir="auto">{each}</code>
+            </li>
+          ))}
+        </ul>
+      )}
+      <textarea
+        aria-label="More checks, one a line"
+        class="mono"
+        rows={2}
+        placeholder="More checks, one a line: npm test"
+        value={chosen.checks?.join('\n') ?? ''}
+        onInput={({ currentTarget: { value } }) =>
+          onChange({
+            ...without(chosen, 'checks'),
+            ...(value.trim() !== '' && { checks: value.split('\n') }),
+          })
+        }
+      />
+    </>
+  );
+}
+
+interface WorktreeProps {
+  readonly worktree: boolean;
+  readonly onChange: (worktree: boolean) => void;
+}
+
+function WorktreeBox({ worktree, onChange }: WorktreeProps) {
+  return (
+    <label>
+      <input type="checkbox" checked={worktree} onChange={event => onChange(event.currentTarget.checked)} />{' '}
+      in a git worktree of its own
+    </label>
+  );
+}
+
+/** undefined: not known yet. Without them the form has the settings of the project, as they are. */
+function useOffers(project: number): Offers | undefined {
+  const [offers, setOffers] = useState<Offers>();
+  useEffect(() => {
+    let isShown = true;
+    askOffers(project).then(
+      found => isShown && setOffers(found),
+      () => {},
+    );
+    return () => {
+      isShown = false;
+    };
+  }, [project]);
+  return offers;
 }
 
 interface KindsProps {

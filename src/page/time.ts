@@ -1,4 +1,4 @@
-/** Times as the reader's own clock shows them. */
+/** Times as the reader's own clock shows them, and the address of the page. */
 import { useEffect, useState } from 'preact/hooks';
 
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
@@ -21,4 +21,15 @@ export function useClock(isRunning: boolean): number {
     return () => clearInterval(timer);
   }, [isRunning]);
   return now;
+}
+
+/** The part of the address that says what is shown, so that it can be reloaded, bookmarked and sent. */
+export function useHash(): string {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const read = () => setHash(location.hash);
+    addEventListener('hashchange', read);
+    return () => removeEventListener('hashchange', read);
+  }, []);
+  return hash;
 }

@@ -4,7 +4,7 @@
  */
 import { pause } from '../engine/wait.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Accounts, Entry } from '../turns/shared.ts';
+import type { Accounts, Entry } from '../turns/budget.ts';
 
 interface Account {
   until: number;

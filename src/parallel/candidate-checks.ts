@@ -1,18 +1,19 @@
 /** The checks of a candidate, each in a clean checkout of the commit that would land. */
-import type { Board, Candidate, Queued } from '../domain/board.ts';
-import { type CheckResult, isGreen, redChecks } from '../domain/check.ts';
-import { timeIsUp } from '../domain/limits.ts';
-import { formatFailure } from '../domain/loop-prompt.ts';
-import { type Measured, mutationFeedback, mutationWords } from '../domain/mutation.ts';
-import type { Checked, QueueAction } from '../domain/next-merge.ts';
-import { isProblem } from '../domain/problem.ts';
+
+import { type CheckResult, isGreen, redChecks } from '../domain/checks/check.ts';
+import { type Measured, mutationFeedback, mutationWords } from '../domain/checks/mutation.ts';
+import type { Board, Candidate, Queued } from '../domain/lanes/board.ts';
+import type { Checked, QueueAction } from '../domain/lanes/queue.ts';
+import { timeIsUp } from '../domain/run/limits.ts';
+import { formatFailure } from '../domain/run/loop-prompt.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { errorWords } from '../platform/error-words.ts';
-import { createCheckKeeping } from '../turns/check-keeper.ts';
-import { runRound } from '../turns/check-round.ts';
-import { proveClean } from '../turns/clean-proof.ts';
-import { measureCommit, wantsMutation } from '../turns/mutation.ts';
-import type { QueueWorld } from './queue-world.ts';
+import { createIntegrityWatch } from '../proof/integrity.ts';
+import { prove } from '../proof/prove.ts';
+import { measure, wantsMutation } from '../turns/mutation.ts';
+import { cleanCheckout, provingOf } from '../turns/prover.ts';
+import type { QueueWorld } from './queue.ts';
 
 type CheckAction = Extract<QueueAction, { readonly kind: 'check' }>;
 
@@ -33,8 +34,8 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
   });
   const done = new Set([...board().landed.map(({ story }) => story), ...before(board(), entry), entry.story]);
   try {
-    const first = await checkAt(world, candidate, done);
-    const again = isPassed(world, first, done) ? first : await checkAt(world, candidate, done);
+    const first = await checkAt(world, candidate, done, entry.story);
+    const again = isPassed(world, first, done) ? first : await checkAt(world, candidate, done, entry.story);
     const passed = isPassed(world, again, done);
     // What was ended with the run, or because its time was up, says nothing.
     const isCut = () =>
@@ -43,8 +44,9 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
     if (isCut() && !passed) return ended('cut-off');
     const { story } = entry;
     const { number, commit } = candidate;
-    const mutation = passed && wantsMutation(parts) ? await faultsIn(world, candidate, done) : undefined;
-    if (isCut() && mutation) return ended('cut-off');
+    const isMeasured = passed && wantsMutation(parts);
+    const mutation = isMeasured ? await faultsIn(world, candidate, done) : undefined;
+    if (isCut() && isMeasured) return ended('cut-off');
     parts.emit({
       type: 'candidate-checked',
       story,
@@ -64,37 +66,55 @@ export async function checkCandidate(world: QueueWorld, { entry, candidate }: Ch
       .join('\n\n');
     // Checked ahead: the one below may be the cause, and if that fails this one is made anew.
     if (candidate.tip !== board().tip) return ended('red', words);
-    const tip =
-      (await checkAt(world, { ...candidate, commit: candidate.tip }, without(done, entry.story))) ?? [];
+    const red = await redOnTip(world, candidate, without(done, story), story);
     if (isCut()) return ended('cut-off');
-    if (isPassed(world, tip, without(done, entry.story))) return ended('red', words);
-    const red = redChecks(tip).map(({ command }) => `\`${command}\``);
+    if (!red) return ended('red', words);
     const on =
       board().landed.length === 0
         ? 'the commit that the run began with'
         : `what has landed (${candidate.tip.slice(0, 12)})`;
     return ended(
       'halt',
-      `The checks fail on ${on}, without the work of ${story}: ${red.join(', ')}. Nothing more lands.`,
+      `The checks fail on ${on}, without the work of ${story}: ${red}. Nothing more lands.`,
     );
   } catch (error) {
     return ended('halt', `The checks of candidate ${candidate.number} could not run: ${errorWords(error)}.`);
   }
 }
 
+/** The checks that fail without the work of the lane; undefined: none. Beside others one may fail because of them: it is tried once more alone. */
+async function redOnTip(
+  world: QueueWorld,
+  candidate: Candidate,
+  done: ReadonlySet<string>,
+  lane: string,
+): Promise<string | undefined> {
+  const { gate } = world;
+  const [others, before] = [gate.running(), gate.begun()];
+  const tip = { ...candidate, commit: candidate.tip };
+  let results = await checkAt(world, tip, done, lane);
+  const wasAlone = others === 0 && gate.begun() === before + 1;
+  if (!wasAlone && !isPassed(world, results, done))
+    results = await checkAt(world, tip, done, lane, gate.alone);
+  if (isPassed(world, results, done)) return undefined;
+  return redChecks(results ?? [])
+    .map(({ command }) => `\`${command}\``)
+    .join(', ');
+}
+
 /** All of them have run, and none is red; where there is none, that was asked for. */
 function isPassed(
-  { crew }: QueueWorld,
+  { work }: QueueWorld,
   results: readonly CheckResult[] | undefined,
   landed: ReadonlySet<string>,
 ): boolean {
   if (!results || !isGreen(results)) return false;
-  return results.filter(({ isSetup }) => !isSetup).length >= crew.checksFor(landed).length;
+  return results.filter(({ isSetup }) => !isSetup).length >= work.checksFor(landed).length;
 }
 
-function faultsIn({ parts, crew }: QueueWorld, { tip, commit }: Candidate, landed: ReadonlySet<string>) {
-  const checks = crew.checksFor(landed).map(({ command }) => command);
-  return measureCommit(parts, { base: tip, commit, checks });
+function faultsIn({ parts, work }: QueueWorld, { tip, commit }: Candidate, landed: ReadonlySet<string>) {
+  const checks = work.checksFor(landed).map(({ command }) => command);
+  return measure(parts, { cwd: parts.project.root, base: tip, commit, checks });
 }
 
 /** Why it does not pass `--mutate-min`; undefined: it does, or there is none. */
@@ -120,30 +140,23 @@ function without(all: ReadonlySet<string>, one: string): ReadonlySet<string> {
   return new Set([...all].filter(each => each !== one));
 }
 
-/** Every check, in a clean checkout of that commit. */
+/** Every check, in a clean checkout of that commit, with what the lane has for itself. */
 async function checkAt(
-  { crew, parts, integration }: QueueWorld,
+  { work, parts, integration, places, gate }: QueueWorld,
   { number, commit }: Candidate,
   landed: ReadonlySet<string>,
+  lane: string,
+  through = gate.beside,
 ): Promise<readonly CheckResult[] | undefined> {
   const { included } = parts;
   const tree = await integration.own.treeOf(commit);
   if (isProblem(tree) || !included) return undefined;
-  const checks = crew.checksFor(landed);
+  const { own } = integration;
   // Their results are one line of the ledger; a wall that is theirs alone is looked after by itself.
-  const quiet = { ...parts, emit: () => {} };
-  const keeping = createCheckKeeping({ protection: undefined, inputs: NO_INPUTS, emit: parts.emit });
-  return proveClean(
-    {
-      ...parts,
-      included,
-      own: integration.own,
-      keeping,
-      run: (iteration, more) => runRound({ ...quiet, ...more }, { iteration, checks, as: result => result }),
-    },
-    number,
-    tree,
-  );
+  const place = await places.ready(lane);
+  if (isProblem(place)) throw new Error(formatProblem(place));
+  const quiet = { ...parts, emit: () => {}, env: place.env };
+  const watch = createIntegrityWatch({ emit: parts.emit });
+  const proving = { ...provingOf(quiet, number, { checks: () => work.checksFor(landed) }), watch };
+  return through(() => prove(proving, { own, tree, ...cleanCheckout(parts, included) }));
 }
-
-const NO_INPUTS = { take: () => ({}), recall() {}, changed: () => [] };

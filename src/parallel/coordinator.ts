@@ -2,40 +2,45 @@
  * Drives a parallel run: begins lanes, works the queue, and ends when nothing is left to do. All it knows is the board, which is folded from its
  * ledger, and where the integration branch stands: after a crash it continues from there.
  */
-import { admit } from '../domain/admit.ts';
-import type { Board, Lane } from '../domain/board.ts';
-import { boardUsage, laneUsage } from '../domain/board-sums.ts';
-import type { RecordedEvent } from '../domain/event.ts';
-import { timeIsUp } from '../domain/limits.ts';
-import { formatProblem, isProblem } from '../domain/problem.ts';
-import { type Sum, sumOf } from '../domain/purse.ts';
-import type { LoopResult } from '../domain/result.ts';
-import { addUsage } from '../domain/usage.ts';
-import { createBell } from '../engine/bell.ts';
-import { type EngineWorld, warn } from '../engine/plan.ts';
+
+import { proofOfRun } from '../domain/checks/proof.ts';
+import { admit } from '../domain/lanes/admit.ts';
+import type { Board, Lane } from '../domain/lanes/board.ts';
+import { boardUsage, laneUsage } from '../domain/lanes/board-sums.ts';
+import { highest, type Paid, type Sum, sumOf } from '../domain/run/budget.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
+import { timeIsUp } from '../domain/run/limits.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import { successOf } from '../domain/run/verdict.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { addUsage } from '../domain/turn/usage.ts';
+import { type EngineWorld, warn } from '../engine/steps.ts';
+import { createWakeUp } from '../engine/wake-up.ts';
 import { sendMessage } from '../store/inbox.ts';
 import { runPaths } from '../store/paths.ts';
-import { limitsOf } from '../turns/plan-parts.ts';
-import type { ProverParts } from '../turns/prover.ts';
+import type { Budget } from '../turns/budget.ts';
+import type { RunContext } from '../turns/context.ts';
+import { limitsOf } from '../turns/goal.ts';
 import { createIntegration, type Integration } from '../workspace/integration.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
 import { createAccounts } from './accounts.ts';
-import type { Crew } from './crew.ts';
-import type { Elsewhere } from './elsewhere.ts';
+import { type Before, createBudget } from './budget.ts';
+import { createCheckGate } from './check-gate.ts';
 import { type Ended, endRun } from './ending.ts';
-import { createLanes, endedChild, type Lanes, type LaneWorld } from './lanes.ts';
-import { createMoney, type Funds } from './money.ts';
+import { createPlaces } from './lane-place.ts';
+import type { LaneWork } from './lane-work.ts';
+import { createLanes, endedChild, type Lanes, type LaneWorld, type RemoteLanes } from './lanes.ts';
 import { worktreeName } from './names.ts';
 import { changedInputs, clearAway, createQueue, type MergeQueue } from './queue.ts';
 
 export interface CoordinatorOptions {
-  readonly crew: Crew;
-  readonly parts: ProverParts;
+  readonly work: LaneWork;
+  readonly parts: RunContext;
   readonly runId: string;
   /** How many lanes at a time. */
   readonly slots: number;
   /** Absent: all of it is here. */
-  readonly elsewhere?: Elsewhere | undefined;
+  readonly elsewhere?: RemoteLanes | undefined;
   onChildEvent(lane: string, event: RecordedEvent): void;
 }
 
@@ -52,32 +57,47 @@ export async function coordinate(options: CoordinatorOptions, world: EngineWorld
     return endRun(options, world, { reason: 'interrupted', detail: formatProblem(integration) });
   const problem = await begin(options, world, integration);
   if (problem) return endRun(options, world, { reason: 'invalid_config', detail: problem });
-  const ended = await work(options, world, integration);
+  const ended = await untilOver(options, world, integration);
   return endRun({ ...options, integration }, world, ended);
 }
 
 /** The board of a new run, or what a crash has left between two lines of the ledger. */
 async function begin(
-  { crew, parts }: CoordinatorOptions,
+  { work, parts }: CoordinatorOptions,
   world: EngineWorld,
   integration: Integration,
 ): Promise<string | undefined> {
   const { past, emit } = world;
   const { board } = past();
   if (board) return reconcile(parts, world, integration, board);
-  const base = await startOf(integration, crew.branch);
+  const base = await startOf(integration, work.branch);
   if (base === undefined)
     return 'There is no commit to start from: `git commit --allow-empty -m start` makes one.';
-  const tip = await firstTip(crew, world, integration, base);
+  const tip = await firstTip(work, world, integration, base);
   if (isProblem(tip)) return formatProblem(tip);
   const now = await integration.tip();
   if (now !== tip && !(await integration.swap(now, tip))) return 'The integration branch cannot be made.';
   const undelivered = tip === base ? undefined : await integration.deliver(tip, base);
   if (undelivered) return formatProblem(undelivered);
   await integration.publish(undefined);
-  crew.record?.();
-  emit({ type: 'board-set', base, tip, branch: crew.branch, lanes: crew.lanes() });
+  work.record?.();
+  emit({ type: 'board-set', base, tip, branch: work.branch, lanes: work.lanes() });
+  const short = tooFew(work, limitsOf(parts.settings).maxIterations);
+  if (short !== undefined) warn(emit, short);
   return undefined;
+}
+
+/** One iteration each, and a review of each, where there are reviews, is the least. undefined: it may be enough. */
+export function tooFew(
+  { command, isReviewed, lanes }: Pick<LaneWork, 'command' | 'isReviewed' | 'lanes'>,
+  most: number,
+): string | undefined {
+  const { length } = lanes();
+  const least = length * (isReviewed ? 2 : 1);
+  if (most === 0 || least <= most) return undefined;
+  const what = command === 'prd' ? 'stories' : 'tasks';
+  const why = isReviewed ? 'one to build and one to review each' : 'one each';
+  return `${length} ${what} need ${least} iterations at least, ${why}, and the limit for all together is ${most}. The rest waits: --max-iterations ${2 * least} gives room.`;
 }
 
 async function startOf({ own }: Integration, branch: string | null): Promise<string | undefined> {
@@ -91,10 +111,10 @@ async function startOf({ own }: Integration, branch: string | null): Promise<str
 }
 
 /** The list as the user has it, where it is not committed. */
-async function firstTip(crew: Crew, { clock }: EngineWorld, integration: Integration, base: string) {
+async function firstTip(work: LaneWork, { clock }: EngineWorld, integration: Integration, base: string) {
   const before = await integration.own.treeOf(base);
   if (isProblem(before)) return before;
-  const tree = await integration.withFiles(before, crew.firstFiles());
+  const tree = await integration.withFiles(before, work.firstFiles());
   if (isProblem(tree) || tree === before) return isProblem(tree) ? tree : base;
   return integration.commit({
     tree,
@@ -105,7 +125,7 @@ async function firstTip(crew: Crew, { clock }: EngineWorld, integration: Integra
 }
 
 async function reconcile(
-  parts: ProverParts,
+  parts: RunContext,
   { emit }: EngineWorld,
   integration: Integration,
   board: Board,
@@ -127,62 +147,65 @@ async function reconcile(
   return undefined;
 }
 
-async function work(
+async function untilOver(
   options: CoordinatorOptions,
   world: EngineWorld,
   integration: Integration,
 ): Promise<Ended> {
-  const { crew, parts, runId, slots } = options;
+  const { work, parts, runId, slots } = options;
   const { past, emit, stop, clock } = world;
   const board = () => past().board as Board;
   for (const { story } of board().landed) {
-    crew.landed(story, childOf(parts, board(), story));
+    work.landed(story, childOf(parts, board(), story));
     await clearAway(parts, worktreeName(runId, { id: story }, board()));
   }
   const limits = limitsOf(parts.settings);
-  const money = createMoney(limits, spentBefore(parts, board()));
-  const funds = options.elsewhere?.funds ?? money;
   const accounts = createAccounts({
     clock,
     onLimit: (agent, until) => emit({ type: 'account-limited', agent, until }),
   });
-  const common = { crew, parts, integration, board };
+  const budget = createBudget(limits, spentBefore(parts, board()), accounts);
+  const { room } = options.elsewhere?.budget ?? budget;
+  const places = createPlaces({ parts, runId, board });
+  const common = { work, parts, integration, board, places, gate: createCheckGate() };
   const laneWorld: LaneWorld = {
     ...common,
     runId,
     stop,
-    money,
-    accounts,
+    budget,
     onChildEvent: options.onChildEvent,
   };
-  const lanes = options.elsewhere?.lanes(laneWorld) ?? createLanes(laneWorld);
+  const lanes = createLanes(laneWorld, options.elsewhere?.workOn);
   const queue = createQueue({ ...common, runId, lanes: slots });
   passOnPauses(world, parts, board);
-  const bell = createBell(stop.stopping);
+  const wakeUp = createWakeUp(stop.stopping);
   const agents = parts.roster.agents.map(({ name }) => name);
   for (;;) {
     const late = timeIsUp(limits.maxTime, { elapsed: world.meter.elapsed() });
     if (late && !stop.requested()) stop.request(late.reason, 'now', late.detail);
     world.meter.pause(await world.steering.pausePoint(0));
-    const room = { slots, isLimited: accounts.isLimited(agents), hasMoney: funds.hasRoom() };
+    const now = { slots, isLimited: accounts.isLimited(agents), hasMoney: room() === 'yes' };
     const starts =
-      stop.requested() || queue.halted() ? [] : [...unfinished(board(), lanes), ...admit(board(), room)];
+      stop.requested() || queue.halted() ? [] : [...unfinished(board(), lanes), ...admit(board(), now)];
     for (const id of starts)
-      if (!lanes.isRunning(id) && lanes.running() < slots) void lanes.work(id).then(bell.ring, bell.break);
-    const hasMoved = await queue.step(bell.ring);
-    bell.check();
+      if (!lanes.isRunning(id) && lanes.running() < slots) void lanes.work(id).then(wakeUp.wake, wakeUp.fail);
+    const hasMoved = await queue.step(wakeUp.wake);
+    wakeUp.throwIfFailed();
     if (hasMoved) continue;
     if (starts.length === 0 && lanes.running() === 0 && !queue.isBusy()) {
-      const chosen = await chooseOne(options, world, integration);
-      if (!chosen) return { ...endOf(options, world, { funds, queue }), open: lanes.openUsage() };
+      const chosen = await chooseOne({ ...options, budget: budget.of('') }, world, integration);
+      if (!chosen) {
+        await places.closeAll();
+        return { ...endOf(options, world, { paid: room(), queue }), open: lanes.openUsage() };
+      }
     }
-    await bell.wait(LOOK_EVERY);
+    await wakeUp.wait(LOOK_EVERY);
     await world.settled();
   }
 }
 
 /** Also by runs that were cut off with the whole: they count from where they were. */
-function spentBefore(parts: ProverParts, board: Board): Sum {
+function spentBefore(parts: RunContext, board: Board): Before {
   const cutOff = board.lanes.flatMap(({ runs, used }) => {
     const last = runs.at(-1);
     const child = last === undefined || used[last] ? undefined : endedChild({ parts }, last);
@@ -191,7 +214,16 @@ function spentBefore(parts: ProverParts, board: Board): Sum {
   const known = boardUsage(board);
   const all = [...(known ? [known] : []), ...cutOff];
   const turns = board.lanes.reduce((sum, { iterations = 0 }) => sum + iterations, 0);
-  return sumOf(all.length === 0 ? { costSource: 'unknown' } : all.reduce(addUsage), turns);
+  const ended = board.lanes
+    .flatMap(({ runs }) => runs)
+    .flatMap(run => endedChild({ parts }, run)?.past.results ?? []);
+  const prices = ended.map(({ cost, tokens }) =>
+    sumOf({ ...(cost !== null && { cost }), ...(tokens && { tokens }), costSource: 'agent' }),
+  );
+  return {
+    spent: sumOf(all.length === 0 ? { costSource: 'unknown' } : all.reduce(addUsage), turns),
+    dearest: prices.reduce<Sum | undefined>(highest, undefined),
+  };
 }
 
 /** Lanes whose run was cut off with the whole, and those whose work is proven and not in the queue. */
@@ -205,21 +237,21 @@ function unfinished({ lanes, queue }: Board, { isRunning }: Lanes): readonly str
     .map(({ id }) => id);
 }
 
-function childOf(parts: ProverParts, { lanes }: Board, story: string) {
+function childOf(parts: RunContext, { lanes }: Board, story: string) {
   const child = lanes.find(({ id }) => id === story)?.runs.at(-1);
   return child === undefined ? undefined : endedChild({ parts }, child);
 }
 
-/** Of several attempts one goes into the queue, the others are kept. Answers whether something was done. */
+/** Of several attempts one goes into the queue, the others are kept. Returns whether something was done. */
 async function chooseOne(
-  { crew, parts }: CoordinatorOptions,
+  { work, parts, budget }: CoordinatorOptions & { readonly budget: Budget },
   { past }: EngineWorld,
   integration: Integration,
 ): Promise<boolean> {
   const board = past().board as Board;
   const kept = board.lanes.filter(({ state, commit }) => state === 'kept' && commit !== undefined);
   const isOver = board.queue.length > 0 || board.landed.length > 0;
-  if (!crew.choose || kept.length === 0 || isOver || parts.stopping.aborted) return false;
+  if (!work.choose || kept.length === 0 || isOver || parts.stopping.aborted) return false;
   const attempts = await Promise.all(
     kept.map(async ({ id: lane, commit: head = '', ...rest }) => {
       const diff = await integration.own.diff(`${board.base}^{tree}`, `${head}^{tree}`);
@@ -232,12 +264,12 @@ async function chooseOne(
       };
     }),
   );
-  const { lane, why } = await crew.choose(parts, attempts);
+  const { lane, why } = await work.choose({ ...parts, budget }, attempts);
   const head = attempts.find(each => each.lane === lane)?.head;
-  const patch = head === undefined ? undefined : await integration.patchOf(board.base, head, crew.ownPaths);
+  const patch = head === undefined ? undefined : await integration.patchOf(board.base, head, work.ownPaths);
   if (head === undefined || patch === undefined || isProblem(patch)) return false;
   parts.emit({ type: 'notice', level: 'info', text: `${lane} was chosen: ${why}` });
-  parts.emit({ type: 'queued', story: lane, head, patch });
+  parts.emit({ type: 'queued', story: lane, head, patch, chosen: why });
   return true;
 }
 
@@ -247,7 +279,7 @@ function scoreOf(child: ReturnType<typeof endedChild>): number | null {
 }
 
 /** Who pauses the whole pauses every run of it, each between two turns. */
-function passOnPauses({ steering, clock }: EngineWorld, { project }: ProverParts, board: () => Board): void {
+function passOnPauses({ steering, clock }: EngineWorld, { project }: RunContext, board: () => Board): void {
   const send = (kind: 'pause' | 'continue') => {
     for (const { isRunning, runs } of board().lanes)
       if (isRunning) sendMessage(runPaths(project, runs.at(-1) ?? ''), { kind }, clock.now());
@@ -256,14 +288,14 @@ function passOnPauses({ steering, clock }: EngineWorld, { project }: ProverParts
 }
 
 interface Ending {
-  readonly funds: Funds;
+  readonly paid: Paid;
   readonly queue: MergeQueue;
 }
 
 function endOf(
-  { crew }: CoordinatorOptions,
+  { work }: CoordinatorOptions,
   { stop, past }: EngineWorld,
-  { funds, queue }: Ending,
+  { paid, queue }: Ending,
 ): Omit<Ended, 'open'> {
   const board = past().board as Board;
   const requested = stop.requested();
@@ -271,9 +303,9 @@ function endOf(
   const halted = queue.halted();
   if (halted !== undefined) return { reason: 'needs_you', detail: halted };
   const open = board.lanes.filter(({ state }) => state !== 'landed' && state !== 'kept');
-  if (open.length === 0 || (crew.choose && board.landed.length > 0)) return { reason: crew.success };
-  const spent = funds.spending();
-  if (spent) return spent;
+  if (open.length === 0 || (work.choose && board.landed.length > 0))
+    return { reason: successOf(work, proofOfRun(past()).level !== 'claimed') };
+  if (typeof paid === 'object') return paid;
   const detail = open
     .map(({ id, why, needs }) => `${id}: ${why ?? `it waits for ${needs.join(', ')}`}`)
     .join('; ');

@@ -1,17 +1,22 @@
 /** The end of a parallel run: the user's branch gets what has landed, if nobody has moved it meanwhile; and the result. */
-import type { Board } from '../domain/board.ts';
-import { boardMutation, boardUsage, laneOutcome } from '../domain/board-sums.ts';
-import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
-import { proofOfRun } from '../domain/proof.ts';
-import { endedAs, type LoopResult } from '../domain/result.ts';
-import type { StopReason } from '../domain/stop-reason.ts';
-import { addUsage, type Usage, unpricedIn } from '../domain/usage.ts';
-import type { EngineWorld } from '../engine/plan.ts';
-import { complaint } from '../platform/git.ts';
+
+import { proofOfRun } from '../domain/checks/proof.ts';
+import { findTestChanges } from '../domain/checks/test-changes.ts';
+import type { Board } from '../domain/lanes/board.ts';
+import { boardMutation, boardUsage, laneOutcome } from '../domain/lanes/board-sums.ts';
+import { endedAs, type LoopResult, testCounts } from '../domain/run/result.ts';
+import type { StopReason } from '../domain/run/stop-reason.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { addUsage, type Usage, unpricedIn } from '../domain/turn/usage.ts';
+import { type EngineWorld, warn } from '../engine/steps.ts';
 import { joinWords } from '../platform/shell.ts';
-import type { ProverParts } from '../turns/prover.ts';
+import type { RunContext } from '../turns/context.ts';
+import { changedTests } from '../workspace/changed-tests.ts';
 import type { Integration } from '../workspace/integration.ts';
-import type { Crew } from './crew.ts';
+import { moveBranch } from '../workspace/take-over.ts';
+import { outsideOwner } from '../workspace/user-index.ts';
+import type { LaneWork } from './lane-work.ts';
+import { endedChild } from './lanes.ts';
 
 export interface Ended {
   readonly reason: StopReason;
@@ -21,8 +26,8 @@ export interface Ended {
 }
 
 export interface EndingOptions {
-  readonly crew: Crew;
-  readonly parts: ProverParts;
+  readonly work: LaneWork;
+  readonly parts: RunContext;
   readonly runId: string;
   readonly integration?: Integration;
   /** Its branch is in another repository, and the one here is nobody's. */
@@ -36,23 +41,38 @@ export async function endRun(options: EndingOptions, world: EngineWorld, ended: 
   if (integration && !elsewhere && board && isOver && board.landed.length > 0)
     await integrate(integration, world, options, board);
   world.steering.reportUndelivered();
-  const result = await resultOf(options, world, ended);
+  const result = { ...resultOf(options, world, ended), ...(await testsOf(options, world)) };
   world.emit({ type: 'run-ended', result });
   await world.settled();
   return result;
 }
 
-async function resultOf(
-  { crew, runId }: EndingOptions,
-  world: EngineWorld,
-  ended: Ended,
-): Promise<LoopResult> {
+/** Of what has landed, with the counts of the runs that made it. */
+async function testsOf({ integration, parts }: EndingOptions, { past, stop }: EngineWorld) {
+  const { board } = past();
+  const [from, to] = board && integration && !stop.abort.aborted ? await treesOf(integration, board) : [];
+  const changed = integration && from && to ? await integration.own.changedPaths(from, to) : [];
+  const files = integration && !isProblem(changed) ? await changedTests(integration.own, changed) : [];
+  const counts = (board?.landed ?? []).flatMap(({ story }) => {
+    const run = board?.lanes.find(({ id }) => id === story)?.runs.at(-1);
+    const past = run === undefined ? undefined : endedChild({ parts }, run)?.past;
+    return past ? testCounts(past, past.results) : [];
+  });
+  return { testsChanged: findTestChanges(files, counts) };
+}
+
+async function treesOf({ own }: Integration, { base, tip }: Board): Promise<readonly string[]> {
+  const trees = [await own.treeOf(base), await own.treeOf(tip)];
+  return trees.filter(tree => typeof tree === 'string');
+}
+
+function resultOf({ work, runId }: EndingOptions, world: EngineWorld, ended: Ended): LoopResult {
   const { past, meter } = world;
   const { board, time } = past();
   const known = board && boardUsage(board);
   const all = [...(known ? [known] : []), ...(ended.open ?? [])];
   const usage = all.length === 0 ? undefined : all.reduce(addUsage);
-  const report = crew.report?.();
+  const report = work.report?.();
   const mutation = board && boardMutation(board);
   return {
     runId,
@@ -82,7 +102,10 @@ async function integrate(
 ): Promise<void> {
   const { branch, tip } = board;
   if (branch === null) return;
-  const problem = await move(integration, board, branch);
+  const tell = (text: string) => warn(emit, text);
+  const { base } = board;
+  const owner = outsideOwner(integration.own, runId, tell);
+  const problem = await moveBranch(integration.own, { branch, base, tip }, owner);
   if (!problem) return emit({ type: 'integrated', branch, commit: tip });
   const root = parts.project.root;
   const commands = `${joinWords(['git', '-C', root, 'switch', branch])} && ${joinWords(['git', '-C', root, 'merge', `ralph/${runId}/_int`])}`;
@@ -92,42 +115,4 @@ async function integrate(
     commit: tip,
     problem: `${formatProblem(problem)}. What has landed is on ralph/${runId}/_int: ${commands}`,
   });
-}
-
-async function move(
-  { own }: Integration,
-  { base, tip }: Board,
-  branch: string,
-): Promise<Problem | undefined> {
-  const { git } = own.repository;
-  const ref = `refs/heads/${branch}`;
-  const where = `branch ${branch}`;
-  const now = await git.run(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
-  const at = now.code === 0 ? now.stdout.trim() : undefined;
-  if (at === tip) return undefined;
-  if (at !== undefined && at !== base)
-    return { where, what: 'it has moved since the run began, so it is left alone' };
-  const isOut = (await own.head()).branch === branch;
-  const elsewhere = isOut ? false : await isCheckedOut(git, ref);
-  if (elsewhere) return { where, what: 'it is checked out in another worktree' };
-  if (isOut) {
-    const status = await own.status();
-    if (isProblem(status)) return status;
-    const to = await own.treeOf(tip);
-    if (isProblem(to)) return to;
-    // They are those of the tip where it was cut off here before.
-    if (status.entries.length > 0 && status.tree !== to)
-      return { where, what: 'files in your work tree have changed since the run began' };
-    const failed = await own.moveFiles(status.tree, to);
-    if (failed) return failed;
-  }
-  const moved = await git.run(['update-ref', '-m', 'ralph: landed', ref, tip, at ?? '0'.repeat(tip.length)]);
-  if (moved.code !== 0) return { where, what: complaint(moved.output, moved.code) };
-  if (isOut) await git.run(['read-tree', tip]);
-  return undefined;
-}
-
-async function isCheckedOut(git: Integration['own']['objects'], ref: string): Promise<boolean> {
-  const { stdout } = await git.run(['worktree', 'list', '--porcelain']);
-  return stdout.split('\n').includes(`branch ${ref}`);
 }

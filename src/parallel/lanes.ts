@@ -1,51 +1,68 @@
 /** The runs of the lanes: starts and resumes them, each in its worktree, and puts what they have proven into the queue. */
-import { type Board, type Lane, laneOf, type SentBack } from '../domain/board.ts';
-import { currentRun } from '../domain/board-sums.ts';
-import type { RecordedEvent } from '../domain/event.ts';
-import { doubtsOf, trustWith } from '../domain/ledger-trust.ts';
-import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
-import { proofOfRun } from '../domain/proof.ts';
-import type { LoopResult } from '../domain/result.ts';
-import { endingSentence, isSuccess, type StopReason } from '../domain/stop-reason.ts';
-import type { Usage } from '../domain/usage.ts';
-import { warn } from '../engine/plan.ts';
+
+import { existsSync } from 'node:fs';
+import { proofOfRun } from '../domain/checks/proof.ts';
+import { type Board, type Lane, laneOf, type SentBack } from '../domain/lanes/board.ts';
+import { currentRun } from '../domain/lanes/board-sums.ts';
+import { type Conflict, pathsOf, withConflicts, withoutKept } from '../domain/lanes/conflict.ts';
+import type { Paid } from '../domain/run/budget.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
+import { endingSentence } from '../domain/run/headline.ts';
+import { doubtsOf, trustWith } from '../domain/run/ledger-trust.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import { isSuccess, type StopReason } from '../domain/run/stop-reason.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import type { Usage } from '../domain/turn/usage.ts';
+import { warn } from '../engine/steps.ts';
 import { createStopRequest, type StopRequest } from '../engine/stop.ts';
-import { loadPast } from '../store/checkpoint.ts';
+import { loadState } from '../store/checkpoint.ts';
 import { lastEntry } from '../store/ledger-end.ts';
 import { runPaths } from '../store/paths.ts';
-import { ledgerTrust } from '../store/trust.ts';
-import type { PlanParts } from '../turns/plan-parts.ts';
+import type { RunContext } from '../turns/context.ts';
 import type { Integration } from '../workspace/integration.ts';
 import { openStoryBranch } from '../workspace/story-branch.ts';
 import { openWorktree, type Worktree } from '../workspace/worktree.ts';
-import type { createAccounts } from './accounts.ts';
-import type { ChildRequest, Crew, EndedChild } from './crew.ts';
-import { mergeTip } from './merging.ts';
-import type { Money } from './money.ts';
-import { childId, worktreeName } from './names.ts';
+import type { createBudget } from './budget.ts';
+import type { AloneGate } from './check-gate.ts';
+import type { LanePlaces } from './lane-place.ts';
+import type { ChildRequest, EndedChild, LaneWork } from './lane-work.ts';
+import { mergeTip, type NoteMerge, undecided } from './merging.ts';
+import { childId, pinName, worktreeName } from './names.ts';
 
 export interface LaneWorld {
   readonly runId: string;
-  readonly crew: Crew;
-  readonly parts: PlanParts;
+  readonly work: LaneWork;
+  readonly parts: RunContext;
   readonly stop: StopRequest;
   readonly integration: Integration;
-  readonly money: Money;
-  readonly accounts: ReturnType<typeof createAccounts>;
+  readonly budget: ReturnType<typeof createBudget>;
+  readonly places: LanePlaces;
+  readonly gate: AloneGate;
   board(): Board;
   onChildEvent(lane: string, event: RecordedEvent): void;
 }
 
-export interface Lanes {
-  running(): number;
-  isRunning(lane: string): boolean;
-  /** What runs that are not over have used, as far as it is known. */
-  openUsage(): readonly Usage[];
-  /** One lane, until its run is over and its work is in the queue, or somebody is needed. */
-  work(id: string): Promise<void>;
+/** One lane, until its run is over and its work is in the queue, or somebody is needed. `spent`: what a run that is over has used. */
+export type WorkOn = (
+  world: LaneWorld,
+  lane: Lane,
+  stop: StopRequest,
+  spent: (usage: Usage) => void,
+) => Promise<void>;
+
+/** A parallel run whose lanes are worked on by other machines, and whose branch is in a repository that they all reach. */
+export interface RemoteLanes {
+  readonly workOn: WorkOn;
+  /** Who else spends it is not known here. */
+  readonly budget: { room(): Paid };
+  /** The branch there instead of the one here. */
+  integration(here: Integration): Promise<Integration | Problem>;
 }
 
-export function createLanes(world: LaneWorld): Lanes {
+export type Lanes = ReturnType<typeof createLanes>;
+
+/** `workOn`: where the runs of the lanes are not here. */
+export function createLanes(world: LaneWorld, workOn: WorkOn = workHere) {
   const running = new Map<string, StopRequest>();
   const used = new Map<string, Usage>();
   const { stop } = world;
@@ -58,29 +75,26 @@ export function createLanes(world: LaneWorld): Lanes {
   return {
     running: () => running.size,
     isRunning: (lane: string) => running.has(lane),
+    /** What runs that are not over have used, as far as it is known. */
     openUsage: () => [...used.values()],
-    async work(id): Promise<void> {
+    async work(id: string): Promise<void> {
+      const lane = laneOf(world.board(), id);
+      if (!lane) return;
       const own = createStopRequest();
       running.set(id, own);
       try {
-        await workOn(world, id, own, usage => used.set(id, usage));
+        await workOn(world, lane, own, usage => used.set(id, usage));
       } finally {
         running.delete(id);
         if (!world.stop.requested()) used.delete(id);
-        world.money.release(id);
+        world.budget.of(id).release();
       }
     },
   };
 }
 
-async function workOn(
-  world: LaneWorld,
-  id: string,
-  stop: StopRequest,
-  spent: (usage: Usage) => void,
-): Promise<void> {
-  const lane = laneOf(world.board(), id);
-  if (!lane) return;
+const workHere: WorkOn = async (world, lane, stop, spent) => {
+  const { id } = lane;
   const { parts, runId, board } = world;
   const name = worktreeName(runId, lane, board());
   const from = board().tip;
@@ -89,80 +103,113 @@ async function workOn(
   const done = current === undefined ? undefined : endedChild(world, current);
   const isAgain = done !== undefined && !isDone(done);
   const child = current ?? childId(name, lane);
+  const own = await world.places.of(id);
+  if (isProblem(own)) return giveUp(world, id, own);
   const worktree = await openWorktree({ root: parts.project.root, env: parts.env, name, from });
   if (isProblem(worktree)) return giveUp(world, id, worktree);
   const place = { ...worktree, created: !lane.runs.some(run => endedChild(world, run)?.past.prepared) };
   try {
     if (isDone(done) && done)
-      return await handIn(world, lane, child, workIn(world, lane, worktree), resultOf(done));
+      return await handIn(world, lane, child, handedBy(world, lane, worktree), resultOf(done));
     const sentBack = isAgain ? undefined : lane.sentBack;
     if (sentBack) {
-      const merged = await mergeInto(world, worktree, sentBack);
+      const merged = await mergeInto(world, worktree, left =>
+        parts.emit({ type: 'merge-left', story: id, ...left }),
+      );
       if (isProblem(merged)) return giveUp(world, id, merged);
     }
     parts.emit({ type: 'story-started', story: id, child, from });
-    const request = requestFor(world, { lane, child, worktree: place, sentBack, stop });
-    const opened = isAgain ? await world.crew.resume(request) : await world.crew.open(request);
+    const told = sentBack && (await withOpen(world, sentBack, id, worktree));
+    const going = { lane, id: child, worktree: place, sentBack: told, stop, env: own.env };
+    const request = requestFor(world, going);
+    const opened = isAgain ? await world.work.resume(request) : await world.work.open(request);
     if (isProblem(opened)) return giveUp(world, id, opened);
-    const result = await opened.run();
+    const watch = watchFolder(worktree.path, () => stop.request('interrupted', 'now', GONE));
+    const result = await opened.run().finally(watch.end);
     const usage = usageOf(result);
     spent(usage);
+    if (watch.isGone() && (endedChild(world, child)?.past.resumptions ?? 0) < MOST_TIMES_GONE)
+      return warn(parts.emit, `${id}: ${GONE} The turn was ended, and is taken again in a new one.`);
     // What we stopped ourselves is resumed with the whole.
     if (world.stop.requested() && !isSuccess(result.stopReason)) return;
-    await handIn(world, lane, child, workIn(world, lane, worktree), { ...result, usage });
+    await handIn(world, lane, child, handedBy(world, lane, worktree), { ...result, usage });
   } finally {
     worktree.release();
   }
+};
+
+const GONE = 'Its worktree has disappeared.';
+/** Then somebody has to look. */
+const MOST_TIMES_GONE = 3;
+/** Milliseconds between two looks. */
+const LOOK_EVERY = 200;
+
+/** An agent without its files only spends: it is not waited for. */
+function watchFolder(path: string, onGone: () => void) {
+  let isGone = false;
+  const timer = setInterval(() => {
+    if (isGone || existsSync(path)) return;
+    isGone = true;
+    onGone();
+  }, LOOK_EVERY);
+  return { isGone: () => isGone, end: () => clearInterval(timer) };
 }
 
-interface Going {
-  readonly lane: Lane;
-  readonly child: string;
-  readonly worktree: Worktree;
-  readonly sentBack: SentBack | undefined;
-  readonly stop: StopRequest;
-}
+type Going = Pick<ChildRequest, 'id' | 'worktree' | 'sentBack' | 'stop' | 'env'> & { readonly lane: Lane };
 
-function requestFor(world: LaneWorld, { lane, child, worktree, sentBack, stop }: Going): ChildRequest {
-  const { money, accounts, onChildEvent, parts } = world;
+function requestFor(world: LaneWorld, going: Going): ChildRequest {
+  const { onChildEvent, parts } = world;
+  const { id: story } = going.lane;
+  const budget = world.budget.of(story);
   return {
-    id: child,
-    lane,
-    worktree,
-    sentBack,
-    stop,
-    shared: money.sharedBy(lane.id, accounts),
-    sync: () => sync(world, worktree),
+    gate: world.gate,
+    laneSetUp: world.places.setUpOf(story),
+    ...{ ...going, budget, sync: note => sync(world, going.worktree, note) },
     onEvent(event) {
       if (event.type === 'iteration-started') {
         const { mode = 'work', iteration: number } = event;
-        parts.emit({ type: 'story-step', story: lane.id, mode, number, reserved: money.held(lane.id) });
+        parts.emit({ type: 'story-step', story, mode, number, reserved: budget.held() });
       }
-      onChildEvent(lane.id, event);
+      onChildEvent(story, event);
     },
   };
 }
 
 /** Before a review: conflicts are solved before somebody looks, not after. */
-async function sync(world: LaneWorld, worktree: Worktree): Promise<SentBack | undefined> {
+async function sync(world: LaneWorld, worktree: Worktree, note: NoteMerge): Promise<SentBack | undefined> {
   const { tip } = world.board();
-  const merged = await mergeInto(world, worktree);
-  if (isProblem(merged)) {
-    warn(world.parts.emit, `${worktree.name} was not brought up to date: ${formatProblem(merged)}`);
+  const conflicts = await mergeInto(world, worktree, note);
+  if (isProblem(conflicts)) {
+    warn(world.parts.emit, `${worktree.name} was not brought up to date: ${formatProblem(conflicts)}`);
     return undefined;
   }
-  if (merged.length === 0) return undefined;
-  return { why: 'conflict', files: merged, others: await othersSince(world, tip, merged), detail: '' };
+  if (conflicts.length === 0) return undefined;
+  const files = pathsOf(conflicts);
+  return { why: 'conflict', files, conflicts, others: await othersSince(world, tip, files), detail: '' };
 }
 
 /** A merge that was made before the queue sent the work back is not made again. */
 async function mergeInto(
-  { integration, crew, board, parts }: LaneWorld,
+  { integration, work, board, parts }: LaneWorld,
   worktree: Worktree,
-  _why?: SentBack,
-): Promise<readonly string[] | Problem> {
+  note: NoteMerge,
+): Promise<readonly Conflict[] | Problem> {
   const branch = await openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
-  return isProblem(branch) ? branch : mergeTip(integration, branch, board().tip, crew.ownPaths);
+  return isProblem(branch) ? branch : mergeTip(integration, branch, board().tip, work.ownPaths, note);
+}
+
+/** With all that is to be decided in its files, also from merges before. */
+async function withOpen(
+  { integration, board, parts }: LaneWorld,
+  sentBack: SentBack,
+  id: string,
+  { path, branch }: Worktree,
+): Promise<SentBack> {
+  const opened = await openStoryBranch({ cwd: path, env: parts.env }, branch);
+  const { commit } = isProblem(opened) ? {} : await opened.own.head();
+  if (commit === undefined) return sentBack;
+  const conflicts = await undecided(integration, commit, laneOf(board(), id)?.conflicts);
+  return isProblem(conflicts) ? sentBack : { ...sentBack, conflicts };
 }
 
 /** Titles of what has landed and touches one of these files. */
@@ -184,18 +231,30 @@ async function othersSince(
   return titles;
 }
 
-/** Where the work of a lane is. */
-export interface LaneWork {
+/** What a lane hands in. */
+export interface Handed {
   /** What was proven, as a commit that is known here. */
   commit(tree: string | undefined): Promise<string | Problem>;
   /** Work that does not land stays reachable all the same. */
   keep(child: string): Promise<void>;
 }
 
-function workIn(world: LaneWorld, lane: Lane, worktree: Worktree): LaneWork {
+function handedBy({ integration, work, parts }: LaneWorld, lane: Lane, worktree: Worktree): Handed {
+  const open = () => openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
   return {
-    commit: tree => committed(world, lane, worktree, tree),
-    keep: child => keepHead(world, worktree, child),
+    async commit(tree) {
+      const branch = await open();
+      const saved = isProblem(branch) ? branch : await branch.commitAll(tree, work.message(lane));
+      if (isProblem(saved)) return saved;
+      if (saved.left.length > 0)
+        warn(parts.emit, `Not in the commit of ${lane.id}: ${saved.left.join(', ')}.`);
+      return (await integration.own.bring(saved.commit)) ?? saved.commit;
+    },
+    async keep(child) {
+      const branch = await open();
+      const { commit } = isProblem(branch) ? {} : await branch.own.head();
+      if (commit !== undefined) await integration.pin(pinName(child), commit);
+    },
   };
 }
 
@@ -206,56 +265,50 @@ export async function handIn(
   world: LaneWorld,
   lane: Lane,
   child: string,
-  work: LaneWork,
+  handed: Handed,
   { stopReason, detail, proof, usage }: Result,
 ): Promise<void> {
-  const { parts, integration, crew, board } = world;
+  const { parts, integration, work, board } = world;
   const paths = runPaths(parts.project, child);
   const end = { type: 'story-ended', story: lane.id, child, reason: stopReason, usage } as const;
   const ledger = lastEntry(paths.events).prev;
   if (!isSuccess(stopReason)) {
-    parts.emit({ ...end, ledger, why: endingSentence(stopReason, detail, 1) });
-    await work.keep(child);
+    parts.emit({ ...end, ledger, why: endingSentence({ stopReason, detail, proof }) });
+    await handed.keep(child);
     return;
   }
-  const commit = await work.commit(proof.tree ?? undefined);
+  const commit = await handed.commit(proof.tree ?? undefined);
   if (isProblem(commit)) {
     parts.emit({ ...end, ledger, why: formatProblem(commit) });
     return;
   }
   const base = await integration.baseOf(board().tip, commit);
-  const patch = isProblem(base) ? base : await integration.patchOf(base, commit, crew.ownPaths);
+  const patch = isProblem(base) ? base : await integration.patchOf(base, commit, work.ownPaths);
   if (isProblem(patch)) {
     parts.emit({ ...end, ledger, why: formatProblem(patch) });
     return;
   }
-  await integration.pin(`${lane.id}/${child.split('.').at(-1)}`, commit);
+  await integration.pin(pinName(child), commit);
   parts.emit({ ...end, ledger });
-  if (crew.choose && !lane.sentBack) {
+  if (work.choose && !lane.sentBack) {
     const why = 'it is proven, and is compared with the others';
     parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: false, commit });
-  } else parts.emit({ type: 'queued', story: lane.id, head: commit, patch });
+  } else {
+    const conflicts = openConflicts(world, lane.id, child);
+    parts.emit({
+      type: 'queued',
+      story: lane.id,
+      head: commit,
+      patch,
+      ...(conflicts.length > 0 && { conflicts }),
+    });
+  }
 }
 
-async function committed(
-  { integration, crew, parts }: LaneWorld,
-  lane: Lane,
-  worktree: Worktree,
-  tree: string | undefined,
-): Promise<string | Problem> {
-  const branch = await openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
-  if (isProblem(branch)) return branch;
-  const saved = await branch.commitAll(tree, crew.message(lane));
-  if (isProblem(saved)) return saved;
-  if (saved.left.length > 0) warn(parts.emit, `Not in the commit of ${lane.id}: ${saved.left.join(', ')}.`);
-  return (await integration.own.bring(saved.commit)) ?? saved.commit;
-}
-
-async function keepHead({ integration, parts }: LaneWorld, worktree: Worktree, child: string): Promise<void> {
-  const branch = await openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
-  const { commit } = isProblem(branch) ? {} : await branch.own.head();
-  if (commit !== undefined)
-    await integration.pin(`${worktree.name.split('/').at(-1)}/${child.split('.').at(-1)}`, commit);
+/** What merges have left in it, before its run and in it, and its agent has not said to keep. */
+function openConflicts(world: LaneWorld, id: string, child: string): readonly Conflict[] {
+  const { conflicts, keeps } = endedChild(world, child)?.past ?? {};
+  return withoutKept(withConflicts(laneOf(world.board(), id)?.conflicts, conflicts), keeps);
 }
 
 export function giveUp({ parts }: LaneWorld, story: string, problem: Problem): void {
@@ -264,18 +317,17 @@ export function giveUp({ parts }: LaneWorld, story: string, problem: Problem): v
 
 export function endedChild({ parts }: Pick<LaneWorld, 'parts'>, id: string): EndedChild | undefined {
   const paths = runPaths(parts.project, id);
-  const { past, problems } = loadPast(paths);
-  const isBelieved = doubtsOf(trustWith(ledgerTrust(paths), problems)).length === 0;
+  const { state: past, problems } = loadState(paths);
+  const isBelieved = doubtsOf(trustWith(paths.trust, problems)).length === 0;
   return past.head ? { past, paths, isBelieved } : undefined;
 }
 
 function isDone(child: EndedChild | undefined): boolean {
-  const { ended } = child?.past ?? {};
-  return child?.isBelieved === true && ended !== undefined && isSuccess(ended);
+  return child?.isBelieved === true && child.past.result?.success === true;
 }
 
 export function resultOf({ past }: EndedChild): Result {
-  const reason = past.ended as StopReason;
+  const reason = past.result?.stopReason as StopReason;
   return { stopReason: reason, detail: null, proof: proofOfRun(past), usage: past.totals.usage ?? UNKNOWN };
 }
 

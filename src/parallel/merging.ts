@@ -1,9 +1,10 @@
 /** Merges of a parallel run: the tip into a lane, and a lane onto the tip. Files of Ralph's own are left out of them and written by Ralph. */
-import type { SentBack } from '../domain/board.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import type { SentBack } from '../domain/lanes/board.ts';
+import { type Conflict, conflictWords, isMadeUp, pathsOf, undecidedIn } from '../domain/lanes/conflict.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Integration, OwnFile } from '../workspace/integration.ts';
 import type { StoryBranch } from '../workspace/story-branch.ts';
-import type { FilesAt } from './crew.ts';
+import type { FilesAt } from './lane-work.ts';
 
 /** The work of a lane with Ralph's own files as they were where it began: else nearly every two lanes would conflict in the list alone. */
 async function bareWork(
@@ -41,7 +42,9 @@ export interface Work {
 
 export type Built =
   | { readonly kind: 'candidate'; readonly commit: string; readonly tree: string }
-  | { readonly kind: 'conflict'; readonly files: readonly string[] };
+  | { readonly kind: 'conflict'; readonly conflicts: readonly Conflict[] }
+  /** Of the lane's own work nothing is left to land. */
+  | { readonly kind: 'empty' };
 
 /** The commit that would land: the lane on top of the tip. */
 export async function buildCandidate(
@@ -57,7 +60,10 @@ export async function buildCandidate(
   if (isProblem(bare)) return bare;
   const merged = await integration.merge(tip, bare);
   if (isProblem(merged)) return merged;
-  if (merged.conflicts.length > 0) return { kind: 'conflict', files: merged.conflicts };
+  if (merged.conflicts.length > 0) return { kind: 'conflict', conflicts: merged.conflicts };
+  const before = await integration.own.treeOf(tip);
+  if (isProblem(before)) return before;
+  if (merged.tree === before) return { kind: 'empty' };
   const at = (commit: string) => (path: string) => integration.readFile(commit, path);
   const files = await write({ tip: at(tip), base: at(base), own: at(work.head) });
   const tree = await integration.withFiles(merged.tree, files);
@@ -67,13 +73,23 @@ export async function buildCandidate(
   return isProblem(commit) ? commit : { kind: 'candidate', commit, tree };
 }
 
-/** Puts what has landed since into the branch and files of a lane, with marks where files conflict; answers those. */
+/** What a merge leaves to be decided. */
+export interface MergeLeft {
+  readonly merge: string;
+  readonly conflicts: readonly Conflict[];
+}
+
+/** Puts it on a ledger. It is called before anything is in the files, so that a crash in between hides nothing. */
+export type NoteMerge = (left: MergeLeft) => void;
+
+/** Puts what has landed since into the branch and files of a lane, with the conflicts as git leaves them; answers those. */
 export async function mergeTip(
   integration: Integration,
   branch: StoryBranch,
   tip: string,
   ownPaths: readonly string[],
-): Promise<readonly string[] | Problem> {
+  note: NoteMerge,
+): Promise<readonly Conflict[] | Problem> {
   const saved = await branch.commitAll(undefined, 'Work in progress, before a merge');
   if (isProblem(saved)) return saved;
   const { commit: head } = saved;
@@ -88,17 +104,28 @@ export async function mergeTip(
   if (isProblem(merged)) return merged;
   const tree = await integration.withFiles(merged.tree, await filesOf(integration, head, ownPaths));
   if (isProblem(tree)) return tree;
-  const left = merged.conflicts.length === 0 ? '' : ', with conflicts to solve';
-  const message = `Merge what has landed meanwhile${left}`;
+  const { conflicts } = merged;
+  const message = `Merge what has landed meanwhile${conflicts.length === 0 ? '' : ', with conflicts to solve'}`;
   const commit = await integration.commit({ tree, parents: [head, tip], message });
   if (isProblem(commit)) return commit;
+  if (conflicts.length > 0) note({ merge: commit, conflicts });
   const failed = (await integration.deliver(commit, head)) ?? (await branch.moveTo(commit));
-  return failed ?? merged.conflicts;
+  return failed ?? conflicts;
 }
 
 const MARKS = /^<{7} [\s\S]*^={7}$[\s\S]*^>{7} /m;
 
-/** Files in which a commit leaves the marks of a conflict that were not there before. */
+/** Those of which everything is as git has left it. */
+export async function undecided(
+  integration: Integration,
+  commit: string,
+  conflicts: readonly Conflict[] = [],
+): Promise<readonly Conflict[] | Problem> {
+  const now = await integration.entriesAt(commit, pathsOf(conflicts));
+  return isProblem(now) ? now : undecidedIn(conflicts, now);
+}
+
+/** Files in which a commit leaves the marks of a conflict that were not there before, or that have a name that git made up. */
 export async function unsolved(
   integration: Integration,
   before: string,
@@ -108,23 +135,27 @@ export async function unsolved(
   const marked: string[] = [];
   for (const { path, after } of isProblem(changed) ? [] : changed) {
     const isMarked = async (at: string) => MARKS.test((await integration.readFile(at, path)) ?? '');
-    if (after && (await isMarked(commit)) && !(await isMarked(before))) marked.push(path);
+    if (!after) continue;
+    if (isMadeUp(path) || ((await isMarked(commit)) && !(await isMarked(before)))) marked.push(path);
   }
   return marked;
 }
 
 /** For the agent that has to make it fit. */
-export function sentBackWords({ why, files, others, detail }: SentBack): string {
+export function sentBackWords({ why, files, conflicts = [], others, detail }: SentBack): string {
+  const open = conflicts.length === 0 ? '' : `\n\n${conflictWords(conflicts)}`;
   const met = others.length > 0 ? ` It meets: ${others.join('; ')}.` : '';
   switch (why) {
     case 'conflict':
-      return `It conflicts with what has landed meanwhile. The merge is in the files: solve the conflict marks in ${files.join(', ')}, keeping what both sides want, and run the checks.${met}`;
+      return conflicts.length > 0
+        ? `It conflicts with what has landed meanwhile. The merge is in the files: solve it there, and run the checks.${met}${open}`
+        : `It conflicts with what has landed meanwhile. The merge is in the files: solve the conflict marks in ${files.join(', ')}, keeping what both sides want, and run the checks.${met}`;
     case 'red':
-      return `Alone it passes; merged with what has landed meanwhile the checks fail. The merge is in the files: fix it there.${met}\n\n${detail}`;
+      return `Alone it passes; merged with what has landed meanwhile the checks fail. The merge is in the files: fix it there.${met}${open}\n\n${detail}`;
     case 'unwatched':
-      return `Its checks pass, and would not notice enough faults in what it changes. Add tests that do.\n\n${detail}`;
+      return `Its checks pass, and would not notice enough faults in what it changes. Add tests that do.${open}\n\n${detail}`;
     case 'changed':
-      return `The merge with what has landed meanwhile changed what was reviewed. The merge is in the files: see that it is still right.${met}`;
+      return `The merge with what has landed meanwhile changed what was reviewed. The merge is in the files: see that it is still right.${met}${open}`;
     default:
       return why satisfies never;
   }

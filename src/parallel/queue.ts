@@ -1,18 +1,32 @@
 /** The merge queue: makes candidates, checks each as it would land, and moves the integration branch. What to do next is decided in `nextMerge`. */
 import { availableParallelism } from 'node:os';
-import { type Board, type Candidate, laneOf, type Queued, type SentBackWhy } from '../domain/board.ts';
-import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain/next-merge.ts';
-import { formatProblem, isProblem } from '../domain/problem.ts';
-import { warn } from '../engine/plan.ts';
-import type { ProverParts } from '../turns/prover.ts';
+import { type Board, type Candidate, laneOf, type Queued, type SentBackWhy } from '../domain/lanes/board.ts';
+import { type Conflict, pathsOf, withConflicts } from '../domain/lanes/conflict.ts';
+import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain/lanes/queue.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { warn } from '../engine/steps.ts';
+import type { RunContext } from '../turns/context.ts';
 import { listCheckInputs } from '../workspace/check-inputs.ts';
 import type { Integration } from '../workspace/integration.ts';
 import { discardWorktree } from '../workspace/remove-worktree.ts';
 import { checkCandidate } from './candidate-checks.ts';
+import type { AloneGate } from './check-gate.ts';
+import type { LanePlaces } from './lane-place.ts';
+import type { LaneWork } from './lane-work.ts';
 import { endedChild } from './lanes.ts';
-import { buildCandidate, unsolved } from './merging.ts';
-import { worktreeName } from './names.ts';
-import type { QueueWorld } from './queue-world.ts';
+import { buildCandidate, undecided, unsolved } from './merging.ts';
+import { laneName, worktreeName } from './names.ts';
+
+export interface QueueWorld {
+  readonly work: LaneWork;
+  readonly parts: RunContext;
+  readonly integration: Integration;
+  readonly runId: string;
+  readonly lanes: number;
+  readonly places: LanePlaces;
+  readonly gate: AloneGate;
+  board(): Board;
+}
 
 /** After so many times somebody has to look. */
 const MOST_RETURNS = 3;
@@ -38,7 +52,7 @@ export function createQueue(world: QueueWorld) {
     /** Why nothing lands any more. */
     halted: () => halted,
     isBusy: () => busy || checking.size > 0,
-    /** Does what can be done now; answers whether something was. `changed` is called when a check is over. */
+    /** Does what can be done now; returns whether something was. `changed` is called when a check is over. */
     async step(changed: () => void): Promise<boolean> {
       if (busy || halted !== undefined || parts.stopping.aborted) return false;
       const action = nextMerge(board(), { checking, checked, slots: slots() });
@@ -104,39 +118,51 @@ async function perform(
 }
 
 async function build(world: QueueWorld, entry: Queued, onto: string): Promise<void> {
-  const { integration, crew, parts, board } = world;
+  const { integration, work, parts, board } = world;
   const lane = laneOf(board(), entry.story);
   if (!lane) return;
   const child = endedChild(world, lane.runs.at(-1) ?? '');
   const number = board().candidates + 1;
-  const work = { head: entry.head, message: crew.message(lane), date: entry.at };
+  const made = { head: entry.head, message: work.message(lane), date: entry.at };
   const missing = await integration.own.bring(entry.head);
   const built =
     missing ??
-    (await buildCandidate(integration, onto, work, crew.ownPaths, files =>
-      crew.filesWith(lane.id, child, files),
+    (await buildCandidate(integration, onto, made, work.ownPaths, files =>
+      work.filesWith(lane.id, child, files),
     ));
-  if (isProblem(built)) {
-    const why = `it cannot be merged: ${formatProblem(built)}`;
+  const open = missing ? [] : await undecided(integration, entry.head, lane.conflicts);
+  if (!isProblem(open) && open.length > 0 && !isProblem(built)) {
+    const also = built.kind === 'conflict' ? built.conflicts : [];
+    return sendBack(world, entry, conflictBack(withConflicts(open, also), number));
+  }
+  if (isProblem(built) || isProblem(open) || built.kind === 'empty') {
+    const problem = [built, open].find(isProblem);
+    const why = problem ? `it cannot be merged: ${formatProblem(problem)}` : EMPTY;
     parts.emit({ type: 'lane-kept', story: lane.id, why, needsYou: true, commit: entry.head });
     return;
   }
-  if (built.kind === 'conflict')
-    return sendBack(world, entry, { why: 'conflict', files: built.files, number, detail: '' });
+  if (built.kind === 'conflict') return sendBack(world, entry, conflictBack(built.conflicts, number));
   const { commit } = built;
   const marked = await unsolved(integration, onto, commit);
   if (marked.length > 0)
     return sendBack(world, entry, { why: 'conflict', files: marked, number, detail: '' });
   // A review is of a change: another change was not reviewed.
-  const patch = crew.isReviewed ? await integration.patchOf(onto, commit, crew.ownPaths) : entry.patch;
+  const patch = work.isReviewed ? await integration.patchOf(onto, commit, work.ownPaths) : entry.patch;
   if (patch !== entry.patch) return sendBack(world, entry, { why: 'changed', files: [], number, detail: '' });
   await integration.pin(`queue/${number}`, commit);
   parts.emit({ type: 'candidate', story: entry.story, number, tip: onto, commit });
 }
 
+function conflictBack(conflicts: readonly Conflict[], number: number): Back {
+  return { why: 'conflict', files: pathsOf(conflicts), conflicts, number, detail: '' };
+}
+
+const EMPTY =
+  'there is no change in it that has not landed already: either nothing had to be done, or the work is gone from its folder';
+
 /** Compare and swap: whoever moved the branch in between is not overwritten. */
 async function land(
-  { integration, parts, board, crew, runId }: QueueWorld,
+  { integration, parts, board, work, runId, places }: QueueWorld,
   entry: Queued,
   candidate: Candidate,
 ): Promise<void> {
@@ -153,11 +179,13 @@ async function land(
     warn(parts.emit, `What has landed is not in your repository yet: ${formatProblem(delivered)}`);
   const moved = await integration.publish(tip);
   if (moved !== undefined) warn(parts.emit, moved);
-  crew.landed(entry.story, endedChild({ parts }, laneOf(board(), entry.story)?.runs.at(-1) ?? ''));
+  const child = laneOf(board(), entry.story)?.runs.at(-1) ?? '';
+  work.landed(entry.story, endedChild({ parts }, child));
   parts.emit({ type: 'landed', story: entry.story, number, commit, tree: isProblem(tree) ? '' : tree });
-  crew.record?.(entry.story);
+  work.record?.(entry.story);
+  await places.close(entry.story);
   await clearAway(parts, worktreeName(runId, { id: entry.story }, board()));
-  await integration.unpin(entry.story);
+  await integration.unpin(laneName(child));
 }
 
 /** What the checks rest on and somebody has changed since the run began. */
@@ -175,7 +203,7 @@ export async function changedInputs(
 }
 
 /** All of it is in what has landed. */
-export async function clearAway({ project, env, emit }: ProverParts, name: string): Promise<void> {
+export async function clearAway({ project, env, emit }: RunContext, name: string): Promise<void> {
   const problem = await discardWorktree({ root: project.root, env, name });
   if (problem) warn(emit, `The worktree ${name} is left: ${formatProblem(problem)}`);
 }
@@ -183,6 +211,7 @@ export async function clearAway({ project, env, emit }: ProverParts, name: strin
 interface Back {
   readonly why: SentBackWhy;
   readonly files: readonly string[];
+  readonly conflicts?: readonly Conflict[];
   readonly number: number;
   readonly detail: string;
 }

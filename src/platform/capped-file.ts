@@ -6,15 +6,6 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, wri
 import { dirname } from 'node:path';
 import { ensureFolder, removeLink } from './files.ts';
 
-export interface CappedFile {
-  /** For the child: everything is appended. */
-  readonly fd: number;
-  /** The child is gone. Answers how many bytes were left out; the file says so, too, and can still be read. */
-  end(): number;
-  /** The same, and nobody reads it any more. */
-  close(): number;
-}
-
 const MIB = 1024 * 1024;
 /** Of what one child prints. */
 const MOST = 64 * MIB;
@@ -25,7 +16,7 @@ const LOOK_EVERY = 250;
 /** A child that never stops writing is not followed for ever. */
 const ROUNDS = 1000;
 
-export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
+export function openCapped(path: string, how: 'anew' | 'append') {
   const { O_CREAT, O_RDWR, O_APPEND, O_TRUNC } = constants;
   ensureFolder(dirname(path)); // whoever ran before may have deleted it
   removeLink(path);
@@ -61,9 +52,12 @@ export function openCapped(path: string, how: 'anew' | 'append'): CappedFile {
     return leftOut;
   };
   return {
+    /** For the child: everything is appended. */
     fd,
+    /** The child is gone. Returns how many bytes were left out; the file says so, too, and can still be read. */
     end,
-    close() {
+    /** The same, and nobody reads it any more. */
+    close(): number {
       const bytes = end();
       closeSync(fd);
       return bytes;

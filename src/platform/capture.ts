@@ -21,8 +21,11 @@ export interface CaptureOptions {
   readonly signal?: AbortSignal;
   /** Bytes that are kept; 4 MiB unless told. */
   readonly most?: number;
+  readonly isQuiet?: boolean;
   /** The wall it runs behind. */
   readonly confinement?: Confinement | undefined;
+  /** What it reads. */
+  readonly input?: Buffer | undefined;
 }
 
 const MAX_KEPT = 4 * 1024 * 1024;
@@ -44,7 +47,9 @@ export async function capture(
     env: options.env,
     stdout: chunk => keep(chunk, out, all),
     stderr: chunk => keep(chunk, all),
+    isQuiet: options.isQuiet ?? false,
     ...(options.timeout && { timeout: options.timeout }),
+    ...(options.input && { input: options.input }),
   });
   // Asked first: a git that is killed leaves its locks behind.
   const abort = () => child.stop('aborted', 'briefly');

@@ -7,6 +7,8 @@ export interface Command {
   readonly argv: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Folders that look empty to it, where the wall can do that. `cwd` is in none of them. */
+  readonly hide?: readonly string[];
 }
 
 /** The command as it is really started. */

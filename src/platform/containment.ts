@@ -2,12 +2,14 @@
  * Containment: a PID namespace around each turn and each check that has no sandbox, with an empty folder over Ralph's own state. When the
  * command ends, everything that it started ends; when Ralph is killed, so does everything. Which means works is found out by running it.
  */
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { release } from 'node:os';
 import { delimiter, resolve } from 'node:path';
 import { capture } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
 import { errorCode, errorWords } from './error-words.ts';
-import { tryTo } from './files.ts';
+import { readIfThere, tryTo, writeAtomic } from './files.ts';
+import { sha256 } from './hash.ts';
 import { findProgram } from './programs.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -18,6 +20,8 @@ export interface ContainmentWorld {
   readonly env: Env;
   /** The folder that looks empty from inside. It is there. */
   readonly hide: string;
+  /** The file that says what has worked on this machine: that is not tried again at every start. */
+  readonly kept?: string;
 }
 
 export type Containment =
@@ -42,9 +46,16 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
   for (const recipe of RECIPES) {
     const prefix = tryTo(() => prefixOf(recipe, world));
     if (!prefix) continue;
-    const wall = wallOf(prefix);
+    const wall = wallOf(hide => (hide?.length ? prefixOf(recipe, world, hide) : prefix));
+    const found = { ok: true, what: recipe.what, wall } as const;
+    const mark = machineMark(prefix);
+    const { kept } = world;
+    if (kept !== undefined && readIfThere(kept) === mark) return found;
     const { code, output } = await probe(wall, world);
-    if (code === PROVEN) return { ok: true, what: recipe.what, wall };
+    if (code === PROVEN) {
+      if (kept !== undefined) tryTo(() => writeAtomic(kept, mark));
+      return found;
+    }
     why = output.trim().split('\n').at(-1) || `${recipe.what} ended with exit code ${code}`;
     fix =
       'allow user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0 kernel.unprivileged_userns_clone=1';
@@ -52,13 +63,44 @@ async function tryRecipes(world: ContainmentWorld): Promise<Containment> {
   return { ok: false, why, fix };
 }
 
+/** All that decides whether a wall can be put up: kernel, limits of this process, settings of the machine, and the programs themselves. */
+function machineMark(prefix: readonly string[]): string {
+  const limits = /^(Cap|NoNewPrivs|Seccomp|Uid).*$/gm;
+  return sha256(
+    JSON.stringify([
+      ...[release(), readText('/proc/sys/kernel/random/boot_id')],
+      readText('/proc/self/status').match(limits),
+      ['user', 'mnt', 'pid'].map(name => tryTo(() => readlinkSync(`/proc/self/ns/${name}`))),
+      SWITCHES.map(name => readText(`/proc/sys/${name}`)),
+      prefix.map(word => [word, word.startsWith('/') ? markOf(word) : undefined]),
+    ]),
+  );
+}
+
+const SWITCHES = [
+  'kernel/unprivileged_userns_clone',
+  'kernel/apparmor_restrict_unprivileged_userns',
+  'user/max_user_namespaces',
+  'user/max_pid_namespaces',
+];
+
+const readText = (path: string) => tryTo(() => readIfThere(path)) ?? '';
+
+function markOf(program: string): string | undefined {
+  const stat = tryTo(() => statSync(program));
+  return stat?.isFile() ? `${stat.size} ${stat.ctimeMs} ${stat.mode} ${stat.ino}` : undefined;
+}
+
 type Programs = (name: string) => string;
 
-/** A way to make the namespace, as the words before the init and its command. */
+/** A way to make the namespace. */
 interface Recipe {
   readonly what: string;
   readonly forRoot?: true;
-  words(program: Programs, hide: string): readonly string[];
+  /** The words before the init. */
+  words(program: Programs, hide: readonly string[]): readonly string[];
+  /** It leaves the covering of the folders to the init; the words between this and the command take away what could undo it. */
+  within?(program: Programs): readonly string[];
 }
 
 /** PID 1 is no ordinary process, and a wall must not take a signal for a request: so each recipe makes the init below its first and only child. */
@@ -67,11 +109,8 @@ const RECIPES: readonly Recipe[] = [
     // Root without a user namespace: what could take the wall down again is dropped instead. A sandbox still works inside.
     what: 'a PID namespace by unshare',
     forRoot: true,
-    words: (program, hide) => [
-      ...diesWithRalph(program),
-      ...inNamespaces(program, hide, []),
-      ...[program('setpriv'), '--bounding-set', DROPPED.map(name => `-${name}`).join(), '--'],
-    ],
+    words: program => [...diesWithRalph(program), ...inNamespaces(program, [])],
+    within: program => [program('setpriv'), '--bounding-set', DROPPED.map(name => `-${name}`).join(), '--'],
   },
   {
     what: 'a PID namespace by bubblewrap',
@@ -80,21 +119,19 @@ const RECIPES: readonly Recipe[] = [
       // Only root must ask for a user namespace; it has what umount needs in it, unless that is dropped.
       ...(isRoot() ? ['--unshare-user', ...dropped('sys_admin'), ...dropped('sys_ptrace')] : []),
       ...['--dev-bind', '/', '/', '--unshare-pid', '--as-pid-1', '--proc', '/proc', '--die-with-parent'],
-      ...['--tmpfs', hide, '--'],
+      ...hide.flatMap((folder, at) => ['--tmpfs', folder, ...(at === 0 ? [] : ['--remount-ro', folder])]),
+      '--',
     ],
   },
   {
     what: 'a PID namespace by unshare',
-    words: (program, hide) => [
-      ...diesWithRalph(program),
-      ...inNamespaces(program, hide, ['--user', '--map-root-user']),
-      // A second user namespace: the first one owns the mounts and could undo them.
-      ...[
-        program('unshare'),
-        '--user',
-        `--map-user=${process.getuid?.()}`,
-        `--map-group=${process.getgid?.()}`,
-      ],
+    words: program => [...diesWithRalph(program), ...inNamespaces(program, ['--user', '--map-root-user'])],
+    // A second user namespace: the first one owns the mounts and could undo them.
+    within: program => [
+      program('unshare'),
+      '--user',
+      `--map-user=${process.getuid?.()}`,
+      `--map-group=${process.getgid?.()}`,
       '--',
     ],
   },
@@ -109,21 +146,21 @@ const isRoot = () => process.getuid?.() === 0;
 
 const diesWithRalph = (program: Programs) => [program('setpriv'), '--pdeathsig', 'KILL', '--'];
 
-function inNamespaces(program: Programs, hide: string, user: readonly string[]): readonly string[] {
-  const namespaces = [...user, '--pid', '--fork', '--kill-child', '--mount-proc'];
-  const covered = [program('sh'), '-c', COVER, 'sh', hide, program('mount')];
-  return [program('unshare'), ...namespaces, '--', ...covered];
+function inNamespaces(program: Programs, user: readonly string[]): readonly string[] {
+  return [program('unshare'), ...user, '--pid', '--fork', '--kill-child', '--mount-proc', '--'];
 }
 
-const COVER = `hide=$1 mount=$2; shift 2
-"$mount" -t tmpfs -o mode=0700,size=64m none "$hide" || exit 125
-exec "$@"`;
-
 /**
- * PID 1 of the namespace. It keeps its own remarks on how the command died to itself, gives what is left a moment to end, and ends: with it
- * the kernel ends the namespace.
+ * PID 1 of the namespace. It covers the folders where that is left to it, keeps its own remarks on how the command died to itself, gives what
+ * is left a moment to end, and ends: with it the kernel ends the namespace. A request to stop that meets it while it covers a folder
+ * is a stop like any other. It may have rights that the command has not: it starts nothing but what it was given by its path.
  */
-const INIT = `exec 4>&2 2>/dev/null
+const INIT = `sleep=$1 mount=$2 folders=$3 only=; shift 3
+while [ $folders -gt 0 ]; do
+  "$mount" -t tmpfs -o mode=0700,size=64m$only none "$1" || { [ $? -gt 128 ] && exit 143; exit 125; }
+  shift; folders=$((folders - 1)) only=,ro
+done
+exec 4>&2 2>/dev/null
 (exec "$@" 2>&4 3>&- 4>&-)
 code=$?
 kill -s 0 -- -1 || exit $code
@@ -139,16 +176,25 @@ left
 echo $n >&3
 kill -s TERM -- -1
 for each in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
-  sleep 0.02
+  "$sleep" 0.02
   left
   [ $n -eq 0 ] && break
 done
 exit $code`;
 
-function prefixOf(recipe: Recipe, { tree, env, hide }: ContainmentWorld): readonly string[] | undefined {
+/** `more`: folders that are covered as well, and cannot be written: who tries that must notice. */
+function prefixOf(
+  recipe: Recipe,
+  { tree, env, hide }: ContainmentWorld,
+  more: readonly string[] = [],
+): readonly string[] | undefined {
   if (recipe.forRoot && !isRoot()) return undefined;
   const program = (name: string) => wallProgram(name, tree, env);
-  return [...recipe.words(program, realpathSync(hide)), program('sh'), '-c', INIT, 'sh'];
+  const folders = [hide, ...more].map(folder => realpathSync(folder));
+  const cover = recipe.within
+    ? [program('mount'), String(folders.length), ...folders, ...recipe.within(program)]
+    : ['', '0'];
+  return [...recipe.words(program, folders), program('sh'), '-c', INIT, 'sh', program('sleep'), ...cover];
 }
 
 const SYSTEM = ['/usr/bin', '/bin', '/usr/sbin', '/sbin'];
@@ -172,11 +218,13 @@ function probe(wall: Confinement, { env, hide }: ContainmentWorld) {
   return capture(argv, { cwd: '/', env, timeout: PROBE_TIME, confinement: wall });
 }
 
-function wallOf([first = '', ...words]: readonly string[]): Confinement {
+function wallOf(prefix: (hide: Command['hide']) => readonly string[] | undefined): Confinement {
   return {
     async wrap(command) {
       const code = whyNotStarted(command);
       if (code !== undefined) return { code };
+      const [first, ...words] = tryTo(() => prefix(command.hide)) ?? [];
+      if (first === undefined) return { code: 'a folder that is to be hidden is gone' };
       const { env, loader } = splitEnv(command.env);
       const again = loader.length > 0 ? ['/usr/bin/env', ...loader] : [];
       return { ...command, env, argv: [first, ...words, ...again, ...command.argv], init: true };

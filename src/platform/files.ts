@@ -54,7 +54,7 @@ export function writeAtomic(
 }
 
 /** The same for what is worth nothing after a power cut: it does not wait for the disk. A kill finds it whole or not at all. */
-export function writeWhole(path: string, content: string): void {
+export function writeWhole(path: string, content: string | Uint8Array): void {
   replace(path, content, { mode: PRIVATE_FILE, folder: dirname(path), flush: false });
 }
 

@@ -5,6 +5,7 @@
 import { type Answered, askProgram } from './ask.ts';
 import { type Captured, type CaptureOptions, capture, TOO_LONG } from './capture.ts';
 import type { Command, Confinement } from './confinement.ts';
+import { errorLine } from './error-words.ts';
 import { startProcess } from './process.ts';
 import { outsideEnv, programPath } from './programs.ts';
 
@@ -28,7 +29,7 @@ export interface Git {
   stream(
     args: readonly string[],
     read: (chunk: Buffer) => 'more' | 'enough',
-    input?: string,
+    input?: string | Buffer,
   ): Promise<Streamed>;
   /** The same git with more in its environment. */
   with(env: Env): Git;
@@ -52,18 +53,35 @@ export function git(cwd: string, env: Env): Git {
   return bareGit(cwd, env, withConfig(ownEnvironment(env), CONFIG));
 }
 
-/** git that is given this environment and nothing else; found by the PATH of the user's. */
+/** git that is given this environment and nothing else, for a directory whose settings are Ralph's; found by the PATH of the user's. */
 export function bareGit(cwd: string, { PATH }: Env, env: Env): Git {
-  return gitIn(programPath('git', { PATH }, cwd), cwd, outsideEnv({ ...env, PATH }, cwd));
+  return gitIn(programPath('git', { PATH }, cwd), cwd, outsideEnv({ ...env, PATH }, cwd), QUIET);
 }
 
-function gitIn(program: string, cwd: string, env: Env): Git {
+/** What only reads and writes objects, names and an index: with no settings but Ralph's own it starts nothing. */
+const QUIET: ReadonlySet<string> = new Set([
+  ...['rev-parse', 'rev-list', 'for-each-ref', 'ls-files', 'ls-tree', 'diff-tree', 'cat-file', 'merge-base'],
+  ...[
+    'write-tree',
+    'commit-tree',
+    'hash-object',
+    'merge-tree',
+    'check-ignore',
+    'check-attr',
+    'config',
+    'init',
+  ],
+]);
+
+function gitIn(program: string, cwd: string, env: Env, quiet: ReadonlySet<string> = new Set()): Git {
+  const isQuiet = (args: readonly string[]) => quiet.has((args[0] === '-c' ? args[2] : args[0]) ?? '');
   const talk = (args: readonly string[]) => (traffic: Traffic) =>
-    streamed({ argv: [program, ...args], cwd, env }, traffic);
+    streamed({ argv: [program, ...args], cwd, env, isQuiet: isQuiet(args) }, traffic);
   return {
     cwd,
     program,
-    run: (args, limits) => capture([program, ...args], { cwd, env, timeout: TIMEOUT, ...limits }),
+    run: (args, limits) =>
+      capture([program, ...args], { cwd, env, timeout: TIMEOUT, isQuiet: isQuiet(args), ...limits }),
     runBehind: (confinement, args) =>
       capture([program, ...CONFIG_FLAGS, ...args], {
         cwd,
@@ -76,8 +94,8 @@ function gitIn(program: string, cwd: string, env: Env): Git {
     bytes: (args, records) => listed(talk(args), records, 'latin1'),
     stream: (args, read, input) =>
       talk(args)({ read, ...(input !== undefined && { input: Buffer.from(input) }) }),
-    with: more => gitIn(program, cwd, { ...env, ...more }),
-    at: elsewhere => gitIn(program, elsewhere, env),
+    with: more => gitIn(program, cwd, { ...env, ...more }, quiet),
+    at: elsewhere => gitIn(program, elsewhere, env, quiet),
   };
 }
 
@@ -137,7 +155,10 @@ interface Traffic {
 
 const MAX_ERRORS = 8_192;
 
-async function streamed(command: Command, traffic: Traffic): Promise<Streamed> {
+async function streamed(
+  command: Command & { readonly isQuiet: boolean },
+  traffic: Traffic,
+): Promise<Streamed> {
   let errors = '';
   let enough = false;
   const child = startProcess<'enough'>({
@@ -178,11 +199,8 @@ async function listed(
 
 /** git explains at length after the line that says what is wrong. */
 export function complaint(output: string, code: number): string {
-  const telling = output
-    .split('\n')
-    .find(line => /^(fatal|error|abort)\b|\[(remote )?rejected\]/.test(line.trim()));
   const mute = code === TOO_LONG ? 'it gave no answer in time' : `exit code ${code}`;
-  return telling?.trim() || lastLine(output) || mute;
+  return errorLine(output) || mute;
 }
 
 export function lastLine(output: string): string {

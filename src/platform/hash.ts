@@ -1,6 +1,7 @@
 /** The one hash that names things here. */
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { readPages } from './files.ts';
+import { fileSize, readPages } from './files.ts';
 
 let crypto: typeof import('node:crypto') | undefined;
 
@@ -12,14 +13,11 @@ export function sha256(content: string | Buffer): string {
   return crypto.createHash('sha256').update(content).digest('hex');
 }
 
-/** With a key: whoever does not have it cannot write a text that fits. */
-export function signature(key: string, content: string): string {
-  crypto ??= createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
-  return crypto.createHmac('sha256', key).update(content).digest('hex');
-}
+const LARGE = 1024 * 1024;
 
 /** Of a file of any size. */
 export function hashOfFile(path: string): string {
+  if (fileSize(path) <= LARGE) return sha256(readFileSync(path));
   crypto ??= createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto');
   const hash = crypto.createHash('sha256');
   readPages(path, page => void hash.update(page));

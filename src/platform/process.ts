@@ -98,7 +98,7 @@ export function startProcess<Why extends string>(spec: ProcessSpec): OwnedProces
     timers.clear();
     if (pid === undefined) return { end, leftBehind: 0 };
     if (spec.undo && (endedBy !== undefined || end.kind === 'signalled')) await finished(spec.undo);
-    const isTidy = spec.init && end.kind === 'exited';
+    const isTidy = spec.isQuiet || (spec.init && end.kind === 'exited');
     const leftBehind = isTidy
       ? await started.leftBehind()
       : await reap({ ...spec, pid, mark, victims, began, hurry: endedBy !== undefined });

@@ -4,7 +4,7 @@
  */
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { tryTo } from './files.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;

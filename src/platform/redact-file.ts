@@ -1,7 +1,7 @@
 /** Takes secrets out of a file that may be far larger than our memory. */
 import { closeSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import { createStreamRedactor, type Redact } from '../domain/secrets.ts';
+import { createStreamRedactor, type Redact } from '../domain/text/secrets.ts';
 import { createPrivate, tryTo } from './files.ts';
 
 const PAGE = 1024 * 1024;
@@ -25,7 +25,7 @@ export function redactFile(path: string, redact: Redact): void {
   });
 }
 
-/** Answers whether there was a secret. */
+/** Returns whether there was a secret. */
 function copyClean(path: string, redact: Redact, write: (text: string) => void): boolean {
   const stream = createStreamRedactor(redact);
   const decoder = new StringDecoder('utf8');

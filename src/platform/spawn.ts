@@ -21,20 +21,12 @@ export interface SpawnSpec extends Confined {
   readonly stderr: number | ((chunk: Buffer) => void);
   /** stdout goes through this file to the function, for programs that lose their last words on a pipe. The chunk is reused after the call. */
   readonly throughFile?: string;
-}
-
-export interface Spawned {
-  readonly child: ChildProcess;
-  /** `NAME=value` in the environment of it and of everything it starts. */
-  readonly mark: string;
-  /** How many processes its init found left behind, once it has ended. */
-  leftBehind(): Promise<number>;
-  /** Reads what is still to come when the process and all it started have ended. */
-  finish(): Promise<void>;
+  /** It starts nothing and ends by itself, so nobody need watch over it: git with no settings but Ralph's own. */
+  readonly isQuiet?: boolean;
 }
 
 /** Some failures to start are thrown and some come as an event; the thrown ones are a code here. */
-export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | { readonly code: string } {
+export function spawnOwned(spec: SpawnSpec, onActivity: () => void) {
   const mark = nextMark();
   const onStdout = listener(spec.stdout, onActivity);
   const file = onStdout && spec.throughFile !== undefined ? createPrivate(spec.throughFile) : undefined;
@@ -57,13 +49,16 @@ export function spawnOwned(spec: SpawnSpec, onActivity: () => void): Spawned | {
   for (const stream of child.stdio) stream?.on('error', ignore);
   if (spec.input !== undefined) feed(child, spec.input);
   // Last: to start it takes longer than all of the above, and the child runs meanwhile.
-  watchdog ??= startWatchdog(`${ownerName()}=`);
-  if (pid !== undefined) watchdog?.watch(pid, spec.undo);
+  if (!spec.isQuiet) watchdog ??= startWatchdog(`${ownerName()}=`);
+  if (pid !== undefined && !spec.isQuiet) watchdog?.watch(pid, spec.undo);
   return {
     child,
+    /** `NAME=value` in the environment of it and of everything it starts. */
     mark,
+    /** How many processes its init found left behind, once it has ended. */
     leftBehind: () => left,
-    async finish() {
+    /** Reads what is still to come when the process and all it started have ended. */
+    async finish(): Promise<void> {
       await follower?.end();
       await Promise.all([drained(child.stdout), drained(child.stderr)]);
       // Node keeps the pipes of a dead child for a while, and with them all that a listener holds.

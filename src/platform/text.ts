@@ -1,5 +1,5 @@
 /** Text on a terminal: how wide it is, how it is cut, and how text from strangers is made harmless. */
-import { ESCAPE_SEQUENCE } from '../domain/visible.ts';
+import { ESCAPE_SEQUENCE } from '../domain/text/visible.ts';
 import { stringWidth } from './width.ts';
 
 /** Columns that a terminal needs for it. */

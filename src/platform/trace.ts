@@ -6,12 +6,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const FORM = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}$/;
 
-export interface SpanId {
-  readonly trace: string;
-  readonly span: string;
-}
-
-export function readTrace(traceparent: string | undefined): SpanId | undefined {
+export function readTrace(traceparent: string | undefined) {
   const [, trace, span] = FORM.exec(traceparent ?? '') ?? [];
   return trace === undefined || span === undefined ? undefined : { trace, span };
 }

@@ -1,7 +1,7 @@
 /** The board of a parallel run as people see it: a column for each state, and what is to be known of each lane, in words. */
-import type { Board, Lane, LaneState } from '../domain/board.ts';
-import { boardUsage, laneUsage } from '../domain/board-sums.ts';
-import { dollars } from '../domain/dollars.ts';
+import type { Board, Lane, LaneState } from '../domain/lanes/board.ts';
+import { boardUsage, laneUsage } from '../domain/lanes/board-sums.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { sentBackWords, stepWords } from './board-words.ts';
 import type { LaneHistory } from './lane-history.ts';
 import { counted, timeOfDay, wholeSeconds } from './numbers.ts';

@@ -1,11 +1,14 @@
 /** What happens in a parallel run, in words for the terminal, the log and the report. */
 
-import type { LaneStep, SentBack } from '../domain/board.ts';
-import type { BoardEvent } from '../domain/board-event.ts';
-import { redChecks } from '../domain/check.ts';
-import type { RunEvent } from '../domain/event.ts';
-import { listSome } from '../domain/feedback.ts';
-import { endingSentence } from '../domain/stop-reason.ts';
+import { redChecks } from '../domain/checks/check.ts';
+import { redReason } from '../domain/checks/words.ts';
+import type { LaneStep, SentBack } from '../domain/lanes/board.ts';
+import type { BoardEvent } from '../domain/lanes/board-event.ts';
+import { pathsOf } from '../domain/lanes/conflict.ts';
+import type { RunEvent } from '../domain/run/event.ts';
+import { endingSentence } from '../domain/run/headline.ts';
+import { provenBy } from '../domain/run/result.ts';
+import { listSome } from '../domain/text/feedback.ts';
 import { duration } from './numbers.ts';
 import { commitPhrase, phrase } from './phrases.ts';
 import type { Mark } from './style.ts';
@@ -25,9 +28,12 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
       return event.why === undefined
         ? ['ok', `${story}: proven`]
         : ['error', `${story}: ${phrase(event.why)}`];
+    case 'merge-left':
+      return ['note', `${story}: conflicts to decide in ${listSome(pathsOf(event.conflicts).map(phrase))}`];
     case 'queued':
       return ['note', `${story}: in the merge queue`];
     case 'candidate':
+    case 'lane-place':
       return undefined;
     case 'candidate-checked':
       return checkedWords(event);
@@ -103,8 +109,8 @@ function metWords({ files, others }: Pick<SentBack, 'files' | 'others'>): string
 export function childWords(event: RunEvent): readonly [level: 'info' | 'warning', words: string] | undefined {
   switch (event.type) {
     case 'check-ended': {
-      const { passed, command, exitCode, voided } = event.result;
-      const why = voided ?? `exit code ${exitCode}`;
+      const { passed, command, voided } = event.result;
+      const why = voided ?? redReason(event.result);
       return passed ? ['info', `"${command}" passed`] : ['warning', `"${command}" failed: ${why}`];
     }
     case 'violation':
@@ -112,11 +118,11 @@ export function childWords(event: RunEvent): readonly [level: 'info' | 'warning'
     case 'question-asked':
       return ['warning', `asks: ${event.question} (ralph answer ${event.story} "…")`];
     case 'notice':
-      return event.level === 'warning' ? ['warning', event.text] : undefined;
+      return event.level === 'debug' ? undefined : [event.level, event.text];
     case 'agent-ended':
       return event.outcome.kind === 'failed' ? ['warning', event.outcome.trouble.message] : undefined;
     case 'run-ended':
-      return ['info', endingSentence(event.result.stopReason, event.result.detail, 1)];
+      return ['info', endingSentence(provenBy(event.result))];
     default:
       return undefined;
   }

@@ -1,6 +1,7 @@
 /** What a run changed since it began: the diff as it was kept after its last turn, and how much there is in each file. */
-import { diffSum, type FileDiff, filesOf } from '../domain/diffstat.ts';
-import { fenced } from '../domain/loop-prompt.ts';
+
+import { fenced } from '../domain/run/loop-prompt.ts';
+import { diffSum, type FileDiff, filesOf } from '../domain/text/diffstat.ts';
 import { readPart } from '../platform/files.ts';
 import { clip, displayWidth, harmless } from '../platform/text.ts';
 import type { RunPaths } from '../store/paths.ts';
@@ -17,6 +18,13 @@ export function changesOf({ iterations }: RunView, paths: RunPaths, most: number
     if (found && found.bytes > 0) return { text: found.text, left: Math.max(0, found.bytes - most), file };
   }
   return null;
+}
+
+/** What the user had changed before the run; null: nothing, or nobody looked. */
+export function changesBefore(paths: RunPaths, most: number): Part | null {
+  const { diff: file } = paths.iteration(0);
+  const found = readPart(file, most, 'head');
+  return found && found.bytes > 0 ? { text: found.text, left: Math.max(0, found.bytes - most), file } : null;
 }
 
 const BAR = 30;
@@ -54,13 +62,13 @@ export function diffLines(text: string, style: Style): readonly string[] {
 }
 
 /** For a pull request: the sum, and the rest folded. */
-export function changesInMarkdown({ text, left }: Part): readonly string[] {
+export function changesInMarkdown({ text, left }: Part, title = ''): readonly string[] {
   const files = filesOf(text);
   const rest = left > 0 ? `\n… ${left} more bytes: ralph show\n` : '';
   return [
     '',
     '<details>',
-    `<summary>${diffSum(files)}</summary>`,
+    `<summary>${title}${diffSum(files)}</summary>`,
     '',
     fenced(harmless(`${text}${rest}`), 'diff'),
     '',

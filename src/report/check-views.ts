@@ -1,9 +1,9 @@
 /** The checks and the verdict of an iteration as the run view has them. */
-import type { CheckResult } from '../domain/check.ts';
-import type { LoopCommand } from '../domain/event.ts';
-import { failureLines } from '../domain/failure.ts';
-import { knownEntry } from '../domain/ledger-entry.ts';
-import type { Verdict } from '../domain/verdict.ts';
+import type { CheckResult } from '../domain/checks/check.ts';
+import { failureLines } from '../domain/checks/failure.ts';
+import type { LoopCommand } from '../domain/run/event.ts';
+import { knownEntry } from '../domain/run/ledger-entry.ts';
+import type { Verdict } from '../domain/run/verdict.ts';
 import { clip, harmless, oneLine } from '../platform/text.ts';
 import { checkNoun, whyContinue } from './phrases.ts';
 import type { CheckView } from './run-view.ts';
@@ -21,6 +21,7 @@ export function checkView(result: CheckResult): CheckView {
     ungated: result.ungated === true,
     ...(result.voided !== undefined && { voided: result.voided }),
     ...(result.clean && { clean: true }),
+    ...(result.without && { without: result.without }),
     logFile,
     ...(!passed && { cause: causeOf(result) }),
   };

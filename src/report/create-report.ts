@@ -1,17 +1,17 @@
 /** A run, or all of them, as a text for people or for programs: what `ralph report` and the library hand out. */
 import { existsSync } from 'node:fs';
-import { parentOf } from '../domain/board.ts';
-import { createRedactor, type Redact, redactDeep } from '../domain/secrets.ts';
+import { parentOf } from '../domain/lanes/board.ts';
+import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
+import { createRedactor, type Redact, redactDeep } from '../domain/text/secrets.ts';
 import type { Env } from '../platform/git.ts';
 import { childrenOf } from '../store/child-runs.ts';
 import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import { listRuns } from '../store/run-file.ts';
-import { changesOf } from './changes.ts';
+import { changesBefore, changesOf } from './changes.ts';
 import { createDetailFold } from './details.ts';
-import { type HtmlWorld, htmlOf, htmlOfAll } from './html.ts';
+import { type HtmlWorld, htmlOf, htmlOfAll, readPageAssets } from './html.ts';
 import { junitOfChecks } from './junit.ts';
 import { markdownOf, markdownOfAll } from './markdown.ts';
-import { readPageAssets } from './page-assets.ts';
 import { cleanJson, readRun } from './read-run.ts';
 import { figuresOf, figuresOfAll } from './runs-figures.ts';
 import { sarifOf } from './sarif.ts';
@@ -29,8 +29,13 @@ export interface ReportWorld {
   readonly version: string;
 }
 
-/** Of one run. */
-export function reportRun(format: ReportFormat, id: string, { project, env, version }: ReportWorld): string {
+/** Of one run, with how far its ledger can be believed. */
+export interface Report {
+  readonly text: string;
+  readonly trust: LedgerTrust;
+}
+
+export function reportRun(format: ReportFormat, id: string, { project, env, version }: ReportWorld): Report {
   const paths = runPaths(project, id);
   const redact = createRedactor(env);
   switch (format) {
@@ -40,13 +45,13 @@ export function reportRun(format: ReportFormat, id: string, { project, env, vers
       return markdownReport(id, paths, redact);
     case 'json': {
       const { result: _, ...reading } = readRun(id, paths);
-      return `${cleanJson(reading, redact)}\n`;
+      return { text: `${cleanJson(reading, redact)}\n`, ...reading.integrity };
     }
     case 'junit':
       return junitReport(id, paths, redact);
     case 'sarif': {
       const { view, integrity } = readRun(id, paths);
-      return sarifOf(redactDeep(view, redact), integrity, version);
+      return { text: sarifOf(redactDeep(view, redact), integrity, version), ...integrity };
     }
     default:
       return format satisfies never;
@@ -56,7 +61,7 @@ export function reportRun(format: ReportFormat, id: string, { project, env, vers
 /** What all iterations together may add to the file. The latest are kept. */
 const MOST_DETAIL = 24 * 1024 * 1024;
 
-function htmlReport(project: ProjectPaths, id: string, world: HtmlWorld): string {
+function htmlReport(project: ProjectPaths, id: string, world: HtmlWorld): Report {
   const details = new Map<string, string>();
   let size = 0;
   const keep = (name: string, json: string) => {
@@ -76,26 +81,30 @@ function htmlReport(project: ProjectPaths, id: string, world: HtmlWorld): string
     return run;
   };
   const children = childrenOf(project, id).map(child => read(child, runPaths(project, child)));
-  return htmlOf(read(id, runPaths(project, id)), details, world, children);
+  const run = read(id, runPaths(project, id));
+  return { text: htmlOf(run, details, world, children), ...run.integrity };
 }
 
 /** GitHub takes 65,536 characters in a comment. */
 const DIFF = 40_000;
+const DIFF_BEFORE = 5_000;
 
-function markdownReport(id: string, paths: RunPaths, redact: Redact): string {
+function markdownReport(id: string, paths: RunPaths, redact: Redact): Report {
   const reading = readRun(id, paths);
-  return markdownOf(redactDeep(reading, redact), redactDeep(changesOf(reading.view, paths, DIFF), redact));
+  const changes = redactDeep(changesOf(reading.view, paths, DIFF), redact);
+  const before = redactDeep(changesBefore(paths, DIFF_BEFORE), redact);
+  return { text: markdownOf(redactDeep(reading, redact), changes, before), ...reading.integrity };
 }
 
 /** With what the checks printed, which the ledger's last line leaves out. */
-function junitReport(id: string, paths: RunPaths, redact: Redact): string {
+function junitReport(id: string, paths: RunPaths, redact: Redact): Report {
   let outputs: ReadonlyMap<number, string> = new Map();
   const fold = createDetailFold(paths, ({ checks }) => {
     if (checks.length > 0) outputs = new Map(checks.map(({ index, output }) => [index, redact(output.text)]));
   });
   const { view, integrity } = readRun(id, paths, fold.add);
   fold.end();
-  return junitOfChecks(redactDeep(view, redact), outputs, integrity);
+  return { text: junitOfChecks(redactDeep(view, redact), outputs, integrity), ...integrity };
 }
 
 /** Of every run of a project. */

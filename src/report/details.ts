@@ -1,7 +1,7 @@
 /** Gathers what an iteration consists of from the ledger and the files beside it. */
-import { type CheckResult, slugsOf } from '../domain/check.ts';
-import { knownEntry, type RawEntry } from '../domain/ledger-entry.ts';
-import { withCheck } from '../domain/past-iteration.ts';
+import { type CheckResult, slugsOf } from '../domain/checks/check.ts';
+import { knownEntry, type RawEntry } from '../domain/run/ledger-entry.ts';
+import { withCheck } from '../domain/run/state.ts';
 import { readPart } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
 import type { IterationDetail, Part } from './run-view.ts';

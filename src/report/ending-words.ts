@@ -1,12 +1,16 @@
 /** How a run stands, why it stopped and what to do next: every reader takes the words from here. */
-import type { LoopCommand } from '../domain/event.ts';
-import type { Limits } from '../domain/limits.ts';
-import { type Proven, provenWords } from '../domain/proof.ts';
-import type { LoopResult } from '../domain/result.ts';
-import { type Raise, raiseOf, resumeCommand, usedBy } from '../domain/resume-command.ts';
-import { endingOf, endingSentence, isProven } from '../domain/stop-reason.ts';
+
+import { type Proven, provenWords } from '../domain/checks/proof.ts';
+import type { LoopCommand } from '../domain/run/event.ts';
+import { headlineOf } from '../domain/run/headline.ts';
+import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
+import { adviceIn, type Limits } from '../domain/run/limits.ts';
+import type { Standing } from '../domain/run/overview.ts';
+import { countChecks, type LoopResult, provenBy } from '../domain/run/result.ts';
+import { type Raise, raiseOf, resumeCommand, usedBy } from '../domain/run/resume-command.ts';
+import { endingOf } from '../domain/run/stop-reason.ts';
 import { capital, phasePhrase, phrase } from './phrases.ts';
-import { lastChecks, type RunReading, type RunView, type Standing } from './run-view.ts';
+import { lastChecks, type RunReading, type RunView, viewHasBegun } from './run-view.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** An ended run, from its result or from its ledger. */
@@ -18,27 +22,23 @@ export interface EndedRun {
   readonly raise: Raise | undefined;
   /** Its settings or its ledger have changed: whoever resumes it has to accept that. */
   readonly needsAccept?: boolean;
+  /** An agent was asked for something: before that there is nothing to resume. */
+  readonly hasBegun: boolean;
+  /** The exact limit, the last error; with what to do about it, where that is known. */
+  readonly detail?: string | null;
 }
 
 /** The final sentence of a run. */
 export function resultSentence(result: LoopResult, words: Words = TERMINAL_WORDS): string {
-  const { stopReason, detail, iterations } = result;
-  const checks = iterations.reduce((sum, { checkResults }) => sum + checkResults.length, 0);
-  const sentence = phrase(endingSentence(stopReason, null, checks));
+  const { detail } = result;
+  const sentence = phrase(headlineOf(provenBy(result), words.say));
   return detail ? `${sentence} ${words.say(detail)}` : sentence;
 }
 
 /** What a run has proven, as its ledger has it; undefined: it has not ended. */
 export function viewProven(view: RunView): Proven | undefined {
   const { ending, sandbox } = view;
-  if (!ending) return undefined;
-  const { stopReason, proof } = ending;
-  return {
-    success: isProven(stopReason),
-    proof,
-    passed: lastChecks(view).filter(({ passed }) => passed).length,
-    sandbox,
-  };
+  return ending ? { ...ending, checks: countChecks(lastChecks(view)), sandbox } : undefined;
 }
 
 /** `Proof: checked in place · contained`. */
@@ -47,11 +47,13 @@ export function proofLine(run: Proven, { say }: Words = TERMINAL_WORDS): string 
 }
 
 export function endedRun(result: LoopResult, command: LoopCommand, known: KnownLimits): EndedRun {
-  const { runId, stopReason, iterations } = result;
-  return { runId, command, stopReason, raise: raiseIn(result, iterations.length, known) };
+  const { runId, stopReason, iterations, detail } = result;
+  const { hasBegun = true } = known;
+  return { runId, command, stopReason, detail, raise: raiseIn(result, iterations.length, known), hasBegun };
 }
 
 interface KnownLimits {
+  readonly hasBegun?: boolean | undefined;
   readonly limits?: Limits | null | undefined;
   readonly maxIterations?: number | undefined;
 }
@@ -72,46 +74,58 @@ function raiseIn(
 export function endedView(view: RunView): EndedRun | undefined {
   const { runId, command, ending, iterations } = view;
   if (!ending) return undefined;
-  const { stopReason } = ending;
-  return { runId, command, stopReason, raise: raiseIn(ending, iterations.length, view) };
+  const { stopReason, detail } = ending;
+  const raise = raiseIn(ending, iterations.length, view);
+  return { runId, command, stopReason, detail, raise, hasBegun: viewHasBegun(view) };
 }
 
 /** Of an in-session loop whose host has ended. */
 export const CLOSED =
   'The program that this session ran in has ended, and the loop is kept. Open the session again and type the loop command without a task, or continue in a terminal: `ralph continue-here`.';
 
+/** Of a run that was cut off while it was set up, or in the checks before its first iteration. */
+const UNSTARTED = 'It did not begin: it was cut off before its first iteration, and nothing was done.';
+
+/** What to do with a run that ended before its first iteration. */
+export const START_AGAIN = 'Nothing was done: start it again with the same command';
+
 /** How a run stands, in a sentence; the detail of its ending is not in it. */
 export function standingSentence(view: RunView, state: Standing): string {
-  const { ending, phase } = view;
-  if (ending) return phrase(endingSentence(ending.stopReason, null, lastChecks(view).length));
+  const { phase } = view;
+  const proven = viewProven(view);
+  if (proven) return phrase(headlineOf(proven));
   if (state === 'closed') return CLOSED;
+  if (state === 'unstarted') return UNSTARTED;
   if (state === 'crashed') return 'Cut off: the process ended without a result.';
   if (phase === 'paused' || phase === 'waiting') return `${capital(phasePhrase(phase))}.`;
   return phase === 'between' || phase === 'ended' ? 'Running.' : `Running: ${phasePhrase(phase)}.`;
 }
 
-/** The same as a reader may believe it: what a ledger says that was changed is no result. */
+/** The same as a reader may believe it: what a ledger says that Ralph did not record here, or that was changed, is no result. */
 export function headline({
   view,
   state,
   integrity,
 }: Pick<RunReading, 'view' | 'state' | 'integrity'>): string {
-  const sentence = standingSentence(view, state);
-  return integrity.trust.kind === 'changed' ? `${UNBELIEVED} It says: ${sentence}` : sentence;
+  return doubtSentence(integrity.trust) ?? standingSentence(view, state);
 }
 
-export const UNBELIEVED =
-  'Do not believe this run: its ledger has been changed. Run the checks yourself before you use its work.';
+/** undefined: there is no doubt. */
+export function doubtSentence({ kind }: LedgerTrust): string | undefined {
+  if (kind === 'intact') return undefined;
+  const why = kind === 'changed' ? 'its ledger has been changed' : 'it was not recorded on this machine';
+  return `Not verified: ${why}. Do not believe it: run the checks yourself before you use its work.`;
+}
 
 /** What to do after a run has ended: each command can be pasted. */
 export function nextSteps(run: EndedRun): readonly [first: string, ...rest: string[]] {
-  const { todo, canResume } = endingOf(run.stopReason);
+  const { todo: usual, canResume } = endingOf(run.stopReason);
+  const advice = canResume ? adviceIn(run.detail ?? null) : undefined;
+  const todo = advice === undefined ? usual : capital(phrase(advice));
   const id = phrase(run.runId);
-  const look = [
-    `Changes: \`ralph show ${id}\``,
-    `Log: \`ralph log ${id}\``,
-    `Report: \`ralph report ${id} -o run.html\``,
-  ];
+  const log = `Log: \`ralph log ${id}\``;
+  if (canResume && !run.hasBegun) return todo === '' ? [START_AGAIN, log] : [todo, START_AGAIN, log];
+  const look = [`Changes: \`ralph show ${id}\``, log, `Report: \`ralph report ${id} -o run.html\``];
   if (!canResume) return [todo, ...look];
   return todo === '' ? [resumePhrase(run), ...look] : [todo, resumePhrase(run), ...look];
 }

@@ -1,6 +1,6 @@
 /** A reader of events as a table: a row for each kind, so that the compiler names every reader that a new kind needs. */
-import type { BoardEvent } from '../domain/board-event.ts';
-import type { LedgerOnly, RunEvent } from '../domain/event.ts';
+import type { BoardEvent } from '../domain/lanes/board-event.ts';
+import type { LedgerOnly, RunEvent } from '../domain/run/event.ts';
 
 export type Of<Type extends RunEvent['type']> = Extract<RunEvent, { readonly type: Type }>;
 
@@ -15,6 +15,8 @@ export const BOARD_ONLY: Readonly<Record<BoardEvent['type'], null>> = {
   'story-started': null,
   'story-step': null,
   'story-ended': null,
+  'lane-place': null,
+  'merge-left': null,
   queued: null,
   candidate: null,
   'candidate-checked': null,

@@ -1,11 +1,11 @@
 /** `ralph explain`: in plain words why a run stopped, what was missing, what happened on the way, and what to do next. */
-import { boardUsage, laneUsage } from '../domain/board-sums.ts';
-import { dollars } from '../domain/dollars.ts';
-import { exitCodeOf, isSuccess } from '../domain/stop-reason.ts';
+import { boardUsage, laneUsage } from '../domain/lanes/board-sums.ts';
+import type { LoopCommand } from '../domain/run/event.ts';
+import { exitCodeOf, isSuccess } from '../domain/run/stop-reason.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { wrap, wrapAround } from '../platform/text.ts';
 import { times } from './board-view.ts';
-import { causesOf, checkSentence, numbers } from './causes.ts';
-import { CLOSED, endedView, nextSteps, standingSentence } from './ending-words.ts';
+import { CLOSED, endedView, nextSteps, START_AGAIN, standingSentence } from './ending-words.ts';
 import { lookAt, STANDING } from './lane-words.ts';
 import { counted, duration, wholeSeconds } from './numbers.ts';
 import {
@@ -15,10 +15,18 @@ import {
   phasePhrase,
   phrase,
   tokensPhrase,
+  turnPhrase,
   violationPhrase,
 } from './phrases.ts';
-import { levelProof, mutationProof } from './proofs.ts';
-import { elapsed, type IterationView, lastChecks, type RunView } from './run-view.ts';
+import { checkProof, claimProof, levelProof, mutationProof, testProof } from './proofs.ts';
+import {
+  type CheckView,
+  elapsed,
+  type IterationView,
+  lastChecks,
+  type RunView,
+  viewHasBegun,
+} from './run-view.ts';
 import { type Paint, paint, type Style } from './style.ts';
 
 /** What the ledger does not say. */
@@ -28,6 +36,8 @@ export interface Now {
   readonly isClosed?: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Why nothing that its ledger says of its result can be believed. */
+  readonly doubt?: string | undefined;
   /** What to do next, of a run that is not driven from here. */
   readonly next?: readonly string[];
 }
@@ -52,12 +62,15 @@ export function explain(view: RunView, now: Now): Explanation {
     runId: view.runId,
     title: view.title,
     outcome: outcomeOf(view, now),
-    evidence: isDone(view)
-      ? [
-          ...[...levelProof(view), ...mutationProof(view)].map(({ text }) => `${text}.`),
-          ...(view.board ? landed(view) : proofsOf(view)),
-        ]
-      : [...causesOf(view), ...unlanded(view), ...landed(view)],
+    evidence:
+      now.doubt !== undefined
+        ? []
+        : isDone(view)
+          ? [
+              ...[...levelProof(view), ...mutationProof(view)].map(({ text }) => `${text}.`),
+              ...(view.board ? landed(view) : proofsOf(view)),
+            ]
+          : [...causesOf(view), ...unlanded(view), ...landed(view)],
     onTheWay: onTheWay(view),
     spent: spentOn(view),
     next: now.next?.map(phrase) ?? whatNext(view, now),
@@ -81,7 +94,7 @@ export function explainLines(view: RunView, now: Now, style: Style): readonly st
     ...(view.title === null ? [] : wrap(phrase(view.title), style.width)),
     paint(style, 'bold', paint(style, color, first)),
     ...rest,
-    ...section(isDone(view) ? 'What proves it' : 'What was missing', evidence, style),
+    ...section(isDone(view) ? 'What supports it' : 'What was missing', evidence, style),
     ...section('On the way', way, style),
     ...section('Time and cost', spent, style),
     ...section('Next', next, style),
@@ -97,8 +110,9 @@ function isDone({ ending }: RunView): boolean {
   return ending !== null && isSuccess(ending.stopReason);
 }
 
-function outcomeOf(view: RunView, { isAlive, isClosed, now }: Now): string {
+function outcomeOf(view: RunView, { isAlive, isClosed, now, doubt }: Now): string {
   const { ending, open, phase, iterations, maxIterations, board } = view;
+  if (doubt !== undefined) return doubt;
   if (ending)
     return `${standingSentence(view, 'stopped')}${ending.detail ? ` ${phrase(ending.detail)}` : ''} (${phrase(ending.stopReason)}, exit code ${exitCodeOf(ending.stopReason)})`;
   const of = maxIterations > 0 ? ` of ${maxIterations}` : '';
@@ -110,6 +124,7 @@ function outcomeOf(view: RunView, { isAlive, isClosed, now }: Now): string {
   if (isClosed) return `Closed ${where}. ${CLOSED}`;
   const since = open ? ` (${wholeSeconds(Math.max(0, now - open.since) / 1000)})` : '';
   if (isAlive) return `Still running, ${where}${board ? '' : `: ${phasePhrase(phase)}${since}`}.`;
+  if (!viewHasBegun(view)) return standingSentence(view, 'unstarted');
   if (board)
     return `Cut off with ${where}: the process ended without a result (it was killed, or the machine stopped).`;
   return `Cut off ${where}: the process ended without a result (it was killed, or the machine stopped). Last state: ${phasePhrase(phase)}.`;
@@ -185,7 +200,10 @@ function onTheWay(view: RunView): readonly string[] {
     const found = iterations.filter(test);
     return found.length > 0 ? [`${sentence} ${numbers(found)}.`] : [];
   };
+  const tests = testProof(view);
   return [
+    ...tests.slice(0, MOST).map(({ text }) => `${text}.`),
+    ...(tests.length > MOST ? [`${tests.length - MOST} more changes to tests.`] : []),
     ...(red > 0 ? [`Failing before the first iteration: ${counted(red, 'check')}.`] : []),
     ...violations
       .slice(0, MOST)
@@ -256,12 +274,14 @@ function spentOnLanes({ board, ending }: RunView, total: number): readonly strin
   ];
 }
 
-function whatNext(view: RunView, { isAlive, isClosed }: Now): readonly string[] {
+function whatNext(view: RunView, { isAlive, isClosed, doubt }: Now): readonly string[] {
   const id = phrase(view.runId);
+  if (doubt !== undefined) return [`Log: \`ralph log ${id}\`.`];
   const ended = endedView(view);
   if (ended) return nextSteps(ended).map(step => `${step}.`);
   const stop = view.command === 'session' ? 'session cancel' : `cancel ${id}`;
   if (isAlive) return [`Follow it: \`ralph log ${id} --follow\`. Stop it: \`ralph ${stop}\`.`];
+  if (!viewHasBegun(view)) return [`${START_AGAIN}.`, `Log: \`ralph log ${id}\`.`];
   const again =
     view.command !== 'session'
       ? `Resume where it was cut off: \`ralph resume ${id}\``
@@ -269,4 +289,73 @@ function whatNext(view: RunView, { isAlive, isClosed }: Now): readonly string[] 
         ? 'Continue in a terminal: `ralph continue-here`. End it: `ralph session cancel`'
         : 'Start the loop again in its session';
   return [`${again}.`, `Log: \`ralph log ${id}\`. The changes so far are in your files.`];
+}
+
+/** Why a run is not done, with the words of whatever says so: for every ending there is a cause. */
+function causesOf(view: RunView): readonly string[] {
+  const last = view.iterations.at(-1);
+  const checks = lastChecks(view);
+  const red = checks.filter(({ passed }) => !passed);
+  const green = checks.length - red.length;
+  const turn = last?.outcome ? turnPhrase(last.outcome) : undefined;
+  const causes = [
+    ...red.map(check => checkSentence(view, check)),
+    ...(green > 0 ? [`${counted(green, checkNoun(view.command).toLowerCase())} passed.`] : []),
+    ...claims(view, red.length > 0),
+    ...(last?.why ? [`Iteration ${last.number} was not enough: ${phrase(last.why)}.`] : []),
+    ...(last && turn !== undefined ? [`Iteration ${last.number}: ${turn}.`] : []),
+    ...(red.length > 0 ? [] : limits(view)),
+  ];
+  return causes.length > 0 || view.board ? causes : [nothing(view)];
+}
+
+/** A check with the part of its output that says why it failed. */
+function checkSentence(
+  { iterations, command }: Pick<RunView, 'iterations' | 'command'>,
+  check: CheckView,
+): string {
+  const { text } = checkProof(check, checkNoun(command as LoopCommand));
+  if (check.passed) return `${text}.`;
+  const isIt = (wanted: boolean) => (each: IterationView) =>
+    each.checks.some(({ index, passed }) => index === check.index && passed === wanted);
+  const reds = iterations.filter(isIt(false)).length;
+  const green = iterations.findLast(isIt(true));
+  const since = green
+    ? `, failing since iteration ${green.number + 1}`
+    : `, failed in all of its ${reds} runs`;
+  const log = check.logFile === '' ? '' : `. Output: ${phrase(check.logFile)}`;
+  const cause = check.cause?.map(line => `\n    ${line}`).join('') ?? '';
+  return `${text}${reds < 2 ? '' : since}${log}${cause}`;
+}
+
+/** Claims that the checks contradict; where they do not, that there was none. */
+function claims(view: RunView, isRed: boolean): readonly string[] {
+  const wrong = view.iterations.filter(
+    ({ claim, checks }) => claim?.found && checks.some(({ passed, ungated }) => !passed && !ungated),
+  );
+  if (wrong.length > 0)
+    return [`The agent said that it was done while a check failed, in ${numbers(wrong)}.`];
+  if (isRed || view.ending?.stopReason === 'blocked') return [];
+  return claimProof(view).flatMap(({ holds, text }) => (holds === 'no' ? [`${text}.`] : []));
+}
+
+/** The limit that stopped it. */
+function limits(view: RunView): readonly string[] {
+  const raise = endedView(view)?.raise;
+  return raise ? [`The limit \`--${raise.flag}\` was reached: ${raise.words}.`] : [];
+}
+
+/** It ended before anything could be judged. */
+function nothing({ ending, iterations, phase }: RunView): string {
+  if (!ending) return `Nothing was judged yet: ${phasePhrase(phase)}.`;
+  if (iterations.length === 0) return 'It stopped before its first iteration: nothing was done or checked.';
+  return `Nothing was checked in ${numbers(iterations)}, and the agent did not finish.`;
+}
+
+/** `iteration 3`, `iterations 2, 4 and 7`, `12 iterations (2, 4, 7, …)`. */
+function numbers(iterations: readonly Pick<IterationView, 'number'>[]): string {
+  const all = iterations.map(({ number }) => number);
+  if (all.length === 1) return `iteration ${all[0]}`;
+  if (all.length <= MOST) return `iterations ${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
+  return `${all.length} iterations (${all.slice(0, 3).join(', ')}, …)`;
 }

@@ -1,8 +1,8 @@
 /** What the agent says and does, for people. Tool starts and ends find each other by id, in whatever order they come. */
-import type { AgentEvent, TodoItem, TodoStatus } from '../domain/agent-event.ts';
+import type { AgentEvent, TodoItem, TodoStatus } from '../domain/turn/agent-event.ts';
 import { beginning, clip, displayWidth, harmless, oneLine, wrap } from '../platform/text.ts';
 import { counted } from './numbers.ts';
-import { capital, phrase, type Tool, toolLabel, troublePhrase } from './phrases.ts';
+import { capital, eventPhrase, phrase, type Tool, toolLabel } from './phrases.ts';
 import { hanging, type Mark, mark, markLines, paint, type Style, sign, textWidth } from './style.ts';
 
 /** Lines that belong together. A blank line comes between two blocks of different groups. */
@@ -65,8 +65,8 @@ export function createAgentFormat(style: Style): (event: AgentAction) => Block {
       case 'todo':
         return { group: 'todo', lines: todoLines(style, event.items) };
       case 'trouble': {
-        const words = `${capital(troublePhrase(event.trouble))}${event.retrying ? ' (the agent retries)' : ''}`;
-        return { group: 'note', lines: markLines(style, event.retrying ? 'retry' : 'error', words) };
+        const mark = event.call ? 'warning' : event.retrying ? 'retry' : 'error';
+        return { group: 'note', lines: markLines(style, mark, capital(eventPhrase(event))) };
       }
       case 'progress':
         return { group: 'note', lines: markLines(style, 'note', phrase(event.text), 'dim') };

@@ -1,10 +1,10 @@
 /** A run as lines for people: a terminal above its live line, a log file, a replay. */
-import type { AgentEvent } from '../domain/agent-event.ts';
-import type { BoardEvent } from '../domain/board-event.ts';
-import type { CheckResult } from '../domain/check.ts';
-import type { LoopCommand, RunEvent } from '../domain/event.ts';
-import { failureLines } from '../domain/failure.ts';
-import { beginning, harmless } from '../platform/text.ts';
+import type { CheckResult } from '../domain/checks/check.ts';
+import { failureLines } from '../domain/checks/failure.ts';
+import type { BoardEvent } from '../domain/lanes/board-event.ts';
+import type { LoopCommand, RunEvent } from '../domain/run/event.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
+import { beginning, harmless, wrap } from '../platform/text.ts';
 import { boardWords } from './board-words.ts';
 import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { type AgentAction, type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
@@ -36,17 +36,9 @@ import {
   textWidth,
   titled,
 } from './style.ts';
-import { createTextStream } from './text-stream.ts';
 import { type BetweenSteps, betweenWords, resumptionLines } from './waits.ts';
 
-export interface Formatter {
-  /** Whole lines without line ends. Words that still stream in wait until their row is full. */
-  lines(event: RunEvent, now: number): readonly string[];
-  /** The words that wait, when nothing follows. */
-  rest(now: number): readonly string[];
-}
-
-export function createFormatter(style: Style): Formatter {
+export function createFormatter(style: Style) {
   const agent = createAgentFormat(style);
   const words = createTextStream(() => textWidth(style));
   let group: string | undefined;
@@ -74,8 +66,10 @@ export function createFormatter(style: Style): Formatter {
   };
 
   return {
+    /** The words that wait, when nothing follows. */
     rest,
-    lines(event, now) {
+    /** Whole lines without line ends. Words that still stream in wait until their row is full. */
+    lines(event: RunEvent, now: number): readonly string[] {
       if (event.type === 'agent') {
         const { event: action } = event;
         // The scm line shows the commit message; only trouble is news here.
@@ -140,7 +134,7 @@ const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
   'agent-switched': between,
   paused: between,
   continued: between,
-  told: between,
+  'hint-delivered': between,
   'question-asked': between,
   'question-answered': between,
   'check-started': (event, style, { command }) =>
@@ -271,4 +265,31 @@ function noticeBlock({ level, text }: Of<'notice'>, style: Style): Block {
   return level === 'info'
     ? block('notice', style, 'note', words)
     : block('notice', style, 'warning', words, 'yellow');
+}
+
+/** Invisible characters fill no row; past this many for a column they are passed on anyway. */
+const UNITS_PER_COLUMN = 16;
+
+/** The agent's words as they stream in, handed on as whole rows: a log never holds half a line, a screen never jumps. */
+export function createTextStream(width: () => number) {
+  let waiting = '';
+  return {
+    /** More words. Gives the rows that are full; the rest waits. */
+    add(text: string): readonly string[] {
+      waiting += text;
+      if (!text.includes('\n') && waiting.length <= width()) return [];
+      // Cleaned as a whole, so that an escape sequence which came in two pieces is still seen as one.
+      const rows = wrap(harmless(waiting), width());
+      const rest = rows.at(-1) ?? '';
+      const isOverlong = rest.length > width() * UNITS_PER_COLUMN;
+      waiting = isOverlong ? '' : rest;
+      return (isOverlong ? rows : rows.slice(0, -1)).map(row => row.trimEnd());
+    },
+    /** What waited, when no more words follow. */
+    end(): readonly string[] {
+      const rows = waiting.trim() === '' ? [] : wrap(harmless(waiting).trimEnd(), width());
+      waiting = '';
+      return rows;
+    },
+  };
 }

@@ -3,17 +3,19 @@
  * can begin; the one script and the one style are allowed by their hashes and nothing else is.
  */
 import { createHash } from 'node:crypto';
-import type { Board } from '../domain/board.ts';
-import { laneOutcome } from '../domain/board-sums.ts';
-import { dollars } from '../domain/dollars.ts';
+import { readFileSync } from 'node:fs';
+import type { Board } from '../domain/lanes/board.ts';
+import { laneOutcome } from '../domain/lanes/board-sums.ts';
+import { dollars } from '../domain/turn/dollars.ts';
+import { packageFile } from '../platform/package.ts';
 import { headline } from './ending-words.ts';
-import { escapeMarkup } from './markup.ts';
 import { counted, duration } from './numbers.ts';
 import { phrase } from './phrases.ts';
 import { proofs } from './proofs.ts';
 import { cleanJson, type ReadRun } from './read-run.ts';
 import { elapsed, type IterationView } from './run-view.ts';
 import type { RunsFigures } from './runs-figures.ts';
+import { escapeMarkup } from './words.ts';
 
 /** The page's script and style, as the build has written them. */
 export interface PageAssets {
@@ -175,4 +177,10 @@ function plainRow(iteration: IterationView, say: (text: string) => string): stri
     stopReason ?? why ?? '',
   ];
   return `<tr>${cells.map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
+}
+
+/** Throws when Ralph was taken apart. */
+export function readPageAssets(): PageAssets {
+  const read = (name: string) => readFileSync(packageFile('dist/page', name), 'utf8');
+  return { script: read('page.js'), style: read('page.css') };
 }

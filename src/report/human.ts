@@ -1,12 +1,13 @@
 /** Shows a run on a terminal: lines that stay, a live line below them, the summary at the end. */
-import type { RunEvent } from '../domain/event.ts';
+import type { RunEvent } from '../domain/run/event.ts';
 import { wrapAround } from '../platform/text.ts';
 import { createFormatter } from './format.ts';
 import { askingLine, type KeysMode } from './keys.ts';
-import { live, liveLine, NO_RUN } from './live-line.ts';
+import { isOn, live, liveLine, NO_RUN } from './live-line.ts';
+import type { OpenQuestion } from './run-view.ts';
 import { createLiveScreen, createPlainScreen, type LiveScreenOptions } from './screen.ts';
 import { paint, type Style } from './style.ts';
-import { asText, labelled, NO_LABEL, summaryLines } from './summary.ts';
+import { asText, labelOf, type RunLabel, summaryLines } from './summary.ts';
 
 /** `columns` is asked for at each line; without a terminal `style.width` counts. */
 export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 'columns' | 'clock'> {
@@ -20,29 +21,28 @@ export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 
   readonly later?: LiveScreenOptions['later'];
   /** undefined: no keys are read. */
   readonly keys?: () => KeysMode | undefined;
+  /** What a story asks, and nobody has answered. */
+  readonly asks?: () => OpenQuestion | undefined;
   /** What the final block calls us in a command, so that it can be pasted where the user is. null: it shows none. */
   readonly us?: string | null;
 }
 
-export interface Reporter {
-  emit(event: RunEvent): void;
-  /** The live line has changed. */
-  redraw(): void;
-  /** Leaves the terminal as it was. May be called twice. */
-  close(): void;
-}
-
-export function createHumanReporter(options: HumanReporterOptions): Reporter {
+export function createHumanReporter(options: HumanReporterOptions) {
   const { write, isTTY, columns, clock, streamAgentOutput, verbose } = options;
-  const { quiet = false, later = unreferenced, keys = () => undefined, us = 'ralph' } = options;
+  const {
+    quiet = false,
+    later = unreferenced,
+    keys = () => undefined,
+    asks = () => undefined,
+    us = 'ralph',
+  } = options;
   const style = isTTY ? following(columns, options.style) : options.style;
   const formatter = createFormatter(style);
   let state = NO_RUN;
-  let label = NO_LABEL;
   const line = () => {
     const mode = keys();
-    const asking = mode && state.on ? askingLine(mode, style.width - 1) : undefined;
-    return asking ?? liveLine(state, style, clock(), mode !== undefined);
+    const asking = mode && isOn(state) ? askingLine(mode, style.width - 1) : undefined;
+    return asking ?? liveLine(state, style, clock(), mode !== undefined, asks());
   };
   const isLive = isTTY && !quiet;
   const screen = isLive ? createLiveScreen({ write, columns, clock, line, later }) : createPlainScreen(write);
@@ -57,17 +57,18 @@ export function createHumanReporter(options: HumanReporterOptions): Reporter {
   };
 
   return {
-    emit(event) {
+    emit(event: RunEvent) {
       const now = clock();
-      if (isLive) state = live(state, event, now);
-      label = labelled(label, event);
+      state = live(state, event, now);
       const lines = quiet ? [] : linesOf(event, now);
       if (event.type !== 'run-ended') return screen.update(lines);
       screen.close();
-      screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, label, us)]);
+      screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, labelOf(state.run), us)]);
     },
+    /** The live line has changed. */
     redraw: () => screen.update([]),
-    close() {
+    /** Leaves the terminal as it was. May be called twice. */
+    close(): void {
       screen.close();
       screen.update(quiet ? [] : formatter.rest(clock()));
     },
@@ -97,7 +98,7 @@ function isShown(event: RunEvent, streamAgentOutput: boolean): boolean {
 function painted(
   style: Style,
   { result }: RunEvent & { type: 'run-ended' },
-  label: typeof NO_LABEL,
+  label: RunLabel,
   us: string | null,
 ): readonly string[] {
   const lines = asText(summaryLines(result, label)).flatMap(line => {

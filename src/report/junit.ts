@@ -1,14 +1,15 @@
 /** The checks of a run as JUnit XML, which every CI can show. */
-import { type LaneOutcome, laneOutcome } from '../domain/board-sums.ts';
-import { trustSentence } from '../domain/ledger-trust.ts';
-import { provenWords } from '../domain/proof.ts';
-import { type CheckSummary, type LoopResult, provenBy } from '../domain/result.ts';
-import type { StopReason } from '../domain/stop-reason.ts';
+
+import { provenWords } from '../domain/checks/proof.ts';
+import { type LaneOutcome, laneOutcome } from '../domain/lanes/board-sums.ts';
+import { trustSentence } from '../domain/run/ledger-trust.ts';
+import { type CheckSummary, type LoopResult, lastChecksOf, provenBy } from '../domain/run/result.ts';
+import type { StopReason } from '../domain/run/stop-reason.ts';
 import { harmless } from '../platform/text.ts';
 import { viewProven } from './ending-words.ts';
 import { notLanded } from './lane-words.ts';
-import { escapeMarkup } from './markup.ts';
 import { type Integrity, lastChecks, type RunView } from './run-view.ts';
+import { escapeMarkup } from './words.ts';
 
 interface Case {
   readonly kind: 'check' | 'story' | 'ledger';
@@ -19,13 +20,12 @@ interface Case {
 
 /** The checks as they stood at the end, and the stories of a parallel run; a run that never got to a check has none. */
 export function junitOf(result: LoopResult, sandbox?: string | null): string {
-  const checks =
-    result.iterations.findLast(iteration => iteration.checkResults.length > 0)?.checkResults ?? [];
+  const checks = lastChecksOf(result);
   const lanes = storyCases(result.lanes ?? [], result.stopReason);
   return suiteOf([...checks.map(checkCase), ...lanes], provenWords(provenBy(result, sandbox)));
 }
 
-/** The same from a ledger; `outputs` by the position of the check. A ledger that was changed is a failure, too. */
+/** The same from a ledger; `outputs` by the position of the check. A ledger that nobody vouches for is a failure, too. */
 export function junitOfChecks(
   view: RunView,
   outputs: ReadonlyMap<number, string>,
@@ -43,10 +43,10 @@ export function junitOfChecks(
     }),
   );
   const lanes = storyCases(view.board?.lanes.map(laneOutcome) ?? [], view.ending?.stopReason ?? null);
-  const failure = { message: 'the ledger was changed', output: trustSentence(trust) };
+  const failure = { message: 'the ledger is not verified', output: trustSentence(trust) };
   const ledger: Case = { kind: 'ledger', name: 'the ledger is intact', seconds: 0, failure };
   return suiteOf(
-    [...checks, ...lanes, ...(trust.kind === 'changed' ? [ledger] : [])],
+    [...checks, ...lanes, ...(trust.kind === 'intact' ? [] : [ledger])],
     proven && provenWords(proven),
   );
 }

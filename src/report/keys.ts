@@ -1,12 +1,15 @@
 /** The keys of a running terminal: what each does, and what stands in the live line for them. Pure. */
 import { clip, displayWidth, harmless } from '../platform/text.ts';
 import { LONGEST_TEXT, type Message } from '../store/inbox.ts';
+import type { OpenQuestion } from './run-view.ts';
 
 /** What the next key means. */
 export type KeysMode =
   | { readonly kind: 'keys' }
   /** The user types a hint. */
   | { readonly kind: 'hint'; readonly text: string }
+  /** The user answers what a story asks. */
+  | { readonly kind: 'answer'; readonly story: string; readonly text: string }
   /** The user is asked whether to stop now. */
   | { readonly kind: 'sure' };
 
@@ -21,9 +24,10 @@ export interface Pressed {
 export const NO_KEY: KeysMode = { kind: 'keys' };
 
 /** `typed` is what the terminal sent at once: a key, an escape sequence, or what was pasted. */
-export function pressKey(mode: KeysMode, typed: string): Pressed {
+export function pressKey(mode: KeysMode, typed: string, asks?: OpenQuestion): Pressed {
   switch (mode.kind) {
     case 'keys':
+      if (typed === 'a' && asks) return { mode: { kind: 'answer', story: asks.story, text: '' } };
       // Only a key by itself: a pasted command, typed ahead for the shell, must not steer the run.
       return PRESSED[typed] ?? { mode };
     case 'sure':
@@ -31,7 +35,8 @@ export function pressKey(mode: KeysMode, typed: string): Pressed {
         ? { mode: NO_KEY, action: { kind: 'cancel', gently: false } }
         : { mode: NO_KEY };
     case 'hint':
-      return typeHint(mode.text, typed);
+    case 'answer':
+      return typeText(mode, typed);
     default:
       return mode satisfies never;
   }
@@ -48,29 +53,37 @@ const PRESSED: Readonly<Record<string, Pressed>> = {
 const ESCAPE = '\x1b';
 const [BACKSPACE, ERASE_ALL] = [/[\b\x7f]/, '\x15'];
 
-function typeHint(before: string, typed: string): Pressed {
+type Typing = Extract<KeysMode, { readonly text: string }>;
+
+function typeText(mode: Typing, typed: string): Pressed {
   if (typed === ESCAPE) return { mode: NO_KEY };
-  let text = before;
+  let { text } = mode;
   // An arrow key changes nothing; line breaks in a pasted text are its own, but for one at its end.
   for (const [at, letter] of typed.startsWith(ESCAPE) ? [] : [...typed].entries()) {
     const isBreak = letter === '\r' || letter === '\n';
-    if (isBreak && at === [...typed].length - 1) return sendHint(text);
+    if (isBreak && at === [...typed].length - 1) return sendText(mode, text);
     if (letter === ERASE_ALL) text = '';
     else if (BACKSPACE.test(letter)) text = [...text].slice(0, -1).join('');
     else text += isBreak ? '\n' : harmless(letter);
   }
-  return { mode: { kind: 'hint', text: text.slice(0, LONGEST_TEXT) } };
+  return { mode: { ...mode, text: text.slice(0, LONGEST_TEXT) } };
 }
 
-function sendHint(text: string): Pressed {
-  return text.trim() === '' ? { mode: NO_KEY } : { mode: NO_KEY, action: { kind: 'tell', text } };
+function sendText(mode: Typing, text: string): Pressed {
+  if (text.trim() === '') return { mode: NO_KEY };
+  const { story } = mode.kind === 'answer' ? mode : {};
+  return {
+    mode: NO_KEY,
+    action: story === undefined ? { kind: 'tell', text } : { kind: 'answer', story, text },
+  };
 }
 
 /** Where there is room for them, the keys themselves. */
-export function keyWords(isPaused: boolean, width: number): string {
+export function keyWords(isPaused: boolean, width: number, asks = false): string {
+  const answer = asks ? 'a answer  ' : '';
   return width < ROOM_FOR_ALL
-    ? '? keys'
-    : `p ${isPaused ? 'continue' : 'pause'}  h hint  s stop  q quit  ? keys`;
+    ? `${answer}? keys`
+    : `${answer}p ${isPaused ? 'continue' : 'pause'}  h hint  s stop  q quit  ? keys`;
 }
 
 const ROOM_FOR_ALL = 110;
@@ -78,6 +91,7 @@ const ROOM_FOR_ALL = 110;
 export const KEYS_HELP = `Keys:
 p  pause after this turn; again to continue
 h  a hint for the agent, in its next prompt
+a  answer what a story asks, while one does
 s  stop after this turn
 q  stop now, asks first
 Ctrl-C  stop after this turn; twice to stop now`;
@@ -86,7 +100,8 @@ Ctrl-C  stop after this turn; twice to stop now`;
 export function askingLine(mode: KeysMode, columns: number): string | undefined {
   if (mode.kind === 'keys') return undefined;
   if (mode.kind === 'sure') return clip('Stop now? What the agent has done so far is kept. y/n', columns);
-  const [label, help] = ['Hint: ', ' (Enter sends, Esc does not)'];
+  const label = mode.kind === 'answer' ? `Answer to ${clip(harmless(mode.story), 20)}: ` : 'Hint: ';
+  const help = ' (Enter sends, Esc does not)';
   const text = mode.text.replaceAll('\n', ' ');
   const room = columns - label.length - 1;
   const shown = displayWidth(text) <= room ? text : `…${lastColumns(text, room - 1)}`;

@@ -1,6 +1,7 @@
 /** How the lanes of a parallel run got to where they are: what happened when, folded from its ledger. Plain data. */
-import type { RunEvent } from '../domain/event.ts';
-import { defined } from '../domain/fields.ts';
+import type { Integrated } from '../domain/lanes/board.ts';
+import type { RunEvent } from '../domain/run/event.ts';
+import { pick } from '../domain/text/fields.ts';
 import { sentBackWords } from './board-words.ts';
 
 /** What a lane did for a while. */
@@ -37,12 +38,6 @@ export interface LaneHistory {
   readonly limited: { readonly agent: string; readonly until: number } | null;
   /** What became of the user's branch; null: not known yet. */
   readonly integrated: Integrated | null;
-}
-
-export interface Integrated {
-  readonly branch: string;
-  readonly commit: string;
-  readonly problem?: string;
 }
 
 export const NO_HISTORY: LaneHistory = { spans: [], marks: [], limited: null, integrated: null };
@@ -89,10 +84,8 @@ export function afterLaneEvent(
     }
     case 'account-limited':
       return { ...history, limited: { agent: event.agent, until: event.until } };
-    case 'integrated': {
-      const { branch, commit, problem } = event;
-      return { ...history, integrated: { branch, commit, ...defined({ problem }) } };
-    }
+    case 'integrated':
+      return { ...history, integrated: pick(event, 'branch', 'commit', 'problem') };
     case 'run-resumed':
       return { ...end(history, lastAt), integrated: null };
     case 'run-ended':

@@ -1,12 +1,11 @@
 /** What became of the lanes of a parallel run, in words: for the final block and for `ralph explain`. */
-import { laneBranch } from '../domain/board.ts';
-import type { LaneOutcome } from '../domain/board-sums.ts';
-import { dollars } from '../domain/dollars.ts';
-import type { LoopResult } from '../domain/result.ts';
-import { isSuccess, type StopReason } from '../domain/stop-reason.ts';
+import { type Integrated, laneBranch } from '../domain/lanes/board.ts';
+import type { LaneOutcome } from '../domain/lanes/board-sums.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import { isSuccess, type StopReason } from '../domain/run/stop-reason.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { joinWords } from '../platform/shell.ts';
 import { times } from './board-view.ts';
-import type { Integrated } from './lane-history.ts';
 import { commitPhrase } from './phrases.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
@@ -27,7 +26,10 @@ export function laneLines(
   const open = lanes.filter(({ state }) => state !== 'landed');
   return [
     `- Landed: ${landed.length} of ${lanes.length}`,
-    ...landed.map(lane => `  - ${nameOf(lane, words)}: ${factsOf(lane, words).join(', ')}`),
+    ...landed.flatMap(lane => [
+      `  - ${nameOf(lane, words)}: ${factsOf(lane, words).join(', ')}`,
+      ...(lane.chosen === undefined ? [] : [`    Chosen: ${words.say(lane.chosen)}`]),
+    ]),
     ...(open.length > 0 ? ['- Not landed:'] : []),
     ...open.flatMap(lane => [
       `  - ${nameOf(lane, words)}: ${[STANDING[lane.state] ?? words.say(lane.state), ...factsOf(lane, words)].join(', ')}${

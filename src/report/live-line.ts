@@ -1,44 +1,36 @@
 /** The one line at the bottom of a terminal: where the run is and what happens right now. */
-import type { AgentEvent } from '../domain/agent-event.ts';
-import { afterBoardEvent, type Board, type LaneState } from '../domain/board.ts';
-import { boardUsage } from '../domain/board-sums.ts';
-import type { RunEvent, RunHead } from '../domain/event.ts';
-import { totalTokens, type Usage } from '../domain/usage.ts';
+
+import type { Board, LaneState } from '../domain/lanes/board.ts';
+import { boardUsage } from '../domain/lanes/board-sums.ts';
+import type { RunEvent } from '../domain/run/event.ts';
+import { countChecks } from '../domain/run/result.ts';
+import { fold, NOTHING_YET, type RunState, usedSoFar } from '../domain/run/state.ts';
+import { questionWords } from '../domain/stories/questions.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
+import { totalTokens } from '../domain/turn/usage.ts';
 import { clip, displayWidth, harmless, oneLine } from '../platform/text.ts';
-import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { keyWords } from './keys.ts';
-import { NO_TURN, spentWith, type TurnUsage, turnUsage, usedSoFar } from './live-usage.ts';
 import { compact, wholeSeconds } from './numbers.ts';
 import { checkNoun, costPhrase, iterationOf, toolLabel, troubleName } from './phrases.ts';
+import type { OpenQuestion } from './run-view.ts';
 import { mark, paint, type Style } from './style.ts';
 import { waitingPhrase } from './waits.ts';
 
+/** What the run has done, and what happens right now. */
 export interface LiveState {
-  readonly on: boolean;
-  readonly agent: string;
-  readonly checkNoun: string;
-  readonly iteration: number;
-  readonly maxIterations: number;
-  /** Milliseconds: of the run, and of what happens now. */
+  readonly run: RunState;
+  /** Milliseconds: when the run began, and what happens now. */
   readonly startedAt: number;
   readonly since: number;
   readonly doing: Doing;
   readonly tools: readonly Running[];
   readonly checking: readonly Running[];
-  /** The last known colour of each check, by its index. */
-  readonly checks: Readonly<Record<number, boolean>>;
-  /** Turns that have ended. */
-  readonly spent?: Usage | undefined;
-  readonly turn: TurnUsage;
-  /** Of a parallel run. */
-  readonly board?: Board | undefined;
 }
 
 type Doing =
-  | { readonly kind: 'preparing' | 'waiting' | 'thinking' | 'committing' | 'paused' }
+  | { readonly kind: 'preparing' | 'idle' | 'waiting' | 'thinking' | 'committing' }
   | { readonly kind: 'writing'; readonly tail: string }
-  | { readonly kind: 'retrying'; readonly what: string }
-  | { readonly kind: 'limited'; readonly event: Of<'waiting'> };
+  | { readonly kind: 'retrying'; readonly what: string };
 
 interface Running {
   readonly id: string;
@@ -46,78 +38,51 @@ interface Running {
 }
 
 export const NO_RUN: LiveState = {
-  on: false,
-  agent: 'the agent',
-  checkNoun: 'check',
-  iteration: 0,
-  maxIterations: 0,
+  run: NOTHING_YET,
   startedAt: 0,
   since: 0,
   doing: { kind: 'preparing' },
   tools: [],
   checking: [],
-  checks: {},
-  turn: NO_TURN,
 };
 
-export function live(state: LiveState, event: RunEvent, now: number): LiveState {
-  const next = lookUp(STATES, event, state, now) ?? state;
-  const board = afterBoardEvent(event.type === 'run-started' ? undefined : state.board, {
-    ...event,
-    time: now,
-  });
-  return next.board === board ? next : { ...next, board };
+/** There is a run, and it has not ended. */
+export function isOn({ run: { head, result } }: LiveState): boolean {
+  return head !== undefined && !result;
 }
 
-const startRun = ({ agent, command, maxIterations }: RunHead, _: LiveState, now: number): LiveState => ({
-  ...NO_RUN,
-  on: true,
-  agent: oneLine(agent, 20),
-  checkNoun: checkNoun(command).toLowerCase(),
-  maxIterations,
-  startedAt: now,
-  since: now,
-});
-
-const STATES: EventTable<[state: LiveState, now: number], LiveState> = {
-  'run-started': startRun,
-  'run-resumed': startRun,
-  'iteration-started': ({ iteration }, state, now) =>
-    doing({ ...state, iteration }, { kind: 'preparing' }, now),
-  'agent-started': ({ purpose }, state, now) =>
-    doing(state, { kind: purpose === 'work' ? 'waiting' : 'committing' }, now),
-  agent: ({ event }, state, now) => liveAgent(state, event, now),
-  'agent-ended': (event, state, now) => {
-    const after = { ...state, spent: spentWith(state.spent, event), turn: NO_TURN, tools: [] };
-    return doing(after, { kind: 'preparing' }, now);
-  },
-  'check-started': ({ index, command }, state, now) => {
-    const check = { id: String(index), label: `${state.checkNoun} ${oneLine(command, LABEL)}` };
-    return { ...state, checking: started(state.checking, check), since: now };
-  },
-  'check-ended': ({ result: { index, passed } }, state, now) => {
-    const checking = ended(state.checking, String(index));
-    return { ...state, checking, checks: { ...state.checks, [index]: passed }, since: now };
-  },
-  waiting: (event, state, now) => doing(state, { kind: 'limited', event }, now),
-  'agent-switched': ({ to }, state) => ({ ...state, agent: oneLine(to, 20) }),
-  paused: (_, state, now) => doing(state, { kind: 'paused' }, now),
-  continued: (_, state, now) => doing(state, { kind: 'preparing' }, now),
-  'iteration-ended': (_, state, now) =>
-    doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now),
-  'run-ended': (_, state) => ({ ...state, on: false }),
-  ...LEDGER_ONLY,
-  ...BOARD_ONLY,
-  mutated: null,
-  violation: null,
-  denied: null,
-  'stories-settled': null,
-  scm: null,
-  notice: null,
-  told: null,
-  'question-asked': null,
-  'question-answered': null,
-};
+export function live(before: LiveState, event: RunEvent, now: number): LiveState {
+  // Of an agent's words nothing is kept but the last ones, which are shown.
+  if (event.type === 'agent' && event.event.kind !== 'usage') return liveAgent(before, event.event, now);
+  const isStart = event.type === 'run-started' || event.type === 'run-resumed';
+  const { run } = isStart ? NO_RUN : before;
+  const state = { ...before, run: fold(run, { ...event, time: now }) };
+  switch (event.type) {
+    case 'run-started':
+    case 'run-resumed':
+      return { ...NO_RUN, run: state.run, startedAt: now, since: now };
+    case 'agent-started':
+      return doing(state, { kind: event.purpose === 'work' ? 'waiting' : 'committing' }, now);
+    case 'check-started': {
+      const noun = checkNoun(run.head?.command ?? 'run').toLowerCase();
+      const check = { id: String(event.index), label: `${noun} ${oneLine(event.command, LABEL)}` };
+      return { ...state, checking: started(state.checking, check), since: now };
+    }
+    case 'check-ended':
+      return { ...state, checking: ended(state.checking, String(event.result.index)), since: now };
+    case 'waiting':
+    case 'paused':
+      return doing(state, { kind: 'idle' }, now);
+    case 'iteration-ended':
+      return doing({ ...state, tools: [], checking: [] }, { kind: 'preparing' }, now);
+    case 'iteration-started':
+    case 'agent-ended':
+    case 'continued':
+      return doing({ ...state, tools: [] }, { kind: 'preparing' }, now);
+    default:
+      return state;
+  }
+}
 
 const LABEL = 200;
 const MAX_RUNNING = 16;
@@ -136,7 +101,7 @@ function ended(running: readonly Running[], id: string): readonly Running[] {
 }
 
 function liveAgent(state: LiveState, event: AgentEvent, now: number): LiveState {
-  if (state.doing.kind === 'committing' && event.kind !== 'usage') return state;
+  if (state.doing.kind === 'committing') return state;
   switch (event.kind) {
     case 'text': {
       const before = event.delta && state.doing.kind === 'writing' ? state.doing.tail : '';
@@ -153,10 +118,9 @@ function liveAgent(state: LiveState, event: AgentEvent, now: number): LiveState 
     case 'tool-end':
       return { ...state, doing: { kind: 'waiting' }, tools: ended(state.tools, event.id), since: now };
     case 'trouble':
-      if (!event.retrying) return state;
+      if (!event.retrying || event.call) return state;
       return doing(state, { kind: 'retrying', what: troubleName(event.trouble) }, now);
     case 'usage':
-      return { ...state, turn: turnUsage(state.turn, event) };
     case 'session':
     case 'todo':
     case 'result':
@@ -169,13 +133,21 @@ function liveAgent(state: LiveState, event: AgentEvent, now: number): LiveState 
 }
 
 /** Never wider than the terminal, less one: the last column makes some terminals break the line. */
-export function liveLine(state: LiveState, style: Style, now: number, hasKeys = false): string {
-  if (!state.on) return '';
+export function liveLine(
+  state: LiveState,
+  style: Style,
+  now: number,
+  hasKeys = false,
+  asks?: OpenQuestion,
+): string {
+  if (!isOn(state)) return '';
   const width = style.width - 1;
   const dot = mark(style, 'dot');
-  const activity = activityOf(state, style, now);
-  const head = headOf(state, style.width >= ROOMY);
-  const keys = hasKeys ? [{ text: keyWords(state.doing.kind === 'paused', style.width), worth: 6 }] : [];
+  const activity = activityOf(state, style, now, asks);
+  const head = headOf(state.run, style.width >= ROOMY);
+  const keys = hasKeys
+    ? [{ text: keyWords(state.run.time.isPaused, style.width, asks !== undefined), worth: 6 }]
+    : [];
   let parts = [...optionalParts(state, style, now), ...keys];
   const room = () => {
     const others = [head, ...parts.map(part => part.text)].filter(text => text !== '');
@@ -194,30 +166,35 @@ const ROOMY = 60;
 /** Columns in which a reader can still recognise what happens. */
 const ENOUGH = 16;
 
-function headOf({ iteration, maxIterations }: LiveState, roomy: boolean): string {
-  if (iteration === 0) return '';
-  return `${roomy ? 'Iteration ' : ''}${iterationOf(iteration, maxIterations)}`;
+function headOf({ open, last, head }: RunState, roomy: boolean): string {
+  const iteration = open ?? last;
+  if (!iteration) return '';
+  return `${roomy ? 'Iteration ' : ''}${iterationOf(iteration.number, head?.maxIterations ?? 0)}`;
 }
 
-function activityOf(state: LiveState, style: Style, now: number): string {
+function activityOf(state: LiveState, style: Style, now: number, asks?: OpenQuestion): string {
+  const { board, waiting, agent = 'the agent', time } = state.run;
   const running = state.checking.at(-1) ?? state.tools.at(-1);
   if (running) return running.label;
+  if (waiting) return waitingPhrase(waiting, now);
+  if (time.isPaused) return 'paused';
   switch (state.doing.kind) {
     case 'writing':
       return writing(state.doing.tail, style);
     case 'waiting':
-      return `waiting for ${state.agent}`;
+      return `waiting for ${oneLine(agent, 20)}`;
     case 'committing':
       return 'writing the commit message';
     case 'retrying':
       return `${state.doing.what}, retrying`;
-    case 'limited':
-      return waitingPhrase(state.doing.event, now);
-    case 'preparing':
-      return state.board ? tallyOf(state.board) : 'preparing';
     case 'thinking':
-    case 'paused':
-      return state.doing.kind;
+      return 'thinking';
+    case 'idle':
+    case 'preparing':
+      return [
+        ...(asks ? [`waiting for your answer: ${oneLine(questionWords(asks), LABEL)}`] : []),
+        ...(board ? [tallyOf(board)] : asks ? [] : ['preparing']),
+      ].join(', ');
     default:
       return state.doing satisfies never;
   }
@@ -256,13 +233,14 @@ interface Part {
 /** In the order of the line. */
 function optionalParts(state: LiveState, style: Style, now: number): readonly Part[] {
   const seconds = (from: number) => wholeSeconds((now - from) / 1000);
-  const used = (state.board && boardUsage(state.board)) ?? usedSoFar(state.spent, state.turn);
-  const tokens = totalTokens(used.tokens);
-  const { cost, unpriced, uncounted = 0 } = used;
+  const { board } = state.run;
+  const used = (board && boardUsage(board)) ?? usedSoFar(state.run);
+  const { cost, unpriced, uncounted = 0 } = used ?? {};
+  const tokens = totalTokens(used?.tokens);
   const slow = now - state.since >= SLOW && state.since > state.startedAt;
   const parts: readonly Part[] = [
     { text: slow ? `for ${seconds(state.since)}` : '', worth: 1 },
-    { text: checksSoFar(state, style), worth: 4 },
+    { text: checksSoFar(state.run, style), worth: 4 },
     { text: seconds(state.startedAt), worth: 5 },
     {
       text: tokens === undefined ? '' : `${uncounted > 0 ? 'at least ' : ''}${compact(tokens)} tokens`,
@@ -276,9 +254,10 @@ function optionalParts(state: LiveState, style: Style, now: number): readonly Pa
 /** From here on a reader wonders whether it hangs. */
 const SLOW = 10_000;
 
-function checksSoFar({ checks }: LiveState, style: Style): string {
-  const passed = Object.values(checks).filter(Boolean).length;
-  const failed = Object.values(checks).length - passed;
+/** The last known colour of each. */
+function checksSoFar({ baseline, last, open }: RunState, style: Style): string {
+  const all = [...baseline, ...(last?.checks ?? []), ...(open?.checks ?? []), ...(open?.clean ?? [])];
+  const { passed, failed } = countChecks([...new Map(all.map(check => [check.index, check])).values()]);
   const counts = [
     passed > 0 && `${passed}${mark(style, 'passed')}`,
     failed > 0 && `${failed}${mark(style, 'failed')}`,

@@ -1,11 +1,13 @@
 /** A run as Markdown that can be pasted into a pull request: the final block, then its iterations. */
-import type { Board } from '../domain/board.ts';
-import { laneOutcome } from '../domain/board-sums.ts';
-import { dollars } from '../domain/dollars.ts';
-import { trustMark } from '../domain/ledger-trust.ts';
-import { fenced } from '../domain/loop-prompt.ts';
+
+import type { Board } from '../domain/lanes/board.ts';
+import { laneOutcome } from '../domain/lanes/board-sums.ts';
+import { trustMark } from '../domain/run/ledger-trust.ts';
+import { fenced } from '../domain/run/loop-prompt.ts';
+import { standingWords } from '../domain/run/overview.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { changesInMarkdown } from './changes.ts';
-import { headline, UNBELIEVED } from './ending-words.ts';
+import { headline } from './ending-words.ts';
 import { compact, counted, duration } from './numbers.ts';
 import { promptPhrase } from './phrases.ts';
 import { ledgerProof } from './proofs.ts';
@@ -27,13 +29,14 @@ const { say } = MARKDOWN_WORDS;
 /** Nobody reads a longer table in a pull request. */
 const ROWS = 50;
 
-export function markdownOf(reading: ReadRun, changes: Part | null = null): string {
+export function markdownOf(
+  reading: ReadRun,
+  changes: Part | null = null,
+  before: Part | null = null,
+): string {
   const { view, integrity, result } = reading;
   const lines = result
-    ? [
-        ...(integrity.trust.kind === 'changed' ? [UNBELIEVED, ''] : []),
-        ...summaryLines(result, { ...view, integrated: view.lanes.integrated }, MARKDOWN_WORDS),
-      ]
+    ? [...summaryLines(result, { ...view, integrated: view.lanes.integrated }, MARKDOWN_WORDS)]
     : [
         headline(reading),
         '',
@@ -52,6 +55,7 @@ export function markdownOf(reading: ReadRun, changes: Part | null = null): strin
     ...doubts.map(({ text }) => `- ${say(text)}`),
     ...causes(view),
     ...(changes ? changesInMarkdown(changes) : []),
+    ...(before ? changesInMarkdown(before, 'Changed before the run: ') : []),
     '',
     ...(view.board ? boardTable(view.board) : iterationTable(view)),
     '',
@@ -137,7 +141,7 @@ export function markdownOfAll({ runs, ...figures }: RunsFigures): string {
       row([
         run.id,
         run.title ?? '',
-        `${run.stopReason ?? run.state}${trustMark(run.ledger)}`,
+        `${standingWords(run.state, run.stopReason)}${trustMark(run.ledger)}`,
         String(run.iterations),
         run.cost === null ? '' : dollars(run.cost),
         run.tokens === null ? '' : compact(run.tokens),

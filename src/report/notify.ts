@@ -1,7 +1,7 @@
 /** Sends notifications: by the terminal, by a command of the user's, by a webhook. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Emit } from '../domain/event.ts';
-import { createNotifications, type Notification, type Occasion } from '../domain/notification.ts';
+import type { Emit } from '../domain/run/event.ts';
+import { createNotifications, type Notification, type Occasion } from '../domain/run/notification.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { startProcess } from '../platform/process.ts';
 import { outsideEnv } from '../platform/programs.ts';
@@ -23,27 +23,23 @@ export interface NotifyOptions {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-export interface Notify {
-  readonly emit: Emit;
-  /** Every notification was sent, or failed. Takes half a minute at most; never rejects. */
-  settled(): Promise<void>;
-}
-
-export function createNotify(options: NotifyOptions): Notify {
+export function createNotify(options: NotifyOptions) {
   const { command, webhook, terminal, on } = options;
   const read = createNotifications();
   const under: Promise<void>[] = [];
+  const emit: Emit = event => {
+    const notification = read(event);
+    if (!notification || (on.length > 0 && !on.includes(notification.occasion))) return;
+    const { duration } = notification;
+    if (terminal && (duration === null || duration >= LONG)) terminal(desktopWords(notification));
+    const body = options.redact(JSON.stringify(notification));
+    if (command !== undefined) under.push(runCommand(command, notification, body, options));
+    if (webhook !== undefined) under.push(post(webhook, body, options));
+  };
   return {
-    emit(event) {
-      const notification = read(event);
-      if (!notification || (on.length > 0 && !on.includes(notification.occasion))) return;
-      const { duration } = notification;
-      if (terminal && (duration === null || duration >= LONG)) terminal(desktopWords(notification));
-      const body = options.redact(JSON.stringify(notification));
-      if (command !== undefined) under.push(runCommand(command, notification, body, options));
-      if (webhook !== undefined) under.push(post(webhook, body, options));
-    },
-    async settled() {
+    emit,
+    /** Every notification was sent, or failed. Takes half a minute at most; never rejects. */
+    async allSent(): Promise<void> {
       await Promise.all(under);
     },
   };

@@ -1,6 +1,6 @@
 /** Sends the trace of a run as OTLP over HTTP, in JSON. A run never waits for it, but for a moment at its end. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RecordedEvent } from '../domain/event.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { type OtlpTarget, otlpTarget } from '../platform/otlp-target.ts';
 import { type Attributes, createSpans, SEMANTIC_CONVENTIONS, type Span } from './spans.ts';
@@ -14,17 +14,11 @@ export interface OtelOptions {
   readonly pause?: (ms: number) => Promise<unknown>;
 }
 
-export interface Otel {
-  emit(event: RecordedEvent): void;
-  /** All of it was sent, or failed, or took too long. Never rejects. */
-  settled(): Promise<void>;
-}
-
 /** Sends to where the setting or the variables say; undefined: nowhere. */
 export function openOtel(
   asked: string | undefined,
   options: Pick<OtelOptions, 'env' | 'version' | 'failed'>,
-): Otel | undefined {
+) {
   const target = otlpTarget(options.env, asked);
   if (target && 'refused' in target) options.failed(target.refused);
   return !target || 'refused' in target ? undefined : createOtel({ ...options, target });
@@ -33,7 +27,7 @@ export function openOtel(
 /** More are dropped: a collector that is away for days must not fill the memory. */
 const MOST_WAITING = 10_000;
 
-export function createOtel(options: OtelOptions): Otel {
+export function createOtel(options: OtelOptions) {
   const read = createSpans(options.env);
   let waiting: Span[] = [];
   let sending = Promise.resolve();
@@ -50,11 +44,12 @@ export function createOtel(options: OtelOptions): Otel {
     });
   };
   return {
-    emit(event) {
+    emit(event: RecordedEvent): void {
       waiting.push(...read(event).slice(0, MOST_WAITING - waiting.length));
       if (event.type === 'iteration-ended' || event.type === 'run-ended') flush();
     },
-    async settled() {
+    /** All of it was sent, or failed, or took too long. Never rejects. */
+    async allSent(): Promise<void> {
       flush();
       await Promise.race([sending, sleep(options.target.timeout, undefined, { ref: false })]);
     },

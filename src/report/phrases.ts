@@ -1,15 +1,19 @@
-/** Domain values in words for people: the one place for each. The words for the agent are in `domain/feedback.ts`. */
-import type { NearMiss } from '../domain/completion.ts';
-import { dollars } from '../domain/dollars.ts';
-import type { LoopCommand, RunEvent } from '../domain/event.ts';
-import type { EndedBy, TurnOutcome, Violation } from '../domain/evidence.ts';
-import { listSome } from '../domain/feedback.ts';
-import { type Measured, mutationWords } from '../domain/mutation.ts';
-import { formatStandstill } from '../domain/standstill.ts';
-import type { StoryOutcome } from '../domain/story-report.ts';
-import type { Trouble, TroubleClass } from '../domain/trouble.ts';
-import type { Tokens, Usage } from '../domain/usage.ts';
-import type { Feedback, Verdict } from '../domain/verdict.ts';
+/** Domain values in words for people: the one place for each. The words for the agent are in `domain/text/feedback.ts`. */
+
+import { type Measured, mutationWords } from '../domain/checks/mutation.ts';
+import { outcomeWords } from '../domain/checks/words.ts';
+import type { LoopCommand, RunEvent } from '../domain/run/event.ts';
+import type { EndedBy, TurnOutcome, Violation } from '../domain/run/evidence.ts';
+import { formatStandstill } from '../domain/run/standstill.ts';
+import type { Feedback, Verdict } from '../domain/run/verdict.ts';
+import type { StoryOutcome } from '../domain/stories/report.ts';
+import { listSome, NEAR_MISS_WORDS } from '../domain/text/feedback.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
+import type { NearMiss } from '../domain/turn/claim.ts';
+import { dollars } from '../domain/turn/dollars.ts';
+import type { RefusedCalls } from '../domain/turn/refusals.ts';
+import type { Trouble, TroubleClass } from '../domain/turn/trouble.ts';
+import type { Tokens, Usage } from '../domain/turn/usage.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { compact, counted, duration } from './numbers.ts';
 import type { Phase, PromptSize, RunView, Seconds } from './run-view.ts';
@@ -52,14 +56,12 @@ export interface CheckFacts {
   readonly ungated?: boolean;
   readonly voided?: string | undefined;
   readonly clean?: boolean | undefined;
+  readonly without?: readonly string[] | undefined;
 }
 
 /** How a check ended: `passed`, `timed out`, `failed with exit code 1`. */
-export function checkOutcome({ passed, timedOut, exitCode, voided, clean }: CheckFacts): string {
-  const where = clean ? ' in a clean checkout' : '';
-  if (voided !== undefined) return `is void${where}: ${phrase(voided)}`;
-  if (passed) return `passed${where}`;
-  return timedOut ? `timed out${where}` : `failed with exit code ${exitCode}${where}`;
+export function checkOutcome(check: CheckFacts): string {
+  return phrase(outcomeWords(check));
 }
 
 /** The same with its time and what one should know of it. */
@@ -186,18 +188,8 @@ function feedbackPhrase(feedback: Feedback, noun: string): string {
   return (FEEDBACK[feedback.kind] as (of: Feedback, noun: string) => string)(feedback, noun);
 }
 
-const NEAR_MISS: Record<NearMiss, string> = {
-  'other-text': 'the completion tag contains other text',
-  case: 'the completion tag is in the wrong case',
-  spaces: 'the completion tag has the wrong spaces',
-  unclosed: 'the completion tag is not closed',
-  quoted: 'the completion tag is only quoted',
-  fenced: 'the completion tag is in a code block',
-  mentioned: 'the completion tag is only talked about',
-};
-
 export function nearMissPhrase(nearMiss: NearMiss, said?: string): string {
-  const words = NEAR_MISS[nearMiss] ?? phrase(nearMiss);
+  const words = `the completion tag ${NEAR_MISS_WORDS[nearMiss] ?? phrase(nearMiss)}`;
   return said === undefined ? words : `${words}: "${phrase(said)}"`;
 }
 
@@ -224,6 +216,7 @@ const TROUBLE: Record<TroubleClass, string> = {
   quota: 'quota exhausted',
   transient: 'temporary error',
   'context-overflow': 'context is full',
+  'permission-denied': 'permission denied',
   'empty-reply': 'empty reply',
   hang: 'no output',
   crash: 'crash',
@@ -231,6 +224,15 @@ const TROUBLE: Record<TroubleClass, string> = {
 
 export function troubleName(trouble: Trouble): string {
   return TROUBLE[trouble.class] ?? phrase(trouble.class);
+}
+
+export function refusedPhrase({ calls, tools }: RefusedCalls): string {
+  return `The agent's own permissions refused ${counted(calls, 'tool call')}: ${phrase(tools.join(', '))}`;
+}
+
+/** As it was reported while the agent worked. */
+export function eventPhrase({ trouble, retrying, call }: AgentEvent & { kind: 'trouble' }): string {
+  return `${troublePhrase(trouble)}${retrying && !call ? ' (the agent retries)' : ''}`;
 }
 
 export function troublePhrase(trouble: Trouble): string {

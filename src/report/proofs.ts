@@ -1,7 +1,8 @@
 /** What supports the result of a run, and what speaks against it. The head of every form of a report, and of `ralph explain`. */
-import { trustSentence } from '../domain/ledger-trust.ts';
-import { mutationWords } from '../domain/mutation.ts';
-import { proofOf, provenWords } from '../domain/proof.ts';
+
+import { mutationWords } from '../domain/checks/mutation.ts';
+import { hasProven, isSupported, provenWords, supportOf } from '../domain/checks/proof.ts';
+import { trustSentence } from '../domain/run/ledger-trust.ts';
 import { viewProven } from './ending-words.ts';
 import { counted } from './numbers.ts';
 import { checkNoun, checkPhrase, nearMissPhrase, phrase } from './phrases.ts';
@@ -18,16 +19,18 @@ export interface Proof {
 export function proofs(view: RunView, integrity: Integrity): readonly Proof[] {
   const noun = checkNoun(view.command);
   const ledger = ledgerProof(integrity);
-  const rest = [
+  // Nothing else can be believed then.
+  if (integrity.trust.kind !== 'intact') return ledger;
+  return [
     ...(view.board ? boardProof(view) : []),
     ...levelProof(view),
     ...lastChecks(view).map(check => checkProof(check, noun)),
+    ...testProof(view),
     ...mutationProof(view),
     ...claimProof(view),
     ...violationProof(view),
+    ...ledger,
   ];
-  // Nothing else can be believed when the ledger was changed.
-  return ledger.some(({ holds }) => holds === 'no') ? [...ledger, ...rest] : [...rest, ...ledger];
 }
 
 /** What has landed rests on checks of the very commit. */
@@ -46,11 +49,11 @@ function boardProof({ board, lanes: { spans }, ending }: RunView): readonly Proo
   ];
 }
 
-/** How far the result can be trusted at all; of a parallel run that has not done all, each commit that landed was proven. */
+/** How far the result can be trusted at all. */
 export function levelProof(view: RunView): readonly Proof[] {
   const run = viewProven(view);
-  if (!run || (!run.success && (view.board?.landed.length ?? 0) > 0)) return [];
-  const holds = !run.success ? 'unknown' : proofOf(run).level === 'claimed' ? 'no' : 'yes';
+  if (!run) return [];
+  const holds = !hasProven(run) ? 'unknown' : isSupported(supportOf(run)) ? 'yes' : 'no';
   return [{ holds, text: `Proof: ${phrase(provenWords(run))}` }];
 }
 
@@ -61,6 +64,12 @@ export function checkProof(check: CheckView, noun: string): Proof {
     text: `${noun} \`${phrase(command)}\` ${checkPhrase(check, seconds)}`,
     ...(cause && { cause }),
   };
+}
+
+/** They may be right and may be wrong: somebody has to look. */
+export function testProof({ ending }: RunView): readonly Proof[] {
+  const { testsChanged = [] } = ending ?? {};
+  return testsChanged.map(line => ({ holds: 'unknown', text: `Tests changed: ${phrase(line)}` }));
 }
 
 /** It supports nothing and contradicts nothing: it says what the checks are worth. */
@@ -92,9 +101,8 @@ function violationProof({ violations }: RunView): readonly Proof[] {
 
 export function ledgerProof({ trust, torn }: Integrity): readonly Proof[] {
   const text = phrase(trustSentence(trust));
-  if (trust.kind === 'changed') return [{ holds: 'no', text }];
+  if (trust.kind !== 'intact') return [{ holds: 'no', text }];
   const cut = `The ledger's last line is incomplete (${counted(torn, 'byte')})`;
   const incomplete: readonly Proof[] = torn > 0 ? [{ holds: 'unknown', text: cut }] : [];
-  if (trust.kind !== 'intact') return [{ holds: 'unknown', text }, ...incomplete];
   return torn > 0 ? incomplete : [{ holds: 'yes', text }];
 }

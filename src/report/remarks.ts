@@ -1,6 +1,6 @@
 /** What happened beside the steps of an iteration, in a line each. */
-import type { KnownEntry } from '../domain/ledger-entry.ts';
-import { deniedPhrase, measuredPhrase, scmPhrase } from './phrases.ts';
+import type { KnownEntry } from '../domain/run/ledger-entry.ts';
+import { deniedPhrase, measuredPhrase, refusedPhrase, scmPhrase } from './phrases.ts';
 import type { Remark } from './run-view.ts';
 import { betweenWords, resumedPhrase } from './waits.ts';
 
@@ -15,6 +15,8 @@ export function remarkOn(entry: KnownEntry): Words | undefined {
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
     case 'mutated':
       return { level: 'failed' in entry ? 'warning' : 'info', text: measuredPhrase(entry) };
+    case 'agent-ended':
+      return entry.refused && { level: 'warning', text: refusedPhrase(entry.refused) };
     case 'denied':
       return { level: 'warning', text: deniedPhrase(entry.what) };
     case 'run-resumed':
@@ -23,11 +25,11 @@ export function remarkOn(entry: KnownEntry): Words | undefined {
     case 'agent-switched':
     case 'paused':
     case 'continued':
-    case 'told':
+    case 'hint-delivered':
     case 'question-asked':
     case 'question-answered': {
       const [mark, text] = betweenWords(entry, Date.parse(entry.at));
-      return { level: mark === 'warning' || mark === 'retry' ? 'warning' : 'info', text };
+      return { level: mark === 'attention' || mark === 'retry' ? 'warning' : 'info', text };
     }
     default:
       return undefined;

@@ -1,19 +1,20 @@
 /** Folds a ledger into a RunView, event by event. Takes whatever a ledger may hold and never throws. */
-import { afterBoardEvent } from '../domain/board.ts';
-import type { CheckResult } from '../domain/check.ts';
-import type { RunHead } from '../domain/event.ts';
+
+import type { CheckResult } from '../domain/checks/check.ts';
+import { afterBoardEvent } from '../domain/lanes/board.ts';
+import type { RunHead } from '../domain/run/event.ts';
 import {
   type KnownEntry,
   knownEntry,
   type RawEntry,
   typeText,
   unknownEntryWords,
-} from '../domain/ledger-entry.ts';
-import { questionWords } from '../domain/question.ts';
+} from '../domain/run/ledger-entry.ts';
+import { questionWords } from '../domain/stories/questions.ts';
+import { addUsage, type Usage, usedIn } from '../domain/turn/usage.ts';
 import { checkView, place, redOnes, whyNotDone } from './check-views.ts';
 import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { afterLaneEvent } from './lane-history.ts';
-import { spentWith } from './live-usage.ts';
 import { movedIn, phrase } from './phrases.ts';
 import { remarkOn, type Words } from './remarks.ts';
 import {
@@ -111,7 +112,7 @@ const STEPS: EventTable<[state: State, at: number], void> = {
     state.limits = limits ?? state.limits;
   },
   agent: null,
-  told: null,
+  'hint-delivered': null,
   'question-asked'({ story, question }, state) {
     change(state, () => ({ why: questionWords({ story, question }) }));
     state.questions = [...withoutStory(state, story), { story, question }];
@@ -229,8 +230,10 @@ function endTurn(entry: Of<'agent-ended'>, state: State): void {
     state.open = null;
   }
   spend(state, 'agent', Math.max(0, duration));
-  change(state, ({ usage }) => ({ usage: spentWith(usage ?? undefined, entry) ?? null }));
-  state.usage = spentWith(state.usage ?? undefined, entry) ?? null;
+  const more = (usage: Usage | null) =>
+    usedIn(entry).reduce((sum, used) => (sum ? addUsage(sum, used) : used), usage);
+  change(state, ({ usage }) => ({ usage: more(usage) }));
+  state.usage = more(state.usage);
   if (purpose !== 'work') return;
   change(state, iteration => ({
     outcome,

@@ -2,17 +2,20 @@
  * A run as its readers see it, folded from its ledger. Plain data, so that a page can get one from the server and fold
  * on from there. `run-fold.ts` creates it; the report, the dashboard and the terminal show it.
  */
-import type { Board } from '../domain/board.ts';
-import type { Claim } from '../domain/completion.ts';
-import type { LoopCommand } from '../domain/event.ts';
-import type { TurnOutcome, Violation } from '../domain/evidence.ts';
-import type { LedgerTrust } from '../domain/ledger-trust.ts';
-import type { Limits } from '../domain/limits.ts';
-import type { AskedQuestion } from '../domain/question.ts';
-import type { LoopResult } from '../domain/result.ts';
-import type { StopReason } from '../domain/stop-reason.ts';
-import type { Story } from '../domain/story.ts';
-import type { Usage } from '../domain/usage.ts';
+
+import type { CheckResult } from '../domain/checks/check.ts';
+import type { Board } from '../domain/lanes/board.ts';
+import type { LoopCommand } from '../domain/run/event.ts';
+import type { TurnOutcome, Violation } from '../domain/run/evidence.ts';
+import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
+import type { Limits } from '../domain/run/limits.ts';
+import type { RunOverview, RunStatus, Standing } from '../domain/run/overview.ts';
+import type { LoopResult } from '../domain/run/result.ts';
+import type { StopReason } from '../domain/run/stop-reason.ts';
+import type { AskedQuestion } from '../domain/stories/questions.ts';
+import type { Story } from '../domain/stories/story.ts';
+import type { Claim } from '../domain/turn/claim.ts';
+import type { Usage } from '../domain/turn/usage.ts';
 import { type LaneHistory, NO_HISTORY } from './lane-history.ts';
 import type { Passage } from './transcript.ts';
 
@@ -27,7 +30,7 @@ export interface Seconds {
   readonly waiting: number;
 }
 
-export interface CheckView {
+export interface CheckView extends Pick<CheckResult, 'voided' | 'clean' | 'without'> {
   readonly index: number;
   readonly command: string;
   readonly passed: boolean;
@@ -36,10 +39,6 @@ export interface CheckView {
   readonly seconds: number;
   readonly flaked: number;
   readonly ungated: boolean;
-  /** Why it counts for nothing. */
-  readonly voided?: string;
-  /** In a clean checkout. */
-  readonly clean?: true;
   /** Where the whole output is, relative to the project; '': nowhere. */
   readonly logFile: string;
   /** Of a check that failed: the lines of its output that say why. */
@@ -165,8 +164,21 @@ export interface RunView {
   readonly ending: Ending | null;
 }
 
-/** How a run stands: what its ledger says, and whether its process is still there. */
-export type Standing = 'running' | 'closed' | 'done' | 'stopped' | 'crashed';
+/** A run in the list of a dashboard. */
+export interface ListedRun extends Omit<RunOverview, 'state'> {
+  readonly state: Standing;
+  readonly now: RunStatus;
+  /** It was asked to pause; it may not have paused yet. */
+  readonly paused: boolean;
+  /** Of a unit of a fleet: who has it. */
+  readonly worker?: string;
+}
+
+export interface ListedProject {
+  readonly root: string;
+  /** The latest first. */
+  readonly runs: readonly ListedRun[];
+}
 
 /** How far the ledger itself can be trusted. */
 export interface Integrity {
@@ -185,6 +197,9 @@ export interface RunReading {
   /** Empty where the loop has none. */
   readonly stories: readonly StoryView[];
 }
+
+/** With the number of the event that started the last iteration: a page follows the run from there. */
+export type Snapshot = RunReading & { readonly since: number };
 
 /** A text that may be too long to show. */
 export interface Part {
@@ -278,6 +293,12 @@ export function lastChecks(view: RunView): readonly CheckView[] {
 }
 
 /** Seconds from the first event to the last. */
+/** Whether an agent was asked for anything. A session's ledger says so only when its agent stops. */
+export function viewHasBegun({ iterations, board, command }: RunView): boolean {
+  const inLanes = board?.lanes.some(({ runs }) => runs.length > 0) ?? false;
+  return iterations.length > 0 || inLanes || command === 'session';
+}
+
 export function elapsed(view: RunView): number {
   if (view.ending) return view.ending.totalDuration;
   return view.startedAt === null || view.lastAt === null

@@ -1,7 +1,8 @@
 /** Many runs in a few figures: how often they succeed, what that costs, where the time goes. */
-import type { LedgerTrust } from '../domain/ledger-trust.ts';
-import { totalTokens } from '../domain/usage.ts';
-import { elapsed, NO_SECONDS, type RunReading, type Seconds, type Standing } from './run-view.ts';
+import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
+import type { Standing } from '../domain/run/overview.ts';
+import { totalTokens } from '../domain/turn/usage.ts';
+import { elapsed, NO_SECONDS, type RunReading, type Seconds } from './run-view.ts';
 
 export interface RunFigures {
   readonly id: string;

@@ -1,7 +1,8 @@
 /** Violations and red checks as SARIF 2.1.0, which code hosts show beside the code. */
-import { type LaneOutcome, laneOutcome } from '../domain/board-sums.ts';
-import { trustSentence } from '../domain/ledger-trust.ts';
-import { proofOf, provenWords } from '../domain/proof.ts';
+
+import { proofOf, provenWords } from '../domain/checks/proof.ts';
+import { type LaneOutcome, laneOutcome } from '../domain/lanes/board-sums.ts';
+import { trustSentence } from '../domain/run/ledger-trust.ts';
 import { harmless } from '../platform/text.ts';
 import { viewProven } from './ending-words.ts';
 import { notLanded } from './lane-words.ts';
@@ -58,9 +59,10 @@ export function sarifOf(view: RunView, integrity: Integrity, version: string): s
 
 function ledgerResult({ trust }: Integrity, { runId }: RunView) {
   if (trust.kind === 'intact') return [];
-  const level = trust.kind === 'changed' ? 'error' : 'note';
   const locations = [location(`.ralph/runs/${runId}/events.jsonl`)];
-  return [{ ruleId: 'ledger', level, message: { text: `${phrase(trustSentence(trust))}.` }, locations }];
+  return [
+    { ruleId: 'ledger', level: 'error', message: { text: `${phrase(trustSentence(trust))}.` }, locations },
+  ];
 }
 
 /** What was undone is on record, but is no longer wrong. */

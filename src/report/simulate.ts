@@ -1,5 +1,5 @@
 /** What Ralph did in a simulated run, from its ledger. */
-import type { RunEvent } from '../domain/event.ts';
+import type { RunEvent } from '../domain/run/event.ts';
 import { resultSentence } from './ending-words.ts';
 import { type checkNoun, turnPhrase, violationPhrase, whyContinue } from './phrases.ts';
 import { hanging, markLines, type Style, sign } from './style.ts';

@@ -2,8 +2,8 @@
  * A run as spans of a trace: the run, its iterations, and in these its turns, checks and waits. Names and attributes follow
  * OpenTelemetry's semantic conventions 1.45.0, where what they say of generative AI is in development; what is ours begins with `ralph.`.
  */
-import type { RecordedEvent } from '../domain/event.ts';
-import type { Usage } from '../domain/usage.ts';
+import type { RecordedEvent } from '../domain/run/event.ts';
+import type { Usage } from '../domain/turn/usage.ts';
 import { checkName, childTrace, iterationName, readTrace, runTrace, turnName } from '../platform/trace.ts';
 
 export const SEMANTIC_CONVENTIONS = 'https://opentelemetry.io/schemas/1.45.0';

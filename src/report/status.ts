@@ -1,11 +1,11 @@
 /** `ralph status`: the runs of a project as a table that fits the screen. */
-import { parentOf } from '../domain/board.ts';
-import { dollars } from '../domain/dollars.ts';
-import type { LoopCommand } from '../domain/event.ts';
-import { trustSentence } from '../domain/ledger-trust.ts';
-import { answerCommand, questionWords } from '../domain/question.ts';
+import { parentOf } from '../domain/lanes/board.ts';
+import type { LoopCommand } from '../domain/run/event.ts';
+import { trustSentence } from '../domain/run/ledger-trust.ts';
+import { type RunOverview, standingWords } from '../domain/run/overview.ts';
+import { answerCommand, questionWords } from '../domain/stories/questions.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { clip, displayWidth, wrap } from '../platform/text.ts';
-import type { RunOverview } from '../store/overview.ts';
 import { CLOSED, resumePhrase } from './ending-words.ts';
 import { counted, timeOfDay, wholeSeconds } from './numbers.ts';
 import { phrase } from './phrases.ts';
@@ -16,7 +16,9 @@ const COLORS: Record<RunOverview['state'], Paint> = {
   waiting: 'yellow',
   paused: 'yellow',
   done: 'green',
+  unverified: 'red',
   stopped: 'yellow',
+  unstarted: 'yellow',
   closed: 'yellow',
   crashed: 'red',
 };
@@ -60,9 +62,9 @@ function isWhole({ id }: RunOverview): boolean {
   return parentOf(id) === undefined;
 }
 
-/** A line for each run whose ledger is not known to be what Ralph wrote; those of 0.1 are not worth one. */
+/** A line for each run whose ledger is not known to be what Ralph wrote. */
 function ledgerLines(runs: readonly RunOverview[], style: Style): readonly string[] {
-  const doubtful = runs.filter(({ ledger: { kind } }) => kind === 'changed' || kind === 'elsewhere');
+  const doubtful = runs.filter(({ ledger: { kind } }) => kind !== 'intact');
   const lines = doubtful.flatMap(({ id, ledger }) => {
     const text = `${id}: ${phrase(trustSentence(ledger))}.`;
     return hanging(style, ledger.kind === 'changed' ? '!' : '?', text);
@@ -110,6 +112,7 @@ function resumeLines(
     command: command as LoopCommand,
     stopReason: stopReason ?? '',
     raise: raise ?? undefined,
+    hasBegun: true,
     needsAccept: latest.ledger.kind === 'changed' || latest.id === changed,
   };
   return ['', ...hanging(style, resumeSign(latest).trim(), resumePhrase(run))];
@@ -168,5 +171,5 @@ function cells(run: RunOverview, now: number, isBelow: boolean): readonly string
 }
 
 function ending({ stopReason, state }: RunOverview): string {
-  return stopReason ?? state;
+  return phrase(standingWords(state, stopReason));
 }

@@ -1,7 +1,8 @@
 /** A story list at a glance: `ralph prd status`, and the summary of an archive. */
-import { type AskedQuestion, answerCommand, questionWords } from '../domain/question.ts';
-import type { Story, StoryList } from '../domain/story.ts';
-import { passedIds, waitsFor } from '../domain/story-mode.ts';
+
+import { passedIds, waitsFor } from '../domain/stories/assignment.ts';
+import { type AskedQuestion, answerCommand, questionWords } from '../domain/stories/questions.ts';
+import type { Story, StoryList } from '../domain/stories/story.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { counted } from './numbers.ts';
 import { phrase, storyState } from './phrases.ts';

@@ -62,7 +62,8 @@ const MARKS = {
   tool: ['⏺', '[TOOL]'],
   ok: ['✅', '[OK]'],
   error: ['❌', '[ERR]'],
-  warning: ['❗', '[WARN]'],
+  /** Good to know. */
+  warning: ['🔸', '[WARN]'],
   retry: ['🔁', '[RETRY]'],
   next: ['🔄', '[NEXT]'],
   thinking: ['💭', '[THINK]'],
@@ -74,6 +75,7 @@ const MARKS = {
   done: ['✅', '[x]'],
   active: ['🔄', '[>]'],
   pending: ['⏸️', '[ ]'],
+  /** The user must do something. */
   attention: ['❗', '[!]'],
   progress: ['📊', '[=]'],
   rule: ['─', '-'],
@@ -93,6 +95,7 @@ const SIGN_PAINT: Partial<Record<Mark, Paint>> = {
   ok: 'green',
   error: 'red',
   warning: 'yellow',
+  attention: 'yellow',
   retry: 'yellow',
   next: 'cyan',
   note: 'dim',

@@ -1,16 +1,16 @@
 /** The final block: the result of a run, in lines that can be pasted into a pull request; as text for a terminal. */
 
-import { dollars } from '../domain/dollars.ts';
-import type { LoopCommand, RunEvent } from '../domain/event.ts';
-import type { Limits } from '../domain/limits.ts';
-import { mutationWords } from '../domain/mutation.ts';
-import type { Proven } from '../domain/proof.ts';
-import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/result.ts';
-import { exitCodeOf } from '../domain/stop-reason.ts';
-import type { RoleOutcome, StoryOutcome } from '../domain/story-report.ts';
+import { mutationWords } from '../domain/checks/mutation.ts';
+import type { Integrated } from '../domain/lanes/board.ts';
+import type { LoopCommand } from '../domain/run/event.ts';
+import type { Limits } from '../domain/run/limits.ts';
+import { type CheckSummary, type IterationResult, type LoopResult, provenBy } from '../domain/run/result.ts';
+import { hasBegun, lastLimits, type RunState } from '../domain/run/state.ts';
+import { exitCodeOf } from '../domain/run/stop-reason.ts';
+import type { RoleOutcome, StoryOutcome } from '../domain/stories/report.ts';
+import { dollars } from '../domain/turn/dollars.ts';
 import { oneLine } from '../platform/text.ts';
 import { type EndedRun, endedRun, nextSteps, proofLine, resultSentence } from './ending-words.ts';
-import type { Integrated } from './lane-history.ts';
 import { laneLines } from './lane-words.ts';
 import { counted, duration } from './numbers.ts';
 import { checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
@@ -25,17 +25,22 @@ export interface RunLabel {
   readonly limits?: Limits | null | undefined;
   readonly cwd?: string | undefined;
   readonly maxIterations?: number | undefined;
+  /** An agent was asked for something. */
+  readonly hasBegun?: boolean | undefined;
   /** Of a parallel run: what became of the user's branch. */
   readonly integrated?: Integrated | null | undefined;
 }
 
-export const NO_LABEL: RunLabel = { command: 'run', agent: '' };
-
-/** Learns from the events of a run what its summary needs. */
-export function labelled(label: RunLabel, event: RunEvent): RunLabel {
-  if (event.type === 'run-started' || event.type === 'run-resumed') return { ...event, limits: label.limits };
-  if (event.type === 'integrated') return { ...label, integrated: event };
-  return event.type === 'judged' ? { ...label, limits: event.limits ?? label.limits } : label;
+export function labelOf(state: RunState): RunLabel {
+  const { head, integrated } = state;
+  return {
+    command: 'run',
+    agent: '',
+    ...head,
+    limits: lastLimits(state),
+    integrated,
+    hasBegun: hasBegun(state),
+  };
 }
 
 /** The outcome first, the stop reason last: the two lines that people look for. */
@@ -57,7 +62,8 @@ export function summaryLines(
     ...storyLines(result, words),
     ...laneLines(result, label, words),
     ...checkLines(result.iterations, checkNoun(label.command), words),
-    `- ${proofLine(provenIn(result, label.sandbox), words)}`,
+    `- ${proofLine(provenBy(result, label.sandbox), words)}`,
+    ...testLines(result, words),
     ...mutationLines(result, words),
     ...violationLines(result.iterations, words),
     ...errorLines(result, words),
@@ -80,13 +86,6 @@ function nextLines(run: EndedRun): readonly string[] {
 /** The same for a terminal: a list there needs no Markdown. */
 export function asText(lines: readonly string[]): readonly string[] {
   return lines.map(line => line.replace(/^( *)- /, '$1  '));
-}
-
-/** What has landed is proven, whatever became of the rest. */
-function provenIn(result: LoopResult, sandbox: RunLabel['sandbox']): Proven {
-  const proven = provenBy(result, sandbox);
-  const hasLanded = result.lanes?.some(({ state }) => state === 'landed') ?? false;
-  return hasLanded ? { ...proven, success: true } : proven;
 }
 
 /** Of a parallel run the lanes say what became of each. */
@@ -137,6 +136,19 @@ function checkLines(
     check => `  - ${code(check.name)} ${checkPhrase(check, check.duration)}`,
   );
   return [`- ${noun}s:`, ...lines];
+}
+
+const MAX_TESTS = 10;
+
+/** What changed in the tests is to be looked at: a green check is worth what they are. */
+function testLines({ testsChanged = [] }: LoopResult, { say }: Words): readonly string[] {
+  if (testsChanged.length === 0) return [];
+  const more = testsChanged.length - MAX_TESTS;
+  return [
+    '- Tests changed, look at them:',
+    ...testsChanged.slice(0, MAX_TESTS).map(line => `  - ${say(line)}`),
+    ...(more > 0 ? [`  - ${more} more`] : []),
+  ];
 }
 
 const MAX_SURVIVORS = 7;

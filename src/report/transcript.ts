@@ -1,6 +1,6 @@
 /** What an agent said and did in one iteration, in order: its words joined, each tool with its outcome. */
-import type { AgentEvent, TodoItem } from '../domain/agent-event.ts';
-import { phrase, troublePhrase } from './phrases.ts';
+import type { AgentEvent, TodoItem } from '../domain/turn/agent-event.ts';
+import { eventPhrase, phrase } from './phrases.ts';
 
 export type Passage =
   | { readonly kind: 'words' | 'thinking' | 'subagent'; readonly text: string }
@@ -20,16 +20,11 @@ export type Passage =
   | { readonly kind: 'todo'; readonly items: readonly TodoItem[] }
   | { readonly kind: 'note' | 'trouble'; readonly text: string };
 
-export interface Transcript {
-  add(event: AgentEvent): void;
-  passages(): readonly Passage[];
-  /** Passages that were too many to keep. */
-  left(): number;
-}
+export type Transcript = ReturnType<typeof createTranscript>;
 
 const MOST_PASSAGES = 1_000;
 
-export function createTranscript(): Transcript {
+export function createTranscript() {
   const passages: Passage[] = [];
   let left = 0;
   let message: string | undefined;
@@ -56,13 +51,14 @@ export function createTranscript(): Transcript {
     passages[at] = { ...tool, ok, output: output.preview, lines: output.lines, exitCode: exitCode ?? null };
   };
   return {
-    add(event) {
+    add(event: AgentEvent): void {
       const passage = passageOf(event);
       if (passage) push(passage);
       else if (event.kind === 'text') speak(event);
       else if (event.kind === 'tool-end') endTool(event);
     },
-    passages: () => passages,
+    passages: (): readonly Passage[] => passages,
+    /** Passages that were too many to keep. */
     left: () => left,
   };
 }
@@ -76,10 +72,8 @@ function passageOf(event: AgentEvent): Passage | undefined {
       return openTool(event);
     case 'todo':
       return { kind: 'todo', items: event.items.map(({ text, status }) => ({ text: String(text), status })) };
-    case 'trouble': {
-      const again = event.retrying ? ' (it retries)' : '';
-      return { kind: 'trouble', text: troublePhrase(event.trouble) + again };
-    }
+    case 'trouble':
+      return { kind: 'trouble', text: eventPhrase(event) };
     case 'progress':
       return { kind: 'note', text: phrase(event.text) };
     case 'unknown':

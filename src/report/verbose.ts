@@ -1,6 +1,6 @@
 /** `--verbose`: what Ralph does, as `[ralph] …` lines. */
-import type { RunEvent, RunHead } from '../domain/event.ts';
-import type { TurnOutcome } from '../domain/evidence.ts';
+import type { RunEvent, RunHead } from '../domain/run/event.ts';
+import type { TurnOutcome } from '../domain/run/evidence.ts';
 import { oneLine } from '../platform/text.ts';
 import { BOARD_ONLY, type EventTable, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { counted, duration, grouped } from './numbers.ts';
@@ -62,7 +62,7 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   'agent-switched': null,
   paused: null,
   continued: null,
-  told: null,
+  'hint-delivered': null,
   'question-asked': null,
   'question-answered': null,
 };

@@ -1,6 +1,7 @@
 /** Resuming, waiting, changing the agent, pausing, hints: what happens between the steps, in words. */
-import type { ResumedStep, Resumption, RunEvent } from '../domain/event.ts';
-import { answerCommand, questionWords } from '../domain/question.ts';
+import type { ResumedStep, Resumption, RunEvent } from '../domain/run/event.ts';
+import type { Wait } from '../domain/run/state.ts';
+import { answerCommand, questionWords } from '../domain/stories/questions.ts';
 import { outputLines } from './format-agent.ts';
 import { timeOfDay, wholeSeconds } from './numbers.ts';
 import { capital, phrase, troubleName } from './phrases.ts';
@@ -14,7 +15,7 @@ export type BetweenSteps = Extract<
       | 'agent-switched'
       | 'paused'
       | 'continued'
-      | 'told'
+      | 'hint-delivered'
       | 'question-asked'
       | 'question-answered';
   }
@@ -33,13 +34,16 @@ export function betweenWords(event: BetweenSteps, now: number): readonly [Mark, 
       return ['next', `${phrase(event.from)} is rate-limited${until}: using ${to}`];
     }
     case 'paused':
-      return ['warning', 'Paused. Continue: `ralph continue`'];
+      return ['attention', 'Paused. Continue: `ralph continue`'];
     case 'continued':
       return ['next', 'Continued'];
-    case 'told':
+    case 'hint-delivered':
       return ['note', `Hint from the user: ${phrase(event.text)}`];
     case 'question-asked':
-      return ['warning', `${phrase(questionWords(event))} Answer: \`${phrase(answerCommand(event.story))}\``];
+      return [
+        'attention',
+        `${phrase(questionWords(event))} Answer: \`${phrase(answerCommand(event.story))}\``,
+      ];
     case 'question-answered':
       return ['note', `Answer to ${phrase(event.story)}: ${phrase(event.answer)}`];
     default:
@@ -48,7 +52,7 @@ export function betweenWords(event: BetweenSteps, now: number): readonly [Mark, 
 }
 
 /** For the live line: `rate limit: retrying in 1h45m (16:15)`. */
-export function waitingPhrase({ trouble, until }: RunEvent & { type: 'waiting' }, now: number): string {
+export function waitingPhrase({ trouble, until }: Wait, now: number): string {
   return `${troubleName(trouble)}: retrying ${countdown(until, now)}`;
 }
 

@@ -21,7 +21,7 @@ export const MARKDOWN_WORDS: Words = {
   code: text => codeSpan(phrase(text)),
 };
 
-const PLAIN = /^[A-Za-z0-9]+(?:(?: · |: |, |[ -])[A-Za-z0-9]+)*$/;
+const PLAIN = /^[A-Za-z0-9]+(?:(?: · |: |; |, |[ -])[A-Za-z0-9]+)*$/;
 
 /** With a fence that nothing inside can close. */
 function codeSpan(line: string): string {
@@ -29,4 +29,17 @@ function codeSpan(line: string): string {
   const fence = '`'.repeat(longest + 1);
   const pad = line === '' || /^`|`$|^ .* $/.test(line) ? ' ' : '';
   return `${fence}${pad}${line}${pad}${fence}`;
+}
+
+/** Text inside HTML and XML. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+export function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"']/g, sign => ENTITIES[sign] ?? sign);
 }

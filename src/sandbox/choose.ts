@@ -1,5 +1,5 @@
 /** Chooses a sandbox: runs a command in each, the strongest first, and takes the first that works. */
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { container } from './container.ts';
 import type { ProbeWorld, ProviderName, SandboxProvider } from './provider.ts';
 import { sbx } from './sbx.ts';

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { copyFileSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
-import { lastLine } from '../platform/git.ts';
+import { errorLine } from '../platform/error-words.ts';
 import { programPath as findOutside } from '../platform/programs.ts';
 import { computeBinds } from './hidden.ts';
-import { makeFolder, programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
+import { makeFolder, programPath } from './provider.ts';
 import { type Door, startProxy } from './proxy.ts';
 
 export const container: SandboxProvider = {
@@ -43,7 +43,7 @@ async function findEngine(world: ProbeWorld): Promise<readonly string[] | Probe>
     const words = [findOutside(name, world.env, world.cwd), ...more];
     const { code, output } = await tried(words, world, image, ['sh', '-c', 'true']);
     if (code === 0) return words;
-    why ||= lastLine(output) || `exit code ${code}`;
+    why ||= errorLine(output) || `exit code ${code}`;
   }
   return {
     ok: false,
@@ -106,7 +106,7 @@ function openDoor({ folder, spec, world }: Box, deny: (what: string) => void): P
   return startProxy({ socket: join(folder, 'net/door'), domains, deny, ...(parent && { parent }) });
 }
 
-function wrap(box: Box, { argv, cwd, env }: Command): Confined {
+function wrap(box: Box, { argv, cwd, env, hide }: Command): Confined {
   const { engine, image, folder, label, spec, world } = box;
   const name = `${label}-${randomBytes(4).toString('hex')}`;
   const given = { ...visible(env), ...spec.env, TMPDIR: join(folder, 'tmp'), HOME: env.HOME || homedir() };
@@ -121,7 +121,7 @@ function wrap(box: Box, { argv, cwd, env }: Command): Confined {
     ...userFlags(engine),
     ...limitFlags(spec),
     ...['--tmpfs', '/tmp:exec', '--tmpfs', `${given.HOME}:exec,mode=1777`],
-    ...mountFlags(box),
+    ...mountFlags(box, hide),
     ...Object.keys(given).flatMap(key => ['--env', key]), // by name: no value on a command line
     ...world.container.args,
     image,
@@ -177,9 +177,9 @@ function limitFlags({ limits: { memory, cpus, pids } }: SandboxSpec): readonly s
 }
 
 /** Everything at the path it has outside. */
-function mountFlags({ spec, folder }: Box): readonly string[] {
-  const { writable, readOnly } = computeBinds(spec);
-  const hidden = spec.hidden.filter(path => writable.some(root => path.startsWith(`${root}/`)));
+function mountFlags({ spec, folder }: Box, hide: Command['hide']): readonly string[] {
+  const { writable, readOnly, hidden: secret } = computeBinds(spec, hide);
+  const hidden = secret.filter(path => writable.some(root => path.startsWith(`${root}/`)));
   // As in CSV: a path may hold commas and quotes.
   const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
   const bind = (source: string, path: string, mode: string) =>

@@ -1,7 +1,7 @@
 /** What nobody inside needs to read: the user's keys, logins and histories. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { pathPattern } from '../domain/glob.ts';
+import { pathPattern } from '../domain/text/glob.ts';
 import type { SandboxSpec } from './provider.ts';
 
 /** In the home. */
@@ -65,15 +65,19 @@ export function isBelow(path: string, folder: string): boolean {
   return way === '' || (!way.startsWith('..') && !way.startsWith('/'));
 }
 
-export interface Binds {
-  readonly writable: readonly string[];
-  readonly readOnly: readonly string[];
-}
-
-/** The folders on the way to a trusted path are bound too: a mount cannot be renamed and created again. */
-export function computeBinds({ writable, trusted }: Pick<SandboxSpec, 'writable' | 'trusted'>): Binds {
+/**
+ * The folders on the way to a trusted path are bound too: a mount cannot be renamed and created again. `hide`: folders of which nothing is
+ * bound.
+ */
+export function computeBinds(
+  { writable, trusted, hidden }: Pick<SandboxSpec, 'writable' | 'trusted' | 'hidden'>,
+  hide: readonly string[] = [],
+) {
   const readOnly = unique(trusted.filter(path => existsSync(path)).map(path => realpathSync(path)));
-  return { writable: unique([...writable, ...readOnly.flatMap(path => between(path, writable))]), readOnly };
+  const all = unique([...writable, ...readOnly.flatMap(path => between(path, writable))]);
+  const shown = (paths: readonly string[]) =>
+    paths.filter(path => !hide.some(folder => isBelow(path, folder)));
+  return { writable: shown(all), readOnly: shown(readOnly), hidden: shown(hidden) };
 }
 
 function between(path: string, roots: readonly string[]): readonly string[] {

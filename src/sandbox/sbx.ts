@@ -1,14 +1,14 @@
 /** The provider on top of Docker's `sbx`: a small virtual machine for each run, with its own network policy and keys. */
 import { randomBytes } from 'node:crypto';
-import type { Problem } from '../domain/problem.ts';
-import { filterEnv } from '../domain/secrets.ts';
+import type { Problem } from '../domain/text/problem.ts';
+import { filterEnv } from '../domain/text/secrets.ts';
 import { type Captured, capture } from '../platform/capture.ts';
 import type { Command, Confined } from '../platform/confinement.ts';
-import { lastLine } from '../platform/git.ts';
+import { errorLine } from '../platform/error-words.ts';
 import { programPath as findOutside } from '../platform/programs.ts';
 import { computeBinds } from './hidden.ts';
-import { makeFolder } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
+import { makeFolder } from './provider.ts';
 
 export const sbx: SandboxProvider = {
   name: 'sbx',
@@ -39,7 +39,7 @@ async function probe({ cwd, env }: ProbeWorld): Promise<Probe> {
   if (code === 0) return { ok: true, what: 'a virtual machine' };
   if (code === 127)
     return { ok: false, why: 'it is not installed', fix: 'https://docs.docker.com/ai/sandboxes/' };
-  return { ok: false, why: lastLine(output), fix: 'sbx login' };
+  return { ok: false, why: errorLine(output), fix: 'sbx login' };
 }
 
 async function open(spec: SandboxSpec, world: ProbeWorld): Promise<OpenSandbox | Problem> {
@@ -74,7 +74,7 @@ function policySteps(
 }
 
 function problemOf(step: readonly string[], { code, output }: Captured): Problem {
-  const what = `\`sbx ${step.slice(0, 2).join(' ')}\` failed: ${lastLine(output) || `exit code ${code}`}`;
+  const what = `\`sbx ${step.slice(0, 2).join(' ')}\` failed: ${errorLine(output) || `exit code ${code}`}`;
   return { where: 'sandbox sbx', what };
 }
 

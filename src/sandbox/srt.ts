@@ -1,14 +1,14 @@
 /** The provider on top of @anthropic-ai/sandbox-runtime: bubblewrap and a proxy on Linux, seatbelt on a Mac. */
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { capture } from '../platform/capture.ts';
 import type { Command, Confined, NotConfined } from '../platform/confinement.ts';
 import { type Helper, startHelper } from '../platform/helper.ts';
 import { joinWords } from '../platform/shell.ts';
 import { computeBinds } from './hidden.ts';
-import { makeFolder, programPath } from './programs.ts';
 import type { OpenSandbox, Probe, ProbeWorld, SandboxProvider, SandboxSpec } from './provider.ts';
+import { makeFolder, programPath } from './provider.ts';
 import type { Question, SrtConfig } from './srt-host.ts';
 
 export const srt: SandboxProvider = {
@@ -84,11 +84,12 @@ async function open(
   return { scratch, close, wrap: command => wrap(helper, spec, scratch, command) };
 }
 
-function filesOf(spec: SandboxSpec, scratch: string): SrtConfig['filesystem'] {
+/** `hide`: folders that look empty, whatever else is said of them. */
+function filesOf(spec: SandboxSpec, scratch: string, hide: readonly string[] = []): SrtConfig['filesystem'] {
   const literal = (path: string) => ({ path, literal: true as const });
-  const { writable, readOnly } = computeBinds(spec);
+  const { writable, readOnly, hidden } = computeBinds(spec, hide);
   return {
-    denyRead: spec.hidden.map(literal),
+    denyRead: [...hidden, ...hide].map(literal),
     allowWrite: [...writable, scratch].map(literal),
     denyWrite: readOnly.map(literal),
   };
@@ -123,13 +124,13 @@ async function wrap(
   helper: Helper,
   spec: SandboxSpec,
   scratch: string,
-  { argv, cwd, env }: Command,
+  { argv, cwd, env, hide }: Command,
 ): Promise<Confined | NotConfined> {
   const id = randomBytes(16).toString('base64url');
   const inside = `RALPH_INSIDE=${id}`;
   const more = Object.entries({ ...spec.env, TMPDIR: scratch }).map(([name, value]) => `${name}=${value}`);
   const command = joinWords(['exec', 'env', inside, ...more, ...argv]);
-  const files = filesOf(spec, scratch);
+  const files = filesOf(spec, scratch, hide);
   const answer = await helper.ask({ do: 'wrap', id, command, files } satisfies Question);
   if ('error' in answer) return { code: `the sandbox has ended: ${answer.error}` };
   return { argv: answer.ok as [string, ...string[]], cwd, env, inside };

@@ -4,11 +4,11 @@
  */
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { pick } from '../domain/fields.ts';
-import { isObject, parseObject } from '../domain/json.ts';
-import type { Story } from '../domain/story.ts';
-import { STORY_MODES } from '../domain/story-mode.ts';
-import type { Before, StoriesBefore, StoryRules } from '../domain/transitions.ts';
+import { STORY_MODES } from '../domain/stories/assignment.ts';
+import type { Story } from '../domain/stories/story.ts';
+import type { Before, StoriesBefore, StoryRules } from '../domain/stories/transitions.ts';
+import { pick } from '../domain/text/fields.ts';
+import { isObject, parseObject } from '../domain/text/json.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 import { projectPaths } from './paths.ts';

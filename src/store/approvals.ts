@@ -3,8 +3,8 @@
  * "approved" without such a record only claims it.
  */
 import { dirname, relative } from 'node:path';
-import { isObject, parseObject } from '../domain/json.ts';
-import type { Story, StoryList } from '../domain/story.ts';
+import type { Story, StoryList } from '../domain/stories/story.ts';
+import { isObject, parseObject } from '../domain/text/json.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
@@ -38,7 +38,7 @@ export function readApprovals(path: string): Approvals {
   );
 }
 
-/** Those that the list has now, and no others. Answers why it could not be written. */
+/** Those that the list has now, and no others. Returns why it could not be written. */
 export function writeApprovals(path: string, list: StoryList, run: string): string | undefined {
   const before = readApprovals(path);
   const approved = list.userStories.filter(isApproved).map(story => {

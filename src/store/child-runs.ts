@@ -1,7 +1,7 @@
 /** The runs that belong to a parallel run: `PARENT.LANE`, and `PARENT.LANE.2` after it was sent back. */
-import { type Lane, parentOf } from '../domain/board.ts';
-import { readPast } from './checkpoint.ts';
-import { overviewOf, type RunOverview } from './overview.ts';
+import { type Lane, parentOf } from '../domain/lanes/board.ts';
+import type { RunOverview } from '../domain/run/overview.ts';
+import { lookAt, overviewOf } from './overview.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
 import { listRuns } from './run-file.ts';
 
@@ -35,10 +35,11 @@ export function openRuns(
 
 /** A run at a glance, with what its lanes are using now, and what they ask. */
 export function overviewIn(project: ProjectPaths, id: string): RunOverview {
-  const paths = runPaths(project, id);
-  const overview = overviewOf(id, paths);
-  const board = overview.lanes && overview.state !== 'done' ? readPast(paths).past.board : undefined;
-  if (!board) return overview;
+  const {
+    overview,
+    state: { board },
+  } = lookAt(id, runPaths(project, id));
+  if (!board || overview.state === 'done') return overview;
   const asking = board.lanes.filter(({ state }) => state !== 'landed').flatMap(({ runs }) => runs.slice(-1));
   const questions = asking.flatMap(child => overviewOf(child, runPaths(project, child)).questions);
   const costs = Object.values(openRuns(project, board)).flatMap(({ cost }) => cost ?? []);

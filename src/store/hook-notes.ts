@@ -3,7 +3,7 @@
  * a chain with one writer, and hooks are processes of their own.
  */
 import { appendFileSync } from 'node:fs';
-import type { RunEvent } from '../domain/event.ts';
+import type { RunEvent } from '../domain/run/event.ts';
 import { fileSize, readSlice, tryTo } from '../platform/files.ts';
 
 /** The file is in the agent's reach: no more than this may come of it. */

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseObject } from '../domain/json.ts';
+import { parseObject } from '../domain/text/json.ts';
 import { ensureFolder, namesIn, readSlice, writeAtomic } from '../platform/files.ts';
 import type { RunPaths } from './paths.ts';
 

@@ -2,22 +2,19 @@
  * The ledger of a run: `events.jsonl`, append-only, one event a line. Each line carries the hash of the line before
  * it, so that a change anywhere shows. A torn last line is the mark of a crash, not an error.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { RecordedEvent, RunEvent } from '../domain/event.ts';
-import { parseObject } from '../domain/json.ts';
-import { fileSize } from '../platform/files.ts';
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
+import type { RecordedEvent, RunEvent } from '../domain/run/event.ts';
+import { parseObject } from '../domain/text/json.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { createPrivate, fileSize, tryTo } from '../platform/files.ts';
 import { createLineSplitter } from '../platform/lines.ts';
-import { continueHead } from './head.ts';
-import { GENESIS, hashOf, lastEntry, WORDS } from './ledger-end.ts';
-import { openLedgerFile } from './ledger-file.ts';
-import type { RunPaths } from './paths.ts';
+import { GENESIS, hashOf, lastEntry, repairTorn, WORDS } from './ledger-end.ts';
 
-/** Ledgers of 0.1 have no run and no iteration in every line. */
 export type Entry = {
   readonly seq: number;
   readonly at: string;
   readonly prev: string;
-  /** On the steady clock; absent in older ledgers. */
+  /** On the steady clock; a hook has none. */
   readonly ticks?: number;
 } & RunEvent;
 
@@ -30,12 +27,10 @@ export interface LedgerLine {
 
 export interface Journal {
   /**
-   * Answers the event as it was recorded. What must survive a power cut does so when this returns. Must not throw: when the disk
+   * Returns the event as it was recorded. What must survive a power cut does so when this returns. Must not throw: when the disk
    * fails, `trouble` says so, and nothing is written any more.
    */
   append(event: RunEvent): RecordedEvent;
-  /** A ledger that was deleted or replaced is written again, as far as it is known. */
-  putBack(): void;
   /** Nothing more is written, whatever is appended. */
   close(): void;
   trouble(): string | undefined;
@@ -48,18 +43,20 @@ const MAX_TURN_BYTES = 4 * 1024 * 1024;
 const MAX_TEXT = 4_000;
 
 /** After these a power cut loses nothing that would be done twice: docs/adr/0024. */
-const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
+export const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
   'run-started',
   'run-resumed',
   'prepared',
-  'told',
+  'hint-delivered',
   'question-asked',
   'question-answered',
+  'iteration-started',
   'turn-ended',
   'tampered',
   'judged',
   'scm-started',
   'scm',
+  'iteration-ended',
   'run-ended',
 ]);
 
@@ -76,14 +73,11 @@ export interface JournalOptions {
   readonly durable?: boolean;
   /** Gets every line that was written, as it was. */
   copy?(line: LedgerLine): void;
-  /** Where its head is kept; without it nobody can say later whether the ledger was changed. */
-  readonly place?: RunPaths;
 }
 
 export function createJournal(path: string, options: JournalOptions): Journal {
-  const { run, now, ticks: steady, redact = event => event, durable = true, place, copy } = options;
-  const head = place && continueHead(place);
-  const file = openLedgerFile(path, head);
+  const { run, now, ticks: steady, redact = event => event, durable = true, copy } = options;
+  const file = openLedger(path);
   let { seq, prev, iteration } = lastEntry(path);
   let offset = fileSize(path);
   let turnBytes = 0;
@@ -92,14 +86,11 @@ export function createJournal(path: string, options: JournalOptions): Journal {
     const at = new Date(time).toISOString();
     const ticks = steady && { ticks: Math.round(steady()) };
     const line = JSON.stringify({ seq: seq + 1, at, prev, run, iteration, ...event, ...ticks });
-    const next = { hash: hashOf(line), bytes: Buffer.byteLength(line) + 1 };
-    const isWords = event.type === 'agent' && event.event.kind !== 'usage';
-    if (!file.write(line, isWords ? { offset, prev, isOpen: true } : { offset, prev, next })) return;
+    if (!file.write(line)) return;
     seq++;
-    prev = next.hash;
-    offset += next.bytes;
+    prev = hashOf(line);
+    offset += Buffer.byteLength(line) + 1;
     turnBytes += line.length;
-    if (!isWords) file.confirm({ offset, prev });
     copy?.({ seq, type: event.type, text: line });
   };
   const record = (event: RunEvent, time: number) => {
@@ -122,10 +113,41 @@ export function createJournal(path: string, options: JournalOptions): Journal {
       if (durable && DURABLE.has(event.type)) file.flush();
       return { ...event, time, run, iteration };
     },
-    putBack: file.flush,
     close: file.close,
     trouble: file.trouble,
     end: () => ({ seq, prev, offset }),
+  };
+}
+
+/** The file while it is written. What a crash left of its last line is cut off; once the disk has failed, nothing more is written. */
+function openLedger(path: string) {
+  let fd: number | undefined = createPrivate(path);
+  const cutHalfLine = () => tryTo(() => repairTorn(path)); // else whoever resumes does it
+  let trouble: string | undefined;
+  cutHalfLine();
+  const close = () => {
+    const open = fd;
+    fd = undefined;
+    if (open !== undefined) tryTo(() => closeSync(open)); // a disk that gave out may say so once more
+  };
+  /** False when it was not done. */
+  const attempt = (action: (fd: number) => void): boolean => {
+    if (fd === undefined) return false;
+    try {
+      action(fd);
+      return true;
+    } catch (error) {
+      trouble ??= `${path}: ${errorWords(error)}`;
+      cutHalfLine(); // a full disk may have taken a part of it
+      close();
+      return false;
+    }
+  };
+  return {
+    write: (line: string) => attempt(open => writeFileSync(open, `${line}\n`)),
+    flush: () => attempt(open => fdatasyncSync(open)),
+    close,
+    trouble: () => trouble,
   };
 }
 

@@ -1,18 +1,17 @@
 /**
  * Who drives a run. The file is in the user's state folder while the run is driven, and its time of change is the heartbeat. The process
- * itself is looked for. A copy is in the project's `live` folder: people read it, and another machine on a shared disk, which sees the
- * heartbeat; whoever has the lease itself does not look at it.
+ * itself is looked for.
  */
 import { randomBytes } from 'node:crypto';
-import { lstatSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { rmSync, statSync, utimesSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
-import { countAt, objectAt, parseObject, stringAt, wordAt } from '../domain/json.ts';
+import { countAt, objectAt, parseObject, stringAt, wordAt } from '../domain/text/json.ts';
 import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
 import type { RunPaths } from './paths.ts';
 
-type Place = Pick<RunPaths, 'live' | 'shownLive'>;
+type Place = Pick<RunPaths, 'live'>;
 
 export interface LeaseHolder {
   readonly process: ProcessId;
@@ -51,7 +50,6 @@ function beat(paths: Place, holder: LeaseHolder): boolean {
     if (now && now.token !== holder.token) return false;
     if (now) utimesSync(paths.live, new Date(), new Date());
     else write(paths.live, holder);
-    show(paths, holder);
   } catch {
     // a disk that fails: the ledger says so
   }
@@ -66,7 +64,6 @@ export function writeLease(paths: Place): LeaseHolder {
     token: randomBytes(8).toString('hex'),
   };
   write(paths.live, holder);
-  show(paths, holder);
   return holder;
 }
 
@@ -76,24 +73,16 @@ export function leaseTo(paths: Place, process: ProcessId): void {
   if (now?.process.pid === process.pid && now.process.started === process.started) return;
   const holder = { process, host: hostname(), token: randomBytes(8).toString('hex') };
   tryTo(() => write(paths.live, holder));
-  show(paths, holder);
 }
 
 /** Somebody on a machine that shares nothing with this one drives it, as its database says: true until it is said no more. */
-export function leaseElsewhere(paths: Pick<Place, 'live'>, host: string): void {
+export function leaseElsewhere(paths: Place, host: string): void {
   write(paths.live, { process: { pid: 0, started: '' }, host: `worker ${host}`, token: 'elsewhere' });
 }
 
 function write(path: string, holder: LeaseHolder): void {
   ensureFolder(dirname(path));
   writeWhole(path, `${JSON.stringify(holder)}\n`);
-}
-
-/** What becomes of the copy decides nothing. Where the agent has put a link, it is not written to where that leads. */
-function show({ shownLive }: Place, holder: LeaseHolder): void {
-  const folders = [dirname(shownLive), dirname(dirname(shownLive))];
-  if (folders.some(each => tryTo(() => lstatSync(each))?.isSymbolicLink())) return;
-  tryTo(() => write(shownLive, holder));
 }
 
 /** Unless somebody else holds it by now. */
@@ -105,22 +94,11 @@ export function releaseLease(paths: Place, { token }: LeaseHolder): void {
 export function removeLease(paths: Place): void {
   // a disk that fails: whoever looks next finds that nobody is there
   tryTo(() => rmSync(paths.live, { force: true }));
-  tryTo(() => rmSync(paths.shownLive, { force: true }));
 }
 
-export function readLease({ live }: Pick<Place, 'live'>): LeaseHolder | undefined {
-  return holderIn(tryTo(() => readIfThere(live)) ?? '');
-}
-
-/** Another machine, on a shared disk, drives it: for a run that has no record here. */
-export function isShownLive({ shownLive }: Pick<Place, 'shownLive'>): boolean {
-  const holder = holderIn(tryTo(() => readIfThere(shownLive)) ?? '');
-  return holder !== undefined && holder.host !== hostname() && isHeld({ live: shownLive }, holder);
-}
-
-/** undefined: there is none, or it was written by 0.1, which left the file empty. */
-function holderIn(text: string): LeaseHolder | undefined {
-  const lease = parseObject(text);
+/** undefined: there is none, or it cannot be read. */
+export function readLease({ live }: Place): LeaseHolder | undefined {
+  const lease = parseObject(tryTo(() => readIfThere(live)) ?? '');
   const process = objectAt(lease, 'process');
   const [pid, started] = [countAt(process, 'pid'), stringAt(process, 'started')];
   const [host, token] = [stringAt(lease, 'host'), wordAt(lease, 'token')];
@@ -129,7 +107,13 @@ function holderIn(text: string): LeaseHolder | undefined {
   return { process: { pid, started }, host, token };
 }
 
-export function isHeld(paths: Pick<Place, 'live'>, holder: LeaseHolder): boolean {
+/** Somebody drives it; an in-session loop runs in its host. Nothing in the project says whether that is so. */
+export function isRunning(paths: Place): boolean {
+  const holder = readLease(paths);
+  return holder !== undefined && isHeld(paths, holder);
+}
+
+function isHeld(paths: Place, holder: LeaseHolder): boolean {
   if (holder.host === hostname()) return isAlive(holder.process);
   const { mtimeMs = 0 } = statSync(paths.live, { throwIfNoEntry: false }) ?? {};
   return Date.now() - mtimeMs < LEASE_TIME;

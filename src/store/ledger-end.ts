@@ -1,7 +1,7 @@
 /** The end of a ledger: where its chain continues, and what a crash left of its last line. */
-import { appendFileSync, truncateSync } from 'node:fs';
-import { countAt, parseObject } from '../domain/json.ts';
-import { fileSize, readSlice, tryTo } from '../platform/files.ts';
+import { truncateSync } from 'node:fs';
+import { countAt, parseObject } from '../domain/text/json.ts';
+import { fileSize, readSlice } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 
 /** What the first line of a ledger follows. */
@@ -13,7 +13,7 @@ export function hashOf(line: string): string {
 
 /** What an agent said and did, but for what it used, as `createJournal` writes it; with the hash of the line before. */
 export const WORDS =
-  /^\{"seq":\d+,"at":"[^"]*","prev":"([0-9a-f]{32})",(?:"run":"[^"]*","iteration":\d+,)?"type":"agent","event":\{"kind":"(?!usage")/;
+  /^\{"seq":\d+,"at":"[^"]*","prev":"([0-9a-f]{32})","run":"[^"]*","iteration":\d+,"type":"agent","event":\{"kind":"(?!usage")/;
 
 /** Cuts off a last line that was never finished, and says how many bytes that were. */
 export function repairTorn(path: string): number {
@@ -25,10 +25,6 @@ export function repairTorn(path: string): number {
     from = start;
   }
   return cutTo(path, 0, size);
-}
-
-export function cutHalfLine(path: string): void {
-  tryTo(() => repairTorn(path)); // then it is repaired when the run is resumed
 }
 
 function cutTo(path: string, length: number, size: number): number {
@@ -45,12 +41,11 @@ export interface ChainEnd {
   readonly iteration: number;
 }
 
-/** Where the chain continues: a hook is a new process each time. A torn last line is ended, so that the next one stands alone. */
+/** Where the chain continues: a hook is a new process each time. Of a ledger whose last line is whole. */
 export function lastEntry(path: string): ChainEnd {
   const size = fileSize(path);
   if (size === 0) return { seq: 0, prev: GENESIS, iteration: 0 };
-  if (readSlice(path, size - 1, 1) !== '\n') appendFileSync(path, '\n');
-  const line = lineEndingAt(path, fileSize(path)) ?? '';
+  const line = lineEndingAt(path, size) ?? '';
   const entry = parseObject(line);
   return { seq: countAt(entry, 'seq') ?? 0, prev: hashOf(line), iteration: countAt(entry, 'iteration') ?? 0 };
 }

@@ -1,7 +1,9 @@
 /** Every file that Ralph keeps, and where. Nothing else builds these names. */
 import { existsSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
-import { belowOf, type Env, type ProjectState, type RunState, statePaths } from './state.ts';
+import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
+import { pick } from '../domain/text/fields.ts';
+import { belowOf, type Env, type ProjectState, type RunStatePaths, statePaths } from './state.ts';
 
 export type ProjectPaths = Readonly<ReturnType<typeof projectPaths>>;
 
@@ -24,8 +26,6 @@ export function projectPaths(root: string, env: Env = process.env) {
     settings: below('settings.json'),
     localSettings: below('settings.local.json'),
     runs: below('runs'),
-    /** A copy of the lease of each run that is running, for people and for other machines. */
-    live: below('live'),
     /** Worktrees that Ralph made, one folder each, and beside them who works in which. */
     worktrees,
     worktree: (name: string) => join(worktrees, name),
@@ -67,31 +67,46 @@ export function projectAt(folder: string, env: Env = process.env): ProjectPaths 
   );
 }
 
-/** A run: its folder in the project, and what is kept of it outside. */
-export type RunPaths = RunFolder & {
-  readonly state: RunState;
-  /** The user's key. */
-  readonly key: string;
-  /** Its lease. */
-  readonly live: string;
-  /** The copy of it in the project. */
-  readonly shownLive: string;
-  /** The settings files of its project. */
-  readonly settings: readonly string[];
-};
+/**
+ * A run: what counts of it, and its folder in the project. `run`, `events` and `task` are in the state folder. Of a run that was not
+ * recorded there they are the copies in the project, which are shown and never believed.
+ */
+export type RunPaths = RunFolder &
+  Pick<RunStatePaths, 'run' | 'events' | 'task'> & {
+    /** What this says of the ledger; whoever reads that whole adds what is wrong between its lines (`trustWith`). */
+    readonly trust: LedgerTrust;
+    readonly state: RunStatePaths;
+    /** Its lease. */
+    readonly live: string;
+    readonly project: ProjectPaths;
+  };
 export type RunFolder = Readonly<ReturnType<typeof runFolder>>;
 export type IterationPaths = Readonly<ReturnType<typeof iterationPaths>>;
 
 export function runPaths(project: ProjectPaths, id: string): RunPaths {
-  const state = project.state();
+  const { isInside } = project.state();
+  const own = newRunPaths(project, id);
+  if (!isInside && (existsSync(own.state.events) || existsSync(own.state.run))) return own;
+  const why = isInside ? { why: 'the state folder is inside the project' } : {};
+  return { ...own, ...own.mirror, trust: { kind: 'elsewhere', ...why } };
+}
+
+/** Of a run that is being recorded. */
+export function newRunPaths(project: ProjectPaths, id: string): RunPaths {
+  const { run, live } = project.state();
+  const state = run(id);
   return {
     ...runFolder(join(project.runs, id)),
-    state: state.run(id),
-    key: state.key,
-    live: join(state.live, id),
-    shownLive: join(project.live, id),
-    settings: [project.settings, project.localSettings],
+    ...pick(state, 'run', 'events', 'task'),
+    trust: { kind: 'intact' },
+    state,
+    live: join(live, id),
+    project,
   };
+}
+
+export function isRecorded({ trust }: Pick<RunPaths, 'trust'>): boolean {
+  return trust.kind === 'intact';
 }
 
 /** What is in the project. */
@@ -99,8 +114,8 @@ export function runFolder(folder: string) {
   const below = belowOf(folder);
   return {
     folder,
-    run: below('run.json'),
-    events: below('events.jsonl'),
+    /** Copies for people of what counts. */
+    mirror: { run: below('run.json'), events: below('events.jsonl'), task: below('task.md') },
     progress: below('progress.md'),
     /** A copy of the story list, in `ralph prd`, as it was at some time: for readers elsewhere. */
     stories: (hash: string) => below(`stories/${hash}.json`),
@@ -112,8 +127,7 @@ export function runFolder(folder: string) {
     stopBlocks: below('stop-blocks'),
     /** Files that were moved out of the way, each with `.changed` behind its name so that nobody runs it. */
     aside: below('aside'),
-    /** The user's prompt or task, byte for byte. */
-    task: below('task.md'),
+    iterations: below('iterations'),
     iteration: (iteration: number) =>
       iterationPaths(below(`iterations/${String(iteration).padStart(4, '0')}`)),
   };

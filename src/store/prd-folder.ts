@@ -1,8 +1,8 @@
 /** Makes the files of `ralph prd` from the templates, and never over something that is there. */
 import { existsSync } from 'node:fs';
 import { basename, relative } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
-import type { StoryList } from '../domain/story.ts';
+import type { StoryList } from '../domain/stories/story.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder, readIfThere, writeAtomic } from '../platform/files.ts';
 import { ACTIVE_FILE, type PrdPaths } from './prd-paths.ts';
 import { formatTasks } from './tasks-file.ts';
@@ -12,6 +12,8 @@ export interface Feature {
   /** As the user calls it; undefined: the project's own name. */
   readonly name: string | undefined;
   readonly now: number;
+  /** The checks that its project has. */
+  readonly checks?: readonly string[];
 }
 
 /** The files that a list of stories lives in, by what they are made from. */
@@ -50,13 +52,18 @@ export function fillFolder(paths: PrdPaths, feature: Feature): void {
   }
 }
 
-function firstTasks({ root }: PrdPaths, { name }: Feature): string {
+function firstTasks({ root }: PrdPaths, { name, checks = [] }: Feature): string {
   const list = JSON.parse(readTemplate('tasks.json')) as StoryList;
   return formatTasks({
     ...list,
     project: name ?? basename(root),
-    ...(name !== undefined && { branchName: `ralph/${slug(name)}` }),
+    ...(name !== undefined && { branchName: branchFor(name) }),
+    ...(checks.length > 0 && { verifyCommands: checks }),
   });
+}
+
+export function branchFor(name: string): string {
+  return `ralph/${slug(name)}`;
 }
 
 /** For a branch, a folder: letters and digits, and dashes between them. */

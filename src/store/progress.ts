@@ -1,7 +1,7 @@
 /** `.ralph/ralph-progress.md`: the result of each iteration. The run keeps its own; the well-known name shows the latest. */
 import { appendFileSync, existsSync } from 'node:fs';
-import { formatProgress } from '../domain/progress.ts';
-import type { IterationResult } from '../domain/result.ts';
+import { formatProgress } from '../domain/run/progress.ts';
+import type { IterationResult } from '../domain/run/result.ts';
 import { linkOver, removeLink, writePrivate } from '../platform/files.ts';
 import type { ProjectPaths, RunPaths } from './paths.ts';
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
+import { listRuns } from './run-file.ts';
 import { type Env, statePaths } from './state.ts';
 
 /** Never the reason that a run fails. */
@@ -19,14 +20,15 @@ export function rememberProject(root: string, env: Env): void {
   }
 }
 
-/** The roots of all projects that are still there, in order; what is said of the others is forgotten. */
+/** The roots of all projects that are still there and have runs, in order; what is said of the others is forgotten. */
 export function knownProjects(env: Env): readonly string[] {
   const { projects } = statePaths(env);
   return (tryTo(() => readdirSync(projects)) ?? [])
     .flatMap(name => {
       const file = join(projects, name);
       const root = readIfThere(file);
-      if (root !== undefined && existsSync(projectPaths(root).runs)) return [root];
+      if (root !== undefined && existsSync(root) && listRuns(projectPaths(root, env)).length > 0)
+        return [root];
       rmSync(file, { force: true });
       return [];
     })

@@ -2,8 +2,8 @@
 
 import { existsSync, lstatSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parentOf } from '../domain/board.ts';
-import type { Prunable } from '../domain/prune.ts';
+import { parentOf } from '../domain/lanes/board.ts';
+import type { Prunable } from '../domain/run/prune.ts';
 import { overviewOf } from './overview.ts';
 import { type ProjectPaths, runPaths } from './paths.ts';
 import { listRuns, readRunFile } from './run-file.ts';
@@ -34,7 +34,7 @@ export function prunableRuns(project: ProjectPaths): readonly PrunableRun[] {
       const all = [id, ...children].map(each => runPaths(project, each));
       const files = all.map(paths => readRunFile(paths));
       const sizes = all
-        .flatMap(({ folder }) => filesIn(folder))
+        .flatMap(({ folder, state }) => [...filesIn(folder), ...filesIn(state.folder)])
         .map(file => ({ isRaw: RAW.test(file.name), bytes: file.bytes }));
       const sum = (some: typeof sizes) => some.reduce((total, { bytes }) => total + bytes, 0);
       return {
@@ -44,7 +44,7 @@ export function prunableRuns(project: ProjectPaths): readonly PrunableRun[] {
         startedAt: startedAt === null ? 0 : Date.parse(startedAt),
         children,
         worktrees: [...new Set(files.flatMap(file => file?.given?.worktree ?? []))],
-        isParallel: files[0]?.given?.crew !== undefined,
+        isParallel: files[0]?.given?.parallel !== undefined,
         bytes: sum(sizes),
         rawBytes: sum(sizes.filter(({ isRaw }) => isRaw)),
       };
@@ -61,6 +61,7 @@ interface FoundFile {
 }
 
 function filesIn(folder: string): readonly FoundFile[] {
+  if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter(entry => !entry.isDirectory())
     .map(entry => {
@@ -72,9 +73,9 @@ function filesIn(folder: string): readonly FoundFile[] {
 /** First out of sight, then gone: half a run is never left behind among the others. */
 export function removeRun(project: ProjectPaths, id: string): void {
   const { folder, state } = runPaths(project, id);
-  rmSync(state.folder, { recursive: true, force: true });
   const away = join(project.folder, `${TRASH}${id}`);
-  renameSync(folder, away);
+  if (existsSync(folder)) renameSync(folder, away);
+  rmSync(state.folder, { recursive: true, force: true });
   rmSync(away, { recursive: true, force: true });
 }
 

@@ -1,17 +1,24 @@
-/** `run.json` and the folder around it: making a run, listing runs, finding one. */
+/** `run.json` and the folders around it: making a run, listing runs, finding one. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { parentOf } from '../domain/board.ts';
-import type { LoopCommand } from '../domain/event.ts';
-import { parseObject } from '../domain/json.ts';
-import { closest, type Problem } from '../domain/problem.ts';
+import { mkdirSync, readdirSync } from 'node:fs';
+import { basename } from 'node:path';
+import { parentOf } from '../domain/lanes/board.ts';
+import type { LoopCommand } from '../domain/run/event.ts';
+import { parseObject } from '../domain/text/json.ts';
+import { closest, type Problem } from '../domain/text/problem.ts';
 import { errorCode } from '../platform/error-words.ts';
-import { ensureFolder, namesIn, readIfThere, syncToDisk, tryTo, writeAtomic } from '../platform/files.ts';
-import { isAlive, type ProcessId } from '../platform/process-table.ts';
-import { isHeld, isShownLive, readLease, removeLease, writeLease } from './lease.ts';
-import { type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
-import { recordAround } from './run-record.ts';
-import { ensureKey, keyName } from './seal.ts';
+import {
+  ensureFolder,
+  namesIn,
+  readIfThere,
+  syncToDisk,
+  tryTo,
+  writeAtomic,
+  writeWhole,
+} from '../platform/files.ts';
+import { isRunning, removeLease, writeLease } from './lease.ts';
+import { COPIES, keepOutOfGit, keepSettings, showCopy } from './mirror.ts';
+import { isRecorded, newRunPaths, type ProjectPaths, type RunPaths, runPaths } from './paths.ts';
 
 export interface RunFile {
   readonly id: string;
@@ -19,16 +26,12 @@ export interface RunFile {
   readonly version: string;
   readonly cwd: string;
   readonly startedAt: string;
-  /** In 0.1: whoever drove a run; else its lease says who does. */
-  readonly process?: ProcessId;
   /** The resolved settings. */
   readonly config: unknown;
   /** What it was given beside them; a run without it cannot be resumed. */
   readonly given?: Given;
   /** The name that the marks of all its processes have. */
   readonly owner?: string;
-  /** The name of the key with which its records outside the project are signed; a run of 0.1 has none. */
-  readonly recorded?: string;
 }
 
 /** What a command was given beside the settings files: enough to give it the same again. Its text is in `task.md`. */
@@ -52,7 +55,7 @@ export interface Given {
   /** The branch from which that of a story list was created. */
   readonly from?: string;
   /** Of a parallel run: what it works on. */
-  readonly crew?: 'stories' | 'tasks' | 'attempts';
+  readonly parallel?: 'stories' | 'tasks' | 'attempts';
   /** The file with the tasks. */
   readonly tasks?: string;
   /** How many attempts at the task, and by whom. */
@@ -69,14 +72,15 @@ export interface NewRun extends Pick<RunFile, 'command' | 'version' | 'config' |
   readonly task?: string;
 }
 
-/** Makes the folder of a new run. Throws when Ralph's folder cannot be written. */
+/** Makes the folders of a new run. Throws when one of them cannot be written. */
 export function createRun(
   project: ProjectPaths,
   { command, version, config, now, id: named, given, owner, task }: NewRun,
 ): { readonly file: RunFile; readonly paths: RunPaths } {
   ensureFolder(project.runs);
   keepOutOfGit(project);
-  const { id, paths } = named === undefined ? claimId(project, now) : takeId(project, named);
+  const paths = named === undefined ? claimId(project, now) : takeId(project, named);
+  const id = basename(paths.folder);
   const file: RunFile = {
     id,
     command,
@@ -87,26 +91,26 @@ export function createRun(
     ...(given && { given }),
     ...(owner !== undefined && { owner }),
   };
+  writeWhole(paths.events, '');
   if (task !== undefined) writeAtomic(paths.task, task);
   if (command !== 'session') writeLease(paths);
   // Last: with it the run is there.
   return { file: writeRunFile(paths, file), paths };
 }
 
-/**
- * Makes it survive a power cut, too, and keeps a record of it outside. An in-session loop is not refused where there can be none: its
- * ledger says then that it cannot be verified.
- */
+/** Makes it survive a power cut, too. Throws when the state folder cannot be written. */
 export function writeRunFile(paths: RunPaths, file: RunFile): RunFile {
-  const isSession = file.command === 'session';
-  const key = isSession ? tryTo(() => ensureKey(paths.key)) : ensureKey(paths.key);
-  const written = { ...file, ...(key !== undefined && { recorded: keyName(key) }) };
-  const text = `${JSON.stringify(written, null, 2)}\n`;
-  const write = () => writeAtomic(paths.run, text);
-  if (key === undefined) write();
-  else recordAround(paths, text, write);
-  syncToDisk(paths.folder);
-  return written;
+  keepSettings(paths);
+  writeAtomic(paths.state.run, `${JSON.stringify(file, null, 2)}\n`);
+  syncToDisk(paths.state.folder);
+  for (const copy of COPIES) showCopy(paths, copy);
+  return file;
+}
+
+/** Of a run that has one already. */
+export function writeTask(paths: RunPaths, task: string): void {
+  writeAtomic(paths.state.task, task);
+  showCopy(paths, 'task');
 }
 
 /** The runs of this project that are running, however many have ended in it. */
@@ -115,55 +119,49 @@ export function liveRuns(project: ProjectPaths): readonly LiveRun[] {
     const live = liveRun(project, id);
     if (live) return [live];
     const paths = runPaths(project, id);
-    const holder = readLease(paths);
-    if (!holder || !isHeld(paths, holder)) removeLease(paths);
+    if (!isRunning(paths)) removeLease(paths);
     return [];
   });
 }
 
-/** What Ralph writes while it runs is nobody's work; the settings are. */
-export function keepOutOfGit(project: ProjectPaths): void {
-  if (readIfThere(project.gitignore) !== undefined) return;
-  writeAtomic(
-    project.gitignore,
-    '# Written by Ralph: what a run leaves behind stays out of git, the settings do not.\n*\n!.gitignore\n!settings.json\n',
-    0o644,
-  );
-}
-
 /** Time-ordered to the millisecond and readable: `20261115-015913-k3f9`. Making the folder is what claims the name. */
-function claimId(project: ProjectPaths, now: number): { readonly id: string; readonly paths: RunPaths } {
+function claimId(project: ProjectPaths, now: number): RunPaths {
+  ensureFolder(project.state().runs);
   for (;;) {
     const stamp = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
     const within = Math.floor(now % 1000)
       .toString(36)
       .padStart(2, '0');
-    const id = `${stamp}-${within}${randomBytes(1).toString('hex')}`;
-    const paths = runPaths(project, id);
+    const paths = newRunPaths(project, `${stamp}-${within}${randomBytes(1).toString('hex')}`);
     try {
-      mkdirSync(paths.folder, { mode: 0o700 });
-      return { id, paths };
+      mkdirSync(paths.state.folder, { mode: 0o700 });
+      return paths;
     } catch (error) {
       if (errorCode(error) !== 'EEXIST') throw error;
     }
   }
 }
 
-function takeId(project: ProjectPaths, id: string): { readonly id: string; readonly paths: RunPaths } {
-  const paths = runPaths(project, id);
-  mkdirSync(paths.folder, { mode: 0o700, recursive: true });
-  return { id, paths };
+function takeId(project: ProjectPaths, id: string): RunPaths {
+  const paths = newRunPaths(project, id);
+  ensureFolder(paths.state.folder);
+  return paths;
 }
 
-/** The ids of all runs of a project, oldest first. */
+/** The ids of all runs of a project, oldest first: those that were recorded here, and copies of others. */
 export function listRuns(project: ProjectPaths): readonly string[] {
+  const { runs, isInside } = project.state();
+  const places = isInside ? [project.runs] : [runs, project.runs];
+  return [...new Set(places.flatMap(foldersIn))].sort();
+}
+
+function foldersIn(folder: string): readonly string[] {
   try {
-    return readdirSync(project.runs, { withFileTypes: true })
+    return readdirSync(folder, { withFileTypes: true })
       .filter(entry => entry.isDirectory())
-      .map(entry => entry.name)
-      .sort();
+      .map(entry => entry.name);
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return [];
     throw error;
   }
 }
@@ -173,16 +171,8 @@ export function findRun(project: ProjectPaths, wanted?: string): string | Proble
   const ids = listRuns(project);
   const latest = ids.findLast(id => parentOf(id) === undefined);
   if (latest === undefined) {
-    const start = 'start one with `ralph run -p "…"`';
-    const { runs, run } = project.state();
-    const isDeleted = namesIn(runs).some(id => existsSync(run(id).ledger));
-    return isDeleted
-      ? {
-          where: project.runs,
-          what: 'the runs that were here are deleted',
-          fix: `\`ralph resume\` puts back what is kept of them, or ${start}`,
-        }
-      : { where: project.runs, what: 'there are no runs here yet', fix: start };
+    const fix = 'start one with `ralph run -p "…"`';
+    return { where: project.runs, what: 'there are no runs here yet', fix };
   }
   if (wanted === undefined) return latest;
   if (ids.includes(wanted)) return wanted;
@@ -221,7 +211,7 @@ export interface LiveRun {
 export function liveRun(project: ProjectPaths, id: string): LiveRun | undefined {
   const paths = runPaths(project, id);
   const file = readRunFile(paths);
-  return file && file.command !== 'session' && isRunning(paths, file) ? { id, paths, file } : undefined;
+  return file && file.command !== 'session' && isRunning(paths) ? { id, paths, file } : undefined;
 }
 
 /** undefined when the file is missing or damaged: a run that died while it was being created. */
@@ -230,14 +220,7 @@ export function readRunFile(paths: RunPaths): RunFile | undefined {
   return file && 'command' in file ? (file as unknown as RunFile) : undefined;
 }
 
-/**
- * Somebody drives it. An in-session loop runs in its host, and a run of 0.1 has no lease with somebody in it. Of a run with a record
- * nothing in the project says whether it is running.
- */
-export function isRunning(paths: RunPaths, file = readRunFile(paths)): boolean {
-  const holder = readLease(paths);
-  if (holder) return isHeld(paths, holder);
-  if (file?.command !== 'session' && existsSync(paths.state.record)) return false;
-  if (isShownLive(paths)) return true;
-  return file?.process !== undefined && isAlive(file.process);
+/** The name that the marks of its processes have. Nobody ends a process because a copy names it; whoever does looks at its form. */
+export function ownerOfRun(paths: RunPaths): unknown {
+  return isRecorded(paths) ? readRunFile(paths)?.owner : undefined;
 }

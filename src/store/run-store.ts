@@ -2,15 +2,16 @@
  * Where a run is kept: everything that drives a run reads and writes it through this port. Files are its first implementation; another
  * keeps the run elsewhere and may need time for it, so whoever drives waits for `settled` between two steps.
  */
-import type { RecordedEvent, RunEvent } from '../domain/event.ts';
-import type { Past } from '../domain/past.ts';
-import { createRedactor, redactDeep } from '../domain/secrets.ts';
+import type { RecordedEvent, RunEvent } from '../domain/run/event.ts';
+import type { RunState } from '../domain/run/state.ts';
+import { createRedactor, redactDeep } from '../domain/text/secrets.ts';
 import { writeCheckpoint } from './checkpoint.ts';
 import { type Received, readMessages, removeMessage } from './inbox.ts';
 import { createJournal, type LedgerLine } from './journal.ts';
-import { type FolderDamage, keepFolder } from './keep-folder.ts';
 import { takeLease } from './lease.ts';
-import { type ProjectPaths, runPaths } from './paths.ts';
+import { openMirror } from './mirror.ts';
+import { newRunPaths, type ProjectPaths } from './paths.ts';
+import { listRuns } from './run-file.ts';
 
 export interface RunStore {
   /** Appends to the ledger, in order, and answers the event as it was recorded. Must not throw. */
@@ -20,11 +21,11 @@ export interface RunStore {
   /** Why nothing can be written any more. */
   trouble(): string | undefined;
   /** Keeps what the run has done so far, when enough has been appended since it last did. */
-  checkpoint(past: Past): void;
-  /** Puts back what was deleted or replaced of Ralph's own folder in the project: before anything is written there that others could redirect. */
+  checkpoint(state: RunState): void;
+  /** Puts right what is shown of the run in the project: before anything is written there that others could redirect. */
   secure(): void;
-  /** The same, and answers what that was since the last time. */
-  restore(): FolderDamage;
+  /** The same, and returns what was wrong with it since the last time: a sentence each, without its end. */
+  restore(): readonly string[];
   /** Messages that nobody has acted on yet, oldest first. */
   messages(): readonly Received[];
   removeMessage(id: string): void;
@@ -54,36 +55,53 @@ const WORTH_A_CHECKPOINT = 512 * 1024;
 
 /** Takes the lease of the run, too. */
 export function openRunStore({ project, id, env, now, ticks, lost, copy }: StoreOptions): RunStore {
-  const paths = runPaths(project, id);
+  const paths = newRunPaths(project, id);
   const secrets = createRedactor(env);
   const redact = (event: RunEvent) => redactDeep(event, secrets);
+  const mirror = openMirror(paths, listRuns(project));
   const journal = createJournal(paths.events, {
-    ...{ run: id, now, ticks, redact, place: paths },
-    ...(copy && { copy: copy.line }),
+    ...{ run: id, now, ticks, redact },
+    copy(line) {
+      mirror.add(line.text);
+      copy?.line(line);
+    },
   });
   const lease = takeLease(paths, () => {
     journal.close();
     lost();
   });
-  const folder = keepFolder(project, paths, journal.putBack);
+  let iteration = 0;
+  let wrong: readonly string[] = [];
+  const secure = () => {
+    wrong = [...wrong, ...mirror.repair(iteration)];
+  };
   let kept = 0;
   return {
-    append: journal.append,
+    append(event) {
+      const recorded = journal.append(event);
+      iteration = recorded.iteration;
+      return recorded;
+    },
     settled: async () => copy?.settled(),
     trouble: journal.trouble,
-    checkpoint(past) {
+    checkpoint(state) {
       const end = journal.end();
       if (end.offset - kept < WORTH_A_CHECKPOINT) return;
       kept = end.offset;
-      writeCheckpoint(paths, past, end);
+      writeCheckpoint(paths, state, end);
     },
-    secure: folder.secure,
-    restore: folder.restore,
+    secure,
+    restore() {
+      secure();
+      const all = [...wrong, ...mirror.repairEarlier()];
+      wrong = [];
+      return all;
+    },
     messages: () => readMessages(paths),
     removeMessage: message => removeMessage(paths, message),
     close() {
       journal.close();
-      folder.close();
+      mirror.close();
       lease.release();
     },
   };

@@ -5,8 +5,8 @@
  */
 import { lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { textsIn } from '../domain/json.ts';
-import { NO_WORK_POLICIES, type NoWorkPolicy, type SessionState } from '../domain/session.ts';
+import { NO_WORK_POLICIES, type SessionRequest, type SessionState } from '../domain/session/session.ts';
+import { textsIn } from '../domain/text/json.ts';
 import {
   ensureFolder,
   namesIn,
@@ -19,7 +19,6 @@ import {
 import { sha256 } from '../platform/hash.ts';
 import { projectPaths } from './paths.ts';
 import type { Env } from './state.ts';
-import { isBelow } from './state-check.ts';
 import { latestIn, readVersion, writeNext } from './versions.ts';
 
 export interface SessionFile {
@@ -67,12 +66,12 @@ export function listSessions(root: string, env: Env = process.env): readonly Fou
 }
 
 function readSession(path: string, env: Env): FoundFile {
-  const { folder, key, record, root } = recordOf(path, env);
-  const { text: recorded } = readVersion(key, record);
+  const { state, record } = recordOf(path, env);
+  const recorded = state.isInside ? undefined : tryTo(() => readVersion(record))?.text;
   const text = tryTo(() => readIfThere(path)) ?? '';
-  const known = recorded !== undefined && !isBelow(root, folder) ? parseState(recorded) : undefined;
+  const known = recorded === undefined ? undefined : parseState(recorded);
   if (known && !('problem' in known))
-    return { path, state: known, isChanged: text !== recorded && !isBeingWritten(path, key, record) };
+    return { path, state: known, isChanged: text !== recorded && !isBeingWritten(path, record) };
   const parsed = parseState(text);
   const sessionId = 'problem' in parsed ? null : parsed.sessionId;
   const damage = 'problem' in parsed ? `, and is damaged: ${parsed.problem}` : '';
@@ -82,19 +81,18 @@ function readSession(path: string, env: Env): FoundFile {
 /** Milliseconds. The record is written first, and the file a moment after it. */
 const A_MOMENT = 5;
 
-function isBeingWritten(path: string, key: string, record: string): boolean {
+function isBeingWritten(path: string, record: string): boolean {
   for (let looks = 0; looks < 4; looks++) {
     waitAMoment(A_MOMENT);
-    if ((tryTo(() => readIfThere(path)) ?? '') === readVersion(key, record).text) return true;
+    if ((tryTo(() => readIfThere(path)) ?? '') === readVersion(record).text) return true;
   }
   return false;
 }
 
 /** The name says which loop it is; where the project is says which project. */
 function recordOf(path: string, env: Env = process.env) {
-  const root = dirname(dirname(path));
-  const { folder, key, session } = projectPaths(root, env).state();
-  return { root, folder, key, record: session(basename(path)) };
+  const state = projectPaths(dirname(dirname(path)), env).state();
+  return { state, record: state.session(basename(path)) };
 }
 
 export function sessionIn(files: readonly FoundFile[], sessionId: string): SessionFile | undefined {
@@ -121,17 +119,38 @@ function fileNameOf(sessionId: string): string {
   return plain === sessionId ? plain : `${plain}.${sha256(sessionId).slice(0, 8)}`;
 }
 
+/** A loop at its beginning. `transcriptRead`: bytes that are there already. */
+export function newSession(
+  request: SessionRequest,
+  at: Pick<SessionState, 'sessionId' | 'promptId' | 'runId' | 'transcriptRead'>,
+  now: number,
+): SessionState {
+  return {
+    ...{ ...request, ...at, active: true, iteration: 1, turnAt: now, waits: true },
+    startedAt: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+    ...{ toolCalls: 0, callsBefore: 0, blocksInARow: 0, wakeUps: [], protect: [], kept: null },
+  };
+}
+
 /**
  * Begins a loop, over whatever had this file before. It lives in its session, and no session outlives a power cut: there is no waiting for
  * the disk. Throws when there can be no record of it: then there is no loop.
  */
 export function writeSession(path: string, state: SessionState): void {
-  const { key, record } = recordOf(path);
+  const { record } = recordOf(path);
   const text = formatState(state);
   ensureFolder(dirname(path));
-  while (!writeNext(key, record, latestIn(record), text));
+  while (!writeNext(record, latestIn(record), text));
   writeWhole(path, text);
   show(path);
+}
+
+/** The loop as it is on record now, and the number of that version; undefined: there is none any more, or another one. */
+function recorded(record: string, found?: SessionState) {
+  const { number, text } = readVersion(record);
+  const state = text === undefined ? undefined : parseState(text);
+  if (!state || 'problem' in state || (found && !isSameLoop(found, state))) return undefined;
+  return { number, state };
 }
 
 /**
@@ -142,15 +161,12 @@ export function changeSession(
   { path, state: found }: Pick<SessionFile, 'path' | 'state'>,
   change: (now: SessionState) => SessionState | undefined,
 ): SessionState | undefined {
-  const { key, record } = recordOf(path);
+  const { record } = recordOf(path);
   for (;;) {
-    const { number, text } = readVersion(key, record);
-    const now = text === undefined ? undefined : parseState(text);
-    if (!now || 'problem' in now || !isSameLoop(found, now)) return undefined;
-    const next = change(now);
-    if (!next) return undefined;
-    if (!isThere(path)) return undefined;
-    if (writeNext(key, record, number, formatState(next))) return show(path) ? next : undefined;
+    const now = recorded(record, found);
+    const next = now && change(now.state);
+    if (!now || !next || !isThere(path)) return undefined;
+    if (writeNext(record, now.number, formatState(next))) return show(path) ? next : undefined;
   }
 }
 
@@ -159,29 +175,27 @@ export function endSession({
   path,
   state: found,
 }: Pick<SessionFile, 'path' | 'state'>): SessionState | undefined {
-  const { key, record } = recordOf(path);
+  const { record } = recordOf(path);
   for (;;) {
-    const { number, text } = readVersion(key, record);
-    const now = text === undefined ? undefined : parseState(text);
-    if (!now || 'problem' in now || !isSameLoop(found, now)) return undefined;
-    if (!writeNext(key, record, number, undefined)) continue;
+    const now = recorded(record, found);
+    if (!now) return undefined;
+    if (!writeNext(record, now.number, undefined)) continue;
     show(path);
-    return now;
+    return now.state;
   }
 }
 
 /** Loops whose file the user has deleted, and of which nobody has written down that they ended. */
 export function deletedSessions(root: string, env: Env = process.env): readonly SessionFile[] {
-  const { key, session } = projectPaths(root, env).state();
+  const { session } = projectPaths(root, env).state();
   return namesIn(dirname(session('x'))).flatMap(name => {
     const path = join(root, FOLDER, name);
     if (isThere(path)) return [];
-    const { number, text } = readVersion(key, session(name));
-    const state = text === undefined ? undefined : parseState(text);
-    if (!state || 'problem' in state) return [];
-    const age =
-      Date.now() - (statSync(join(session(name), String(number)), { throwIfNoEntry: false })?.mtimeMs ?? 0);
-    return age > JUST_BEGUN && !isThere(path) ? [{ path, state, isChanged: true }] : [];
+    const now = recorded(session(name));
+    if (!now) return [];
+    const file = join(session(name), String(now.number));
+    const age = Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    return age > JUST_BEGUN && !isThere(path) ? [{ path, state: now.state, isChanged: true }] : [];
   });
 }
 
@@ -190,11 +204,7 @@ const JUST_BEGUN = 5_000;
 
 /** Whether it is still the loop that was found, and has not ended; a user who deletes its file has ended it. */
 export function isLive({ path, state }: Pick<SessionFile, 'path' | 'state'>): boolean {
-  if (!isThere(path)) return false;
-  const { key, record } = recordOf(path);
-  const { text } = readVersion(key, record);
-  const now = text === undefined ? undefined : parseState(text);
-  return now !== undefined && !('problem' in now) && isSameLoop(state, now);
+  return isThere(path) && recorded(recordOf(path).record, state) !== undefined;
 }
 
 function isThere(path: string): boolean {
@@ -211,26 +221,55 @@ function isSameLoop(found: SessionState, now: SessionState): boolean {
  * who deletes it has ended the loop. False: it has ended.
  */
 function show(path: string): boolean {
-  const { key, record } = recordOf(path);
+  const { record } = recordOf(path);
   for (;;) {
-    const { number, text } = readVersion(key, record);
+    const { number, text } = readVersion(record);
     if (text === undefined) rmSync(path, { force: true });
     else if (!writeOver(path, text)) return false;
     if (latestIn(record) === number) return text !== undefined;
   }
 }
 
-/** The fields in the order of the file, where each has a name in small letters. */
-const FIELDS = [
-  ...(['active', 'iteration', 'maxIterations', 'completionPromise', 'startedAt', 'sessionId'] as const),
-  ...(['promptId', 'minToolCalls', 'toolCalls', 'onPromiseNoWork', 'ultrawork', 'checks'] as const),
-  ...(['blocksInARow', 'runId', 'transcriptRead', 'callsBefore', 'turnAt', 'wakeUps', 'waits'] as const),
-  ...(['protect', 'kept'] as const),
-];
+type Field = Exclude<keyof SessionState, 'task'>;
+
+const count = (fallback: number) => (value: unknown) => (isCount(value) ? value : fallback);
+const text = (value: unknown) => String(value ?? '');
+const textOrNull = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
+
+/** The fields in the order of the file, where each has a name in small letters; and how each is read, whatever stands there. */
+const FIELDS: { readonly [Name in Field]: (value: unknown) => SessionState[Name] } = {
+  active: value => value !== false,
+  iteration: count(0),
+  maxIterations: count(0),
+  completionPromise: textOrNull,
+  startedAt: text,
+  sessionId: text,
+  promptId: value => (typeof value === 'string' ? value : null),
+  minToolCalls: count(1),
+  toolCalls: count(0),
+  onPromiseNoWork: value => NO_WORK_POLICIES.find(each => each === value) ?? 'reject',
+  ultrawork: value => value === true,
+  checks: textsIn,
+  blocksInARow: count(0),
+  runId: text,
+  transcriptRead: count(0),
+  callsBefore: count(0),
+  turnAt: count(0),
+  wakeUps: textsIn,
+  waits: value => value !== false,
+  protect: textsIn,
+  kept: value => (typeof value === 'string' ? value : null),
+};
+
+const NAMES = Object.keys(FIELDS) as readonly Field[];
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
 
 /** JSON values are YAML values, and have no surprises in them. */
 export function formatState(state: SessionState): string {
-  const lines = FIELDS.map(field => `${nameOf(field)}: ${JSON.stringify(state[field])}`);
+  const lines = NAMES.map(field => `${nameOf(field)}: ${JSON.stringify(state[field])}`);
   return `---\n${lines.join('\n')}\n---\n${state.task}`;
 }
 
@@ -243,45 +282,14 @@ export function parseState(source: string): SessionState | { readonly problem: s
   if (!found) return { problem: 'it has no front matter between two lines of ---' };
   const fields = new Map((found[1] ?? '').split('\n').flatMap(line => fieldOf(line)));
   const task = found[2] ?? '';
-  const number = (key: string, fallback?: number) => {
-    const value = fields.has(key) ? fields.get(key) : fallback;
-    return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
-  };
-  const iteration = number('iteration');
-  const maxIterations = number('max_iterations');
-  if (iteration === undefined)
-    return { problem: `'iteration' is not a whole number (${shown(fields.get('iteration'))})` };
-  if (maxIterations === undefined)
-    return { problem: `'max_iterations' is not a whole number (${shown(fields.get('max_iterations'))})` };
+  for (const key of ['iteration', 'max_iterations']) {
+    const value = fields.get(key);
+    if (isCount(value)) continue;
+    return { problem: `'${key}' is not a whole number (got: ${JSON.stringify(value) ?? 'nothing'})` };
+  }
   if (task.trim() === '') return { problem: 'there is no task in it' };
-  const promise = fields.get('completion_promise');
-  const promptId = fields.get('prompt_id');
-  const policy = fields.get('on_promise_no_work');
-  const kept = fields.get('kept');
-  return {
-    active: fields.get('active') !== false,
-    iteration,
-    maxIterations,
-    completionPromise: typeof promise === 'string' && promise !== '' ? promise : null,
-    startedAt: String(fields.get('started_at') ?? ''),
-    sessionId: String(fields.get('session_id') ?? ''),
-    promptId: typeof promptId === 'string' ? promptId : null,
-    minToolCalls: number('min_tool_calls', 1) ?? 1,
-    toolCalls: number('tool_calls', 0) ?? 0,
-    onPromiseNoWork: NO_WORK_POLICIES.find((each): each is NoWorkPolicy => each === policy) ?? 'reject',
-    ultrawork: fields.get('ultrawork') === true,
-    checks: textsIn(fields.get('checks')),
-    blocksInARow: number('blocks_in_a_row', 0) ?? 0,
-    runId: String(fields.get('run_id') ?? ''),
-    transcriptRead: number('transcript_read', 0) ?? 0,
-    callsBefore: number('calls_before', 0) ?? 0,
-    turnAt: number('turn_at', 0) ?? 0,
-    wakeUps: textsIn(fields.get('wake_ups')),
-    waits: fields.get('waits') !== false,
-    protect: textsIn(fields.get('protect')),
-    kept: typeof kept === 'string' ? kept : null,
-    task,
-  };
+  const state = Object.fromEntries(NAMES.map(name => [name, FIELDS[name](fields.get(nameOf(name)))]));
+  return { ...(state as unknown as Omit<SessionState, 'task'>), task };
 }
 
 /** A value that is no JSON is taken as the words it is: people write these files too. */
@@ -290,8 +298,4 @@ function fieldOf(line: string): readonly (readonly [string, unknown])[] {
   if (!found) return [];
   const [, key = '', text = ''] = found;
   return tryTo(() => [[key, JSON.parse(text)]]) ?? [[key, text.trim()]];
-}
-
-function shown(value: unknown): string {
-  return `got: ${JSON.stringify(value) ?? 'nothing'}`;
 }

@@ -1,23 +1,25 @@
 /** The ledger of an in-session loop, a run like any other: written by whoever decides something in it, a process each time. */
 import { closeSync, openSync, unlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { RunEvent } from '../domain/event.ts';
-import { parseObject, stringAt } from '../domain/json.ts';
-import { NOTHING_YET } from '../domain/past.ts';
-import type { Contained } from '../domain/proof.ts';
-import { runResult } from '../domain/result.ts';
-import { createRedactor, type Redact, redactDeep } from '../domain/secrets.ts';
-import { contract, elapsedOf, type SessionRequest, type SessionState } from '../domain/session.ts';
-import type { StopReason } from '../domain/stop-reason.ts';
-import { titleOf } from '../domain/title.ts';
+import type { Contained } from '../domain/checks/proof.ts';
+import type { RunEvent } from '../domain/run/event.ts';
+import { runResult } from '../domain/run/result.ts';
+import { NOTHING_YET } from '../domain/run/state.ts';
+import type { StopReason } from '../domain/run/stop-reason.ts';
+import { titleOf } from '../domain/run/title.ts';
+import { contract, elapsedOf, type SessionRequest, type SessionState } from '../domain/session/session.ts';
+import { parseObject, stringAt } from '../domain/text/json.ts';
+import { createRedactor, type Redact, redactDeep } from '../domain/text/secrets.ts';
 import { ensureFolder, fileSize, tryTo, waitAMoment } from '../platform/files.ts';
 import { identify, startedBy } from '../platform/process-table.ts';
-import { readPast } from './checkpoint.ts';
+import { readState } from './checkpoint.ts';
 import { createJournal } from './journal.ts';
 import { leaseTo, removeLease } from './lease.ts';
 import { lineEndingAt } from './ledger-end.ts';
-import { projectPaths, type RunPaths, runPaths } from './paths.ts';
+import { openLedgerCopy } from './mirror.ts';
+import { newRunPaths, projectPaths, type RunPaths } from './paths.ts';
 import { createRun } from './run-file.ts';
+import { deletedSessions, endSession, isLive, type SessionFile } from './session-file.ts';
 
 /** What is secret does not change while a hook runs. */
 let secrets: Redact | undefined;
@@ -28,18 +30,20 @@ export function record(root: string, runId: string, ...events: readonly RunEvent
   try {
     secrets ??= createRedactor(process.env);
     const redact = secrets;
-    const paths = runPaths(projectPaths(root), runId);
+    const paths = newRunPaths(projectPaths(root), runId);
     withTurn(paths.state.lock, () => {
       if (hasEnded(paths) && events[0]?.type !== 'run-resumed') return;
+      const shown = openLedgerCopy(paths);
       const journal = createJournal(paths.events, {
         run: runId,
         now: Date.now,
         redact: event => redactDeep(event, redact),
         durable: false,
-        place: paths,
+        copy: ({ text }) => shown.add(text),
       });
       for (const event of events) journal.append(event);
       journal.close();
+      shown.close();
     });
   } catch {
     // a full disk, a folder that was deleted: the loop continues without its ledger
@@ -121,13 +125,13 @@ export function hold(root: string, runId: string): void {
   if (runId === '') return;
   const named = Number(process.env.CLAUDE_PID);
   const host = Number.isSafeInteger(named) && named > 0 ? identify(named) : undefined;
-  leaseTo(runPaths(projectPaths(root), runId), host ?? startedBy());
+  leaseTo(newRunPaths(projectPaths(root), runId), host ?? startedBy());
 }
 
 /** The loop has left its session. */
 export function letGo(root: string, runId: string): void {
   record(root, runId, { type: 'notice', level: 'info', text: 'The loop left its session.' });
-  removeLease(runPaths(projectPaths(root), runId));
+  removeLease(newRunPaths(projectPaths(root), runId));
 }
 
 /** Ends the ledger with the result that it adds up to. */
@@ -142,12 +146,31 @@ export function endRun(
 ): void {
   const { runId } = state;
   if (runId === '') return;
-  const paths = runPaths(projectPaths(root), runId);
-  const { past } = tryTo(() => readPast(paths)) ?? { past: NOTHING_YET };
+  const paths = newRunPaths(projectPaths(root), runId);
+  const run = tryTo(() => readState(paths))?.state ?? NOTHING_YET;
   const { stopReason, detail, contained = 'none' } = ending;
   const duration = elapsedOf(state, Date.now());
-  const result = runResult(past, { runId, stopReason, detail, duration, place: undefined });
+  const result = runResult(run, { runId, stopReason, detail, duration, place: undefined });
   const proof = { ...result.proof, contained };
   record(root, runId, { type: 'run-ended', result: { ...result, proof } });
   removeLease(paths);
+}
+
+/** Ends a loop by hand: by command, or because its file was deleted. The loop as it was last; undefined: it had ended already. */
+export function cancel(root: string, file: SessionFile): SessionState | undefined {
+  const state = endSession(file);
+  if (state) endRun(root, state, { stopReason: 'cancelled' });
+  return state;
+}
+
+/** True: the loop was ended by hand while its hook ran, and the ledger says so. */
+export function wasCancelled(root: string, file: SessionFile): boolean {
+  if (isLive(file)) return false;
+  cancel(root, file); // its file was deleted: nobody else has written that down
+  return true;
+}
+
+/** No hook runs in a project without a loop's file: that one was deleted is written down by whoever looks next, if it can be. */
+export function endDeleted(root: string): void {
+  tryTo(() => deletedSessions(root).map(file => cancel(root, file)));
 }

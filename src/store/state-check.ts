@@ -1,13 +1,12 @@
 /** Whether the state folder can be relied on. A run that cannot keep its records does not start: its proof would be weaker, in silence. */
-import { accessSync, constants, existsSync, lstatSync, realpathSync, statfsSync, statSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import { accessSync, constants, existsSync, lstatSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
-import { refuseWindows } from '../platform/windows.ts';
-import { ensureKey } from './seal.ts';
-import { type Env, statePaths } from './state.ts';
+import { refuseWindows } from '../platform/node-version.ts';
+import { type Env, isBelow, statePaths } from './state.ts';
 
 const ELSEWHERE = 'set XDG_STATE_HOME to a folder of your own on a local disk, outside of every project';
 
@@ -15,7 +14,7 @@ const ELSEWHERE = 'set XDG_STATE_HOME to a folder of your own on a local disk, o
 export function openState(root: string, env: Env): Problem | undefined {
   const windows = refuseWindows();
   if (windows) return windows;
-  const { folder, key, machine } = statePaths(env);
+  const { folder, machine } = statePaths(env);
   const because = (what: string, fix = ELSEWHERE): Problem => ({ where: folder, what, fix });
   const inside = workTrees(root).find(top => isBelow(top, folder));
   if (inside !== undefined)
@@ -27,7 +26,6 @@ export function openState(root: string, env: Env): Problem | undefined {
     if (unfit) return because(unfit.what, unfit.fix);
     const stranger = checkMachine(machine);
     if (stranger) return because(stranger.what, stranger.fix);
-    ensureKey(key);
     return undefined;
   } catch (error) {
     const what = `Ralph's state folder cannot be used (${errorWords(error)}), so nothing that is proven could be recorded`;
@@ -40,19 +38,6 @@ function workTrees(root: string): readonly string[] {
   for (let top = root; dirname(top) !== top; top = dirname(top))
     if (existsSync(join(top, '.git'))) return [...new Set([top, root])];
   return [root];
-}
-
-/** By their real names; what is not there yet is where its parent is. */
-export function isBelow(root: string, path: string): boolean {
-  const top = realName(root);
-  const real = realName(path);
-  return real === top || real.startsWith(top.endsWith(sep) ? top : `${top}${sep}`);
-}
-
-function realName(path: string): string {
-  const real = tryTo(() => realpathSync(path));
-  if (real !== undefined || dirname(path) === path) return real ?? path;
-  return join(realName(dirname(path)), basename(path));
 }
 
 export interface FolderFacts {

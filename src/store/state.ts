@@ -1,9 +1,9 @@
 /**
  * What is kept outside of every project: `$XDG_STATE_HOME/ralph`. What must be believed later is here, because the inside can write
- * everything in the project. Containment and sandboxes hide this folder from the inside. docs/state.md says what is in it.
+ * everything in the project. Containment and sandboxes hide this folder from the inside. docs/reference/state.md says what is in it.
  */
 import { realpathSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { tryTo } from '../platform/files.ts';
 import { sha256 } from '../platform/hash.ts';
 import { stateFolder } from '../platform/state-folder.ts';
@@ -15,10 +15,10 @@ export function statePaths(env: Env) {
   const below = belowOf(folder);
   return {
     folder,
-    /** The user's key: records are signed with it. */
-    key: below('key'),
     /** The machine that the folder is on. */
     machine: below('machine'),
+    /** The containment that has worked on this machine. */
+    containment: below('containment'),
     /** A small file for each project in which Ralph has run. */
     projects: below('projects'),
     /** Which stories of a list were approved by a review of Ralph's own, by the project and the folder of the list in it. */
@@ -40,19 +40,23 @@ export function statePaths(env: Env) {
       read: (database: string) => join(folder, 'fleet', 'read', sha256(database).slice(0, 16)),
     },
     /** What is kept of a project, by where it is: one that was moved or cloned has nothing here yet. */
-    project: (root: string) => projectState(folder, keyOf(root)),
+    project: (root: string) => projectState(folder, root),
   };
 }
 
 export type ProjectState = Readonly<ReturnType<typeof projectState>>;
 
-function projectState(folder: string, project: string) {
+function projectState(folder: string, root: string) {
   const below = belowOf(folder);
+  const project = keyOf(root);
   const runs = below(`runs/${project}`);
   return {
     /** The whole state folder. */
     folder,
-    key: below('key'),
+    /** It is inside the project, where the agent can write: nothing in it counts. */
+    get isInside(): boolean {
+      return isBelow(root, folder);
+    },
     runs,
     /** Held while a run is begun, so that of two at the same time one sees the other. */
     beginLock: belowOf(runs)('begin.lock'),
@@ -64,23 +68,21 @@ function projectState(folder: string, project: string) {
   };
 }
 
-export type RunState = Readonly<ReturnType<typeof runState>>;
+export type RunStatePaths = Readonly<ReturnType<typeof runState>>;
 
 function runState(folder: string) {
   const below = belowOf(folder);
   return {
     folder,
-    /** Where the ledger ends. */
-    head: below('head'),
-    /** `run.json` and `task.md`, as Ralph wrote them. */
-    record: below('record'),
-    /** A second name of the ledger: with it the ledger survives an agent that deletes `.ralph`. */
-    ledger: below('ledger'),
-    /** The same copy of the story list, out of the agent's reach. */
-    stories: (hash: string) => below(`stories/${hash}.json`),
-    /** The commit that changes are counted from. */
-    startRef: below('start-ref'),
-    /** The protected files as they were at the start. */
+    /** What it was given. A run that has this file here was recorded here. */
+    run: below('run.json'),
+    /** Its ledger. */
+    events: below('events.jsonl'),
+    /** The user's prompt or task, byte for byte. */
+    task: below('task.md'),
+    /** The settings files of the project, as they were when it began. */
+    settings: below('settings.json'),
+    /** The protected files as they were at the start, and each story list that was trusted, by their hashes. */
     kept: below('kept'),
     /** All files as they were when a review began, for as long as it lasts. */
     keptForReview: below('kept-for-review'),
@@ -88,11 +90,26 @@ function runState(folder: string) {
     checkpoint: below('checkpoint.json'),
     /** The results of the checks of a session, and for which files. */
     checks: below('checks.json'),
+    /** Where `ralph land` took its work, or was about to. */
+    landed: below('landed.json'),
     /** Messages to the run that nobody has acted on yet, a file each. */
     inbox: below('inbox'),
     /** Held while a process makes the run its own, or writes to its ledger. */
     lock: below('lock'),
   };
+}
+
+/** By their real names; what is not there yet is where its parent is. */
+export function isBelow(root: string, path: string): boolean {
+  const top = realName(root);
+  const real = realName(path);
+  return real === top || real.startsWith(top.endsWith(sep) ? top : `${top}${sep}`);
+}
+
+function realName(path: string): string {
+  const real = tryTo(() => realpathSync(path));
+  if (real !== undefined || dirname(path) === path) return real ?? path;
+  return join(realName(dirname(path)), basename(path));
 }
 
 /** By its real name: the same folder may be reached by several. */

@@ -1,7 +1,7 @@
 /** `tasks.json`: read with care, written whole. */
 import { lstatSync, readFileSync } from 'node:fs';
-import type { Problem } from '../domain/problem.ts';
-import { readList, type StoryList } from '../domain/story.ts';
+import { readList, type StoryList } from '../domain/stories/story.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { readIfThere, tryTo, writeAtomic } from '../platform/files.ts';
 import { isUntouchedTemplate } from './templates.ts';

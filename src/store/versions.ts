@@ -5,25 +5,24 @@
 import { linkSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from '../platform/error-words.ts';
-import { ensureFolder, tryTo, writeWhole } from '../platform/files.ts';
-import { ensureKey, readSealed, seal } from './seal.ts';
+import { ensureFolder, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 
 export interface Version {
   /** Counted from 1; 0: there was never one. */
   readonly number: number;
-  /** undefined: it has ended, there was never one, or it does not fit the user's key. */
+  /** undefined: it has ended, or there was never one. */
   readonly text: string | undefined;
 }
 
 const ENDED = '';
 
-export function readVersion(key: string, folder: string): Version {
+export function readVersion(folder: string): Version {
   for (;;) {
     const number = latestIn(folder);
     if (number === 0) return { number, text: undefined };
-    const sealed = readSealed(key, join(folder, String(number)));
-    if (sealed.kind === 'missing') continue; // one that came after it took its place
-    return { number, text: sealed.kind === 'fits' && sealed.text !== ENDED ? sealed.text : undefined };
+    const text = readIfThere(join(folder, String(number)));
+    if (text === undefined) continue; // one that came after it took its place
+    return { number, text: text === ENDED ? undefined : text };
   }
 }
 
@@ -36,12 +35,12 @@ export function latestIn(folder: string): number {
  * Makes the version after this one; `undefined` ends the record. False: somebody else was faster. Throws when the state folder cannot be
  * written.
  */
-export function writeNext(key: string, folder: string, after: number, text: string | undefined): boolean {
+export function writeNext(folder: string, after: number, text: string | undefined): boolean {
   ensureFolder(folder);
   if (latestIn(folder) !== after) return false;
   const path = join(folder, String(after + 1));
   const draft = join(folder, `draft-${process.pid}-${counter++}`);
-  writeWhole(draft, seal(ensureKey(key), path, text ?? ENDED));
+  writeWhole(draft, text ?? ENDED);
   try {
     linkSync(draft, path);
   } catch (error) {

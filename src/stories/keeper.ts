@@ -2,14 +2,10 @@
  * Keeps the story list of a `ralph prd run`. Ralph's own copy is here, in the memory of the loop, where no agent can write.
  * After every iteration what the agent left is held against it: what is not allowed is undone, told, and set aside.
  */
-import type { CheckResult } from '../domain/check.ts';
-import type { Emit } from '../domain/event.ts';
-import type { Violation } from '../domain/evidence.ts';
-import { pick } from '../domain/fields.ts';
-import { formatProblem } from '../domain/problem.ts';
-import { type ReviewEvidence, whyVoid } from '../domain/review.ts';
-import type { Story, StoryList } from '../domain/story.ts';
-import { type Round, weighChecks } from '../domain/story-checks.ts';
+import type { CheckResult } from '../domain/checks/check.ts';
+import type { Emit } from '../domain/run/event.ts';
+import type { Violation } from '../domain/run/evidence.ts';
+import { type Round, weighChecks } from '../domain/stories/approval.ts';
 import {
   type Assignment,
   nextAssignment,
@@ -17,24 +13,25 @@ import {
   type ReviewPolicy,
   type StoryMode,
   sendBackStory,
-} from '../domain/story-mode.ts';
-import { repairList, storiesById } from '../domain/story-repair.ts';
-import { REVIEW_FIELDS, type StoryRules } from '../domain/transitions.ts';
-import { warn } from '../engine/plan.ts';
-import { sha256 } from '../platform/hash.ts';
+} from '../domain/stories/assignment.ts';
+import { repairList, storiesById } from '../domain/stories/repair.ts';
+import { type ReviewEvidence, whyVoid } from '../domain/stories/review.ts';
+import type { Story, StoryList } from '../domain/stories/story.ts';
+import { REVIEW_FIELDS, type StoryRules } from '../domain/stories/transitions.ts';
+import { pick } from '../domain/text/fields.ts';
+import { formatProblem } from '../domain/text/problem.ts';
+import { warn } from '../engine/steps.ts';
 import { type NewActive, removeActive } from '../store/active-file.ts';
 import { writeApprovals } from '../store/approvals.ts';
+import { keepStories } from '../store/kept.ts';
 import type { RunPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
 import { formatTasks, isList } from '../store/tasks-file.ts';
 import { createKeptFiles } from './kept-files.ts';
 import { loadStories } from './load.ts';
 
-export interface KeeperOptions
-  extends Pick<NewActive, 'runId' | 'maxIterations' | 'isolation'>,
-    Pick<RunPaths, 'aside'> {
-  /** Keeps a copy of the list under its hash. */
-  keepCopy(hash: string, text: string): void;
+export interface KeeperOptions extends Pick<NewActive, 'runId' | 'maxIterations' | 'isolation'> {
+  readonly run: RunPaths;
   readonly paths: PrdPaths;
   readonly list: StoryList;
   readonly policy: ReviewPolicy;
@@ -72,7 +69,7 @@ export interface StoryKeeper {
   isReady(): boolean;
   /** Chooses what the next iteration is for and tells the hooks. */
   begin(): Assignment;
-  /** A story does not fit what others have landed: it is worked on again. Answers what the iteration is for now. */
+  /** A story does not fit what others have landed: it is worked on again. Returns what the iteration is for now. */
   sendBack(id: string, words: string): Assignment;
   /** Before each attempt at a review: the list as it is trusted, so that a verdict of an attempt that failed is not counted twice. */
   restoreList(iteration: number): void;
@@ -80,7 +77,7 @@ export interface StoryKeeper {
   settle(iteration: number, evidence: ReviewEvidence): Settlement;
   /** What the list would become. */
   round(): Round;
-  /** The checks have run: what they take back is taken back, and the list is trusted. Answers what that was. */
+  /** The checks have run: what they take back is taken back, and the list is trusted. Returns what that was. */
   weigh(iteration: number, results: readonly CheckResult[]): readonly string[];
   /** The user has had his hands on the files: what he left is trusted, if it is in order. */
   trust(): void;
@@ -152,10 +149,7 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
       files.keepAgain();
     },
     record: iteration => record(iteration, state.list, state.moved),
-    release() {
-      files.close();
-      removeActive(paths.active);
-    },
+    release: () => removeActive(paths.active),
   };
 }
 
@@ -206,13 +200,11 @@ function weigh(state: KeeperState, world: SettleWorld, results: readonly CheckRe
   return refused;
 }
 
-function createRecord({ emit, policy, approvals, runId, keepCopy }: KeeperOptions) {
+function createRecord({ emit, policy, approvals, runId, run }: KeeperOptions) {
   let recorded: { readonly list: StoryList; readonly hash: string } | undefined;
   return (iteration: number, list: StoryList, moved: Story | undefined): void => {
     if (recorded?.list !== list) {
-      const text = formatTasks(list);
-      recorded = { list, hash: storiesHash(text) };
-      keepCopy(recorded.hash, text);
+      recorded = { list, hash: keepStories(run, formatTasks(list)) };
       const trouble = writeApprovals(approvals, list, runId);
       if (trouble !== undefined) warn(emit, unrecorded(approvals, trouble));
     }
@@ -234,10 +226,6 @@ function assignmentOf({ mode, story: id }: Begun, { userStories }: StoryList): A
 function standOf(story: Story, { skipReview, reviewCap }: ReviewPolicy) {
   const stand = pick(story, 'id', 'passes', 'reviewStatus', 'reviewFeedback');
   return skipReview ? stand : { ...stand, reviewCount: story.reviewCount, reviewCap };
-}
-
-export function storiesHash(text: string): string {
-  return sha256(text).slice(0, 32);
 }
 
 function termsOf({ mode, story }: Assignment, policy: ReviewPolicy): StoryRules {

@@ -1,24 +1,24 @@
 /** The files around the story list: those that are not the agent's, and the log that it may only add to. */
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Violation } from '../domain/evidence.ts';
-import type { Story, StoryList } from '../domain/story.ts';
-import type { StoryRules } from '../domain/transitions.ts';
-import { warn } from '../engine/plan.ts';
+import type { Violation } from '../domain/run/evidence.ts';
+import type { Story, StoryList } from '../domain/stories/story.ts';
+import type { StoryRules } from '../domain/stories/transitions.ts';
+import { warn } from '../engine/steps.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { readIfThere, writeAtomic } from '../platform/files.ts';
 import { formatActive, writeActive } from '../store/active-file.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import { createTasksReader, formatTasks } from '../store/tasks-file.ts';
-import { blockedAt, clearPath } from '../workspace/move-aside.ts';
+import { createFileKeeper, type KeptFile } from '../workspace/keep-files.ts';
 import { changeWords } from '../workspace/protect.ts';
-import { createFileStore, type SavedFile } from '../workspace/snapshot.ts';
+import { blockedAt, clearPath } from '../workspace/set-aside.ts';
 import type { KeeperOptions } from './keeper.ts';
 
 export function createKeptFiles(options: KeeperOptions) {
   const { paths } = options;
   const place = createPlace(options);
-  const documents = keepDocuments(paths, place);
+  const documents = keepDocuments(options, place);
   const log = keepLog(paths, place);
   const mark = keepMark(options);
   const tasks = createTasksReader(paths.tasks);
@@ -37,14 +37,13 @@ export function createKeptFiles(options: KeeperOptions) {
       documents.keep();
       log.keep();
     },
-    close: documents.close,
   };
 }
 
 type Place = ReturnType<typeof createPlace>;
 
 /** The folder of the list, as it was when the run began. */
-function createPlace({ paths, aside, emit }: KeeperOptions) {
+function createPlace({ paths, run: { aside }, emit }: KeeperOptions) {
   // With links resolved once, so that a link made since then is seen as one.
   const top = realpathSync(dirname(paths.folder));
   const inside = (path: string) => `${basename(paths.folder)}/${basename(path)}`;
@@ -67,12 +66,12 @@ function createPlace({ paths, aside, emit }: KeeperOptions) {
 }
 
 /** What the user wrote for the agent to read. */
-function keepDocuments(paths: PrdPaths, place: Place) {
-  const store = createFileStore();
-  let kept: readonly (readonly [string, SavedFile])[] = [];
+function keepDocuments({ paths, run }: KeeperOptions, place: Place) {
+  const keeper = createFileKeeper(run.state.kept);
+  let kept: readonly (readonly [string, KeptFile])[] = [];
   const keep = () => {
     kept = [paths.prd, paths.prompt].flatMap((path): typeof kept => {
-      const file = store.keep(path);
+      const file = keeper.keep(path);
       return file ? [[path, file]] : [];
     });
   };
@@ -83,12 +82,11 @@ function keepDocuments(paths: PrdPaths, place: Place) {
       kept.flatMap(([path, file]) => {
         const difference = place.isBlocked(path)
           ? { kind: 'deleted' as const }
-          : store.difference(file, path);
+          : keeper.difference(file, path);
         if (!difference) return [];
-        const restored = place.replace(path, iteration, to => store.restoreFile(file, to));
+        const restored = place.replace(path, iteration, to => keeper.restore(file, to));
         return [{ what: changeWords(`${paths.name}/${basename(path)}`, difference), restored }];
       }),
-    close: () => store.close(),
   };
 }
 
@@ -113,7 +111,7 @@ function keepLog({ progress, name }: PrdPaths, place: Place) {
 }
 
 /** What tells the hooks which iteration it is. */
-function keepMark({ paths, aside, ...options }: KeeperOptions) {
+function keepMark({ paths, run: { aside }, ...options }: KeeperOptions) {
   let active = '';
   return {
     write(terms: StoryRules, stories: readonly Story[]): void {

@@ -1,10 +1,10 @@
 /** The story list as the user left it, or everything that is wrong with it. */
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
-import type { StoryList } from '../domain/story.ts';
-import type { ReviewPolicy } from '../domain/story-mode.ts';
-import { findInvalidStories } from '../domain/transitions.ts';
+import type { ReviewPolicy } from '../domain/stories/assignment.ts';
+import type { StoryList } from '../domain/stories/story.ts';
+import { findInvalidStories } from '../domain/stories/transitions.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
 import { isList, loadTasks } from '../store/tasks-file.ts';
 

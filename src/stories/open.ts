@@ -1,7 +1,6 @@
-/** What `ralph prd run` needs before it can begin: a directory of its own, and a plan. */
+/** What `ralph prd run` needs before it can begin: a directory of its own, and its prompt. */
 import { dirname, relative } from 'node:path';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder, readIfThere } from '../platform/files.ts';
 import { identify } from '../platform/process-table.ts';
 import { readActive, removeActive, writeActive } from '../store/active-file.ts';
@@ -9,9 +8,7 @@ import { readLease } from '../store/lease.ts';
 import type { ProjectPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
 import { liveRuns } from '../store/run-file.ts';
-import { openIncluded, openProtection } from '../turns/plan-parts.ts';
 import { ownerOf, withLock } from '../workspace/lock.ts';
-import { type PrdParts, prdPlan } from './plan.ts';
 
 export interface ClaimedDirectory {
   /** What the user should know of it. */
@@ -70,17 +67,4 @@ export function liveLoop(
 export function promptTemplate(paths: PrdPaths, shipped: () => string): string {
   const own = readIfThere(paths.prompt);
   return own === undefined || own.trim() === '' ? shipped() : own;
-}
-
-/** `kept`: the name of the protected files as they were when the run began, for a resumed run. */
-export async function planPrd(
-  parts: Omit<PrdParts, 'protection' | 'included'>,
-  kept: string | undefined,
-): Promise<LoopPlan | Problem> {
-  const protection = await openProtection(parts, kept);
-  if (isProblem(protection)) return protection;
-  const included = await openIncluded(parts);
-  if (isProblem(included)) return included;
-  const notices = [...parts.notices, ...(protection?.notes ?? [])];
-  return prdPlan({ ...parts, notices, protection, included });
 }

@@ -1,12 +1,12 @@
 /** Questions to the user in `ralph prd run`: the story that asks waits, the others continue. */
 import type { Settings } from '../config/settings-shape.ts';
-import type { Emit } from '../domain/event.ts';
-import type { Past } from '../domain/past.ts';
-import { openQuestions, unansweredWords } from '../domain/question.ts';
-import { isDone, type ReviewPolicy } from '../domain/story-mode.ts';
-import type { DecidedQuestion } from '../domain/story-prompt.ts';
-import type { LoopPlan } from '../engine/plan.ts';
+import type { Emit } from '../domain/run/event.ts';
+import type { RunState } from '../domain/run/state.ts';
+import { isDone, type ReviewPolicy } from '../domain/stories/assignment.ts';
+import type { DecidedQuestion } from '../domain/stories/prompt.ts';
+import { openQuestions, unansweredWords } from '../domain/stories/questions.ts';
 import type { Steering } from '../engine/steering.ts';
+import type { Steps } from '../engine/steps.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { StoryKeeper } from './keeper.ts';
 
@@ -15,7 +15,7 @@ interface QuestionParts {
   readonly steering: Pick<Steering, 'takeAnswers'>;
   readonly clock: Clock;
   readonly emit: Emit;
-  past(): Past;
+  past(): RunState;
 }
 
 /** Ids of stories that wait for an answer. */
@@ -31,7 +31,7 @@ export function decisionsOf({ past }: Pick<QuestionParts, 'past'>, story: string
 }
 
 /** Who resumes a run has the whole wait again. */
-export function createReady(parts: QuestionParts, keeper: StoryKeeper): Required<LoopPlan>['ready'] {
+export function createReady(parts: QuestionParts, keeper: StoryKeeper): Required<Steps>['ready'] {
   const { settings, steering, clock, past } = parts;
   const began = clock.now();
   return () => {

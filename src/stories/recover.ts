@@ -2,24 +2,24 @@
  * A run that was killed in the middle of an iteration has left what its agent wrote, and nobody has looked at it. Its own copy of
  * the list is in its folder, vouched for by its ledger: what the agent left is held against that before a new run trusts it.
  */
+import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { doubtsOf, trustWith } from '../domain/ledger-trust.ts';
-import type { Problem } from '../domain/problem.ts';
-import { readList, type StoryList } from '../domain/story.ts';
-import type { ReviewPolicy, StoryMode } from '../domain/story-mode.ts';
-import { repairList } from '../domain/story-repair.ts';
+import { doubtsOf, trustWith } from '../domain/run/ledger-trust.ts';
+import type { ReviewPolicy, StoryMode } from '../domain/stories/assignment.ts';
+import { repairList } from '../domain/stories/repair.ts';
+import { readList, type StoryList } from '../domain/stories/story.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { writeAtomic } from '../platform/files.ts';
-import { type Loaded, readPast } from '../store/checkpoint.ts';
-import { hadLines } from '../store/head.ts';
+import { type Loaded, readState } from '../store/checkpoint.ts';
+import { readStories } from '../store/kept.ts';
+import { isRunning } from '../store/lease.ts';
 import { overviewOf } from '../store/overview.ts';
-import { type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
+import { isRecorded, type ProjectPaths, type RunPaths, runPaths } from '../store/paths.ts';
 import type { PrdPaths } from '../store/prd-paths.ts';
-import { isRunning, listRuns, readRunFile } from '../store/run-file.ts';
-import { readStoryCopy } from '../store/story-copies.ts';
+import { listRuns, readRunFile } from '../store/run-file.ts';
 import { formatTasks, isList, readLeft } from '../store/tasks-file.ts';
-import { ledgerTrust } from '../store/trust.ts';
-import { clearPath } from '../workspace/move-aside.ts';
-import { type Begun, storiesHash } from './keeper.ts';
+import { clearPath } from '../workspace/set-aside.ts';
+import type { Begun } from './keeper.ts';
 
 export interface Recovery {
   /** What a new run may start from. */
@@ -57,8 +57,8 @@ export function recoverStories(
 
 /** What is wrong with the ledger, and that it is not known to be what Ralph wrote. */
 function readVerified(paths: RunPaths): Loaded {
-  const { past, problems } = readPast(paths);
-  return { past, problems: doubtsOf(trustWith(ledgerTrust(paths), problems)) };
+  const { state: past, problems } = readState(paths);
+  return { state: past, problems: doubtsOf(trustWith(paths.trust, problems)) };
 }
 
 export function unknown({ name }: PrdPaths, id: string): Problem {
@@ -74,10 +74,11 @@ function lastRun(project: ProjectPaths, worktree: string | undefined) {
   for (const id of listRuns(project).toReversed()) {
     const of = runPaths(project, id);
     const file = readRunFile(of);
-    if (file?.command !== 'prd' || file.given?.worktree !== worktree) continue;
+    // A copy has nothing to say of what was done here.
+    if (!isRecorded(of) || file?.command !== 'prd' || file.given?.worktree !== worktree) continue;
     const { stopReason, ledger } = overviewOf(id, of);
     const isOver = stopReason !== null && ledger.kind !== 'changed'; // an end is soon written
-    return isRunning(of, file) || isOver ? undefined : { id, paths: of, policy: file.config as ReviewPolicy };
+    return isRunning(of) || isOver ? undefined : { id, paths: of, policy: file.config as ReviewPolicy };
   }
   return undefined;
 }
@@ -85,15 +86,15 @@ function lastRun(project: ProjectPaths, worktree: string | undefined) {
 /** Where a run stands by its own records; `unknown` when they do not vouch for anything. undefined: it never got so far. */
 export function standOf(
   paths: RunPaths,
-  { past, problems }: Loaded,
+  { state: past, problems }: Loaded,
 ): { readonly trusted: StoryList; readonly begun?: Begun } | 'unknown' | undefined {
   // Cut off before its first line: no agent had worked.
-  if (!past.head && problems.length === 0 && !hadLines(paths)) return undefined;
+  if (!past.head && problems.length === 0 && existsSync(paths.events)) return undefined;
   if (!past.head || problems.length > 0) return 'unknown';
   const { stories, open, last } = past;
   if (!stories) return undefined;
-  const text = readStoryCopy(paths, stories.hash) ?? '';
-  const trusted = storiesHash(text) === stories.hash ? readList(JSON.parse(text)) : [];
+  const text = readStories(paths, stories.hash);
+  const trusted = text === undefined ? [] : readList(JSON.parse(text));
   if (!isList(trusted)) return 'unknown';
   const begun = open ?? last;
   if (!begun?.mode) return { trusted };

@@ -1,16 +1,16 @@
 /** A review judges and changes nothing: what it changed outside of the folder of the list is undone, and voids its verdict. */
 import { realpathSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { Violation } from '../domain/evidence.ts';
-import { formatProblem, isProblem, type Problem } from '../domain/problem.ts';
+import type { Violation } from '../domain/run/evidence.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
 import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
-import type { PlanParts } from '../turns/plan-parts.ts';
+import type { RunContext } from '../turns/context.ts';
 import { createProtection, type Protection } from '../workspace/protect.ts';
 import { findRepository } from '../workspace/repository.ts';
 
 export type ReviewGuard = ReturnType<typeof createReviewGuard>;
 
-export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
+export function createReviewGuard(parts: RunContext, prd: PrdPaths) {
   const { steering, emit } = parts;
   let guarded: Protection | Problem | undefined;
   const early: Violation[] = [];
@@ -20,15 +20,9 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
     if (isProblem(guarded)) return [{ what: formatProblem(guarded), restored: false }];
     return guarded.restore(iteration, { found, pending });
   };
-  const leave = (): boolean => {
-    const last = guarded;
-    guarded = undefined;
-    if (!last || isProblem(last)) return false;
-    last.close();
-    return true;
-  };
   const end = () => {
-    if (leave()) rmSync(parts.paths.state.keptForReview, { recursive: true, force: true });
+    if (guarded) rmSync(parts.paths.state.keptForReview, { recursive: true, force: true });
+    guarded = undefined;
   };
   const begin = async (recall?: string): Promise<string | undefined> => {
     end();
@@ -45,7 +39,7 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
     },
   });
   return {
-    /** Keeps all files as they are, or takes those that were kept before the run was cut off. Answers their name. */
+    /** Keeps all files as they are, or takes those that were kept before the run was cut off. Returns their name. */
     begin,
     /** Undoes what has changed, and says what it was. */
     restore: async (iteration: number, pending: readonly string[]): Promise<readonly Violation[]> => [
@@ -54,13 +48,11 @@ export function createReviewGuard(parts: PlanParts, prd: PrdPaths) {
     ],
     /** The review is over: nothing is kept for it any more. */
     end,
-    /** The run is over and the review may not be: what is kept for it stays. */
-    leave,
   };
 }
 
 async function keepFiles(
-  { env, paths }: PlanParts,
+  { env, paths }: RunContext,
   prd: PrdPaths,
   recall: string | undefined,
 ): Promise<Protection | Problem> {

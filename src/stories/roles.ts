@@ -1,16 +1,16 @@
 /** Who builds the stories, and who reviews them. */
-import type { StoryMode } from '../domain/story-mode.ts';
-import type { Role } from '../domain/story-report.ts';
-import type { Roster } from '../turns/roster.ts';
+import type { StoryMode } from '../domain/stories/assignment.ts';
+import type { Role } from '../domain/stories/report.ts';
+import type { AgentPool } from '../turns/agent-pool.ts';
 
 export interface Roles {
   readonly agent: { readonly name: string };
-  readonly roster: Roster;
+  readonly roster: AgentPool;
   /** Who reviews, and the fallbacks behind; absent: the agent does. */
-  readonly reviewers?: Roster;
+  readonly reviewers?: AgentPool;
 }
 
-export function rosterOf({ roster, reviewers }: Roles, mode: StoryMode): Roster {
+export function poolOf({ roster, reviewers }: Roles, mode: StoryMode): AgentPool {
   return mode === 'review' ? (reviewers ?? roster) : roster;
 }
 

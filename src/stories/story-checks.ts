@@ -1,19 +1,20 @@
 /** The checks of `ralph prd run`: those of the settings, and the verify commands of the trusted list. */
-import { type Check, type CheckResult, isGreen } from '../domain/check.ts';
-import type { Past } from '../domain/past.ts';
-import type { StoryList } from '../domain/story.ts';
-import { commandsAfter, redBeforeReview } from '../domain/story-checks.ts';
-import { openStories } from '../domain/story-mode.ts';
-import { allCommands } from '../domain/verify-commands.ts';
-import { checksOf, createBaseline, runRound } from '../turns/check-round.ts';
-import { createProver, type ProverParts } from '../turns/prover.ts';
+import { type Check, type CheckResult, isGreen } from '../domain/checks/check.ts';
+import { allCommands } from '../domain/checks/verify-commands.ts';
+import type { RunState } from '../domain/run/state.ts';
+import { commandsAfter, redBeforeReview } from '../domain/stories/approval.ts';
+import { openStories } from '../domain/stories/assignment.ts';
+import type { StoryList } from '../domain/stories/story.ts';
+import { checksOf, createBaseline } from '../turns/check-round.ts';
+import type { RunContext } from '../turns/context.ts';
+import { createProver } from '../turns/prover.ts';
 import type { StoryKeeper } from './keeper.ts';
 
 export type StoryChecks = ReturnType<typeof createStoryChecks>;
 
 const RED_BEFORE = 'it failed before the review, which may change nothing';
 
-type Parts = ProverParts & { readonly list: StoryList };
+type Parts = RunContext & { readonly list: StoryList };
 
 export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
   const { settings } = parts;
@@ -25,7 +26,8 @@ export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
   /** Where everything is done already: the proof of it. */
   const prove = async () => {
     const commands = all();
-    const results = await run(0, commands);
+    const first = await run(0, commands);
+    const results = isGreen(first) ? await steps.confirm(0) : first;
     isProven = results.length === commands.length && isGreen(results);
     keeper.weigh(0, results);
   };
@@ -43,7 +45,8 @@ export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
     steps: {
       ...steps,
       check: (iteration: number) => run(iteration, wanted()),
-      ...(steps.proveClean && { proveClean: weighed(steps.proveClean, keeper) }),
+      confirm: weighed(steps.confirm, keeper),
+      proveHandedOver: weighed(steps.proveHandedOver, keeper),
     },
     /** Before the first iteration. */
     async prepare(): Promise<void> {
@@ -51,7 +54,7 @@ export function createStoryChecks(parts: Parts, keeper: StoryKeeper) {
       else if (settings.baseline || isWaiting()) await baseline.take(iteration => run(iteration, all()));
     },
     /** A run that was cut off before its first iteration has proven nothing. */
-    async recall({ open, last, baseline: results }: Past): Promise<void> {
+    async recall({ open, last, baseline: results }: RunState): Promise<void> {
       baseline.recall(results);
       if (!open && !last && isDone()) await prove();
     },
@@ -77,9 +80,11 @@ function createRounds(parts: Parts, keeper: StoryKeeper) {
     return isNews && result.passed ? { ...result, passed: false, voided: RED_BEFORE } : result;
   };
   let round: readonly Check[] = [];
-  const { steps, inputs } = createProver(parts, allCommands(parts.list, settings.checks), (iteration, more) =>
-    runRound({ ...parts, ...more }, { iteration, checks: round, as: result => numbered(judged(result)) }),
-  );
+  const { steps, inputs } = createProver(parts, {
+    commands: allCommands(parts.list, settings.checks),
+    checks: () => round,
+    as: result => numbered(judged(result)),
+  });
   const run = (iteration: number, checks: readonly Check[]) => {
     round = checks;
     return steps.check(iteration);
@@ -87,13 +92,14 @@ function createRounds(parts: Parts, keeper: StoryKeeper) {
   return { all, run, steps, inputs };
 }
 
-type ProveClean = (iteration: number) => Promise<readonly CheckResult[]>;
-
 /** What is red there opens its story again: whatever is changed now has to be reviewed. */
-function weighed(proveClean: ProveClean, keeper: StoryKeeper): ProveClean {
+function weighed<Results extends readonly CheckResult[] | undefined>(
+  prove: (iteration: number) => Promise<Results>,
+  keeper: StoryKeeper,
+): typeof prove {
   return async iteration => {
-    const results = await proveClean(iteration);
-    if (!isGreen(results)) {
+    const results = await prove(iteration);
+    if (results && !isGreen(results)) {
       keeper.weigh(iteration, results);
       keeper.record(iteration);
     }

@@ -5,50 +5,18 @@ import type { AgentInvocation, AgentRequest } from '../agents/agent.ts';
 import type { HookWish } from '../agents/hooks.ts';
 import { type TurnReport, type TurnRequest, takeTurn } from '../agents/invoke.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { AgentEvent } from '../domain/agent-event.ts';
-import type { Emit } from '../domain/event.ts';
-import type { EndedBy, Violation } from '../domain/evidence.ts';
-import { pick } from '../domain/fields.ts';
-import { createRedactor, redactWords } from '../domain/secrets.ts';
-import { warn } from '../engine/plan.ts';
-import { type Clock, secondsSince } from '../platform/clock.ts';
-import type { Confinement } from '../platform/confinement.ts';
-import type { Disk } from '../platform/disk.ts';
+import type { EndedBy } from '../domain/run/evidence.ts';
+import { pick } from '../domain/text/fields.ts';
+import { createRedactor, redactWords } from '../domain/text/secrets.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
+import { warn } from '../engine/steps.ts';
+import { secondsSince } from '../platform/clock.ts';
 import { joinWords } from '../platform/shell.ts';
 import { childTrace, iterationName, turnName } from '../platform/trace.ts';
 import type { ChosenAgent } from './choose-agent.ts';
+import type { RunContext } from './context.ts';
 import { takeFunctionTurn } from './function-agent.ts';
-import { hooksFor, listenToHooks, type RunHooks } from './run-hooks.ts';
-
-/** Who works, where, and who is told. */
-export interface TurnWorld {
-  readonly settings: Settings;
-  readonly agent: ChosenAgent;
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  readonly emit: Emit;
-  /** Ends what runs, at once. */
-  readonly abort: AbortSignal;
-  /** Is told when a file of ours cannot be written. */
-  readonly disk: Disk;
-  readonly hooks: RunHooks;
-  /** The trace of the run, where there is one. */
-  readonly trace?: string;
-  /** The agent is gone: called before anything is written to Ralph's own folder. */
-  secure(): void;
-  /** What agent and checks run in. */
-  readonly sandbox?: {
-    readonly agent: Confinement;
-    readonly checks: Confinement;
-    /** Containment alone, with the whole environment. */
-    readonly wall?: Confinement;
-    /** For people; undefined: there is none. */
-    readonly words?: string;
-    /** Moves away what must not be there: settings and hooks that programs outside would obey. */
-    restore(): readonly Violation[];
-  };
-}
+import { hooksFor, listenToHooks } from './run-hooks.ts';
 
 export type OneTurn = Pick<
   TurnRequest,
@@ -62,7 +30,7 @@ export type OneTurn = Pick<
   readonly attempt?: number;
 };
 
-export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnReport> {
+export async function oneTurn(world: RunContext, turn: OneTurn): Promise<TurnReport> {
   const { agent, settings, cwd, env, clock, emit, abort } = world;
   const given = await hooksFor(agent, world.hooks, env);
   const notes = listenToHooks(world.hooks, emit);
@@ -113,13 +81,14 @@ export async function oneTurn(world: TurnWorld, turn: OneTurn): Promise<TurnRepo
     duration: secondsSince(clock, began),
     toolCalls: tools.toolCalls,
     toolErrors: tools.toolErrors,
+    ...pick(done, 'refused'),
     usage: done.usage,
   });
   return report;
 }
 
 /** Whoever it starts can join the trace as a part of this turn. */
-function traceOf({ trace }: TurnWorld, { iteration, purpose, attempt }: OneTurn) {
+function traceOf({ trace }: RunContext, { iteration, purpose, attempt }: OneTurn) {
   const names = [iterationName(iteration), turnName(purpose, attempt)];
   return trace === undefined ? {} : { TRACEPARENT: childTrace(trace, ...names) };
 }
@@ -137,7 +106,7 @@ function startOf({ purpose, attempt, prompt, userChars }: OneTurn) {
 /** Of a turn. More is in its raw output, and would keep Ralph busy: an agent may print a gigabyte that is no record. */
 const MOST_UNKNOWN = 1_000;
 
-function createListener({ agent, hooks, emit }: TurnWorld, onToolEnd: () => void) {
+function createListener({ agent, hooks, emit }: RunContext, onToolEnd: () => void) {
   let unknown = 0;
   return (event: AgentEvent): void => {
     if (event.kind !== 'unknown' || ++unknown <= MOST_UNKNOWN) emit({ type: 'agent', event });

@@ -1,46 +1,31 @@
 /**
  * An iteration may take several attempts: when an attempt ends in trouble that passes, it is waited for, or another agent
- * takes over, and the same prompt is tried again. `domain/retry.ts` decides; what is done here is on the ledger.
+ * takes over, and the same prompt is tried again. `domain/turn/retry.ts` decides; what is done here is on the ledger.
  */
 
 import type { TurnReport } from '../agents/invoke.ts';
-import type { Emit, EndedTurn } from '../domain/event.ts';
-import { defined } from '../domain/fields.ts';
-import { type NextStep, nextStep, type Situation } from '../domain/retry.ts';
-import { isLimit, type Trouble, type TroubleClass } from '../domain/trouble.ts';
-import type { Turn } from '../domain/turn.ts';
-import { addUsage, type Usage } from '../domain/usage.ts';
-import type { Meter } from '../engine/meter.ts';
-import type { Steering } from '../engine/steering.ts';
+import type { Emit, EndedTurn } from '../domain/run/event.ts';
+import { defined } from '../domain/text/fields.ts';
+import { type NextStep, nextStep, type Situation } from '../domain/turn/retry.ts';
+import { isLimit, type Trouble, type TroubleClass } from '../domain/turn/trouble.ts';
+import type { Turn } from '../domain/turn/turn.ts';
+import { addUsage, type Usage } from '../domain/turn/usage.ts';
 import { waitFor } from '../engine/wait.ts';
 import { localZone, secondsSince } from '../platform/clock.ts';
-import type { TurnWorld } from './agent-turn.ts';
-import { currentAgent, type Roster } from './roster.ts';
-import type { Shared } from './shared.ts';
-
-export interface AttemptWorld extends TurnWorld {
-  readonly roster: Roster;
-  readonly steering: Steering;
-  readonly meter: Meter;
-  /** No further step is begun. */
-  readonly stopping: AbortSignal;
-  /** From 0 to 1. */
-  readonly random?: () => number;
-  /** With the other runs that this one belongs to. */
-  readonly shared?: Shared | undefined;
-}
+import { currentAgent } from './agent-pool.ts';
+import type { RunContext } from './context.ts';
 
 export interface Attempt {
   /** Counted from 1. */
   readonly number: number;
-  readonly world: TurnWorld;
+  readonly world: RunContext;
   /** What earlier attempts at this iteration have used. */
   readonly used: Usage | undefined;
 }
 
-/** Answers the last attempt, with the costs and tool calls of all. */
+/** Returns the last attempt, with the costs and tool calls of all. */
 export async function takeAttempts(
-  world: AttemptWorld,
+  world: RunContext,
   iteration: number,
   take: (attempt: Attempt) => Promise<TurnReport>,
 ): Promise<EndedTurn> {
@@ -70,7 +55,7 @@ export async function takeAttempts(
     const step = decide(world, trouble, { times: times.get(trouble.class) ?? 1, waited });
     // Those who wait behind this one know of the limit before it steps aside.
     if (step.kind !== 'stand' && step.limit !== undefined)
-      world.shared?.accounts.limited(agent.name, step.limit);
+      world.budget?.accounts.limited(agent.name, step.limit);
     entry?.leave();
     if (step.kind === 'stand') {
       return sum.report({
@@ -86,18 +71,18 @@ export async function takeAttempts(
 }
 
 /** What another run has met counts here, too. */
-function learnLimits({ roster, shared, clock }: AttemptWorld): void {
+function learnLimits({ roster, budget, clock }: RunContext): void {
   const known = roster.limits();
   for (const [index, { name }] of roster.agents.entries()) {
-    const until = shared?.accounts.until(name) ?? 0;
+    const until = budget?.accounts.until(name) ?? 0;
     if (roster.agents.length > 1 && until > clock.now() && until > (known[index] ?? 0))
       roster.limit(index, until);
   }
 }
 
-async function enter({ shared, stopping, settings, emit }: AttemptWorld, agent: string) {
-  if (!shared) return undefined;
-  const entry = await shared.accounts.enter(agent, stopping, settings.maxWait * 1000);
+async function enter({ budget, stopping, settings, emit }: RunContext, agent: string) {
+  if (!budget) return undefined;
+  const entry = await budget.accounts.enter(agent, stopping, settings.maxWait * 1000);
   const listen: Emit = event => {
     // Words alone may be the limit itself.
     if (event.type === 'agent' && event.event.kind === 'tool-start') entry.works();
@@ -107,7 +92,7 @@ async function enter({ shared, stopping, settings, emit }: AttemptWorld, agent: 
 }
 
 function decide(
-  { roster, clock, settings, meter, random = Math.random }: AttemptWorld,
+  { roster, clock, settings, meter, random = Math.random }: RunContext,
   trouble: Trouble,
   { times, waited }: { readonly times: number; readonly waited: number },
 ): NextStep {
@@ -129,7 +114,7 @@ function decide(
 
 /** Waits or switches to another agent; answers the seconds it took. */
 async function carryOut(
-  world: AttemptWorld,
+  world: RunContext,
   trouble: Trouble,
   step: Exclude<NextStep, { kind: 'stand' }>,
 ): Promise<number> {
@@ -155,12 +140,7 @@ async function carryOut(
   return secondsSince(clock, began);
 }
 
-function goTo(
-  { roster, emit }: AttemptWorld,
-  to: number,
-  why: 'limited' | 'free-again',
-  until?: number,
-): void {
+function goTo({ roster, emit }: RunContext, to: number, why: 'limited' | 'free-again', until?: number): void {
   const from = currentAgent(roster).name;
   if (to === roster.current()) return;
   roster.use(to);
@@ -190,12 +170,12 @@ function createSum() {
       countsTools &&= counts;
     },
     report: ({
-      turn: { claim, blocked, question, reviews, usage: last },
+      turn: { claim, blocked, question, reviews, keeps, refused, usage: last },
       outcome,
     }: TurnReport): EndedTurn => ({
       outcome,
       claim,
-      ...defined({ blocked, question, reviews }),
+      ...defined({ blocked, question, reviews, keeps, refused }),
       steps,
       toolCalls: countsTools ? toolCalls : null,
       usage: usage ?? last,

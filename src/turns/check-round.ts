@@ -1,54 +1,35 @@
-/** A round of checks, as `ralph loop` and `ralph prd run` run them, and the one before the first iteration. */
-import { type RoundChanges, runChecks } from '../checks/run-checks.ts';
+/** The checks of a run, and their round before the first iteration. */
 import type { Settings } from '../config/settings-shape.ts';
-import type { Check, CheckResult, OwnCheck } from '../domain/check.ts';
-import type { PromptCheck } from '../domain/loop-prompt.ts';
-import { warn } from '../engine/plan.ts';
-import { type PlanParts, timeLeft } from './plan-parts.ts';
+import type { Check, CheckResult, OwnCheck } from '../domain/checks/check.ts';
+import { redReason } from '../domain/checks/words.ts';
+import type { PromptCheck } from '../domain/run/loop-prompt.ts';
+import { warn } from '../engine/steps.ts';
+import type { RunContext } from './context.ts';
 
-const ERROR_CHARS = 2_000;
-
+/** Each command as the guardrails of the settings have it, where it is one; `own`: as a program brings it. */
 export function checksOf(
   commands: readonly string[],
-  { checkTimeout: timeout }: Pick<Settings, 'checkTimeout'>,
+  { checkTimeout, guardrails, guardrailTimeout = checkTimeout }: CheckSettings,
   own: readonly OwnCheck[] = [],
 ): readonly Check[] {
-  return commands.map(command => ({
-    command,
-    failAction: 'APPEND',
-    timeout,
-    ...own.find(each => each.command === command),
-  }));
-}
-
-export interface CheckRoundOptions {
-  readonly iteration: number;
-  readonly checks: readonly Check[];
-  /** What a result is on the ledger too: excused, under another number. */
-  as(result: CheckResult): CheckResult;
-}
-
-export async function runRound(
-  parts: PlanParts & RoundChanges,
-  { iteration, checks, as }: CheckRoundOptions,
-): Promise<readonly CheckResult[]> {
-  const { settings, project, emit } = parts;
-  const results = await runChecks({
-    ...parts,
-    ...timeLeft(parts),
-    emit: event => emit(event.type === 'check-ended' ? { ...event, result: as(event.result) } : event),
-    checks,
-    iteration,
-    paths: parts.paths.iteration(iteration),
-    root: project.root,
-    excerpt: { chars: ERROR_CHARS, from: 'tail' },
-    parallel: settings.checkParallel,
-    retries: settings.checkRetries,
+  return commands.map(command => {
+    const guardrail = guardrails.find(each => each.command === command);
+    const {
+      failAction = 'APPEND',
+      hint,
+      timeout = guardrailTimeout,
+    } = guardrail ?? { timeout: checkTimeout };
+    return {
+      ...{ command, failAction, timeout },
+      ...(hint && { hint }),
+      ...own.find(each => each.command === command),
+    };
   });
-  return results.map(as);
 }
 
-export interface BaselineOptions extends Pick<PlanParts, 'emit'> {
+type CheckSettings = Pick<Settings, 'checkTimeout' | 'guardrails' | 'guardrailTimeout'>;
+
+export interface BaselineOptions extends Pick<RunContext, 'emit'> {
   checks(): readonly Check[];
   /** What was red before the first iteration need not pass. */
   readonly excused: boolean;
@@ -63,9 +44,7 @@ export function createBaseline({ emit, checks, excused }: BaselineOptions) {
         // What is void says nothing of how things were.
         if (check.passed || check.voided !== undefined) continue;
         red.add(check.command);
-        const why =
-          check.exitCode === 127 ? 'there is no such command (exit code 127)' : `exit code ${check.exitCode}`;
-        warn(emit, `Baseline: \`${check.command}\` fails before the first iteration: ${why}.`);
+        warn(emit, `Baseline: \`${check.command}\` fails before the first iteration: ${redReason(check)}.`);
       }
     },
     recall(results: readonly CheckResult[]): void {

@@ -5,9 +5,10 @@ import type { AgentAdapter, AgentRequest } from '../agents/agent.ts';
 import { estimateFor } from '../agents/prices.ts';
 import { ADAPTERS, findAdapter, PREFERRED, protocolOf } from '../agents/registry.ts';
 import type { AgentSettings, Settings } from '../config/settings-shape.ts';
-import { closest, isProblem, type Problem } from '../domain/problem.ts';
-import type { Prices } from '../domain/usage.ts';
+import { closest, isProblem, type Problem } from '../domain/text/problem.ts';
+import type { Prices } from '../domain/turn/usage.ts';
 import { splitFlag, splitWords } from '../platform/shell.ts';
+import type { Place } from '../workspace/repository.ts';
 import type { FunctionAgent } from './define-agent.ts';
 
 export interface ChosenAgent extends Prices {
@@ -27,15 +28,10 @@ export interface ChosenAgent extends Prices {
   readonly function?: FunctionAgent;
 }
 
-export interface ChoiceWorld {
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
 export function chooseAgent(
   settings: Settings,
   fromFiles: Readonly<Record<string, unknown>>,
-  world: ChoiceWorld,
+  world: Place,
 ): ChosenAgent | Problem {
   const { agent } = settings;
   if (agent === undefined) return firstInstalled(settings, world);
@@ -53,7 +49,7 @@ export function chooseAgent(
 export function chooseFallbacks(
   settings: Settings,
   fromFiles: Readonly<Record<string, unknown>>,
-  world: ChoiceWorld,
+  world: Place,
 ): readonly (ChosenAgent | Problem)[] {
   return settings.fallback.map(name => chooseNamed('--fallback', name, settings, fromFiles, world));
 }
@@ -64,7 +60,7 @@ export function chooseNamed(
   name: string,
   settings: Settings,
   fromFiles: Readonly<Record<string, unknown>>,
-  world: ChoiceWorld,
+  world: Place,
 ): ChosenAgent | Problem {
   const { model: _, ...rest } = settings; // that one is meant for the agent itself
   const [agent, model] = modelOf(name, settings);
@@ -80,7 +76,7 @@ function modelOf(name: string, { agents }: Settings): readonly [string, string?]
   return [name.slice(0, colon), name.slice(colon + 1)];
 }
 
-function firstInstalled(settings: Settings, world: ChoiceWorld): ChosenAgent | Problem {
+function firstInstalled(settings: Settings, world: Place): ChosenAgent | Problem {
   const name = PREFERRED.find(each => isExecutable(each, world));
   if (name) return choose({ command: name }, settings, 'it is the first one installed here', world);
   return {
@@ -95,7 +91,7 @@ function byName(
   name: string,
   settings: Settings,
   fromFiles: Readonly<Record<string, unknown>>,
-  world: ChoiceWorld,
+  world: Place,
 ): ChosenAgent | Problem {
   const own = Object.hasOwn(settings.agents, name) ? settings.agents[name] : undefined;
   if (own) {
@@ -122,7 +118,7 @@ export function chooseGiven(
   adapter: AgentAdapter,
   command: string,
   settings: Settings,
-  world: ChoiceWorld,
+  world: Place,
 ): ChosenAgent | Problem {
   const chosen = choose({ command }, settings, 'it was given', world, adapter);
   return isProblem(chosen) ? chosen : { ...chosen, name: adapter.name };
@@ -132,7 +128,7 @@ function choose(
   agent: AgentSettings,
   settings: Settings,
   why: string,
-  world: ChoiceWorld,
+  world: Place,
   given?: AgentAdapter,
 ): ChosenAgent | Problem {
   const [command = '', ...prefix] = isExecutable(agent.command ?? '', world)
@@ -169,7 +165,7 @@ function seesModel(adapter: AgentAdapter, asked: Pick<AgentRequest, 'command' | 
   return [...argv, ...Object.values(env)].some(word => word.includes(String(asked.model)));
 }
 
-export function isExecutable(command: string, { cwd, env }: ChoiceWorld): boolean {
+export function isExecutable(command: string, { cwd, env }: Place): boolean {
   if (command === '') return false;
   if (command.includes('/')) return canRun(resolve(cwd, command));
   return (env.PATH ?? '').split(delimiter).some(folder => canRun(resolve(cwd, folder, command)));

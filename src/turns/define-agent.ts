@@ -1,6 +1,6 @@
 /** An agent that is a function: for tests, for models called directly, for anything that is no command line. Importing it costs nothing. */
 import type { Reports } from '../agents/agent.ts';
-import type { AgentEvent } from '../domain/agent-event.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
 
 /** What an agent that is a function is given for one turn. */
 export interface AgentTurn {

@@ -1,10 +1,10 @@
 /** A turn of an agent that is a function. */
 import { type AgentAdapter, NO_NEEDS } from '../agents/agent.ts';
-import { createDoor } from '../agents/door.ts';
 import type { TurnReport, TurnRequest } from '../agents/invoke.ts';
-import type { AgentEvent } from '../domain/agent-event.ts';
-import type { EndedBy } from '../domain/evidence.ts';
-import { createTurnFold } from '../domain/turn.ts';
+import { createDoor } from '../agents/redact-stream.ts';
+import type { EndedBy } from '../domain/run/evidence.ts';
+import type { AgentEvent } from '../domain/turn/agent-event.ts';
+import { createTurnFold } from '../domain/turn/turn.ts';
 import { errorMessage } from '../platform/error-words.ts';
 import { startTimer } from '../platform/timer.ts';
 import type { AgentFunction, AgentReply, AgentTurn, FunctionAgent } from './define-agent.ts';

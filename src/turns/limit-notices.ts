@@ -1,7 +1,7 @@
 /** What becomes of a limit on money or tokens with this agent: refused where it could not be kept, else said when it is. */
 import { estimatedModel, PRICES_DATE } from '../agents/prices.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import type { ChosenAgent } from './choose-agent.ts';
 
 /** Limits on what an agent does not tell cannot bite; better refused than ignored. */

@@ -1,11 +1,12 @@
 /** Checks that cannot be started: better said before the first turn than by a check that fails for ever. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { asObject, parseObject } from '../domain/json.ts';
-import { closest, type Problem } from '../domain/problem.ts';
-import { simpleCommands } from '../domain/shell-words.ts';
+import { asObject, parseObject } from '../domain/text/json.ts';
+import { closest, type Problem } from '../domain/text/problem.ts';
+import { simpleCommands } from '../domain/text/shell-words.ts';
 import { readIfThere } from '../platform/files.ts';
-import { type ChoiceWorld, isExecutable } from './choose-agent.ts';
+import type { Place } from '../workspace/repository.ts';
+import { isExecutable } from './choose-agent.ts';
 
 /** What every shell knows itself. */
 const BUILT_IN = new Set(
@@ -21,7 +22,7 @@ const ASSIGNMENT = /^[A-Za-z_]\w*=[\w./:@%+,-]*$/;
 /** One for each command that cannot be started. */
 export function missingCommands(
   commands: readonly string[],
-  world: ChoiceWorld,
+  world: Place,
   where: (command: string) => string = command => `check \`${command}\``,
 ): readonly Problem[] {
   return commands.flatMap(command => {

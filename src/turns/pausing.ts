@@ -1,18 +1,18 @@
 /** What the user changes while the run is paused is his; what the agent had changed by then is still the agent's. */
-import type { Prepared } from '../domain/event.ts';
-import type { Violation } from '../domain/evidence.ts';
-import { defined } from '../domain/fields.ts';
-import type { Past } from '../domain/past.ts';
-import { formatProblem } from '../domain/problem.ts';
-import { type LoopPlan, warn } from '../engine/plan.ts';
+import type { Prepared } from '../domain/run/event.ts';
+import type { Violation } from '../domain/run/evidence.ts';
+import type { RunState } from '../domain/run/state.ts';
+import { defined } from '../domain/text/fields.ts';
+import { formatProblem } from '../domain/text/problem.ts';
+import { type Steps, warn } from '../engine/steps.ts';
 import type { InputWatch } from '../workspace/check-inputs.ts';
 import type { TreeWatch } from '../workspace/tree-watch.ts';
-import type { ProverParts } from './prover.ts';
+import type { RunContext } from './context.ts';
 
-type PausingParts = Pick<ProverParts, 'protection' | 'steering' | 'emit'> &
-  Partial<Pick<ProverParts, 'included'>> & { readonly inputs?: InputWatch };
+type PausingParts = Pick<RunContext, 'protection' | 'steering' | 'emit'> &
+  Partial<Pick<RunContext, 'included'>> & { readonly inputs?: InputWatch };
 
-/** What a plan has of its own that the user may change. */
+/** What a job has of its own that the user may change. */
 export interface Held {
   /** Undoes what the agent may not do, beside the protected paths. */
   restore?(iteration: number): readonly Violation[];
@@ -24,7 +24,7 @@ export function createPausing(
   { protection, included, steering, emit, inputs }: PausingParts,
   tree: TreeWatch,
   held: Held,
-): Pick<LoopPlan, 'restore'> {
+): Pick<Steps, 'restore'> {
   const early: Violation[] = [];
   const found = (what: readonly string[]) => emit({ type: 'tampered', what });
   const restore = async (iteration: number, pending: readonly string[] = []) => [
@@ -53,14 +53,14 @@ export function createPausing(
 
 export function preparedWith(
   tree: string | null,
-  { protection, included }: Partial<Pick<ProverParts, 'protection' | 'included'>>,
+  { protection, included }: Partial<Pick<RunContext, 'protection' | 'included'>>,
   inputs?: Prepared['inputs'],
 ): Prepared {
   return { tree, ...defined({ kept: protection?.name(), inputs, included: included?.name }) };
 }
 
 /** As they were when the run began; what the user did while it was paused is the new start. */
-export function recallInputs(inputs: InputWatch, { time }: Past, prepared: Prepared): Prepared['inputs'] {
+export function recallInputs(inputs: InputWatch, { time }: RunState, prepared: Prepared): Prepared['inputs'] {
   if (time.isPaused || !prepared.inputs) return inputs.take();
   inputs.recall(prepared.inputs);
   return prepared.inputs;

@@ -1,7 +1,7 @@
 /** Where the user's prompt comes from: the command line, or a file that is read anew for every iteration. */
 import { fstatSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 
 export interface PromptSource {

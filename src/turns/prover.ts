@@ -1,94 +1,207 @@
-/** Runs the checks of an iteration so that what they saw is what is handed over, and once more in a clean checkout where that is asked for. */
-import type { RoundChanges } from '../checks/run-checks.ts';
-import { type CheckResult, isGreen } from '../domain/check.ts';
-import type { Emit } from '../domain/event.ts';
-import { listSome } from '../domain/feedback.ts';
-import { isProblem } from '../domain/problem.ts';
-import { type LoopPlan, warn } from '../engine/plan.ts';
+/** Proves the work of an iteration: in the work tree, and before a run is done once more on what is handed over. */
+import { basename } from 'node:path';
+import { type Check, type CheckResult, isGreen } from '../domain/checks/check.ts';
+import type { Emit } from '../domain/run/event.ts';
+import { listSome } from '../domain/text/feedback.ts';
+import { formatProblem, isProblem, type Problem } from '../domain/text/problem.ts';
+import { type Steps, warn } from '../engine/steps.ts';
+import { linkOver } from '../platform/files.ts';
+import { createIntegrityWatch } from '../proof/integrity.ts';
+import { type Checkout, notMade, type Proving, prove } from '../proof/prove.ts';
+import { besideTree, lendBeside } from '../workspace/beside-tree.ts';
 import { type InputWatch, watchCheckInputs } from '../workspace/check-inputs.ts';
+import { planCommit } from '../workspace/commit-plan.ts';
 import { watchHidden } from '../workspace/hidden-files.ts';
-import type { Included } from '../workspace/include.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
-import type { Protection } from '../workspace/protect.ts';
-import { shownPath } from '../workspace/repository.ts';
-import { createCheckKeeping } from './check-keeper.ts';
-import { notMade, proveClean } from './clean-proof.ts';
-import type { PlanParts } from './plan-parts.ts';
+import type { Snapshot } from '../workspace/own-index.ts';
+import { SUBMODULE } from '../workspace/own-objects.ts';
+import { isRalphs, isUnderGit, shownPath } from '../workspace/repository.ts';
+import type { Included } from '../workspace/worktree-include.ts';
+import type { RunContext } from './context.ts';
+import { timeLeft } from './goal.ts';
 
-export interface ProverParts extends PlanParts {
-  readonly protection: Protection | undefined;
-  /** undefined: no clean proof was asked for. */
-  readonly included: Included | undefined;
+/** What is to be proven. */
+export interface Wanted {
+  /** All commands that there may be: what they rest on is watched. */
+  readonly commands: readonly string[];
+  /** Those of this round. */
+  checks(): readonly Check[];
+  /** What a result is on the ledger too: excused, under another number. */
+  as?(result: CheckResult): CheckResult;
+  /** As `ralph run` has its checks: one after the other, once, with their logs where seed 001 has them. */
+  readonly areGuardrails?: true;
 }
 
 export interface Prover {
   readonly inputs: InputWatch;
-  readonly steps: Required<Pick<LoopPlan, 'check' | 'checked'>> & Pick<LoopPlan, 'proveClean'>;
+  readonly steps: Required<Pick<Steps, 'check' | 'checked' | 'confirm' | 'proveHandedOver'>>;
+  /** The files as the last round left them: to save another look, when nothing has touched them since. */
+  look(): Snapshot | undefined;
 }
 
-/** `run` is one round of these checks. */
-export function createProver(
-  parts: ProverParts,
-  commands: readonly string[],
-  run: (iteration: number, more: RoundChanges) => Promise<readonly CheckResult[]>,
-): Prover {
-  const { cwd, env, included } = parts;
+/** A round of checks, and the files before and after it; undefined: there is no check, or the files are not in git. */
+interface Round {
+  readonly results: readonly CheckResult[];
+  readonly before?: Snapshot | undefined;
+  readonly after?: Snapshot | undefined;
+  /** Files that the checks change each time. */
+  readonly unsettled: readonly string[];
+}
+
+export function createProver(parts: RunContext, wanted: Wanted): Prover {
+  const { cwd, env, emit } = parts;
+  const { commands, as = result => result } = wanted;
   const inputs = watchCheckInputs({ cwd, env, commands });
-  const keeping = createCheckKeeping({ ...parts, inputs });
-  let snapshot: string | undefined;
-  let unsettled: readonly string[] = [];
+  const watch = createIntegrityWatch({ ...parts, inputs });
+  const { own, lookAt, unseen } = createLooks(parts, commands.length > 0);
+  const [tell, hiddenIn] = [createTeller(emit), watchHidden()];
+  let last: Round = { results: [], unsettled: [] };
   let inputsChanged: readonly string[] = [];
-  const own = async (): Promise<OwnGit | undefined> => {
-    const opened = commands.length === 0 ? undefined : await openOwnGit({ cwd, env });
-    return opened === undefined || isProblem(opened) ? undefined : opened;
+  const run = async (iteration: number, where?: Checkout, more?: Pick<Proving, 'flaked'>) =>
+    (await proveBeside(parts, { ...provingOf(parts, iteration, wanted), watch, ...more }, where)).map(as);
+  const addInputs = (more: readonly string[] = []) => {
+    inputsChanged = [...new Set([...inputsChanged, ...watch.takeChanged(), ...more])].sort();
   };
-  const tell = createTeller(parts.emit);
-  const look = watchHidden();
+  const keep = async (tree: OwnGit | undefined, round: Round) => {
+    last = round;
+    // What is red proves nothing anyway.
+    addInputs(tree && isGreen(round.results) ? await hiddenNow(parts, tree, hiddenIn) : []);
+    tell(inputsChanged, round.unsettled);
+    return round.results;
+  };
   const steps: Prover['steps'] = {
     async check(iteration) {
       const tree = await own();
-      const round = (flaked: Flaked) => run(iteration, { keep: keeping.keeper(iteration), flaked });
-      keeping.takeChanged();
-      const ended = await untilSettled(tree, round);
-      ({ snapshot, unsettled } = ended);
-      const hidden = tree ? await hiddenNow(parts, tree, look) : [];
-      inputsChanged = [...keeping.takeChanged(), ...hidden].sort();
-      tell('What the checks rest on was changed', inputsChanged, 'Look at it, or protect it: --protect.');
-      tell('The checks change files each time they run', unsettled, 'Have git ignore what they write.');
-      return ended.results;
+      watch.takeChanged();
+      inputsChanged = [];
+      const before = await lookAt(tree);
+      const results = await run(iteration);
+      return keep(tree, { results, before, after: await lookAt(tree), unsettled: [] });
+    },
+    async confirm(iteration) {
+      const { results, before, after } = last;
+      const seen = voided(emit, results, unseen());
+      const tree = await own();
+      if (seen !== results || !tree || !before || !after || before.tree === after.tree) return seen;
+      const flaked = new Map(results.map(result => [result.index, result.flaked ?? 0]));
+      const again = await run(iteration, undefined, { flaked });
+      const left = await lookAt(tree);
+      const unsettled = left && isGreen(again) ? await changes(tree, after.tree, left.tree) : [];
+      await keep(tree, { results: again, before: after, after: left, unsettled });
+      return voided(emit, again, unseen());
     },
     checked: () => ({
-      ...(snapshot !== undefined && { snapshot }),
-      ...(unsettled.length > 0 && { unsettled }),
+      ...(last.after && { snapshot: last.after.tree }),
+      ...(last.unsettled.length > 0 && { unsettled: last.unsettled }),
       ...(inputsChanged.length > 0 && { inputsChanged }),
     }),
-    ...(included && {
-      async proveClean(iteration) {
-        const tree = await own();
-        const checkedTree = snapshot;
-        const world = tree && { ...parts, included, own: tree, keeping, run };
-        const results =
-          world && checkedTree !== undefined
-            ? await proveClean(world, iteration, checkedTree)
-            : [notMade('the files cannot be looked at through git')];
-        inputsChanged = [...new Set([...inputsChanged, ...keeping.takeChanged()])].sort();
-        // What reached out of the checkout has changed what is handed over.
-        const reached = (await treeOf(tree)) !== checkedTree;
-        const ended = reached
-          ? results.map(result => ({ ...result, passed: false, voided: REACHED }))
-          : results;
-        for (const result of ended)
-          if (reached || result.index < 0) parts.emit({ type: 'check-ended', result });
-        return ended;
-      },
-    }),
+    async proveHandedOver(iteration) {
+      const [tree, checked] = [await own(), last.after?.tree];
+      const where = tree && checked !== undefined ? await handedOver(parts, tree, checked) : undefined;
+      if (!parts.included && !where?.without.length) return undefined;
+      const results = where ? await run(iteration, where) : [notMade(UNSEEN)];
+      addInputs();
+      if ((await lookAt(tree))?.tree !== checked) return voided(emit, results, REACHED);
+      for (const result of results) if (result.index < 0) emit({ type: 'check-ended', result });
+      return results;
+    },
   };
-  return { inputs, steps };
+  return { inputs, steps, look: () => last.after };
+}
+
+/** Beside the rounds of other lanes, where there are some. */
+function proveBeside({ gate }: RunContext, proving: Proving, where: Checkout | undefined) {
+  const round = () => prove(proving, where);
+  return gate ? gate.beside(round) : round();
+}
+
+/** Looks at the files through git, where they are in it. A look that fails is remembered: what nobody could look at proves nothing. */
+function createLooks({ cwd, env }: RunContext, isWanted: boolean) {
+  let problem: Problem | undefined;
+  const seen = <Found>(found: Found | Problem | undefined): Found | undefined => {
+    if (!isProblem(found)) return found;
+    problem = found;
+    return undefined;
+  };
+  return {
+    async own(): Promise<OwnGit | undefined> {
+      problem = undefined;
+      return isWanted && isUnderGit(cwd) ? seen(await openOwnGit({ cwd, env })) : undefined;
+    },
+    lookAt: async (own: OwnGit | undefined) => seen(await own?.snapshot()),
+    /** Why the last ones failed; undefined: they did not. */
+    unseen: () => problem && `the files cannot be looked at: ${formatProblem(problem)}`,
+  };
+}
+
+const UNSEEN = 'the files cannot be looked at through git';
+
+/** Whatever they have shown counts for nothing, if there is a reason. */
+function voided(
+  emit: Emit,
+  results: readonly CheckResult[],
+  why: string | undefined,
+): readonly CheckResult[] {
+  if (why === undefined) return results;
+  const ended = results.map(each => ({ ...each, passed: false, voided: why }));
+  for (const result of ended) emit({ type: 'check-ended', result });
+  return ended;
+}
+
+const REACHED = 'files of the work tree changed while the checks ran in a clean checkout';
+
+const ERROR_CHARS = 2_000;
+
+/** A round of these checks, as the settings want it. */
+export function provingOf(
+  parts: RunContext,
+  iteration: number,
+  { checks, as = result => result, areGuardrails }: Omit<Wanted, 'commands'>,
+): Omit<Proving, 'watch'> {
+  const { settings, project, emit } = parts;
+  return {
+    ...parts,
+    ...timeLeft(parts),
+    emit: event => emit(event.type === 'check-ended' ? { ...event, result: as(event.result) } : event),
+    checks: checks(),
+    iteration,
+    paths: parts.paths.iteration(iteration),
+    root: project.root,
+    ...(areGuardrails
+      ? {
+          publish(log: string, slug: string) {
+            const published = project.guardrailLog(iteration, slug);
+            linkOver(log, published);
+            return published;
+          },
+          excerpt: { chars: settings.outputTruncateChars, from: 'head' },
+          parallel: false,
+          retries: 0,
+        }
+      : {
+          excerpt: { chars: ERROR_CHARS, from: 'tail' },
+          parallel: settings.checkParallel,
+          retries: settings.checkRetries,
+        }),
+  };
+}
+
+/** A clean checkout of a tree, with what `.worktreeinclude` names as it was at the start. */
+export function cleanCheckout(
+  { settings: { setup, setupTimeout }, protection }: Pick<RunContext, 'settings' | 'protection'>,
+  included: Included,
+): Pick<Checkout, 'clean' | 'setup' | 'fill' | 'protection'> {
+  return {
+    clean: true,
+    fill: included.copyTo,
+    protection,
+    ...(setup !== undefined && { setup: { command: setup, failAction: 'APPEND', timeout: setupTimeout } }),
+  };
 }
 
 /** What is ignored is not handed over: a check that needs it proves nothing about what is. */
 async function hiddenNow(
-  { past }: ProverParts,
+  { past }: RunContext,
   own: OwnGit,
   look: ReturnType<typeof watchHidden>,
 ): Promise<readonly string[]> {
@@ -100,60 +213,81 @@ async function hiddenNow(
 /** Says each thing once: it is in the result as well. */
 function createTeller(emit: Emit) {
   const told = new Set<string>();
-  return (what: string, paths: readonly string[], next: string) => {
+  const tell = (what: string, paths: readonly string[], next: string) => {
     const text = `${what}: ${listSome(paths)}. ${next}`;
     if (paths.length === 0 || told.has(text)) return;
     told.add(text);
     warn(emit, text);
   };
+  return (inputsChanged: readonly string[], unsettled: readonly string[]) => {
+    tell('What the checks rest on was changed', inputsChanged, 'Look at it, or protect it: --protect.');
+    tell('The checks change files each time they run', unsettled, 'Have git ignore what they write.');
+  };
 }
 
 /** What the checks of this iteration saw; undefined: there were none, or the files are not in git. */
-export function checkedTree({ past }: PlanParts): string | undefined {
+export function checkedTree({ past }: RunContext): string | undefined {
   return past().open?.judged?.snapshot;
 }
 
-/** Forgets what was kept for the checks. */
-export function release({ protection, included }: ProverParts): void {
-  protection?.close();
-  included?.close();
-}
-
-const REACHED = 'files of the work tree changed while the checks ran in a clean checkout';
-
-type Flaked = ReadonlyMap<number, number>;
-
-interface Settled {
-  readonly results: readonly CheckResult[];
-  /** The tree that the last round saw from its first check to its last. */
-  readonly snapshot: string | undefined;
-  readonly unsettled: readonly string[];
-}
-
-/** Where checks changed files, the first of them saw others than the last: they run once more on what they left. */
-async function untilSettled(
-  own: OwnGit | undefined,
-  round: (flaked: Flaked) => Promise<readonly CheckResult[]>,
-): Promise<Settled> {
-  let before = await treeOf(own);
-  let flaked: Flaked = new Map();
-  for (let again = false; ; again = true) {
-    const results = await round(flaked);
-    const after = await treeOf(own);
-    const isSettled = before === after || !own || before === undefined || after === undefined;
-    if (isSettled || !isGreen(results)) return { results, snapshot: after, unsettled: [] };
-    if (again) return { results, snapshot: after, unsettled: await changes(own, before ?? '', after ?? '') };
-    before = after;
-    flaked = new Map(results.map(result => [result.index, result.flaked ?? 0]));
-  }
-}
-
-async function treeOf(own: OwnGit | undefined): Promise<string | undefined> {
-  const taken = await own?.snapshot();
-  return taken === undefined || isProblem(taken) ? undefined : taken.tree;
-}
-
 async function changes(own: OwnGit, before: string, after: string): Promise<readonly string[]> {
+  if (before === after) return [];
   const paths = await own.changedPaths(before, after);
   return isProblem(paths) ? ['files that cannot be named'] : paths.map(({ path }) => shownPath(path));
+}
+
+interface Handed extends Checkout {
+  readonly without: readonly string[];
+}
+
+/**
+ * A checkout of what the run hands over: the tree of its commit, where it makes one, else the tree that was checked. Where no clean proof
+ * was asked for and a commit leaves something out, what git ignores is lent to it from the work tree: then it proves of the commit what
+ * was asked for. `checked`: what the checks saw in the work tree.
+ */
+async function handedOver(parts: RunContext, own: OwnGit, checked: string): Promise<Handed> {
+  const { tree, without, submodules } = (await committedTree(parts, own, checked)) ?? {
+    ...{ tree: checked, without: [], submodules: [] },
+  };
+  const { included, protection } = parts;
+  const lend = { protection, fill: (folder: string) => lendBeside(own, submodules, folder) };
+  return { own, tree, without, ...(included ? cleanCheckout(parts, included) : lend) };
+}
+
+interface Committed {
+  readonly tree: string;
+  /** What of the work tree is not in it, each with the reason. */
+  readonly without: readonly string[];
+  readonly submodules: readonly string[];
+}
+
+/** undefined: there is no commit, or its task will fail and say why. */
+async function committedTree(
+  { settings: { scm, commitDirty }, past }: RunContext,
+  own: OwnGit,
+  checked: string,
+): Promise<Committed | undefined> {
+  const isCommit = (task: string) => task.trim() === 'commit';
+  if (!scm?.tasks?.some(isCommit) || basename(scm.command ?? '') !== 'git') return undefined;
+  const { open, scm: done = [], prepared } = past();
+  // The commit of this iteration, which is judged again.
+  const isMade = open?.tasks.find(({ task }) => isCommit(task))?.outcome === 'done';
+  const made = isMade ? done.find(({ task }) => isCommit(task))?.commit : undefined;
+  if (made !== undefined) return committed(own, made, checked);
+  const plan = await planCommit(own, { start: prepared?.start, checked, commitDirty });
+  if (isProblem(plan)) return undefined;
+  const { tree, left, yours, submodules } = plan;
+  return { tree, without: [...left, ...yours], submodules };
+}
+
+async function committed(own: OwnGit, commit: string, checked: string): Promise<Committed | undefined> {
+  const tree = await own.treeOf(commit);
+  if (isProblem(tree)) return undefined;
+  const [changed, beside] = [await own.changedPaths(tree, checked), await besideTree(own, tree, checked)];
+  if (isProblem(changed) || isProblem(beside)) return undefined;
+  const others = changed.filter(({ path, before }) => !isRalphs(path) && before?.mode !== SUBMODULE);
+  const without = others.map(
+    ({ path }) => `${shownPath(path)} (the commit has it as it was, or as a hook or filter made it)`,
+  );
+  return { tree, without: [...without, ...beside.left], submodules: beside.submodules };
 }

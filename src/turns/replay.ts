@@ -4,15 +4,15 @@ import { outcomeOf } from '../agents/invoke.ts';
 import { createReader } from '../agents/reader.ts';
 import { findAdapter } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { EndedTurn } from '../domain/event.ts';
-import type { TurnOutcome } from '../domain/evidence.ts';
-import { evidenceOf } from '../domain/next.ts';
-import type { PastIteration } from '../domain/past-iteration.ts';
-import { createTurnFold, type Turn } from '../domain/turn.ts';
-import { judge, type Run, type Verdict } from '../domain/verdict.ts';
+import type { EndedTurn } from '../domain/run/event.ts';
+import type { TurnOutcome } from '../domain/run/evidence.ts';
+import { evidenceOf } from '../domain/run/next.ts';
+import type { IterationState } from '../domain/run/state.ts';
+import { judge, type Run, type Verdict } from '../domain/run/verdict.ts';
+import { createTurnFold, type Turn } from '../domain/turn/turn.ts';
 import { fileSize, readIfThere, readPages } from '../platform/files.ts';
 import type { IterationPaths, RunPaths } from '../store/paths.ts';
-import { limitsOf } from './plan-parts.ts';
+import { limitsOf } from './goal.ts';
 
 export interface ReplayedIteration {
   readonly iteration: number;
@@ -33,7 +33,7 @@ export interface Replay {
   readonly terms: Omit<Run, 'limits'>;
 }
 
-export function replayIteration(replay: Replay, past: PastIteration): ReplayedIteration | undefined {
+export function replayIteration(replay: Replay, past: IterationState): ReplayedIteration | undefined {
   const { judged, turn } = past;
   const evidence = evidenceOf(past);
   if (!judged || !turn || !evidence) return undefined;
@@ -62,7 +62,11 @@ export function replayIteration(replay: Replay, past: PastIteration): ReplayedIt
 
 type Read = Pick<EndedTurn, 'outcome' | 'claim' | 'blocked' | 'toolCalls'>;
 
-function readAgain(replay: Replay, past: PastIteration, turn: EndedTurn): Read | { readonly unread: string } {
+function readAgain(
+  replay: Replay,
+  past: IterationState,
+  turn: EndedTurn,
+): Read | { readonly unread: string } {
   const { adapter: name, attempt, number } = past;
   if (name === undefined) return { unread: 'the ledger does not say which agent it was' };
   const paths = replay.paths.iteration(number);

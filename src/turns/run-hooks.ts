@@ -2,11 +2,12 @@
 import type { HookWish } from '../agents/hooks.ts';
 import { PLUGINS } from '../agents/registry.ts';
 import type { Settings } from '../config/settings-shape.ts';
-import type { Emit, LoopCommand } from '../domain/event.ts';
-import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/hook-orders.ts';
+import type { Emit, LoopCommand } from '../domain/run/event.ts';
+import { HOOK_ORDERS, type HookOrders, type HookPoint } from '../domain/session/hook-orders.ts';
 import { hookProgram } from '../platform/package.ts';
 import { createNoteReader } from '../store/hook-notes.ts';
-import { type RunPaths, runFolder } from '../store/paths.ts';
+import { runFolder } from '../store/paths.ts';
+import type { RunContext } from './context.ts';
 import type { Caller, Env, HookDoor } from './hook-door.ts';
 
 /** What a run wants of its agent's hooks. */
@@ -17,15 +18,11 @@ export interface RunHooks {
   readonly door?: HookDoor;
 }
 
-export interface HookNeeds {
+export type HookNeeds = Pick<RunContext, 'settings' | 'paths' | 'cwd'> & {
   readonly command: LoopCommand;
-  readonly settings: Settings;
-  readonly paths: RunPaths;
-  /** Where the agent works. */
-  readonly cwd: string;
   /** There is a sandbox around the agent. */
   readonly sandboxed: boolean;
-}
+};
 
 /** A run that wants nothing still says that it is one: a plugin in its agent then begins no loop of its own. */
 export function hooksOfRun({ command, settings, paths, cwd, sandboxed }: HookNeeds): RunHooks {

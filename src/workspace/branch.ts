@@ -1,11 +1,11 @@
 /** The branch that a list of stories names: created from the current one, or continued, or the reason why not. */
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import { complaint, type Git, git as gitAt, withConfig } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { lfsConfig } from './own-folder.ts';
-import { findRepository, headCommit, type Place, type Repository } from './repository.ts';
-import { currentBranch } from './worktree-facts.ts';
+import { commitOf } from './refs.ts';
+import { findRepository, type Place, type Repository } from './repository.ts';
 
 export interface UsedBranch {
   /** What was checked out before; undefined: this branch. */
@@ -19,7 +19,7 @@ export async function useBranch(place: Place, branch: string): Promise<UsedBranc
   const repository = await findRepository(place);
   if (isProblem(repository)) return { ...repository, where };
   const { git } = repository;
-  const current = await currentBranch(git);
+  const { branch: current, commit } = repository.head;
   if (current === branch) return { isOther: false };
   if ((await git.run(['check-ref-format', '--branch', branch])).code !== 0)
     return {
@@ -35,8 +35,8 @@ export async function useBranch(place: Place, branch: string): Promise<UsedBranc
       fix,
     };
   }
-  const isThere = (await git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])).code === 0;
-  const isBorn = (await headCommit(git)) !== undefined;
+  const isThere = (await commitOf(repository, `refs/heads/${branch}`)) !== undefined;
+  const isBorn = commit !== undefined;
   const problem = isThere ? await whyNot(git, branch, current) : undefined;
   if (problem) return { where, ...problem };
   const { code, output } = await switchTo({ ...place, ...repository }, { branch, isThere, isBorn });
@@ -87,13 +87,4 @@ async function whyNot(
     what: `it exists, and does not hold the last commit of ${current}`,
     fix: `\`${merge}\`, or change branchName in tasks.json`,
   };
-}
-
-/** How to take over what was done on a branch: commands that can be pasted. */
-export function branchAdvice(root: string, branch: string, from: string): string {
-  const inRoot = (...words: readonly string[]) => joinWords(['git', '-C', root, ...words]);
-  return [
-    `look at it       ${inRoot('diff', `${from}...${branch}`)}`,
-    `take it over     ${inRoot('switch', from)} && ${inRoot('merge', branch)}`,
-  ].join('\n');
 }

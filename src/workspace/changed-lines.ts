@@ -2,9 +2,11 @@
  * Which lines of code differ from a commit, whether they are committed or not. Ralph's own git directory compares two trees, so that no
  * flag in the repository's index and no attribute in the tree can hide a line.
  */
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
+import { readAll } from './own-objects.ts';
+import { resolved } from './refs.ts';
 import { isRalphs, type Place } from './repository.ts';
 
 export interface ChangedFile {
@@ -84,11 +86,6 @@ async function usualBase(own: OwnGit, now: string): Promise<Base | Problem> {
   return atCommit(own, await resolved(git, 'HEAD~1^{commit}'));
 }
 
-async function resolved(git: Git, name: string): Promise<string | undefined> {
-  const { code, stdout } = await git.run(['rev-parse', '--verify', '--quiet', name]);
-  return code === 0 ? stdout.trim() : undefined;
-}
-
 async function mergeBase(git: Git, commit: string): Promise<string | undefined> {
   const { code, stdout } = await git.run(['merge-base', 'HEAD', commit]);
   return code === 0 ? stdout.trim() : undefined;
@@ -138,15 +135,8 @@ async function compare(
 
 /** In the order of the names: every line of content has a sign before it, so only headers begin with `diff`. */
 async function patchesOf(git: Git, args: readonly string[]): Promise<readonly string[]> {
-  const chunks: Buffer[] = [];
-  await git.stream(args, chunk => {
-    chunks.push(chunk);
-    return 'more';
-  });
-  return Buffer.concat(chunks)
-    .toString('latin1')
-    .split(/^diff --git /m)
-    .slice(1);
+  const text = (await readAll(git, args))?.toString('latin1') ?? '';
+  return text.split(/^diff --git /m).slice(1);
 }
 
 /** `@@ -3,2 +4,5 @@`: five lines from the fourth on are new. */

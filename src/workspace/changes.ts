@@ -1,126 +1,107 @@
-/** Which paths differ from a commit, what they were then and what they are now. */
+/** Which paths differ from a commit, and how each is told of. */
 
 import { lstatSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
-import type { ChangedPath } from './own-objects.ts';
+import type { OwnGit } from './own-git.ts';
+import type { Snapshot } from './own-index.ts';
+import { type ChangedPath, SUBMODULE } from './own-objects.ts';
 import { isRalphs, LARGE, shownPath } from './repository.ts';
 import type { TreeStatus } from './tree-status.ts';
 
-export interface Changes {
-  /** As git's `--index-info` takes them, a character for each byte: the paths as they were, and as they are. */
-  readonly before: readonly string[];
-  readonly after: readonly string[];
-  /** How many paths are in these. */
-  readonly handed: number;
-  /** What git is not asked to show, in a line each. */
-  readonly remarks: readonly string[];
-  /** How many paths were too many to look at. */
-  readonly left: number;
+export interface Sorted {
+  /** What git can show. */
+  readonly shown: readonly ChangedPath[];
+  /** What it should not: in a line each. */
+  readonly told: readonly Told[];
+  /** In the commit, and not meant to be here. */
+  readonly missing: readonly ChangedPath[];
+  readonly links: readonly ChangedPath[];
 }
 
-export interface Since {
-  readonly startRef: string;
-  /** Globs of what is left out, from `cwd`. Ralph's own folder always is. */
-  readonly exclude?: readonly string[];
+interface Told {
+  readonly change: ChangedPath;
+  readonly line: string;
 }
 
-/** Nobody is shown more than this, and looking for renames in it would take long. */
-const MOST_PATHS = 2_000;
-const MOST_BYTES = 32 * LARGE;
+export type Look = Snapshot & { readonly own: OwnGit };
 
-export async function findChanges(status: TreeStatus, since: Since): Promise<Changes | Problem> {
-  const found = await changesSince(status, since.startRef, since.exclude);
-  if (isProblem(found)) return found;
-  const before: string[] = [];
-  const after: string[] = [];
-  const remarks: string[] = [...found.remarks];
-  let bytes = 0;
-  let looked = 0;
-  for (const change of found.paths) {
-    if (looked === MOST_PATHS || bytes > MOST_BYTES) break;
-    looked++;
-    const stat = statOf(status.own.top, change.path);
-    const remark = remarkOn(change, stat);
-    if (remark !== undefined) {
-      remarks.push(remark);
-      continue;
-    }
-    if (change.before) before.push(`${change.before.mode} ${change.before.oid}\t${change.bytes}`);
-    if (change.after) after.push(`${change.after.mode} ${change.after.oid}\t${change.bytes}`);
-    bytes += stat?.size ?? 0;
-  }
-  const handed = looked - (remarks.length - found.remarks.length);
-  return { before, after, handed, remarks, left: found.paths.length - looked };
-}
-
-interface Found {
-  readonly paths: readonly ChangedPath[];
-  /** What differs and is not to be shown by git. */
-  readonly remarks: readonly string[];
-}
-
-/** What differs from a commit, in this commit or in the files. */
-export async function changesSince(
-  status: TreeStatus,
-  commit: string | undefined,
-  exclude: readonly string[] = [],
-): Promise<Found | Problem> {
-  const { own } = status;
-  const start = await own.treeOf(commit);
-  if (isProblem(start)) return notCompared(commit, start);
-  const listed = await own.changedPaths(start, status.tree, exclude);
-  if (isProblem(listed)) return notCompared(commit, listed);
-  const changed = listed.filter(({ path }) => !isRalphs(path));
-  const links = changed.filter(({ before }) => before?.mode === SUBMODULE);
+/** What differs between a tree and the files, by how it is told of. */
+export function sortChanges({ own, skipped }: Look, listed: readonly ChangedPath[]): Sorted {
   const absent = own.absent();
-  const missing = changed.filter(({ path, after }) => !after && absent.has(path));
-  const now = links.length + missing.length > 0 ? await committedSince(status, start) : new Map();
+  const isSkipped = new Set(skipped.map(({ path }) => path));
+  const [shown, told, missing, links] = [[], [], [], []] as [
+    ChangedPath[],
+    Told[],
+    ChangedPath[],
+    ChangedPath[],
+  ];
+  for (const change of listed) {
+    const { path, before, after } = change;
+    if (isRalphs(path)) continue;
+    const line = remarkOn(change, statOf(own.top, path));
+    if (before?.mode === SUBMODULE) links.push(change);
+    else if (!after && absent.has(path)) missing.push(change);
+    // A file that is not kept is in the tree as it was, or not at all.
+    else if (isSkipped.has(path)) continue;
+    else if (line !== undefined) told.push({ change, line });
+    else shown.push(change);
+  }
+  return { shown, told, missing, links };
+}
+
+/** What git is not asked to show, in a line each. `start` is the tree that the files are compared with. */
+export async function remarksOn(
+  { own, nested, skipped }: Look,
+  start: string,
+  { told, missing, links }: Sorted,
+): Promise<readonly string[]> {
+  const now = links.length + missing.length > 0 ? await committedSince(own, start) : new Map();
   const isLink = (path: string) => links.some(link => `${link.path}/` === path);
-  const remarks = [
+  return [
     ...missing.flatMap(({ path }) =>
       now.get(path)?.after ? [`changed: ${shownPath(path)} (in a commit, not checked out here)`] : [],
     ),
     ...links.flatMap(({ path }) =>
       now.has(path) ? [`changed: ${shownPath(path)} (a submodule, at another commit)`] : [],
     ),
-    ...status.nested
+    ...nested
       .filter(path => !isLink(path))
       .map(path => `new: ${shownPath(path)} (a git repository of its own, not shown)`),
-    ...status.skipped.map(({ path, isNew }) => {
+    ...skipped.map(({ path, isNew }) => {
       const size = statOf(own.top, path)?.size ?? 0;
       const why = size > LARGE ? `${size} bytes, too large to show` : 'it cannot be read';
       return `${isNew ? 'new' : 'changed'}: ${shownPath(path)} (${why})`;
     }),
+    ...told.map(({ line }) => line),
   ];
-  const shown = changed.filter(each => !links.includes(each) && !missing.includes(each));
-  return { paths: shown.filter(each => !isSkipped(status, each)), remarks };
 }
 
-/** A file that is not kept is in the tree as it was, or not at all. */
-function isSkipped({ skipped }: TreeStatus, { path }: ChangedPath): boolean {
-  return skipped.some(each => each.path === path);
-}
-
-function notCompared(commit: string | undefined, { what }: Problem): Problem {
+export function notCompared(commit: string | undefined, { what }: Problem): Problem {
   return { where: commit ?? 'HEAD', what: `cannot be compared with HEAD: ${what}` };
 }
 
-async function committedSince({ own, head }: TreeStatus, start: string) {
-  const tree = await own.treeOf(head);
+async function committedSince(own: OwnGit, start: string) {
+  const tree = await own.treeOf((await own.head()).commit);
   const changed = isProblem(tree) ? tree : await own.changedPaths(start, tree);
   return new Map(isProblem(changed) ? [] : changed.map(each => [each.path, each]));
 }
 
 /** Every path that a commit of all files would take, for people. */
 export async function uncommittedPaths(status: TreeStatus): Promise<readonly string[] | Problem> {
-  const found = await changesSince(status, status.head);
-  if (isProblem(found)) return found;
-  const odd = found.remarks.flatMap(remark => /^(?:new|changed): (.*) \([^(]*\)$/.exec(remark)?.[1] ?? []);
+  const { own, head } = status;
+  const start = await own.treeOf(head);
+  if (isProblem(start)) return notCompared(head, start);
+  const listed = await own.changedPaths(start, status.tree);
+  if (isProblem(listed)) return notCompared(head, listed);
+  const sorted = sortChanges(status, listed);
+  const remarks = await remarksOn(status, start, { ...sorted, told: [] });
+  const odd = remarks.flatMap(remark => /^(?:new|changed): (.*) \([^(]*\)$/.exec(remark)?.[1] ?? []);
+  const paths = [...sorted.shown, ...sorted.told.map(({ change }) => change)];
   // What git knows first, as it lists them itself.
-  const known = found.paths.filter(({ before }) => before);
-  const added = found.paths.filter(({ before }) => !before);
+  const known = paths.filter(({ before }) => before);
+  const added = paths.filter(({ before }) => !before);
   return [...[...known, ...added].map(({ path }) => shownPath(path)), ...odd];
 }
 
@@ -137,5 +118,3 @@ function remarkOn({ path, before }: ChangedPath, stat: Stats | undefined): strin
     return `${before ? 'changed' : 'new'}: ${shown} (${stat.size} bytes, too large to show)`;
   return undefined;
 }
-
-const SUBMODULE = '160000';

@@ -10,12 +10,12 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join, relative } from 'node:path';
-import { type CheckInputs, findCheckInputs, inputParts } from '../domain/check-inputs.ts';
+import { type CheckInputs, findCheckInputs, inputParts } from '../domain/checks/inputs.ts';
 import { fileSize, tryTo } from '../platform/files.ts';
 import type { Env } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
+import { markOf } from './keep-files.ts';
 import type { Place } from './repository.ts';
-import { markOf } from './snapshot.ts';
 
 /** A hash for each part of each file, by its path from where the checks run; '': it was not there. */
 export type InputHashes = Readonly<Record<string, string>>;

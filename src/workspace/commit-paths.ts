@@ -1,27 +1,29 @@
 /** A commit of some paths, for commands without a wall: made in Ralph's own directory and handed over, so that nothing runs. */
 import { relative } from 'node:path';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import { complaint } from '../platform/git.ts';
-import { treeWith } from './commit-plan.ts';
-import { deliver } from './hand-over.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { handOver } from './commit-in-repository.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
 import type { Place } from './repository.ts';
+import { alignIndex, outsideOwner } from './user-index.ts';
 
-/** What came of it, in words for the user; `done` when there is a commit. */
+/** What came of it, in words for the user, where there is anything to say; `done` when there is a commit. */
 export async function commitPaths(
   place: Place,
   paths: readonly string[],
   message: string,
 ): Promise<{ readonly done: boolean; readonly why: string }> {
   const own = await openOwnGit(place);
-  const problem = isProblem(own) ? own : await commitOnly(own, paths, message);
-  return problem ? { done: false, why: problem.what } : { done: true, why: '' };
+  const told: string[] = [];
+  const tell = (text: string) => void told.push(text);
+  const problem = isProblem(own) ? own : await commitOnly(own, paths, message, tell);
+  return problem ? { done: false, why: problem.what } : { done: true, why: told.join(' ') };
 }
 
 async function commitOnly(
   own: OwnGit,
   paths: readonly string[],
   message: string,
+  tell: (text: string) => void,
 ): Promise<Problem | undefined> {
   const now = await own.status();
   if (isProblem(now)) return now;
@@ -29,29 +31,21 @@ async function commitOnly(
   const isNamed = (path: string) => names.some(name => path === name || path.startsWith(`${name}/`));
   const headTree = await own.treeOf(now.commit);
   if (isProblem(headTree)) return headTree;
-  const tree = await treeWith(
-    own,
-    headTree,
-    now.entries.filter(({ path }) => isNamed(path)),
-  );
+  const changes = now.entries.filter(({ path }) => isNamed(path));
+  const tree = await own.treeWith(headTree, changes);
   if (isProblem(tree)) return tree;
   if (tree === headTree) return { where: own.top, what: 'there is nothing to commit' };
-  const commit = await own.commitTree({
+  const commit = await own.commit({
     tree,
     parents: now.commit ? [now.commit] : [],
     message,
   });
   if (isProblem(commit)) return commit;
-  const problem = await deliver(own, commit, now.commit ?? headTree);
+  const known = now.commit ?? headTree;
+  const name = { ref: 'HEAD', from: now.commit, why: `commit: ${message}` };
+  const problem = await handOver(own, { commit, known, ...name });
   if (problem) return problem;
-  const { git } = own.repository;
-  // Neither looks at the files, so nothing of the repository's is started.
-  for (const args of [
-    ['update-ref', '-m', `commit: ${message}`, 'HEAD', commit, ...(now.commit ? [now.commit] : [])],
-    ['read-tree', '-i', '-m', headTree, commit],
-  ]) {
-    const { code, output } = await git.run(args);
-    if (code !== 0) return { where: `git ${args[0]}`, what: complaint(output, code) };
-  }
+  const made = { commit, parent: now.commit, before: headTree, changes };
+  await alignIndex(own, made, outsideOwner(own, 'archive', tell));
   return undefined;
 }

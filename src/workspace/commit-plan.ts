@@ -2,20 +2,26 @@
  * What Ralph commits: the tree that was checked, without what is the user's own. A file that the user had changed before the run is
  * left alone, a file that looks like a secret is never added, and a repository inside is not turned into a link.
  */
-import type { RunStart } from '../domain/event.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import type { RunStart } from '../domain/run/event.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { besideTree } from './beside-tree.ts';
 import type { Head, OwnGit } from './own-git.ts';
-import type { ChangedPath } from './own-objects.ts';
+import { type ChangedPath, SUBMODULE } from './own-objects.ts';
 import { isRalphs, shownPath } from './repository.ts';
 
 export interface CommitPlan {
   /** The commit it is made on, and its branch. */
   readonly head: Head;
   readonly headTree: string;
-  /** The tree of the commit. */
+  /** The tree of the commit, and how it differs from that of `head`. */
   readonly tree: string;
-  /** What the agent changed and is not in it, and why. */
+  readonly changes: readonly ChangedPath[];
+  /** What the agent changed and is not in it, or what no commit of Ralph's holds, and why. */
   readonly left: readonly string[];
+  /** What the user had changed before the run, and nobody since. */
+  readonly yours: readonly string[];
+  /** Submodules as the commit has them. */
+  readonly submodules: readonly string[];
   /** Paths in it that a filter of the user's changes on the way into a commit, such as one that encrypts. */
   readonly filtered: readonly string[];
 }
@@ -29,11 +35,24 @@ export interface CommitOptions {
   readonly commitDirty: boolean;
 }
 
+/** The last plan of each directory: what is proven before a commit is planned once, and committed as it was. */
+const PLANS = new WeakMap<OwnGit, { readonly of: string; readonly plan: CommitPlan }>();
+
 export async function planCommit(own: OwnGit, options: CommitOptions): Promise<CommitPlan | Problem> {
   const { start, checked, commitDirty } = options;
   const head = await own.head();
   const moved = movedHead(start, head);
   if (moved) return moved;
+  const of = JSON.stringify([head.commit, head.branch, start, checked, commitDirty]);
+  const last = PLANS.get(own);
+  if (last?.of === of) return last.plan;
+  const plan = await planOn(own, head, options);
+  if (!isProblem(plan)) PLANS.set(own, { of, plan });
+  return plan;
+}
+
+async function planOn(own: OwnGit, head: Head, options: CommitOptions): Promise<CommitPlan | Problem> {
+  const { start, checked, commitDirty } = options;
   const headTree = await own.treeOf(head.commit);
   if (isProblem(headTree)) return headTree;
   const changed = await own.changedPaths(headTree, checked);
@@ -41,14 +60,28 @@ export async function planCommit(own: OwnGit, options: CommitOptions): Promise<C
   const users = await usersOwn(own, start, checked);
   if (isProblem(users)) return users;
   const left: string[] = [];
+  const yours: string[] = [];
   const taken = changed.filter(change => {
     const why = whyLeft(change, users, commitDirty);
-    if (why) left.push(`${shownPath(change.path)} (${why})`);
+    if (why) (why === YOURS ? yours : left).push(`${shownPath(change.path)} (${why})`);
     return why === undefined;
   });
-  const tree = await treeWith(own, headTree, taken);
+  const beside = await besideTree(own, headTree, checked);
+  if (isProblem(beside)) return beside;
+  left.push(...beside.left);
+  const tree = taken.length === changed.length ? checked : await own.treeWith(headTree, taken);
   if (isProblem(tree)) return tree;
-  return { head, headTree, tree, left, filtered: await filteredPaths(own, taken) };
+  const { submodules } = beside;
+  return {
+    head,
+    headTree,
+    tree,
+    changes: taken,
+    left,
+    yours,
+    submodules,
+    filtered: await filteredPaths(own, taken),
+  };
 }
 
 /** A commit on another branch is not what was asked for, whoever changed it. */
@@ -80,7 +113,7 @@ async function usersOwn(
   return new Map(dirty.map(({ bytes }) => [bytes, changed.has(bytes) ? 'changed since' : 'as it was']));
 }
 
-const SUBMODULE = '160000';
+const YOURS = 'you had changed it before the run';
 
 /** '' where there is nothing to say of it; undefined: it is committed. */
 function whyLeft(
@@ -91,8 +124,8 @@ function whyLeft(
   // No snapshot holds these: they are as the user's repository has them.
   if (before?.mode === SUBMODULE || isRalphs(path)) return '';
   const state = users.get(bytes);
-  if (state === 'as it was') return '';
-  if (state === 'changed since' && !commitDirty) return 'you had changed it before the run; see commitDirty';
+  if (state === 'as it was') return YOURS;
+  if (state === 'changed since' && !commitDirty) return `${YOURS}; see commitDirty`;
   if (!before && after && looksSecret(path)) return 'it looks like a secret, and git does not know it';
   return undefined;
 }
@@ -101,37 +134,26 @@ const SECRET =
   /(^|\/)(\.env([._-].+)?|\.envrc|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|\.dockercfg|kubeconfig|id_(rsa|dsa|ecdsa|ed25519)|(client[-_])?(secrets?|credentials)(\.(json|ya?ml|toml|ini))?|service[-_]?account[^/]*\.json|.+\.(env|pem|key|p12|pfx|ppk|keystore|jks|kdbx|tfvars))$/i;
 const SAMPLE = /\.(example|sample|template|dist|defaults)$/i;
 
-function looksSecret(path: string): boolean {
+export function looksSecret(path: string): boolean {
   return SECRET.test(path) && !SAMPLE.test(path);
 }
 
 /** By the attributes in the tree, as git reads them; LFS is run by Ralph itself where it is installed. */
-async function filteredPaths(own: OwnGit, changes: readonly ChangedPath[]): Promise<readonly string[]> {
+export async function filteredPaths(
+  own: OwnGit,
+  changes: readonly ChangedPath[],
+): Promise<readonly string[]> {
   const { filters } = own.repository;
   const paths = changes.flatMap(({ path, after }) => (after ? [path] : []));
   if (filters.length === 0 || paths.length === 0) return [];
-  const lfs = await own.objects.run(['config', 'filter.lfs.clean']);
   const { records } = await own.git.at(own.top).list(['check-attr', '-z', '--stdin', 'filter'], paths);
-  return records.flatMap((path, at) => {
-    const value = records[at + 2] ?? '';
-    const isOwn = value === 'lfs' && lfs.code === 0;
-    return at % 3 === 0 && filters.includes(value) && !isOwn ? [path] : [];
-  });
-}
-
-/** The tree `base` with these changes. */
-export async function treeWith(
-  own: OwnGit,
-  base: string,
-  changes: readonly ChangedPath[],
-): Promise<string | Problem> {
-  if (changes.length === 0) return base;
-  const { code, records, errors } = await own.objects.bytes(['ls-tree', '-r', '-z', '--full-tree', base]);
-  if (code !== 0) return { where: base, what: errors };
-  const entries = new Map(records.map(record => [record.slice(record.indexOf('\t') + 1), record]));
-  for (const { bytes, after } of changes) {
-    if (after) entries.set(bytes, `${after.mode} ${after.oid}\t${bytes}`);
-    else entries.delete(bytes);
-  }
-  return own.writeTree([...entries.values()]);
+  const found = records.flatMap((path, at) =>
+    at % 3 === 0 ? [{ path, filter: records[at + 2] ?? '' }] : [],
+  );
+  const runsLfs =
+    found.some(({ filter }) => filter === 'lfs') &&
+    (await own.objects.run(['config', 'filter.lfs.clean'])).code === 0;
+  return found
+    .filter(({ filter }) => filters.includes(filter) && !(filter === 'lfs' && runsLfs))
+    .map(({ path }) => path);
 }

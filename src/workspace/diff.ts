@@ -1,32 +1,51 @@
 /**
- * Everything that changed since a run began, as one diff, committed or not. Ralph's own git directory says which paths differ; only
- * those go into two small trees, and git compares the two. The user's index and objects stay as they are.
+ * Everything that changed since a run began, as one diff, committed or not: git compares two trees in Ralph's own directory. The user's
+ * index and objects stay as they are.
  */
 import { StringDecoder } from 'node:string_decoder';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { complaint } from '../platform/git.ts';
-import { type Changes, findChanges, type Since } from './changes.ts';
-import { openOwnGit } from './own-git.ts';
-import type { Place } from './repository.ts';
-import { readStatus, type TreeStatus } from './tree-status.ts';
+import { type Look, notCompared, remarksOn, type Sorted, sortChanges } from './changes.ts';
+import { type OwnGit, openOwnGit } from './own-git.ts';
+import { type ChangedPath, readRaw } from './own-objects.ts';
+import { LARGE, type Place, shownPath } from './repository.ts';
 
-export interface DiffOptions extends Place, Since {
+export interface DiffOptions extends Place {
+  /** The commit that the files are compared with. */
+  readonly startRef?: string;
+  /** A tree in Ralph's own git directory, instead of it. */
+  readonly startTree?: string | undefined;
+  /** Globs of what is left out, from `cwd`. Ralph's own folder always is. */
+  readonly exclude?: readonly string[];
   /** The most that is shown of it; a line that says what is missing comes on top. */
   readonly maxChars: number;
-  /** A status that was just read with the same `exclude`, to save another. */
-  readonly status?: TreeStatus;
+  /** What was just seen with the same `exclude`, to save another look. */
+  readonly status?: Look;
 }
 
 export async function accumulatedDiff(options: DiffOptions): Promise<Excerpt | Problem> {
-  const status = options.status ?? (await readStatus(options));
-  if ('what' in status) return status;
-  const changes = await findChanges(status, options);
-  if ('what' in changes) return changes;
-  const excerpt = startExcerpt(options.maxChars);
-  const trouble = changes.handed > 0 ? await compare(status, changes, excerpt.read) : undefined;
-  if (trouble) return { where: options.cwd, what: `git cannot show the changes: ${trouble}` };
-  for (const remark of changes.remarks) excerpt.remark(remark);
-  return excerpt.end(changes);
+  const found = await diffWithPaths(options);
+  return isProblem(found) ? found : found.diff;
+}
+
+/** With the paths that it is of, for people. */
+export async function diffWithPaths(
+  options: DiffOptions,
+): Promise<{ readonly diff: Excerpt; readonly paths: readonly string[] } | Problem> {
+  const { startRef: commit, startTree, exclude = [], maxChars } = options;
+  const own = await openOwnGit(options);
+  if (isProblem(own)) return own;
+  const taken = options.status ?? (await own.snapshot({ exclude }));
+  if (isProblem(taken)) return taken;
+  const start = startTree ?? (await own.treeOf(commit));
+  if (isProblem(start)) return notCompared(commit, start);
+  const look = { ...taken, own };
+  const excerpt = startExcerpt(maxChars);
+  const sorted = await compare(look, start, exclude, excerpt.read);
+  if (isProblem(sorted)) return { ...sorted, where: options.cwd };
+  for (const remark of await remarksOn(look, start, sorted)) excerpt.remark(remark);
+  const paths = [...sorted.shown, ...sorted.told.map(({ change }) => change)];
+  return { diff: excerpt.end(sorted.shown.length), paths: paths.map(({ path }) => shownPath(path)) };
 }
 
 /** What a run is compared with: the commit of HEAD, or the empty tree before the first commit. */
@@ -39,7 +58,10 @@ export async function startRef(place: Place): Promise<string | Problem> {
 
 /** Whatever a user or an agent has set must not change how the diff looks or what runs to make it. */
 const FLAGS = [
+  '-z',
+  '--raw',
   '--patch',
+  '--no-abbrev',
   '--no-color',
   '--no-ext-diff',
   '--no-textconv',
@@ -49,23 +71,112 @@ const FLAGS = [
   '--unified=3',
   '--inter-hunk-context=0',
   '--diff-algorithm=myers',
-  '--ignore-submodules=all',
+  '--ignore-submodules=none',
+  '--submodule=short',
   '--find-renames',
   '-l200',
   '-O/dev/null',
 ];
+/** Nobody is shown more of a file. */
+const LIMITS = ['-c', `core.bigFileThreshold=${LARGE}`];
 
-/** Shows the changes to `read`; says what went wrong, if something did. */
+type Read = (chunk: Buffer) => 'more' | 'enough';
+
+/** The last diff of each work tree: what is kept of a turn is what the next prompt begins with. */
+const latest = new WeakMap<
+  OwnGit,
+  { readonly key: string; readonly sorted: Sorted; readonly patch: Buffer }
+>();
+const MOST_KEPT = 256 * 1024;
+
+/** Shows the changes to `read`. */
 async function compare(
-  { own }: TreeStatus,
-  { before, after }: Changes,
-  read: (chunk: Buffer) => 'more' | 'enough',
-): Promise<string | undefined> {
-  const [old, current] = await Promise.all([own.writeTree(before), own.writeTree(after)]);
-  if (isProblem(old)) return old.what;
-  if (isProblem(current)) return current.what;
-  const { code, errors } = await own.objects.stream(['diff-tree', '-r', ...FLAGS, old, current], read);
-  return code === 0 ? undefined : complaint(errors, code);
+  look: Look,
+  from: string,
+  exclude: readonly string[],
+  read: Read,
+): Promise<Sorted | Problem> {
+  const { own, tree, skipped } = look;
+  if (from === tree) return sortChanges(look, []);
+  const key = JSON.stringify([from, tree, exclude, skipped]);
+  const known = latest.get(own);
+  if (known?.key === key) {
+    read(known.patch);
+    return known.sorted;
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const reader = createReader(look, chunk => {
+    size += chunk.length;
+    if (size <= MOST_KEPT) chunks.push(chunk);
+    return read(chunk);
+  });
+  const scope = [...exclude.map(glob => `${own.prefix}${glob}`), '**/.ralph/**'];
+  const { code, errors } = await own.objects.stream(
+    [
+      ...LIMITS,
+      'diff-tree',
+      '-r',
+      ...FLAGS,
+      from,
+      tree,
+      '--',
+      ':/',
+      ...scope.map(glob => `:(exclude,top,glob)${glob}`),
+    ],
+    reader.read,
+  );
+  if (code !== 0) return { where: '', what: `git cannot show the changes: ${complaint(errors, code)}` };
+  reader.end();
+  const sorted = reader.sorted();
+  if (size <= MOST_KEPT) latest.set(own, { key, sorted, patch: Buffer.concat(chunks) });
+  return sorted;
+}
+
+/** Reads the list of paths, and then the patch of each; what is told of in a line is left out. A character for each byte. */
+function createReader(look: Look, read: Read) {
+  let text = '';
+  let sorted: Sorted | undefined;
+  let shown: readonly boolean[] = [];
+  let section = -1;
+  /** Up to `end`, which is no place inside of a heading. */
+  const pass = (end: number): 'more' | 'enough' => {
+    const piece = text.slice(0, end);
+    text = text.slice(end);
+    return shown[section] ? read(Buffer.from(piece, 'latin1')) : 'more';
+  };
+  const readPatch = (): 'more' | 'enough' => {
+    for (let at = text.indexOf(HEADING); at >= 0; at = text.indexOf(HEADING)) {
+      if (pass(at + 1) === 'enough') return 'enough';
+      section++;
+      if (pass(HEADING.length - 1) === 'enough') return 'enough';
+    }
+    return pass(Math.max(0, text.length - HEADING.length));
+  };
+  return {
+    read(chunk: Buffer): 'more' | 'enough' {
+      text += chunk.toString('latin1');
+      if (sorted) return readPatch();
+      const end = text.indexOf('\0\0');
+      if (end < 0) return 'more';
+      const listed = readRaw(text.slice(0, end).split('\0'));
+      sorted = sortChanges(look, listed);
+      const isShown = new Set(sorted.shown);
+      shown = listed.flatMap(change => Array<boolean>(patchesOf(change)).fill(isShown.has(change)));
+      text = `\n${text.slice(end + 2)}`;
+      return readPatch();
+    },
+    end: () => pass(text.length),
+    sorted: () => sorted ?? sortChanges(look, []),
+  };
+}
+
+/** Every line of content has a sign before it: only a patch begins so. */
+const HEADING = '\ndiff --git ';
+
+/** What became something else, such as a link, is shown as deleted and as new. */
+function patchesOf({ before, after }: ChangedPath): number {
+  return before && after && before.mode.slice(0, 3) !== after.mode.slice(0, 3) ? 2 : 1;
 }
 
 export interface Excerpt {
@@ -98,14 +209,12 @@ export function startExcerpt(maxChars: number) {
       remarks++;
       add(`${line}\n`);
     },
-    /** `handed` is how many files the diff is of, `left` how many it does not even begin with. */
-    end({ handed, left }: Pick<Changes, 'handed' | 'left'>): Excerpt {
-      const isLonger = chars > maxChars;
-      if (!isLonger && left === 0) return { text, cut: false, chars };
-      const shown = isLonger ? wholeLines(text, maxChars) : text;
-      const files = (isLonger ? handed + remarks - filesIn(shown) : 0) + left;
-      const uncounted = chars > maxChars + COUNTED || left > 0;
-      const notice = cutNotice(chars - shown.length, files, uncounted);
+    /** `files` is how many the diff is of. */
+    end(files: number): Excerpt {
+      if (chars <= maxChars) return { text, cut: false, chars };
+      const shown = wholeLines(text, maxChars);
+      const left = files + remarks - filesIn(shown);
+      const notice = cutNotice(chars - shown.length, left, chars > maxChars + COUNTED);
       return { text: `${shown}${notice}\n`, cut: true, chars };
     },
   };
@@ -121,7 +230,7 @@ function wholeLines(text: string, maxChars: number): string {
 
 /** Every line of content has a sign before it: only headers and remarks begin so. */
 function filesIn(text: string): number {
-  return text.match(/^(diff --git |rename from |new: |changed: )/gm)?.length ?? 0;
+  return text.match(/^(diff --git |new: |changed: )/gm)?.length ?? 0;
 }
 
 function cutNotice(chars: number, files: number, uncounted: boolean): string {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { identify } from '../platform/process-table.ts';
-import { sweepIndexes } from './hand-over.ts';
+import { sweepIndexes } from './commit-in-repository.ts';
 import { findRepository, type Place, type Repository } from './repository.ts';
 
 export interface Span {

@@ -1,9 +1,9 @@
 /** Issues of a GitHub repository, through the user's own `gh`: Ralph has no key for it and asks for none. */
 import { tmpdir } from 'node:os';
-import { isObject, type Json } from '../domain/json.ts';
-import { readCheckboxes } from '../domain/markdown-tasks.ts';
-import { isProblem, type Problem } from '../domain/problem.ts';
-import { type Draft, oneLine } from '../domain/story-import.ts';
+import { type Draft, oneLine } from '../domain/stories/import.ts';
+import { readCheckboxes } from '../domain/stories/markdown-tasks.ts';
+import { isObject, type Json } from '../domain/text/json.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { capture } from '../platform/capture.ts';
 import { tryTo } from '../platform/files.ts';
 import { findProgram, outsideEnv } from '../platform/programs.ts';

@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isProblem } from '../domain/problem.ts';
+import { isProblem } from '../domain/text/problem.ts';
+import type { Git } from '../platform/git.ts';
 import type { OwnGit } from './own-git.ts';
 import { isRalphs } from './repository.ts';
 
@@ -18,7 +19,9 @@ export function watchHidden() {
     const { records } = await own.git.at(own.top).list(['ls-files', ...flags]);
     const fresh = records.filter(path => !known.has(path) && !isRalphs(path) && !GENERATED.test(path));
     if (fresh.length === 0) return [];
-    const before = new Set(await ignoredThen(own, start, fresh));
+    const before = new Set(
+      (await ignoredBy(own.objects, folder => writeRules(own, start, folder), fresh)) ?? fresh,
+    );
     for (const path of fresh) if (before.has(path)) known.add(path);
     const hidden = fresh.filter(path => !before.has(path));
     return hidden.filter(path => !hidden.some(other => other.endsWith('/') && isBelow(path, other)));
@@ -29,21 +32,32 @@ function isBelow(path: string, folder: string): boolean {
   return path !== folder && path.startsWith(folder);
 }
 
-/** Of these paths those that the rules in this tree ignore. Its files of rules alone are written to a folder, and git is asked there. */
-async function ignoredThen(own: OwnGit, tree: string, paths: readonly string[]): Promise<readonly string[]> {
+async function writeRules(own: OwnGit, tree: string, folder: string): Promise<boolean> {
+  const all = await own.listTree(tree);
+  if (isProblem(all)) return false;
+  const files = all.filter(({ bytes }) => /(^|\/)\.gitignore$/.test(bytes));
+  const rules = await own.treeWith(undefined, files);
+  return !isProblem(rules) && !(await own.checkout(rules, folder));
+}
+
+/**
+ * Of these paths those that other rules would ignore than those of the work tree: `write` writes their files into a folder, if it
+ * can, and git is asked there. undefined: it cannot say.
+ */
+export async function ignoredBy(
+  git: Git,
+  write: (folder: string) => boolean | Promise<boolean>,
+  paths: readonly string[],
+): Promise<readonly string[] | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'ralph-rules-'));
   try {
-    const all = await own.objects.bytes(['ls-tree', '-r', '-z', '--full-tree', tree]);
-    const rules = await own.writeTree(all.records.filter(record => /[\t/]\.gitignore$/.test(record)));
-    if (all.code !== 0 || isProblem(rules) || (await own.checkout(rules, folder))) return paths;
-    const git = own.objects.at(folder).with({ GIT_WORK_TREE: folder });
-    // A folder that is not there is known for one by what is in it.
-    const asked = new Map(paths.map(path => [path.endsWith('/') ? `${path}${PROBE}` : path, path]));
-    const { code, records } = await git.list(
-      ['check-ignore', '--no-index', '-z', '--stdin'],
-      [...asked.keys()],
-    );
-    return code > 1 ? paths : records.flatMap(path => asked.get(path) ?? []);
+    if (!(await write(folder))) return undefined;
+    // No name is taken for one of git's patterns. A folder that is not there is known for one by what is in it.
+    const asked = new Map(paths.map(path => [`./${path}${path.endsWith('/') ? PROBE : ''}`, path]));
+    const flags = ['--no-index', '-z', '--stdin'];
+    const there = git.at(folder).with({ GIT_WORK_TREE: folder });
+    const { code, records } = await there.list(['check-ignore', ...flags], [...asked.keys()]);
+    return code > 1 ? undefined : records.flatMap(path => asked.get(path) ?? []);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,8 +1,8 @@
 /** Locks between processes, and the marks of who works where. One that a dead process left behind does not count. */
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { parseObject } from '../domain/json.ts';
-import type { Problem } from '../domain/problem.ts';
+import { parseObject } from '../domain/text/json.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorCode, errorWords } from '../platform/error-words.ts';
 import { ensureFolder, readIfThere } from '../platform/files.ts';
 import { isAlive, ourselves, type ProcessId } from '../platform/process-table.ts';
@@ -28,7 +28,8 @@ export async function withLock<T>(path: string, action: () => Promise<T>): Promi
   }
 }
 
-function tryClaim(path: string): 'claimed' | 'held' | Problem {
+/** Leaves our mark there, unless a living process has its own. */
+export function tryClaim(path: string): 'claimed' | 'held' | Problem {
   try {
     if (claim(path)) return 'claimed';
     if (isHeld(path)) return 'held';

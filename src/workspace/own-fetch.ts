@@ -1,23 +1,30 @@
 /** Brings commits of the repository into Ralph's own directory. What arrives is hashed anew: a forged object is not taken for another. */
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
-import { readIfThere } from '../platform/files.ts';
+import type { Problem } from '../domain/text/problem.ts';
+import { namesIn, readIfThere } from '../platform/files.ts';
 import { complaint, type Git } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
-import type { OwnFolder } from './own-folder.ts';
+import type { OwnFolder, Pinned } from './own-folder.ts';
+import {
+  type Listed,
+  objectName,
+  readAll,
+  readEntries,
+  SUBMODULE,
+  type TreeEntry,
+  treeWith,
+  writeObject,
+} from './own-objects.ts';
+import { type GitFolders, resolved } from './refs.ts';
 import { isRalphs } from './repository.ts';
 
-export interface Source {
-  readonly git: Git;
-  readonly gitDir: string;
-  readonly commonDir: string;
-  /** Where objects are kept, links resolved, when the run began. */
-  readonly objects: string;
-  /** Its remotes and what branches follow, when the run began. */
-  readonly remotes: readonly (readonly [string, string])[];
-  /** Filters of the user's, by name, that Ralph does not run: they change what is committed of a file. */
-  readonly filters: readonly string[];
+/** The repository as it was when the run began. */
+export interface Source extends GitFolders, Pick<Pinned, 'objects' | 'remotes' | 'filters'> {}
+
+export interface Brought {
+  readonly tree: string;
+  /** The objects of the tree are here. */
+  readonly isHere: boolean;
 }
 
 /** The tree of the commit, known in Ralph's own directory from now on; of no commit: the empty tree. */
@@ -25,20 +32,51 @@ export async function bringCommit(
   own: OwnFolder,
   source: Source,
   commit: string | undefined,
-): Promise<string | Problem> {
-  if (commit === undefined) return writeTree(own, []);
-  const known = await treeIn(own.git, commit);
-  if (known !== undefined) return known;
+): Promise<Brought | Problem> {
+  if (commit === undefined) return { tree: writeObject(own, 'tree', Buffer.alloc(0)), isHere: true };
+  const known = isEmpty(own) ? undefined : await copyCommit(own, source, commit);
+  if (known !== undefined) return { tree: known, isHere: true };
   await fetchCommit(own, source, commit, await depthOf(own, source, commit));
-  return (await treeIn(own.git, commit)) ?? nameTree(own, source, commit);
+  const arrived = await treeIn(own.git, commit);
+  if (arrived !== undefined) return { tree: arrived, isHere: true };
+  const named = await nameTree(own, source, commit);
+  return typeof named === 'string' ? { tree: named, isHere: false } : named;
+}
+
+/** No object is here yet: there is nothing to ask for. */
+function isEmpty({ path }: OwnFolder): boolean {
+  const below = ['objects', 'objects/pack'].flatMap(name => namesIn(join(path, name)));
+  return below.every(name => name === 'info' || name === 'pack');
+}
+
+/**
+ * A commit whose tree and parents are here is copied by itself. Its name is the hash of its content, and its content names the tree: what
+ * hashes to that name is that commit, whoever wrote it.
+ */
+async function copyCommit(own: OwnFolder, source: Source, commit: string): Promise<string | undefined> {
+  const content = await readAll(source.git, ['cat-file', 'commit', commit]);
+  // One of Ralph's own may be here alone.
+  if (!content || objectName(own, 'commit', content) !== commit) return treeIn(own.git, commit);
+  const [header = ''] = content.toString('latin1').split('\n\n', 1);
+  const tree = /^tree ([0-9a-f]+)$/m.exec(header)?.[1] ?? '';
+  const parents = [...header.matchAll(/^parent ([0-9a-f]+)$/gm)].map(([, name = '']) => name);
+  const asked = ['cat-file', '--batch-check=%(objecttype)'];
+  const answer = await readAll(own.git, asked, `${[commit, tree, ...parents].join('\n')}\n`);
+  const [known, ...kinds] = String(answer).split('\n').slice(0, -1);
+  if (known === 'commit') return tree;
+  // Of a commit without parents nothing need be here.
+  const isWhole = parents.length > 0 && kinds.join(' ') === `tree${' commit'.repeat(parents.length)}`;
+  if (!isWhole) return undefined;
+  writeObject(own, 'commit', content);
+  return tree;
 }
 
 /** Of all that came before only the first commit has no history here: what is built on it is brought as far back as that. */
 async function depthOf(own: OwnFolder, source: Source, commit: string): Promise<readonly string[]> {
-  const { stdout } = await own.git.run(['for-each-ref', '--count=1', 'refs/ralph']);
+  const isFirst =
+    isEmpty(own) || (await own.git.run(['for-each-ref', '--count=1', 'refs/ralph'])).stdout === '';
   const ends = endsOf(own);
-  if (stdout === '') return ['--depth=1'];
-  if (ends.length === 0) return [];
+  if (isFirst || ends.length === 0) return isFirst ? ['--depth=1'] : [];
   for (const end of ends.slice(0, MOST_ENDS))
     if ((await source.git.run(['merge-base', '--is-ancestor', end, commit])).code === 0) return [];
   return ['--depth=1'];
@@ -51,39 +89,31 @@ function endsOf({ path }: OwnFolder): readonly string[] {
   return (readIfThere(join(path, 'shallow')) ?? '').split('\n').filter(Boolean);
 }
 
-/** Whether the commit is here with all that belongs to it. */
-export async function isKnown(git: Git, commit: string | undefined): Promise<boolean> {
-  return commit !== undefined && (await treeIn(git, commit)) !== undefined;
-}
-
-/** The same, and what it is built on, back to a commit that was fetched without its history. */
-async function isWhole({ git }: OwnFolder, commit: string): Promise<boolean> {
-  if (!(await isKnown(git, commit))) return false;
-  return (await git.run(['rev-list', '--quiet', commit, '--'])).code === 0;
-}
-
-/** A commit with what it is built on. */
+/** A commit with what it is built on, back to a commit that was fetched without its history; `isWhole`: that history too. */
 export async function bringWhole(
   own: OwnFolder,
   source: Source,
   commit: string,
+  isWhole = false,
 ): Promise<Problem | undefined> {
   const ends = endsOf(own);
+  if (isWhole) for (const end of ends) await fetchCommit(own, source, end, WHOLE);
   // That of the first commit is where it came from; another one that ends the history here stands beside it.
   const isCut = ends.length > 1 && ends.includes(commit);
-  if (!isCut && (await isWhole(own, commit))) return undefined;
-  const why = await fetchCommit(own, source, commit, isCut ? ['--depth=2147483647'] : []);
+  if (!isCut && (await own.git.run(['rev-list', '--quiet', commit, '--'])).code === 0) return undefined;
+  const why = await fetchCommit(own, source, commit, isCut ? WHOLE : []);
   return why === undefined ? undefined : { where: commit, what: `it cannot be read: ${why}` };
 }
 
-async function treeIn(git: Git, commit: string): Promise<string | undefined> {
-  const { code, stdout } = await git.run(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`]);
-  return code === 0 ? stdout.trim() : undefined;
+const WHOLE = ['--depth=2147483647'];
+
+export function treeIn(git: Git, commit: string): Promise<string | undefined> {
+  return resolved(git, `${commit}^{tree}`);
 }
 
 /** Undefined when it has arrived; else why not. */
 export async function fetchCommit(
-  own: OwnFolder,
+  own: Pick<OwnFolder, 'git'>,
   { git, commonDir }: Source,
   commit: string,
   depth: readonly string[],
@@ -105,9 +135,16 @@ export async function fetchCommit(
 
 /** A partial clone does not have every object: then the names of all files are enough for the name of the tree. */
 async function nameTree(own: OwnFolder, { git }: Source, commit: string): Promise<string | Problem> {
-  const { code, records, errors } = await git.bytes(['ls-tree', '-r', '-z', '--full-tree', commit]);
-  if (code !== 0) return { where: commit, what: `it cannot be read: ${complaint(errors, code)}` };
-  return writeTree(own, records);
+  const listed = await listTree(git, commit);
+  return 'what' in listed ? listed : writeTree(own, undefined, listed);
+}
+
+/** Every file of a tree or commit. */
+export async function listTree(git: Git, tree: string): Promise<readonly Listed[] | Problem> {
+  const { code, records, errors } = await git.bytes(['ls-tree', '-r', '-z', '--full-tree', tree]);
+  return code === 0
+    ? readEntries(records)
+    : { where: tree, what: `it cannot be read: ${complaint(errors, code)}` };
 }
 
 export interface Without {
@@ -115,43 +152,31 @@ export interface Without {
   /** In Ralph's own folder. */
   readonly ours: readonly string[];
   readonly submodules: readonly string[];
+  /** What is left. */
+  readonly paths: readonly string[];
 }
 
 /** Ralph's own folder and submodules are in no snapshot: a tree without what a commit has of them, and what that is. */
 export async function asSnapshot(own: OwnFolder, tree: string): Promise<Without | Problem> {
-  const { code, records, errors } = await own.git.bytes(['ls-tree', '-r', '-z', '--full-tree', tree]);
-  if (code !== 0) return { where: tree, what: `it cannot be read: ${complaint(errors, code)}` };
-  const pathOf = (record: string) => record.slice(record.indexOf('\t') + 1);
-  const ours = records.map(pathOf).filter(isRalphs);
-  const submodules = records.filter(record => record.startsWith('160000 ')).map(pathOf);
+  const listed = await listTree(own.git, tree);
+  if ('what' in listed) return listed;
+  const ours = listed.flatMap(({ bytes }) => (isRalphs(bytes) ? [bytes] : []));
+  const submodules = listed.flatMap(({ bytes, after }) => (after.mode === SUBMODULE ? [bytes] : []));
   const left = new Set([...ours, ...submodules]);
-  if (left.size === 0) return { tree, ours, submodules };
-  const others = await writeTree(
-    own,
-    records.filter(record => !left.has(pathOf(record))),
-  );
-  return typeof others === 'string' ? { tree: others, ours, submodules } : others;
+  const without = [...left].map(bytes => ({ bytes, after: undefined }));
+  const others = await writeTree(own, tree, without);
+  if (typeof others !== 'string') return others;
+  const paths = listed.flatMap(({ bytes }) => (left.has(bytes) ? [] : [bytes]));
+  return { tree: others, ours, submodules, paths };
 }
 
-/** The tree with these entries, as `ls-tree` lists them. Objects that are not here need not be. */
-export async function writeTree(own: OwnFolder, entries: readonly string[]): Promise<string | Problem> {
-  const index = `${own.path}/other.${process.pid}.${++count}`;
-  const git = own.git.with({ GIT_INDEX_FILE: index });
-  const failed = ({ code, errors }: { code: number; errors: string }): Problem => ({
-    where: own.path,
-    what: `git cannot write a tree: ${complaint(errors, code)}`,
-  });
-  try {
-    const emptied = await git.list(['read-tree', '--empty']);
-    if (emptied.code !== 0) return failed(emptied);
-    const filled =
-      entries.length > 0 ? await git.bytes(['update-index', '-z', '--index-info'], entries) : emptied;
-    if (filled.code !== 0) return failed(filled);
-    const { code, stdout, output } = await git.run(['write-tree', '--missing-ok']);
-    return code === 0 ? stdout.trim() : failed({ code, errors: output });
-  } finally {
-    rmSync(index, { force: true });
-  }
+/** The tree `base`, or none, with these entries. */
+export function writeTree(
+  own: OwnFolder,
+  base: string | undefined,
+  entries: readonly TreeEntry[],
+): Promise<string | Problem> {
+  return treeWith(own.git, join(own.path, `other.${process.pid}.${++count}`), base, entries);
 }
 
 let count = 0;

@@ -5,8 +5,8 @@
  */
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import { dirname, join, relative, sep } from 'node:path';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { ensureFolder, namesIn, readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { bareGit, complaint, type Env, type Git } from '../platform/git.ts';
@@ -15,10 +15,13 @@ import { findProgram } from '../platform/programs.ts';
 import { joinWords } from '../platform/shell.ts';
 import { statePaths } from '../store/state.ts';
 import { withLock } from './lock.ts';
-import type { Repository } from './repository.ts';
+import { nearestGit, type Repository } from './repository.ts';
 
 export interface OwnFolder {
+  /** The git directory. */
   readonly path: string;
+  /** What is kept of this one work tree: its index, and how it began. The same folder, but for worktrees that Ralph has made. */
+  readonly place: string;
   /** git on the folder alone: objects, no files. */
   readonly git: Git;
 }
@@ -33,7 +36,7 @@ export interface Pinned {
   readonly objects: string;
   /** Its remotes and what branches follow, as key and value. */
   readonly remotes: readonly (readonly [string, string])[];
-  /** The filters that it has, by name. */
+  /** The filters of the user's, by name: they change what is committed of a file, and Ralph does not run them, but for LFS. */
   readonly filters: readonly string[];
   /** The settings of the repository that matter for what is in a file, as lines of a git configuration. */
   readonly settings: readonly (readonly [string, string])[];
@@ -45,8 +48,20 @@ export interface Pinned {
 const VERSION = 1;
 
 export function folderOf(top: string, env: Env): OwnFolder {
-  const path = statePaths(env).git(top);
-  return { path, git: bareGit(top, env, ownEnv(env, path)).at(path) };
+  const place = statePaths(env).git(top);
+  const path = existsSync(join(place, 'objects')) ? place : (lenderOf(top, env) ?? place);
+  return { path, place, git: bareGit(top, env, ownEnv(env, path)).at(path) };
+}
+
+/**
+ * The git directory of the project that a worktree of Ralph's is in: it has the objects already. Known by where the worktree is: what its
+ * `.git` says is the agent's to write.
+ */
+function lenderOf(top: string, env: Env): string | undefined {
+  const [project, below] = top.split(`${sep}.ralph${sep}worktrees${sep}`);
+  const link = below === undefined || !project ? undefined : nearestGit(project);
+  const path = link === undefined ? undefined : statePaths(env).git(dirname(link));
+  return path !== undefined && readPinned({ path, place: path }) ? path : undefined;
 }
 
 /** Everything of git's in the environment could lead it elsewhere. */
@@ -65,45 +80,47 @@ function ownEnv(env: Env, path: string): Env {
   };
 }
 
-export function readPinned({ path }: OwnFolder): Pinned | undefined {
-  const kept = tryTo(() => JSON.parse(readIfThere(join(path, PINNED)) ?? 'null'));
+export function readPinned({ path, place }: Omit<OwnFolder, 'git'>): Pinned | undefined {
+  const kept = tryTo(() => JSON.parse(readIfThere(join(place, PINNED)) ?? 'null'));
   return kept?.version === VERSION && existsSync(join(path, 'objects')) ? kept : undefined;
 }
 
 const PINNED = 'ralph.json';
-const ABSENT = 'absent.json';
-
-export function writeAbsent({ path }: OwnFolder, paths: readonly string[]): void {
-  writeWhole(join(path, ABSENT), JSON.stringify(paths));
-}
-
-export function readAbsent({ path }: OwnFolder): ReadonlySet<string> {
-  return new Set(tryTo(() => JSON.parse(readIfThere(join(path, ABSENT)) ?? '[]')) ?? []);
-}
 
 /** Makes the folder, or takes over the settings as they are now. What is damaged is made anew. */
 export async function prepareFolder(
   own: OwnFolder,
-  repository: Repository,
+  repository: Configured,
   env: Env,
 ): Promise<Pinned | Problem> {
-  const pinned = await pinnedNow(repository);
   try {
     ensureFolder(dirname(own.path));
   } catch (error) {
     return notMade(own, errorWords(error));
   }
   // Two runs may begin in one work tree.
-  return withLock(`${own.path}.lock`, () => fillFolder(own, repository, env, pinned));
+  const fill = own.path === own.place ? fillFolder : shareFolder;
+  return withLock(`${own.path}.lock`, () => fill(own, repository, env));
 }
 
-async function fillFolder(
+/** The settings are those of the project when its run began: an agent beside this one may have changed them since. */
+async function shareFolder(
   own: OwnFolder,
-  repository: Repository,
-  env: Env,
-  pinned: Pinned,
+  { top, gitDir, commonDir }: Repository,
 ): Promise<Pinned | Problem> {
+  const lent = readPinned({ path: own.path, place: own.path });
+  if (!lent || realpathSync(lent.commonDir) !== realpathSync(commonDir))
+    return { where: top, what: 'it is no worktree of the repository that it is in' };
+  const pinned: Pinned = { ...lent, top, gitDir };
+  ensureFolder(own.place);
+  writeWhole(join(own.place, PINNED), JSON.stringify(pinned));
+  removeStale(own);
+  return pinned;
+}
+
+async function fillFolder(own: OwnFolder, repository: Configured, env: Env): Promise<Pinned | Problem> {
   try {
+    const pinned = pinnedOf(repository);
     if (readPinned(own)?.format !== pinned.format) rmSync(own.path, { recursive: true, force: true });
     ensureFolder(own.path);
     if (!existsSync(join(own.path, 'HEAD'))) {
@@ -113,11 +130,11 @@ async function fillFolder(
     }
     for (const name of LEFT_BY_OTHERS) rmSync(join(own.path, name), { recursive: true, force: true });
     ensureFolder(join(own.path, 'info'));
-    writeWhole(join(own.path, 'config'), configOf(pinned, env));
+    writeWhole(join(own.path, 'config'), configOf(own, pinned, env));
     writeWhole(join(own.path, 'info/attributes'), '* !diff !merge\n');
     writeWhole(join(own.path, 'info/exclude'), excludesOf(own, repository));
     writeWhole(join(own.path, 'excludes'), await usersExcludes(repository, env));
-    writeWhole(join(own.path, PINNED), JSON.stringify(pinned));
+    writeWhole(join(own.place, PINNED), JSON.stringify(pinned));
     removeStale(own);
     return pinned;
   } catch (error) {
@@ -149,36 +166,45 @@ const MEANINGFUL = new Set([
 ]);
 
 const REMOTE = /^(remote\..*\.(url|pushurl)|remote\.pushdefault|branch\..*\.(remote|merge|pushremote))$/;
-const FILTER = /^filter\.(.*)\.(?:clean|process)\n/;
+const FILTER = /^filter\.(.*)\.(?:clean|process)$/s;
 
-async function pinnedNow({ git, top, gitDir, commonDir }: Repository): Promise<Pinned> {
-  const [listed, format] = await Promise.all([
-    git.list(['config', '--list', '-z']),
-    git.run(['rev-parse', '--show-object-format']),
-  ]);
-  const settings = listed.records.flatMap(record => {
-    const [key = '', ...value] = record.split('\n');
-    return MEANINGFUL.has(key) ? [[key, value.join('\n')] as const] : [];
+interface Setting {
+  readonly scope: string;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** A repository, and what its settings are. */
+export interface Configured extends Repository {
+  readonly settings: readonly Setting[];
+}
+
+export async function readSettings({ git }: Repository): Promise<readonly Setting[]> {
+  const { records } = await git.list(['config', '--list', '-z', '--show-scope']);
+  return records.flatMap((scope, at) => {
+    // What is only named is switched on.
+    const [key = '', value = 'true'] = records[at + 1]?.split(/\n(.*)/s) ?? [];
+    return at % 2 === 0 ? [{ scope, key, value }] : [];
   });
-  const sparse = listed.records.findLast(record => record.startsWith('core.sparsecheckout\n'));
+}
+
+function pinnedOf({ top, gitDir, commonDir, format, settings }: Configured): Pinned {
+  const valued = settings.map(({ key, value }) => [key, value] as const);
   return {
     version: VERSION,
-    isSparse: sparse?.endsWith('\ntrue') ?? false,
+    isSparse: valued.findLast(([key]) => key === 'core.sparsecheckout')?.[1] === 'true',
     top,
     gitDir,
     commonDir,
     objects: tryTo(() => realpathSync(join(commonDir, 'objects'))) ?? join(commonDir, 'objects'),
-    remotes: listed.records.flatMap(record => {
-      const [key = '', value] = record.split(/\n(.*)/s);
-      return REMOTE.test(key) && value !== undefined ? [[key, value] as const] : [];
-    }),
-    filters: [...new Set(listed.records.flatMap(record => FILTER.exec(record)?.[1] ?? []))],
-    settings: [...new Map(settings)],
-    format: format.stdout.trim() === 'sha256' ? 'sha256' : 'sha1',
+    remotes: valued.filter(([key]) => REMOTE.test(key)),
+    filters: [...new Set(valued.flatMap(([key]) => FILTER.exec(key)?.[1] ?? []))],
+    settings: [...new Map(valued.filter(([key]) => MEANINGFUL.has(key)))],
+    format: format === 'sha256' ? 'sha256' : 'sha1',
   };
 }
 
-function configOf({ settings, format, top }: Pinned, env: Env): string {
+function configOf({ path }: OwnFolder, { settings, format, top }: Pinned, env: Env): string {
   return toConfig([
     ...settings,
     ['core.repositoryformatversion', format === 'sha256' ? '1' : '0'],
@@ -189,7 +215,7 @@ function configOf({ settings, format, top }: Pinned, env: Env): string {
     ['core.safecrlf', 'false'],
     ['core.quotepath', 'false'],
     ['core.attributesfile', '/dev/null'],
-    ['core.excludesfile', join(statePaths(env).git(top), 'excludes')],
+    ['core.excludesfile', join(path, 'excludes')],
     ['core.splitindex', 'false'],
     ['core.sparsecheckout', 'false'],
     ['core.compression', '1'],
@@ -235,19 +261,26 @@ function excludesOf({ path }: OwnFolder, { commonDir, top }: Repository): string
 }
 
 /** Only from the settings of the user and the machine: those of the repository are the agent's to write. */
-async function usersExcludes({ git }: Repository, env: Env): Promise<string> {
-  const ask = async (scope: string) =>
-    (await git.run(['config', scope, '--includes', '--type=path', '--get', 'core.excludesFile'])).stdout;
-  const named = (await ask('--global')) || (await ask('--system'));
-  const usual = join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'git/ignore');
+async function usersExcludes({ git, settings }: Configured, env: Env): Promise<string> {
+  const home = env.HOME || homedir();
+  const isNamed = (wanted: string) => (each: Setting) =>
+    each.scope === wanted && each.key === 'core.excludesfile' && each.value !== '';
+  const { scope, value = '' } =
+    settings.findLast(isNamed('global')) ?? settings.findLast(isNamed('system')) ?? {};
+  // Only git knows where another user lives, and where it is installed itself.
+  const named = /^(~[^/]|%\()/.test(value)
+    ? (await git.run(['config', `--${scope}`, '--includes', '--type=path', '--get', 'core.excludesFile']))
+        .stdout
+    : value.replace(/^~(?=\/)/, home);
+  const usual = join(env.XDG_CONFIG_HOME || join(home, '.config'), 'git/ignore');
   return tryTo(() => readIfThere(named.replace(/\n$/, '') || usual)) ?? '';
 }
 
 /** Indexes of processes that are dead. */
-function removeStale({ path }: OwnFolder): void {
-  for (const name of namesIn(path)) {
+function removeStale({ place }: OwnFolder): void {
+  for (const name of namesIn(place)) {
     const pid = /^(?:index|other)\.(\d+)\b/.exec(name)?.[1];
     if (pid !== undefined && !isAlive({ pid: Number(pid), started: '' }))
-      rmSync(join(path, name), { force: true });
+      rmSync(join(place, name), { force: true });
   }
 }

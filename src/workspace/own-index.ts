@@ -1,14 +1,22 @@
 /** The private index of Ralph's own git directory: what the files of the work tree are, by content. One user at a time. */
-import { accessSync, constants, copyFileSync, existsSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Git, type Listed } from '../platform/git.ts';
-import { blockedAt } from './move-aside.ts';
 import { asSnapshot } from './own-fetch.ts';
 import type { OwnFolder } from './own-folder.ts';
-import { createRecentFiles, type RecentFiles } from './recent-files.ts';
 import { isRalphs } from './repository.ts';
+import { blockedAt } from './set-aside.ts';
 
 export interface Snapshot {
   /** The name of a git tree in Ralph's own directory. */
@@ -29,12 +37,15 @@ const MOST_RECENT = 20_000;
 /** A larger file is not copied into the state folder. */
 const MOST_BYTES = 100 * 1024 * 1024;
 
+export type OwnIndex = ReturnType<typeof createOwnIndex>;
+
 export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
-  const file = join(own.path, `index.${process.pid}.${++count}`);
+  const file = join(own.place, `index.${process.pid}.${++count}`);
   const git = own.git.at(top).with({ GIT_WORK_TREE: top, GIT_INDEX_FILE: file });
   const recent = createRecentFiles(top);
-  const index: Index = { git, top, file, shared: join(own.path, 'index'), recent };
+  const index: Index = { git, top, file, shared: join(own.place, 'index'), recent };
   let last: { readonly tree: string; readonly scope: string } | undefined;
+  let looked: Snapshot | undefined;
   let queue: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(action: () => Promise<T>): Promise<T> => {
     const result = queue.then(action, action);
@@ -43,12 +54,28 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
   };
   return {
     git,
-    /** The files are compared with this tree from now on. Answers those of it that are not there. */
-    reset: (tree: string) =>
-      inTurn(() => {
+    /** Whether anybody has filled it yet. */
+    isThere: () => existsSync(file) || existsSync(index.shared),
+    /** The files are compared with this tree from now on. `paths`: what is in it; undefined: the same as the last time. */
+    reset: (tree: string, paths?: readonly string[]) =>
+      inTurn(async () => {
         last = undefined;
-        return reset(index, tree);
+        const problem = await reset(index, tree, paths);
+        // As long as no file differs from it, there is nothing to write.
+        if (!problem) last = { tree, scope: '' };
+        return problem;
       }),
+    /** Of the tree that it was set to, those that are not there. */
+    missing: () =>
+      inTurn(async () => {
+        const missing = await git.list(['ls-files', '-d', '-z']);
+        return missing.code === 0 ? missing.records : failed(index, missing);
+      }),
+    /** Takes over an index that was written together with the files. */
+    adopt(from: string): void {
+      rmSync(index.shared, { force: true });
+      copyFileSync(from, index.shared);
+    },
     /** `exclude`: globs from where the agent works. */
     snapshot: (exclude: readonly string[] = []) =>
       inTurn(async (): Promise<Snapshot | Problem> => {
@@ -57,13 +84,15 @@ export function createOwnIndex(own: OwnFolder, top: string, prefix: string) {
         const found = await takeIn(index, scope);
         if ('what' in found) return found;
         const { changed, ...snapshot } = found;
-        if (changed || last?.scope !== scope.join('\0')) {
-          const tree = await writeTree(index);
-          if (typeof tree !== 'string') return tree;
-          last = { tree, scope: scope.join('\0') };
-        }
-        return { tree: last.tree, ...snapshot };
+        const isSame = !changed && last?.scope === scope.join('\0');
+        const tree = isSame && last ? last.tree : await writeTree(index);
+        if (typeof tree !== 'string') return tree;
+        last = { tree, scope: scope.join('\0') };
+        looked = { tree, ...snapshot };
+        return looked;
       }),
+    /** The last look, if it gave this tree. */
+    seen: (tree: string): Snapshot | undefined => (looked?.tree === tree ? looked : undefined),
   };
 }
 
@@ -77,41 +106,41 @@ interface Index {
   readonly recent: RecentFiles;
 }
 
+/** By another name for the same file: git never changes an index in place, it puts a new one there. */
 function copyIn({ file, shared }: Index): void {
-  if (!existsSync(file) && existsSync(shared)) copyFileSync(shared, file, constants.COPYFILE_FICLONE);
+  if (!existsSync(file) && existsSync(shared)) linkSync(shared, file);
 }
 
 function copyOut({ file, shared }: Index): void {
   tryTo(() => {
-    copyFileSync(file, `${file}.new`, constants.COPYFILE_FICLONE);
+    linkSync(file, `${file}.new`);
     renameSync(`${file}.new`, shared);
   });
+  rmSync(`${file}.new`, { force: true }); // where both are the same file, it is not renamed
 }
 
-async function reset(index: Index, tree: string): Promise<readonly string[] | Problem> {
-  const { git, file } = index;
+async function reset(
+  index: Index,
+  tree: string,
+  paths: readonly string[] | undefined,
+): Promise<Problem | undefined> {
+  const { git, file, recent } = index;
   copyIn(index);
-  const again = await git.list(['read-tree', '--reset', tree]);
-  if (again.code !== 0) {
+  const again = existsSync(file) ? await git.list(['read-tree', '--reset', tree]) : undefined;
+  if (again?.code !== 0) {
     for (const name of [file, `${file}.lock`]) rmSync(name, { force: true });
     const anew = await git.list(['read-tree', tree]);
     if (anew.code !== 0) return failed(index, anew);
   }
-  const all = await git.bytes(['ls-files', '-s', '-z']);
-  const unwanted = all.records.flatMap(record => {
-    const path = record.slice(record.indexOf('\t') + 1);
-    return record.startsWith('160000 ') || isRalphs(path) ? [path] : [];
-  });
-  const removed = await remove(index, unwanted);
-  if (removed) return removed;
-  // Only the files that differ are left to look at afterwards; that some do is no failure.
-  await git.run(['update-index', '-q', '--refresh']);
-  // Of more files than that the first were looked at longer than a second ago.
-  if (all.records.length <= MOST_RECENT)
-    index.recent.note(all.records.map(record => record.slice(record.indexOf('\t') + 1)));
+  if (again?.code !== 0 || paths) {
+    // Only the files that differ are left to look at afterwards; that some do is no failure.
+    await git.run(['update-index', '-q', '--refresh']);
+    const listed = paths ?? (await git.bytes(['ls-files', '-z'])).records;
+    // Of more files than that the first were looked at longer than a second ago.
+    if (listed.length <= MOST_RECENT) recent.note(listed);
+  }
   copyOut(index);
-  const missing = await git.list(['ls-files', '-d', '-z']);
-  return missing.code === 0 ? missing.records : failed(index, missing);
+  return undefined;
 }
 
 async function remove(index: Index, paths: readonly string[]): Promise<Problem | undefined> {
@@ -249,4 +278,41 @@ function statOf(path: Buffer): { readonly isFolder: boolean; readonly isReadable
   if (!stat) return undefined;
   const mayRead = stat.isSymbolicLink() || tryTo(() => accessSync(path, constants.R_OK) ?? true) === true;
   return { isFolder: stat.isDirectory(), isReadable: mayRead && stat.size <= MOST_BYTES };
+}
+
+type RecentFiles = ReturnType<typeof createRecentFiles>;
+
+const SECOND = 1_000_000_000n;
+
+/**
+ * git compares the times of a file by the second: one that it took in within the second in which it was written can be written again,
+ * with the same size and its old time of change, and git does not look. So the exact times of such files are kept, and compared.
+ * Paths are from `top`, with one character for each byte.
+ */
+function createRecentFiles(top: string) {
+  const recent = new Map<string, bigint>();
+  const folder = Buffer.from(`${top}/`).toString('latin1');
+  const changedAt = (path: string) =>
+    tryTo(() => lstatSync(Buffer.from(folder + path, 'latin1'), { bigint: true, throwIfNoEntry: false }))
+      ?.ctimeNs;
+  const isRecent = (time: bigint) => time / SECOND >= BigInt(Math.floor(Date.now() / 1000)) - 1n;
+  return {
+    /** git has taken these in. */
+    note(paths: readonly string[]): void {
+      for (const path of paths) {
+        const time = changedAt(path);
+        if (time !== undefined && isRecent(time)) recent.set(path, time);
+        else recent.delete(path);
+      }
+    },
+    /** Those that were written again since: git may not see it. */
+    takeTouched(): readonly string[] {
+      return [...recent].flatMap(([path, time]) => {
+        const isSame = changedAt(path) === time;
+        if (!isSame || !isRecent(time)) recent.delete(path);
+        return isSame ? [] : [path];
+      });
+    },
+    isThere: (path: string) => changedAt(path) !== undefined,
+  };
 }

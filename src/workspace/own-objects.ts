@@ -1,7 +1,12 @@
-/** Trees and commits in Ralph's own git directory: comparing them, and making a commit. */
-import type { Problem } from '../domain/problem.ts';
+/** Objects in Ralph's own git directory: writing and comparing them, and the one way to make a commit. */
+import { createHash } from 'node:crypto';
+import { existsSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { deflateSync } from 'node:zlib';
+import type { Problem } from '../domain/text/problem.ts';
+import { ensureFolder, writeWhole } from '../platform/files.ts';
 import { complaint, type Env, type Git } from '../platform/git.ts';
-import type { Pinned } from './own-folder.ts';
+import { type OwnFolder, type Pinned, readPinned } from './own-folder.ts';
 
 export interface ChangedPath {
   /** From the top; bytes that are not UTF-8 are replaced. */
@@ -17,6 +22,96 @@ export interface Blob {
   readonly oid: string;
 }
 
+/** The whole answer of git, byte for byte; undefined: it failed. */
+export async function readAll(
+  git: Git,
+  args: readonly string[],
+  input?: string,
+): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  const read = (chunk: Buffer) => {
+    chunks.push(chunk);
+    return 'more' as const;
+  };
+  return (await git.stream(args, read, input)).code === 0 ? Buffer.concat(chunks) : undefined;
+}
+
+type Kind = 'blob' | 'tree' | 'commit';
+
+function encoded(kind: Kind, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${kind} ${content.length}\0`), content]);
+}
+
+/** What git calls it. */
+export function objectName(own: OwnFolder, kind: Kind, content: Buffer): string {
+  const format = readPinned(own)?.format ?? 'sha1';
+  return createHash(format).update(encoded(kind, content)).digest('hex');
+}
+
+/** Written as git writes it, without a process for it. Returns its name. */
+export function writeObject(own: OwnFolder, kind: Kind, content: Buffer): string {
+  const name = objectName(own, kind, content);
+  const file = join(own.path, 'objects', name.slice(0, 2), name.slice(2));
+  ensureFolder(dirname(file));
+  if (!existsSync(file)) writeWhole(file, deflateSync(encoded(kind, content), { level: 1 }));
+  return name;
+}
+
+/** A path with what it becomes, or undefined where it goes. `bytes`: a character for each byte of it. */
+export type TreeEntry = Pick<ChangedPath, 'bytes' | 'after'>;
+
+/**
+ * The tree `base`, or none, with these entries. Objects that are not here need not be. `index`: a file that is of nobody else; it is
+ * removed.
+ */
+export async function treeWith(
+  git: Git,
+  index: string,
+  base: string | undefined,
+  entries: readonly TreeEntry[],
+): Promise<string | Problem> {
+  if (base !== undefined && entries.length === 0) return base;
+  const there = git.with({ GIT_INDEX_FILE: index });
+  const failed = (code: number, errors: string): Problem => ({
+    where: base ?? index,
+    what: `git cannot write a tree: ${complaint(errors, code)}`,
+  });
+  try {
+    const read = await there.list(['read-tree', base ?? '--empty']);
+    if (read.code !== 0) return failed(read.code, read.errors);
+    const filled = await there.bytes(
+      ['update-index', '-z', '--index-info'],
+      indexInfo(entries, base?.length),
+    );
+    if (filled.code !== 0) return failed(filled.code, filled.errors);
+    const { code, stdout, output } = await there.run(['write-tree', '--missing-ok']);
+    return code === 0 ? stdout.trim() : failed(code, output);
+  } finally {
+    rmSync(index, { force: true });
+  }
+}
+
+/** As `update-index` reads it. What is gone comes first: a file can be where a folder was. `width`: of the names of objects. */
+export function indexInfo(entries: readonly TreeEntry[], width = 40): readonly string[] {
+  const sorted = [...entries].sort((one, other) => Number(!!one.after) - Number(!!other.after));
+  const gone = { mode: '0', oid: '0'.repeat(width) };
+  return sorted.map(({ bytes, after = gone }) => `${after.mode} ${after.oid}\t${bytes}`);
+}
+
+export type Listed = TreeEntry & { readonly after: Blob };
+
+export const SUBMODULE = '160000';
+
+/** What `ls-tree -r -z` lists, or what `update-index` reads. */
+export function readEntries(records: readonly string[]): readonly Listed[] {
+  return records.map(record => {
+    const words = record.slice(0, record.indexOf('\t')).split(' ');
+    const after = { mode: words[0] ?? '', oid: words.at(-1) ?? '' };
+    return { bytes: record.slice(record.indexOf('\t') + 1), after };
+  });
+}
+
+/** A patch for an agent to read. */
 export async function patch(git: Git, from: string, to: string): Promise<string | Problem> {
   const { code, stdout, output } = await git.run(['diff-tree', '-r', '-p', ...QUIET_DIFF, from, to]);
   return code === 0
@@ -36,15 +131,20 @@ export async function compareTrees(
   const flags = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--ignore-submodules=none'];
   const { code, records, errors } = await git.bytes(['diff-tree', ...flags, from, to, ...scope]);
   if (code !== 0) return { where: from, what: `cannot be compared with ${to}: ${complaint(errors, code)}` };
-  return pairs(records).map(([words, bytes]) => {
-    const [oldMode, newMode, oldOid, newOid] = words.slice(1).split(' ');
-    const path = Buffer.from(bytes, 'latin1').toString('utf8');
-    return { path, bytes, before: blob(oldMode, oldOid), after: blob(newMode, newOid) };
-  });
+  return readRaw(records);
 }
 
-function pairs(records: readonly string[]): readonly (readonly [string, string])[] {
-  return records.flatMap((record, at) => (at % 2 === 0 ? [[record, records[at + 1] ?? ''] as const] : []));
+/** What `--raw -z` lists, a character for each byte. Of a rename the new name counts. */
+export function readRaw(records: readonly string[]): readonly ChangedPath[] {
+  const changed: ChangedPath[] = [];
+  for (let at = 0; at < records.length; ) {
+    const [oldMode, newMode, oldOid, newOid, kind = ''] = records[at]?.slice(1).split(' ') ?? [];
+    at += kind.startsWith('R') ? 3 : 2;
+    const bytes = records[at - 1] ?? '';
+    const path = Buffer.from(bytes, 'latin1').toString('utf8');
+    changed.push({ path, bytes, before: blob(oldMode, oldOid), after: blob(newMode, newOid) });
+  }
+  return changed;
 }
 
 function blob(mode: string | undefined, oid: string | undefined): Blob | undefined {
@@ -59,23 +159,24 @@ export interface NewCommit {
   readonly date?: number;
 }
 
-export async function commitTree(
+/** By Ralph where nobody else is named. */
+export async function makeCommit(
   git: Git,
-  pinned: Pinned | undefined,
-  env: Env,
   { tree, parents, message, date }: NewCommit,
+  users: Pick<Pinned, 'settings'> = { settings: [] },
+  env: Env = {},
 ): Promise<string | Problem> {
-  const settings = new Map(pinned?.settings);
+  const settings = new Map(users.settings);
   const name = settings.get('user.name') || 'Ralph';
   const email = settings.get('user.email') || 'ralph@localhost';
   const at = date === undefined ? undefined : `@${Math.floor(date / 1000)} +0000`;
-  const who = {
-    ...(at !== undefined && { GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at }),
-    GIT_AUTHOR_NAME: env.GIT_AUTHOR_NAME || name,
-    GIT_AUTHOR_EMAIL: env.GIT_AUTHOR_EMAIL || email,
-    GIT_COMMITTER_NAME: env.GIT_COMMITTER_NAME || name,
-    GIT_COMMITTER_EMAIL: env.GIT_COMMITTER_EMAIL || email,
-  };
+  const who = Object.fromEntries(
+    ['AUTHOR', 'COMMITTER'].flatMap(role => [
+      [`GIT_${role}_NAME`, env[`GIT_${role}_NAME`] || name],
+      [`GIT_${role}_EMAIL`, env[`GIT_${role}_EMAIL`] || email],
+      ...(at === undefined ? [] : [[`GIT_${role}_DATE`, at]]),
+    ]),
+  );
   const named = parents.flatMap(parent => ['-p', parent]);
   const { code, stdout, output } = await git.with(who).run(['commit-tree', tree, ...named, '-m', message]);
   return code === 0 ? stdout.trim() : { where: tree, what: complaint(output, code) };

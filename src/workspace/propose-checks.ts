@@ -1,7 +1,9 @@
-/** Which checks a project already has, by the files in it: what its own people run before they commit. */
+/** What the files of a project suggest: the checks that its own people run before they commit, its tests, and what a fresh checkout needs. */
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { asObject, parseObject } from '../domain/json.ts';
+import { asObject, parseObject } from '../domain/text/json.ts';
 import { namesIn, readIfThere } from '../platform/files.ts';
+import { isUnderGit } from './repository.ts';
 
 export function proposeChecks(root: string): readonly string[] {
   const names = namesIn(root);
@@ -57,4 +59,40 @@ function pythonChecks(settings: string, names: readonly string[]): readonly stri
     ...(/\[tool\.ruff|\[ruff/.test(settings) ? ['ruff check .'] : []),
     ...(isTested ? ['pytest -q'] : []),
   ];
+}
+
+const TEST_FOLDERS = ['__tests__', 'e2e', 'spec', 'specs', 'src/__tests__', 'src/test', 'test', 'tests'];
+
+/** Globs of its test folders; none outside of a repository, where nothing can be protected. */
+export function proposeProtect(root: string): readonly string[] {
+  if (!isUnderGit(root)) return [];
+  return TEST_FOLDERS.filter(name =>
+    statSync(join(root, name), { throwIfNoEntry: false })?.isDirectory(),
+  ).map(name => `${name}/**`);
+}
+
+/** By lock file: the first of each language. */
+const SETUPS: readonly (readonly (readonly [file: string, command: string])[])[] = [
+  [
+    ['pnpm-lock.yaml', 'pnpm install --frozen-lockfile'],
+    ['yarn.lock', 'yarn install --frozen-lockfile'],
+    ['bun.lock', 'bun install --frozen-lockfile'],
+    ['bun.lockb', 'bun install --frozen-lockfile'],
+    ['package-lock.json', 'npm ci'],
+    ['npm-shrinkwrap.json', 'npm ci'],
+  ],
+  [
+    ['uv.lock', 'uv sync --frozen'],
+    ['poetry.lock', 'poetry install'],
+    ['Pipfile.lock', 'pipenv sync --dev'],
+  ],
+  [['Gemfile.lock', 'bundle install']],
+  [['composer.lock', 'composer install']],
+];
+
+/** The command that makes a fresh checkout ready; undefined: no lock file that we know. */
+export function proposeSetup(root: string): string | undefined {
+  const names = namesIn(root);
+  const found = SETUPS.flatMap(locks => locks.find(([file]) => names.includes(file))?.[1] ?? []);
+  return found.length === 0 ? undefined : found.join(' && ');
 }

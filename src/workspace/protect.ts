@@ -8,13 +8,13 @@
  */
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { Violation } from '../domain/evidence.ts';
-import type { Problem } from '../domain/problem.ts';
-import { blockedAt, clearPath, moveAside } from './move-aside.ts';
+import type { Violation } from '../domain/run/evidence.ts';
+import type { Problem } from '../domain/text/problem.ts';
+import { type Difference, type FileKeeper, type KeptFile, markOf } from './keep-files.ts';
 import { openOwnGit } from './own-git.ts';
 import { filesAtStart, isThere, newFiles, type WorkTree } from './protected-files.ts';
 import { type Place, shownPath } from './repository.ts';
-import { type Difference, type FileStore, markOf, type SavedFile } from './snapshot.ts';
+import { blockedAt, clearPath, moveAside } from './set-aside.ts';
 
 export interface ProtectionOptions extends Place {
   /** From `cwd`; `*` stops at a slash, `**` does not, the name of a folder stands for all that is in it. */
@@ -24,8 +24,8 @@ export interface ProtectionOptions extends Place {
   readonly except?: readonly string[];
   /** Where things go that are in the way; nothing is deleted. */
   readonly aside: string;
-  /** Where the files are kept so that a resumed run finds them again; without it they are forgotten. */
-  readonly keepIn?: string;
+  /** Where the files are kept, so that a resumed run finds them again. */
+  readonly keepIn: string;
   /** The name of what was kept there at the start of the run: that counts, not what is there now. */
   readonly recall?: string;
 }
@@ -44,17 +44,12 @@ export async function createProtection(options: ProtectionOptions) {
   if (wrong) return wrong;
   const own = await openOwnGit(options);
   if ('what' in own) return own;
-  const repository = {
-    top: own.top,
-    prefix: own.prefix,
-    git: own.git,
-    rules: own.objects.cwd,
-    ignoresCase: existsSync(join(own.top, '.GIT')),
-  };
+  const { top, prefix, git, objects } = own;
+  const repository = { top, prefix, git, objects, ignoresCase: existsSync(join(top, '.GIT')) };
   const first = await filesAtStart(repository, options);
   if ('what' in first) return first;
   let start = first;
-  const now = (): Kept => ({ repository, store: start.store, kept: start.kept });
+  const now = (): Kept => ({ repository, ...start });
   const kept = () => keptOffences(now());
   const newOnes = async () => newOffences(repository, await newFiles(repository, options, start));
   return {
@@ -62,7 +57,7 @@ export async function createProtection(options: ProtectionOptions) {
     files: first.kept.size,
     /** What the user should know: a glob that fits nothing, something that cannot be protected. */
     notes: first.notes,
-    /** What was kept, by name; undefined where it was not. */
+    /** What was kept, by name. */
     name: () => start.name,
     /** What differs from the start. Changes nothing. */
     inspect: async () => toViolations([...kept(), ...(await newOnes())], undefined),
@@ -82,25 +77,22 @@ export async function createProtection(options: ProtectionOptions) {
     /** The same files in a copy of the work tree; `aside` takes what is in their way there. */
     at: (folder: string, aside: string) =>
       copyAt({ ...now(), repository: { ...repository, top: folder } }, aside),
-    /** From now on: answers what was written to since, whatever it holds now. */
+    /** From now on: returns what was written to since, whatever it holds now. */
     watch: () => watchWrites(now()),
     /** From now on the files are protected as they are now: the user has changed them. A problem leaves it as it was. */
     async renew(): Promise<Problem | undefined> {
       const { recall: _, ...fresh } = options;
       const next = await filesAtStart(repository, fresh);
       if ('what' in next) return next;
-      start.store.close();
       start = next;
       return undefined;
     },
-    /** Forgets what was kept. */
-    close: () => start.store.close(),
   };
 }
 
 /** Protected files in a copy of the work tree. */
 export interface ProtectedCopy {
-  /** Puts them there as they were at the start, and answers what was not so. */
+  /** Puts them there as they were at the start, and returns what was not so. */
   restore(): readonly Violation[];
   watch(): () => readonly string[];
 }
@@ -129,8 +121,8 @@ function wrongGlob(glob: string): Problem | undefined {
 
 interface Kept {
   readonly repository: WorkTree;
-  readonly store: FileStore;
-  readonly kept: ReadonlyMap<string, SavedFile>;
+  readonly keeper: FileKeeper;
+  readonly kept: ReadonlyMap<string, KeptFile>;
 }
 
 /** The system changes the times of a file with every write, and nobody can set all of them back. */
@@ -147,20 +139,20 @@ interface Offence {
   undo(aside: string): void;
 }
 
-function keptOffences({ repository, store, kept }: Kept): readonly Offence[] {
+function keptOffences({ repository, keeper, kept }: Kept): readonly Offence[] {
   const { top, prefix } = repository;
   const known = new Map<string, string | undefined>();
   return [...kept].flatMap(([path, file]) => {
     const name = shownPath(relative(prefix, path));
     const blocked = blockedAt(top, path, known);
-    const difference = blocked === undefined ? store.difference(file, join(top, path)) : undefined;
+    const difference = blocked === undefined ? keeper.difference(file, join(top, path)) : undefined;
     if (blocked === undefined && difference === undefined) return [];
     const what = difference
       ? changeWords(name, difference)
       : `${name} was deleted: ${shownPath(relative(prefix, blocked ?? ''))} is no longer a folder`;
     const undo = (aside: string) => {
       clearPath(top, path, aside);
-      store.restoreFile(file, join(top, path));
+      keeper.restore(file, join(top, path));
     };
     return [{ what, undo }];
   });

@@ -1,55 +1,55 @@
 /** Which files are protected, as they are at the start of a run: looked up and kept, or taken from what was kept then. */
-import { lstatSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import { lstatSync, mkdirSync, readlinkSync, rmSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import type { Problem } from '../domain/text/problem.ts';
 import { errorWords } from '../platform/error-words.ts';
-import { readIfThere } from '../platform/files.ts';
-import { complaint, type Git } from '../platform/git.ts';
-import { blockedAt } from './move-aside.ts';
-import type { ProtectionOptions } from './protect.ts';
-import { followLink } from './protected-links.ts';
-import { isRalphs, shownPath } from './repository.ts';
+import { tryTo } from '../platform/files.ts';
+import { complaint } from '../platform/git.ts';
+import { ignoredBy } from './hidden-files.ts';
 import {
-  createFileStore,
-  type FileStore,
-  loadSnapshot,
-  type SavedFile,
-  saveSnapshot,
+  createFileKeeper,
+  type FileKeeper,
+  type KeptFile,
+  keepList,
+  readList,
   temporaryName,
-} from './snapshot.ts';
+} from './keep-files.ts';
+import type { OwnGit } from './own-git.ts';
+import type { ProtectionOptions } from './protect.ts';
+import { isRalphs, shownPath } from './repository.ts';
+import { blockedAt } from './set-aside.ts';
 
-/** Looked at through Ralph's own git directory: what the agent says to git hides nothing. */
-export interface WorkTree {
-  readonly top: string;
-  /** Where globs count from, below `top`. */
-  readonly prefix: string;
-  readonly git: Git;
-  /** The folder with the rules that are in no file of the work tree. */
-  readonly rules: string;
+/** Looked at through Ralph's own git directory: what the agent says to git hides nothing. Globs count from `prefix`. */
+export interface WorkTree extends Pick<OwnGit, 'top' | 'prefix' | 'git' | 'objects'> {
   /** `Test` and `test` are the same folder here: asked of the disk, since settings can be changed. */
   readonly ignoresCase: boolean;
 }
 
 export interface FilesAtStart {
-  readonly store: FileStore;
+  readonly keeper: FileKeeper;
   /** By path from the top. */
-  readonly kept: ReadonlyMap<string, SavedFile>;
+  readonly kept: ReadonlyMap<string, KeptFile>;
   /** What the user should know. */
   readonly notes: readonly string[];
   /** Under which they can be asked for again. */
-  readonly name?: string;
-  /** What fitted the globs, ignored or not; only where new files are forbidden. */
-  readonly before?: ReadonlySet<string>;
-  readonly rules?: IgnoreRules;
+  readonly name: string;
+  readonly watched: Watched | undefined;
 }
 
-export function filesAtStart(
+/** Only where new files are forbidden. */
+interface Watched {
+  /** What fitted the globs, ignored or not. */
+  readonly before: readonly string[];
+  /** The files that said what git ignores. */
+  readonly rules: readonly (readonly [string, KeptFile])[];
+}
+
+export async function filesAtStart(
   repository: WorkTree,
   options: ProtectionOptions,
 ): Promise<FilesAtStart | Problem> {
   const { keepIn, recall } = options;
-  if (keepIn !== undefined && recall !== undefined) return recalled(repository, keepIn, recall);
-  return lookedUp(repository, options);
+  return recall === undefined ? lookedUp(repository, options) : recalled(repository, keepIn, recall);
 }
 
 async function lookedUp(
@@ -59,29 +59,37 @@ async function lookedUp(
   const found = await findFiles(repository, globs);
   if ('what' in found) return found;
   const paths = found.paths.filter(path => !isExcepted(path, except));
-  const store = createFileStore(undefined, keepIn);
-  const { kept, unread } = keepAll(repository, store, paths);
+  const keeper = createFileKeeper(keepIn);
+  const { kept, unread } = keepAll(repository, keeper, paths);
   const notes = [...found.notes, ...unread];
-  if (allowed === 'allow') {
-    const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept });
-    return { store, kept, notes, ...(name !== undefined && { name }) };
-  }
-  const rules = await readIgnoreRules(repository);
-  const ignored = await matching(repository, globs, IGNORED);
-  const there = paths.filter(path => isThere(repository, path));
-  const before = [...there, ...('what' in ignored ? [] : ignored)];
-  const name = keepIn === undefined ? undefined : saveSnapshot(keepIn, { kept, before, rules: rules.saved });
-  return { store, kept, notes, before: new Set(before), rules, ...(name !== undefined && { name }) };
+  const watched = allowed === 'allow' ? undefined : await watchNew(repository, keeper, globs, paths);
+  return { keeper, kept, notes, watched, name: keepList(keepIn, { kept, watched }) };
 }
 
-function keepAll({ top }: WorkTree, store: FileStore, paths: readonly string[]) {
-  const kept = new Map<string, SavedFile>();
+async function watchNew(
+  repository: WorkTree,
+  keeper: FileKeeper,
+  globs: readonly string[],
+  paths: readonly string[],
+): Promise<Watched> {
+  const flags = ['-co', '--exclude-standard', '-z', '--', ':(glob)**/.gitignore'];
+  const { records } = await repository.git.at(repository.top).list(['ls-files', ...flags]);
+  const ignored = await matching(repository, globs, IGNORED);
+  const there = paths.filter(path => isThere(repository, path));
+  return {
+    before: [...there, ...('what' in ignored ? [] : ignored)],
+    rules: [...keepAll(repository, keeper, records).kept],
+  };
+}
+
+function keepAll({ top }: WorkTree, keeper: FileKeeper, paths: readonly string[]) {
+  const kept = new Map<string, KeptFile>();
   const unread: string[] = [];
   const known = new Map<string, string | undefined>();
   for (const path of paths) {
     if (blockedAt(top, path, known) !== undefined) continue;
     try {
-      const file = store.keep(join(top, path));
+      const file = keeper.keep(join(top, path));
       if (file) kept.set(path, file);
     } catch (error) {
       unread.push(`${shownPath(path)} is not protected: ${errorWords(error)}`);
@@ -90,17 +98,15 @@ function keepAll({ top }: WorkTree, store: FileStore, paths: readonly string[]) 
   return { kept, unread };
 }
 
-async function recalled(repository: WorkTree, keepIn: string, name: string): Promise<FilesAtStart | Problem> {
-  const saved = loadSnapshot(keepIn, name);
+function recalled(repository: WorkTree, keepIn: string, name: string): FilesAtStart | Problem {
+  const saved = readList<Pick<FilesAtStart, 'watched'>>(keepIn, name);
   if ('what' in saved) return saved;
-  const { kept, before, rules, process } = saved;
+  const { kept, watched, process } = saved;
   for (const path of kept.keys()) {
     if (blockedAt(repository.top, path) === undefined)
       rmSync(temporaryName(join(repository.top, path), process), { force: true });
   }
-  const watch = before &&
-    rules && { before: new Set(before), rules: await readIgnoreRules(repository, rules) };
-  return { store: createFileStore(undefined, keepIn), kept, notes: [], name, ...watch };
+  return { keeper: createFileKeeper(keepIn), kept, notes: [], name, watched };
 }
 
 interface Found {
@@ -170,6 +176,53 @@ async function behindLinks(repository: WorkTree, paths: readonly string[]): Prom
   return { paths: found, notes };
 }
 
+interface Followed {
+  /** From the top: the links on the way, and the file at its end. */
+  readonly paths: readonly string[];
+  /** The folder at its end, from the top. */
+  readonly folder?: string;
+  /** Why what is behind it cannot be protected. */
+  readonly note?: string;
+}
+
+const MOST_LINKS = 40;
+
+/** Step by step, as the system would: each part of a path may be a link of its own. */
+function followLink(top: string, path: string): Followed {
+  const paths: string[] = [];
+  let left = path.split('/');
+  let at: string[] = [];
+  for (let links = 0; left.length > 0; ) {
+    const [part = '', ...rest] = left;
+    left = rest;
+    if (part === '' || part === '.') continue;
+    if (part === '..') {
+      if (at.pop() === undefined) return { paths, note: 'leads out of the repository' };
+      continue;
+    }
+    const here = [...at, part].join('/');
+    const target = tryTo(() => readlinkSync(join(top, here)));
+    if (target === undefined) {
+      at.push(part);
+      continue;
+    }
+    paths.push(here);
+    if (++links > MOST_LINKS) return { paths, note: 'leads to itself' };
+    const inside = isAbsolute(target) ? relative(top, target) : target;
+    if (isAbsolute(target)) at = [];
+    left = [...inside.split('/'), ...left];
+  }
+  return endOf(top, at.join('/'), paths);
+}
+
+function endOf(top: string, end: string, paths: readonly string[]): Followed {
+  if (end === '' || isRalphs(end) || end.split('/').includes('.git'))
+    return { paths, note: 'leads to what is not part of the project' };
+  const stat = lstatSync(join(top, end), { throwIfNoEntry: false });
+  if (!stat) return { paths, note: 'leads to nothing' };
+  return stat.isDirectory() ? { paths, folder: end } : { paths: [...paths, end] };
+}
+
 async function filesBelow(repository: WorkTree, folder: string): Promise<readonly string[]> {
   const spec = [`:(top,literal)${folder}`];
   const visible = await listed(repository, spec, VISIBLE);
@@ -215,76 +268,30 @@ function isExcepted(path: string, except: readonly string[] = []): boolean {
 export async function newFiles(
   repository: WorkTree,
   { globs, except }: Pick<ProtectionOptions, 'globs' | 'except'>,
-  { before, rules }: FilesAtStart,
+  { keeper, watched }: FilesAtStart,
 ): Promise<readonly string[] | Problem> {
-  if (!before || !rules) return [];
+  if (!watched) return [];
   const visible = await matching(repository, globs);
   if ('what' in visible) return visible;
   const hidden = await matching(repository, globs, IGNORED);
   if ('what' in hidden) return hidden;
+  const before = new Set(watched.before);
   const isNew = (path: string) => !before.has(path) && !isExcepted(path, except);
-  return [...visible.filter(isNew), ...(await rules.hiddenSince(hidden.filter(isNew)))];
+  const fresh = hidden.filter(isNew);
+  const writeRule =
+    (folder: string) =>
+    ([path, file]: readonly [string, KeptFile]) =>
+      tryTo(() => {
+        mkdirSync(dirname(join(folder, path)), { recursive: true });
+        keeper.restore(file, join(folder, path));
+        return true;
+      }) ?? false;
+  const writeRules = (folder: string) => watched.rules.every(writeRule(folder));
+  const ignored = fresh.length === 0 ? [] : await ignoredBy(repository.objects, writeRules, fresh);
+  const isIgnored = new Set(ignored);
+  return [...visible.filter(isNew), ...fresh.filter(path => !isIgnored.has(path))];
 }
 
 export function isThere({ top }: WorkTree, path: string): boolean {
   return blockedAt(top, path) === undefined && lstatSync(join(top, path), QUIET) !== undefined;
-}
-
-/** The lines of each file of rules. */
-export type SavedRules = readonly (readonly [source: string, lines: readonly string[]])[];
-
-export type IgnoreRules = Awaited<ReturnType<typeof readIgnoreRules>>;
-
-/** As they are now, or as they were `saved`. */
-export async function readIgnoreRules(repository: WorkTree, saved?: SavedRules) {
-  const { git, top } = repository;
-  const atTop = git.at(top);
-  const rules = new Map(
-    saved?.map(([source, lines]) => [source, new Set(lines)]) ?? (await current(repository)),
-  );
-  return {
-    saved: [...rules].map(([source, lines]): SavedRules[number] => [source, [...lines]]),
-    /** Of paths that git ignores now, from the top: those that it would not have ignored then. */
-    async hiddenSince(paths: readonly string[]): Promise<readonly string[]> {
-      if (paths.length === 0) return [];
-      const { code, records } = await atTop.list(
-        ['check-ignore', '--verbose', '-z', '--stdin'],
-        paths.map(literal),
-      );
-      if (code !== 0) return paths;
-      return quadruples(records)
-        .filter(([source, , pattern]) => !rules.get(resolve(top, source))?.has(pattern))
-        .map(([, , , path]) => path.slice(literal('').length));
-    },
-  };
-}
-
-async function current({ git, top, rules }: WorkTree): Promise<[string, Set<string>][]> {
-  const flags = ['-co', '--exclude-standard', '-z', '--', ':(glob)**/.gitignore'];
-  const files = await git.at(top).list(['ls-files', ...flags]);
-  const sources = files.records.map(file => join(top, file));
-  return [...sources, join(rules, 'info/exclude'), join(rules, 'excludes')].map(source => [
-    source,
-    linesOf(source),
-  ]);
-}
-
-/** So that no name is taken for one of git's patterns. */
-const literal = (path: string) => `./${path}`;
-
-/** git leaves out the spaces at the end of a rule. */
-function linesOf(source: string): Set<string> {
-  const lines = (readIfThere(source) ?? '').split(/\r?\n/);
-  return new Set(lines.flatMap(line => [line, line.trimEnd()]));
-}
-
-type Match = readonly [source: string, line: string, pattern: string, path: string];
-
-function quadruples(records: readonly string[]): readonly Match[] {
-  const matches: Match[] = [];
-  for (let index = 0; index + 3 < records.length; index += 4) {
-    const [source = '', line = '', pattern = '', path = ''] = records.slice(index, index + 4);
-    matches.push([source, line, pattern, path]);
-  }
-  return matches;
 }

@@ -2,7 +2,7 @@
  * A repository elsewhere, reached from Ralph's own git directory with the user's settings as they were kept when the place of work was
  * made: no hook, filter or setting of the work tree has a say.
  */
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { TOO_LONG } from '../platform/capture.ts';
 import { complaint, type Env, type Git, git as gitAt } from '../platform/git.ts';
 import type { OwnGit } from './own-git.ts';

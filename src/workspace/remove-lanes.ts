@@ -1,9 +1,9 @@
 /** Takes away what a parallel run has left in the repository: worktrees, story branches, its integration branch. Nothing that is nowhere else. */
 import { rmdirSync } from 'node:fs';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint, type Git } from '../platform/git.ts';
-import { discardWorktree, removeWorktree } from './remove-worktree.ts';
+import { discardWorktree, removeWorktree, unmerged } from './remove-worktree.ts';
 import { findRepository } from './repository.ts';
 import { openStoryBranch } from './story-branch.ts';
 import { listWorktrees } from './worktree.ts';
@@ -94,19 +94,13 @@ async function keepWork(git: Git, { root, env, name }: SiteOptions): Promise<str
 
 /** The ref under which it is kept; undefined: every commit of it is on another branch. */
 async function keepBranch(git: Git, branch: string, ref: string): Promise<string | Problem | undefined> {
-  return (await unmerged(git, branch)) === 0 ? undefined : nameIt(git, branch, ref);
+  const count = await unmerged(git, `refs/heads/${branch}`, branch);
+  return count === 0 ? undefined : nameIt(git, branch, ref);
 }
 
 async function nameIt(git: Git, branch: string, ref: string): Promise<string | Problem> {
   const { code, output } = await git.run(['update-ref', ref, `refs/heads/${branch}`]);
   return code === 0 ? ref : { where: branch, what: complaint(output, code) };
-}
-
-/** How many commits of a branch no other branch has; -1: there is no such branch. `but`: those that do not count. */
-async function unmerged(git: Git, branch: string, but = branch): Promise<number> {
-  const others = ['--not', 'HEAD', `--exclude=${but}`, '--branches', '--remotes'];
-  const alone = await git.run(['rev-list', '--count', `refs/heads/${branch}`, ...others, '--']);
-  return alone.code === 0 ? Number(alone.stdout) : -1;
 }
 
 interface Whole {
@@ -118,8 +112,8 @@ interface Whole {
 /** That the branch of a story which is left contains what has landed is not enough: nobody looks for it there. */
 async function removeWhole(git: Git, root: string, run: string, force: boolean): Promise<Whole> {
   const branch = `ralph/${run}/_int`;
-  const count = await unmerged(git, branch, `ralph/${run}/*`);
-  if (count < 0) return { isGone: false };
+  const count = await unmerged(git, `refs/heads/${branch}`, `ralph/${run}/*`);
+  if (isProblem(count)) return { isGone: false }; // there is no such branch
   if (count > 0 && !force) {
     const fix = `${command('-C', root, 'merge', branch)} takes it over`;
     const what = `what has landed is on no other branch (${count} ${count === 1 ? 'commit' : 'commits'})`;
@@ -134,19 +128,8 @@ async function removeWhole(git: Git, root: string, run: string, force: boolean):
 
 /** Names that Ralph gave to commits which are on a branch now. */
 async function dropMerged(git: Git, run: string): Promise<void> {
-  for (const ref of await refsBelow(git, `refs/ralph/kept/${run}/`)) {
-    const alone = await git.run([
-      'rev-list',
-      '--count',
-      ref,
-      '--not',
-      'HEAD',
-      '--branches',
-      '--remotes',
-      '--',
-    ]);
-    if (alone.code === 0 && Number(alone.stdout) === 0) await git.run(['update-ref', '-d', ref]);
-  }
+  for (const ref of await refsBelow(git, `refs/ralph/kept/${run}/`))
+    if ((await unmerged(git, ref)) === 0) await git.run(['update-ref', '-d', ref]);
 }
 
 /** In words, a line each. */

@@ -1,8 +1,12 @@
 /** Takes worktrees of Ralph's own away: one whose work is safe elsewhere, and no other. */
-import { rmSync } from 'node:fs';
-import type { Problem } from '../domain/problem.ts';
-import { complaint } from '../platform/git.ts';
+import { lstatSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { tryTo } from '../platform/files.ts';
+import { complaint, type Git } from '../platform/git.ts';
+import { hashOfFile } from '../platform/hash.ts';
 import { ownerOf, withLock } from './lock.ts';
+import { shownPath } from './repository.ts';
 import { isDirty } from './worktree.ts';
 import {
   branchExists,
@@ -14,7 +18,6 @@ import {
   type SiteOptions,
   whyNotOurs,
 } from './worktree-facts.ts';
-import { whyKeepIgnored } from './worktree-ignored.ts';
 
 /** Removes the worktree and its branch, unless something in them is nowhere else: then it says what to do. */
 export async function removeWorktree({
@@ -56,13 +59,21 @@ async function remove(site: Site, force: boolean): Promise<Problem | undefined> 
 }
 
 /** Takes away a worktree whose work is safe elsewhere, with all that git ignores in it, and its branch. The caller knows that it is. */
-export async function discardWorktree(options: SiteOptions): Promise<Problem | undefined> {
+export async function discardWorktree({
+  keepIgnored = false,
+  ...options
+}: SiteOptions & {
+  /** Not where it holds ignored files that are nowhere else. */
+  readonly keepIgnored?: boolean;
+}): Promise<Problem | undefined> {
   const site = await findSite(options);
   if ('what' in site) return site;
   const { path, branch, repository, project, name } = site;
   return withLock(lockOf(site), async () => {
     const { git } = repository;
     if (!isFree(site)) {
+      const ignored = keepIgnored ? await whyKeepIgnored(site) : undefined;
+      if (ignored) return ignored;
       const removed = await git.run(['worktree', 'remove', '--force', '--force', '--', path]);
       if (removed.code !== 0) return { where: path, what: complaint(removed.output, removed.code) };
     }
@@ -85,16 +96,51 @@ async function whyKeepFolder(site: Site): Promise<Problem | undefined> {
   return { where: path, what: 'holds changes that are not committed', fix };
 }
 
+/** How many commits of a ref no branch has. `but`: a branch that does not count, or a glob of them. */
+export async function unmerged(git: Git, ref: string, but?: string): Promise<number | Problem> {
+  const except = but === undefined ? [] : [`--exclude=${but}`];
+  const words = ['rev-list', '--count', ref, '--not', 'HEAD', ...except, '--branches', '--remotes', '--'];
+  const { code, stdout, output } = await git.run(words);
+  return code === 0 ? Number(stdout) : { where: ref, what: complaint(output, code) };
+}
+
 async function whyKeepCommits({ branch, root, repository }: Site): Promise<Problem | undefined> {
-  const others = ['--not', 'HEAD', `--exclude=${branch}`, '--branches', '--remotes'];
-  const alone = await repository.git.run(['rev-list', '--count', `refs/heads/${branch}`, ...others, '--']);
-  if (alone.code !== 0) return { where: branch, what: complaint(alone.output, alone.code) };
-  const count = Number(alone.stdout);
-  if (count === 0) return undefined;
+  const count = await unmerged(repository.git, `refs/heads/${branch}`, branch);
+  if (isProblem(count) || count === 0) return count || undefined;
   const fix = `${command('-C', root, 'log', '--oneline', `HEAD..${branch}`)} shows them; ${command('-C', root, 'merge', branch)} takes them over`;
   return {
     where: branch,
     what: `holds ${count} ${count === 1 ? 'commit' : 'commits'} that no other branch has`,
     fix,
   };
+}
+
+/** What tools create again by themselves. */
+const CREATED_AGAIN =
+  /(^|\/)(node_modules|\.venv|venv|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|target|dist|build|out|coverage|\.next|\.nuxt|\.turbo|\.parcel-cache|\.cache|\.gradle|\.ralph|\.ralph-active|[^/]*\.(pyc|o|class|tsbuildinfo))(\/|$)/;
+
+const SHOWN = 5;
+
+/** Why the worktree must be kept: files in it that are nowhere else. Copies of what the project holds are no loss. */
+async function whyKeepIgnored({ path, repository }: Site): Promise<Problem | undefined> {
+  const listed = await repository.git
+    .at(path)
+    .list(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--directory']);
+  if (listed.code !== 0) return { where: path, what: complaint(listed.errors, listed.code) };
+  const alone = listed.records.filter(
+    name => !CREATED_AGAIN.test(name) && !isSame(join(path, name), join(repository.top, name)),
+  );
+  if (alone.length === 0) return undefined;
+  const more = alone.length > SHOWN ? ` and ${alone.length - SHOWN} more` : '';
+  return {
+    where: path,
+    what: `holds files that git ignores and that are nowhere else: ${alone.slice(0, SHOWN).map(shownPath).join(', ')}${more}`,
+    fix: 'copy what you need; --force deletes them with the worktree',
+  };
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [one, other].map(path => tryTo(() => lstatSync(path, { throwIfNoEntry: false })));
+  if (!a?.isFile() || !b?.isFile() || a.size !== b.size) return false;
+  return tryTo(() => hashOfFile(one) === hashOfFile(other)) ?? false;
 }

@@ -2,39 +2,48 @@
 
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import { tryTo } from '../platform/files.ts';
 import { complaint, type Env, type Git, git } from '../platform/git.ts';
 import { findProgram } from '../platform/programs.ts';
 import { isSessionFile } from '../store/session-file.ts';
+import { type GitFolders, type Head, headOf } from './refs.ts';
 
-export interface Repository {
+export interface Repository extends GitFolders {
   /** The top of the work tree that `cwd` is in, symbolic links resolved. */
   readonly top: string;
-  /** What is shared by all worktrees of the repository. */
-  readonly commonDir: string;
-  /** What belongs to this worktree alone. */
-  readonly gitDir: string;
   /** `cwd` below `top`: empty, or ends with a slash. */
   readonly prefix: string;
-  /** git in `cwd`. */
-  readonly git: Git;
+  /** How its objects are named. */
+  readonly format: string;
+  /** Where it stood when it was looked for. */
+  readonly head: Head;
 }
+
+/** Objects as they are, whatever the repository says that they stand for. */
+export const TRUE_OBJECTS = { GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' };
+
+const WHERE = [
+  '--show-toplevel',
+  '--git-common-dir',
+  '--absolute-git-dir',
+  '--show-prefix',
+  '--show-object-format',
+] as const;
 
 export async function findRepository({ cwd, env }: Place): Promise<Repository | Problem> {
   const here = git(cwd, env);
   const program = findProgram('git', env, cwd);
   if (typeof program !== 'string') return program;
-  const wanted = ['--show-toplevel', '--git-common-dir', '--absolute-git-dir', '--show-prefix'] as const;
-  const answer = await here.run(['rev-parse', ...wanted]);
-  if (answer.code !== 0) return whyNot(here, answer);
+  const answer = await here.run(['rev-parse', ...WHERE]);
   let lines = answer.stdout.split('\n').slice(0, -1);
+  if (lines.length < WHERE.length) return whyNot(here, answer);
   // A path may hold a line break: then ask for one at a time.
-  if (lines.length !== wanted.length) lines = await Promise.all(wanted.map(flag => alone(here, flag)));
-  const [top = '', common = '', gitDir = '', prefix = ''] = lines;
-  const commonDir = isAbsolute(common) ? common : resolve(cwd, common);
-  return { top, commonDir, gitDir, prefix, git: here };
+  if (lines.length > WHERE.length) lines = await Promise.all(WHERE.map(flag => alone(here, flag)));
+  const [top = '', common = '', gitDir = '', prefix = '', format = ''] = lines;
+  const folders = { git: here, gitDir, commonDir: isAbsolute(common) ? common : resolve(cwd, common) };
+  return { ...folders, top, prefix, format, head: await headOf(folders) };
 }
 
 async function alone(here: Git, flag: string): Promise<string> {
@@ -58,12 +67,6 @@ export const NO_REPOSITORY = (where: string): Problem => ({
   what: 'this is not in a git repository',
   fix: '`git init` creates one',
 });
-
-/** The commit that HEAD stands on; undefined before the first commit. */
-export async function headCommit(here: Git): Promise<string | undefined> {
-  const { code, stdout } = await here.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
-  return code === 0 ? stdout.trim() : undefined;
-}
 
 /** A file above this many bytes is reported, not shown. */
 export const LARGE = 1024 * 1024;

@@ -5,12 +5,12 @@
  */
 import { existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { RunStart, ScmResult } from '../domain/event.ts';
+import type { RunStart, ScmResult } from '../domain/run/event.ts';
 import { capture } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
 import { readIfThere, tryTo, writeWhole } from '../platform/files.ts';
 import { complaint, type Env, type Git, git as gitAt, lastLine } from '../platform/git.ts';
-import { deliver } from './hand-over.ts';
+import { deliver } from './commit-in-repository.ts';
 import { fetchCommit } from './own-fetch.ts';
 import { toConfig } from './own-folder.ts';
 import type { OwnGit } from './own-git.ts';
@@ -23,7 +23,7 @@ export interface NetworkRound {
   readonly start: RunStart | undefined;
 }
 
-type TaskResult = Omit<ScmResult, 'task'>;
+export type TaskResult = Omit<ScmResult, 'task'>;
 
 export function isForOutside(task: string): boolean {
   return /^(push|pull|fetch)$/.test(task);
@@ -69,7 +69,7 @@ export async function runOutside(
   return fetch(order, name === 'pull', round);
 }
 
-function failed(detail: string): TaskResult {
+export function failed(detail: string): TaskResult {
   return { outcome: 'failed', detail };
 }
 
@@ -111,14 +111,22 @@ function isWithin(url: string, top: string): boolean {
   return real === top || real.startsWith(`${top}/`);
 }
 
-async function inside(own: OwnGit, round: NetworkRound, words: readonly string[]): Promise<TaskResult> {
-  const { code, output } = await capture([own.git.program, ...words], { cwd: own.top, ...limits(round) });
-  return code === 0 ? { outcome: 'done', detail: lastLine(output) } : failed(complaint(output, code));
+function inside(own: OwnGit, round: NetworkRound, words: readonly string[]): Promise<TaskResult> {
+  return runInside([own.git.program, ...words], { ...round, cwd: own.top });
 }
 
-function limits({ env, abort, confinement }: NetworkRound) {
-  const quiet = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
-  return { env: { ...env, ...quiet }, timeout: 600_000, signal: abort, confinement };
+/** A push that waits for a password would wait for ever. */
+export const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
+export const TASK_TIMEOUT = 600_000;
+
+/** A task of source control, behind the wall. */
+export async function runInside(
+  argv: readonly [string, ...string[]],
+  { cwd, env, abort: signal, confinement }: NetworkRound & { readonly cwd: string },
+): Promise<TaskResult> {
+  const limits = { timeout: TASK_TIMEOUT, signal, confinement };
+  const { code, output } = await capture(argv, { cwd, env: { ...env, ...QUIET_GIT }, ...limits });
+  return code === 0 ? { outcome: 'done', detail: lastLine(output) } : failed(complaint(output, code));
 }
 
 /** How the user reaches remotes: given to Ralph, or in the settings that were kept. */
@@ -161,11 +169,11 @@ async function push(
   return { outcome: 'done', detail: lastLine(output) };
 }
 
-/** Ralph's own directory has only what it needed so far; a remote wants the whole history of a commit. Answers what is missing. */
+/** Ralph's own directory has only what it needed so far; a remote wants the whole history of a commit. Returns what is missing. */
 function bringHistory(own: OwnGit, commit: string): Promise<string | undefined> {
   const { cwd: path } = own.objects;
   const whole = existsSync(join(path, 'shallow')) ? ['--depth=2147483647'] : [];
-  return fetchCommit({ path, git: own.objects }, own.repository, commit, whole);
+  return fetchCommit({ git: own.objects }, own.repository, commit, whole);
 }
 
 function fullName(ref: string): string {

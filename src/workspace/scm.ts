@@ -1,23 +1,33 @@
 /** Source control after an iteration whose checks pass: seed 001's tasks. A failure here never loses work; the result of the run says it. */
 import { basename } from 'node:path';
-import { firstTag } from '../domain/completion.ts';
-import type { Emit, RunStart, ScmResult } from '../domain/event.ts';
-import type { PastTask } from '../domain/past-iteration.ts';
-import { formatProblem, isProblem } from '../domain/problem.ts';
+import type { Emit, RunStart } from '../domain/run/event.ts';
+import type { TaskState } from '../domain/run/state.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { createRedactor } from '../domain/text/secrets.ts';
+import { firstTag } from '../domain/turn/claim.ts';
 import { type CaptureOptions, capture } from '../platform/capture.ts';
 import type { Confinement } from '../platform/confinement.ts';
-import { complaint, lastLine } from '../platform/git.ts';
+import { complaint } from '../platform/git.ts';
 import { findProgram } from '../platform/programs.ts';
+import { commitInside, type Inside } from './commit-in-repository.ts';
 import { type CommitPlan, planCommit } from './commit-plan.ts';
-import { alignIndex, commitInside, type Inside, type Insides } from './hand-over.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
-import { isForOutside, runOutside } from './scm-network.ts';
+import {
+  failed,
+  isForOutside,
+  QUIET_GIT,
+  runInside,
+  runOutside,
+  TASK_TIMEOUT,
+  type TaskResult,
+} from './scm-network.ts';
+import { alignIndex, type IndexOwner } from './user-index.ts';
 
 export interface ScmRound {
   readonly command: string;
   readonly tasks: readonly string[];
   /** Those that were begun before the run was cut off. */
-  readonly before: readonly PastTask[];
+  readonly before: readonly TaskState[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly abort: AbortSignal;
@@ -33,17 +43,17 @@ export interface ScmRound {
   readonly emit: Emit;
   /** What the agent says when it is done: that is no message. */
   readonly doneWords: string;
+  /** Of a commit that failed before. */
+  readonly knownMessage: string | undefined;
   /** Asks the agent for a commit message; undefined when it has no answer. */
   askForMessage(): Promise<string | undefined>;
   /** Where it has none. */
   readonly defaultMessage: string;
-  /** Behind the message of every commit: which run made it, and what for. */
-  readonly trailers: Readonly<Record<string, string>>;
+  readonly runId: string;
+  /** What the run is for. */
+  readonly title: string | undefined;
 }
 
-/** A push that waits for a password would wait for ever. */
-const QUIET_GIT = { GIT_TERMINAL_PROMPT: '0', GIT_EDITOR: 'true' };
-const TASK_TIMEOUT = 600_000;
 /** The branch of the run, where Ralph has made it, has no upstream yet; one of the user's without is refused before the run. */
 const NEW_BRANCH = ['-c', 'push.autoSetupRemote=true'];
 
@@ -65,9 +75,7 @@ export async function runScmTasks(round: ScmRound): Promise<boolean> {
   return true;
 }
 
-type TaskResult = Omit<ScmResult, 'task'>;
-
-async function settle(round: ScmRound, task: string, begun: PastTask | undefined): Promise<TaskResult> {
+async function settle(round: ScmRound, task: string, begun: TaskState | undefined): Promise<TaskResult> {
   const own = isGit(round) ? await openOwnGit(round) : undefined;
   if (own && isProblem(own)) return failed(formatProblem(own));
   const known = begun && (await cameAbout(round, own, begun));
@@ -81,15 +89,11 @@ async function settle(round: ScmRound, task: string, begun: PastTask | undefined
   return runTask(round, [...(isNew ? NEW_BRANCH : []), name, ...args]);
 }
 
-function failed(detail: string): TaskResult {
-  return { outcome: 'failed', detail };
-}
-
 /** What became of a task that was cut off; undefined: it may be run again. Nothing is ever done twice. */
 async function cameAbout(
   round: ScmRound,
   own: OwnGit | undefined,
-  { task, head, tree }: PastTask,
+  { task, head, tree }: TaskState,
 ): Promise<TaskResult | undefined> {
   const name = task.trim();
   if (!own || (name !== 'commit' && name !== 'push'))
@@ -99,14 +103,32 @@ async function cameAbout(
   const [one, other] = asked.stdout.trim().split('\n');
   if (name === 'push')
     return asked.code === 0 && one === other ? { outcome: 'done', detail: 'it had been pushed' } : undefined;
+  return (asked.code === 0 ? one : null) === head ? settleCommit(round, own, head, tree) : undefined;
+}
+
+/** A commit on top of where it was begun: it may have been cut off between the commit and the index. undefined: it is not Ralph's. */
+async function settleCommit(
+  round: ScmRound,
+  own: OwnGit,
+  head: string | null,
+  tree: string | undefined,
+): Promise<TaskResult | undefined> {
   const { commit } = await own.head();
-  const isOurs = commit !== undefined && tree !== undefined && (await own.treeOf(commit)) === tree;
-  if (!isOurs || (asked.code === 0 ? one : null) !== head) return undefined;
-  // It may have been cut off between the commit and the index.
+  const committed = commit === undefined ? undefined : await own.treeOf(commit);
+  if (commit === undefined || typeof committed !== 'string') return undefined;
+  const { stdout } = await own.repository.git.run(['log', '-1', '--no-show-signature', '--format=%B']);
+  // A hook may have changed what is in it.
+  const differs = committed !== tree;
+  if (differs && !stdout.includes(`\nRalph-Run: ${round.runId}\n`)) return undefined;
   const before = await own.treeOf(head ?? undefined);
-  if (!isProblem(before)) await alignIndex(before, commit, own.git.program, insidesOf(round, own).toTheEnd);
-  const { stdout } = await git.run(['log', '-1', '--no-show-signature', '--format=%B']);
-  return { outcome: 'done', detail: stdout.replace(/\n\nRalph-Run: [\s\S]*$/, '').trim() };
+  if (isProblem(before)) return failed(formatProblem(before));
+  const changes = await own.changedPaths(before, committed);
+  if (isProblem(changes)) return failed(formatProblem(changes));
+  // What was staged since it was cut off is not known: all of it counts as the user's.
+  const owner = { ...ownerOf(round, own), users: undefined };
+  await alignIndex(own, { commit, parent: head ?? undefined, before, changes }, owner);
+  const detail = stdout.replace(/\n\nRalph-Run: [\s\S]*$/, '').trim();
+  return { outcome: 'done', detail, commit, ...(differs && { differs }) };
 }
 
 function isGit(round: ScmRound): boolean {
@@ -128,12 +150,21 @@ async function commit(round: ScmRound, own: OwnGit, task: string): Promise<TaskR
   round.emit({ type: 'scm-started', task, head: plan.head.commit ?? null, tree: plan.tree });
   const message = await messageFor(round);
   if (round.abort.aborted) return failed('the run was ended');
-  const made = await commitInside(own, plan, withTrailers(message, round), insidesOf(round, own));
-  if (isProblem(made)) return failed(made.what);
-  if (made.notice) round.emit({ type: 'notice', level: 'warning', text: made.notice });
+  const inside = insideOf(round, own, { timeout: TASK_TIMEOUT, signal: round.abort });
+  const made = await commitInside(own, plan, withTrailers(message, round), inside, ownerOf(round, own));
+  if ('refused' in made) {
+    const refused = createRedactor(round.env)(made.refused).slice(-MOST_WORDS);
+    return { ...failed(complaint(refused, 1)), refused, message };
+  }
+  if (isProblem(made)) return { ...failed(made.what), message };
   const { commit } = made;
   if (!made.differs) return { outcome: 'done', detail: message, commit };
-  return { outcome: 'done', detail: `${message} (a hook changed what was checked)`, differs: true, commit };
+  return {
+    outcome: 'done',
+    detail: `${message} (a ${plan.filtered.length > 0 ? 'filter' : 'hook'} changed what was checked)`,
+    differs: true,
+    commit,
+  };
 }
 
 function reportLeft({ emit }: ScmRound, { left }: CommitPlan): void {
@@ -145,18 +176,29 @@ function reportLeft({ emit }: ScmRound, { left }: CommitPlan): void {
 
 const SHOWN = 10;
 
+/** Of what a hook prints the agent is told the end. */
+const MOST_WORDS = 4000;
+
 /** Milliseconds for what is not ended with the run. */
 const MOMENT = 30_000;
 
-function insidesOf(round: ScmRound, { top }: OwnGit): Insides {
-  const { env, abort, confinement } = round;
-  const within =
-    (limits: Pick<CaptureOptions, 'timeout' | 'signal'>): Inside =>
-    (argv, more) =>
-      capture(argv, { cwd: top, env: { ...env, ...QUIET_GIT, ...more }, confinement, ...limits });
+function insideOf(
+  { env, confinement }: ScmRound,
+  { top }: OwnGit,
+  limits: Pick<CaptureOptions, 'timeout' | 'signal'>,
+): Inside {
+  return (argv, { env: more, input } = {}) =>
+    capture(argv, { cwd: top, env: { ...env, ...QUIET_GIT, ...more }, confinement, input, ...limits });
+}
+
+/** The index is not ended with the run: half of what is done to it would undo work later. */
+function ownerOf(round: ScmRound, own: OwnGit): IndexOwner {
+  const inside = insideOf(round, own, { timeout: MOMENT });
   return {
-    inside: within({ timeout: TASK_TIMEOUT, signal: abort }),
-    toTheEnd: within({ timeout: MOMENT }),
+    users: round.start?.staged,
+    run: round.runId,
+    update: (args, input) => inside([own.git.program, ...args], { input }),
+    tell: text => round.emit({ type: 'notice', level: 'warning', text }),
   };
 }
 
@@ -171,7 +213,9 @@ async function commitPlainly(round: ScmRound): Promise<TaskResult> {
   return result.outcome === 'done' ? { outcome: 'done', detail: message } : result;
 }
 
-async function messageFor({ askForMessage, doneWords, defaultMessage }: ScmRound): Promise<string> {
+async function messageFor(round: ScmRound): Promise<string> {
+  const { knownMessage, askForMessage, doneWords, defaultMessage } = round;
+  if (knownMessage !== undefined) return knownMessage;
   const message = commitMessage(await askForMessage());
   return message === undefined || message.toLowerCase() === doneWords.toLowerCase()
     ? defaultMessage
@@ -191,22 +235,14 @@ function commitMessage(reply: string | undefined): string | undefined {
   return message?.replaceAll('\0', '').trim() || undefined;
 }
 
-/** As `git interpret-trailers` reads them. */
-function withTrailers(message: string, { trailers }: ScmRound): string {
-  const lines = Object.entries(trailers).map(([name, value]) => `${name}: ${value.replace(/\s+/g, ' ')}`);
-  return `${message}\n\n${lines.join('\n')}`;
+/** Which run made it, and what for, as `git interpret-trailers` reads it. */
+export function withTrailers(message: string, { runId, title }: Pick<ScmRound, 'runId' | 'title'>): string {
+  const task = title === undefined ? '' : `\nRalph-Task: ${title.replace(/\s+/g, ' ')}`;
+  return `${message}\n\nRalph-Run: ${runId}${task}`;
 }
 
 async function runTask(round: ScmRound, args: readonly string[]): Promise<TaskResult> {
-  const { command, cwd, env, abort, confinement } = round;
+  const { command, cwd, env } = round;
   const program = findProgram(command, env, cwd);
-  if (isProblem(program)) return failed(formatProblem(program));
-  const { code, output } = await capture([program, ...args], {
-    cwd,
-    env: { ...env, ...QUIET_GIT },
-    timeout: TASK_TIMEOUT,
-    signal: abort,
-    confinement,
-  });
-  return code === 0 ? { outcome: 'done', detail: lastLine(output) } : failed(complaint(output, code));
+  return isProblem(program) ? failed(formatProblem(program)) : runInside([program, ...args], round);
 }

@@ -2,10 +2,10 @@
  * The branch of one story and the worktree it is in, moved by Ralph between two turns: to a commit of what was checked, and to a merge. Nothing
  * of the repository runs, and no commit of the agent is left without a name.
  */
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { complaint } from '../platform/git.ts';
+import { handOver } from './commit-in-repository.ts';
 import { planCommit } from './commit-plan.ts';
-import { deliver } from './hand-over.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
 import type { Place } from './repository.ts';
 
@@ -15,6 +15,8 @@ export interface StoryBranch {
   commitAll(tree: string | undefined, message: string): Promise<CommittedWork | Problem>;
   /** Makes branch and files what this commit holds; what is there must be committed. */
   moveTo(commit: string): Promise<Problem | undefined>;
+  /** Makes this the commit of the branch; the files stay as they are. */
+  standOn(commit: string): Promise<Problem | undefined>;
 }
 
 export interface CommittedWork {
@@ -31,6 +33,7 @@ export async function openStoryBranch(place: Place, branch: string): Promise<Sto
     own,
     commitAll: (tree, message) => commitAll(own, ref, tree, message),
     moveTo: commit => moveTo(own, ref, commit),
+    standOn: commit => pointAt(own, ref, commit, commit),
   };
 }
 
@@ -46,30 +49,29 @@ async function commitAll(
   if (isProblem(plan)) return plan;
   const { head, headTree, tree, left } = plan;
   if (head.commit !== undefined && tree === headTree) {
-    const problem = await pointAt(own, ref, head.commit);
+    const problem = await pointAt(own, ref, head.commit, head.commit);
     return problem ?? { commit: head.commit, left };
   }
   const parents = head.commit === undefined ? [] : [head.commit];
-  const commit = await own.commitTree({ tree, parents, message });
+  const commit = await own.commit({ tree, parents, message });
   if (isProblem(commit)) return commit;
-  const problem = (await deliver(own, commit, head.commit ?? headTree)) ?? (await pointAt(own, ref, commit));
+  const problem = await pointAt(own, ref, commit, head.commit ?? headTree);
   return problem ?? { commit, left };
 }
 
 /** The agent may have left HEAD on another branch: the work is what is in the files. */
 async function pointAt(
-  { repository: { git }, top }: OwnGit,
+  own: OwnGit,
   ref: string,
   commit: string,
+  known: string,
 ): Promise<Problem | undefined> {
-  const reads = [
-    ['update-ref', ref, commit],
-    ['symbolic-ref', 'HEAD', ref],
-    ['read-tree', commit],
-  ];
-  for (const args of reads) {
-    const { code, output } = await git.run(args);
-    if (code !== 0) return { where: top, what: `git ${args[0]}: ${complaint(output, code)}` };
+  const problem = await handOver(own, { commit, known, ref, why: 'ralph: checked' });
+  if (problem) return problem;
+  const isThere = ref === `refs/heads/${(await own.head()).branch}`;
+  for (const args of [...(isThere ? [] : [['symbolic-ref', 'HEAD', ref]]), ['read-tree', commit]]) {
+    const { code, output } = await own.repository.git.run(args);
+    if (code !== 0) return { where: own.top, what: `git ${args[0]}: ${complaint(output, code)}` };
   }
   return undefined;
 }
@@ -78,5 +80,5 @@ async function moveTo(own: OwnGit, ref: string, commit: string): Promise<Problem
   const [now, to] = [await own.snapshot(), await own.treeOf(commit)];
   if (isProblem(now)) return now;
   if (isProblem(to)) return to;
-  return (await own.moveFiles(now.tree, to)) ?? pointAt(own, ref, commit);
+  return (await own.moveFiles(now.tree, to)) ?? pointAt(own, ref, commit, commit);
 }

@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { isProblem, type Problem } from '../domain/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { tryTo } from '../platform/files.ts';
 import { type OwnGit, openOwnGit } from './own-git.ts';
 import type { Snapshot } from './own-index.ts';
@@ -12,18 +12,19 @@ export interface TreeStatus extends Snapshot {
   readonly own: OwnGit;
   /** The commit; undefined before the first one. */
   readonly head: string | undefined;
+  readonly branch: string | undefined;
 }
 
 export interface StatusOptions extends Place {
-  /** Globs of what is not to be looked at, from `cwd`. */
-  readonly exclude?: readonly string[];
+  /** What the files are, where that is known. */
+  readonly snapshot?: Snapshot;
 }
 
-export async function readStatus({ cwd, env, exclude = [] }: StatusOptions): Promise<TreeStatus | Problem> {
-  const own = await openOwnGit({ cwd, env });
+export async function readStatus({ snapshot, ...place }: StatusOptions): Promise<TreeStatus | Problem> {
+  const own = await openOwnGit(place);
   if (isProblem(own)) return own;
-  const [snapshot, { commit }] = await Promise.all([own.snapshot({ exclude }), own.head()]);
-  return isProblem(snapshot) ? snapshot : { ...snapshot, own, head: commit };
+  const [taken, { commit, branch }] = await Promise.all([snapshot ?? own.snapshot(), own.head()]);
+  return isProblem(taken) ? taken : { ...taken, own, head: commit, branch };
 }
 
 export interface TreeStateOptions extends Place {
@@ -60,7 +61,7 @@ function addFolder(hash: Hash, folder: string, budget: Budget): void {
   }
 }
 
-/** Answers whether it is a folder. */
+/** Returns whether it is a folder. */
 function addFile(hash: Hash, path: string, budget: Budget): boolean {
   return (
     tryTo(() => {

@@ -1,5 +1,6 @@
 /** Tells whether the files have changed since the run began. Outside a repository it does not know, and says so. */
-import { isProblem } from '../domain/problem.ts';
+import { isProblem } from '../domain/text/problem.ts';
+import type { Snapshot } from './own-index.ts';
 import { readStatus, type TreeStatus, treeState } from './tree-status.ts';
 
 export type TreeWatch = ReturnType<typeof createTreeWatch>;
@@ -7,20 +8,17 @@ export type TreeWatch = ReturnType<typeof createTreeWatch>;
 export interface TreeWatchOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Looking costs a `git status`; without need it is not done. */
-  readonly on: boolean;
 }
 
-export function createTreeWatch({ cwd, env, on }: TreeWatchOptions) {
+export function createTreeWatch({ cwd, env }: TreeWatchOptions) {
   let first: string | null = null;
   let last: TreeStatus | undefined;
   let held: string | null = null;
   let tree: string | undefined;
-  const now = async (): Promise<string | null> => {
+  const now = async (snapshot?: Snapshot): Promise<string | null> => {
     last = undefined;
     tree = undefined;
-    if (!on) return null;
-    const status = await readStatus({ cwd, env });
+    const status = await readStatus({ cwd, env, ...(snapshot && { snapshot }) });
     if (isProblem(status)) return null;
     const state = await treeState({ cwd, env, status });
     if (typeof state !== 'string') return null;
@@ -38,12 +36,15 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions) {
       first = await now();
       return first;
     },
+    /** What git said at the last look, as long as nothing has touched the files since. */
+    status: () => last,
     /** Compares with what they were at an earlier start. */
     recall(state: string | null): void {
       first = state;
     },
-    async look() {
-      const state = await now();
+    /** `snapshot`: what the files are, where that is known. */
+    async look(snapshot?: Snapshot) {
+      const state = await now(snapshot);
       return { changed: state === null || first === null ? null : state !== first, state };
     },
     /** What git said at the last look, to save asking again; once, and only while nothing has touched the files since. */
@@ -59,7 +60,7 @@ export function createTreeWatch({ cwd, env, on }: TreeWatchOptions) {
     async hold(): Promise<void> {
       held = await now();
     },
-    /** Answers what is compared with from now on. */
+    /** Returns what is compared with from now on. */
     async release(): Promise<string | null> {
       const after = await now();
       if (held === first) first = after; // the agent had changed nothing, and still has not

@@ -4,18 +4,21 @@
  */
 import { existsSync, lstatSync, realpathSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { ensureFolder } from '../platform/files.ts';
 import { complaint } from '../platform/git.ts';
+import { projectPaths } from '../store/paths.ts';
 import { withLock } from './lock.ts';
-import { isKnown } from './own-fetch.ts';
+import { treeIn } from './own-fetch.ts';
 import { openOwnGit } from './own-git.ts';
 import { findSite, lockOf, type Site, type SiteOptions } from './worktree-facts.ts';
 
 /** `tree`: the files as they were last checked. undefined: the worktree is there; else what became of it, a sentence. */
 export async function worktreeAgain(options: SiteOptions, tree?: string): Promise<string | undefined> {
+  // Asked after every turn: nearly always it is there.
+  if (existsSync(join(projectPaths(options.root).worktree(options.name), '.git'))) return undefined;
   const site = await findSite(options);
-  if ('what' in site || existsSync(`${site.path}/.git`)) return undefined;
+  if ('what' in site) return undefined;
   const from = await withLock(lockOf(site), () => addAgain(site, tree));
   const gone = `The worktree ${site.name} was deleted`;
   if (typeof from === 'string')
@@ -41,11 +44,11 @@ async function addAgain(site: Site, tree: string | undefined): Promise<string | 
   if (added.code !== 0) return { where: path, what: complaint(added.output, added.code) };
   const own = await openOwnGit({ cwd: path, env });
   if ('what' in own) return own;
-  const isChecked = await isKnown(own.objects, tree);
-  const files = isChecked && tree !== undefined ? tree : await own.treeOf((await own.head()).commit);
+  const checked = tree === undefined ? undefined : await treeIn(own.objects, tree);
+  const files = checked ?? (await own.treeOf((await own.head()).commit));
   if (typeof files !== 'string') return files;
   const problem = await own.checkout(files, path);
   if (problem) return problem;
   await repository.git.at(path).run(['read-tree', 'HEAD']);
-  return isChecked ? 'with the files that were checked last' : `from ${branch}`;
+  return checked !== undefined ? 'with the files that were checked last' : `from ${branch}`;
 }

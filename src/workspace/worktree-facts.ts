@@ -1,11 +1,12 @@
 /** What is known of a worktree: whether its name can be one, what is at its path, what the user should hear of it. */
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import { readIfThere } from '../platform/files.ts';
-import { type Env, type Git, git } from '../platform/git.ts';
+import type { Env } from '../platform/git.ts';
 import { joinWords } from '../platform/shell.ts';
 import { type ProjectPaths, projectPaths } from '../store/paths.ts';
+import { commitOf } from './refs.ts';
 import { findRepository, type Repository } from './repository.ts';
 
 /** One worktree of a project, there or not. */
@@ -72,7 +73,7 @@ export async function whyNotOurs(site: Site): Promise<Problem | undefined> {
     const fix = `if there is nothing in it that you need: ${command('-C', site.root, 'worktree', 'remove', '-f', '-f', path)}`;
     return { where: path, what: 'is incomplete: git was stopped while creating it', fix };
   }
-  const current = await currentBranch(there.git);
+  const current = there.head.branch;
   if (current === branch) return undefined;
   const fix = command('-C', path, 'switch', branch);
   return { where: path, what: `is on ${current ?? 'no branch'} and not on ${branch}`, fix };
@@ -101,14 +102,8 @@ export async function worktreeAt({ path, env, repository }: Site): Promise<Repos
   return realpathSync(there.commonDir) === realpathSync(repository.commonDir) ? there : undefined;
 }
 
-export async function currentBranch(there: Git): Promise<string | undefined> {
-  const { code, stdout } = await there.run(['symbolic-ref', '--quiet', '--short', 'HEAD']);
-  return code === 0 ? stdout.trim() : undefined;
-}
-
 export async function branchExists({ repository, branch }: Site): Promise<boolean> {
-  const { code } = await repository.git.run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`]);
-  return code === 0;
+  return (await commitOf(repository, `refs/heads/${branch}`)) !== undefined;
 }
 
 /** What is different in the worktree from what one may expect. */
@@ -118,8 +113,9 @@ export async function notesOn({ root, env, path, repository }: Site): Promise<re
     const fetch = command('-C', path, 'submodule', 'update', '--init', '--recursive');
     notes.push(`The submodules are not checked out in the worktree: ${fetch} does it.`);
   }
-  if (await isSparse(repository.git)) {
-    const same = await isSparse(git(path, env));
+  if (await isSparse(repository)) {
+    const there = await findRepository({ cwd: path, env });
+    const same = !('what' in there) && (await isSparse(there));
     notes.push(
       same
         ? 'The worktree is a sparse checkout, as the repository is.'
@@ -129,10 +125,10 @@ export async function notesOn({ root, env, path, repository }: Site): Promise<re
   return notes;
 }
 
-export async function isSparse(where: Git): Promise<boolean> {
-  return (
-    (await where.run(['config', '--type=bool', '--get', 'core.sparseCheckout'])).stdout.trim() === 'true'
-  );
+/** Without a file of rules it is none, whatever the settings say. */
+export async function isSparse({ git, gitDir }: Repository): Promise<boolean> {
+  if (!existsSync(join(gitDir, 'info/sparse-checkout'))) return false;
+  return (await git.run(['config', '--type=bool', '--get', 'core.sparseCheckout'])).stdout.trim() === 'true';
 }
 
 /** A git command that works when it is pasted into a shell, in any folder. */

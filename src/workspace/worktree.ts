@@ -4,24 +4,22 @@
  * ever deleted or reset, but by `removeWorktree`, and by that only what is safe elsewhere.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, renameSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Problem } from '../domain/problem.ts';
+import type { Problem } from '../domain/text/problem.ts';
 import type { Captured } from '../platform/capture.ts';
 import { errorWords } from '../platform/error-words.ts';
-import { ensureFolder, namesIn, writeAtomic } from '../platform/files.ts';
-import { complaint, type Env, git } from '../platform/git.ts';
-import { joinWords } from '../platform/shell.ts';
+import { ensureFolder, namesIn, readIfThere, writeAtomic } from '../platform/files.ts';
+import { complaint, type Env } from '../platform/git.ts';
 import { projectPaths } from '../store/paths.ts';
 import { uncommittedPaths } from './changes.ts';
-import { fillWorktree } from './fill-worktree.ts';
 import { ownerOf, releaseOwner, takeOver, withLock } from './lock.ts';
-import { findRepository, headCommit } from './repository.ts';
+import { openOwnGit } from './own-git.ts';
+import { findRepository, type Repository } from './repository.ts';
 import { readStatus } from './tree-status.ts';
 import {
   branchExists,
   command,
-  currentBranch,
   findSite,
   isFree,
   isIncomplete,
@@ -69,13 +67,13 @@ export async function openWorktree({
 }: WorktreeOptions): Promise<Worktree | Problem> {
   const site = await findSite({ root, env, name: name ?? runId ?? newName() });
   if ('what' in site) return site;
-  if ((await headCommit(site.repository.git)) === undefined) {
+  if (site.repository.head.commit === undefined) {
     const fix = '`git commit --allow-empty -m start` makes one';
     return { where: root, what: 'a worktree needs a commit to start from, and there is none yet', fix };
   }
   const opened = await withLock(lockOf(site), () => open(site, from));
   if ('what' in opened) return opened;
-  return await described(site, opened.created);
+  return await described(site, opened.created, from);
 }
 
 /** As the ids of runs are: readable, and in the order of time. */
@@ -141,8 +139,22 @@ async function add(site: Site, from: string): Promise<Problem | undefined> {
 async function fill(site: Site): Promise<Problem | undefined> {
   const { path, env, repository } = site;
   const there = await findRepository({ cwd: path, env });
-  const problem = 'what' in there ? there : await fillWorktree(there, env, await isSparse(repository.git));
+  const problem = 'what' in there ? there : await writeFiles(there, env, await isSparse(repository));
   if (problem) await repository.git.run(['worktree', 'remove', '--force', '--force', '--', path]);
+  return problem;
+}
+
+/**
+ * Through Ralph's own git directory: a checkout by the repository's own settings would run its filters, and an agent of an earlier run may
+ * have written those. It was added with `--lock`, so that one that was cut off is known for it.
+ */
+async function writeFiles(there: Repository, env: Env, isSparse: boolean): Promise<Problem | undefined> {
+  const { top, gitDir, head } = there;
+  const own = await openOwnGit({ cwd: top, env }, there);
+  if ('what' in own) return own;
+  const sparse = isSparse ? readIfThere(join(gitDir, 'info/sparse-checkout')) : undefined;
+  const problem = await own.fill(head.commit, { index: join(gitDir, 'index'), sparse });
+  if (!problem) rmSync(join(gitDir, 'locked'), { force: true });
   return problem;
 }
 
@@ -158,7 +170,7 @@ async function patiently(order: () => Promise<Captured>): Promise<Captured> {
   }
 }
 
-async function described(site: Site, created: boolean): Promise<Worktree | Problem> {
+async function described(site: Site, created: boolean, from: string): Promise<Worktree | Problem> {
   const { name, root, env, path, branch, repository, project } = site;
   const release = () => releaseOwner(project.worktreeOwner(name));
   const cwd = resolve(path, repository.prefix);
@@ -167,7 +179,8 @@ async function described(site: Site, created: boolean): Promise<Worktree | Probl
     const fix = 'commit it, or start Ralph at the top of the repository';
     return { where: root, what: `this folder is not in the commit that ${branch} stands on`, fix };
   }
-  const dirtyMain = await isDirty({ path: root, env });
+  // Who names a commit to start from wants that, whatever the files are.
+  const dirtyMain = from === 'HEAD' && (await isDirty({ path: root, env }));
   const notes = [
     ...(created ? [] : [`The worktree ${name} was there already and is continued.`]),
     ...(dirtyMain ? [`What is not committed in ${root} is not in the worktree.`] : []),
@@ -187,6 +200,8 @@ export interface WorktreeEntry {
   readonly path: string;
   /** null when it is on none. */
   readonly branch: string | null;
+  /** What it is at; null: it has no commit. */
+  readonly commit: string | null;
   /** It holds changes that are not committed. */
   readonly dirty: boolean;
   /** Commits in it that HEAD of the project does not have. */
@@ -215,53 +230,25 @@ async function entryOf(options: SiteOptions): Promise<WorktreeEntry | undefined>
   const there = 'what' in site ? undefined : await worktreeAt(site);
   if ('what' in site || !there) return undefined;
   const { name, path, project, repository } = site;
-  const head = await headCommit(there.git);
-  const [branch, dirty, ahead] = await Promise.all([
-    currentBranch(there.git),
+  const { branch, commit } = there.head;
+  const [dirty, ahead] = await Promise.all([
     isDirty(site),
-    repository.git.run(['rev-list', '--count', `HEAD..${head}`, '--']),
+    repository.git.run(['rev-list', '--count', `HEAD..${commit}`, '--']),
   ]);
   const usedBy = ownerOf(project.worktreeOwner(name))?.pid ?? null;
-  return { name, path, branch: branch ?? null, dirty, ahead: Number(ahead.stdout) || 0, usedBy };
+  return {
+    name,
+    path,
+    branch: branch ?? null,
+    commit: commit ?? null,
+    dirty,
+    ahead: Number(ahead.stdout) || 0,
+    usedBy,
+  };
 }
 
 export async function isDirty({ path, env }: Pick<Site, 'path' | 'env'>): Promise<boolean> {
   const status = await readStatus({ cwd: path, env });
   const paths = 'what' in status ? status : await uncommittedPaths(status);
   return 'what' in paths || paths.length > 0;
-}
-
-/** How to look at what was done in a worktree, take it over and clean up: commands that can be pasted. What is not committed is part of it. */
-export async function mergeAdvice(
-  { root, path, branch }: Pick<Worktree, 'root' | 'path' | 'branch'>,
-  env: Env,
-): Promise<string> {
-  const there = git(root, env);
-  const base = (await currentBranch(there)) ?? (await headCommit(there)) ?? 'HEAD';
-  const rest = (await isDirty({ path, env }))
-    ? {
-        'commit the rest': [
-          ['-C', path, 'add', '--all'],
-          ['-C', path, 'commit', '-m', `Work of ${branch}`],
-        ],
-      }
-    : {};
-  const lines = {
-    'look at it': [
-      ['-C', path, 'add', '--intent-to-add', '--all'],
-      ['-C', path, 'diff', '--merge-base', base],
-    ],
-    ...rest,
-    'take it over': [['-C', root, 'merge', branch]],
-    'clean up': [
-      ['-C', root, 'worktree', 'remove', path],
-      ['-C', root, 'branch', '-d', branch],
-    ],
-  };
-  return Object.entries(lines)
-    .map(
-      ([title, commands]) =>
-        `${title.padEnd(17)}${commands.map(words => joinWords(['git', ...words])).join(' && ')}`,
-    )
-    .join('\n');
 }

@@ -1,12 +1,11 @@
 /** The Agent Client Protocol, beside what the recordings in test/streams/acp show: order, permissions, models, and lies. */
 import { expect, test } from 'vitest';
-import { createConversation } from '../../src/agents/acp/conversation.ts';
+import { createConversation } from '../../src/agents/acp/adapter.ts';
 import type { Talk } from '../../src/agents/agent.ts';
-import { outcomeOf } from '../../src/agents/invoke.ts';
+import { createVoice, outcomeOf } from '../../src/agents/invoke.ts';
 import { findAdapter, protocolOf } from '../../src/agents/registry.ts';
-import { createVoice } from '../../src/agents/voice.ts';
-import type { AgentEvent } from '../../src/domain/agent-event.ts';
-import { createTurnFold } from '../../src/domain/turn.ts';
+import type { AgentEvent } from '../../src/domain/turn/agent-event.ts';
+import { createTurnFold } from '../../src/domain/turn/turn.ts';
 
 const TALK: Talk = { prompt: 'Do it.', cwd: '/repo', permissions: 'skip' };
 const SESSION = { sessionId: 's1' };
@@ -98,7 +97,9 @@ test.each([
   });
   const outcome = chosen ? { outcome: 'selected', optionId: `the ${chosen}` } : { outcome: 'cancelled' };
   expect(asked.say).toEqual([{ jsonrpc: '2.0', id: 'p', result: { outcome } }]);
-  expect(asked.events).toMatchObject([{ kind: 'tool-start', id: 'c', name: 'execute', summary: 'rm -r x' }]);
+  const [began, ...more] = asked.events;
+  expect(began).toMatchObject({ kind: 'tool-start', id: 'c', name: 'execute', summary: 'rm -r x' });
+  expect(more).toMatchObject(permissions === 'skip' ? [] : [{ kind: 'trouble', call: { id: 'c' } }]);
 });
 
 test('files, terminals and whatever else it asks a client for are refused', () => {

@@ -29,10 +29,19 @@ describe('system records', () => {
     ]);
   });
 
-  test('a denied permission, a compaction, a note of a hook are progress', () => {
-    expect(system('permission_denied', { tool_name: 'Bash', message: 'needs\napproval' })).toEqual([
-      { kind: 'progress', text: 'permission denied: Bash: needs approval' },
+  test('a denied permission is trouble that names the call', () => {
+    const denied = { tool_name: 'Bash', tool_use_id: 't1', message: 'needs\napproval' };
+    expect(system('permission_denied', denied)).toEqual([
+      {
+        kind: 'trouble',
+        trouble: { class: 'permission-denied', message: 'Bash: needs approval' },
+        retrying: true,
+        call: { id: 't1', tool: 'Bash' },
+      },
     ]);
+  });
+
+  test('a compaction, a note of a hook are progress', () => {
     expect(
       system('compact_boundary', { compact_metadata: { pre_tokens: 98101, post_tokens: 2597 } }),
     ).toEqual([{ kind: 'progress', text: 'context compacted: 98101 to 2597 tokens' }]);

@@ -39,13 +39,14 @@ describe('tools', () => {
     ]);
   });
 
-  test('a denied tool has failed', () => {
+  test('a denied tool was refused, and has failed', () => {
     const data = {
       toolCallId: 'c1',
       success: false,
       error: { message: 'Permission denied', code: 'denied' },
     };
     expect(read(copilot, event('tool.execution_complete', data))).toMatchObject([
+      { kind: 'trouble', trouble: { class: 'permission-denied' }, call: { id: 'c1' } },
       { ok: false, output: { preview: 'Permission denied' } },
     ]);
   });

@@ -4,7 +4,7 @@ import { codex } from '../../src/agents/codex/adapter.ts';
 import { gemini } from '../../src/agents/gemini/adapter.ts';
 import { opencode } from '../../src/agents/opencode/adapter.ts';
 import { qwen } from '../../src/agents/qwen/adapter.ts';
-import { findResetTime } from '../../src/domain/reset-time.ts';
+import { findResetTime } from '../../src/domain/turn/reset-time.ts';
 import { fold, line } from './reading.ts';
 
 const at = Date.UTC(2026, 0, 1);

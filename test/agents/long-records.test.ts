@@ -8,7 +8,7 @@ import { copilot } from '../../src/agents/copilot/adapter.ts';
 import { gemini } from '../../src/agents/gemini/adapter.ts';
 import { opencode } from '../../src/agents/opencode/adapter.ts';
 import { qwen } from '../../src/agents/qwen/adapter.ts';
-import { createTurnFold } from '../../src/domain/turn.ts';
+import { createTurnFold } from '../../src/domain/turn/turn.ts';
 import { inChunksOf, parseAll, readChunks } from './reading.ts';
 
 /** More than is held of a line, with everything in it that could be taken for something else. */

@@ -1,8 +1,8 @@
 /** What the tests of the adapters share. Streams are read as in a run: in chunks. */
 import type { AgentAdapter } from '../../src/agents/agent.ts';
 import { createStreamReader } from '../../src/agents/reader.ts';
-import type { AgentEvent } from '../../src/domain/agent-event.ts';
-import { createTurnFold, type Turn } from '../../src/domain/turn.ts';
+import type { AgentEvent } from '../../src/domain/turn/agent-event.ts';
+import { createTurnFold, type Turn } from '../../src/domain/turn/turn.ts';
 
 export const line = (record: object): string => JSON.stringify(record);
 

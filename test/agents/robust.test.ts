@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AgentAdapter } from '../../src/agents/agent.ts';
 import { ADAPTERS } from '../../src/agents/registry.ts';
-import { createTurnFold } from '../../src/domain/turn.ts';
+import { createTurnFold } from '../../src/domain/turn/turn.ts';
 import { examples } from '../rig/thorough.ts';
 import { read } from './reading.ts';
 

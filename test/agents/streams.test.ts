@@ -6,8 +6,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { AgentAdapter } from '../../src/agents/agent.ts';
 import { ADAPTERS } from '../../src/agents/registry.ts';
-import type { AgentEvent } from '../../src/domain/agent-event.ts';
-import { createTurnFold, type Turn } from '../../src/domain/turn.ts';
+import type { AgentEvent } from '../../src/domain/turn/agent-event.ts';
+import { createTurnFold, type Turn } from '../../src/domain/turn/turn.ts';
 import { readChunks } from './reading.ts';
 
 const STREAMS = new URL('../streams/', import.meta.url);

@@ -1,10 +1,10 @@
-/** `npm run pictures`: what the README and docs/prd.md show. Written into docs/pictures, looked at by people, compared by nobody. */
+/** `npm run pictures`: what the README and docs/how-to show. Written into docs/pictures, looked at by people, compared by nobody. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, test } from 'vitest';
-import { toolOutput } from '../../src/domain/agent-event.ts';
+import { toolOutput } from '../../src/domain/turn/agent-event.ts';
 import { ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { folder } from '../rig/repo.ts';
 import { writeBoard } from '../rig/written-board.ts';

@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { encodeBundle, type Signature } from '../../src/bundle/envelope.ts';
-import type { Statement } from '../../src/bundle/format.ts';
+import { encodeBundle, type Signature } from '../../src/proof/bundle/envelope.ts';
+import type { Statement } from '../../src/proof/bundle/format.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 

@@ -18,6 +18,15 @@ function moments(events: readonly string[]): readonly number[] {
   });
 }
 
+test('killed in a turn and in a commit', { tags: 'promise' }, async () => {
+  const shape = SHAPES.loopWithCommits;
+  const calm = await disturbed(shape, []);
+  const blows = ['agent-started', 'scm-started'].map(type => ({
+    moment: { event: 1 + calm.events.indexOf(type) },
+  }));
+  expectSame(await disturbed(shape, blows), calm, 'killed in a turn, and in the commit of a resumed run');
+});
+
 test.each(Object.keys(SHAPES) as ShapeName[])('%s, killed at its steps', { timeout: 600_000 }, async name => {
   const shape = SHAPES[name];
   const calm = await disturbed(shape, []);

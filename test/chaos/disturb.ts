@@ -1,10 +1,13 @@
 /** Runs a loop, stops it by a signal, resumes it until it ends, and says what is left. */
 import { spawn } from 'node:child_process';
-import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdtempSync, readFileSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
+import { DURABLE } from '../../src/store/journal.ts';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
+import { listRuns } from '../../src/store/run-file.ts';
 import { BIN, testEnv } from '../rig/ralph.ts';
 import type { Repo } from '../rig/repo.ts';
 import { type HeldGit, holdGit } from './hold-git.ts';
@@ -65,7 +68,6 @@ async function stoppedAndResumed(shape: Shape, project: Repo, blows: readonly Bl
   const env = testEnv({ path: [bin] });
   const began = performance.now();
   let [args, kills] = [shape.args, 0];
-  let accepts: readonly string[] = [];
   let first: readonly string[] | undefined;
   const said: string[] = [];
   for (const blow of [...blows, { moment: undefined }] as readonly Blow[]) {
@@ -85,12 +87,10 @@ async function stoppedAndResumed(shape: Shape, project: Repo, blows: readonly Bl
       };
     }
     kills++;
-    // Stopped before there was a run: as for a user, there is nothing to resume.
+    // Stopped before its first iteration: as for a user, there is nothing to resume.
     const events_ = ledger(project);
-    // After a power cut the end of the ledger is not what was recorded: the user says that he knows.
-    if (damage === 'unflushed') accepts = ['--accept-changes'];
-    args = events_ === undefined ? shape.args : ['resume', ...accepts];
     if (events_ !== undefined) hurt(events_, damage);
+    args = events_ !== undefined && hasBegun(events_) ? ['resume'] : shape.args;
   }
   throw new Error('unreachable');
 }
@@ -155,21 +155,18 @@ function hasEnded(project: Repo): boolean {
   );
 }
 
-/** The ledger of the run that can be resumed. */
-function ledger(project: Repo): string | undefined {
-  const runs = project.path('.ralph/runs');
-  try {
-    const id = readdirSync(runs)
-      .sort()
-      .findLast(name => readdirSync(join(runs, name)).includes('run.json'));
-    return id && join(runs, id, 'events.jsonl');
-  } catch {
-    return undefined;
-  }
+function hasBegun(events: string): boolean {
+  return readFileSync(events, 'utf8').includes('"type":"iteration-started"');
 }
 
-const FLUSHED =
-  /"type":"(run-started|run-resumed|prepared|told|turn-ended|tampered|judged|scm-started|scm|iteration-ended|run-ended)"/;
+/** The ledger of the run that can be resumed. */
+function ledger(project: Repo): string | undefined {
+  const at = projectPaths(project.dir);
+  const id = listRuns(at).findLast(name => existsSync(runPaths(at, name).state.run));
+  return id && runPaths(at, id).events;
+}
+
+const FLUSHED = new RegExp(`"type":"(${[...DURABLE].join('|')})"`);
 
 function hurt(events: string, damage: Damage): void {
   if (damage === 'torn') appendFileSync(events, '{"seq":9999,"at":"2026-11-15T00:00:00.000Z","prev":"');
@@ -194,7 +191,12 @@ function outcomeOf(shape: Shape, project: Repo, said: readonly string[]): Pick<C
   };
   if (!ended) throw new Error(`there is no end in the ledger\n${said.join('\n---\n')}`);
   const progress =
-    path === undefined ? '' : readFileSync(join(path, '../progress.md'), { encoding: 'utf8', flag: 'a+' });
+    path === undefined
+      ? ''
+      : readFileSync(project.path(`.ralph/runs/${basename(dirname(path))}/progress.md`), {
+          encoding: 'utf8',
+          flag: 'a+',
+        });
   return {
     steps: lines.filter(line => line.type === 'run-resumed').map(line => String(line.step)),
     outcome: {

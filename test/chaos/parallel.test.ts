@@ -11,7 +11,7 @@ const SEED = Number(process.env.RALPH_CHAOS_SEED ?? 1);
 const IN_ONE_RUN = 8;
 const LANES = 4;
 
-/** Two that conflict in a file, two that are green alone and red together, one that stands on the first, one for itself. */
+/** Two that conflict in a text, in a binary file and in a mode, one decided by words; two that are green alone and red together, one that stands on the first, one for itself. */
 function project(): LaneRig {
   const ids = ['US-001', 'US-002', 'US-003', 'US-004', 'US-005', 'US-006'];
   const rig = laneRig(
@@ -19,11 +19,17 @@ function project(): LaneRig {
     { LANE_SECONDS: '0.1' },
   );
   for (const id of ['US-001', 'US-002']) {
-    rig.does(id, 'implement', `grep -q ${id} shared.txt 2>/dev/null || echo ${id} >> shared.txt`);
+    const binary = `printf "a\\0$(test -f both.bin && echo both || echo ${id})" > both.bin`;
+    const mode = `echo x > mode; chmod ${id === 'US-001' ? '+x' : '-x'} mode`;
+    rig.does(
+      id,
+      'implement',
+      `grep -q ${id} shared.txt 2>/dev/null || echo ${id} >> shared.txt; ${binary}; ${mode}`,
+    );
     rig.does(
       id,
       'merge-fix',
-      `{ grep -v '^[<=>]' shared.txt; echo ${id}; } | sort -u > new; mv new shared.txt`,
+      `{ grep -v '^[<=>]' shared.txt; echo ${id}; } | sort -u > new; mv new shared.txt; printf 'a\\0both' > both.bin; echo '<keep>mode</keep>' > $LANE_AGENT/$STORY.says`,
     );
   }
   // Where the other one has landed before it begins, or before its review, it sees that at once.

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { StoryList } from '../../src/domain/story.ts';
-import { story, storyList } from '../domain/stories.ts';
+import type { StoryList } from '../../src/domain/stories/story.ts';
+import { story, storyList } from '../domain/stories/stories.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, tasks } from '../rig/stories.ts';
 

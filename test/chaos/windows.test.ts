@@ -7,7 +7,7 @@ import { SHAPES } from './shapes.ts';
 
 const STEPS: readonly HeldGit[] = [
   { git: 'commit --quiet', when: 'after' },
-  { git: 'read-tree -i -m', when: 'before' },
+  { git: 'update-index -z --index-info', when: 'before' },
   // With the lock of the branch in its hands.
   { git: 'prepared', when: 'hooks/reference-transaction' },
   { git: 'committed', when: 'remote/hooks/reference-transaction' },
@@ -16,7 +16,7 @@ const MORE_STEPS: readonly HeldGit[] = [
   { git: 'read-tree --reset', when: 'before' },
   { git: 'read-tree --reset', when: 'after' },
   { git: 'commit --quiet', when: 'before' },
-  { git: 'read-tree -i -m', when: 'after' },
+  { git: 'update-index -z --index-info', when: 'after' },
   { git: 'push', when: 'before' },
   { git: 'push', when: 'after' },
 ];

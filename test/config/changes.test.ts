@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { listSettingChanges } from '../../src/config/changes.ts';
-import { defaultSettings } from '../../src/config/settings.ts';
+import { defaultSettings, listSettingChanges } from '../../src/config/settings.ts';
 
 const now = { ...defaultSettings('loop') };
 

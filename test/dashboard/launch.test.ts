@@ -31,6 +31,8 @@ async function house() {
   return { dir, run, launched, port };
 }
 
+const OFFERS = { agents: ['claude', 'fast'] };
+
 describe('what a page may start', () => {
   test.each<[unknown, readonly string[] | undefined]>([
     [{ kind: 'loop', text: 'Do it' }, ['loop', '--', 'Do it']],
@@ -38,17 +40,37 @@ describe('what a page may start', () => {
     [{ kind: 'loop', text: 'x', worktree: '--check=evil' }, ['loop', '--', 'x']],
     [{ kind: 'run', text: '--agent evil' }, ['run', '--prompt=--agent evil']],
     [{ kind: 'prd', text: 'ignored', check: 'evil' }, ['prd', 'run']],
+    [
+      { kind: 'loop', text: 'x', agent: 'fast', checks: ['npm test', '--agent=evil'], maxIterations: 3 },
+      ['loop', '--agent=fast', '--check=npm test', '--check=--agent=evil', '--max-iterations=3', '--', 'x'],
+    ],
+    [{ kind: 'run', text: 'x', checks: ['true'] }, ['run', '--prompt=x', '--check=true']],
+    [
+      { kind: 'prd', agent: 'claude', maxIterations: 9 },
+      ['prd', 'run', '--agent=claude', '--max-iterations=9'],
+    ],
+    // An agent that was not offered would be a command of the page.
+    [{ kind: 'loop', text: 'x', agent: 'evil' }, undefined],
+    [{ kind: 'loop', text: 'x', agent: ['fast'] }, undefined],
+    [{ kind: 'loop', text: 'x', checks: 'true' }, undefined],
+    [{ kind: 'loop', text: 'x', checks: ['a\nb'] }, undefined],
+    [{ kind: 'loop', text: 'x', checks: [' '] }, undefined],
+    [{ kind: 'loop', text: 'x', checks: Array.from({ length: 21 }, () => 'true') }, undefined],
+    [{ kind: 'loop', text: 'x', maxIterations: '1 --agent=evil' }, undefined],
+    [{ kind: 'loop', text: 'x', maxIterations: 0 }, undefined],
     [{ kind: 'simulate', text: 'x' }, undefined],
     [{ kind: 'loop', text: ' ' }, undefined],
     [{ kind: 'loop', text: 'a\0b' }, undefined],
     [{ kind: 'loop', text: ['x'] }, undefined],
     ['loop', undefined],
   ])('%j', (asked, args) => {
-    expect(startArguments(JSON.stringify(asked))).toEqual(args);
+    expect(startArguments(JSON.stringify(asked), OFFERS)).toEqual(args);
   });
 
   test('no more than an argument can hold', () => {
-    expect(startArguments(JSON.stringify({ kind: 'loop', text: 'x'.repeat(30_001) }))).toBeUndefined();
+    expect(
+      startArguments(JSON.stringify({ kind: 'loop', text: 'x'.repeat(30_001) }), OFFERS),
+    ).toBeUndefined();
   });
 });
 
@@ -71,7 +93,6 @@ describe('who may', () => {
       port => post(port, LOOP, { 'x-ralph-token': '' }),
       `/api/0/start?token=${TOKEN}`,
     ],
-    ['an address alone', 404, () => ({}), '/api/0/start'],
     ['no such project', 404, port => post(port, LOOP), '/api/1/start'],
     ['nothing to start', 400, port => post(port, '{}'), '/api/0/start'],
   ])('%s gets %i', async (_, status, asked, path) => {
@@ -81,6 +102,15 @@ describe('who may', () => {
     expect(launched).toEqual(status === 200 ? [[dir, 'loop', '--', 'Do it']] : []);
     if (status === 200)
       expect(JSON.parse(body)).toMatchObject({ runId: 'a-run', message: '[redacted] has begun.' });
+  });
+
+  test('an address alone starts nothing, whatever it names', async () => {
+    const { port, launched } = await house();
+    const query = '?kind=loop&text=x&checks=evil&agent=evil';
+    const { status, body } = await ask(port, `/api/0/start${query}`);
+    expect([status, JSON.parse(body).checks, launched]).toEqual([200, [], []]);
+    const named = await ask(port, `/api/0/start${query}`, post(port, LOOP));
+    expect([named.status, launched.map(args => args.slice(1))]).toEqual([200, [['loop', '--', 'Do it']]]);
   });
 
   test('what cannot be resumed is not', async () => {
@@ -112,7 +142,9 @@ describe('the real command', () => {
     return { running, port: Number(new URL(JSON.parse(printed).url).port) };
   }
 
-  test('a run outlives the dashboard that started it, and its agent does not get the token', async () => {
+  test('a run outlives the dashboard that started it, and its agent does not get the token', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     project.settings({ agent: 'worker', checks: ['test -e done'] });
     let begin!: () => void;
@@ -148,9 +180,35 @@ describe('the real command', () => {
     expect(isThere(agent.calls[0]?.pid ?? 0)).toBe(false);
   });
 
+  test('the form begins with the settings, and what is chosen in it counts', {
+    tags: 'promise',
+  }, async () => {
+    const project = repo();
+    project.settings({
+      agent: 'worker',
+      agents: { fast: { command: 'worker' } },
+      guardrails: [{ command: 'true' }],
+      maximumIterations: 7,
+    });
+    const agent = await fakeAgent('worker', says('half\n'));
+    const { port } = await dashboard(project.dir, [agent.bin]);
+    const offers = JSON.parse((await ask(port, '/api/0/start')).body);
+    expect(offers).toMatchObject({ agent: 'worker', checks: ['true'], maxIterations: { loop: 7, run: 7 } });
+    expect(offers.agents).toEqual(expect.arrayContaining(['worker', 'fast']));
+    const chosen = { agent: 'fast', checks: ['test -e never'], maxIterations: 1 };
+    const body = JSON.stringify({ kind: 'loop', text: 'go', ...chosen });
+    const { runId } = JSON.parse((await ask(port, '/api/0/start', post(port, body))).body);
+    const ended = () => only(ledgerOf(project, runId), 'run-ended')[0]?.result.stopReason;
+    await expect.poll(ended, { timeout: 60_000 }).toBe('max_iterations');
+    expect(only(ledgerOf(project, runId), 'run-started')).toMatchObject([
+      { agent: 'fast', checks: ['true', 'test -e never'], maxIterations: 1 },
+    ]);
+  });
+
   test('what stops a run from beginning is said, and one that had stopped is resumed', async () => {
     const project = repo();
-    project.settings({ agent: 'worker', maximumIterations: 1, guardrails: [{ command: 'test -e done' }] });
+    const settings = { agent: 'worker', maximumIterations: 1 };
+    project.settings(settings);
     const agent = await fakeAgent('worker', says('half\n'), async turn => {
       await turn.write('done', '');
       await turn.print('<response>DONE</response>\n');
@@ -164,6 +222,7 @@ describe('the real command', () => {
       done: false,
       message: expect.stringContaining('at least one is needed'),
     });
+    project.settings({ ...settings, guardrails: [{ command: 'test -e done' }] });
     const { runId } = await start('/api/0/start', { kind: 'run', text: 'go' });
     const endings = () => only(ledgerOf(project, runId), 'run-ended').map(({ result }) => result.stopReason);
     await expect.poll(endings).toHaveLength(1);

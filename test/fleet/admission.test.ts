@@ -1,16 +1,14 @@
 /** Who may begin, who may spend and who may write, on a real PostgreSQL. */
 import { afterEach, expect, test, vi } from 'vitest';
-import type { EndedTurn } from '../../src/domain/event.ts';
-import type { Usage } from '../../src/domain/usage.ts';
+import type { EndedTurn } from '../../src/domain/run/event.ts';
+import type { Usage } from '../../src/domain/turn/usage.ts';
 import { admit } from '../../src/fleet/admission.ts';
-import { openPurse, reserve, spend } from '../../src/fleet/budget.ts';
+import { listBudget, reserve, spend, unitBudget } from '../../src/fleet/budget.ts';
 import { cancelUnit } from '../../src/fleet/commands.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { openQueues } from '../../src/fleet/lease.ts';
-import { listPurse } from '../../src/fleet/list-purse.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
-import { migrate } from '../../src/fleet/schema.ts';
-import { sharedOfUnit } from '../../src/fleet/shared.ts';
+import { migrate } from '../../src/fleet/open.ts';
 import { queueOf } from '../../src/fleet/unit.ts';
 import {
   addUnit,
@@ -39,9 +37,8 @@ const UNIT: Omit<NewUnit, 'id'> = {
 vi.setConfig({ testTimeout: 60_000 });
 
 const LIMITS = { maxIterations: 0, maxFailures: 3, stuckAfter: 0 };
-const dollars = (cost: number) => ({ cost, tokens: 0, turns: 1 });
+const dollars = (cost: number) => ({ usage: { cost, costSource: 'agent' } }) as const;
 const yes = (held: number, most: number) => ({
-  answer: 'yes',
   held: expect.objectContaining({ cost: held }),
   most: expect.objectContaining({ cost: most }),
 });
@@ -70,6 +67,16 @@ describeWithPostgres('the database of a fleet', () => {
   const add = async (database: Database, id: string, more: Partial<NewUnit> = {}) => {
     await openQueues(database, { ...UNIT, ...more });
     expect(await addUnit(database, { ...UNIT, id, ...more })).toBe(true);
+  };
+  /** When the dearest turn so far has cost so much. */
+  const reserveAt = async (
+    database: Database,
+    price: number,
+    budget: string,
+    holder: Parameters<typeof reserve>[2],
+  ) => {
+    await database.query("update ralph.budget set dearest = $1 where currency = 'cost'", [price]);
+    return reserve(database, budget, holder);
   };
   const inState = async (database: Database, state: string) =>
     (
@@ -144,29 +151,27 @@ describeWithPostgres('the database of a fleet', () => {
 
   test('never reserves more than there is, whoever asks at the same time', async () => {
     const database = await open();
-    await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 100)");
+    await database.query("insert into ralph.budget (id, owner, cap, dearest) values ('team', 'ada', 25, 1)");
     await add(database, 'u0', { budget: 'team' });
     await claimUnit(database, 'u0', 'w', 1);
-    for (let at = 1; at < 400; at++)
+    for (let at = 1; at < 100; at++)
       await database.query(
         "insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state, fence) values ($1, 'loop', 't', 'ada', 'r', 'b', '{}', 'claude', 1, 'running', 1)",
         [`u${at}`],
       );
     const answers = await Promise.all(
-      Array.from({ length: 400 }, (_, at) =>
-        reserve(database, 'team', { id: `u${at}`, fence: 1 }, dollars(1)),
-      ),
+      Array.from({ length: 100 }, (_, at) => reserve(database, 'team', { id: `u${at}`, fence: 1 })),
     );
-    expect(answers.filter(({ answer }) => answer === 'yes')).toHaveLength(100);
+    const isPaid = (answer: unknown) => typeof answer === 'object' && answer !== null && 'held' in answer;
+    expect(answers.filter(isPaid)).toHaveLength(25);
+    expect(answers.filter(answer => answer === 'wait')).toHaveLength(75);
     const [budget] = (
       await database.query('select reserved::int as reserved, spent::int as spent from ralph.budget')
     ).rows;
-    expect(budget).toEqual({ reserved: 100, spent: 0 });
-    const paid = answers.findIndex(({ answer }) => answer === 'yes');
+    expect(budget).toEqual({ reserved: 25, spent: 0 });
+    const paid = answers.findIndex(isPaid);
     await spend(database, { id: `u${paid}`, fence: 1 }, dollars(0.25));
-    expect((await reserve(database, 'team', { id: 'u0', fence: 1 }, dollars(0.5))).answer).toMatch(
-      /yes|wait/,
-    );
+    await reserveAt(database, 0.5, 'team', { id: 'u0', fence: 1 });
     const [after] = (await database.query('select reserved + spent <= cap as holds from ralph.budget')).rows;
     expect(after).toEqual({ holds: true });
   });
@@ -179,12 +184,12 @@ describeWithPostgres('the database of a fleet', () => {
     const two = await claimUnit(database, 'u', 'two', 1);
     if (!one || !two) throw new Error('not claimed');
     expect([one.unit.fence, two.unit.fence, two.before]).toEqual([1, 2, 'one']);
-    const line = { seq: 1, type: 'notice', text: '{}' };
-    expect(await writeProgress(database, one.unit, { lines: [line], carry: { commit: 'c1' } })).toBe(false);
+    const line = { seq: 1, type: 'notice', text: '{}' } as const;
+    expect(await writeProgress(database, one.unit, { lines: [line], carry: 'c1' })).toBe(false);
     expect(await releaseUnit(database, one.unit, { state: 'ready' }, async () => {})).toBe(false);
     expect((await database.query('select 1 from ralph.event')).rowCount).toBe(0);
     expect(await unitOf(database, 'u')).toMatchObject({ state: 'running', worker: 'two', carry: null });
-    expect(await writeProgress(database, two.unit, { lines: [line], carry: { commit: 'c2' } })).toBe(true);
+    expect(await writeProgress(database, two.unit, { lines: [line], carry: 'c2' })).toBe(true);
   });
 
   test.each<[string, Partial<NewUnit>]>([
@@ -211,12 +216,12 @@ describeWithPostgres('the database of a fleet', () => {
         .rows[0];
     await add(database, 'u', { budget: 'team' });
     const one = { id: 'u', fence: (await claimUnit(database, 'u', 'one', 1))?.unit.fence ?? 0 };
-    expect(await reserve(database, 'team', one, dollars(2))).toEqual(yes(2, 10));
+    expect(await reserveAt(database, 2, 'team', one)).toEqual(yes(2, 10));
     const two = { id: 'u', fence: (await claimUnit(database, 'u', 'two', 1))?.unit.fence ?? 0 };
-    expect(await reserve(database, 'team', two, dollars(3))).toEqual(yes(3, 8));
+    expect(await reserveAt(database, 3, 'team', two)).toEqual(yes(3, 8));
     expect(await money()).toEqual({ reserved: 3, spent: 2 });
     await spend(database, one, dollars(5));
-    expect(await reserve(database, 'team', one, dollars(5))).toEqual({ answer: 'wait' });
+    expect(await reserveAt(database, 5, 'team', one)).toEqual('wait');
     expect(await money()).toEqual({ reserved: 3, spent: 2 });
     // An answer that was lost: it is said twice.
     for (let time = 0; time < 2; time++) await spend(database, two, dollars(1));
@@ -227,14 +232,14 @@ describeWithPostgres('the database of a fleet', () => {
     const database = await open();
     await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 10)");
     const list = { id: 'list', owner: 'ada', budget: 'team' };
-    const purse = (await openPurse(database, list, { ...LIMITS, maxCost: 3 })) ?? '';
+    const purse = (await listBudget(database, list, { ...LIMITS, maxCost: 3 }).look()) ?? '';
     for (const id of ['list.A', 'list.B', 'list.C', 'else']) {
       await add(database, id, { budget: id === 'else' ? 'team' : purse });
       await claimUnit(database, id, 'w', 1);
     }
     const of = (id: string) => ({ id, fence: 1 });
-    expect(await reserve(database, purse, of('list.A'), dollars(2))).toEqual(yes(2, 3));
-    expect(await reserve(database, purse, of('list.B'), dollars(2))).toEqual({ answer: 'wait' });
+    expect(await reserveAt(database, 2, purse, of('list.A'))).toEqual(yes(2, 3));
+    expect(await reserveAt(database, 2, purse, of('list.B'))).toEqual('wait');
     const money = async () =>
       (
         await database.query(
@@ -247,13 +252,13 @@ describeWithPostgres('the database of a fleet', () => {
     ]);
     await spend(database, of('list.A'), dollars(2));
     // Alone, it gets what is left.
-    expect(await reserve(database, purse, of('list.B'), dollars(2))).toEqual(yes(1, 1));
+    expect(await reserveAt(database, 2, purse, of('list.B'))).toEqual(yes(1, 1));
     await spend(database, of('list.B'), dollars(1));
-    expect(await reserve(database, purse, of('list.C'), dollars(2))).toEqual({
-      answer: 'spent',
-      spending: { reason: 'budget_exhausted', detail: '$3.00 of $3.00 spent by the whole list.' },
+    expect(await reserveAt(database, 2, purse, of('list.C'))).toEqual({
+      reason: 'budget_exhausted',
+      detail: '$3.00 of $3.00 spent by the whole list.',
     });
-    expect(await reserve(database, 'team', of('else'), dollars(9))).toEqual(yes(7, 7));
+    expect(await reserveAt(database, 9, 'team', of('else'))).toEqual(yes(7, 7));
     expect(await money()).toEqual([
       { id: purse, reserved: 0, spent: 3 },
       { id: 'team', reserved: 7, spent: 3 },
@@ -263,56 +268,86 @@ describeWithPostgres('the database of a fleet', () => {
   test('holds a list of stories to its tokens and turns, whatever money there is', async () => {
     const database = await open();
     const limits = { maxIterations: 3, maxTokens: 100, maxCost: 9, maxFailures: 3, stuckAfter: 0 };
-    const purse = listPurse(database, { id: 'list', owner: 'ada', budget: null }, limits);
+    const purse = listBudget(database, { id: 'list', owner: 'ada', budget: null }, limits);
     const budget = (await purse.look()) ?? '';
     for (const id of ['list.A', 'list.B', 'list.C', 'list.D']) {
       await add(database, id, { budget, kind: 'story' });
       await claimUnit(database, id, 'w', 1);
     }
-    const ask = (id: string, tokens: number) =>
-      reserve(database, budget, { id, fence: 1 }, { cost: 1, tokens, turns: 1 });
+    const ask = async (id: string, tokens: number, fence = 1) => {
+      await database.query(
+        "update ralph.budget set dearest = case currency when 'cost' then 1 else $1::numeric end",
+        [tokens],
+      );
+      return reserve(database, budget, { id, fence });
+    };
     expect(await ask('list.A', 60)).toEqual({
-      answer: 'yes',
       held: { cost: 1, tokens: 60, turns: 1 },
       most: { cost: 9, tokens: 100, turns: 3 },
     });
-    expect(await ask('list.B', 60)).toEqual({ answer: 'wait' });
-    expect(await ask('list.B', 30)).toMatchObject({ answer: 'yes', most: { tokens: 40, turns: 2 } });
-    expect(await ask('list.C', 10)).toMatchObject({ answer: 'yes', most: { tokens: 10, turns: 1 } });
-    expect(await ask('list.D', 0.1)).toEqual({ answer: 'wait' });
-    const used = { cost: 0.1, tokens: 10, turns: 1 };
+    expect(await ask('list.B', 60)).toEqual('wait');
+    expect(await ask('list.B', 30)).toMatchObject({ most: { tokens: 40, turns: 2 } });
+    expect(await ask('list.C', 10)).toMatchObject({ most: { tokens: 10, turns: 1 } });
+    expect(await ask('list.D', 0.1)).toEqual('wait');
+    const tokens = { input: 10, output: 0, cacheRead: 0, cacheWrite: 0 };
+    const used = { usage: { cost: 0.1, tokens, costSource: 'agent' } } as const;
     for (const id of ['list.A', 'list.B']) await spend(database, { id, fence: 1 }, used);
     // A turn that was left is taken again: it counts when it is.
-    await spend(database, { id: 'list.C', fence: 1 }, { ...used, turns: 0 });
-    expect([await purse.look(), purse.hasRoom()]).toEqual([budget, true]);
+    await spend(
+      database,
+      { id: 'list.C', fence: 1 },
+      {
+        ...used,
+        outcome: { kind: 'ended', by: 'interrupt' },
+      },
+    );
+    expect([await purse.look(), purse.room()]).toEqual([budget, 'yes']);
     // So it is with one whose worker died; what it may have used is counted.
     await ask('list.C', 20);
     await claimUnit(database, 'list.C', 'other', 1);
     const again = { id: 'list.C', fence: 2 };
-    expect(await reserve(database, budget, again, { cost: 1, tokens: 10, turns: 1 })).toMatchObject({
-      answer: 'yes',
+    expect(await ask('list.C', 20, 2)).toMatchObject({
       most: { tokens: 50, turns: 1 },
     });
     await spend(database, again, used);
     const spent = (by: string) => ({ reason: 'max_iterations', detail: `3 of 3 iterations used${by}.` });
-    expect(await ask('list.A', 1)).toEqual({
-      answer: 'spent',
-      spending: spent(' by the whole list'),
-    });
+    expect(await ask('list.A', 1)).toEqual(spent(' by the whole list'));
     await purse.look();
-    expect([purse.hasRoom(), purse.spending()]).toEqual([false, spent('')]);
+    expect(purse.room()).toEqual(spent(''));
+  });
+
+  test('holds all that is left for one turn while none has shown what it costs', async () => {
+    const database = await open();
+    await database.query("insert into ralph.budget (id, owner, cap) values ('team', 'ada', 10)");
+    for (const id of ['a', 'b', 'c']) {
+      await add(database, id, { budget: 'team' });
+      await claimUnit(database, id, 'w', 1);
+    }
+    const ask = (id: string, fence = 1) => reserve(database, 'team', { id, fence });
+    expect([await ask('a'), await ask('b')]).toEqual([yes(10, 10), 'wait']);
+    await spend(database, { id: 'a', fence: 1 }, { usage: { costSource: 'unknown' }, idle: true });
+    expect([await ask('b'), await ask('a')]).toEqual([yes(10, 10), 'wait']);
+    // Nobody knows what the turn of a worker that died has cost: not nothing, and not all that there is.
+    await claimUnit(database, 'b', 'other', 1);
+    expect(await ask('b', 2)).toEqual(yes(9.5, 9.5));
+    await spend(database, { id: 'b', fence: 2 }, dollars(3));
+    expect([await ask('a'), await ask('b', 2), await ask('c')]).toEqual([yes(3, 6.5), yes(3, 3.5), 'wait']);
+    // Nor is one free that does not say it.
+    await spend(database, { id: 'a', fence: 1 }, { usage: { costSource: 'unknown' } });
+    await spend(database, { id: 'b', fence: 2 }, dollars(1));
+    const { rows } = await database.query('select spent::float8 as spent from ralph.budget');
+    expect(rows).toEqual([{ spent: 7.5 }]);
   });
 
   test('counts a turn that was left when it is taken again, and ends one that uses more tokens than there are', async () => {
     const database = await open();
     const limits = { ...LIMITS, maxIterations: 3, maxTokens: 100 };
-    const budget = await openPurse(database, { id: 'list', owner: 'ada', budget: null }, limits);
+    const budget = await listBudget(database, { id: 'list', owner: 'ada', budget: null }, limits).look();
     await add(database, 'list.A', { kind: 'story', budget });
     await claimUnit(database, 'list.A', 'w', 1);
-    const shared = sharedOfUnit({
+    const shared = unitBudget({
       database,
       unit: { id: 'list.A', fence: 1, budget, account: 'claude' },
-      nextTurn: () => ({ cost: 1, tokens: 50, turns: 1 }),
       now: Date.now,
       cut: new AbortController().signal,
     });
@@ -344,7 +379,7 @@ describeWithPostgres('the database of a fleet', () => {
     );
     await add(database, 'list', { kind: 'prd', budget: 'team' });
     const list = { id: 'list', owner: 'ada', budget: 'team' };
-    const budget = await openPurse(database, list, { ...LIMITS, maxIterations: 2 });
+    const budget = await listBudget(database, list, { ...LIMITS, maxIterations: 2 }).look();
     await add(database, 'list.A', { kind: 'story', parent: 'list', budget });
     const waits = async () => {
       const view = await readFleet(database, { words: 'list.A', all: true });
@@ -379,8 +414,8 @@ describeWithPostgres('the database of a fleet', () => {
       await add(database, id, { budget });
     expect(await admit(database, ANYBODY)).toBe(2);
     for (const id of ['u', 'v']) await claimUnit(database, id, 'w', 1);
-    expect(await reserve(database, 'one', { id: 'u', fence: 1 }, dollars(1))).toEqual(yes(1, 2));
-    expect(await reserve(database, 'self', { id: 'v', fence: 1 }, dollars(1))).toEqual(yes(1, 1));
+    expect(await reserveAt(database, 1, 'one', { id: 'u', fence: 1 })).toEqual(yes(1, 2));
+    expect(await reserveAt(database, 1, 'self', { id: 'v', fence: 1 })).toEqual(yes(1, 1));
     const { budgets } = await readFleet(database, { words: '', all: true });
     expect(budgets.map(({ id, empty }) => [id, empty])).toEqual([
       ['one', []],
@@ -397,10 +432,10 @@ describeWithPostgres('the database of a fleet', () => {
     const waits = async () =>
       (await database.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).rowCount;
     let asked: ReturnType<typeof reserve> | undefined;
-    await database.transaction(async query => {
+    await database.transaction(async ({ query }) => {
       await query('update ralph.budget set reserved = 0');
-      asked = reserve(database, 'team', { id: 'u', fence: 1 }, dollars(5));
-      await expect.poll(waits, { timeout: 10_000 }).toBe(1);
+      asked = reserveAt(database, 5, 'team', { id: 'u', fence: 1 });
+      await expect.poll(waits, { timeout: 60_000 }).toBe(1);
     });
     expect(await asked).toEqual(yes(3, 3));
   });
@@ -427,7 +462,7 @@ describeWithPostgres('the database of a fleet', () => {
     await add(database, 'u');
     const claim = await claimUnit(database, 'u', 'one', 1);
     if (!claim) throw new Error('not claimed');
-    const lines = [1, 2].map(seq => ({ seq, type: 'notice', text: `{"seq":${seq}}` }));
+    const lines = [1, 2].map(seq => ({ seq, type: 'notice' as const, text: `{"seq":${seq}}` }));
     expect(await writeProgress(database, claim.unit, { lines: lines.slice(0, 1) })).toBe(true);
     expect(await writeProgress(database, claim.unit, { lines })).toBe(true);
     expect(await readLines(database, 'u')).toEqual(lines);

@@ -3,11 +3,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isProblem } from '../../src/domain/problem.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { MIGRATIONS } from '../../src/fleet/migrations.ts';
+import { checkSchema } from '../../src/fleet/open.ts';
 import { findPostgres } from '../../src/fleet/programs.ts';
-import { checkSchema } from '../../src/fleet/schema.ts';
 import { prepare } from '../../src/fleet/server.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { folder } from '../rig/repo.ts';
@@ -23,7 +23,7 @@ async function open(url: string): Promise<Database> {
 
 /** The shell commands of a section of the page, as a reader would paste them. */
 function commandsOf(heading: string): readonly string[] {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/fleet.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/use-many-machines.md'), 'utf8');
   const section = page.split(/^## /m).find(each => each.startsWith(heading)) ?? '';
   const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
   return blocks.flatMap(block => block.trim().split('\n'));

@@ -1,8 +1,8 @@
 /** Machines whose clocks are two hours apart: only that of the database counts. */
 import { expect, test } from 'vitest';
-import { isProblem } from '../../src/domain/problem.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
+import { unitBudget } from '../../src/fleet/budget.ts';
 import { openFleet } from '../../src/fleet/open.ts';
-import { sharedOfUnit } from '../../src/fleet/shared.ts';
 import { readFleet } from '../../src/fleet/view.ts';
 import { clockMissing, machineWithClock } from '../rig/clock.ts';
 import { fleetRig } from '../rig/fleet.ts';
@@ -17,7 +17,6 @@ describeWithPostgres('clocks that differ', () => {
 
   test.skipIf(why !== undefined)(
     `neither shorten a lease nor use up the time of a unit${why ? ` (skipped: ${why})` : ''}`,
-    { timeout: 120_000 },
     async () => {
       const rig = fleetRig(await postgres().createDatabase());
       const gate = rig.gate('gate');
@@ -60,10 +59,7 @@ describeWithPostgres('clocks that differ', () => {
         const now = () => Date.now() + off;
         const unit = { id: `u${off}`, fence: 1, budget: null, account: 'claude' };
         const cut = new AbortController().signal;
-        return {
-          now,
-          ...sharedOfUnit({ database, unit, nextTurn: () => ({ cost: 0, tokens: 0, turns: 1 }), now, cut }),
-        };
+        return { now, ...unitBudget({ database, unit, now, cut }) };
       };
       const [ahead, behind] = [seenBy(AN_HOUR), seenBy(-AN_HOUR)];
       ahead.accounts.limited('claude', ahead.now() + 60_000);

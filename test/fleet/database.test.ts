@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isProblem } from '../../src/domain/problem.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { describeWithPostgres, sharedPostgres, startPostgres } from '../rig/postgres.ts';
 import { folder } from '../rig/repo.ts';
@@ -19,17 +19,17 @@ describeWithPostgres('the database of a fleet', () => {
   test('a transaction happens whole or not at all', async () => {
     const database = await open(await postgres().createDatabase());
     await database.query('create table t (n int unique)');
-    const added = await database.transaction(async query => {
+    const added = await database.transaction(async ({ query }) => {
       await query('insert into t values ($1)', [1]);
       return (await query('insert into t values ($1), ($2)', [2, 3])).rowCount;
     });
     expect(added).toBe(2);
-    const failing = database.transaction(async query => {
+    const failing = database.transaction(async ({ query }) => {
       await query('insert into t values (4)');
       throw new Error('a reason of ours');
     });
     await expect(failing).rejects.toThrow('a reason of ours');
-    const swallowing = database.transaction(async query => {
+    const swallowing = database.transaction(async ({ query }) => {
       await query('insert into t values (5)');
       await query('insert into t values (1)').catch(() => {});
     });
@@ -140,7 +140,7 @@ describeWithPostgres('a server that is lost', () => {
       inside = resolve;
     });
     const pending = database
-      .transaction(async query => {
+      .transaction(async ({ query }) => {
         await query('insert into t values (1)');
         inside();
         await isCut;

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
 
 test('page and example install the packages as they are pinned', () => {
-  for (const name of ['docs/fleet.md', 'examples/fleet/compose.yaml'])
+  for (const name of ['docs/how-to/use-many-machines.md', 'examples/fleet/compose.yaml'])
     expect(read(name)).toContain(PACKAGES.join(' '));
 });
 

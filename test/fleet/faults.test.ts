@@ -4,8 +4,6 @@ import { fleetRig } from '../rig/fleet.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { CHECKED, expectEnded, untilShown } from './ended.ts';
 
-const TIMEOUT = { timeout: 180_000 };
-
 describeWithPostgres('a unit whose worker', () => {
   const postgres = sharedPostgres();
   /** Its worker is in a turn that waits at the gate. */
@@ -19,7 +17,7 @@ describeWithPostgres('a unit whose worker', () => {
     return { rig, gate, unit, one };
   };
 
-  test('loses the database for a while continues, and nothing is done twice', TIMEOUT, async () => {
+  test('loses the database for a while continues, and nothing is done twice', async () => {
     const { rig, gate, unit, one } = await inTurn('echo no > work.txt', 'echo done > work.txt');
     await postgres().stop('immediate');
     gate.open();
@@ -29,7 +27,7 @@ describeWithPostgres('a unit whose worker', () => {
     await expectEnded(rig, unit, { turns: 2 });
   });
 
-  test('is told to end gives it back with its work, and another continues', TIMEOUT, async () => {
+  test('is told to end gives it back with its work, and another continues', async () => {
     const { rig, gate, unit, one } = await inTurn('echo no > work.txt', 'echo done > work.txt');
     one.process.kill('SIGTERM');
     await one.until('draining');
@@ -41,7 +39,7 @@ describeWithPostgres('a unit whose worker', () => {
     await expectEnded(rig, unit, { fence: 2, turns: 2 });
   });
 
-  test('hears that it was cancelled ends its agent, and the work is kept', TIMEOUT, async () => {
+  test('hears that it was cancelled ends its agent, and the work is kept', async () => {
     const { rig, unit } = await inTurn(':');
     await rig.fleet('cancel', unit);
     await rig.untilState(unit, 'cancelled');

@@ -23,7 +23,6 @@ const why = networkMissing();
 describeWithPostgres('a worker that is cut off from everything', () => {
   test.skipIf(why !== undefined)(
     `continues when that was short, and is harmless when another has taken over${why ? ` (skipped: ${why})` : ''}`,
-    { timeout: 180_000 },
     async () => {
       const postgres = await startPostgres({ listen: '*' });
       const network = createNetwork();

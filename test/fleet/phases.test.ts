@@ -6,7 +6,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { isProblem } from '../../src/domain/problem.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
 import { admit } from '../../src/fleet/admission.ts';
 import { openFleet } from '../../src/fleet/open.ts';
 import { type FleetRig, fleetRig, type Machine } from '../rig/fleet.ts';
@@ -53,34 +53,30 @@ const FETCH = 'hold after-the-claim; exec "$@"';
 describeWithPostgres('a unit whose worker', () => {
   const postgres = sharedPostgres();
 
-  test.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'gets %s in any phase ends once',
-    { timeout: 240_000 },
-    async signal => {
-      const rig = fleetRig(await postgres().createDatabase());
-      const { FLEET_AGENT: orders = '' } = rig.env;
-      rig.does(AGENT);
-      script(join(rig.remote.dir, 'hooks/pre-receive'), `D=${orders}; ${HOLD}; ${HOOK}`);
-      script(join(orders, 'fetch'), `D=${orders}; ${HOLD}; ${FETCH}`);
-      const all = await Promise.all(PHASES.map(phase => begin(rig, phase)));
-      for (const each of all) await rig.until(each.phase.name, each.hasArrived);
-      for (const { worker } of all) worker.process.kill(signal);
-      await all[0]?.open();
-      rig.worker('other', '--slots', '8', ...PHASES.flatMap(phase => ['--label', label(phase)]));
-      for (const { unit } of all) await rig.untilState(unit, 'done');
-      for (const { unit, phase } of all) await expectEnded(rig, unit, phase);
-      const before = await Promise.all(all.map(({ unit }) => standing(rig, unit)));
-      for (const { open } of all.slice(1)) await open();
-      if (signal === 'SIGSTOP')
-        for (const { worker, phase } of all) {
-          worker.process.kill('SIGCONT');
-          await worker.until(phase.wakes);
-          worker.process.kill('SIGTERM');
-          expect((await worker.finished).code, phase.name).toBe(0);
-        }
-      expect(await Promise.all(all.map(({ unit }) => standing(rig, unit)))).toEqual(before);
-    },
-  );
+  test.each(['SIGKILL', 'SIGSTOP'] as const)('gets %s in any phase ends once', async signal => {
+    const rig = fleetRig(await postgres().createDatabase());
+    const { FLEET_AGENT: orders = '' } = rig.env;
+    rig.does(AGENT);
+    script(join(rig.remote.dir, 'hooks/pre-receive'), `D=${orders}; ${HOLD}; ${HOOK}`);
+    script(join(orders, 'fetch'), `D=${orders}; ${HOLD}; ${FETCH}`);
+    const all = await Promise.all(PHASES.map(phase => begin(rig, phase)));
+    for (const each of all) await rig.until(each.phase.name, each.hasArrived);
+    for (const { worker } of all) worker.process.kill(signal);
+    await all[0]?.open();
+    rig.worker('other', '--slots', '8', ...PHASES.flatMap(phase => ['--label', label(phase)]));
+    for (const { unit } of all) await rig.untilState(unit, 'done');
+    for (const { unit, phase } of all) await expectEnded(rig, unit, phase);
+    const before = await Promise.all(all.map(({ unit }) => standing(rig, unit)));
+    for (const { open } of all.slice(1)) await open();
+    if (signal === 'SIGSTOP')
+      for (const { worker, phase } of all) {
+        worker.process.kill('SIGCONT');
+        await worker.until(phase.wakes);
+        worker.process.kill('SIGTERM');
+        expect((await worker.finished).code, phase.name).toBe(0);
+      }
+    expect(await Promise.all(all.map(({ unit }) => standing(rig, unit)))).toEqual(before);
+  });
 });
 
 function script(path: string, text: string): void {

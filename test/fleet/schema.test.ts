@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { isProblem } from '../../src/domain/problem.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
 import { MIGRATIONS, type Migration } from '../../src/fleet/migrations.ts';
-import { checkSchema, migrate } from '../../src/fleet/schema.ts';
+import { checkSchema, migrate } from '../../src/fleet/open.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 
 const FIRST: Migration = {

@@ -2,20 +2,20 @@
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { beginConflicts, DECIDED, LANDED, LANDED_FILES, listFiles, OWN } from '../rig/conflicts.ts';
 import { type FleetRig, fleetRig } from '../rig/fleet.ts';
 import { type LaneRig, landedFiles, laneRig, plain, rigFor, runParallel } from '../rig/lanes.ts';
 import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { ralph } from '../rig/ralph.ts';
 import { repo } from '../rig/repo.ts';
 
-const TIMEOUT = { timeout: 240_000 };
 const CHECK = ['--check', 'test -f README.md'] as const;
 const three = () => laneRig([plain('US-001'), plain('US-002'), plain('US-003', { dependsOn: ['US-001'] })]);
 
 describeWithPostgres('a list of stories in a fleet', () => {
   const postgres = sharedPostgres();
 
-  test('lands the same tree as on one machine', TIMEOUT, async () => {
+  test('lands the same tree as on one machine', async () => {
     const lanes = three();
     const rig = fleetRig(await postgres().createDatabase(), lanes);
     const unit = await rig.submit(...CHECK);
@@ -37,7 +37,7 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expectOnce(lanes);
   });
 
-  test('sends a story back that does not fit, wherever it was done', TIMEOUT, async () => {
+  test('sends a story back that does not fit, wherever it was done', async () => {
     const lanes = laneRig([plain('US-001'), plain('US-002')]);
     lanes.does('US-001', 'implement', 'mkdir -p work; echo one > work/same');
     lanes.does('US-002', 'implement', 'mkdir -p work; echo two > work/same');
@@ -49,6 +49,27 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(remoteFiles(rig, unit)['work/same']).toBe('one\ntwo\n');
   });
 
+  test('lands a story when every conflict is decided, and not before', async () => {
+    const lanes = laneRig([plain('US-001'), plain('US-002')]);
+    beginConflicts(lanes.project);
+    const fetch = "git fetch -q origin '+refs/heads/ralph/*:refs/seen/*'";
+    const isLanded = "git for-each-ref --format='%(refname) %(contents:subject)' | grep -q '_int US-001:'";
+    lanes.does('US-001', 'implement', LANDED);
+    lanes.does('US-002', 'implement', `until ${fetch} && ${isLanded}; do sleep 0.05; done\n${OWN}`);
+    lanes.does(
+      'US-002',
+      'merge-fix',
+      `if test -e $LANE_AGENT/again; then ${DECIDED}\nelse touch $LANE_AGENT/again; fi`,
+    );
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK);
+    rig.worker('one', '--slots', '2');
+    await rig.untilState(unit, 'done');
+    const [back] = await rig.sql("select line from ralph.event where type = 'sent-back'");
+    expect(JSON.stringify(back)).toContain('rename/rename');
+    expect(listFiles(rig.remote, `ralph/${unit}/_int`)).toEqual(LANDED_FILES);
+  });
+
   test.each([
     // One turn at a time may have what is left, and ends there.
     ['--max-cost', '0.25', '3', /^\$0\.30 of \$0\.25 spent\.$/],
@@ -57,7 +78,6 @@ describeWithPostgres('a list of stories in a fleet', () => {
     ['--max-iterations', '3', '1', /^3 of 3 iterations used\.$/],
   ] as const)(
     'spends no more than its limit, whoever works on its stories: %s',
-    TIMEOUT,
     async (flag, cap, slots, words) => {
       const lanes = laneRig(
         ['US-001', 'US-002', 'US-003'].map(id => plain(id)),
@@ -82,7 +102,22 @@ describeWithPostgres('a list of stories in a fleet', () => {
     },
   );
 
-  test('lands the tasks of a list, each a unit of its own, and ticks them', TIMEOUT, async () => {
+  test('one turn goes first while nobody knows what a turn costs', async () => {
+    const lanes = laneRig(
+      ['US-001', 'US-002', 'US-003', 'US-004'].map(id => plain(id)),
+      { LANE_COST: '3' },
+    );
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK, '--max-cost', '2');
+    rig.worker('one', '--slots', '2');
+    rig.worker('two', '--slots', '2');
+    await rig.untilState(unit, 'stopped');
+    expect(lanes.turns()).toHaveLength(1);
+    const [list] = await rig.sql('select detail from ralph.unit where id = $1', unit);
+    expect(list).toEqual({ detail: '$3.00 of $2.00 spent.' });
+  });
+
+  test('lands the tasks of a list, each a unit of its own, and ticks them', async () => {
     const tasks = '# Tasks\n\n- [ ] Add one\n- [x] Done before\n- [ ] Add two\n  - with care\n';
     const lanes = rigFor(repo({ 'README.md': '# test\n', 'tasks.md': tasks, '.gitignore': '.ralph/\n' }));
     const rig = fleetRig(await postgres().createDatabase(), lanes);
@@ -126,30 +161,26 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(report.stdout).toContain('Add two');
   });
 
-  test(
-    'pushes nothing of a story by itself, as on one machine, whatever the settings say of source control',
-    TIMEOUT,
-    async () => {
-      const lanes = laneRig([plain('US-001')]);
-      lanes.project.settings({ scm: { command: 'git', tasks: ['commit', 'push'] } });
-      lanes.project.git('add', '-A', '-f', '.ralph/settings.json');
-      lanes.project.git('commit', '--quiet', '-m', 'settings');
-      const rig = fleetRig(await postgres().createDatabase(), lanes);
-      const unit = await rig.submit(...CHECK);
-      rig.worker('one', '--slots', '2');
-      await rig.untilState(unit, 'done');
-      const tasks = await rig.sql(
-        "select line from ralph.event where unit like $1 and type like 'scm%'",
-        `${unit}%`,
-      );
-      const shown = tasks
-        .map(({ line }) => JSON.parse(String(line)))
-        .map(({ task, type }) => `${type} ${task}`);
-      expect(shown.filter(each => each.includes('push'))).toEqual([]);
-    },
-  );
+  test('pushes nothing of a story by itself, as on one machine, whatever the settings say of source control', async () => {
+    const lanes = laneRig([plain('US-001')]);
+    lanes.project.settings({ scm: { command: 'git', tasks: ['commit', 'push'] } });
+    lanes.project.git('add', '-A', '-f', '.ralph/settings.json');
+    lanes.project.git('commit', '--quiet', '-m', 'settings');
+    const rig = fleetRig(await postgres().createDatabase(), lanes);
+    const unit = await rig.submit(...CHECK);
+    rig.worker('one', '--slots', '2');
+    await rig.untilState(unit, 'done');
+    const tasks = await rig.sql(
+      "select line from ralph.event where unit like $1 and type like 'scm%'",
+      `${unit}%`,
+    );
+    const shown = tasks
+      .map(({ line }) => JSON.parse(String(line)))
+      .map(({ task, type }) => `${type} ${task}`);
+    expect(shown.filter(each => each.includes('push'))).toEqual([]);
+  });
 
-  test('waits for a remote that is away when the work of a story is to be had', TIMEOUT, async () => {
+  test('waits for a remote that is away when the work of a story is to be had', async () => {
     const lanes = laneRig([plain('US-001')]);
     const rig = fleetRig(await postgres().createDatabase(), lanes);
     const unit = await rig.submit(...CHECK);
@@ -169,7 +200,7 @@ describeWithPostgres('a list of stories in a fleet', () => {
     expect(remoteFiles(rig, unit)['work/US-001.txt']).toBe('US-001\n');
   });
 
-  test('outlives the worker that holds the queue', TIMEOUT, async () => {
+  test('outlives the worker that holds the queue', async () => {
     const lanes = three();
     const rig = fleetRig(await postgres().createDatabase(), lanes);
     const gate = rig.gate('gate');

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { carryRef, pinRef, shownBranch, workRef } from '../../src/fleet/unit.ts';
+import { heldRef, shownBranch } from '../../src/fleet/unit.ts';
 
 test('each holder of a unit writes to names of its own, which are no branches', () => {
-  const of = (fence: number) => [carryRef('u', fence), workRef('u', fence), pinRef('u', fence, 'US-001/a')];
+  const of = (fence: number) =>
+    ['carry', 'work', 'pins/US-001/a'].map(name => heldRef({ id: 'u', fence }, name));
   const names = [1, 2, 11].flatMap(of);
   expect(new Set(names).size).toBe(names.length);
   for (const fence of [1, 2, 11])

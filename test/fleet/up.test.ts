@@ -51,6 +51,10 @@ async function finish([program = '', ...args]: readonly string[], env: Record<st
   return { code, said };
 }
 
+/** One that somebody works on. */
+const UNIT = `insert into ralph.unit (id, kind, title, owner, repo_url, base, config, account, min_version, state)
+  values ('u-1', 'loop', 'x', 'ada', 'x', 'x', '{}', 'x', 1, 'running')`;
+
 async function ask(url: string, text: string) {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -132,6 +136,17 @@ describeWithPostgres('a PostgreSQL of one’s own', () => {
       expect(said).not.toContain(password);
       expect(said).not.toContain(adminPassword);
     }
+
+    // Whoever works would lose the database in the middle of it.
+    await ask(url, UNIT);
+    expect(await run(['down'])).toMatchObject({
+      code: 2,
+      said: expect.stringMatching(/1 unit is being worked on: u-1.*add --yes/s),
+    });
+    expect(await ask(url, 'select value from kept')).toEqual([{ value: 7 }]);
+    await ask(url, "update ralph.unit set state = 'ready'");
+    expect(await run(['down'])).toMatchObject({ code: 0 });
+    await run(['up']);
 
     expect(await run(['down', '--remove'])).toMatchObject({
       code: 2,

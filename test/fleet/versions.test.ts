@@ -7,7 +7,6 @@ import { describeWithPostgres, sharedPostgres } from '../rig/postgres.ts';
 import { BIN, ralph } from '../rig/ralph.ts';
 import { CHECKED, expectEnded } from './ended.ts';
 
-const TIMEOUT = { timeout: 120_000 };
 const NUMBER = 'FLEET_VERSION = MIGRATIONS.at(-1)?.version ?? 0;';
 
 /** The built program with one more step. `minVersion`: the oldest that still works with the schema after it. */
@@ -28,7 +27,7 @@ function newerRalph(minVersion: number): string {
 describeWithPostgres('workers of two versions', () => {
   const postgres = sharedPostgres();
 
-  test('work side by side, and a unit that needs the newer one is left to it', TIMEOUT, async () => {
+  test('work side by side, and a unit that needs the newer one is left to it', async () => {
     const rig = fleetRig(await postgres().createDatabase());
     rig.does('echo 1 > first.txt; echo done > work.txt');
     const bin = newerRalph(1);
@@ -48,7 +47,7 @@ describeWithPostgres('workers of two versions', () => {
     expect(workers).toEqual([{ by: 'newer' }, { by: 'older' }]);
   });
 
-  test('part when the schema changes so that the older one cannot use it', TIMEOUT, async () => {
+  test('part when the schema changes so that the older one cannot use it', async () => {
     const rig = fleetRig(await postgres().createDatabase());
     const older = rig.worker('older');
     await older.until('started');

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isProblem } from '../../src/domain/problem.ts';
-import { HIDDEN } from '../../src/domain/secret-formats.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
+import { HIDDEN } from '../../src/domain/text/secret-formats.ts';
 import { admit } from '../../src/fleet/admission.ts';
 import { openFleet } from '../../src/fleet/open.ts';
 import { fleetRig } from '../rig/fleet.ts';
@@ -13,7 +13,9 @@ import { CHECKED, untilShown } from './ended.ts';
 describeWithPostgres('a worker', () => {
   const postgres = sharedPostgres();
 
-  test('works on a loop until it is proven, and its branch is in the remote', async () => {
+  test('works on a loop until it is proven, and its branch is in the remote', {
+    tags: 'promise',
+  }, async () => {
     const rig = fleetRig(await postgres().createDatabase(), undefined, {
       PGPASSWORD: 'a-password-of-the-test',
     });
@@ -67,7 +69,7 @@ describeWithPostgres('a worker', () => {
     expect(await waits()).toBe('waits for a worker: none is running');
     rig.worker('two', '--allow-repo', 'file://*');
     await expect
-      .poll(waits, { timeout: 10_000 })
+      .poll(waits, { timeout: 60_000 })
       .toBe(
         `waits for a worker that allows ${rig.remote.dir}: none does. Start one without --allow-repo, or with one that fits`,
       );
@@ -79,6 +81,7 @@ describeWithPostgres('a worker', () => {
     rig.project.git('add', '--force', '.ralph/settings.json');
     rig.project.git('commit', '--quiet', '-m', 'settings');
     rig.project.git('push', '--quiet', 'origin', 'main');
+    expect(await rig.fleet('submit', 'loop', ...CHECKED, '--agent', 'claude', '--quiet')).toMatch(/^\S+\n$/);
     const submitted = await rig.fleet('submit', 'loop', ...CHECKED, '--agent', 'claude');
     expect(submitted).toContain('Left out of scm.tasks: push.');
     const unit = submitted.split('\n', 1)[0] ?? '';

@@ -99,7 +99,7 @@ test('hooks in any order', async () => {
     }),
     examples(100),
   );
-}, 60_000);
+});
 
 test('the two commands say what the readers say', async () => {
   const project = repo();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { asksForHelp, parseArguments, requestOf } from '../../src/domain/session-arguments.ts';
+import { asksForHelp, parseArguments, requestOf } from '../../src/domain/session/arguments.ts';
 
 const task = (raw: string) => parseArguments(raw).request.task;
 

@@ -34,7 +34,9 @@ const used = (tokens: number, more: object = {}) =>
   `${JSON.stringify({ type: 'assistant', isSidechain: false, message: { model: 'claude-opus-5-5', usage: { input_tokens: tokens - 100, cache_read_input_tokens: 50, output_tokens: 50 } }, ...more })}\n`;
 
 describe('Claude Code', () => {
-  test('tells at each threshold once, from what the transcript says was used', async () => {
+  test('tells at each threshold once, from what the transcript says was used', {
+    tags: 'promise',
+  }, async () => {
     const project = watched(100_000);
     const told: (string | undefined)[] = [];
     for (const tokens of [20_000, 52_000, 55_000, 73_000, 74_000, 95_000]) {

@@ -36,7 +36,7 @@ const reasonOf = (answer: unknown): string => {
 };
 
 describe('every host', () => {
-  test.each(HOSTS)('%s is answered in its own way', async host => {
+  test.each(HOSTS)('%s is answered in its own way', { tags: 'promise' }, async host => {
     const project = guarded();
     const answer = await ask(project, bash('rm -rf /'), { host });
     expect(reasonOf(answer)).toMatch(
@@ -55,7 +55,9 @@ describe('when it is on', () => {
     expect(await ask(guarded({ enabled: false }), bash('rm -rf /'))).toBeUndefined();
   });
 
-  test('while a loop runs in this session, and its ledger has what was refused', async () => {
+  test('while a loop runs in this session, and its ledger has what was refused', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const start = {
       session_id: 's',
@@ -158,7 +160,7 @@ describe('the settings', () => {
 });
 
 describe('it fails closed', () => {
-  test('a command that is no shell is refused with the reason', async () => {
+  test('a command that is no shell is refused with the reason', { tags: 'promise' }, async () => {
     expect(reasonOf(await ask(guarded(), bash('echo "open')))).toContain('cannot be read as shell');
   });
 

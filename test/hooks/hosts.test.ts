@@ -58,7 +58,9 @@ describe('the same plugin in four hosts', () => {
   const prompt = { session_id: 's', prompt: '/ralph-loop x --completion-promise DONE' };
   const here = { CLAUDE_PLUGIN_ROOT: '/p', PLUGIN_ROOT: '/p' };
 
-  test('Codex is known by its turn, Copilot by its root, Qwen Code by its session', async () => {
+  test('Codex is known by its turn, Copilot by its root, Qwen Code by its session', {
+    tags: 'promise',
+  }, async () => {
     const event = ['auto', 'UserPromptSubmit'] as const;
     expect(await hook(repo(), event, { ...prompt, turn_id: 't' }, here)).toHaveProperty('hookSpecificOutput');
     const inCopilot = { ...here, COPILOT_PLUGIN_ROOT: '/p' };

@@ -36,7 +36,9 @@ async function begun(settings: object = {}, args = LOOP) {
   return project;
 }
 
-test('a test that the agent made green is put back before it runs, and the agent and the ledger learn it', async () => {
+test('a test that the agent made green is put back before it runs, and the agent and the ledger learn it', {
+  tags: 'promise',
+}, async () => {
   const project = await begun();
   project.write(TEST, 'true\n');
   const { reason } = await stop(project, DONE);

@@ -66,9 +66,9 @@ test('a loop that is cancelled while its stop hook runs does not come back, 200 
     expect(ledger.filter(({ type }) => type === 'run-ended').length).toBe(1);
     expect(ledger.at(-1)).toMatchObject({ type: 'run-ended', result: { stopReason: 'cancelled' } });
   }
-}, 60_000);
+});
 
-test('a promise and a cancel at the same moment: the loop ends once', async () => {
+test('a promise and a cancel at the same moment: the loop ends once', { tags: 'promise' }, async () => {
   const project = repo();
   const env = testEnv({});
   const [one, other] = [hookProcess(project, env), hookProcess(project, env)];

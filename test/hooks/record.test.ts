@@ -1,10 +1,10 @@
 /** One truth: state file, ledger, `ralph status` and `ralph session status` agree after every hook. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, rmSync, utimesSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { openProjects } from '../../src/dashboard/projects.ts';
-import { projectPaths } from '../../src/store/paths.ts';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { parseState } from '../../src/store/session-file.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -70,7 +70,7 @@ test('a loop from its start to its promise', async () => {
   expect(result.proof.level).toBe('place');
 });
 
-test('a loop that is cancelled says so, at once and for good', async () => {
+test('a loop that is cancelled says so, at once and for good', { tags: 'promise' }, async () => {
   const project = repo();
   await start(project, 'Fix it --completion-promise DONE');
   await stop(project, 'not yet');
@@ -127,7 +127,7 @@ test('a loop that takes the place of another ends that one', async () => {
 });
 
 test.each(['its ledger', 'the folder of its run', 'all of .ralph'])(
-  'a loop that lost %s holds nobody up, keeps its count, ends by its promise, and every reader says what is gone',
+  'a loop that lost %s in the project holds nobody up, keeps its count and its ledger, and ends by its promise',
   async what => {
     const project = repo();
     await start(project, 'Fix it --completion-promise DONE --min-tool-calls 0');
@@ -143,11 +143,13 @@ test.each(['its ledger', 'the folder of its run', 'all of .ralph'])(
     expect(await status(project)).toMatchObject({
       state: 'running',
       iteration: 3,
-      ledger: { kind: 'changed' },
+      ledger: { kind: 'intact' },
     });
     expect((await stop(project, DONE)).systemMessage).toContain('after 3 iteration(s). PROMISE_ACCEPTED');
-    const ended = { stopReason: 'promise_accepted', ledger: { kind: 'changed' } };
+    const ended = { state: 'done', stopReason: 'promise_accepted', ledger: { kind: 'intact' } };
     expect(await status(project)).toMatchObject(ended);
+    const { events, mirror } = runPaths(projectPaths(project.dir), id);
+    expect(readFileSync(mirror.events, 'utf8')).toBe(readFileSync(events, 'utf8'));
   },
 );
 

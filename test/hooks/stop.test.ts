@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { listSessions, parseState, writeSession } from '../../src/store/session-file.ts';
+import { runsOf } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -40,7 +41,7 @@ const line = (id: string, block: Record<string, unknown>, extra: Record<string, 
 const words = (text: string) => ({ type: 'text', text });
 
 describe('with no loop', () => {
-  test('every event passes in silence', async () => {
+  test('every event passes in silence', { tags: 'promise' }, async () => {
     const project = repo();
     for (const event of ['Stop', 'PostToolBatch', 'UserPromptSubmit', 'SessionStart', 'Nonsense']) {
       expect(await hook(project, event, { ...session, last_assistant_message: DONE })).toBeUndefined();
@@ -62,7 +63,9 @@ describe('with no loop', () => {
 });
 
 describe('the promise', () => {
-  test('is found in an earlier block of the final message than the one the host tells', async () => {
+  test('is found in an earlier block of the final message than the one the host tells', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE');
     await tools(project);
@@ -154,12 +157,13 @@ describe('the promise', () => {
   test.each<[string, string]>([
     ['<promise>done</promise>', 'in the wrong case'],
     ['<promise> DONE </promise>', 'wrong spaces'],
-    ['<promise>DONE', 'did not close it'],
+    ['<promise>DONE', 'is not closed'],
     [`say \`${DONE}\``, 'only quoted'],
-    ['<promise>NEARLY</promise>', 'held something else'],
+    ['<promise>NEARLY</promise>', 'contains other text'],
     ['<PROMISE>DONE</PROMISE>', 'in the wrong case'],
-    [`I must not say ${DONE} yet`, 'puts it off or denies it'],
-    [`I will output ${DONE} when the tests pass.`, 'puts it off or denies it'],
+    [`I must not say ${DONE} yet`, 'a sentence that denies it'],
+    [`I will output ${DONE} when the tests pass.`, 'promises it for later'],
+    [`Should I say ${DONE}?`, 'in a question'],
     [`Like this:\n\`\`\`\n${DONE}\n\`\`\``, 'in a code block'],
   ])('almost right (%s) is told with what was wrong', async (said, why) => {
     const project = repo();
@@ -172,7 +176,7 @@ describe('the promise', () => {
 });
 
 describe('work', () => {
-  test('is counted in tool calls, and --min-tool-calls wants so many', async () => {
+  test('is counted in tool calls, and --min-tool-calls wants so many', { tags: 'promise' }, async () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE --min-tool-calls 3');
     await tools(project, 2);
@@ -198,7 +202,9 @@ describe('work', () => {
 });
 
 describe('nobody is trapped', () => {
-  test('another prompt of the user is left alone; the loop sleeps and can be woken', async () => {
+  test('another prompt of the user is left alone; the loop sleeps and can be woken', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE');
     expect(await stop(project, { prompt_id: 'p2', last_assistant_message: 'an answer' })).toBeUndefined();
@@ -237,7 +243,9 @@ describe('nobody is trapped', () => {
     ).toMatchObject({ decision: 'block' });
   });
 
-  test('two sessions have a loop each, and neither can end or steer the other', async () => {
+  test('two sessions have a loop each, and neither can end or steer the other', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     await start(project, 'one --completion-promise A');
     await start(project, 'two --completion-promise B', { session_id: 's2' });
@@ -299,7 +307,7 @@ describe('nobody is trapped', () => {
     expect(parseState(project.read(STATE))).toMatchObject({ iteration: 2, task: 'x' });
   });
 
-  test('a hook that fails lets the stop through and says so', async () => {
+  test('a hook that fails lets the stop through and says so', { tags: 'promise' }, async () => {
     const project = repo();
     await start(project, 'x --completion-promise DONE --check true');
     await tools(project);
@@ -341,7 +349,7 @@ describe('the state file', () => {
 });
 
 describe('checks', () => {
-  test('are run again although no file that git sees has changed', async () => {
+  test('are run again although no file that git sees has changed', { tags: 'promise' }, async () => {
     const project = repo({ '.gitignore': 'node_modules\n' });
     await start(project, 'x --completion-promise DONE --check "test -e node_modules/it"');
     await tools(project);
@@ -397,7 +405,7 @@ describe('checks', () => {
   });
 });
 
-test('every decision is in the ledger, as in any run', async () => {
+test('every decision is in the ledger, as in any run', { tags: 'promise' }, async () => {
   const project = repo();
   await start(project, 'x --completion-promise DONE');
   await stop(project, { last_assistant_message: 'x' });
@@ -429,6 +437,17 @@ test('ralph session shows and cancels the loop of a session', async () => {
   expect(shown.stdout).toBe('s1  active  iteration 1/5  0 tool calls  <promise>DONE</promise>  Build it\n');
   const cancelled = await ralph(['session', 'cancel'], { cwd: project.dir });
   expect(cancelled.stdout).toContain('Cancelled the Ralph loop (was at iteration 1)');
+  expect(existsSync(project.path(STATE))).toBe(false);
+});
+
+test('ralph cancel ends the loop of a session by the id of its run; it is steered nowhere but there', async () => {
+  const project = repo();
+  await start(project, 'Build it --completion-promise DONE');
+  const [id = ''] = runsOf(project);
+  const told = await ralph(['tell', id, 'hello'], { cwd: project.dir });
+  expect([told.code, told.stdout]).toEqual([1, expect.stringContaining('the loop of an agent session')]);
+  const cancelled = await ralph(['cancel', id], { cwd: project.dir });
+  expect([cancelled.code, cancelled.stdout]).toEqual([0, `${id} stops now. Its work is kept.\n`]);
   expect(existsSync(project.path(STATE))).toBe(false);
 });
 

@@ -1,9 +1,9 @@
 /** The stop hook in `ralph prd run`: seed 002's table of cases by hand, and some of ours. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Story } from '../../src/domain/story.ts';
+import type { Story } from '../../src/domain/stories/story.ts';
 import { runHook } from '../../src/hooks/main.ts';
-import { STATES, story, storyList } from '../domain/stories.ts';
+import { STATES, story, storyList } from '../domain/stories/stories.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -257,7 +257,7 @@ describe('whom it concerns', () => {
   });
 });
 
-test('the same through the bin', async () => {
+test('the same through the bin', { tags: 'promise' }, async () => {
   const made = project(storyList(story('A', { passes: true })), active());
   const input = JSON.stringify({ session_id: 's', cwd: made.dir, hook_event_name: 'Stop' });
   const { code, stdout } = await ralph(['hook', 'claude', 'Stop'], {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DIALECTS } from '../../src/agents/registry.ts';
 import { countCalls } from '../../src/agents/transcript.ts';
-import type { SessionState } from '../../src/domain/session.ts';
+import type { SessionState } from '../../src/domain/session/session.ts';
 import { runHook } from '../../src/hooks/main.ts';
 import { parseState, writeSession } from '../../src/store/session-file.ts';
 import { type Repo, repo } from '../rig/repo.ts';

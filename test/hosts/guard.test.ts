@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { type HostName, hostCommand } from '../rig/hosts/host.ts';
 import { type HostSession, hostSession } from '../rig/hosts/session.ts';
 import type { Step } from '../rig/model-server/script.ts';

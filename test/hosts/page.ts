@@ -40,7 +40,7 @@ ${table(
   HOST_NAMES.map(name => [name, pinnedVersion(name), installOf(name)]),
 )}
 
-\`ralph doctor\` compares what is installed with these versions. Others work by the [Agent Client Protocol](../acp.md), or as a plain command: prompt in, words out.
+\`ralph doctor\` compares what is installed with these versions. Others work by the [Agent Client Protocol](acp.md), or as a plain command: prompt in, words out.
 
 ## Case by case
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { story, storyList } from '../domain/stories.ts';
+import { story, storyList } from '../domain/stories/stories.ts';
 import { hostCommand } from '../rig/hosts/host.ts';
 import { hostSession } from '../rig/hosts/session.ts';
 import { HOSTS } from '../rig/hosts/table.ts';

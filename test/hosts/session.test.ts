@@ -141,7 +141,7 @@ describe('what other loops get wrong', () => {
       { text: `Not <promise>X</promise> but ${DONE}` },
     ]);
     expect(turns).toBe(3);
-    expect(sent[2]).toContain('You only quoted the completion tag');
+    expect(sent[2]).toContain('Your completion tag is only quoted');
   });
 
   test('the bare word without its tag, and a file that holds the tag, end nothing', async () => {

@@ -1,10 +1,10 @@
-/** The table of docs/in-session-hosts.md: written from what the terminals showed, and compared with it ever after. */
+/** The table of docs/reference/in-session-hosts.md: written from what the terminals showed, and compared with it ever after. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { TERMINALS, type TerminalHost } from '../rig/hosts/terminals.ts';
 
-const PAGE = join(import.meta.dirname, '../../docs/in-session-hosts.md');
+const PAGE = join(import.meta.dirname, '../../docs/reference/in-session-hosts.md');
 const [BEGIN, END] = ['<!-- terminals -->', '<!-- end of terminals -->'];
 
 export const CASES = {

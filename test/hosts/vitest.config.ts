@@ -1,5 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { retry } from '../rig/second-tries.ts';
 
 /** Apart from `npm test`: these need the agents that `npm run hosts:install` puts into its cache. */
 export default defineConfig({
@@ -8,8 +7,6 @@ export default defineConfig({
     include: [process.env.RALPH_RECORD ? 'test/hosts/record.ts' : 'test/hosts/**/*.test.ts'],
     // Four turns of the slowest agent on a busy machine; nothing here waits by the clock.
     testTimeout: 240_000,
-    reporters: ['default', './test/rig/second-tries.ts'],
-    retry,
     hookTimeout: 60_000,
     // One more than the cores of CI: half of the time an agent waits, for a retry, a limit or a grace to pass.
     maxWorkers: 3,

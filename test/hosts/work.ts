@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { agentEvents, type LoopEnd, runLoop } from '../rig/hosts/loop.ts';
 import type { Place } from '../rig/hosts/place.ts';
 import type { HostSession } from '../rig/hosts/session.ts';

@@ -26,6 +26,7 @@ import {
   type SuccessReason,
   simulate,
 } from '../../src/index.ts';
+import { recordOf } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
 import { gitEnv, repo } from '../rig/repo.ts';
 // What a call loads, before the time of the first test begins.
@@ -46,7 +47,9 @@ function project() {
 }
 
 describe('a check that is a function', () => {
-  test('decides, is told where and when, and its output reaches the next prompt', async () => {
+  test('decides, is told where and when, and its output reaches the next prompt', {
+    tags: 'promise',
+  }, async () => {
     const { options } = project();
     const seen: CheckContext[] = [];
     const prompts: string[] = [];
@@ -247,7 +250,7 @@ describe('the other commands', () => {
     await expect(runPrompt({}, options)).rejects.toThrow('one of the two is needed');
   });
 
-  test('a list of stories', async () => {
+  test('a list of stories', { tags: 'promise' }, async () => {
     const { options, dir, git } = project();
     mkdirSync(join(dir, 'ralph'));
     const story = { id: 'US-001', title: 'One', description: 'd', acceptanceCriteria: ['a'], priority: 1 };
@@ -329,9 +332,9 @@ describe('the other commands', () => {
   });
 
   test('a ledger that was changed is read, and not believed', async () => {
-    const { options, dir, path } = project();
+    const { options, dir } = project();
     const { runId } = await runLoop({ task: 'x', checks: ['true'] }, options);
-    const file = path(`.ralph/runs/${runId}/events.jsonl`);
+    const file = recordOf({ dir }, runId, env).events;
     const [first = '', ...rest] = readFileSync(file, 'utf8').split('\n');
     writeFileSync(file, [first.replace('"run-started"', '"run-sabotaged"'), ...rest].join('\n'));
     const { lines, isIntact, trust } = await readLedger(dir, runId, { env });
@@ -350,7 +353,7 @@ describe('the other commands', () => {
       simulated: [{ trouble: 'lie', weakness: expect.stringContaining('code.js is empty') }],
     });
     await expect(simulate({ failures: ['lies'] }, { cwd: dir, env })).rejects.toThrow('did you mean lie?');
-  }, 20_000);
+  });
 });
 
 test('a result is told apart by its success', () => {

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { RecordedEvent } from '../../src/domain/event.ts';
+import type { RecordedEvent } from '../../src/domain/run/event.ts';
 import { createEventQueue } from '../../src/library/event-queue.ts';
 
 setFlagsFromString('--expose-gc');

@@ -28,7 +28,9 @@ const worker = defineAgent(
 );
 
 describe('a loop as a call', () => {
-  test('runs a function until the checks pass, and its result is that of --json', async () => {
+  test('runs a function until the checks pass, and its result is that of --json', {
+    tags: 'promise',
+  }, async () => {
     const { dir } = repo();
     const config: LoopConfig = { task: 'x', checks: ['test "$(cat made)" = 2'], maxIterations: 5 };
     const result = await runLoop(config, { agent: worker, cwd: dir, env });
@@ -65,7 +67,7 @@ describe('a loop as a call', () => {
     expect((await loop.run()).success).toBe(true);
   });
 
-  test('ends at once when its signal fires, also in the middle of a turn', async () => {
+  test('ends at once when its signal fires, also in the middle of a turn', { tags: 'promise' }, async () => {
     const { dir } = repo();
     const stop = new AbortController();
     let ended = false;

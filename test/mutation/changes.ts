@@ -1,6 +1,6 @@
 /** The faults of a piece of code as lines to compare: `boundary: a < b → a <= b`, in the order in which they are tried. */
-import { mutantsIn } from '../../src/mutation/find.ts';
-import { type Mutant, OPERATORS } from '../../src/mutation/mutant.ts';
+import { mutantsIn } from '../../src/proof/faults/find.ts';
+import { type Mutant, OPERATORS } from '../../src/proof/faults/mutant.ts';
 
 export const EVERYWHERE = [[1, Number.POSITIVE_INFINITY]] as const;
 

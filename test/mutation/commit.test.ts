@@ -1,13 +1,15 @@
 /** Faults in what one commit changes against another, whatever is in the work tree. */
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { isProblem } from '../../src/domain/problem.ts';
-import { mutateCommit } from '../../src/mutation/mutate-commit.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
+import { mutate } from '../../src/proof/faults/mutate.ts';
 import { folder, repo, stateEnv } from '../rig/repo.ts';
 
 const SHIP = 'ship() {\n  if [ "$1" -ge 100 ]; then\n    echo 0\n  else\n    echo 5\n  fi\n}\n';
 
-test('only the lines of the commit count, and neither the work tree nor a later commit', async () => {
+test('only the lines of the commit count, and neither the work tree nor a later commit', {
+  tags: 'promise',
+}, async () => {
   const work = repo({
     'ship.sh': 'ship() { :; }\n',
     'old.sh': 'old() { [ 1 -lt 2 ]; }\n',
@@ -29,7 +31,7 @@ test('only the lines of the commit count, and neither the work tree nor a later 
   const temporary = folder();
   const env = { ...stateEnv(), TMPDIR: temporary.dir };
   const limits = { max: 60, time: 60_000 };
-  const report = await mutateCommit({
+  const report = await mutate({
     cwd: work.dir,
     env,
     base,
@@ -43,7 +45,7 @@ test('only the lines of the commit count, and neither the work tree nor a later 
     survivors: [{ file: 'ship.sh', line: 2, change: expect.stringContaining('-gt 100') }],
   });
   expect(work.read('ship.sh')).toBe('still broken(\n');
-  const none = await mutateCommit({
+  const none = await mutate({
     cwd: work.dir,
     env,
     base,

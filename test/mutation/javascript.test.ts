@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mutantsIn } from '../../src/mutation/find.ts';
+import { mutantsIn } from '../../src/proof/faults/find.ts';
 import { changesOf, EVERYWHERE } from './changes.ts';
 
 /** A line of JavaScript, and its faults in the order in which they are tried. */

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rankMutants } from '../../src/mutation/choose.ts';
-import { isMutable, mutantsIn } from '../../src/mutation/find.ts';
-import { applyMutant, OPERATORS } from '../../src/mutation/mutant.ts';
+import { rankMutants } from '../../src/proof/faults/choose.ts';
+import { isMutable, mutantsIn } from '../../src/proof/faults/find.ts';
+import { applyMutant, OPERATORS } from '../../src/proof/faults/mutant.ts';
 import { EVERYWHERE, mutantsOf } from './changes.ts';
 
 /** Real code of many kinds: our own. */

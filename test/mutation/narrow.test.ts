@@ -2,7 +2,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { narrowCommand } from '../../src/mutation/narrow.ts';
+import { narrowCommand } from '../../src/proof/faults/narrow.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 

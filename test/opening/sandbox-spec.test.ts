@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { findAdapter } from '../../src/agents/registry.ts';
 import { defaultSettings } from '../../src/config/settings.ts';
 import type { SandboxSettings } from '../../src/config/settings-shape.ts';
-import { isProblem } from '../../src/domain/problem.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
 import { planSpec } from '../../src/opening/sandbox-spec.ts';
 import { computeBinds } from '../../src/sandbox/hidden.ts';
 import { projectPaths } from '../../src/store/paths.ts';

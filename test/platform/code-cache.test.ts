@@ -21,7 +21,7 @@ async function filled() {
   return { cache, file: join(cache, name) };
 }
 
-test('is written by the first start, private, and left alone by the next', async () => {
+test('is written by the first start, private, and left alone by the next', { tags: 'promise' }, async () => {
   const { cache, file } = await filled();
   expect(file).toMatch(/status@v\d+/);
   expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -3,8 +3,10 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmdirSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -131,11 +133,51 @@ describe.skipIf(!works.ok)('a contained command', () => {
   });
 });
 
+test.skipIf(!works.ok)(
+  'what has worked is not tried again, until something of the machine is another',
+  async () => {
+    const { path } = folder();
+    mkdirSync(path('state'));
+    const kept = path('state/kept');
+    // Another tree each time: within one process the answer for a tree is remembered.
+    const find = async (name: string) => {
+      const before = existsSync(kept) ? readFileSync(kept, 'utf8') : undefined;
+      const found = await findContainment({
+        tree: path(name),
+        env: { PATH: process.env.PATH },
+        hide: path('state'),
+        kept,
+      });
+      return { ok: found.ok, wasKnown: readFileSync(kept, 'utf8') === before };
+    };
+    expect(await find('a')).toEqual({ ok: true, wasKnown: false });
+    const { ino } = statSync(kept);
+    expect(await find('b')).toEqual({ ok: true, wasKnown: true });
+    expect(statSync(kept).ino).toBe(ino);
+    writeFileSync(kept, 'another machine');
+    expect(await find('c')).toEqual({ ok: true, wasKnown: false });
+  },
+);
+
+test.skipIf(!works.ok)('the init of a wall starts nothing that the command has put on its path', async () => {
+  const { dir, path } = folder();
+  mkdirSync(path('bin'));
+  writeFileSync(path('bin/sleep'), `#!/bin/sh\necho $PPID > '${path('ran')}'\n`);
+  chmodSync(path('bin/sleep'), 0o755);
+  const env = { PATH: `${path('bin')}:${process.env.PATH}` };
+  const child = await contained(['sh', '-c', 'sh -c "trap : TERM; while :; do :; done" & '], {
+    cwd: dir,
+    env,
+  });
+  expect(await child.done).toMatchObject({ leftBehind: 1 });
+  expect(existsSync(path('ran'))).toBe(false);
+});
+
 test('no program of the wall comes from the work tree', async () => {
   const { dir, path } = folder();
   mkdirSync(path('bin'));
   mkdirSync(path('state'));
-  for (const name of ['bwrap', 'unshare', 'setpriv', 'mount', 'sh']) {
+  for (const name of ['bwrap', 'unshare', 'setpriv', 'mount', 'sh', 'sleep']) {
     writeFileSync(path(`bin/${name}`), `#!/bin/sh\ntouch '${path('ran')}'\n`);
     chmodSync(path(`bin/${name}`), 0o755);
   }

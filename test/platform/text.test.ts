@@ -158,7 +158,7 @@ describe('the width of what comes often', () => {
     unit: fc.oneof(
       fc.integer({ min: 0x20, max: 0x2ff }).map(code => String.fromCharCode(code)),
       fc.constantFrom(
-        ...'–—…←↑→↓↳⎿⏺─│┌✓✗✅❌❗🔁🔄💭📋📊',
+        ...'–—…←↑→↓↳⎿⏺─│┌✓✗✅❌❗🔸🔁🔄💭📋📊',
         '⏸️',
         '\u0301',
         '日',
@@ -176,7 +176,7 @@ describe('the width of what comes often', () => {
     );
   });
 
-  test.each([...'✅❌❗🔁🔄💭📋📊', '⏸️', '', 'a', '⏺'])('and for the sign %j', sign => {
+  test.each([...'✅❌❗🔸🔁🔄💭📋📊', '⏸️', '', 'a', '⏺'])('and for the sign %j', sign => {
     expect(displayWidth(sign)).toBe(stringWidth(sign));
   });
 });

@@ -11,7 +11,7 @@ function plugin(home: Repo, args: readonly string[], path: readonly string[] = [
   return ralph(['plugin', ...args], { cwd: home.dir, env: { HOME: home.dir }, path });
 }
 
-test('path prints the folder of the plugin', async () => {
+test('path prints the folder of the plugin', { tags: 'promise' }, async () => {
   const { stdout } = await plugin(folder(), ['path', 'codex']);
   expect(stdout).toBe(`${join(ROOT, 'plugins/claude')}\n`);
 });
@@ -63,7 +63,9 @@ test('an older copy in Gemini CLI is replaced, a damaged file fixed, and only it
   expect(home.read('.gemini/extensions/other/gemini-extension.json')).toBe('{}');
 });
 
-test("removing it from Codex takes the user's trust records of its hooks out, and leaves the rest as it is", async () => {
+test("removing it from Codex takes the user's trust records of its hooks out, and leaves the rest as it is", {
+  tags: 'promise',
+}, async () => {
   const home = folder();
   const mine = '[hooks.state."other@x:hooks/hooks.json:stop:0:0"]\ntrusted_hash = "1"\n';
   const ours = ['stop', 'pre_tool_use'].map(

@@ -444,12 +444,47 @@ attacks('Checks: clean proof', [
     `echo '[ -e .git ] || : > test/a.sh' > build.sh`,
     { checks: ['sh build.sh', 'sh test/a.sh'], flags: [...PROTECT, ...CLEAN] },
   ),
-  refused(
-    'With --proof clean: code that knows the checkout changes the work tree instead',
-    { 'build.sh': 'true\n', 'code.txt': 'good\n' },
-    `echo "[ -e .git ] || echo bad > '$PWD/code.txt'" > build.sh`,
-    { checks: ['sh build.sh'], flags: CLEAN },
+  {
+    name: 'With --proof clean: code that knows the checkout changes the work tree instead',
+    held: EVERYWHERE,
+    async attempt(arena) {
+      const work = arena.project({ 'build.sh': 'true\n', 'code.txt': 'good\n' });
+      const script = `echo "[ -e .git ] || echo bad > '$PWD/code.txt'" > build.sh`;
+      const { isDone } = await cheat(arena, work, script, { checks: ['sh build.sh'], flags: CLEAN });
+      // In a sandbox the work tree looks empty, and what is written there is gone.
+      return !isDone || work.read('code.txt') === 'good\n';
+    },
+  },
+  ...[
+    ['reads an ignored file by its path', `echo "[ -e '$PWD/cheat.local' ]" > check.sh`],
+    ['finds the work tree by a committed link', `ln -s "$PWD" way; echo '[ -e way/cheat.local ]' > check.sh`],
+    ['finds it in a folder beside', `echo "ls -d '$(dirname "$PWD")'/*/cheat.local" > check.sh`],
+    [
+      'finds the work tree by the name of a process',
+      `echo "ls -d /proc/[0-9]*/cwd/cheat.local '$PWD'/*.local" > check.sh`,
+    ],
+  ].map(
+    ([how, script]): Attack => ({
+      name: `With --proof clean: code ${how}`,
+      held: { plain: false, contained: true, sandboxed: true },
+      async attempt(arena) {
+        const work = arena.project({ ...IGNORES, 'check.sh': 'exit 1\n' });
+        const options = { checks: ['sh check.sh'], flags: CLEAN };
+        return !(await cheat(arena, work, `touch cheat.local; ${script}`, options)).isDone;
+      },
+    }),
   ),
+  {
+    name: 'With --proof clean: code in a worktree reads the project around it',
+    held: { plain: false, contained: true, sandboxed: true },
+    async attempt(arena) {
+      const work = arena.project({ ...IGNORES, 'check.sh': 'exit 1\n' });
+      work.write('mine.local', 'of the user\n');
+      const script = `echo "[ -e '${work.dir}/mine.local' ]" > check.sh`;
+      const options = { checks: ['sh check.sh'], flags: [...CLEAN, '--worktree=w'] };
+      return !(await cheat(arena, work, script, options)).isDone;
+    },
+  },
   {
     name: 'With --proof clean: the setup command fails',
     held: EVERYWHERE,

@@ -86,7 +86,7 @@ attacks('Claims and hostile text', [
       const { code, stdout } = await ralph(args, { cwd: repo.dir });
       const report = await ralph(['report'], { cwd: repo.dir });
       const says = (text: string) =>
-        text.includes('laimed only: nothing was checked') && !/every check/.test(text);
+        text.includes('nothing was checked; there is only') && !/every check/.test(text);
       return code === 0 && says(stdout) && says(report.stdout);
     },
   },

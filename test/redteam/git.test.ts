@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { story, storyList } from '../domain/stories.ts';
+import { story, storyList } from '../domain/stories/stories.ts';
 import { gitEnv, type Repo } from '../rig/repo.ts';
 import { type Arena, type Attack, attacks } from './rig.ts';
 

@@ -40,15 +40,41 @@ async function stopped(arena: Arena, script = SAYS_DONE): Promise<Stopped> {
   return { project, id, folder, ledger: join(folder, 'events.jsonl'), ralph: call };
 }
 
-/** No reader shows the ledger as what Ralph wrote, and no resume continues it. */
-async function isNoticed({ ralph }: Stopped): Promise<boolean> {
-  const status = JSON.parse((await ralph('status', '--json')).stdout).runs[0].ledger.kind;
-  const report = JSON.parse((await ralph('report', '--format', 'json')).stdout).integrity.trust.kind;
-  const explained = JSON.parse((await ralph('explain', '--json')).stdout).ledger.kind;
-  const log = (await ralph('log')).stderr;
-  const resumed = await ralph('resume', '--max-iterations', '2');
-  const kinds: readonly string[] = [status, report, explained];
-  return !kinds.includes('intact') && log.includes('The ledger') && resumed.code === 2;
+/** Every reader shows what Ralph recorded, what is in the project is written again, and a resume does what the run was given. */
+async function isHarmless(arena: Arena, run: Stopped, before: string): Promise<boolean> {
+  const first = await run.ralph('explain', '--json');
+  const status = JSON.parse((await run.ralph('status', '--json')).stdout).runs[0];
+  const report = JSON.parse((await run.ralph('report', '--format', 'json')).stdout);
+  const log = await run.ralph('log');
+  const isShown =
+    /was (changed|deleted|replaced)/.test(first.stderr) &&
+    JSON.parse(first.stdout).outcome.includes('max_iterations') &&
+    [status.ledger.kind, report.integrity.trust.kind].every(kind => kind === 'intact') &&
+    [status.stopReason, report.view.ending.stopReason].every(reason => reason === 'max_iterations') &&
+    log.stdout.includes('Stop reason: max_iterations') &&
+    filesOf(run) === before;
+  const checks = asked(arena);
+  const resumed = await run.ralph('resume', '--max-iterations', '2');
+  return isShown && resumed.code === 1 && asked(arena) === checks + 1;
+}
+
+/** What people read of it in the project. */
+function filesOf({ folder }: Stopped): string {
+  return ['events.jsonl', 'run.json', 'task.md'].map(name => readFileSync(join(folder, name), 'utf8')).join();
+}
+
+/** No reader says that it is verified, and no resume continues it, whatever is accepted. */
+async function isRefused({ id, ralph }: Stopped): Promise<boolean> {
+  const status = JSON.parse((await ralph('status', '--json')).stdout).runs[0];
+  const explained = await ralph('explain', '--json');
+  const log = await ralph('log');
+  const resumed = await ralph('resume', id, '--max-iterations', '2', '--accept-changes');
+  return (
+    [status.ledger.kind, JSON.parse(explained.stdout).ledger.kind].every(kind => kind === 'elsewhere') &&
+    status.state === 'unverified' &&
+    [explained.code, log.code, resumed.code].join() === '1,1,2' &&
+    !log.stdout.includes('Stop reason')
+  );
 }
 
 type Lines = readonly Readonly<Record<string, unknown>>[];
@@ -90,8 +116,9 @@ function onFiles(name: string, change: (run: Stopped) => void): Attack {
     held: EVERYWHERE,
     async attempt(arena) {
       const run = await stopped(arena);
+      const before = filesOf(run);
       change(run);
-      return isNoticed(run);
+      return isHarmless(arena, run, before);
     },
   };
 }
@@ -176,10 +203,9 @@ attacks('The ledger', [
           { ...last, type: 'check-ended', result },
         ]),
       );
-      const before = asked(arena);
-      const refused = await run.ralph('resume');
-      const accepted = await run.ralph('resume', '--accept-changes');
-      return refused.code === 2 && accepted.code !== 0 && asked(arena) > before;
+      const resumed = await run.ralph('resume');
+      const { stopReason, ledger } = JSON.parse((await run.ralph('status', '--json')).stdout).runs[0];
+      return resumed.code !== 0 && stopReason === null && ledger.kind === 'intact';
     },
   },
   {
@@ -196,8 +222,8 @@ attacks('The ledger', [
       project.write('ralph/tasks.json', JSON.stringify(approve()(tasks(project))));
       const result = { runId: id, success: false, stopReason: 'cancelled', iterations: [], totalCost: null };
       rewrite(run, lines => [...lines, { ...lines.at(-1), type: 'run-ended', result }]);
-      const { code, stderr } = await call('prd', 'run', '--agent', killer);
-      return code === 2 && stderr.includes('its own records have been changed');
+      const { stdout, stderr } = await call('prd', 'run', '--agent', killer);
+      return (stdout + stderr).replace(/\s+/g, ' ').includes('changes that it may not make; they are undone');
     },
   },
   {
@@ -209,7 +235,7 @@ attacks('The ledger', [
       mkdirSync(other.path('.ralph/runs'), { recursive: true });
       cpSync(run.folder, other.path(`.ralph/runs/${run.id}`), { recursive: true });
       const call = (...args: string[]) => arena.ralph(args, { cwd: other.dir });
-      return isNoticed({ ...run, project: other, ralph: call });
+      return isRefused({ ...run, project: other, ralph: call });
     },
   },
   {
@@ -222,11 +248,11 @@ attacks('The ledger', [
     },
   },
   {
-    name: 'The agent reads the key with which records are signed',
+    name: 'The agent reads the ledger in the state folder',
     held: { plain: false, contained: true, sandboxed: true },
     async attempt(arena) {
-      const key = join(arena.home, '.local/state/ralph/key');
-      await stopped(arena, `cat '${key}' > stolen\n${SAYS_DONE}`);
+      const records = join(arena.home, '.local/state/ralph/runs');
+      await stopped(arena, `cat '${records}'/*/*/events.jsonl > stolen\n${SAYS_DONE}`);
       const [project] = [...arenaProjects(arena)];
       return readFileSync(join(project ?? '', 'stolen'), 'utf8') === '';
     },

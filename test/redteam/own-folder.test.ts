@@ -16,7 +16,7 @@ interface Victim {
 
 function victim({ outside }: Arena): Victim {
   const folder = join(outside, 'victim');
-  const files = [...NAMES, 'events.jsonl', 'checks/true.log', '0002/prompt.md', 'runs/mine', 'live/mine'];
+  const files = [...NAMES, 'events.jsonl', 'checks/true.log', '0002/prompt.md', 'runs/mine'];
   for (const name of files) {
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), MINE);
@@ -45,7 +45,7 @@ async function linked(arena: Arena, script: string, flags: readonly string[] = [
   return isUntouched();
 }
 
-const PLACES = ['.ralph', '.ralph/runs', '$R', '$R/iterations', '$R/iterations/0001', '.ralph/live'];
+const PLACES = ['.ralph', '.ralph/runs', '$R', '$R/iterations', '$R/iterations/0001'];
 
 attacks('Where Ralph writes', [
   {
@@ -81,6 +81,7 @@ attacks('Where Ralph writes', [
   },
   {
     name: 'A hook of git puts a link in place of the progress',
+    quick: true,
     held: EVERYWHERE,
     async attempt(arena) {
       const hook = `#!/bin/sh\nln -sf '${join(arena.outside, 'victim')}/progress.md' "$(echo .ralph/runs/*)/progress.md"\n`;

@@ -290,7 +290,7 @@ const speaking = ORDERS.map(
         () => true,
         () => false,
       );
-      return !paused && !/"type":"told"|"cancelled"/.test(ledgerText(project.dir));
+      return !paused && !/"type":"hint-delivered"|"cancelled"/.test(ledgerText(project.dir));
     },
   }),
 );

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { expect, vi } from 'vitest';
-import type { Story } from '../../src/domain/story.ts';
-import { STATES, story, storyList } from '../domain/stories.ts';
+import type { Story } from '../../src/domain/stories/story.ts';
+import { STATES, story, storyList } from '../domain/stories/stories.ts';
 import { BIN } from '../rig/ralph.ts';
 import type { Repo } from '../rig/repo.ts';
 import { storyOf, tasks } from '../rig/stories.ts';

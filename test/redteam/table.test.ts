@@ -1,4 +1,4 @@
-/** The table of docs/proof.md, from the rows of the suite. */
+/** The table of docs/reference/cheats.md, from the rows of the suite. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ for (const name of files.sort()) await import(join(import.meta.dirname, name));
 test('the table of the docs is the one that the suite tries', () => {
   const rows = ATTACKS.flatMap(({ heading, rows }) => [`| **${heading}** | | | |\n`, ...rows.map(rowOf)]);
   expectTable(
-    'docs/proof.md',
+    'docs/reference/cheats.md',
     `| attack | plain | contained | sandboxed |\n|---|---|---|---|\n${rows.join('')}`,
   );
 });

@@ -1,10 +1,10 @@
 /** Every event there can be, with text that wants to do something to a terminal. */
 import fc from 'fast-check';
-import { type AgentEvent, toolOutput } from '../../src/domain/agent-event.ts';
-import type { CheckResult } from '../../src/domain/check.ts';
-import type { RunEvent } from '../../src/domain/event.ts';
-import type { LoopResult } from '../../src/domain/result.ts';
-import { STOP_REASONS } from '../../src/domain/stop-reason.ts';
+import type { CheckResult } from '../../src/domain/checks/check.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
+import type { LoopResult } from '../../src/domain/run/result.ts';
+import { STOP_REASONS } from '../../src/domain/run/stop-reason.ts';
+import { type AgentEvent, toolOutput } from '../../src/domain/turn/agent-event.ts';
 import { iterationResult, loopResult } from './events.ts';
 
 const NASTY = [
@@ -257,7 +257,7 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
     { requiredKeys: ['type', 'from', 'to', 'why'] },
   ),
   fc.record({ type: fc.constantFrom('paused', 'continued') }),
-  fc.record({ type: fc.constant('told'), iteration: fc.nat(), hint: text, text }),
+  fc.record({ type: fc.constant('hint-delivered'), iteration: fc.nat({ max: 99 }), hint: text, text }),
   fc.record({ type: fc.constant('check-started'), index: fc.nat({ max: 3 }), command: text }),
   fc.record({ type: fc.constant('check-ended'), result: check }),
   fc.record({

@@ -1,7 +1,7 @@
 /** The board of a parallel run in words: what each lane does, what is waited for, and how it got there. */
 import { describe, expect, test } from 'vitest';
-import { laneBranch, parentOf } from '../../src/domain/board.ts';
-import type { RunEvent } from '../../src/domain/event.ts';
+import { laneBranch, parentOf } from '../../src/domain/lanes/board.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { displayWidth } from '../../src/platform/text.ts';
 import { boardLines } from '../../src/report/board-lines.ts';
 import { boardView, type Moment } from '../../src/report/board-view.ts';

@@ -9,16 +9,16 @@ import { replay } from '../../src/cli/commands/replay.ts';
 import { report } from '../../src/cli/commands/report.ts';
 import { status } from '../../src/cli/commands/status.ts';
 import { openProjects } from '../../src/dashboard/projects.ts';
-import { knownEntry, type RawEntry } from '../../src/domain/ledger-entry.ts';
+import { knownEntry, type RawEntry } from '../../src/domain/run/ledger-entry.ts';
 import { createDetailFold } from '../../src/report/details.ts';
 import { htmlOf } from '../../src/report/html.ts';
 import { readRun } from '../../src/report/read-run.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { changed, pathsOf } from '../rig/damage.ts';
-import { type Line, OLD_RUN, oldLines, oldProject, writeLedger } from '../rig/old-run.ts';
+import { type Line, RECORDED_RUN, recordedLines, recordedProject, writeLedger } from '../rig/recorded-run.ts';
 import { examples } from '../rig/thorough.ts';
 
-const LINES = oldLines();
+const LINES = recordedLines();
 
 /** Runs a command of the CLI in this process, and says what it printed. */
 async function run(command: CliCommand, cwd: string, options: Call['options'] = {}): Promise<string> {
@@ -39,7 +39,7 @@ async function run(command: CliCommand, cwd: string, options: Call['options'] = 
     emoji: true,
     us: 'ralph',
   };
-  await command.run({ args: [], options, cwd, root: cwd, env: {}, output });
+  await command.run({ args: [], options, cwd, root: cwd, env: process.env, output });
   return printed;
 }
 
@@ -52,15 +52,15 @@ async function readWithAll(cwd: string): Promise<string> {
   }
   await run(log, cwd, { json: true, only: 'run,checks,verdicts', iteration: '2-' });
   for (const format of ['md', 'json', 'junit', 'sarif']) await run(report, cwd, { format });
-  const paths = runPaths(projectPaths(cwd), OLD_RUN);
+  const paths = runPaths(projectPaths(cwd), RECORDED_RUN);
   const fold = createDetailFold(paths, () => {});
   const world = { assets: { script: '', style: '' }, version: '0', redact: (line: string) => line };
-  htmlOf(readRun(OLD_RUN, paths, fold.add), new Map(), world);
+  htmlOf(readRun(RECORDED_RUN, paths, fold.add), new Map(), world);
   fold.end();
   const projects = openProjects([cwd], process.env);
   projects.list();
-  projects.find('0', OLD_RUN)?.snapshot();
-  projects.find('0', OLD_RUN)?.detail(1);
+  projects.find('0', RECORDED_RUN)?.snapshot();
+  projects.find('0', RECORDED_RUN)?.detail(1);
   return printed;
 }
 
@@ -85,7 +85,7 @@ function damaged(lines: readonly Line[], { line, at, value }: { line: number; at
 }
 
 test('events of a later version and damaged fields stop no reader', async () => {
-  const project = oldProject();
+  const project = recordedProject();
   let unknown = 0;
   await fc.assert(
     fc.asyncProperty(

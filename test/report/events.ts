@@ -1,11 +1,11 @@
 /** A few events by hand, for the tests of the readers. */
 
-import { type AgentEvent, toolOutput } from '../../src/domain/agent-event.ts';
-import type { CheckResult } from '../../src/domain/check.ts';
-import type { RunEvent } from '../../src/domain/event.ts';
-import { UNPROVEN } from '../../src/domain/proof.ts';
-import type { IterationResult, LoopResult } from '../../src/domain/result.ts';
-import type { Tokens } from '../../src/domain/usage.ts';
+import type { CheckResult } from '../../src/domain/checks/check.ts';
+import { UNPROVEN } from '../../src/domain/checks/proof.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
+import type { IterationResult, LoopResult } from '../../src/domain/run/result.ts';
+import { type AgentEvent, toolOutput } from '../../src/domain/turn/agent-event.ts';
+import type { Tokens } from '../../src/domain/turn/usage.ts';
 
 export const TOKENS: Tokens = { input: 1_200_000, output: 45_000, cacheRead: 850_000, cacheWrite: 0 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import type { Style } from '../../src/report/style.ts';
 import { AGENT_ENDED, AGENT_STARTED, agent, toolEnd, toolStart } from './events.ts';
 import { block, formatted } from './formatted.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { AGENT_ENDED, AGENT_STARTED, agent, checkResult, RUN_STARTED, toolEnd, toolStart } from './events.ts';
 import { block, formatted } from './formatted.ts';
 
@@ -191,7 +191,7 @@ describe('the loop', () => {
 
   test('a turn that Ralph ended says by what', () => {
     const ended = { ...AGENT_ENDED, outcome: { kind: 'ended', by: 'idle-timeout' } } as RunEvent;
-    expect(formatted([ended], { width: 200 })[1]).toMatch(/^❗ Ended by --idle-timeout \(cost/);
+    expect(formatted([ended], { width: 200 })[1]).toMatch(/^🔸 Ended by --idle-timeout \(cost/);
   });
 
   test('trouble that the agent gets over is a retry', () => {
@@ -214,7 +214,7 @@ test('what was undone, blocked, settled and committed is a line each', () => {
     block(`
 ❌ test/a.test is protected: the agent's change was undone
 
-❗ Blocked by the sandbox: a connection to example.org
+🔸 Blocked by the sandbox: a connection to example.org
 
 📊 1 of 3 done
 

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createFormatter } from '../../src/report/format.ts';
 import { DEFAULT_STYLE, type Style } from '../../src/report/style.ts';
 

@@ -1,7 +1,7 @@
 /** Whatever an agent, a check or a file says: nothing of it reaches the terminal but letters. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { displayWidth } from '../../src/platform/text.ts';
 import { createFormatter } from '../../src/report/format.ts';
 import { createHumanReporter } from '../../src/report/human.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createHumanReporter, type HumanReporterOptions } from '../../src/report/human.ts';
 import { DEFAULT_STYLE } from '../../src/report/style.ts';
 import { createVerbose } from '../../src/report/verbose.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createJsonWriter } from '../../src/report/json.ts';
+import { createJsonWriter } from '../../src/cli/reporters.ts';
 import { anyEvent } from './any-event.ts';
 import { RUN_STARTED } from './events.ts';
 

@@ -7,7 +7,7 @@ function press(...pieces: readonly string[]): readonly [KeysMode, readonly KeyAc
   let mode = NO_KEY;
   const actions: KeyAction[] = [];
   for (const piece of pieces) {
-    const pressed = pressKey(mode, piece);
+    const pressed = pressKey(mode, piece, { story: 'US-001', question: 'Which?' });
     mode = pressed.mode;
     if (pressed.action) actions.push(pressed.action);
   }
@@ -31,6 +31,8 @@ test.each<[string, readonly string[], KeysMode, readonly KeyAction[]]>([
     [{ kind: 'tell', text: 'look at p' }],
   ],
   ['a pasted hint of two lines', ['h', 'a\rb', '\r'], NO_KEY, [{ kind: 'tell', text: 'a\nb' }]],
+  ['an answer', ['a', 'the second', '\r'], NO_KEY, [{ kind: 'answer', story: 'US-001', text: 'the second' }]],
+  ['an answer that is taken back', ['a', 'x', '\x1b'], NO_KEY, []],
   ['an empty hint', ['h', '  ', '\r'], NO_KEY, []],
   ['a hint that is taken back', ['h', 'stop', '\x1b'], NO_KEY, []],
   ['backspace, also over emoji', ['h', 'a🙂', '\x7f'], { kind: 'hint', text: 'a' }, []],
@@ -49,4 +51,8 @@ test.each([20, 40, 80])('what is asked fits into %i columns, and shows the end o
   expect(lines.filter(line => displayWidth(line) > columns)).toEqual([]);
   expect(lines[1]).toMatch(/END▏$/);
   expect(askingLine(NO_KEY, columns)).toBeUndefined();
+});
+
+test('there is no key for an answer while nobody asks', () => {
+  expect(pressKey(NO_KEY, 'a')).toEqual({ mode: NO_KEY });
 });

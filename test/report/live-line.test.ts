@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { displayWidth } from '../../src/platform/text.ts';
 import { type LiveState, live, liveLine, NO_RUN } from '../../src/report/live-line.ts';
 import { DEFAULT_STYLE } from '../../src/report/style.ts';

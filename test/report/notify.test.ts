@@ -1,6 +1,6 @@
 /** What the terminal is asked to do for somebody who has turned away. */
 import { expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createNotify } from '../../src/report/notify.ts';
 import { loopResult, RUN_STARTED } from './events.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
-import type { RecordedEvent, RunEvent } from '../../src/domain/event.ts';
+import type { RecordedEvent, RunEvent } from '../../src/domain/run/event.ts';
 import { otlpTarget } from '../../src/platform/otlp-target.ts';
 import { childTrace, readTrace, runTrace } from '../../src/platform/trace.ts';
 import { createOtel } from '../../src/report/otel.ts';
@@ -163,7 +163,7 @@ async function exported() {
   if (!target || 'refused' in target) throw new Error('no target');
   const otel = createOtel({ target, env: {}, version: '1', failed: text => expect.fail(text) });
   for (const event of EVENTS) otel.emit(event);
-  await otel.settled();
+  await otel.allSent();
   await new Promise(resolve => server.close(resolve));
   return got[0] ?? expect.fail('nothing came');
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { markdownOf } from '../../src/report/markdown.ts';
 import { createRunFold } from '../../src/report/run-fold.ts';
 import { elapsed, lastChecks, type RunView } from '../../src/report/run-view.ts';

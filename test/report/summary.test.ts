@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { UNPROVEN } from '../../src/domain/proof.ts';
-import { endingOf, STOP_REASONS, sentenceOf } from '../../src/domain/stop-reason.ts';
+import { UNPROVEN } from '../../src/domain/checks/proof.ts';
+import { endingOf, STOP_REASONS, sentenceOf } from '../../src/domain/run/stop-reason.ts';
 import { summaryLines } from '../../src/report/summary.ts';
 import { iterationResult, loopResult } from './events.ts';
 
@@ -29,7 +29,7 @@ test('a finished run', () => {
     '- Guardrails:',
     '  - `npm test` passed (0.8s)',
     '  - `npm run lint` passed (0.8s)',
-    '- Proof: checked in place · not contained',
+    '- Proof: the checks passed in your folder; not tried in a clean checkout · not contained',
     '- Cost: $5.76 (as the agent reports it)',
     '- Tokens: 1.2M in (850K cached) / 45K out',
     '- Time: 6m7s',
@@ -82,7 +82,8 @@ test.each(STOP_REASONS)(
   '%s: the sentence comes first, the reason last, and there is a next step',
   stopReason => {
     const iterations = [iterationResult({ checkResults: [check('make', true)] })];
-    const lines = summaryLines(loopResult({ stopReason, iterations }), LABEL);
+    const proof = { ...UNPROVEN, level: 'place' } as const;
+    const lines = summaryLines(loopResult({ stopReason, iterations, proof }), LABEL);
     expect(lines[0]).toBe(sentenceOf(stopReason));
     const next = lines.slice(
       lines.findIndex(line => line.startsWith('- Next: ')),

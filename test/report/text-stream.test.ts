@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createTextStream } from '../../src/report/text-stream.ts';
+import { createTextStream } from '../../src/report/format.ts';
 
 function streamed(pieces: readonly string[], width: number): readonly string[] {
   const stream = createTextStream(() => width);

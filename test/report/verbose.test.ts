@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Claim } from '../../src/domain/completion.ts';
-import type { RunEvent } from '../../src/domain/event.ts';
-import type { Feedback } from '../../src/domain/verdict.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
+import type { Feedback } from '../../src/domain/run/verdict.ts';
+import type { Claim } from '../../src/domain/turn/claim.ts';
 import { createVerbose } from '../../src/report/verbose.ts';
 import { AGENT_ENDED, AGENT_STARTED, agent, checkResult, loopResult, RUN_STARTED } from './events.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createFormatter } from '../../src/report/format.ts';
 import { timeOfDay } from '../../src/report/numbers.ts';
 import { DEFAULT_STYLE } from '../../src/report/style.ts';
@@ -37,7 +37,10 @@ test.each<[string, RunEvent]>([
   ],
   ['❗ Paused. Continue: `ralph continue`', { type: 'paused' }],
   ['🔄 Continued', { type: 'continued' }],
-  ['· Hint from the user: look at a.ts', { type: 'told', iteration: 2, hint: '1', text: 'look at\na.ts' }],
+  [
+    '· Hint from the user: look at a.ts',
+    { type: 'hint-delivered', iteration: 2, hint: '1', text: 'look at\na.ts' },
+  ],
 ])('%s', (line, event) => {
   expect(createFormatter({ ...DEFAULT_STYLE, color: false }).lines(event, now)).toEqual([line]);
 });

@@ -94,7 +94,10 @@ print({
   },
   parent_tool_use_id: null,
 });
-const words = ['I have done my step.'];
+// What its script wrote there is said once.
+const says = join(folder, `${story}.says`);
+const words = ['I have done my step.', ...(existsSync(says) ? [readFileSync(says, 'utf8')] : [])];
+rmSync(says, { force: true });
 // A question is asked once, and nothing is handed in.
 const asks = join(folder, `${story}.asks`);
 const question = existsSync(asks) ? readFileSync(asks, 'utf8') : undefined;

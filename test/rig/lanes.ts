@@ -1,10 +1,10 @@
 /** Projects for parallel runs, and the agent that works in their lanes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LaneOutcome } from '../../src/domain/board-sums.ts';
-import type { LoopResult } from '../../src/domain/result.ts';
-import type { Story } from '../../src/domain/story.ts';
-import { story } from '../domain/stories.ts';
+import type { LaneOutcome } from '../../src/domain/lanes/board-sums.ts';
+import type { LoopResult } from '../../src/domain/run/result.ts';
+import type { Story } from '../../src/domain/stories/story.ts';
+import { story } from '../domain/stories/stories.ts';
 import { type RalphOptions, ralph, startRalph } from './ralph.ts';
 import type { Repo } from './repo.ts';
 import { scriptedClaude } from './scripted-claude.ts';

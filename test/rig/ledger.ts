@@ -1,10 +1,9 @@
 /** What a run has written down. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RunEvent } from '../../src/domain/event.ts';
-import { openHead } from '../../src/store/head.ts';
-import { lastEntry } from '../../src/store/ledger-end.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
+import type { Env } from '../../src/store/state.ts';
 import type { Repo } from './repo.ts';
 
 /** The ids of a project's runs, oldest first. */
@@ -22,11 +21,9 @@ export function ledgerOf(project: Repo, id = runsOf(project)[0] ?? ''): readonly
     .map(line => JSON.parse(line) as RunEvent);
 }
 
-/** A ledger that a test has shortened, as if the run had been killed there. */
-export function acceptEnd(project: Repo, id = runsOf(project)[0] ?? ''): void {
-  const paths = runPaths(projectPaths(project.dir), id);
-  const { prev } = lastEntry(paths.events);
-  openHead(paths, { offset: statSync(paths.events).size, prev }).close();
+/** Where what counts of a run is kept, outside of the project. */
+export function recordOf(project: Pick<Repo, 'dir'>, id: string, env: Env = process.env) {
+  return runPaths(projectPaths(project.dir, env), id).state;
 }
 
 export function only<Type extends RunEvent['type']>(

@@ -1,6 +1,6 @@
 /** A project with a story list, and agents that work on it: honest steps, and whatever else a test wants to do. */
-import type { Story, StoryList } from '../../src/domain/story.ts';
-import { story, storyList } from '../domain/stories.ts';
+import type { Story, StoryList } from '../../src/domain/stories/story.ts';
+import { story, storyList } from '../domain/stories/stories.ts';
 import { init, isTextMode, result, text, toolResult, toolUse } from './claude-stream.ts';
 import type { FakeTurn, Handler } from './fake-agent.ts';
 import { ralph } from './ralph.ts';

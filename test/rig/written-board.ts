@@ -1,9 +1,9 @@
 /** Writes a parallel run as Ralph itself would, with the runs of its lanes: some landed, one sent back, one that needs the user. */
 import { createHash } from 'node:crypto';
-import type { Board } from '../../src/domain/board.ts';
-import { laneOutcome } from '../../src/domain/board-sums.ts';
-import type { RunEvent } from '../../src/domain/event.ts';
-import { UNPROVEN } from '../../src/domain/proof.ts';
+import { UNPROVEN } from '../../src/domain/checks/proof.ts';
+import type { Board } from '../../src/domain/lanes/board.ts';
+import { laneOutcome } from '../../src/domain/lanes/board-sums.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createRunFold } from '../../src/report/run-fold.ts';
 import { createJournal, openJournal } from '../../src/store/journal.ts';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
@@ -150,11 +150,11 @@ function stepsOf(id: string, hash: (text: string) => string): readonly Step[] {
 export function writeBoard(root: string, { start, minutes }: BoardOptions): string {
   const project = projectPaths(root);
   let now = start;
-  const given = { flags: {}, crew: 'stories', ralphDir: 'ralph' } as const;
+  const given = { flags: {}, parallel: 'stories', ralphDir: 'ralph' } as const;
   const { file } = createRun(project, { command: 'prd', version: '0.2.0', config: {}, now, given });
   const { id } = file;
   const paths = runPaths(project, id);
-  const journal = createJournal(paths.events, { run: id, now: () => now, durable: false, place: paths });
+  const journal = createJournal(paths.events, { run: id, now: () => now, durable: false });
   const hash = (text: string) => createHash('sha1').update(text).digest('hex');
   const head = {
     agent: 'claude',

@@ -3,14 +3,19 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { toolOutput } from '../../src/domain/agent-event.ts';
-import { type CheckResult, slugsOf } from '../../src/domain/check.ts';
-import type { LoopCommand, RunEvent } from '../../src/domain/event.ts';
-import { UNPROVEN } from '../../src/domain/proof.ts';
-import { endedAs, type IterationResult, type LoopResult } from '../../src/domain/result.ts';
-import { isSuccess, type StopReason } from '../../src/domain/stop-reason.ts';
-import type { Story } from '../../src/domain/story.ts';
-import { addUsage, type Usage } from '../../src/domain/usage.ts';
+import { type CheckResult, slugsOf } from '../../src/domain/checks/check.ts';
+import { UNPROVEN } from '../../src/domain/checks/proof.ts';
+import type { LoopCommand, RunEvent } from '../../src/domain/run/event.ts';
+import {
+  endedAs,
+  type IterationResult,
+  type LoopResult,
+  type ResultFields,
+} from '../../src/domain/run/result.ts';
+import { isSuccess, type StopReason } from '../../src/domain/run/stop-reason.ts';
+import type { Story } from '../../src/domain/stories/story.ts';
+import { toolOutput } from '../../src/domain/turn/agent-event.ts';
+import { addUsage, type Usage } from '../../src/domain/turn/usage.ts';
 import { createJournal, type Journal } from '../../src/store/journal.ts';
 import { projectPaths, type RunPaths, runPaths } from '../../src/store/paths.ts';
 import { createRun } from '../../src/store/run-file.ts';
@@ -28,6 +33,8 @@ export interface LedgerOptions {
   /** undefined: it goes on. */
   readonly ends?: StopReason;
   readonly branch?: string;
+  /** What its result says beside that. */
+  readonly result?: Partial<Omit<ResultFields, 'runId' | 'iterations'>>;
   /** What the agent says in an iteration. */
   readonly words?: (iteration: number) => string;
   /** The tools it calls: name, what it is called with, what that prints. */
@@ -82,7 +89,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
     ...(options.id !== undefined && { id: options.id }),
   });
   const paths = runPaths(project, file.id);
-  const journal = createJournal(paths.events, { run: file.id, now: () => now, durable: false, place: paths });
+  const journal = createJournal(paths.events, { run: file.id, now: () => now, durable: false });
   const random = createRandom(7);
   const results: IterationResult[] = [];
   let usage: Usage | undefined;
@@ -239,6 +246,7 @@ export function writeRun(root: string, options: LedgerOptions): WrittenRun {
       worktreePath: null,
       branch: options.branch ?? null,
       proof: { ...UNPROVEN, level: 'place', contained: 'pid' },
+      ...options.result,
     };
     tell({ type: 'run-ended', result });
   };

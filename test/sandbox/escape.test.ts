@@ -10,7 +10,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ADAPTERS } from '../../src/agents/registry.ts';
 import { defaultSettings } from '../../src/config/settings.ts';
 import type { SandboxSettings } from '../../src/config/settings-shape.ts';
-import { isProblem } from '../../src/domain/problem.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
 import { planSpec } from '../../src/opening/sandbox-spec.ts';
 import { startConfined } from '../../src/platform/process.ts';
 import { projectPaths } from '../../src/store/paths.ts';
@@ -347,7 +347,9 @@ describe.each(CANDIDATES)('$name', candidate => {
 describe.skipIf(CANDIDATES[0]?.missing !== undefined)('srt alone', () => {
   const candidate = CANDIDATES[0]!;
 
-  test('keeps a key from the inside that the host it is for gets all the same', async () => {
+  test('keeps a key from the inside that the host it is for gets all the same', {
+    tags: 'promise',
+  }, async () => {
     const { port, heard } = await outside();
     const net = await internet({ 'good.test': port, 'other.test': port });
     const settings = {

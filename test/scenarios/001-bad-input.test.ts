@@ -76,7 +76,7 @@ describe('bad input is one clear sentence and exit code 2, and nothing is writte
     expect([code, stderr]).toEqual([2, 'ralph: prompt file PROMPT.md: it is empty\n']);
   });
 
-  test('all problems of the settings, the flags and the prompt at once', async () => {
+  test('all problems of the settings, the flags and the prompt at once', { tags: 'promise' }, async () => {
     const project = repo();
     project.settings({
       maximumIteration: 5,
@@ -190,7 +190,9 @@ describe('an agent that misbehaves', () => {
     expect(existsSync(project.path(`.ralph/runs/${runId}/iterations/0001/agent.jsonl`))).toBe(true);
   });
 
-  test('exits with 0 and reports an error in its stream: not done, whatever it says', async () => {
+  test('exits with 0 and reports an error in its stream: not done, whatever it says', {
+    tags: 'promise',
+  }, async () => {
     const { iterations } = await survives(async turn => {
       for (const record of [init, text(DONE), result({ is_error: true, result: 'it broke' })])
         await turn.line(record);
@@ -241,7 +243,9 @@ describe('an agent that misbehaves', () => {
       path: [agent.bin],
     });
     expect([code, agent.calls.length]).toEqual([1, 1]);
-    expect(stdout.replace(/\s+/g, ' ')).toContain('log in with the agent itself, or set its API key');
+    expect(stdout.replace(/\s+/g, ' ')).toContain(
+      'log in with `claude auth login`, or set ANTHROPIC_API_KEY',
+    );
   });
 
   test('vanishes from the PATH while the run goes on', async () => {
@@ -258,7 +262,7 @@ describe('an agent that misbehaves', () => {
     expect(stdout).toContain('the agent cannot be started: it is not there');
   });
 
-  test('says the tag only where it does not count', async () => {
+  test('says the tag only where it does not count', { tags: 'promise' }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', async turn => {
       await turn.line(init);
@@ -283,7 +287,7 @@ describe('an agent that misbehaves', () => {
     expect(code).toBe(1);
   });
 
-  test('prints its prompt back: a plain command that echoes is not done', async () => {
+  test('prints its prompt back: a plain command that echoes is not done', { tags: 'promise' }, async () => {
     const project = repo();
     const { code } = await ralph(['run', '-p', `Fix it.\nThen say ${DONE}`, '--agent', 'cat', '-m', '2'], {
       cwd: project.dir,
@@ -330,7 +334,7 @@ describe('an agent that hangs', () => {
     expect([code, JSON.parse(stdout).stopReason]).toEqual([1, 'timeout']);
   });
 
-  test('is ended as soon as its stream shows that the budget is spent', async () => {
+  test('is ended as soon as its stream shows that the budget is spent', { tags: 'promise' }, async () => {
     const project = repo();
     project.settings({
       agent: { command: 'claude', prices: { 'claude-opus': { input: 1_000_000, output: 0 } } },

@@ -5,7 +5,9 @@ import { BIN, ralph, testEnv } from '../rig/ralph.ts';
 import { folder } from '../rig/repo.ts';
 
 describe('the demo', () => {
-  test('fixes a really broken project, does not believe the first claim, and commits', async () => {
+  test('fixes a really broken project, does not believe the first claim, and commits', {
+    tags: 'promise',
+  }, async () => {
     const { dir, path } = folder();
     mkdirSync(path('tmp'));
     const { code, stdout, stderr } = await ralph(['demo', '--pace', '0', '--json'], {

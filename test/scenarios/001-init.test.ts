@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
 import { BIN, ralph, testEnv } from '../rig/ralph.ts';
-import { folder, type Repo } from '../rig/repo.ts';
+import { folder, type Repo, repo } from '../rig/repo.ts';
 
 interface Terminal {
   /** Waits for the question, then types the answer and Enter. */
@@ -58,7 +58,7 @@ function onTerminal(project: Repo, path: readonly string[] = []): Terminal {
 }
 
 describe('the wizard on a real terminal', () => {
-  test('asks what seed 001 asks, word for word, and writes the settings', async () => {
+  test('asks what seed 001 asks, word for word, and writes the settings', { tags: 'promise' }, async () => {
     const project = folder();
     const terminal = onTerminal(project);
     await terminal.answer('Agent command (e.g., claude, codex, amp, or other LLM CLI): ', '');
@@ -120,7 +120,23 @@ describe('the wizard on a real terminal', () => {
     });
   });
 
-  test('what it writes, ralph run accepts', async () => {
+  test('proposes to protect the tests, and what a fresh checkout needs', async () => {
+    const project = repo({ 'test/a.test.js': 'x\n', 'package-lock.json': '{}\n' });
+    const terminal = onTerminal(project);
+    await terminal.answer('Agent command', 'cat');
+    await terminal.answer('Agent flags', '');
+    await terminal.answer('Maximum iterations', '');
+    await terminal.answer('Completion response', '');
+    await terminal.answer('Add guardrail', '');
+    await terminal.answer('Protect the tests that are there (test/**) from the agent? (Y/n): ', '');
+    await terminal.answer('Make a fresh checkout ready with `npm ci`? (Y/n): ', 'n');
+    await terminal.answer('Configure SCM?', '');
+    expect(await terminal.ended).toBe(0);
+    const written = JSON.parse(project.read('.ralph/settings.json'));
+    expect([written.protect, written.setup]).toEqual([['test/**'], undefined]);
+  });
+
+  test('what it writes, ralph run accepts', { tags: 'promise' }, async () => {
     const project = folder();
     const terminal = onTerminal(project);
     await terminal.answer('Agent command', 'cat');

@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { recordOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 
@@ -13,7 +14,7 @@ function withoutHooks(argv: readonly string[] = []): readonly string[] {
 }
 
 describe('what a user sees', () => {
-  test('tools with their results, and what it cost', async () => {
+  test('tools with their results, and what it cost', { tags: 'promise' }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', async turn => {
       for (const record of [
@@ -62,7 +63,7 @@ describe('what a user sees', () => {
       path: [agent.bin],
     });
     expect(stdout).toContain('[OK] Complete');
-    expect(stdout).not.toMatch(/[✅⏺❗]/u);
+    expect(stdout).not.toMatch(/[✅⏺❗🔸]/u);
   });
 
   test('with --no-stream-agent-output the agent runs in text mode and its words are not shown', async () => {
@@ -73,7 +74,12 @@ describe('what a user sees', () => {
       { cwd: project.dir, path: [agent.bin] },
     );
     expect(code).toBe(0);
-    expect(withoutHooks(agent.calls[0]?.argv)).toEqual(['-p', '--output-format', 'text']);
+    expect(withoutHooks(agent.calls[0]?.argv)).toEqual([
+      '-p',
+      '--output-format',
+      'text',
+      '--dangerously-skip-permissions',
+    ]);
     expect(stdout).not.toContain('secret plan');
   });
 
@@ -108,7 +114,7 @@ describe('what a user sees', () => {
       .exec(stderr)?.[1]
       ?.replace(/--plugin-dir (?:'[^']*'|\S+) /, '');
     expect(command).toBe(
-      `claude -p --output-format stream-json --verbose --model opus --api-key '[redacted]'`,
+      `claude -p --output-format stream-json --verbose --dangerously-skip-permissions --model opus --api-key '[redacted]'`,
     );
     expect(stderr).toContain(`[ralph] Prompt (200 of 300 chars): ${'x'.repeat(200)}`);
     expect(lines).toContain('[ralph] Running guardrail: true');
@@ -119,7 +125,7 @@ describe('what a user sees', () => {
 });
 
 describe('what a program sees', () => {
-  test('--json: one result on stdout and nothing else there', async () => {
+  test('--json: one result on stdout and nothing else there', { tags: 'promise' }, async () => {
     const project = repo();
     project.settings({ agent: { command: 'claude' }, guardrails: [{ command: 'echo ok' }] });
     const agent = await fakeAgent('claude', speaks(DONE));
@@ -163,6 +169,7 @@ describe('what a program sees', () => {
         tree: expect.stringMatching(/^[0-9a-f]{40}$/),
         checkInputsChanged: [],
       },
+      testsChanged: [],
       branch: null,
     });
     expect(stderr).toContain('Iteration 1 of 10');
@@ -182,7 +189,7 @@ describe('what a program sees', () => {
     });
   });
 
-  test('--events -: every event, one a line', async () => {
+  test('--events -: every event, one a line', { tags: 'promise' }, async () => {
     const project = repo();
     const agent = await fakeAgent('worker', says(DONE));
     const { stdout } = await ralph(['run', '-p', 'go', '--agent', 'worker', '--events', '-'], {
@@ -195,7 +202,7 @@ describe('what a program sees', () => {
       .map(line => JSON.parse(line).type);
     expect(types).toEqual([
       'run-started',
-      'notice',
+      ...['notice', 'notice', 'notice'], // what it may do, the guard, how to end
       'prepared',
       'iteration-started',
       'agent-started',
@@ -209,13 +216,13 @@ describe('what a program sees', () => {
   });
 
   test('--events FILE adds to the file; one that cannot be written is told before anything else is', async () => {
-    const project = repo();
+    const project = repo({ '.gitignore': 'out.jsonl\n' });
     const agent = await fakeAgent('worker', says(DONE));
     await ralph(['run', '-p', 'go', '--agent', 'worker', '--events', 'out.jsonl'], {
       cwd: project.dir,
       path: [agent.bin],
     });
-    expect(project.read('out.jsonl').trimEnd().split('\n').length).toBe(11);
+    expect(project.read('out.jsonl').trimEnd().split('\n').length).toBe(13);
     const other = repo();
     const refused = await ralph(['run', '-p', 'go', '--agent', 'worker', '--events', 'no/such/folder'], {
       cwd: other.dir,
@@ -226,20 +233,26 @@ describe('what a program sees', () => {
     expect(other.git('status', '--porcelain')).toBe('');
   });
 
-  test('--dry-run shows settings, command and prompt, runs nothing and writes nothing', async () => {
+  test('--dry-run shows settings, command and prompt, runs nothing and writes nothing', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks(DONE));
     const args = ['run', '-p', 'do it', '--agent', 'claude', '--model', 'opus', '--dry-run'];
     const { code, stdout } = await ralph(args, { cwd: project.dir, path: [agent.bin] });
     expect([code, agent.calls.length]).toEqual([0, 0]);
-    expect(stdout).toContain('claude -p --output-format stream-json --verbose --model opus\n');
+    expect(stdout).toContain(
+      'claude -p --output-format stream-json --verbose --dangerously-skip-permissions --model opus\n',
+    );
     expect(stdout.endsWith('(5 characters)\ndo it\n')).toBe(true);
     expect(project.git('status', '--porcelain')).toBe('');
   });
 });
 
 describe('the settings', () => {
-  test('of the local file are laid over the shared ones, and flags over both', async () => {
+  test('of the local file are laid over the shared ones, and flags over both', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     project.settings({
       maximumIterations: 3,
@@ -263,7 +276,7 @@ describe('the settings', () => {
         agent: { command: 'claude', flags: ['--verbose'] },
         guardrails: [],
       },
-      command: 'claude -p --output-format stream-json --verbose',
+      command: 'claude -p --output-format stream-json --dangerously-skip-permissions --verbose',
     });
   });
 
@@ -288,6 +301,7 @@ describe('the settings', () => {
       '--output-format',
       'stream-json',
       '--verbose',
+      '--dangerously-skip-permissions',
       '--model',
       'haiku',
       '--a',
@@ -319,10 +333,12 @@ describe('the ledger', () => {
       env: { MY_API_KEY: 'sk-very-secret-value' },
     });
     const { runId } = JSON.parse(stdout);
-    return { project, runId, events: project.path(`.ralph/runs/${runId}/events.jsonl`) };
+    return { project, runId, events: recordOf(project, runId).events };
   }
 
-  test('holds the run: its settings, every prompt, the raw stream, every check', async () => {
+  test('holds the run: its settings, every prompt, the raw stream, every check', {
+    tags: 'promise',
+  }, async () => {
     const { project, runId } = await oneRun();
     const at = (name: string) => project.read(`.ralph/runs/${runId}/${name}`);
     expect(JSON.parse(at('run.json'))).toMatchObject({
@@ -345,7 +361,7 @@ describe('the ledger', () => {
     const status = await ralph(['status'], { cwd: project.dir });
     expect(status.stdout).toMatch(
       new RegExp(
-        `^Run +State +Iteration  Checks  Cost +Age +Task\n${runId}  promise_accepted  run 1/10   1/1     \\$0\\.0100  \\d+s +go\n\nProof of ${runId}: checked in place · .+\n$`,
+        `^Run +State +Iteration  Checks  Cost +Age +Task\n${runId}  done   run 1/10   1/1     \\$0\\.0100  \\d+s +go\n\nProof of ${runId}: the checks passed in your folder; not tried in a clean checkout · [^\n]+\n$`,
       ),
     );
     const json = await ralph(['status', '--json'], { cwd: project.dir });
@@ -358,7 +374,7 @@ describe('the ledger', () => {
     const { project, events } = await oneRun();
     writeFileSync(events, readFileSync(events, 'utf8').replace('All well', 'All bad!'));
     const { code, stderr } = await ralph(['log'], { cwd: project.dir });
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(stderr).toMatch(/The ledger has been changed: line \d+ does not follow from the line before it/);
   });
 
@@ -407,7 +423,7 @@ describe('the ledger', () => {
     await run.finished;
   });
 
-  test('holds no secret of the environment', async () => {
+  test('holds no secret of the environment', { tags: 'promise' }, async () => {
     const project = repo();
     const agent = await fakeAgent('worker', says(`my key is sk-very-secret-value ${DONE}\n`));
     await ralph(['run', '-p', 'go', '--agent', 'worker'], {
@@ -420,7 +436,7 @@ describe('the ledger', () => {
     expect(stdout).not.toContain('sk-very-secret-value');
   });
 
-  test('survives an agent and a check that delete it', async () => {
+  test('survives an agent and a check that delete it', { tags: 'promise' }, async () => {
     const project = repo();
     project.settings({ guardrails: [{ command: 'git clean -xdffq' }] });
     const agent = await fakeAgent(

@@ -8,7 +8,9 @@ import { folder, repo } from '../rig/repo.ts';
 const DONE = '<response>DONE</response>';
 
 describe('the loop', () => {
-  test('gives the agent the prompt on stdin, byte for byte, and ends when it says that it is done', async () => {
+  test('gives the agent the prompt on stdin, byte for byte, and ends when it says that it is done', {
+    tags: 'promise',
+  }, async () => {
     const { dir } = repo();
     const prompt = `It's "hard": $HOME \`id\` $(id) \\ ; & # --- <promise>DONE</promise> 日本 👩‍👩‍👧\nline 2\n`;
     const agent = await fakeAgent('worker', says(`Finished. ${DONE}\n`));
@@ -21,7 +23,7 @@ describe('the loop', () => {
     expect(stdout.trimEnd()).toMatch(/Stop reason: promise_accepted \(exit code 0\)$/);
   });
 
-  test('goes on until the maximum and then says so with exit code 1', async () => {
+  test('goes on until the maximum and then says so with exit code 1', { tags: 'promise' }, async () => {
     const { dir } = repo();
     const agent = await fakeAgent('worker', says('not yet\n'));
     const { code, stdout } = await ralph(['run', '-p', 'go', '--agent', 'worker', '-m', '3'], {
@@ -33,7 +35,7 @@ describe('the loop', () => {
     expect(stdout).toContain('max_iterations');
   });
 
-  test('reads the prompt file anew for every iteration', async () => {
+  test('reads the prompt file anew for every iteration', { tags: 'promise' }, async () => {
     const project = repo({ 'PROMPT.md': 'first\n' });
     const rewrite: Handler = async turn => {
       await turn.write('PROMPT.md', 'second\n');
@@ -79,7 +81,9 @@ describe('the loop', () => {
 });
 
 describe('guardrails', () => {
-  test('that fail keep a claim from ending the run, and their output goes behind the prompt', async () => {
+  test('that fail keep a claim from ending the run, and their output goes behind the prompt', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     project.settings({
       agent: { command: 'worker' },
@@ -118,7 +122,9 @@ describe('guardrails', () => {
     expect(stdout).toContain('APPEND');
   });
 
-  test('stand before, behind or instead of the prompt, and none of them is lost', async () => {
+  test('stand before, behind or instead of the prompt, and none of them is lost', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const failing = (name: string, failAction: string) => ({ command: `echo ${name}; false`, failAction });
     const told = (name: string) =>
@@ -170,7 +176,9 @@ describe('guardrails', () => {
     expect(logs).toEqual(['guardrail_1_echo.log', 'guardrail_1_echo_a.log', 'guardrail_1_echo_a_2.log']);
   });
 
-  test('that run too long are ended with everything they started, and the next one still runs', async () => {
+  test('that run too long are ended with everything they started, and the next one still runs', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     project.settings({
       agent: { command: 'worker' },
@@ -217,7 +225,9 @@ describe('source control', () => {
       await speaks(words)(turn);
     };
 
-  test('commits what the agent made, new files too, under its own message, and nothing of Ralph’s', async () => {
+  test('commits what the agent made, new files too, under its own message, and nothing of Ralph’s', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     project.settings(committing);
     const agent = await fakeAgent('claude', working(`ok ${DONE}`));
@@ -262,7 +272,7 @@ describe('source control', () => {
     expect(project.git('log', '--format=%s')).toBe('start\n');
   });
 
-  test('reports a push that fails and keeps the commit', async () => {
+  test('reports a push that fails and keeps the commit', { tags: 'promise' }, async () => {
     const project = repo();
     project.git('remote', 'add', 'origin', '/nowhere');
     project.git('config', 'branch.main.remote', 'origin');

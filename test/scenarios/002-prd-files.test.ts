@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { STATES, story, storyList } from '../domain/stories.ts';
+import { STATES, story, storyList } from '../domain/stories/stories.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { BIN, ralph, testEnv } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
@@ -13,7 +13,9 @@ const prd = ({ dir }: Repo, ...args: string[]) => ralph(['prd', ...args], { cwd:
 const template = (name: string) => readFileSync(join(import.meta.dirname, '../../templates', name), 'utf8');
 
 describe('init', () => {
-  test('makes the four files, ignores the mark of a loop, and says what comes next', async () => {
+  test('makes the four files, ignores the mark of a loop, and says what comes next', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const { code, stdout } = await prd(project, 'init', '--name', 'Saved searches (v2)');
     expect(code).toBe(0);
@@ -121,7 +123,9 @@ describe('archive', () => {
   };
   const only = (project: Repo) => readdirSync(project.path('ralph-archive'));
 
-  test('moves the files, sums them up, makes new ones, and commits that and nothing else', async () => {
+  test('moves the files, sums them up, makes new ones, and commits that and nothing else', {
+    tags: 'promise',
+  }, async () => {
     const project = finished();
     project.write('mine.txt', 'staged');
     project.git('add', 'mine.txt');

@@ -2,8 +2,8 @@
 import { lstatSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Story } from '../../src/domain/story.ts';
-import { STATES, story, storyList } from '../domain/stories.ts';
+import type { Story } from '../../src/domain/stories/story.ts';
+import { STATES, story, storyList } from '../domain/stories/stories.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { folder, type Repo } from '../rig/repo.ts';
 import {
@@ -62,7 +62,7 @@ const deeds = (project: Repo, act: (project: Repo) => void): Handler =>
   works(project, UNCHANGED, { also: () => act(project) });
 
 describe('the list', () => {
-  test('an implement iteration that approves its own story', async () => {
+  test('an implement iteration that approves its own story', { tags: 'promise' }, async () => {
     const edit = change('US-001', {
       passes: true,
       reviewStatus: 'approved',

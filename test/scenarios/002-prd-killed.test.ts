@@ -1,9 +1,9 @@
 /** `ralph prd run`, killed in the middle of an iteration: what its agent left is not trusted by the next run. */
 import { appendFileSync, existsSync, readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
-import { STATES, story } from '../domain/stories.ts';
+import { STATES, story } from '../domain/stories/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import type { Repo } from '../rig/repo.ts';
@@ -86,7 +86,7 @@ test.each(['copy', 'ledger'])('records that were changed (%s) vouch for nothing'
   const id = await killed(project, left(project, change('US-001', { ...STATES.approved, notes: 'x' })));
   const paths = runPaths(projectPaths(project.dir), id);
   const [copy = ''] = readdirSync(dirname(paths.stories('')));
-  const changed = what === 'copy' ? paths.state.stories(copy.replace('.json', '')) : paths.events;
+  const changed = what === 'copy' ? join(paths.state.kept, copy.replace('.json', '')) : paths.events;
   appendFileSync(changed, '{"seq":1,"prev":"","type":"notice"}\n');
   const agent = await trial(project);
   const { code, stderr } = await prdRun(project, agent.bin);

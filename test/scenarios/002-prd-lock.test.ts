@@ -1,7 +1,7 @@
 /** One loop a directory: a live one refuses a second, a dead one does not, and another worktree is another loop. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { STATES, story } from '../domain/stories.ts';
+import { STATES, story } from '../domain/stories/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { change, handIn, prdRepo, prdRun, say, storyOf, tasks, UNCHANGED, works } from '../rig/stories.ts';
@@ -27,7 +27,9 @@ async function patientAgent() {
 const start = (dir: string, bin: string, ...args: string[]) =>
   startRalph(['prd', 'run', '--agent', 'claude', '-n', '1', '--json', ...args], { cwd: dir, path: [bin] });
 
-test('a second loop is refused, and told which one is at work; nothing of the first is touched', async () => {
+test('a second loop is refused, and told which one is at work; nothing of the first is touched', {
+  tags: 'promise',
+}, async () => {
   const project = prdRepo();
   const { agent, next } = await patientAgent();
   const first = start(project.dir, agent.bin);

@@ -1,7 +1,7 @@
 /** `ralph prd run`: seed 002's life of a story, its cap, its limits, and the analytics at the end. */
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { story } from '../domain/stories.ts';
+import { story } from '../domain/stories/stories.ts';
 import { init, result, text } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -22,7 +22,7 @@ import {
 } from '../rig/stories.ts';
 
 describe('the life of a story', () => {
-  test('implement, review, changes requested, fix, review again, approved', async () => {
+  test('implement, review, changes requested, fix, review again, approved', { tags: 'promise' }, async () => {
     const project = prdRepo();
     const seen: unknown[] = [];
     const step = (edit: Parameters<typeof works>[1]) =>
@@ -130,7 +130,7 @@ describe('the life of a story', () => {
 });
 
 describe('completion', () => {
-  test('the tag alone never completes; the stories do, tag or not', async () => {
+  test('the tag alone never completes; the stories do, tag or not', { tags: 'promise' }, async () => {
     const project = prdRepo();
     const agent = await fakeAgent(
       'claude',
@@ -235,7 +235,9 @@ describe('trouble', () => {
 });
 
 describe('the review cap', () => {
-  test('approve: the first review asks for changes at a cap of 1, and the story is let through', async () => {
+  test('approve: the first review asks for changes at a cap of 1, and the story is let through', {
+    tags: 'promise',
+  }, async () => {
     const project = prdRepo();
     const agent = await fakeAgent(
       'claude',
@@ -251,11 +253,15 @@ describe('the review cap', () => {
       reviewFeedback: '[AUTO-APPROVED AT CAP] it leaks',
     });
     expect(told.stories).toMatchObject({ capHits: 1, stories: [{ autoApproved: true, reachedCap: true }] });
+    const explained = await ralph(['explain', '--json'], { cwd: project.dir });
+    expect(JSON.parse(explained.stdout).outcome).toContain(
+      'Let through at the review cap, and not approved: US-001.',
+    );
     expect(told.iterations[1].violations).toEqual([]);
     expect(stderr).toContain('was let through');
   });
 
-  test('stop: the run ends with review_cap and what the review says', async () => {
+  test('stop: the run ends with review_cap and what the review says', { tags: 'promise' }, async () => {
     const project = prdRepo();
     const agent = await fakeAgent(
       'claude',

@@ -28,7 +28,7 @@ const writes =
   };
 
 describe('done', () => {
-  test('needs every check green and the promise', async () => {
+  test('needs every check green and the promise', { tags: 'promise' }, async () => {
     const project = repo();
     const agent = await fakeAgent(
       'claude',
@@ -75,6 +75,22 @@ describe('done', () => {
     expect(code).toBe(1);
   });
 
+  test('is not said by an agent that denies it, promises it for later or shows it in code, and it hears which', async () => {
+    const project = repo();
+    const agent = await fakeAgent(
+      'claude',
+      writes('a', '1', `This is not finished yet. I will output ${COMPLETE} when the tests pass.`),
+      writes('b', '1', `Two parts are left, so I cannot say ${COMPLETE}.`),
+      writes('c', '1', `At the end it is:\n\`\`\`\n${COMPLETE}\n\`\`\``),
+      writes('d', '1', `All tests pass, nothing will break. ${COMPLETE}`),
+    );
+    const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'true');
+    expect([code, told.iterations.length]).toEqual([0, 4]);
+    expect(agent.calls[1]?.input).toContain('promises it for later');
+    expect(agent.calls[2]?.input).toContain('denies it');
+    expect(agent.calls[3]?.input).toContain('in a code block');
+  });
+
   test('is not believed of an agent that has done nothing', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks(COMPLETE), writes('a', '1', COMPLETE));
@@ -92,7 +108,9 @@ describe('done', () => {
 });
 
 describe('clean context', () => {
-  test('the prompt of iterations 1, 2 and 3 holds the five parts and nothing else', async () => {
+  test('the prompt of iterations 1, 2 and 3 holds the five parts and nothing else', {
+    tags: 'promise',
+  }, async () => {
     const project = repo({ 'app.js': 'old\n' });
     const agent = await fakeAgent(
       'claude',
@@ -196,7 +214,9 @@ describe('clean context', () => {
 });
 
 describe('checks', () => {
-  test('that run too long fail with the word Timeout, and everything they started is gone', async () => {
+  test('that run too long fail with the word Timeout, and everything they started is gone', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('a', '1', 'x'));
     await loop(
@@ -268,7 +288,7 @@ describe('checks', () => {
     expect(code).toBe(1);
     expect(agent.calls[0]?.input).toContain('- `test -e a` (failed before you began)');
     expect(stderr.replace(/\s+/g, ' ')).toContain(
-      '`sh -c no-such-tool` fails before the first iteration: there is no such command (exit code 127).',
+      '`sh -c no-such-tool` fails before the first iteration: exit code 127: there is no such command.',
     );
   });
 
@@ -287,7 +307,7 @@ describe('checks', () => {
 });
 
 describe('protected paths', () => {
-  test('are put back before the checks run, and the agent is told', async () => {
+  test('are put back before the checks run, and the agent is told', { tags: 'promise' }, async () => {
     const project = repo({ 'test/a.test.sh': 'test -e feature\n', 'app.txt': 'x\n' });
     const cheats: Handler = async turn => {
       await turn.write('test/a.test.sh', 'true\n');
@@ -331,7 +351,9 @@ describe('protected paths', () => {
 });
 
 describe('limits', () => {
-  test('the same failure without a change is told, then ends the run as stuck', async () => {
+  test('the same failure without a change is told, then ends the run as stuck', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks('thinking'));
     const { code, result: told } = await loop(
@@ -350,7 +372,7 @@ describe('limits', () => {
     );
   });
 
-  test('an agent that says it is blocked ends the run with its reason', async () => {
+  test('an agent that says it is blocked ends the run with its reason', { tags: 'promise' }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', speaks('I need help. <blocked>no database password</blocked>'));
     const { code, result: told } = await loop(project, agent.bin, 'x', '--check', 'false');
@@ -381,7 +403,7 @@ describe('limits', () => {
       { cwd: project.dir, path: [agent.bin] },
     );
     expect(JSON.parse(stdout)).toMatchObject({
-      settings: { maximumIterations: 25, permissions: 'skip', checkTimeout: 120, completionTag: 'COMPLETE' },
+      settings: { maximumIterations: 25, permissions: 'skip', checkTimeout: 600, completionTag: 'COMPLETE' },
     });
   });
 });
@@ -443,7 +465,7 @@ describe('bad input', () => {
 });
 
 describe('YAML', () => {
-  test('sets what flags do not, under the names of seed 004', async () => {
+  test('sets what flags do not, under the names of seed 004', { tags: 'promise' }, async () => {
     const project = repo({
       'ralph.yaml':
         'ralph_loop:\n  max_iterations: 7\n  max_cost: null\n  max_time: 600\n  completion_tag: "FERTIG"\n  agent: claude\n  checks:\n    - "true"\n',
@@ -542,7 +564,9 @@ describe('a worktree', () => {
     await writes('note.txt', 'more', COMPLETE)(turn);
   };
 
-  test('holds the work on its own branch; the project is untouched, dirty as it was', async () => {
+  test('holds the work on its own branch; the project is untouched, dirty as it was', {
+    tags: 'promise',
+  }, async () => {
     const project = repo({ 'a.txt': 'a\n' });
     project.write('a.txt', 'dirty\n');
     const agent = await fakeAgent('claude', committing);
@@ -559,8 +583,7 @@ describe('a worktree', () => {
     expect(agent.calls[0]?.cwd).toMatch(/\.ralph\/worktrees\/one$/);
     expect(project.git('status', '--porcelain')).toBe(' M a.txt\n?? .ralph/\n');
     expect(project.git('log', '--format=%s', 'ralph/one')).toBe('feature\nstart\n');
-    expect(stderr).toContain('git');
-    expect(stderr).toContain('merge');
+    expect(stderr).toContain('\nTake it over: `ralph land`\n');
     const status = await ralph(['status'], { cwd: project.dir });
     expect(status.stdout).toContain('ralph/one  1 commit to merge, changes not committed');
   });
@@ -609,7 +632,9 @@ describe('a worktree', () => {
 });
 
 describe('ralph cancel', () => {
-  test('ends a run from elsewhere, keeps its work, and that is its stop reason', async () => {
+  test('ends a run from elsewhere, keeps its work, and that is its stop reason', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('worker', async turn => {
       await turn.write('work', 'kept');
@@ -633,7 +658,9 @@ describe('ralph cancel', () => {
   });
 });
 
-test('skipping permissions is said loudly, and that Claude Code refuses it to root', async () => {
+test('skipping permissions is said loudly, and that Claude Code refuses it to root', {
+  tags: 'promise',
+}, async () => {
   const project = repo();
   const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));
   const { stderr } = await loop(project, agent.bin, 'x', '--check', 'true');

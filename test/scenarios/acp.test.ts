@@ -39,7 +39,9 @@ function project(): Repo {
 
 const agent = (words: string) => ['--agent', `acp:${process.execPath} agent.mjs '${words}'`];
 
-test('a loop with it is done when it says so and the check agrees; the run can be judged again', async () => {
+test('a loop with it is done when it says so and the check agrees; the run can be judged again', {
+  tags: 'promise',
+}, async () => {
   const { dir } = project();
   const args = [
     'loop',
@@ -63,9 +65,9 @@ test('ralph run: it is refused what it asks for, unless permissions are skipped,
   const made = project();
   made.settings({ scm: { command: 'git', tasks: ['commit'] } });
   const args = ['run', '-p', 'x', '-m', '1', ...agent('<response>DONE</response>')];
-  await ralph(args, { cwd: made.dir });
+  await ralph([...args, '--permissions', 'host'], { cwd: made.dir });
   expect(readdirSync(made.dir)).not.toContain('out.txt');
-  const { code, stderr } = await ralph([...args, '--permissions', 'skip'], { cwd: made.dir });
+  const { code, stderr } = await ralph(args, { cwd: made.dir });
   expect(code, stderr).toBe(0);
   expect(made.git('log', '-1', '--format=%s')).toBe('Add out.txt\n');
 });

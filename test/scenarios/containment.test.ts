@@ -24,7 +24,7 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
 }
 
 describe('the ledger says what a run is contained in', () => {
-  test('a PID namespace', async () => {
+  test('a PID namespace', { tags: 'promise' }, async () => {
     expect(await run([])).toMatchObject({ code: 0, contained: 'pid' });
   });
 

@@ -48,7 +48,9 @@ ${agent}
 const RUN = `ralph run -p 'say <response>DONE</response>' --agent worker --containment off`;
 
 describe.skipIf(!canMount)('a disk that is full', () => {
-  test('ends the run with a clear sentence, its agent with it; with room again it goes on', async () => {
+  test('ends the run with a clear sentence, its agent with it; with room again it goes on', {
+    tags: 'promise',
+  }, async () => {
     const agent = `cat > /dev/null
 if [ -e tried ]; then echo '<response>DONE</response>'; exit; fi
 : > tried; fill; echo "$$" > ../pid; while echo working working working; do sleep 0.05; done`;

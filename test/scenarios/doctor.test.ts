@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ADAPTERS } from '../../src/agents/registry.ts';
+import type { Finding } from '../../src/cli/commands/doctor.ts';
 import { examine } from '../../src/cli/commands/doctor.ts';
-import type { Finding } from '../../src/report/doctor.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
@@ -28,7 +28,7 @@ const says = (version: string | undefined) => `[ "$1" = --version ] && echo "the
 async function doctor(project: Repo, programs: Readonly<Record<string, string>>, env = {}) {
   const { code, stdout } = await ralph(['doctor', '--json'], {
     cwd: project.dir,
-    env: { PATH: pathWith(programs), ...env },
+    env: { PATH: pathWith(programs), IS_SANDBOX: '1', ...env },
   });
   const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: readonly Finding[] };
   return { code, ok, of: (topic: string) => findings.filter(each => each.topic === topic) };
@@ -63,16 +63,34 @@ test('versions are compared with the tested ones, number by number', async () =>
   ]);
 });
 
-test('an agent in which nobody is logged in', async () => {
-  const { of } = await doctor(repo(), {
+test('an agent in which nobody is logged in', { tags: 'promise' }, async () => {
+  const { of, ok, code } = await doctor(repo(), {
     claude: `case "$1" in auth) echo '{"loggedIn": false}'; exit 1;; *) echo '${TESTED.claude}';; esac`,
     codex: `case "$1" in login) echo 'Not logged in' >&2; exit 1;; *) echo '${TESTED.codex}';; esac`,
   });
   const what = 'installed, but you are not logged in';
   expect([of('claude'), of('codex')].flat()).toEqual([
-    { topic: 'claude', level: 'warning', what, fix: 'claude auth login' },
+    // The one that a loop would start.
+    { topic: 'claude', level: 'problem', what, fix: 'claude auth login' },
     { topic: 'codex', level: 'warning', what, fix: 'codex login' },
   ]);
+  expect([ok, code]).toEqual([false, 2]);
+});
+
+test('where the agent of a loop is not logged in and another one is, that one is named', async () => {
+  const project = repo();
+  const programs = {
+    claude: `case "$1" in auth) echo '{"loggedIn": false}'; exit 1;; *) echo '${TESTED.claude}';; esac`,
+    codex: says(TESTED.codex),
+  };
+  const { ok, of } = await doctor(project, programs);
+  expect([ok, of('claude')]).toMatchObject([
+    false,
+    [{ level: 'problem', fix: 'claude auth login; or use another one: --agent codex' }],
+  ]);
+  project.settings({ agent: 'codex' });
+  const other = await doctor(project, programs);
+  expect([other.ok, other.of('claude')]).toMatchObject([true, [{ level: 'warning' }]]);
 });
 
 test('an agent that never answers is ended and reported', async () => {
@@ -129,10 +147,10 @@ test.runIf(process.getuid?.() === 0)('Claude Code as root needs to be told that 
     const { code, of } = await doctor(project, programs, env);
     return [code, of('claude as root')[0]?.level];
   };
-  expect(await level()).toEqual([0, 'warning']);
-  expect(await level({ IS_SANDBOX: '1' })).toEqual([0, 'ok']);
-  project.settings({ permissions: 'skip' });
-  expect(await level()).toEqual([2, 'problem']);
+  expect(await level()).toEqual([0, 'ok']);
+  expect(await level({ IS_SANDBOX: '' })).toEqual([2, 'problem']);
+  project.settings({ permissions: 'host' });
+  expect(await level({ IS_SANDBOX: '' })).toEqual([0, 'warning']);
 });
 
 test('the loop inside a session is reported for each host that is here, with how to install it', async () => {

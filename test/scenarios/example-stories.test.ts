@@ -23,6 +23,6 @@ test('examples/stories: three stories, a rejected review, a question, and a repo
   expect(words).toContain('US-002 asks: A comma or a point before the cents on a receipt?');
   expect(words).toContain('Answer to US-002: A comma');
   expect(words).toContain('Stories: 3 of 3 done, 4 reviews');
-  expect(words).toContain('Proof: checked in place');
+  expect(words).toContain('Proof: the checks passed in your folder; not tried in a clean checkout');
   expect(readFileSync(join(dir, 'report.html'), 'utf8')).toContain('US-002 asks: A comma or a point');
 });

@@ -36,7 +36,7 @@ test('a run that is done: what proves it', async () => {
   const told = await explain(project);
   expect(told.outcome).toContain('Done: every check passes');
   expect(told.evidence).toEqual([
-    expect.stringMatching(/^Proof: checked in place · /),
+    expect.stringMatching(/^Proof: the checks passed in your folder; not tried in a clean checkout · /),
     expect.stringMatching(/^Check `test -e a` passed/),
     'The agent said that it is done in iteration 1, in its own words.',
   ]);
@@ -52,11 +52,13 @@ test("a run without a check says that only the agent's own words support it", as
   });
   const { outcome, evidence } = await explain(project);
   expect(outcome).toContain('Nothing was checked: add `--check` or a guardrail.');
-  expect(evidence[0]).toMatch(/^Proof: claimed only: nothing was checked/);
+  expect(evidence[0]).toMatch(/^Proof: nothing was checked; there is only what agents say/);
   expect(evidence[1]).toBe("No guardrail ran: only the agent's own words support this result.");
 });
 
-test('a run that was not done: what was missing, since when, and who said otherwise', async () => {
+test('a run that was not done: what was missing, since when, and who said otherwise', {
+  tags: 'promise',
+}, async () => {
   const project = repo();
   const agent = await fakeAgent('claude', works('not yet', 'ok'), works(DONE), works(DONE));
   await ralph(

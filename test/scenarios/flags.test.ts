@@ -54,8 +54,13 @@ test('what came on stdin is still there when the run is resumed', async () => {
 });
 
 test.each([
-  [['run', '--check', 'x'], '--check is a flag of `ralph loop`, `ralph prd run`'],
+  [['run', '--mutate'], '--mutate is a flag of `ralph loop`, `ralph prd run`'],
   [['status', '--follow'], '--follow is a flag of `ralph fleet logs`, `ralph log`'],
+  [
+    ['prd', 'run', '-m', '5'],
+    '--model: must be the name of a model, not "5" (for the number of iterations: --max-iterations 5)',
+  ],
+  [['loop', 'x', '--model', '25', '--check', 'true'], '(for the number of iterations: --max-iterations 25)'],
   [['run', '-p', 'x', '-m', 'opus'], '(-m is the number of iterations here; for a model: --model opus)'],
   [['run', '--max-iteration', '3'], 'Did you mean --max-iterations?'],
   [['run', '-f', '-'], 'stdin: the prompt is empty'],

@@ -34,7 +34,9 @@ function projectWith(settings: Readonly<Record<string, unknown>>): Repo {
   return project;
 }
 
-test('a signal in the last check does not throw away what that check proves', async () => {
+test('a signal in the last check does not throw away what that check proves', {
+  tags: 'promise',
+}, async () => {
   const project = projectWith(SCM);
   const { code, stdout } = await interruptedInCheck(project, DONE, []);
   expect([code, stdout]).toEqual([0, expect.stringContaining('Done')]);

@@ -4,6 +4,7 @@ import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ledgerOf, runsOf } from '../rig/ledger.ts';
 import { BIN, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, UNCHANGED, works } from '../rig/stories.ts';
 import { hasTerminal, startTerminal, type Terminal } from '../rig/terminal.ts';
 
 /** A turn that the test ends when it likes. */
@@ -31,8 +32,12 @@ interface Desk {
 }
 
 /** dash, not bash: it leaves the terminal as the program left it. */
-function desk(agent: { readonly bin: string }, env: Record<string, string> = {}, columns = 120): Desk {
-  const project = repo();
+function desk(
+  agent: { readonly bin: string },
+  env: Record<string, string> = {},
+  columns = 120,
+  project = repo(),
+): Desk {
   const all = testEnv({ path: [agent.bin], env: { NODE: process.execPath, BIN, PS1: '$ ', ...env } });
   const terminal = startTerminal({ cwd: project.dir, env: all, argv: ['dash', '-i'], columns });
   onTestFinished(terminal.close);
@@ -55,7 +60,9 @@ async function restored({ terminal, enter }: Desk, code: number): Promise<void> 
 const AND_SAY = '; echo "exit code was" $?';
 
 describe.skipIf(!hasTerminal())('in a terminal', () => {
-  test('p pauses and continues, h sends a hint, ? explains; the live line names them', async () => {
+  test('p pauses and continues, h sends a hint, ? explains; the live line names them', {
+    tags: 'promise',
+  }, async () => {
     const [first, second] = [held(), held()];
     const agent = await fakeAgent('worker', first.handler, second.handler);
     const at = desk(agent);
@@ -72,7 +79,7 @@ describe.skipIf(!hasTerminal())('in a terminal', () => {
     terminal.type('c');
     await terminal.until('Hint: Look at ünder src, not src');
     terminal.press('Enter');
-    await terminal.until('Queued for the next iteration');
+    await terminal.until('A hint has arrived: it is in the next prompt');
     terminal.press('p');
     await terminal.until('will pause after this turn');
     await finish(turn, 'not yet');
@@ -83,6 +90,27 @@ describe.skipIf(!hasTerminal())('in a terminal', () => {
     expect(agent.calls[1]?.input).toContain('Look at ünder src, not src');
     await restored(at, 0);
     expect(ledgerOf(project).filter(({ type }) => type === 'paused' || type === 'continued')).toHaveLength(2);
+  });
+
+  test('while a story waits for an answer the live line says so, and a answers it', async () => {
+    const project = prdRepo();
+    const question = 'Which date format?';
+    const agent = await fakeAgent(
+      'claude',
+      works(project, UNCHANGED, { words: `<question>${question}</question>` }),
+      works(project, handIn()),
+      works(project, approve()),
+    );
+    const at = desk(agent, {}, 160, project);
+    at.enter(`"$NODE" "$BIN" prd run --agent claude${AND_SAY}`);
+    await at.terminal.until(`waiting for your answer: US-001 asks: ${question}`);
+    await at.terminal.until('a answer p pause h hint');
+    at.terminal.press('a');
+    await at.terminal.until('Answer to US-001:');
+    at.terminal.type('ISO 8601');
+    at.terminal.press('Enter');
+    await restored(at, 0);
+    expect(agent.calls[1]?.input).toContain('Answer: ISO 8601');
   });
 
   test('s stops after this turn; what is pasted for the shell steers nothing', async () => {

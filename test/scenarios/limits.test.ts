@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { LoopResult } from '../../src/domain/result.ts';
+import type { LoopResult } from '../../src/domain/run/result.ts';
 import { init, result, speaks, text } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
-import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
+import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
 import { BIN, ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -54,7 +54,9 @@ describe('--max-cost', () => {
     expect(report.stdout).toContain('1 call reported no cost');
   });
 
-  test('ends a turn of claude from inside, by an estimate that is marked as one', async () => {
+  test('ends a turn of claude from inside, by an estimate that is marked as one', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', async turn => {
       await turn.line(init);
@@ -184,7 +186,7 @@ describe('a run that was killed in a turn', () => {
 
   /** As if it had been set when the words were said: every stamp from there on is later. */
   function setClockForward(project: Repo, words: string, by: number): void {
-    const path = project.path(`.ralph/runs/${runsOf(project)[0]}/events.jsonl`);
+    const path = recordOf(project, runsOf(project)[0] ?? '').events;
     let isLater = false;
     const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
     const changed = lines.map(line => {
@@ -280,7 +282,9 @@ describe('--max-time', () => {
     expect([told.stopReason, told.totalDuration < 5]).toEqual(['timeout', true]);
   });
 
-  test('ends a check that is running, which then proves nothing, and resuming runs it again', async () => {
+  test('ends a check that is running, which then proves nothing, and resuming runs it again', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('worker', async turn => {
       await turn.write('made', 'yes');

@@ -189,7 +189,9 @@ test('limits are kept: the number of faults, and the time', async () => {
 
 test('a fault that changes the work itself voids the proof', async () => {
   const work = repo(START);
-  const check = `cmp -s ship.sh '${work.dir}/ship.sh' || echo reached > '${work.dir}/reached'; sh test/t.sh`;
+  // In a file: what is in a command leads into the copy.
+  work.write('reach.sh', `cmp -s ship.sh '${work.dir}/ship.sh' || echo reached > '${work.dir}/reached'\n`);
+  const check = 'sh reach.sh; sh test/t.sh';
   const { code, result, stderr } = await loop(
     work,
     DEAF,
@@ -231,7 +233,7 @@ test('a run that is killed while faults are tried is resumed, and tells the agen
   const result = JSON.parse(resumed.stdout);
   expect(result.mutation.survivors).toEqual([SURVIVOR]);
   expect(result.iterations).toHaveLength(2);
-}, 60_000);
+});
 
 test('ralph prd run tries faults when every story is approved, and asks for more tests then', async () => {
   const work = prdRepo();
@@ -258,7 +260,7 @@ test.skipIf(!srtWorks)(
     const check = `[ -e .ralph ] || { ${plant}; }; touch '${outside.dir}/escaped'; sh test/t.sh`;
     const { code, result, stderr } = await loop(work, DEAF, '--check', check, '--mutate', '--sandbox=srt');
     expect({ code, stderr }).toMatchObject({ code: 0 });
-    expect(stderr).not.toContain('not tried');
+    expect(stderr).not.toMatch(/not tried(?! in a clean checkout)/);
     expect(result.mutation.survivors).toEqual([SURVIVOR]);
     expect(readdirSync(outside.dir)).toEqual([]);
   },

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { MutationReport } from '../../src/domain/mutation.ts';
+import type { MutationReport } from '../../src/domain/checks/mutation.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
@@ -41,7 +41,9 @@ function cart(): Repo {
   return project;
 }
 
-test('JavaScript: the faults that node --test lets through, and nothing of the project is touched', async () => {
+test('JavaScript: the faults that node --test lets through, and nothing of the project is touched', {
+  tags: 'promise',
+}, async () => {
   const project = cart();
   const temporary = folder();
   const before =

@@ -58,12 +58,12 @@ const DONE = {
   success: true,
   stopReason: 'all_checks_passed',
   message: expect.stringMatching(
-    /^Done: every check passes and the agent says it is complete\. Proof: checked in place · /,
+    /^Done: every check passes and the agent says it is complete\. Proof: the checks passed in your folder; /,
   ),
-  proof: expect.stringMatching(/^checked in place · /),
+  proof: expect.stringMatching(/^the checks passed in your folder; not tried in a clean checkout · /),
 };
 
-test('a command gets the notification on stdin and in its environment', async () => {
+test('a command gets the notification on stdin and in its environment', { tags: 'promise' }, async () => {
   const project = repo();
   const { code } = await stopped(project, {
     command:

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { storyList } from '../domain/stories.ts';
+import { storyList } from '../domain/stories/stories.ts';
 import { landedFiles, laneRig, plain, resultIn, rigFor, runParallel, startParallel } from '../rig/lanes.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
@@ -116,6 +116,19 @@ describe('what happens meanwhile', () => {
     expect(rig.turns().length).toBe(Math.round((result.totalCost ?? 0) / 0.1));
   });
 
+  it('money: while no turn has shown what one costs, one goes first, also after a resumption', async () => {
+    const rig = laneRig(
+      ['1', '2', '3', '4'].map(id => plain(`US-00${id}`)),
+      { LANE_COST: '1' },
+    );
+    const { result } = await runParallel(rig, '--parallel', '4', ...CHECK, '--max-cost', '1');
+    expect(rig.turns()).toHaveLength(1);
+    expect(result).toMatchObject({ stopReason: 'budget_exhausted', totalCost: 1 });
+    const resumed = await ralph(['resume', '--json', '--max-cost', '2.5'], rig.options);
+    expect(resultIn(resumed.stdout)).toMatchObject({ stopReason: 'budget_exhausted', totalCost: 3 });
+    expect(rig.turns()).toHaveLength(3);
+  });
+
   it('iterations and money that were used before count when it is resumed', async () => {
     const rig = laneRig(
       ['1', '2', '3', '4', '5', '6'].map(id => plain(`US-00${id}`)),
@@ -199,4 +212,20 @@ describe('an agent that reaches for the queue', () => {
     expect(result.lanes.filter(({ state }) => state === 'landed').length).toBe(2);
     expect(existsSync(`${trap}.driver`)).toBe(false);
   });
+});
+
+it('a worktree that disappears is noticed at once: the turn is ended, and taken again', async () => {
+  const rig = rigFor(
+    repo({ 'README.md': '# test\n', 'tasks.md': '- [ ] Add one\n', '.gitignore': '.ralph/\n' }),
+  );
+  const once = join(rig.orders, 'once');
+  // Who waited for the end of the turn would wait for ten minutes.
+  const vanish = `test -e "${once}" || { touch "${once}"; rm -rf "$PWD"; sleep 600; }`;
+  rig.does('T1', 'task', `${vanish}; mkdir -p work; echo 1 > work/one`);
+  const flags = ['--agent', 'claude', '--json', '--tasks', 'tasks.md', '--parallel', '2', ...CHECK];
+  const { stdout, stderr } = await ralph(['loop', ...flags], rig.options);
+  const result = resultIn(stdout);
+  expect(result.stopReason, stderr).toBe('all_checks_passed');
+  expect(flat(stderr)).toContain('T1: Its worktree has disappeared.');
+  expect(landedFiles(rig, 'main')['work/one']).toBe('1\n');
 });

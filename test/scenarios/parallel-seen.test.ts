@@ -131,8 +131,8 @@ describe('a parallel run that has ended', () => {
     expect(end).toMatch(/US-00\d .*: [0-9a-f]{12}, \$0\.04\d*, sent back once/);
     expect(end).toMatch(/ {2}Branch: ralph\/demo is at [0-9a-f]{12}, with all that has landed/);
     const list = await say(rig, 'status');
-    expect(list.text).toMatch(new RegExp(`^Run .*\n${id}  all_stories_approved  prd 2/2 landed`));
-    expect(list.text).toContain(`Proof of ${id}: checked clean`);
+    expect(list.text).toMatch(new RegExp(`^Run .*\n${id}  done +prd 2/2 landed`));
+    expect(list.text).toContain(`Proof of ${id}: the checks passed in a clean checkout`);
     expect((await say(rig, 'explain')).text).toMatch(
       /landed as [0-9a-f]{12}, after it was sent back once: 1 check passed on\n? *that commit/,
     );

@@ -1,5 +1,5 @@
 /** `ralph loop --tasks FILE --parallel N` and `ralph loop … --best-of N`. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { landedFiles, type ParallelResult, resultIn, rigFor } from '../rig/lanes.ts';
 import { ralph } from '../rig/ralph.ts';
@@ -18,7 +18,7 @@ async function loop(rig: ReturnType<typeof rigFor>, ...args: readonly string[]) 
 }
 
 describe('--tasks', () => {
-  it('works on the open items side by side, and ticks what has landed', async () => {
+  it('works on the open items side by side, and ticks what has landed', { tags: 'promise' }, async () => {
     const rig = rigWith('# Tasks\n\n- [ ] Add one\n- [x] Done before\n- [ ] Add two\n- [ ] Add three\n');
     const { code, result, stderr } = await loop(
       rig,
@@ -57,15 +57,47 @@ describe('--tasks', () => {
     // Not committed yet: this is the user's own.
     const later = JSON.stringify({ checks: ['test -f README.md', 'true'] });
     project.write('.ralph/settings.json', later);
+    project.git('update-index', '--assume-unchanged', 'README.md');
     const { code, result, stderr } = await loop(rigFor(project), '--tasks', 'tasks.md', '--parallel', '2');
     expect(code, stderr).toBe(0);
     expect(result.lanes.map(({ state }) => state)).toEqual(['landed', 'landed']);
     expect(project.git('show', 'HEAD:.ralph/settings.json')).toBe(settings);
     expect(project.read('.ralph/settings.json')).toBe(later);
     expect(project.read('work/T2.txt')).toBe('T2\n');
+    expect(project.git('ls-files', '-v', 'README.md')).toBe('h README.md\n');
     expect(project.git('status', '--porcelain', '--untracked-files=no')).toBe(' M .ralph/settings.json\n');
     project.write('.ralph/settings.json', settings);
     expect(project.git('status', '--porcelain', '--untracked-files=no')).toBe('');
+  });
+
+  it('refuses a list with bytes that are not text, before anything is spent, and leaves it as it is', async () => {
+    const bytes = Buffer.from('- [ ] caf\xe9\n', 'latin1');
+    const rig = rigWith('');
+    writeFileSync(rig.project.path('tasks.md'), bytes);
+    rig.project.git('commit', '--quiet', '--all', '--message', 'a list in another encoding');
+    const { code, stderr } = await loop(rig, '--tasks', 'tasks.md', '--check', 'true');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('bytes that are not UTF-8')]);
+    expect([rig.turns(), readFileSync(rig.project.path('tasks.md'))]).toEqual([[], bytes]);
+  });
+
+  it('lands nothing that is empty, says why, and does not tick it', { tags: 'promise' }, async () => {
+    const rig = rigWith('- [ ] Add one\n- [ ] Add two\n');
+    rig.does('T1', 'task', 'true');
+    // What was done is gone before it is handed in: the folder of the lane is emptied.
+    rig.does('T2', 'task', 'mkdir -p work; touch work/T2.txt; rm -rf work');
+    const { code, result } = await loop(
+      rig,
+      '--tasks',
+      'tasks.md',
+      '--parallel',
+      '2',
+      '--check',
+      'test -f README.md',
+    );
+    expect([code, result.stopReason]).toEqual([1, 'needs_you']);
+    expect(result.lanes.map(({ state }) => state)).toEqual(['needs_you', 'needs_you']);
+    for (const { why } of result.lanes) expect(why).toContain('there is no change in it');
+    expect(landedFiles(rig, 'main')['tasks.md']).toBe('- [ ] Add one\n- [ ] Add two\n');
   });
 
   it('leaves the branch alone that the user has moved meanwhile, and says how to merge', async () => {
@@ -126,6 +158,8 @@ describe('--best-of', () => {
     expect(rig.project.git('branch', '--list', `ralph/${result.runId}/*`)).toContain('/A1');
     const prompt = readFileSync(`${rig.orders}/choose.prompt`, 'utf8');
     for (const id of ['A1', 'A2', 'A3']) expect(prompt).toContain(`+++ b/work/${id}.txt`);
+    expect(result.lanes[1]?.chosen).toBe('It is the clearest.');
+    expect(stderr).toContain('Chosen: It is the clearest.');
     // Three attempts and the comparison.
     expect(result.totalCost).toBeCloseTo(0.04);
     expect(result.lanes.map(({ cost }) => cost)).toEqual([0.01, 0.01, 0.01]);
@@ -164,5 +198,25 @@ describe('what does not go together is refused before anything is made', () => {
     expect(code).toBe(2);
     expect(`${stdout}${stderr}`).toContain(words);
     expect(rig.project.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('the headline of what was checked', () => {
+  const CHECKED = 'Done: every check passes and the agent says it is complete.';
+
+  it.each([
+    ['--tasks --parallel', ['--tasks', 'tasks.md', '--parallel', '2']],
+    ['--best-of', ['Write it', '--best-of', '2']],
+  ])('%s: every reader says that it was', async (_, args) => {
+    const rig = rigWith('- [ ] Add one\n- [ ] Add two\n', { LANE_CHOICE: 'A1' });
+    const { result } = await loop(rig, ...args, '--check', 'test -f README.md');
+    expect(result).toMatchObject({ stopReason: 'all_checks_passed', proof: { level: 'clean' } });
+    for (const command of ['log', 'explain', 'report', 'show']) {
+      const { stdout } = await ralph([command, result.runId], rig.options);
+      expect(stdout, command).toContain(CHECKED);
+      expect(stdout, command).not.toMatch(/nothing was checked/i);
+    }
+    const page = await ralph(['report', result.runId, '--format', 'html'], rig.options);
+    expect(page.stdout).toContain(`<h1>${CHECKED}</h1>`);
   });
 });

@@ -8,20 +8,41 @@ import { approve, handIn, prdRepo, prdRun, UNCHANGED, works } from '../rig/stori
 
 const branchOf = (project: Repo) => project.git('symbolic-ref', '--short', 'HEAD').trim();
 
-test('it is created from the current one, used, and the end shows how to merge it', async () => {
+test('it is created from the current one, used, and the end says how to take it over', {
+  tags: 'promise',
+}, async () => {
   const project = prdRepo();
   const agent = await fakeAgent('claude', works(project, handIn()), works(project, approve()));
   const run = await ralph(['prd', 'run', '--agent', 'claude'], { cwd: project.dir, path: [agent.bin] });
   expect([run.code, branchOf(project)]).toEqual([0, 'ralph/demo']);
   expect(run.stdout).toContain('Working on the branch ralph/demo, from main.');
-  expect(run.stdout).toContain('switch main');
-  expect(run.stdout).toContain('merge ralph/demo');
+  expect(run.stdout).toMatch(/\nTake it over: `ralph land`\n$/);
   expect(project.git('log', '--oneline', 'main').trim().split('\n')).toHaveLength(1);
   const status = await ralph(['prd', 'status'], { cwd: project.dir });
   expect(status.stdout).toContain('Branch: ralph/demo\n');
   const archive = await ralph(['prd', 'archive', '--json'], { cwd: project.dir });
   const { folder: where } = JSON.parse(archive.stdout);
   expect(project.read(`${where}/summary.md`)).toContain('- Branch: ralph/demo\n');
+});
+
+test('`ralph land` takes it to the branch that it was made from, returns there, and removes it', async () => {
+  const project = prdRepo();
+  const also = () => project.write('made.txt', 'made\n');
+  const agent = await fakeAgent(
+    'claude',
+    works(project, handIn(), { also }),
+    works(project, approve(), { commit: false }),
+  );
+  expect((await prdRun(project, agent.bin)).code).toBe(0);
+  project.write('mine.txt', 'mine\n');
+  expect(project.git('status', '--porcelain')).toContain(' M ralph/tasks.json\n');
+  const { code, stdout, stderr } = await ralph(['land'], { cwd: project.dir });
+  expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(/^Landed on main: /)]);
+  expect(stdout).toContain('Removed ralph/demo');
+  expect([branchOf(project), project.git('status', '--porcelain')]).toEqual(['main', '?? mine.txt\n']);
+  expect(project.git('show', 'main:made.txt') + project.read('made.txt')).toBe('made\nmade\n');
+  expect(project.git('show', 'main:ralph/tasks.json')).toContain('"approved"');
+  expect(project.git('branch', '--format=%(refname:short)')).toBe('main\n');
 });
 
 test('one that is there and holds the current commit is continued, with the list that it has', async () => {

@@ -1,8 +1,8 @@
 /** `ralph prd run` runs the checks itself: what is red is not handed in, not approved, and never the end of a run. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Story, StoryList } from '../../src/domain/story.ts';
-import { STATES, story, storyList } from '../domain/stories.ts';
+import type { Story, StoryList } from '../../src/domain/stories/story.ts';
+import { STATES, story, storyList } from '../domain/stories/stories.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import type { Repo } from '../rig/repo.ts';
@@ -33,7 +33,7 @@ const lines = (made: Repo, name: string) => made.read(name).trim().split('\n').l
 const build = (made: Repo, name = 'built') => ({ also: () => made.write(name, 'yes') });
 
 describe('verify commands of the list', () => {
-  test('a red one is not handed in, and the agent gets its output', async () => {
+  test('a red one is not handed in, and the agent gets its output', { tags: 'promise' }, async () => {
     const made = project(['test -f built || { echo nothing is built; exit 3; }']);
     const agent = await fakeAgent(
       'claude',
@@ -188,19 +188,68 @@ describe('--check', () => {
   });
 });
 
+describe('the headline', () => {
+  /** What the final block begins with, and the evidence of `ralph explain`. */
+  async function told(made: Repo) {
+    const { stdout } = await ralph(['explain', '--json'], { cwd: made.dir });
+    return JSON.parse(stdout) as { readonly outcome: string; readonly evidence: readonly string[] };
+  }
+  const UNCHECKED = 'Nothing was checked: add `--check` or `verifyCommands`.';
+
+  test('of a run without a check says so, and so does a notice before its first iteration', async () => {
+    const made = project([]);
+    const agent = await fakeAgent('claude', works(made, handIn()), works(made, approve()));
+    const { code, result, stderr } = await prdRun(made, agent.bin);
+    expect([code, result.proof.level]).toEqual([0, 'claimed']);
+    const said = stderr.replace(/\s+/g, ' ');
+    expect(said.split('Iteration 1')[0]).toContain(
+      'There is no check: only agents say whether a story is done',
+    );
+    expect((await told(made)).outcome).toContain(
+      `Done: every story is implemented and approved. ${UNCHECKED}`,
+    );
+  });
+
+  test('of a run with one does not', async () => {
+    const made = project(['true']);
+    const agent = await fakeAgent('claude', works(made, handIn()), works(made, approve()));
+    const { stderr } = await prdRun(made, agent.bin);
+    expect(stderr).not.toContain('There is no check');
+    expect((await told(made)).outcome).toMatch(/^Done: every story is implemented and approved\. \(/);
+  });
+
+  test('of a run that has nothing to do rests on the checks that it ran', async () => {
+    const made = project(['true'], story('US-001', STATES.approved));
+    const agent = await fakeAgent('claude', works(made, UNCHANGED));
+    const { code, result } = await prdRun(made, agent.bin, '--trust-tasks');
+    expect([code, result.proof.level, agent.calls.length]).toEqual([0, 'place', 0]);
+    const { outcome, evidence } = await told(made);
+    expect(outcome).toMatch(/^Done: every story is implemented and approved\. \(/);
+    expect(evidence[0]).toContain('Proof: the checks passed in your folder');
+  });
+
+  test('names a story that nobody has reviewed', async () => {
+    const made = project(['true']);
+    const agent = await fakeAgent('claude', works(made, change('US-001', { passes: true, notes: 'built' })));
+    await prdRun(made, agent.bin, '--skip-review');
+    expect((await told(made)).outcome).toContain('Done: every story is implemented. Not reviewed: US-001.');
+  });
+});
+
 describe('killed', () => {
   test.each(['resume', 'run'])(
     'in a check of an approval: nothing is approved without it (%s)',
     async how => {
       const made = project(
         [
-          'test -f go || { echo waits for the kill > /dev/stderr; while [ ! -f stop.log ]; do sleep 0.1; done; }; test -f good',
+          'test ! -f asked.log || { touch waits.log; while [ ! -f stop.log ]; do sleep 0.1; done; }; test -f good',
         ],
         story('US-001', STATES.waiting),
       );
-      const agent = await fakeAgent('claude', works(made, approve()));
+      const also = () => made.write('asked.log', '');
+      const agent = await fakeAgent('claude', works(made, approve(), { also }));
       const run = startRalph(['prd', 'run', '--agent', 'claude'], { cwd: made.dir, path: [agent.bin] });
-      await run.until('Check "test -f go');
+      await expect.poll(() => existsSync(made.path('waits.log'))).toBe(true);
       run.process.kill('SIGKILL');
       await run.finished;
       appendFileSync(made.path('stop.log'), 'x');

@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Story } from '../../src/domain/story.ts';
-import { STATES } from '../domain/stories.ts';
+import type { Story } from '../../src/domain/stories/story.ts';
+import { STATES } from '../domain/stories/stories.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
@@ -35,8 +35,48 @@ Some words, and an example:
 1. [ ] SH-7: Share <b>it</b> 🎉
 `;
 
+const NPM = { 'package.json': '{"scripts":{"test":"true","lint":"no-such-program"}}' };
+
+describe('a new list', () => {
+  test.each([
+    ['TODO.md', TODO, 'ralph/saved-searches'],
+    [
+      'prd.json',
+      '{"project":"Carts","userStories":[{"id":"1","title":"Add","acceptanceCriteria":["x"]}]}',
+      'ralph/carts',
+    ],
+  ])('from %s has a branch, and the checks that the project has', async (file, text, branchName) => {
+    const made = repo({ [file]: text, ...NPM });
+    const { code, stdout, stderr } = await importing(made, [file]);
+    expect(code, stderr).toBe(0);
+    expect(tasks(made)).toMatchObject({ branchName, verifyCommands: ['npm run lint', 'npm test'] });
+    expect(stdout).toContain(`Branch: ${branchName}\nChecks: npm run lint, npm test (verifyCommands`);
+    // Whoever takes them out again is not asked twice.
+    made.write('ralph/tasks.json', JSON.stringify({ ...tasks(made), branchName: '', verifyCommands: [] }));
+    if (file === 'TODO.md') await importing(made, [file]);
+    expect(tasks(made)).toMatchObject({ branchName: '', verifyCommands: [] });
+  });
+
+  test('keeps the branch and the checks that another one brings', async () => {
+    const stories = '[{"id":"1","title":"Add","acceptanceCriteria":["x"]}]';
+    const text = `{"project":"Carts","branchName":"cart","verifyCommands":["make"],"userStories":${stories}}`;
+    const made = repo({ 'prd.json': text, ...NPM });
+    await importing(made, ['prd.json']);
+    expect(tasks(made)).toMatchObject({ branchName: 'cart', verifyCommands: ['make'] });
+  });
+
+  test('of ralph prd init has the checks that the project has', async () => {
+    const made = repo(NPM);
+    const { stdout } = await ralph(['prd', 'init'], { cwd: made.dir });
+    expect(tasks(made)).toMatchObject({ verifyCommands: ['npm run lint', 'npm test'] });
+    expect(stdout).toContain('Checks: npm run lint, npm test (verifyCommands');
+  });
+});
+
 describe('a Markdown task list', () => {
-  test('becomes stories: nested items are criteria, headings groups, what is ticked waits for a review', async () => {
+  test('becomes stories: nested items are criteria, headings groups, what is ticked waits for a review', {
+    tags: 'promise',
+  }, async () => {
     const made = repo({ 'TODO.md': TODO });
     const { code, stdout } = await importing(made, ['TODO.md']);
     expect([code, stdout]).toEqual([

@@ -1,6 +1,8 @@
 /** A story asks the user: it waits, the others continue, and the answer is in every later prompt of it. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { story } from '../domain/stories.ts';
+import { story } from '../domain/stories/stories.ts';
 import { type FakeAgent, fakeAgent } from '../rig/fake-agent.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -17,7 +19,9 @@ const start = (made: Repo, agent: FakeAgent, ...args: string[]) =>
   startRalph(['prd', 'run', '--agent', 'claude', ...args], { cwd: made.dir, path: [agent.bin] });
 
 describe('a question', () => {
-  test('makes its story wait while another one is built; the answer is in its next prompts', async () => {
+  test('makes its story wait while another one is built; the answer is in its next prompts', {
+    tags: 'promise',
+  }, async () => {
     const made = two();
     const agent = await fakeAgent(
       'claude',
@@ -89,6 +93,18 @@ describe('a question', () => {
     expect(agent.calls[1]?.input).toContain(`Answer: ${ANSWER}`);
     expect(storyOf(made).passes).toBe(true);
     expect((await say(made, 'prd', 'status')).stdout).not.toContain('asks');
+  });
+
+  test('of a run that cannot be resumed takes no answer: nobody would read it', async () => {
+    const made = prdRepo();
+    const agent = await fakeAgent('claude', asks(made));
+    await prdRun(made, agent.bin, '--max-question-wait', '0');
+    rmSync(join(made.dir, 'ralph/tasks.json'));
+    const given = await say(made, 'answer', 'US-001', ANSWER);
+    expect([given.code, given.stdout]).toEqual([
+      1,
+      expect.stringContaining('start a new run: ralph prd run'),
+    ]);
   });
 
   test('survives SIGKILL: the resumed run still waits, and the answer ends the wait', async () => {

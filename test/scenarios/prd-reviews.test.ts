@@ -1,7 +1,7 @@
 /** `ralph prd run`: what makes an approval count, and what is on record of it. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { STATES, story } from '../domain/stories.ts';
+import { STATES, story } from '../domain/stories/stories.ts';
 import { result as ended, init, text } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -48,7 +48,7 @@ describe('a verdict counts', () => {
     expect(storyOf(project).reviewCount).toBe(1);
   });
 
-  test('and not when the words and the list differ', async () => {
+  test('and not when the words and the list differ', { tags: 'promise' }, async () => {
     const project = prdRepo(story('US-001', STATES.waiting));
     const agent = await fakeAgent(
       'claude',

@@ -15,7 +15,7 @@ async function refused(project: Repo, args: readonly string[], env: Readonly<Rec
 
 const loop = (check: string) => ['loop', 'Do it', '--check', check];
 
-test('checks that cannot be started, all of them at once', async () => {
+test('checks that cannot be started, all of them at once', { tags: 'promise' }, async () => {
   const project = repo({ 'test.sh': 'exit 0\n', 'package.json': '{"scripts":{"lint":"true"}}' });
   const checks = ['no-such-tool --x', 'A=1 nor-this', './test.sh', './nowhere.sh', 'npm run lnt'];
   const said = await refused(project, [...loop('true'), ...checks.flatMap(check => ['--check', check])]);
@@ -82,11 +82,14 @@ test('an agent that is installed and not logged in, before its first turn', asyn
   expect(await said({ ANTHROPIC_API_KEY: 'key' })).not.toContain(words);
 });
 
-test('`init --yes` takes an installed agent and the guardrails that the project has and that run', async () => {
+test('`init --yes` takes an installed agent and the guardrails that the project has and that run', {
+  tags: 'promise',
+}, async () => {
   const project = repo({
     'package.json': '{"scripts":{"test":"exit 3","lint":"true","typecheck":"no-such-compiler"}}',
     'pnpm-lock.yaml': '',
     'go.mod': 'module x\n',
+    'test/a.test.js': 'x\n',
   });
   const agent = await fakeAgent('codex', says(DONE));
   const tools = await fakeAgent('pnpm', async turn => turn.exit(turn.argv.includes('typecheck') ? 127 : 3));
@@ -103,7 +106,11 @@ test('`init --yes` takes an installed agent and the guardrails that the project 
       { command: 'pnpm run lint', failAction: 'APPEND' },
       { command: 'pnpm test', failAction: 'APPEND' },
     ],
+    protect: ['test/**'],
+    setup: 'pnpm install --frozen-lockfile',
   });
+  expect(stdout).toContain('Protected: test/**');
+  expect(stdout).toContain('Setup of a fresh checkout: pnpm install --frozen-lockfile');
   const again = await ralph(['init', '--yes'], world);
   expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('it is there already')]);
 });

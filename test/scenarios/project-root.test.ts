@@ -12,7 +12,9 @@ const DONE = '<response>DONE</response>';
 const RED = { agent: { command: 'bot' }, guardrails: [{ command: 'test -e done' }], maximumIterations: 1 };
 
 describe('from a subfolder', () => {
-  test('the settings, the guardrails and the runs are those of the project, and it is said', async () => {
+  test('the settings, the guardrails and the runs are those of the project, and it is said', {
+    tags: 'promise',
+  }, async () => {
     const project = repo({ 'src/deep/a.js': '' });
     project.settings(RED);
     const { bin, calls } = await fakeAgent('bot', says(DONE));
@@ -34,7 +36,7 @@ describe('from a subfolder', () => {
     const project = repo({ 'src/deep/a.js': '' });
     project.settings(RED);
     writeRun(project.dir, { iterations: 1, ends: 'stuck' });
-    const env = { HOME: folder().dir };
+    const env = { HOME: folder().dir, XDG_STATE_HOME: process.env.XDG_STATE_HOME ?? '' };
     const [above, below] = await Promise.all(
       [project.dir, project.path('src/deep')].map(cwd => ralph(args, { cwd, env })),
     );

@@ -34,7 +34,7 @@ function prompt(work: Repo, runId: string, iteration: number): string {
 const IGNORED = { '.gitignore': '.prompt\nnode_modules/\n*.local\n' };
 
 describe('the level of proof', () => {
-  test('without a check it is a claim, and the stop reason says no more', async () => {
+  test('without a check it is a claim, and the stop reason says no more', { tags: 'promise' }, async () => {
     const work = repo(IGNORED);
     const args = ['run', '-p', 'go', '--agent', agent(`echo '<response>DONE</response>'`), '--json'];
     const { stdout } = await ralph(args, { cwd: work.dir });
@@ -45,7 +45,7 @@ describe('the level of proof', () => {
     });
   });
 
-  test('in place it names the tree that was checked', async () => {
+  test('in place it names the tree that was checked', { tags: 'promise' }, async () => {
     const work = repo({ ...IGNORED, a: 'a\n' });
     const { code, result } = await loop(work, `echo b > a\n${CLAIM}`, '--check', 'grep -q b a', '--strict');
     work.git('add', '--all', ':!.ralph');
@@ -57,7 +57,9 @@ describe('the level of proof', () => {
     });
   });
 
-  test('clean it is what passes in a checkout with setup and .worktreeinclude, and nothing else', async () => {
+  test('clean it is what passes in a checkout with setup and .worktreeinclude, and nothing else', {
+    tags: 'promise',
+  }, async () => {
     const work = repo({
       ...IGNORED,
       '.worktreeinclude': '*.local\n',
@@ -108,7 +110,9 @@ describe('the level of proof', () => {
 });
 
 describe('a check that changes what is protected', () => {
-  test('is void with all after it, for the agent, the terminal and the ledger; and its change is undone', async () => {
+  test('is void with all after it, for the agent, the terminal and the ledger; and its change is undone', {
+    tags: 'promise',
+  }, async () => {
     const work = repo({ ...IGNORED, 'test/a': 'a\n', 'build.sh': 'true\n' });
     const script = `if [ -e once ]; then echo true > build.sh; else touch once; echo 'echo b > test/a' > build.sh; fi\n${CLAIM}`;
     const flags = ['--protect', 'test/**', '--check', 'sh build.sh', '--check', 'true'];
@@ -159,7 +163,7 @@ describe('what the checks rest on', () => {
     expect(stderr).toContain('What the checks rest on was changed: check.sh');
   });
 
-  test('with --strict nothing is proven until it is restored', async () => {
+  test('with --strict nothing is proven until it is restored', { tags: 'promise' }, async () => {
     const work = repo(files);
     const script = `if [ -e x ]; then git checkout -q check.sh; else echo 'true #' > check.sh; touch x; fi\n${CLAIM}`;
     const { code, result } = await loop(work, script, '--check', 'sh check.sh', '--strict');
@@ -199,11 +203,26 @@ describe('checks that change files', () => {
   test('again and again is said, and voids nothing without --strict', async () => {
     const work = repo({ ...IGNORED, 'count.sh': 'echo x >> count\n', count: '' });
     const script = `echo new > new\n[ -e y ] && ${CLAIM}\ntouch y`;
-    const { code, result } = await loop(work, script, '--check', 'sh count.sh');
+    const { code, result, stderr } = await loop(work, script, '--check', 'sh count.sh');
     expect(code).toBe(0);
-    expect(prompt(work, result.runId, 2)).toContain(
-      'The checks change files of the project each time they run: count',
-    );
+    expect(stderr).toContain('The checks change files each time they run: count');
+    // Only where the run would end with it do they run once more.
+    const entries = ledgerOf(work, result.runId);
+    const rounds = (from: number, to: number) =>
+      entries.slice(from, to).filter(entry => entry.type === 'check-ended').length;
+    const first = entries.findIndex(entry => entry.type === 'judged');
+    expect([rounds(0, first), rounds(first, entries.length)]).toEqual([1, 2]);
+  });
+
+  test('run once in a green iteration that is committed and does not end the run', async () => {
+    const work = repo({ ...IGNORED, 'format.sh': 'echo formatted > code\n', code: 'raw\n' });
+    work.write('.ralph/settings.json', JSON.stringify({ scm: { command: 'git', tasks: ['commit'] } }));
+    const script = `echo new > new\n[ -e y ] && ${CLAIM}\ntouch y`;
+    const { code, result } = await loop(work, script, '--check', 'sh format.sh');
+    expect(code).toBe(0);
+    const entries = ledgerOf(work, result.runId);
+    const first = entries.findIndex(entry => entry.type === 'judged');
+    expect(entries.slice(0, first).filter(entry => entry.type === 'check-ended')).toHaveLength(1);
   });
 });
 

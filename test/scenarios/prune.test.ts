@@ -14,7 +14,9 @@ async function runs(project: Repo, bin: string, count: number): Promise<readonly
 
 const ids = (project: Repo) => readdirSync(project.path('.ralph/runs')).sort();
 
-test('removes what is asked for, and says what and how much; a dry run removes nothing', async () => {
+test('removes what is asked for, and says what and how much; a dry run removes nothing', {
+  tags: 'promise',
+}, async () => {
   const project = repo();
   const agent = await fakeAgent('worker', says(`${DONE}\n`));
   const made = await runs(project, agent.bin, 3);

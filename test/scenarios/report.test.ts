@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { story, storyList } from '../domain/stories.ts';
+import { story, storyList } from '../domain/stories/stories.ts';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { BIN, ralph } from '../rig/ralph.ts';
@@ -24,7 +24,7 @@ function changeLedger({ paths, journal }: WrittenRun, change: (text: string) => 
 }
 
 describe('a real run', () => {
-  test('is told in every format, and they agree', async () => {
+  test('is told in every format, and they agree', { tags: 'promise' }, async () => {
     const { dir, path } = folder();
     mkdirSync(path('tmp'));
     const { stdout } = await ralph(['demo', '--pace', '0', '--json'], {
@@ -165,7 +165,7 @@ describe('what an agent changes', () => {
 });
 
 describe('the HTML', () => {
-  test('asks for nothing and runs nothing but its own script', async () => {
+  test('asks for nothing and runs nothing but its own script', { tags: 'promise' }, async () => {
     const { dir, path } = folder();
     writeRun(dir, {
       iterations: 2,
@@ -226,7 +226,7 @@ describe('a ledger that cannot be trusted', () => {
     const shown = (await ralph(['show'], { cwd: dir })).stdout;
     const page = (await REPORT(dir, '--format', 'html')).stdout;
     for (const text of [markdown, shown, page])
-      expect(text).toContain('Do not believe this run: its ledger has been changed.');
+      expect(text).toContain('Not verified: its ledger has been changed. Do not believe it:');
     expect((await REPORT(dir, '--format', 'junit')).stdout).toContain('the ledger is intact');
     expect((await REPORT(dir, '--format', 'sarif')).stdout).toContain('The ledger has been changed');
     const { integrity } = JSON.parse((await REPORT(dir, '--format', 'json')).stdout);
@@ -261,7 +261,7 @@ describe('a ledger that cannot be trusted', () => {
     run.journal.close();
     rmSync(run.paths.events);
     const { code, stdout } = await REPORT(dir, '--format', 'json');
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(JSON.parse(stdout).integrity.trust).toMatchObject({
       kind: 'changed',
       what: expect.arrayContaining(['there is no ledger']),

@@ -12,8 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
-import { acceptEnd } from '../rig/ledger.ts';
-import { writeLedger } from '../rig/old-run.ts';
+import { recordOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -79,7 +78,9 @@ async function resume(project: Repo, bin: string, ...args: string[]) {
 }
 
 describe('a run that was killed', () => {
-  test('in the turn of its agent takes that turn again, under the same number', async () => {
+  test('in the turn of its agent takes that turn again, under the same number', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('a', 'on my way'), hangs('b'), writes('b', COMPLETE));
     const args = [...LOOP, '--check', 'test -e a', '--check', 'grep -qx b b'];
@@ -126,42 +127,30 @@ describe('a run that was killed', () => {
     const project = repo();
     const agent = await fakeAgent('claude', hangs('a'), writes('a', COMPLETE));
     await killedAt('half way', [...LOOP, '--check', 'test -e a'], project, agent.bin);
-    appendFileSync(project.path(`.ralph/runs/${runId(project)}/events.jsonl`), '{"seq":7,"at":"20');
+    appendFileSync(recordOf(project, runId(project)).events, '{"seq":7,"at":"20');
     const { code, stderr } = await resume(project, agent.bin);
     expect(code).toBe(0);
     expect(stderr).toContain('The last line of the ledger was not complete: 17 bytes were cut off.');
     expect((await ralph(['log'], { cwd: project.dir })).stderr).toBe('');
   });
 
-  test('by 0.1, whose events carry no run and no iteration, and which had no lease, is resumed', async () => {
+  test('elsewhere, of which there is only a copy here, is not resumed, whatever is accepted', async () => {
     const project = repo();
-    const agent = await fakeAgent('claude', writes('a', 'one'), hangs('b'), writes('b', COMPLETE));
-    await killedAt('half way', [...LOOP, '--check', 'test -e b'], project, agent.bin);
-    const folder = project.path(`.ralph/runs/${runId(project)}`);
-    const old = events(project).map(({ run: _, duration: __, iteration, ...event }) => {
-      const hasIteration = /^(iteration-|judged|run-resumed)/.test(event.type);
-      return { ...event, ...(hasIteration && { iteration }) };
-    });
-    writeLedger(`${folder}/events.jsonl`, old as never);
-    const file = JSON.parse(readFileSync(`${folder}/run.json`, 'utf8'));
-    const process = { pid: 4_194_303, started: '1' };
-    writeFileSync(
-      `${folder}/run.json`,
-      JSON.stringify({ ...file, recorded: undefined, version: '0.1.0', process }),
-    );
-    writeFileSync(project.path(`.ralph/live/${runId(project)}`), '');
-    rmSync(runPaths(projectPaths(project.dir), runId(project)).state.folder, { recursive: true });
-    const refused = await resume(project, agent.bin);
-    expect(refused.stderr).toContain('recorded before its end was kept outside the project');
-    const { code, result: done } = await resume(project, agent.bin, '--accept-changes');
-    expect([code, done.iterations.length, agent.calls.length]).toEqual([0, 2, 3]);
+    const agent = await fakeAgent('claude', hangs('a'));
+    await killedAt('half way', [...LOOP, '--check', 'test -e a'], project, agent.bin);
+    rmSync(recordOf(project, runId(project)).folder, { recursive: true });
+    for (const more of [[], ['--accept-changes']]) {
+      const { code, stderr } = await resume(project, agent.bin, runId(project), ...more);
+      expect([code, agent.calls.length]).toEqual([2, 1]);
+      expect(stderr.replace(/\s+/g, ' ')).toContain('it cannot be resumed here. The ledger was not recorded');
+    }
   });
 
   test('is refused when its ledger has been changed, unless that is accepted', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', hangs('a'), writes('a', COMPLETE));
     await killedAt('half way', [...LOOP, '--check', 'test -e a'], project, agent.bin);
-    const ledger = project.path(`.ralph/runs/${runId(project)}/events.jsonl`);
+    const ledger = recordOf(project, runId(project)).events;
     writeFileSync(ledger, readFileSync(ledger, 'utf8').replace('"maxIterations":25', '"maxIterations":99'));
     const refused = await resume(project, agent.bin);
     expect(refused.code).toBe(2);
@@ -266,9 +255,9 @@ describe('protected files', () => {
     const agent = await fakeAgent('claude', hangs('a'));
     await killedAt('half way', args, project, agent.bin);
     const folder = runPaths(projectPaths(project.dir), runId(project)).state.kept;
-    const name = readdirSync(folder).find(each => each.endsWith('.contents'));
-    const kept = `${folder}/${name}`;
-    writeFileSync(kept, readFileSync(kept, 'utf8').replace('original', 'tampered'));
+    const kept = readdirSync(folder).map(name => `${folder}/${name}`);
+    for (const path of kept)
+      if (readFileSync(path, 'utf8') === 'original\n') writeFileSync(path, 'tampered\n');
     const { code, stderr } = await resume(project, agent.bin);
     expect(code).toBe(2);
     expect(stderr).toContain(
@@ -345,7 +334,9 @@ describe('who may resume', () => {
 });
 
 describe('a run that has stopped', () => {
-  test('goes on with a raised limit, under the next number, and is told what was red', async () => {
+  test('goes on with a raised limit, under the next number, and is told what was red', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('a', 'one'), writes('b', COMPLETE));
     const first = await ralph([...LOOP, '--check', 'test -e b', '--max-iterations', '1'], {
@@ -441,6 +432,22 @@ describe('the settings', () => {
     expect(project.read(`.ralph/runs/${runId(project)}/run.json`)).not.toMatch(/sk-[12]/);
   });
 
+  test('with a secret of the environment in them are kept and shown without it, resumed too', async () => {
+    const project = repo();
+    const secret = 'correct-horse-battery-staple-42';
+    const env = { SERVICE_TOKEN: secret };
+    project.settings({ checks: [`test -n ${secret} && test -e a`] });
+    const agent = await fakeAgent('claude', hangs('a'), writes('a', COMPLETE));
+    const run = startRalph([...LOOP], { cwd: project.dir, path: [agent.bin], env });
+    await run.until('half way');
+    run.process.kill('SIGKILL');
+    await run.finished;
+    const { code, stderr, stdout } = await ralph(['resume'], { cwd: project.dir, path: [agent.bin], env });
+    expect([code, stderr], 'nothing has changed').toEqual([0, expect.not.stringContaining('Changed since')]);
+    expect(stdout).not.toContain(secret);
+    expect(project.read(`.ralph/runs/${runId(project)}/run.json`)).not.toContain(secret);
+  });
+
   test('of flags are those of the start', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', hangs('a'), writes('a', `${COMPLETE} <promise>READY</promise>`));
@@ -462,7 +469,9 @@ test('ralph status marks what can be resumed and says how', async () => {
   expect(json.runs[0]).toMatchObject({ state: 'crashed', resumable: true });
 });
 
-test('a commit or a push that was made and not recorded is recognised, and not made again', async () => {
+test('a commit or a push that was made and not recorded is recognised, and not made again', {
+  tags: 'promise',
+}, async () => {
   const project = repo();
   project.git('init', '--quiet', '--bare', '.git/remote');
   project.git('remote', 'add', 'origin', project.path('.git/remote'));
@@ -470,12 +479,11 @@ test('a commit or a push that was made and not recorded is recognised, and not m
   project.settings({ scm: { command: 'git', tasks: ['commit', 'push'] } });
   const agent = await fakeAgent('claude', writes('a', DONE), says('Add a\n'));
   await ralph(['run', '-p', `x ${DONE}`, '--agent', 'claude'], { cwd: project.dir, path: [agent.bin] });
-  const ledger = project.path(`.ralph/runs/${runId(project)}/events.jsonl`);
+  const ledger = recordOf(project, runId(project)).events;
   const whole = readFileSync(ledger, 'utf8').split('\n');
   for (const task of ['commit', 'push']) {
     const cut = whole.findIndex(line => line.includes('"scm-started"') && line.includes(task));
     writeFileSync(ledger, `${whole.slice(0, cut + 1).join('\n')}\n`);
-    acceptEnd(project);
     const { code } = await resume(project, agent.bin);
     expect(code).toBe(0);
     const kept = events(project).filter(event => event.type === 'scm');

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { srt } from '../../src/sandbox/srt.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
@@ -109,7 +109,9 @@ test('--hide-env keeps variables from agent and checks, sandbox or not', async (
 const works = (await srt.probe({ cwd: '/', env: process.env, container: { args: [] } })).ok;
 
 describe.skipIf(!works)('in srt', () => {
-  test('agent and checks run inside; what was stopped is shown, kept and fed back', async () => {
+  test('agent and checks run inside; what was stopped is shown, kept and fed back', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
     project.settings({
       guardrails: [{ command: 'test "$RALPH_SANDBOX" = srt && ! touch /etc/ralph-check' }],

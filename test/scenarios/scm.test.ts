@@ -30,7 +30,7 @@ const status = (work: Repo) =>
     .filter(line => line !== '' && !line.includes('.ralph'));
 
 describe('a commit of Ralph', () => {
-  test('leaves alone what the user had changed, staged or not', async () => {
+  test('leaves alone what the user had changed, staged or not', { tags: 'promise' }, async () => {
     const work = repo({ a: 'a\n', b: 'b\n', c: 'c\n' });
     work.write('a', 'edited\n');
     work.write('b', 'staged\n');
@@ -73,7 +73,7 @@ describe('a commit of Ralph', () => {
     expect(committed(work)).toEqual(['y']);
   });
 
-  test('is of what was checked, whatever the index says', async () => {
+  test('is of what was checked, whatever the index says', { tags: 'promise' }, async () => {
     const work = repo({ a: 'a\n' });
     await run(
       work,
@@ -94,7 +94,7 @@ describe('a commit of Ralph', () => {
     expect(status(work)).toEqual([]);
   });
 
-  test('runs the hooks of the user, and says when one changed it', async () => {
+  test('runs the hooks of the user, and says when one changed it', { tags: 'promise' }, async () => {
     const work = repo({ a: 'a\n' });
     mkdirSync(work.path('.git/hooks'), { recursive: true });
     writeFileSync(work.path('.git/hooks/pre-commit'), '#!/bin/sh\necho hook > by-hook; git add by-hook\n');
@@ -135,7 +135,9 @@ describe('a commit of Ralph', () => {
 });
 
 describe('source control that fails', () => {
-  test('ends the run with a reason of its own, and is tried again when the run is resumed', async () => {
+  test('ends the run with a reason of its own, and is tried again when the run is resumed', {
+    tags: 'promise',
+  }, async () => {
     const work = repo({ a: 'a\n' });
     mkdirSync(work.path('.git/hooks'), { recursive: true });
     writeFileSync(
@@ -279,5 +281,60 @@ describe('a branch that Ralph has made', () => {
     const { code, remote } = await pushing(script, ['push'], flags);
     expect(code).toBe(1);
     expect(remote.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main\n');
+  });
+});
+
+describe('a hook that refuses a commit', () => {
+  /** Writes down what it is told; does what the hook asks for when it hears of it. */
+  function listener(note: string) {
+    const place = folder('ralph-agent-');
+    const script = `#!/bin/sh
+told="$*$(cat)"
+case "$told" in
+  *"commit message"*) echo asked >> ${place.path('asked')}; echo "<response>Count it</response>"; exit;;
+  *"needs a note"*) ${note};;
+  *) echo b > a;;
+esac
+printf %s "$told" > ${place.path('told')}
+${DONE}
+`;
+    writeFileSync(place.path('agent'), script, { mode: 0o755 });
+    return place;
+  }
+
+  function refusing(): Repo {
+    const work = repo({ a: 'a\n' });
+    const hook = '#!/bin/sh\ntest -e note || { echo "first line"; echo "it needs a note"; exit 1; }\n';
+    writeFileSync(work.path('.git/hooks/pre-commit'), hook, { mode: 0o755 });
+    work.settings({ scm: { command: 'git', tasks: ['commit'] }, guardrails: [{ command: 'true' }] });
+    return work;
+  }
+
+  test('is heard by the agent, which puts it right, and no second message is asked for', {
+    tags: 'promise',
+  }, async () => {
+    const work = refusing();
+    const place = listener('echo n > note');
+    const args = ['run', '-p', 'Do it', '-m', '4', '--agent', place.path('agent'), '--json'];
+    const { code, stdout, stderr } = await ralph(args, { cwd: work.dir });
+    expect(code, stderr).toBe(0);
+    expect(place.read('told')).toMatch(/"git commit" failed[\s\S]*first line\nit needs a note/);
+    expect(place.read('asked')).toBe('asked\n');
+    expect(JSON.parse(stdout).iterations).toHaveLength(2);
+    expect([committed(work), work.git('log', '-1', '--format=%s')]).toEqual([['a', 'note'], 'Count it\n']);
+  });
+
+  test('ends the run where the agent changes nothing', async () => {
+    const work = refusing();
+    const place = listener('true');
+    const args = ['run', '-p', 'Do it', '-m', '3', '--agent', place.path('agent'), '--json'];
+    const { code, stdout } = await ralph(args, { cwd: work.dir });
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      stopReason: 'scm_failed',
+      detail: 'commit: it needs a note',
+      scm: [{ refused: 'first line\nit needs a note' }],
+    });
+    expect(place.read('asked')).toBe('asked\n');
   });
 });

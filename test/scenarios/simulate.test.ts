@@ -94,7 +94,7 @@ test('neither a push nor a commit, neither a notification nor the real agent get
   const { code, simulated } = await simulate(project, 'crash');
   expect([code, simulated.crash?.story.at(-1)]).toEqual([
     0,
-    'Done: the agent says so and every check passes.',
+    'Done: every check passes and the agent says it is complete.',
   ]);
   expect(project.git('for-each-ref') + project.git('status', '--porcelain')).toBe(before);
   expect(project.git('-C', '.git/remote', 'log', '--format=%s', 'main').trim()).toBe('start');
@@ -110,7 +110,7 @@ test('where the checks are red anyhow, that is said first; the copy is removed',
   expect(readdirSync(temporary.dir).filter(name => name.startsWith('ralph-simulate-'))).toEqual([]);
 });
 
-test('where there is nothing to harm, that is said', async () => {
+test('where there is nothing to harm, that is said', { tags: 'promise' }, async () => {
   const { code, simulated } = await simulate(repo(), 'lie', 'tamper');
   expect(code).toBe(0);
   expect(simulated.lie?.story).toEqual(['skipped: there is no code here to empty']);
@@ -139,7 +139,7 @@ describe('cheating at the checks', () => {
     expect(simulated.swap?.weakness).toContain('test/sum.test.sh was replaced by a link');
     expect(simulated.script?.weakness).toContain('package.json was changed so that the check passes');
     expect(simulated.review?.weakness).toBeUndefined();
-  }, 60_000);
+  });
 
   test('is caught by --protect and --strict', async () => {
     const project = repo({ ...FILES, 'package.json': PACKAGE });
@@ -154,7 +154,7 @@ describe('cheating at the checks', () => {
     expect(simulated.script?.story[0]).toContain(
       'what the checks rest on was changed, which voids the proof: package.json',
     );
-  }, 60_000);
+  });
 
   test('a review that looks at nothing is believed where no check looks either', async () => {
     const project = repo(FILES);
@@ -162,7 +162,7 @@ describe('cheating at the checks', () => {
     const { code, simulated } = await simulate(project, 'review');
     expect(code).toBe(1);
     expect(simulated.review?.weakness).toContain('A review approved without a look, src/sum.sh is empty');
-  }, 60_000);
+  });
 
   test('without tests, scripts or code there is nothing to cheat at', async () => {
     const project = repo();
@@ -170,5 +170,5 @@ describe('cheating at the checks', () => {
     const { code, simulated } = await simulate(project, 'weaken', 'swap', 'script', 'review');
     expect(code).toBe(0);
     for (const each of Object.values(simulated)) expect(each.story[0]).toMatch(/^skipped: /);
-  }, 60_000);
+  });
 });

@@ -1,8 +1,9 @@
 /** `ralph status`: the whole machine, and while it changes. */
-import { readdirSync, rmSync, truncateSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { init } from '../rig/claude-stream.ts';
-import { fakeAgent } from '../rig/fake-agent.ts';
+import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { recordOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
 
@@ -66,12 +67,12 @@ test('--watch shows each change and ends with Ctrl-C', async () => {
   await watching.until('running');
   release();
   await running.finished;
-  await watching.until('max_iterations');
+  await watching.until('out of iterations');
   watching.process.kill('SIGINT');
   expect((await watching.finished).code).toBe(0);
 });
 
-test('a run whose ledger was emptied is not offered to be resumed: that would be refused', async () => {
+test('a run whose ledger is gone is not offered to be resumed: that would be refused', async () => {
   const home = folder().dir;
   const project = repo();
   await run(project, home);
@@ -79,6 +80,52 @@ test('a run whose ledger was emptied is not offered to be resumed: that would be
   const told = async () =>
     JSON.parse((await ralph(['status', '--json'], { cwd: project.dir, env: { HOME: home } })).stdout).runs[0];
   expect((await told()).resumable).toBe(true);
-  truncateSync(project.path(`.ralph/runs/${id}/events.jsonl`));
+  rmSync(recordOf(project, id, { HOME: home }).events);
   expect((await told()).resumable).toBe(false);
+});
+
+test('what a later run of the same task has done is not proposed to be resumed', {
+  tags: 'promise',
+}, async () => {
+  const project = repo();
+  const agent = await fakeAgent('worker', says('not yet'), says('<response>DONE</response>'));
+  const options = { cwd: project.dir, path: [agent.bin] };
+  const go = (task: string) => ralph(['run', '-p', task, '--agent', 'worker', '-m', '1'], options);
+  const proposed = async () => /ralph resume (\S+)/.exec((await ralph(['status'], options)).stdout)?.[1];
+  await go('one thing');
+  const first = await proposed();
+  expect(first).toBeDefined();
+  await go('another thing');
+  expect(await proposed()).toBe(first);
+  await go('one thing');
+  expect(await proposed()).toBeUndefined();
+  expect((await ralph(['resume'], options)).stderr).toContain('no run here that can be resumed');
+  // By its name it still can be.
+  expect((await ralph(['resume', first ?? '', '--max-iterations', '2'], options)).code).toBe(0);
+});
+
+test('nor is a run whose branch was merged', async () => {
+  const project = repo();
+  const agent = await fakeAgent('worker', async turn => {
+    await turn.shell('echo x > x; git add x; git commit -qm work');
+    turn.exit();
+  });
+  const options = { cwd: project.dir, path: [agent.bin] };
+  const args = [
+    'loop',
+    'go',
+    '--check',
+    'true',
+    '--agent',
+    'worker',
+    '--max-iterations',
+    '1',
+    '--worktree',
+    'w',
+  ];
+  await ralph(args, options);
+  const shown = async () => (await ralph(['status'], options)).stdout;
+  expect(await shown()).toContain('ralph resume');
+  project.git('merge', '--quiet', 'ralph/w');
+  expect(await shown()).not.toContain('ralph resume');
 });

@@ -33,8 +33,47 @@ const SPEC_LOOP = [
   'sh test/check.sh',
 ];
 
+describe('in the last turn', () => {
+  test('a hint is shown, and earns one more iteration although the work was proven', {
+    tags: 'promise',
+  }, async () => {
+    const project = repo();
+    const first = held();
+    const agent = await fakeAgent('worker', first.handler, turn => finish(turn, DONE));
+    const run = startRalph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
+    const turn = await first.begun;
+    await steer(project, 'tell', 'Mind the gap');
+    await run.until('A hint has arrived: it is in the next prompt.');
+    await finish(turn, DONE);
+    expect((await run.finished).code).toBe(0);
+    expect(agent.calls.map(({ input }) => input.includes('Mind the gap'))).toEqual([false, true]);
+  });
+
+  test.each([
+    [
+      'a hint',
+      ['tell', 'Mind the gap'],
+      '1 message was not delivered: the run ended before the next iteration.',
+    ],
+    ['a pause', ['pause'], 'It did not pause: the run ended with this turn.'],
+  ])('%s that changes nothing is reported on the screen of the run', async (_, order, words) => {
+    const project = repo();
+    const first = held();
+    const agent = await fakeAgent('worker', first.handler);
+    const args = ['run', '-p', 'go', '--agent', 'worker', '-m', '1'];
+    const run = startRalph(args, { cwd: project.dir, path: [agent.bin] });
+    const turn = await first.begun;
+    await steer(project, ...order);
+    await finish(turn, DONE);
+    const { code, stdout } = await run.finished;
+    expect([code, agent.calls.length, stdout]).toEqual([0, 1, expect.stringContaining(words)]);
+  });
+});
+
 describe('ralph pause', () => {
-  test('holds the run when the turn has ended; what the user writes into the prompt file meanwhile is picked up', async () => {
+  test('holds the run when the turn has ended; what the user writes into the prompt file meanwhile is picked up', {
+    tags: 'promise',
+  }, async () => {
     const project = repo({ 'PROMPT.md': 'the first way' });
     const first = held();
     const agent = await fakeAgent('worker', first.handler, turn => finish(turn, DONE));
@@ -139,7 +178,7 @@ describe('ralph pause', () => {
 describe('ralph tell', () => {
   const HINT = 'It\'s in "src/a.ts":\n`$HOME` --- <response>DONE</response> 🙂';
 
-  test('is in the next prompt, byte for byte, once, and on record', async () => {
+  test('is in the next prompt, byte for byte, once, and on record', { tags: 'promise' }, async () => {
     const project = repo();
     const first = held();
     const agent = await fakeAgent(
@@ -160,25 +199,12 @@ describe('ralph tell', () => {
       `go\n\n## The user says\n${HINT}\n\nand be quick\n`,
       'go',
     ]);
-    expect(only(ledgerOf(project), 'told').map(event => [event.iteration, event.text])).toEqual([
+    expect(only(ledgerOf(project), 'hint-delivered').map(event => [event.iteration, event.text])).toEqual([
       [2, HINT],
       [2, HINT],
       [2, 'and be quick'],
     ]);
     expect(readdirSync(inboxOf(project, runsOf(project)[0]))).toEqual([]);
-  });
-
-  test('that came too late is kept, and the run says so', async () => {
-    const project = repo();
-    const first = held();
-    const agent = await fakeAgent('worker', first.handler);
-    const run = startRalph(['run', '-p', 'go', '--agent', 'worker'], { cwd: project.dir, path: [agent.bin] });
-    const turn = await first.begun;
-    await steer(project, 'tell', 'too late');
-    await finish(turn, DONE);
-    expect((await run.finished).stdout.replace(/\s+/g, ' ')).toContain(
-      '1 message was not delivered: the run ended before the next iteration.',
-    );
   });
 
   test('survives a crash of Ralph in the iteration that carries it', async () => {

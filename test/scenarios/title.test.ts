@@ -1,6 +1,6 @@
 /** What a run is about, wherever it is shown; and what it changed. */
 import { expect, test } from 'vitest';
-import { titleOf } from '../../src/domain/title.ts';
+import { titleOf } from '../../src/domain/run/title.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { LoopResult } from '../../src/domain/result.ts';
+import type { LoopResult } from '../../src/domain/run/result.ts';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
@@ -43,15 +43,20 @@ const claudeFails = (message: string, status?: number): Handler =>
       ...(status !== undefined && { api_error_status: status }),
     }),
   );
-const limitedUntil = (resetsAt: number): Handler =>
-  fails(
-    init,
-    {
-      type: 'rate_limit_event',
-      rate_limit_info: { status: 'rejected', rateLimitType: 'five_hour', resetsAt },
-    },
-    result({ is_error: true, result: 'limit', api_error_status: 429 }),
-  );
+/** Limited for some seconds from the moment that it is asked, however long the machine took to come to that. */
+function limited(seconds: number) {
+  let resetsAt = Number.NaN;
+  const handler: Handler = turn => {
+    resetsAt = Math.ceil(Date.now() / 1000) + seconds;
+    const info = { status: 'rejected', rateLimitType: 'five_hour', resetsAt };
+    return fails(
+      init,
+      { type: 'rate_limit_event', rate_limit_info: info },
+      result({ is_error: true, result: 'limit', api_error_status: 429 }),
+    )(turn);
+  };
+  return { handler, until: () => resetsAt * 1000 };
+}
 const codexFails = (message: string): Handler =>
   fails(
     { type: 'thread.started', thread_id: 't' },
@@ -102,14 +107,14 @@ describe('a rate limit', () => {
     },
   );
 
-  test('that the structured field tells of is waited for until then', async () => {
+  test('that the structured field tells of is waited for until then', { tags: 'promise' }, async () => {
     const project = repo();
-    const resetsAt = Math.ceil(Date.now() / 1000) + 4;
-    const agent = await fakeAgent('claude', limitedUntil(resetsAt), done);
+    const limit = limited(4);
+    const agent = await fakeAgent('claude', limit.handler, done);
     const { code, events } = await run(project, [agent.bin], '--agent', 'claude');
     expect(code).toBe(0);
-    expect(only(events, 'waiting').map(event => event.until)).toEqual([resetsAt * 1000]);
-    expect(Date.now()).toBeGreaterThanOrEqual(resetsAt * 1000);
+    expect(only(events, 'waiting').map(event => event.until)).toEqual([limit.until()]);
+    expect(Date.now()).toBeGreaterThanOrEqual(limit.until());
   });
 
   test('that lasts longer than --max-wait ends the run at once, with its own words and what to do', async () => {
@@ -121,7 +126,7 @@ describe('a rate limit', () => {
     const { code, result: told } = await run(project, [agent.bin], '--agent', 'claude', '--max-wait', '3600');
     expect([code, told.stopReason, agent.calls.length]).toEqual([1, 'rate_limited', 1]);
     expect(told.detail).toBe(
-      "You've hit your weekly limit · resets in 3 days (it ends in 3 days, and --max-wait is 60 min). To fix it: wait for the limit to reset, then start again; or raise --max-wait; or name another agent with --fallback.",
+      "You've hit your weekly limit · resets in 3 days (it ends in 3 days, and --max-wait is 60 min). To fix it: wait for the limit to reset, raise --max-wait, or name another agent with --fallback.",
     );
   });
 
@@ -247,14 +252,16 @@ describe('a rate limit', () => {
 });
 
 describe('--fallback', () => {
-  test('goes on with the next agent and comes back when the limit has passed', async () => {
+  test('goes on with the next agent and comes back when the limit has passed', {
+    tags: 'promise',
+  }, async () => {
     const project = repo();
-    const resetsAt = Math.ceil(Date.now() / 1000) + 4;
-    const claude = await fakeAgent('claude', limitedUntil(resetsAt), done);
+    const limit = limited(4);
+    const claude = await fakeAgent('claude', limit.handler, done);
     const codex = await fakeAgent('codex', async turn => {
       await turn.line({ type: 'thread.started', thread_id: 't' });
       await turn.line({ type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'not yet' } });
-      while (Date.now() <= resetsAt * 1000) await turn.shell(':'); // works until the other is free again
+      while (Date.now() <= limit.until()) await turn.shell(':'); // works until the other is free again
       await turn.line({ type: 'turn.completed', usage: { input_tokens: 10, output_tokens: 1 } });
       turn.exit();
     });
@@ -332,7 +339,7 @@ describe('--fallback', () => {
 });
 
 describe('passing trouble', () => {
-  test('is tried again after a while and not counted', async () => {
+  test('is tried again after a while and not counted', { tags: 'promise' }, async () => {
     const project = repo();
     const agent = await fakeAgent('claude', claudeFails('API Error: 529 overloaded', 529), done);
     const { code, result: told, events } = await run(project, [agent.bin], '--agent', 'claude');
@@ -351,7 +358,7 @@ describe('passing trouble', () => {
       1,
       2,
     ]);
-    expect(told.detail).toContain('API Error: 500 (it was tried 2 times). To fix it: start again;');
+    expect(told.detail).toContain('API Error: 500 (it was tried 2 times). To fix it: try again later;');
   });
 
   test('an empty reply is tried again at once, with a cap', async () => {
@@ -379,10 +386,14 @@ test('a full context counts, and the next iteration is told to take smaller step
 });
 
 test.each([
-  ['Invalid API key', 401, 'log in with the agent itself'],
-  ['model: nonsense-9 not found', 404, 'check the model name'],
-  ['OAuth token has expired. Please obtain a new token.', undefined, 'log in with the agent itself'],
-  ['API Error: Unable to connect to API: Self-signed certificate detected', undefined, 'about a certificate'],
+  ['Invalid API key', 401, 'log in with `claude auth login`'],
+  ['model: nonsense-9 not found', 404, 'name another model'],
+  ['OAuth token has expired. Please obtain a new token.', undefined, 'log in with `claude auth login`'],
+  [
+    'API Error: Unable to connect to API: Self-signed certificate detected',
+    undefined,
+    'trust the certificate',
+  ],
 ] as const)('%j stops at once with what to do', async (message, status, advice) => {
   const project = repo();
   const agent = await fakeAgent('claude', claudeFails(message, status), done);
@@ -416,7 +427,7 @@ test('a refused key is one in text mode, too, where gemini prints a stack behind
   });
   const { result: told } = await run(project, [agent.bin], '--agent', 'gemini', '--no-stream-agent-output');
   expect([told.stopReason, agent.calls.length]).toEqual(['agent_failed', 1]);
-  expect(told.detail).toContain('log in with the agent itself');
+  expect(told.detail).toContain('log in with gemini itself');
 });
 
 test('the commit message comes from the agent at work', async () => {

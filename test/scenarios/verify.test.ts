@@ -26,6 +26,7 @@ import {
   SUBMODULE,
 } from '../bundle/rig.ts';
 import { fakeAgent } from '../rig/fake-agent.ts';
+import { recordOf } from '../rig/ledger.ts';
 import { BIN, ralph, testEnv } from '../rig/ralph.ts';
 import { folder, gitEnv, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
@@ -40,7 +41,9 @@ function cloneOf({ work }: Proven): string {
 }
 
 describe('an honest bundle', () => {
-  test('holds on another checkout, with and without a signature, and the checks pass there again', async () => {
+  test('holds on another checkout, with and without a signature, and the checks pass there again', {
+    tags: 'promise',
+  }, async () => {
     const run = await proven();
     const clone = cloneOf(run);
     const plain = await verify(clone, await run.report());
@@ -66,8 +69,8 @@ describe('an honest bundle', () => {
       told.claims.filter((each: any) => each.claim === claim).map((each: any) => each.why);
     expect(why('signature')).toEqual(['signed by dev@example.invalid']);
     expect(why('rerun')).toEqual([
-      '`sh test/t.sh` passes in a clean checkout here',
-      '`sh check.sh` passes in a clean checkout here',
+      '`sh test/t.sh` passed in a clean checkout here',
+      '`sh check.sh` passed in a clean checkout here',
     ]);
     expect(await verify(clone, signed, ...args, '--signer', 'dev@example.invalid')).toMatchObject({
       code: 0,
@@ -175,7 +178,7 @@ describe('what does not hold', () => {
   test('a ledger that was changed before the bundle was written', async () => {
     const run = await proven();
     const { predicate } = partsOf(await run.report()).statement;
-    const events = run.work.path(`.ralph/runs/${predicate.run.id}/events.jsonl`);
+    const events = recordOf(run.work, predicate.run.id, run.env).events;
     writeFileSync(events, readFileSync(events, 'utf8').replace('"exitCode":0', '"exitCode":0 '));
     const { code, stdout } = await verify(run.work.dir, await run.report());
     expect(code).toBe(1);
@@ -190,7 +193,9 @@ describe('what does not hold', () => {
     writeFileSync(join(home, 'red'), '');
     const red = await ralph(['verify', bundle, '--rerun'], { cwd: clone, env: { HOME: home } });
     expect(red.code).toBe(1);
-    expect(red.stdout).toMatch(/^does not hold {3}rerun: `test ! -e "\$HOME\/red"` fails with exit code 1/m);
+    expect(red.stdout).toMatch(
+      /^does not hold {3}rerun: `test ! -e "\$HOME\/red"` failed with exit code 1 in a clean checkout here/m,
+    );
     const { statement } = partsOf(bundle);
     const lie: any = structuredClone(statement);
     lie.predicate.checks[0].command = `touch ${join(home, 'pwned')}`;
@@ -334,7 +339,7 @@ describe('bad input', () => {
     expect(await report('--sign-key', 'x')).toMatchObject({ code: 2 });
     expect(await report('--bundle', 'x', '--all')).toMatchObject({ code: 2 });
     const { predicate } = partsOf(await run.report()).statement;
-    const events = run.work.path(`.ralph/runs/${predicate.run.id}/events.jsonl`);
+    const events = recordOf(run.work, predicate.run.id, run.env).events;
     writeFileSync(
       events,
       readFileSync(events, 'utf8')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refuseWindows } from '../../src/platform/windows.ts';
+import { refuseWindows } from '../../src/platform/node-version.ts';
 import { ralph } from '../rig/ralph.ts';
 import { folder } from '../rig/repo.ts';
 

@@ -1,25 +1,24 @@
 import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fold, NOTHING_YET } from '../../src/domain/past.ts';
-import { loadPast, readPast, writeCheckpoint } from '../../src/store/checkpoint.ts';
+import { fold, NOTHING_YET } from '../../src/domain/run/state.ts';
+import { loadState, readState, writeCheckpoint } from '../../src/store/checkpoint.ts';
 import { createJournal } from '../../src/store/journal.ts';
-import { projectPaths, runPaths } from '../../src/store/paths.ts';
-import { readKey, unseal, writeSealed } from '../../src/store/seal.ts';
+import { newRunPaths, projectPaths, runPaths } from '../../src/store/paths.ts';
 import { anyEvent } from '../report/any-event.ts';
 import { folder } from '../rig/repo.ts';
 
 /** A ledger with a checkpoint after the first `kept` events. */
 function written(events: readonly Parameters<typeof fold>[1][], kept: number) {
   const { dir } = folder();
-  const paths = runPaths(projectPaths(dir), 'r');
+  const paths = newRunPaths(projectPaths(dir), 'r');
   const journal = createJournal(paths.events, { run: 'r', now: () => 1_000_000, durable: false });
-  let past = NOTHING_YET;
+  let state = NOTHING_YET;
   for (const [at, event] of events.entries()) {
-    if (at === kept) writeCheckpoint(paths, past, journal.end());
-    past = fold(past, { ...journal.append(event), time: 1_000_000 });
+    if (at === kept) writeCheckpoint(paths, state, journal.end());
+    state = fold(state, { ...journal.append(event), time: 1_000_000 });
   }
-  if (kept >= events.length) writeCheckpoint(paths, past, journal.end());
+  if (kept >= events.length) writeCheckpoint(paths, state, journal.end());
   journal.close();
   return { paths };
 }
@@ -31,49 +30,51 @@ const SOME = [
   { type: 'notice', level: 'info', text: 'c', time: 0 },
 ] as const;
 
-describe('a past', () => {
+describe('a state', () => {
   test('is the same with a checkpoint anywhere as from the ledger alone', () => {
     fc.assert(
       fc.property(fc.array(timed, { minLength: 1, maxLength: 30 }), fc.nat(30), (events, kept) => {
         const { paths } = written(events, kept);
-        const known = loadPast(paths);
+        const known = loadState(paths);
         rmSync(paths.state.checkpoint);
-        expect(known).toEqual(loadPast(paths));
+        expect(known).toEqual(loadState(paths));
       }),
       { numRuns: 60 },
     );
   });
 
   test('of a ledger that is not there is empty', () => {
-    expect(readPast(runPaths(projectPaths(folder().dir), 'r'))).toEqual({ past: NOTHING_YET, problems: [] });
+    expect(readState(runPaths(projectPaths(folder().dir), 'r'))).toEqual({
+      state: NOTHING_YET,
+      problems: [],
+    });
   });
 });
 
 describe('a checkpoint', () => {
-  /** A past that only the checkpoint knows of, to see whether it was believed. */
+  /** A state that only the checkpoint knows of, to see whether it was believed. */
   function forged() {
     const { paths } = written(SOME, 2);
     const { checkpoint } = paths.state;
-    const text = unseal(readKey(paths.key) ?? '', checkpoint, readFileSync(checkpoint, 'utf8')) ?? '';
-    return { paths, marked: text.replace('"resumptions":0', '"resumptions":7') };
+    return { paths, marked: readFileSync(checkpoint, 'utf8').replace('"resumptions":0', '"resumptions":7') };
   }
-  const believed = ({ paths }: ReturnType<typeof forged>) => loadPast(paths).past.resumptions === 7;
+  const believed = ({ paths }: ReturnType<typeof forged>) => loadState(paths).state.resumptions === 7;
   const accept = ({ paths, marked }: ReturnType<typeof forged>) =>
-    writeSealed(paths.key, paths.state.checkpoint, marked);
+    writeFileSync(paths.state.checkpoint, marked);
 
-  test('is believed when it is signed, and the ledger is the one it was made of', () => {
+  test('is believed when the ledger is the one it was made of', () => {
     const made = forged();
     accept(made);
     expect(believed(made)).toBe(true);
     appendFileSync(made.paths.events, '');
-    expect(loadPast(made.paths).past.time.isPaused).toBe(true);
+    expect(loadState(made.paths).state.time.isPaused).toBe(true);
   });
 
-  test('that somebody changed is ignored', () => {
+  test.each(['', '{"version":', 'null', '[]'])('that is only %j is ignored', text => {
     const made = forged();
-    writeFileSync(made.paths.state.checkpoint, made.marked);
+    writeFileSync(made.paths.state.checkpoint, text);
     expect(believed(made)).toBe(false);
-    expect(loadPast(made.paths).past.time.isPaused).toBe(true);
+    expect(loadState(made.paths).state.time.isPaused).toBe(true);
   });
 
   test.each([

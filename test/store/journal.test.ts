@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RunEvent } from '../../src/domain/event.ts';
+import type { RunEvent } from '../../src/domain/run/event.ts';
 import { createJournal, openJournal } from '../../src/store/journal.ts';
 import { anyEvent } from '../report/any-event.ts';
 import { folder } from '../rig/repo.ts';
@@ -57,5 +57,25 @@ describe('a ledger without the words of the agent', () => {
     writeFileSync(path, '');
     for (const [at, line] of lines.entries()) appendFileSync(path, at === 1 ? change(line) : line);
     expect(read(path, true).problems[0]).toContain(problem);
+  });
+});
+
+describe('a ledger that a kill has cut', () => {
+  test('anywhere in its last line loses that line, and is continued', () => {
+    const whole = readFileSync(written([said('one'), used, said('two')]));
+    const known = whole.subarray(0, -1).lastIndexOf(10) + 1;
+    for (let size = known; size <= whole.length; size++) {
+      const path = folder().path('events.jsonl');
+      writeFileSync(path, whole.subarray(0, size));
+      const journal = createJournal(path, { run: 'r', now: () => 0, durable: false });
+      journal.append({ type: 'paused' });
+      journal.close();
+      const { entries, problems } = read(path, false);
+      expect([size, problems, entries.map(({ seq }) => seq)]).toEqual([
+        size,
+        [],
+        size === whole.length ? [1, 2, 3, 4] : [1, 2, 3],
+      ]);
+    }
   });
 });

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, renameSync, watch, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeTasks } from '../../src/store/tasks-file.ts';
-import { story, storyList } from '../domain/stories.ts';
+import { story, storyList } from '../domain/stories/stories.ts';
 import { folder } from '../rig/repo.ts';
 
 test('it is written aside, and only then put in its place', async () => {

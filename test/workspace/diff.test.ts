@@ -166,7 +166,9 @@ describe('what a diff since the start of a run holds', () => {
     });
   });
 
-  test('names with spaces, quotes, line breaks, letters of any script and glob characters', async () => {
+  test('names with spaces, quotes, line breaks, letters of any script and glob characters', {
+    tags: 'promise',
+  }, async () => {
     const names = [
       'with space',
       'qu"ote',
@@ -220,7 +222,7 @@ describe('what a diff since the start of a run holds', () => {
 });
 
 describe('a diff leaves everything as it was', () => {
-  test('the index, the objects and the files of the user, byte for byte', async () => {
+  test('the index, the objects and the files of the user, byte for byte', { tags: 'promise' }, async () => {
     const work = repo({ 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n' });
     const ref = await started(work);
     work.write('a.txt', 'staged\n');
@@ -234,7 +236,9 @@ describe('a diff leaves everything as it was', () => {
     expect(readdirSync(work.dir).sort()).toEqual(['.git', 'a.txt', 'c.txt', 'new.txt']);
   });
 
-  test('no command out of the settings or attributes of the repository runs', async () => {
+  test('no command out of the settings or attributes of the repository runs', {
+    tags: 'promise',
+  }, async () => {
     const work = repo({ '.gitattributes': '*.txt diff=evil filter=evil\n', 'a.txt': 'a\n', 'b.txt': 'b\n' });
     const ref = await started(work);
     const evil = `touch '${work.path('ran')}'; cat`;

@@ -27,7 +27,7 @@ function locked(made: number) {
 
 const NOON = Date.UTC(2026, 0, 1, 12);
 
-test('every lock that a killed commit can leave is taken away, and said', async () => {
+test('every lock that a killed commit can leave is taken away, and said', { tags: 'promise' }, async () => {
   const { locks, clear } = locked(NOON);
   const told = await clear(NOON - 60_000, NOON);
   expect(told).toEqual(locks.map(lock => `${lock} was left behind by a git that was killed: removed`));

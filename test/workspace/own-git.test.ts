@@ -38,7 +38,9 @@ function emptyFolder(): string {
 }
 
 describe('a snapshot', () => {
-  test('of a clean tree is the tree of its commit, and another after each change', async () => {
+  test('of a clean tree is the tree of its commit, and another after each change', {
+    tags: 'promise',
+  }, async () => {
     const work = repo({ a: 'a\n', 'b/c': 'c\n' });
     const own = await open(work.dir);
     const start = await treeOf(own);
@@ -53,7 +55,9 @@ describe('a snapshot', () => {
     expect(await own.diff(start, end)).toContain('deleted file mode');
   });
 
-  test('is not fooled by flags of the index, rules of the repository or an old time', async () => {
+  test('is not fooled by flags of the index, rules of the repository or an old time', {
+    tags: 'promise',
+  }, async () => {
     const work = repo({ a: 'a\n', b: 'b\n' });
     const own = await open(work.dir);
     const start = await treeOf(own);
@@ -161,7 +165,7 @@ describe('it works in', () => {
     expect(await own.checkout(end, clean)).toBeUndefined();
     expect(readFileSync(join(clean, path), 'utf8')).toBe('new\n');
     expect(readdirSync(clean)).not.toContain('.git');
-    const commit = await own.commitTree({ tree: end, parents: [], message: 'Done' });
+    const commit = await own.commit({ tree: end, parents: [], message: 'Done' });
     await expect(own.objects.run(['rev-parse', `${commit}^{tree}`])).resolves.toMatchObject({
       stdout: `${end}\n`,
     });
@@ -213,5 +217,59 @@ describe('its own directory', () => {
     expect(await openOwnGit({ cwd: work.dir, env: stateEnv() })).toMatchObject({
       what: expect.stringContaining('for its work tree'),
     });
+  });
+});
+
+describe('a worktree that Ralph has made', () => {
+  const NAME = '.ralph/worktrees/one';
+
+  function withWorktree() {
+    const work = repo({ '.gitignore': '.ralph/\n', a: 'a\n' });
+    const env = stateEnv();
+    const add = () => work.git('worktree', 'add', '-q', '-b', 'ralph/one', work.path(NAME));
+    return { work, env, add };
+  }
+
+  test('has the objects of its project, and files and an index of its own', async () => {
+    const { work, env, add } = withWorktree();
+    const main = await open(work.dir, env);
+    const start = await treeOf(main);
+    add();
+    const lane = await open(work.path(NAME), env);
+    expect(lane.objects.cwd).toBe(main.objects.cwd);
+    expect(await treeOf(lane)).toBe(start);
+    writeFileSync(work.path(`${NAME}/b`), 'b\n');
+    const changed = await treeOf(lane);
+    expect(await main.changedPaths(start, changed)).toMatchObject([{ path: 'b' }]);
+    expect(await treeOf(main)).toBe(start);
+  });
+
+  test('keeps to the settings with which the run of its project began', async () => {
+    const { work, env, add } = withWorktree();
+    const main = await open(work.dir, env);
+    const config = () => readFileSync(join(main.objects.cwd, 'config'), 'utf8');
+    const before = config();
+    add();
+    work.git('config', 'user.name', 'Somebody Else');
+    await (await open(work.path(NAME), env)).begin();
+    expect(config()).toBe(before);
+  });
+
+  test('that says it belongs to another repository is refused', async () => {
+    const { work, env, add } = withWorktree();
+    await open(work.dir, env);
+    add();
+    const other = repo();
+    writeFileSync(work.path(`${NAME}/.git`), `gitdir: ${other.path('.git')}\n`);
+    expect(await openOwnGit({ cwd: work.path(NAME), env })).toHaveProperty('what');
+  });
+
+  test('whose project Ralph does not know yet has all for itself, and keeps it', async () => {
+    const { work, env, add } = withWorktree();
+    add();
+    const lane = await open(work.path(NAME), env);
+    const main = await open(work.dir, env);
+    expect(lane.objects.cwd).not.toBe(main.objects.cwd);
+    expect(await treeOf(lane)).toBe(await treeOf(main));
   });
 });

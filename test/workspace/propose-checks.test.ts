@@ -1,7 +1,7 @@
-/** Which guardrails `ralph init` proposes, by the files of a project. */
+/** What `ralph init` proposes, by the files of a project. */
 import { expect, test } from 'vitest';
-import { proposeChecks } from '../../src/workspace/propose-checks.ts';
-import { folder } from '../rig/repo.ts';
+import { proposeChecks, proposeProtect, proposeSetup } from '../../src/workspace/propose-checks.ts';
+import { folder, repo } from '../rig/repo.ts';
 
 test.each<[string, Record<string, string>, readonly string[]]>([
   ['nothing', {}, []],
@@ -29,4 +29,41 @@ test.each<[string, Record<string, string>, readonly string[]]>([
   const place = folder();
   for (const [name, content] of Object.entries(files)) place.write(name, content);
   expect(proposeChecks(place.dir)).toEqual(expected);
+});
+
+test.each<[readonly string[], readonly string[]]>([
+  [['src/a.js'], []],
+  [['test/a.js', 'tests'], ['test/**']],
+  [
+    ['tests/a.py', 'spec/a.rb', '__tests__/a.js', 'e2e/a.js'],
+    ['__tests__/**', 'e2e/**', 'spec/**', 'tests/**'],
+  ],
+  [['src/test/java/A.java'], ['src/test/**']],
+])('%j: protected are %j', (files, expected) => {
+  const place = repo(Object.fromEntries(files.map(name => [name, 'x\n'])));
+  expect(proposeProtect(place.dir)).toEqual(expected);
+});
+
+test('without a repository nothing can be protected', () => {
+  const place = folder();
+  place.write('test/a.js', '');
+  expect(proposeProtect(place.dir)).toEqual([]);
+});
+
+test.each<[readonly string[], string | undefined]>([
+  [['package.json'], undefined],
+  [['package-lock.json'], 'npm ci'],
+  [['npm-shrinkwrap.json'], 'npm ci'],
+  [['pnpm-lock.yaml', 'package-lock.json'], 'pnpm install --frozen-lockfile'],
+  [['yarn.lock'], 'yarn install --frozen-lockfile'],
+  [['bun.lock'], 'bun install --frozen-lockfile'],
+  [['uv.lock'], 'uv sync --frozen'],
+  [['poetry.lock'], 'poetry install'],
+  [['package-lock.json', 'uv.lock'], 'npm ci && uv sync --frozen'],
+  [['Gemfile.lock'], 'bundle install'],
+  [['composer.lock'], 'composer install'],
+])('%j: a fresh checkout needs %s', (files, expected) => {
+  const place = folder();
+  for (const name of files) place.write(name, '');
+  expect(proposeSetup(place.dir)).toBe(expected);
 });

@@ -1,8 +1,8 @@
 /** What is protected beside the files that a glob names, and what is said where that is not possible. */
 import { mkdirSync, symlinkSync } from 'node:fs';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createProtection } from '../../src/workspace/protect.ts';
-import { type Repo, repo, stateEnv } from '../rig/repo.ts';
+import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
 
 async function protect(work: Repo, ...globs: string[]) {
   const aside = work.path('.ralph/runs/1/aside');
@@ -12,9 +12,9 @@ async function protect(work: Repo, ...globs: string[]) {
     globs,
     newFiles: 'allow',
     aside,
+    keepIn: folder().dir,
   });
   if ('what' in protection) throw new Error(protection.what);
-  onTestFinished(protection.close);
   return protection;
 }
 
@@ -22,7 +22,7 @@ const whats = async (protection: Awaited<ReturnType<typeof protect>>) =>
   (await protection.restore()).map(({ what }) => what);
 
 describe('behind a protected link', () => {
-  test('the file is protected, through every link on the way', async () => {
+  test('the file is protected, through every link on the way', { tags: 'promise' }, async () => {
     const work = repo({ 'shared/real.sh': 'real\n' });
     mkdirSync(work.path('test'));
     symlinkSync('shared', work.path('by'));

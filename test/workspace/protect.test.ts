@@ -15,7 +15,7 @@ import {
   utimesSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createProtection, type Protection, type ProtectionOptions } from '../../src/workspace/protect.ts';
 import { folder, type Repo, repo, stateEnv } from '../rig/repo.ts';
 
@@ -28,10 +28,10 @@ async function protect(work: Repo, options: Partial<ProtectionOptions> = {}): Pr
     globs: ['test/**'],
     newFiles: 'allow',
     aside: work.path('.ralph/runs/1/aside'),
+    keepIn: folder().dir,
     ...options,
   });
   if ('what' in protection) throw new Error(protection.what);
-  onTestFinished(protection.close);
   return protection;
 }
 
@@ -147,7 +147,7 @@ describe('a change under a protected path is a violation and is undone', () => {
     expect(await protection.restore(1)).toEqual([]);
   });
 
-  test('again and again, in every iteration', async () => {
+  test('again and again, in every iteration', { tags: 'promise' }, async () => {
     const work = repo(FILES);
     const protection = await protect(work);
     for (const iteration of [1, 2, 3]) {
@@ -189,7 +189,9 @@ describe('a change under a protected path is a violation and is undone', () => {
 });
 
 describe('what is protected is the work tree as it was at the start', () => {
-  test('changes that the user had not committed are kept, links and modes too', async () => {
+  test('changes that the user had not committed are kept, links and modes too', {
+    tags: 'promise',
+  }, async () => {
     const work = repo({ ...FILES, 'test/gone.js': 'x\n' });
     work.write('test/a.js', 'the user is at work here\n');
     work.write('test/untracked.sh', 'echo\n');
@@ -287,7 +289,7 @@ describe('nothing is written outside of the work tree', () => {
 });
 
 describe('new files, where they are forbidden', () => {
-  test('are moved aside and never deleted, tracked or not', async () => {
+  test('are moved aside and never deleted, tracked or not', { tags: 'promise' }, async () => {
     const work = repo(FILES);
     const protection = await protect(work, { newFiles: 'forbid' });
     work.write('test/new.js', 'new\n');
@@ -332,6 +334,15 @@ describe('new files, where they are forbidden', () => {
       'test/own/.gitignore is new',
       'test/own/x is new',
     ]);
+  });
+
+  test('count when the agent takes back an exception to what git ignores', async () => {
+    const work = repo({ ...FILES, '.gitignore': '*.gen.js\n!seen.gen.js\n' });
+    const protection = await protect(work, { newFiles: 'forbid' });
+    work.write('.gitignore', '*.gen.js\n');
+    work.write('test/seen.gen.js', 'x\n');
+    work.write('test/other.gen.js', 'x\n');
+    expect(await protection.inspect()).toEqual([{ what: 'test/seen.gen.js is new', restored: false }]);
   });
 
   test('cannot be hidden by telling git of another work tree', async () => {
@@ -428,6 +439,7 @@ describe('globs', () => {
       globs: [glob],
       newFiles: 'allow',
       aside: work.path('aside'),
+      keepIn: work.path('kept'),
     } as const;
     expect(await createProtection(options)).toMatchObject({ what: expect.stringMatching(sentence) });
   });

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { isProblem } from '../../src/domain/problem.ts';
+import { isProblem } from '../../src/domain/text/problem.ts';
 import { openOwnGit } from '../../src/workspace/own-git.ts';
 import { openRemote } from '../../src/workspace/remote.ts';
 import { folder, repo, stateEnv } from '../rig/repo.ts';
@@ -41,7 +41,9 @@ async function exchange(signal = new AbortController().signal) {
   return { there, remote: await openRemote(own, env, there.dir, signal), one, two, three };
 }
 
-test('a branch moves from where it was left, and stays when somebody else has moved it', async () => {
+test('a branch moves from where it was left, and stays when somebody else has moved it', {
+  tags: 'promise',
+}, async () => {
   const { there, remote, one, two, three } = await exchange();
   expect(await remote.tip(BRANCH)).toBeUndefined();
   expect(await remote.swap(BRANCH, undefined, one)).toBe('done');
@@ -61,7 +63,7 @@ test('what is under way ends when nobody wants it any more', async () => {
   writeFileSync(hook, '#!/bin/sh\ntouch reached\nwhile [ ! -e go ]; do sleep 0.05; done\n');
   chmodSync(hook, 0o755);
   const put = remote.put(one, BRANCH);
-  await vi.waitFor(() => expect(existsSync(join(there.dir, 'reached'))).toBe(true), { timeout: 10_000 });
+  await vi.waitFor(() => expect(existsSync(join(there.dir, 'reached'))).toBe(true), { timeout: 60_000 });
   abort.abort();
   expect(isProblem(await put)).toBe(true);
   writeFileSync(join(there.dir, 'go'), '');

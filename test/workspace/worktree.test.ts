@@ -7,7 +7,6 @@ import { projectPaths } from '../../src/store/paths.ts';
 import { removeWorktree } from '../../src/workspace/remove-worktree.ts';
 import {
   listWorktrees,
-  mergeAdvice,
   openWorktree,
   type Worktree,
   type WorktreeOptions,
@@ -50,7 +49,9 @@ function ownedBy(work: Repo, name: string, owner: ProcessId): void {
 }
 
 describe('a worktree', () => {
-  test('is made from HEAD, on a branch of its own, and leaves the repository clean', async () => {
+  test('is made from HEAD, on a branch of its own, and leaves the repository clean', {
+    tags: 'promise',
+  }, async () => {
     const work = repo();
     const { release: _, ...worktree } = await opened(work, 'fix-1');
     const path = work.path('.ralph/worktrees/fix-1');
@@ -108,7 +109,9 @@ describe('a worktree', () => {
     });
   });
 
-  test('does not touch a dirty tree, and says that its changes are not in it', async () => {
+  test('does not touch a dirty tree, and says that its changes are not in it', {
+    tags: 'promise',
+  }, async () => {
     const work = repo({ a: 'a\n', b: 'b\n' });
     work.write('a', 'changed\n');
     work.write('b', 'staged\n');
@@ -360,7 +363,7 @@ describe('the list of worktrees', () => {
     b.release();
     work.write('.ralph/worktrees/stray/x', 'x\n');
     work.git('worktree', 'add', '-q', work.path('.git/not-ours'));
-    expect(await listWorktrees({ root: work.dir, env })).toEqual([
+    expect(await listWorktrees({ root: work.dir, env })).toMatchObject([
       { name: 'a', path: a.path, branch: 'ralph/a', dirty: false, ahead: 2, usedBy: process.pid },
       { name: 'b', path: b.path, branch: null, dirty: true, ahead: 0, usedBy: null },
     ]);
@@ -373,7 +376,7 @@ describe('the list of worktrees', () => {
 });
 
 describe('removing a worktree', () => {
-  test('takes away the folder and the branch when nothing is lost by it', async () => {
+  test('takes away the folder and the branch when nothing is lost by it', { tags: 'promise' }, async () => {
     const work = repo();
     const { path } = await opened(work, 'a');
     commitIn(path, 'x', 'x\n');
@@ -444,30 +447,6 @@ describe('removing a worktree', () => {
       what: 'there is no such worktree',
     });
   });
-});
-
-test('the advice on merging can be pasted into a shell in any folder, line by line', async () => {
-  const work = repo();
-  const worktree = await opened(work, 'a');
-  commitIn(worktree.path, 'committed', 'c\n');
-  writeFileSync(join(worktree.path, 'rest'), 'r\n');
-  const lines = (await mergeAdvice(worktree, env)).split('\n');
-  expect(lines.map(line => line.slice(0, 17).trim())).toEqual([
-    'look at it',
-    'commit the rest',
-    'take it over',
-    'clean up',
-  ]);
-  const run = (line: string) =>
-    execFileSync('sh', ['-ec', line.slice(17)], {
-      cwd: '/',
-      env: { ...env, GIT_EDITOR: 'false', GIT_PAGER: 'cat' },
-      encoding: 'utf8',
-    });
-  expect(run(lines[0]!)).toMatch(/\+c\n[\s\S]*\+r\n/);
-  for (const line of lines.slice(1)) run(line);
-  expect(readdirSync(work.dir).sort()).toEqual(['.git', '.ralph', 'README.md', 'committed', 'rest']);
-  expect(work.git('branch', '--format=%(refname:short)')).toBe('main\n');
 });
 
 test('a lock that another git lets go of in a moment is waited for', async () => {

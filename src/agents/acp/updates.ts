@@ -1,6 +1,6 @@
 /** What an agent reports while it works, as `session/update` notifications of the Agent Client Protocol. */
-import type { AgentEvent, TodoStatus } from '../../domain/agent-event.ts';
-import { defined } from '../../domain/fields.ts';
+
+import { defined } from '../../domain/text/fields.ts';
 import {
   asObject,
   countAt,
@@ -10,8 +10,9 @@ import {
   objectsAt,
   stringAt,
   wordAt,
-} from '../../domain/json.ts';
-import type { Tokens } from '../../domain/usage.ts';
+} from '../../domain/text/json.ts';
+import type { AgentEvent, TodoStatus } from '../../domain/turn/agent-event.ts';
+import type { Tokens } from '../../domain/turn/usage.ts';
 import {
   asideEvents,
   oneLine,
@@ -23,17 +24,7 @@ import {
   withCached,
 } from '../events.ts';
 
-export interface Updates {
-  hear(update: Json): readonly AgentEvent[];
-  /** A tool call that the agent asks permission for; some are reported nowhere else. */
-  asked(call: Json): readonly AgentEvent[];
-  /** The words of the client itself with which it ended, if it did: the model has said nothing after them. */
-  lastError(): string | undefined;
-  /** What was used, where the answer to the prompt says so, and the cost as it was last reported. */
-  used(result: Json, agent: string): readonly AgentEvent[];
-}
-
-export function createUpdates(): Updates {
+export function createUpdates() {
   const calls = createCalls();
   const words = createWords();
   let cost: number | undefined;
@@ -42,7 +33,7 @@ export function createUpdates(): Updates {
     return events;
   };
   return {
-    hear(update) {
+    hear(update: Json): readonly AgentEvent[] {
       switch (stringAt(update, 'sessionUpdate')) {
         case 'agent_message_chunk':
           return words.hear(update, calls.isOpen());
@@ -64,9 +55,12 @@ export function createUpdates(): Updates {
           return []; // commands, modes and what only one agent knows: none of it is a word or a deed
       }
     },
-    asked: call => tool(calls.begin(call, true)),
+    /** A tool call that the agent asks permission for; some are reported nowhere else. */
+    asked: (call: Json) => tool(calls.begin(call, true)),
+    /** The words of the client itself with which it ended, if it did: the model has said nothing after them. */
     lastError: words.lastError,
-    used: (result, agent) => usageOf(result, agent, cost),
+    /** What was used, where the answer to the prompt says so, and the cost as it was last reported. */
+    used: (result: Json, agent: string) => usageOf(result, agent, cost),
   };
 }
 

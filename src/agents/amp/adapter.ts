@@ -1,7 +1,8 @@
 /** Amp, `amp -x --stream-json`. */
-import type { AgentEvent } from '../../domain/agent-event.ts';
-import { defined } from '../../domain/fields.ts';
-import { countAt, type Json, numberAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
+
+import { defined } from '../../domain/text/fields.ts';
+import { countAt, type Json, numberAt, parseObject, stringAt, wordAt } from '../../domain/text/json.ts';
+import type { AgentEvent } from '../../domain/turn/agent-event.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import { assistantEvents, type ToolReply, toolResultEvents, uncachedTokens } from '../blocks.ts';
 import { gaveUp, type Records, readLine, sessionEvent } from '../events.ts';

@@ -1,11 +1,12 @@
 /** Claude Code, `claude -p --output-format stream-json --verbose`. */
-import type { AgentEvent } from '../../domain/agent-event.ts';
-import { defined } from '../../domain/fields.ts';
-import type { HookPoint } from '../../domain/hook-orders.ts';
-import { countAt, type Json, numberAt, objectAt, stringAt, wordAt } from '../../domain/json.ts';
-import type { Tokens } from '../../domain/usage.ts';
+
+import type { HookPoint } from '../../domain/session/hook-orders.ts';
+import { defined } from '../../domain/text/fields.ts';
+import { countAt, type Json, numberAt, objectAt, stringAt, wordAt } from '../../domain/text/json.ts';
+import type { AgentEvent } from '../../domain/turn/agent-event.ts';
+import type { Tokens } from '../../domain/turn/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { assistantEvents, messageText, toolResultEvents, uncachedTokens } from '../blocks.ts';
+import { assistantEvents, deniedIn, messageText, toolResultEvents, uncachedTokens } from '../blocks.ts';
 import {
   gaveUp,
   milliseconds,
@@ -13,6 +14,7 @@ import {
   progressEvents,
   type Records,
   readLine,
+  refusedEvents,
   retrying,
   sessionEvent,
   silent,
@@ -97,7 +99,11 @@ function invocation(request: AgentRequest): AgentInvocation {
 /** When a session starts, it makes no requests yet. */
 const isCalled = (point: HookPoint) => point !== 'start';
 
-const PERMISSION_FLAGS = ['--dangerously-skip-permissions', '--permission-mode'];
+/** With one of these the user has chosen what it may do. */
+const PERMISSION_FLAGS = [
+  ...['--dangerously-skip-permissions', '--permission-mode', '--permission-prompt-tool'],
+  ...['--allowedTools', '--allowed-tools'],
+];
 
 const RECORDS: Records = {
   assistant: record =>
@@ -138,8 +144,9 @@ const SYSTEM: Records = {
   api_retry: record => [retryEvent(record)],
   compact_boundary: record => compactionEvents(objectAt(record, 'compact_metadata')),
   permission_denied: record =>
-    progressEvents(
-      `permission denied: ${stringAt(record, 'tool_name') ?? 'tool'}: ${stringAt(record, 'message') ?? ''}`,
+    refusedEvents(
+      { id: stringAt(record, 'tool_use_id') ?? '', ...defined({ tool: wordAt(record, 'tool_name') }) },
+      stringAt(record, 'message') ?? '',
     ),
   model_fallback: record => [
     ...progressEvents(stringAt(record, 'content')),
@@ -202,6 +209,7 @@ function resultEvents(record: Json): readonly AgentEvent[] {
       kind: 'result',
       ok: error === undefined,
       ...defined({ error, modelTurns: turns }),
+      ...deniedIn(record),
       ...(error === undefined && turns !== 0 && finalText !== undefined && { finalText }),
     },
   ];

@@ -1,6 +1,6 @@
 /** Claude Code's dialect: its hook input and its hook answers. Other hosts have learnt it, each with an accent. */
-import { type ContextUse, windowOf } from '../../domain/context-alert.ts';
-import { countAt, type Json, objectAt, objectsAt, parseObject, stringAt } from '../../domain/json.ts';
+import { type ContextUse, windowOf } from '../../domain/session/context-alert.ts';
+import { countAt, type Json, objectAt, objectsAt, parseObject, stringAt } from '../../domain/text/json.ts';
 import { commandIn, type Dialect, type HookAnswer, type HookInput, sumAt } from '../dialect.ts';
 import { lastText, waitFor } from '../transcript.ts';
 
@@ -184,13 +184,15 @@ function lastMessage(path: string): Message | undefined {
   const texts: string[] = [];
   let hasToolUse = false;
   for (const line of linesBackwards(lastText(path))) {
-    const message = assistantMessage(line);
-    if (!message) continue;
-    id ??= message.id;
-    if (message.id !== id) break;
-    for (const block of [...message.content].reverse()) {
-      if (block.type === 'text' && typeof block.text === 'string') texts.unshift(block.text);
-      if (block.type === 'tool_use') hasToolUse = true;
+    // What the window or the host has cut is no record.
+    const record = line.includes('"assistant"') ? parseObject(line) : undefined;
+    if (!record || !isOwnMessage(record)) continue;
+    const message = objectAt(record, 'message');
+    id ??= message?.id;
+    if (message?.id !== id) break;
+    for (const { type, text } of objectsAt(message, 'content').toReversed()) {
+      if (type === 'text' && typeof text === 'string') texts.unshift(text);
+      if (type === 'tool_use') hasToolUse = true;
     }
   }
   return id === undefined ? undefined : { texts, hasToolUse };
@@ -202,27 +204,5 @@ function* linesBackwards(text: string): Iterable<string> {
     const start = end === 0 ? 0 : text.lastIndexOf('\n', end - 1) + 1;
     yield text.slice(start, end);
     end = start - 1;
-  }
-}
-
-interface Block {
-  readonly type?: unknown;
-  readonly text?: unknown;
-}
-
-function assistantMessage(
-  line: string,
-): { readonly id: unknown; readonly content: readonly Block[] } | undefined {
-  if (!line.includes('"assistant"')) return undefined;
-  try {
-    const { type, isSidechain, message } = JSON.parse(line);
-    if (type !== 'assistant' || isSidechain === true || message?.model === '<synthetic>') return undefined;
-    const content = Array.isArray(message?.content) ? message.content : [];
-    return {
-      id: message?.id,
-      content: content.filter((block: unknown) => typeof block === 'object' && block !== null),
-    };
-  } catch {
-    return undefined; // the window or the host has cut it
   }
 }

@@ -1,6 +1,6 @@
 /** Ralph's plugin in Claude Code: installed by its own marketplace commands. */
 import { join } from 'node:path';
-import { objectAt, objectsAt, parseObject, wordAt } from '../../domain/json.ts';
+import { objectAt, objectsAt, parseObject, wordAt } from '../../domain/text/json.ts';
 import { type HostPlugin, isSwitchedOn, marketplaceSteps, PLUGIN_ID, SHARED_FOLDER } from '../plugin.ts';
 
 export const claudePlugin: HostPlugin = {

@@ -1,7 +1,7 @@
 /** Codex, `codex e --json`. */
 import { createHash } from 'node:crypto';
-import type { AgentEvent } from '../../domain/agent-event.ts';
-import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../../domain/json.ts';
+import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../../domain/text/json.ts';
+import type { AgentEvent } from '../../domain/turn/agent-event.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import {
   asideEvents,
@@ -10,6 +10,7 @@ import {
   progressEvents,
   type Records,
   readLine,
+  refusedEvents,
   retrying,
   sessionEvent,
   silent,
@@ -106,7 +107,7 @@ function withoutSubcommand(flags: readonly string[]): readonly string[] {
 
 /** Left to itself `exec` may only read. The bypass flag also waives the demand for a git repository. */
 function sandboxFlags({ flags, permissions }: AgentRequest): readonly string[] {
-  const chosen = [...BYPASS, '-s', '--sandbox', '--approve-for-me', 'sandbox_mode'];
+  const chosen = [...BYPASS, '-s', '--sandbox', '--full-auto', '--approve-for-me', 'sandbox_mode'];
   const wanted = permissions === 'skip' ? BYPASS.slice(0, 1) : ['-s', 'workspace-write'];
   const ours = defaultFlags(flags, chosen, wanted);
   const bypassed = [...ours, ...flags].some(word => BYPASS.includes(word));
@@ -190,7 +191,11 @@ function toolEvents(record: ItemRecord, type: string, tool: Tool, item: Json): r
   if (record === 'item.updated') return [];
   const status = stringAt(item, 'status') ?? 'completed';
   const exitCode = numberAt(item, 'exit_code');
-  return [toolEnd({ id, ok: status === 'completed', text: outputOf(type, item), exitCode })];
+  const text = outputOf(type, item);
+  return [
+    ...(status === 'declined' ? refusedEvents({ id }, text) : []),
+    toolEnd({ id, ok: status === 'completed', text, exitCode }),
+  ];
 }
 
 const TOOLS: Readonly<Record<string, Tool>> = {

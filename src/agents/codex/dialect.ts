@@ -1,6 +1,6 @@
 /** Codex: Claude Code's dialect without an event for slash commands. Its input holds the agent's last words always. */
-import { windowOf } from '../../domain/context-alert.ts';
-import { countAt, objectAt, parseObject, stringAt } from '../../domain/json.ts';
+import { windowOf } from '../../domain/session/context-alert.ts';
+import { countAt, objectAt, parseObject, stringAt } from '../../domain/text/json.ts';
 import { claudeDialect, givenWords, readWithCommand, writeAnswer } from '../claude/dialect.ts';
 import { type Dialect, sumAt, unescapedNote } from '../dialect.ts';
 

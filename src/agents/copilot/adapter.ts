@@ -1,8 +1,17 @@
 /** GitHub Copilot CLI, `copilot --output-format json`. */
-import type { AgentEvent } from '../../domain/agent-event.ts';
-import { defined } from '../../domain/fields.ts';
-import { countAt, type Json, numberAt, objectAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
-import type { TroubleClass } from '../../domain/trouble.ts';
+
+import { defined } from '../../domain/text/fields.ts';
+import {
+  countAt,
+  type Json,
+  numberAt,
+  objectAt,
+  parseObject,
+  stringAt,
+  wordAt,
+} from '../../domain/text/json.ts';
+import type { AgentEvent } from '../../domain/turn/agent-event.ts';
+import type { TroubleClass } from '../../domain/turn/trouble.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import {
   asideEvents,
@@ -10,6 +19,7 @@ import {
   progressEvents,
   type Records,
   readLine,
+  refusedEvents,
   retrying,
   sessionEvent,
   sumTokens,
@@ -72,7 +82,8 @@ function invocation(request: AgentRequest): AgentInvocation {
   };
 }
 
-const PERMISSION_FLAGS = ['--allow-all', '--yolo', '--allow-all-tools'];
+/** With one of these the user has chosen what it may do. */
+const PERMISSION_FLAGS = ['--allow-all', '--yolo', '--allow-all-tools', '--allow-tool'];
 
 function read(line: string): readonly AgentEvent[] {
   const record = parseObject(line);
@@ -94,7 +105,7 @@ const RECORDS: Records = {
       input: dataOf(record).arguments,
       subagent: isSubagent(record),
     }),
-  'tool.execution_complete': record => [toolEndEvent(record)],
+  'tool.execution_complete': toolEndEvents,
   'session.tools_updated': record =>
     wordAt(dataOf(record), 'model') ? [sessionEvent(dataOf(record), { model: 'model' })] : [],
   'session.error': record => [errorEvent(dataOf(record))],
@@ -122,17 +133,16 @@ function messageEvents(record: Json): readonly AgentEvent[] {
 }
 
 /** A command that failed is a `success`; look at its exit code. */
-function toolEndEvent(record: Json): AgentEvent {
+function toolEndEvents(record: Json): readonly AgentEvent[] {
   const data = dataOf(record);
-  const text =
-    stringAt(objectAt(data, 'result'), 'content') ?? stringAt(objectAt(data, 'error'), 'message') ?? '';
-  return toolEnd({
-    id: stringAt(data, 'toolCallId') ?? '',
-    ok: data.success === true,
-    text,
-    exitCode: numberAt(objectAt(data, 'shellExecution'), 'exitCode'),
-    subagent: isSubagent(record),
-  });
+  const error = objectAt(data, 'error');
+  const text = stringAt(objectAt(data, 'result'), 'content') ?? stringAt(error, 'message') ?? '';
+  const id = stringAt(data, 'toolCallId') ?? '';
+  const exitCode = numberAt(objectAt(data, 'shellExecution'), 'exitCode');
+  return [
+    ...(error?.code === 'denied' ? refusedEvents({ id }, text) : []),
+    toolEnd({ id, ok: data.success === true, text, exitCode, subagent: isSubagent(record) }),
+  ];
 }
 
 function errorEvent(data: Json): AgentEvent {

@@ -2,7 +2,7 @@
  * Copilot CLI: Claude Code's event names, answers of its own. A stop comes without a word of the agent, and before its
  * transcript is written. What a hook says to the user is not shown, so a warning goes with the reason.
  */
-import { type Json, objectAt, stringAt } from '../../domain/json.ts';
+import { type Json, objectAt, stringAt } from '../../domain/text/json.ts';
 import {
   claudeDialect,
   givenWords,

@@ -1,18 +1,21 @@
 /** Gemini CLI, `gemini -o stream-json`. */
-import type { AgentEvent } from '../../domain/agent-event.ts';
-import { defined } from '../../domain/fields.ts';
-import { countAt, type Json, objectAt, stringAt, wordAt } from '../../domain/json.ts';
-import type { Tokens } from '../../domain/usage.ts';
+
+import { defined } from '../../domain/text/fields.ts';
+import { countAt, type Json, objectAt, stringAt, wordAt } from '../../domain/text/json.ts';
+import type { AgentEvent } from '../../domain/turn/agent-event.ts';
+import type { Tokens } from '../../domain/turn/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import {
   gaveUp,
   oneLine,
   type Records,
   readLine,
+  refusedEvents,
   sessionEvent,
   tokensAt,
   toolEnd,
   toolStart,
+  withoutLimitAdvice,
 } from '../events.ts';
 
 export const gemini: AgentAdapter = {
@@ -54,12 +57,15 @@ function invocation({ command, flags, model, mode, permissions }: AgentRequest):
   const argv = [
     ...(mode === 'stream' ? defaultFlags(flags, ['-o', '--output-format'], ['-o', 'stream-json']) : []),
     ...defaultFlags(flags, ['--skip-trust'], ['--skip-trust']), // it refuses to work in a folder it was not asked to trust
-    ...(permissions === 'skip' ? defaultFlags(flags, ['--yolo', '-y', '--approval-mode'], ['--yolo']) : []),
+    ...(permissions === 'skip' ? defaultFlags(flags, PERMISSION_FLAGS, ['--yolo']) : []),
     ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
     ...flags,
   ];
   return { argv: [command, ...argv], env: {} };
 }
+
+/** With one of these the user has chosen what it may do. */
+const PERMISSION_FLAGS = ['--yolo', '-y', '--approval-mode', '--allowed-tools'];
 
 const RECORDS: Records = {
   init: record => [sessionEvent(record, { sessionId: 'session_id', model: 'model' })],
@@ -70,7 +76,7 @@ const RECORDS: Records = {
       name: stringAt(record, 'tool_name') ?? '',
       input: record.parameters,
     }),
-  tool_result: record => [toolEndEvent(record)],
+  tool_result: toolEndEvents,
   error: record => [errorEvent(record)],
   result: resultEvents,
 };
@@ -81,9 +87,12 @@ function messageEvents(record: Json): readonly AgentEvent[] {
 }
 
 /** A command that failed is a `success` here, and its exit code is nowhere to be found. */
-function toolEndEvent(record: Json): AgentEvent {
-  const text = stringAt(record, 'output') ?? stringAt(objectAt(record, 'error'), 'message') ?? '';
-  return toolEnd({ id: stringAt(record, 'tool_id') ?? '', ok: record.status === 'success', text });
+function toolEndEvents(record: Json): readonly AgentEvent[] {
+  const error = objectAt(record, 'error');
+  const text = stringAt(record, 'output') ?? stringAt(error, 'message') ?? '';
+  const id = stringAt(record, 'tool_id') ?? '';
+  const refused = error?.type === 'policy_violation' ? refusedEvents({ id }, text) : [];
+  return [...refused, toolEnd({ id, ok: record.status === 'success', text })];
 }
 
 /** A warning is how a hook that blocked, or the loop detector, is shown. */
@@ -104,12 +113,9 @@ function resultEvents(record: Json): readonly AgentEvent[] {
   return [...usage, ...trouble, { kind: 'result', ok: false, error: message, ...calls }];
 }
 
-/** The client's own advice, behind every 429 and only there. It speaks of quotas, whatever the server said. */
-const LIMIT_ADVICE = /\n(?:Please wait and try again later|Possible quota limitations)[\s\S]*$/;
-
 /** The server may say how long to wait; the record says from when on. */
 function failureEvent(whole: string, now: number): AgentEvent {
-  const message = whole.replace(LIMIT_ADVICE, '');
+  const message = withoutLimitAdvice(whole);
   if (message === whole) return gaveUp({ message });
   const wait = /retry (?:in|after) (\d+(?:\.\d+)?)s\b/i.exec(message)?.[1];
   const resetAt = wait === undefined || Number.isNaN(now) ? undefined : Math.round(now + Number(wait) * 1000);

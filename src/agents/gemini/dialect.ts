@@ -3,8 +3,8 @@
  * pieces: an old promise would be found again. So only the last record of the transcript counts. It is the one host
  * that can clear the context at a continuation.
  */
-import { windowOf } from '../../domain/context-alert.ts';
-import { type Json, objectAt, objectsAt, parseObject, stringAt, wordAt } from '../../domain/json.ts';
+import { windowOf } from '../../domain/session/context-alert.ts';
+import { type Json, objectAt, objectsAt, parseObject, stringAt, wordAt } from '../../domain/text/json.ts';
 import { claudeDialect, readWithCommand, writeAnswer as writeLikeClaude } from '../claude/dialect.ts';
 import { type Dialect, type HookAnswer, sumAt, unescapedNote } from '../dialect.ts';
 import { recordsSince, waitFor } from '../transcript.ts';

@@ -1,6 +1,6 @@
 /** opencode, `opencode run --format json`. */
-import type { AgentEvent } from '../../domain/agent-event.ts';
-import { defined } from '../../domain/fields.ts';
+
+import { defined } from '../../domain/text/fields.ts';
 import {
   asObject,
   countAt,
@@ -10,9 +10,10 @@ import {
   objectAt,
   stringAt,
   wordAt,
-} from '../../domain/json.ts';
-import type { TroubleClass } from '../../domain/trouble.ts';
-import type { Tokens } from '../../domain/usage.ts';
+} from '../../domain/text/json.ts';
+import type { AgentEvent } from '../../domain/turn/agent-event.ts';
+import type { TroubleClass } from '../../domain/turn/trouble.ts';
+import type { Tokens } from '../../domain/turn/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import {
   asideEvents,

@@ -1,5 +1,5 @@
 /** OpenCode: it has plugins instead of hooks, and this is what Ralph's own plugin says and hears. */
-import { parseObject } from '../../domain/json.ts';
+import { parseObject } from '../../domain/text/json.ts';
 import { claudeDialect, givenWords, readWithCommand } from '../claude/dialect.ts';
 import type { Dialect, HookAnswer } from '../dialect.ts';
 

@@ -1,7 +1,8 @@
 /** pi, `pi --mode json -p`. */
-import type { AgentEvent } from '../../domain/agent-event.ts';
-import { defined } from '../../domain/fields.ts';
-import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../../domain/json.ts';
+
+import { defined } from '../../domain/text/fields.ts';
+import { type Json, numberAt, objectAt, objectsAt, stringAt, wordAt } from '../../domain/text/json.ts';
+import type { AgentEvent } from '../../domain/turn/agent-event.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
 import {
   asideEvents,

@@ -1,10 +1,11 @@
 /** Qwen Code, `qwen -o stream-json`. */
-import type { AgentEvent } from '../../domain/agent-event.ts';
-import { defined } from '../../domain/fields.ts';
-import { countAt, type Json, objectAt, stringAt, wordAt } from '../../domain/json.ts';
-import type { Tokens } from '../../domain/usage.ts';
+
+import { defined } from '../../domain/text/fields.ts';
+import { countAt, type Json, objectAt, stringAt, wordAt } from '../../domain/text/json.ts';
+import type { AgentEvent } from '../../domain/turn/agent-event.ts';
+import type { Tokens } from '../../domain/turn/usage.ts';
 import { type AgentAdapter, type AgentInvocation, type AgentRequest, defaultFlags } from '../agent.ts';
-import { assistantEvents, messageText, type ToolReply, toolResultEvents } from '../blocks.ts';
+import { assistantEvents, deniedIn, messageText, type ToolReply, toolResultEvents } from '../blocks.ts';
 import {
   gaveUp,
   oneLine,
@@ -15,6 +16,7 @@ import {
   sessionEvent,
   silent,
   tokensAt,
+  withoutLimitAdvice,
 } from '../events.ts';
 import { CLAUDE_EVENTS, hooksOf, hookTable } from '../hooks.ts';
 
@@ -43,7 +45,7 @@ function invocation(request: AgentRequest): AgentInvocation {
   const { command, flags, model, mode, permissions, scratch } = request;
   const argv = [
     ...(mode === 'stream' ? defaultFlags(flags, ['-o', '--output-format'], ['-o', 'stream-json']) : []),
-    ...(permissions === 'skip' ? defaultFlags(flags, ['--yolo', '-y', '--approval-mode'], ['--yolo']) : []),
+    ...(permissions === 'skip' ? defaultFlags(flags, PERMISSION_FLAGS, ['--yolo']) : []),
     ...(model === undefined ? [] : defaultFlags(flags, ['-m', '--model'], ['-m', model])),
     ...flags,
   ];
@@ -57,6 +59,9 @@ function invocation(request: AgentRequest): AgentInvocation {
   const env = { QWEN_CODE_SYSTEM_DEFAULTS_PATH: `${folder.path}/qwen.json` };
   return { argv: [command, ...argv], env, folder };
 }
+
+/** With one of these the user has chosen what it may do. */
+const PERMISSION_FLAGS = ['--yolo', '-y', '--approval-mode', '--allowed-tools'];
 
 const RECORDS: Records = {
   assistant: record =>
@@ -111,17 +116,14 @@ function retryEvent(data: Json | undefined): AgentEvent {
   return retrying({ message, class: 'transient' }); // it does not say why
 }
 
-/** The client's own advice behind every 429. It speaks of quotas, whatever the server said. */
-const LIMIT_ADVICE = /\n(?:Possible quota limitations|Please wait and try again later)[\s\S]*$/;
-
 function resultEvents(record: Json): readonly AgentEvent[] {
   const usage = objectAt(record, 'usage');
-  const turns = defined({ modelTurns: countAt(record, 'num_turns') });
+  const turns = { ...defined({ modelTurns: countAt(record, 'num_turns') }), ...deniedIn(record) };
   const total: readonly AgentEvent[] = usage
     ? [{ kind: 'usage', scope: 'total', tokens: tokensOf(usage) }]
     : [];
   if (record.is_error !== true) return [...total, { kind: 'result', ok: true, ...turns }];
   const message = wordAt(objectAt(record, 'error'), 'message') ?? wordAt(record, 'subtype') ?? 'error';
-  const error = message.replace(LIMIT_ADVICE, '');
+  const error = withoutLimitAdvice(message);
   return [...total, gaveUp({ message: error }), { kind: 'result', ok: false, error, ...turns }];
 }

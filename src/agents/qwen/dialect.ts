@@ -1,6 +1,6 @@
 /** Qwen Code: Claude Code's events, and a cap that counts every refused stop of a prompt, tools or not. */
-import { windowOf } from '../../domain/context-alert.ts';
-import { countAt, objectAt, objectsAt, stringAt } from '../../domain/json.ts';
+import { windowOf } from '../../domain/session/context-alert.ts';
+import { countAt, objectAt, objectsAt, stringAt } from '../../domain/text/json.ts';
 import { claudeDialect, givenWords, writeAnswer } from '../claude/dialect.ts';
 import { type Dialect, sumAt, unescapedNote } from '../dialect.ts';
 

@@ -7,17 +7,13 @@ import { type CliCommand, refuse } from '../command.ts';
 import { COMMANDS, GLOBAL_FLAGS } from '../command-list.ts';
 
 export const completion: CliCommand = {
-  declare(command) {
-    command.argument('<shell>', 'bash, zsh or fish').addHelpText(
-      'after',
-      `
+  declare: command => command.argument('<shell>', 'bash, zsh or fish'),
+  help: `
 Examples:
   ralph completion bash >> ~/.bashrc
   ralph completion zsh > "\${fpath[1]}/_ralph"
   ralph completion fish > ~/.config/fish/completions/ralph.fish
 `,
-    );
-  },
   async run({ args: [shell = ''], cwd, env, output }) {
     // What the scripts ask for while somebody types.
     if (shell === 'runs') {
@@ -72,7 +68,7 @@ const AGENT_FLAGS = new Set(['--agent', '--fallback', '--implementer', '--review
 
 function describe(definition: CliCommand): Pick<Described, 'flags' | 'takesRun'> {
   const command = new Command();
-  definition.declare(command);
+  definition.declare?.(command);
   for (const { declaration, help } of GLOBAL_FLAGS) command.option(declaration, help);
   const visible = command.options.filter(({ hidden }) => !hidden);
   const flags = visible.map(option => ({

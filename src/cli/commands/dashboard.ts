@@ -2,24 +2,29 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { ADAPTERS } from '../../agents/registry.ts';
+import { loadSettings } from '../../config/load.ts';
+import type { Launch, Offers } from '../../dashboard/launch.ts';
 import { type Dashboard, isLoopback, openDashboard } from '../../dashboard/server.ts';
-import type { Problem } from '../../domain/problem.ts';
-import { createRedactor } from '../../domain/secrets.ts';
+import { parseObject, stringAt } from '../../domain/text/json.ts';
+import type { Problem } from '../../domain/text/problem.ts';
+import { createRedactor } from '../../domain/text/secrets.ts';
 import type { Database } from '../../fleet/database.ts';
 import { openFleet } from '../../fleet/open.ts';
+import { startDetached } from '../../platform/detached.ts';
 import { errorCode, errorWords } from '../../platform/error-words.ts';
 import { openUrl } from '../../platform/foreground.ts';
 import { VERSION } from '../../platform/version.ts';
-import { readPageAssets } from '../../report/page-assets.ts';
-import { projectAt } from '../../store/paths.ts';
+import { readPageAssets } from '../../report/html.ts';
+import { projectAt, projectPaths } from '../../store/paths.ts';
 import { knownProjects } from '../../store/projects.ts';
+import { isExecutable } from '../../turns/choose-agent.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { fleetPage } from '../fleet-page.ts';
-import { createLaunch } from '../launch.ts';
 import { listenForSignals } from '../signals.ts';
 
 export const dashboard: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('[projects...]', 'the folders of the projects; without them this one')
       .option('-a, --all', 'every project on this machine in which Ralph has worked')
@@ -29,12 +34,8 @@ export const dashboard: CliCommand = {
       )
       .option('--port <n>', 'the port; 0 for any free one', '0')
       .option('--host <address>', 'the address to listen on', '127.0.0.1')
-      .option('--open', 'open it in the browser')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph dashboard --open\n  ralph dashboard ~/shop ~/blog --port 7001\n  ralph dashboard --all\n  ralph dashboard --database postgres://ralph@db.example.org/ralph\n\nWhoever has the address with its token can control the runs. RALPH_DASHBOARD_TOKEN sets the token, so that an open page\nreconnects after a restart on the same port.\n',
-      );
-  },
+      .option('--open', 'open it in the browser'),
+  help: '\nExamples:\n  ralph dashboard --open\n  ralph dashboard ~/shop ~/blog --port 7001\n  ralph dashboard --all\n  ralph dashboard --database postgres://ralph@db.example.org/ralph\n\nWhoever has the address with its token can control the runs. RALPH_DASHBOARD_TOKEN sets the token, so that an open page\nreconnects after a restart on the same port.\n',
   async run(call) {
     // Its page can steer every run.
     refuseInside('dashboard', call);
@@ -63,14 +64,8 @@ export const dashboard: CliCommand = {
   },
 };
 
-interface Request {
-  readonly port: number;
-  readonly host: string;
-  readonly projects: readonly string[];
-}
-
 /** Throws everything that is wrong at once. */
-function requestOf({ options, args, cwd, env }: Call): Request {
+function requestOf({ options, args, cwd, env }: Call) {
   const port = Number(options.port);
   const named = args.map(folder => resolve(cwd, folder));
   const problems: Problem[] = named
@@ -90,7 +85,7 @@ function requestOf({ options, args, cwd, env }: Call): Request {
 
 async function serve(
   { env }: Call,
-  { port, host, projects }: Request,
+  { port, host, projects }: ReturnType<typeof requestOf>,
   fleet: Database | undefined,
 ): Promise<Dashboard> {
   const token = env.RALPH_DASHBOARD_TOKEN || randomBytes(24).toString('base64url');
@@ -105,6 +100,7 @@ async function serve(
       version: VERSION,
       redact: createRedactor(env),
       launch: isLoopback(host) ? createLaunch({ env }) : undefined,
+      offers: root => offersOf(root, env),
       elsewhere: fleet && fleetPage(fleet, env),
     });
   } catch (error) {
@@ -113,4 +109,42 @@ async function serve(
     if (errorCode(error) === undefined) throw error;
     return refuse(`--host ${host}`, errorWords(error));
   }
+}
+
+/** As the settings of the project are now. */
+function offersOf(root: string, env: Call['env']): Offers {
+  const project = projectPaths(root, env);
+  const [loop, run, prd] = (['loop', 'run', 'prd'] as const).map(
+    name => loadSettings(project, name).settings,
+  );
+  const most = (settings: typeof loop) => settings?.maximumIterations ?? 0;
+  const { agent, agents = {}, checks = [] } = loop ?? {};
+  const installed = ADAPTERS.map(({ name }) => name).filter(name => isExecutable(name, { cwd: root, env }));
+  const name = typeof agent === 'string' ? agent : (agent?.command ?? null);
+  return {
+    agents: [...new Set([...(name === null ? [] : [name]), ...Object.keys(agents), ...installed])],
+    agent: name,
+    checks,
+    maxIterations: { loop: most(loop), run: most(run), prd: most(prd) },
+  };
+}
+
+/** Starts a run for the dashboard, as a process of its own that does not end with it. */
+function createLaunch({ env }: Pick<Call, 'env'>): Launch {
+  // Whoever has the token controls the runs: the agent must not find it.
+  const { RALPH_DASHBOARD_TOKEN: _, ...rest } = env;
+  return async (root, args) => {
+    const argv = [process.execPath, process.argv[1] ?? '', '-C', root, '--events', '-', ...args] as const;
+    const begun = await startDetached({ argv, cwd: root, env: rest }, runIn);
+    if ('sign' in begun) return { done: true, runId: begun.sign, message: `${begun.sign} has begun.` };
+    const why = begun.errors.trim() || `exit code ${begun.code}`;
+    return { done: false, message: why };
+  };
+}
+
+/** The id of a run that has begun. */
+function runIn(line: string): string | undefined {
+  const event = parseObject(line);
+  const type = stringAt(event, 'type');
+  return type === 'run-started' || type === 'run-resumed' ? stringAt(event, 'runId') : undefined;
 }

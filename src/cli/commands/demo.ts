@@ -22,11 +22,8 @@ import type { Output } from '../output.ts';
 import { run } from './run.ts';
 
 export const demo: CliCommand = {
-  declare(command) {
-    command
-      .option('--pace <ms>', 'milliseconds that the agent takes for a step', '150')
-      .addHelpText('after', '\nExamples:\n  ralph demo\n  ralph demo --pace 0 --json\n');
-  },
+  declare: command => command.option('--pace <ms>', 'milliseconds that the agent takes for a step', '150'),
+  help: '\nExamples:\n  ralph demo\n  ralph demo --pace 0 --json\n',
   async run(call) {
     const folder = mkdtempSync(join(tmpdir(), 'ralph-demo-'));
     const us = ownCommand(call.env);

@@ -2,19 +2,21 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import type { AgentAdapter } from '../../agents/agent.ts';
+import { compareVersions, versionIn } from '../../agents/agent.ts';
 import { ADAPTERS, PLUGINS } from '../../agents/registry.ts';
-import { compareVersions, versionIn } from '../../agents/version.ts';
 import { loadSettings } from '../../config/load.ts';
 import { defaultSettings } from '../../config/settings.ts';
 import type { SandboxSettings } from '../../config/settings-shape.ts';
-import { isProblem, type Problem } from '../../domain/problem.ts';
+import { isProblem, type Problem } from '../../domain/text/problem.ts';
 import { containerOf } from '../../opening/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
 import { findContainment } from '../../platform/containment.ts';
-import { errorWords } from '../../platform/error-words.ts';
+import { errorLine, errorWords } from '../../platform/error-words.ts';
 import { rootAbove } from '../../platform/package.ts';
 import { placeOf } from '../../plugins/install.ts';
-import { canRun, doctorLines, type Finding } from '../../report/doctor.ts';
+import { counted } from '../../report/numbers.ts';
+import { phrase } from '../../report/phrases.ts';
+import { type Mark, markLines, type Style } from '../../report/style.ts';
 import { PROVIDERS } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import { listSessions } from '../../store/session-file.ts';
@@ -25,9 +27,7 @@ import { answer, type Call, type CliCommand } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 
 export const doctor: CliCommand = {
-  declare(command) {
-    command.addHelpText('after', '\nExamples:\n  ralph doctor\n  ralph doctor --json\n');
-  },
+  help: '\nExamples:\n  ralph doctor\n  ralph doctor --json\n',
   async run({ root: cwd, env, output }) {
     const findings = await examine({ cwd, env });
     const ok = canRun(findings);
@@ -53,6 +53,7 @@ export async function examine(world: World): Promise<readonly Finding[]> {
     containmentFinding(world),
     sandboxFindings(world, (problems.length === 0 ? settings : defaultSettings('run')).sandbox),
   ]);
+  const works = agents.find(({ name }) => seen.some(({ topic, level }) => topic === name && level === 'ok'));
   return [
     nodeFinding(),
     ...settingsFindings(files, problems),
@@ -60,7 +61,7 @@ export async function examine(world: World): Promise<readonly Finding[]> {
     stateFinding(world),
     ...strangerFindings(world),
     ...(chosen ? [chosenFinding(chosen)] : []),
-    ...seen,
+    ...seen.map(finding => withOther(finding, works)),
     ...rootFindings(agents, chosen, settings.permissions, world),
     ...sessionFindings(world),
     ...git,
@@ -134,22 +135,31 @@ async function agentFinding(adapter: AgentAdapter, chosen: Chosen, world: World)
   const { name: topic, install } = adapter;
   if (!isExecutable(topic, world)) return { topic, level: 'fact', what: 'not installed', fix: install };
   const { code, output } = await probe([topic, '--version'], world);
-  if (code === 0) return (await loginFinding(adapter, world)) ?? versionFinding(adapter, versionIn(output));
   const isChosen = chosen !== undefined && !isProblem(chosen) && chosen.command === topic;
-  const why = code === 124 ? 'it did not print its version in time' : lastLine(output);
+  if (code === 0)
+    return (await loginFinding(adapter, isChosen, world)) ?? versionFinding(adapter, versionIn(output));
+  const why = code === 124 ? 'it did not print its version in time' : errorLine(output);
   const what = `installed, but it does not start: ${why || `exit code ${code}`}`;
   return { topic, level: isChosen ? 'problem' : 'warning', what, fix: `reinstall it: ${install}` };
 }
 
-/** undefined: it is logged in, has a key, or does not say. */
+/** undefined: it is logged in, has a key, or does not say. A loop that would start it cannot run. */
 async function loginFinding(
   { name: topic, login, needs: { keys } }: AgentAdapter,
+  isChosen: boolean,
   world: World,
 ): Promise<Finding | undefined> {
   if (!login || keys.some(key => world.env[key])) return undefined;
   const { code, output } = await probe([topic, ...login.status], world);
   if (code === 0 || !/not logged in|"loggedIn":\s*false/i.test(output)) return undefined;
-  return { topic, level: 'warning', what: 'installed, but you are not logged in', fix: login.fix };
+  const level = isChosen ? 'problem' : 'warning';
+  return { topic, level, what: 'installed, but you are not logged in', fix: login.fix };
+}
+
+/** A loop need not wait for this one. */
+function withOther(finding: Finding, works: AgentAdapter | undefined): Finding {
+  if (finding.level !== 'problem' || !works || finding.fix === undefined) return finding;
+  return { ...finding, fix: `${finding.fix}; or use another one: --agent ${works.name}` };
 }
 
 function versionFinding(
@@ -221,7 +231,7 @@ async function gitFindings(world: World): Promise<readonly Finding[]> {
     const what = 'not installed: no commits, no worktrees, no diffs';
     return [{ topic, level: 'warning', what, fix: 'install git' }];
   }
-  const found: Finding = { topic, level: 'ok', what: versionIn(version.output) ?? lastLine(version.output) };
+  const found: Finding = { topic, level: 'ok', what: versionIn(version.output) ?? errorLine(version.output) };
   return [
     found,
     top.code === 0
@@ -270,6 +280,36 @@ function probe(argv: readonly [string, ...string[]], { cwd, env, probeTime = PRO
   return capture(argv, { cwd, env: { ...NO_UPDATES, ...env }, timeout: probeTime });
 }
 
-function lastLine(output: string): string {
-  return output.trim().split('\n').at(-1) ?? '';
+/** `fact`: neither good nor bad. `problem`: no loop can run before it is fixed. */
+type Level = 'ok' | 'fact' | 'warning' | 'problem';
+
+export interface Finding {
+  readonly topic: string;
+  readonly level: Level;
+  readonly what: string;
+  readonly fix?: string;
+}
+
+const MARKS: Record<Level, Mark> = { ok: 'ok', fact: 'note', warning: 'warning', problem: 'error' };
+
+function doctorLines(findings: readonly Finding[], style: Style): readonly string[] {
+  const lines = findings.flatMap(({ topic, level, what, fix }) =>
+    markLines(
+      style,
+      MARKS[level],
+      `${topic}: ${phrase(what)}${fix ? ` → ${phrase(fix)}` : ''}`,
+      level === 'fact' ? 'dim' : undefined,
+    ),
+  );
+  return [...lines, '', verdict(findings)];
+}
+
+function canRun(findings: readonly Finding[]): boolean {
+  return findings.every(({ level }) => level !== 'problem');
+}
+
+function verdict(findings: readonly Finding[]): string {
+  const count = findings.filter(({ level }) => level === 'problem').length;
+  if (count === 0) return 'A loop can run here.';
+  return `No loop can run here. Fix ${counted(count, 'problem')} first.`;
 }

@@ -1,7 +1,9 @@
 /** `ralph explain`: why a run stopped and what to do next, from its ledger alone. */
+import type { ExitCode } from '../../domain/run/stop-reason.ts';
 import type { UnitReading } from '../../fleet/reading.ts';
 import { shownBranch } from '../../fleet/unit.ts';
 import { systemClock } from '../../platform/clock.ts';
+import { doubtSentence } from '../../report/ending-words.ts';
 import { explainLines, explain as explanationOf } from '../../report/explain.ts';
 import { readRun } from '../../report/read-run.ts';
 import { answer, type Call, type CliCommand } from '../command.ts';
@@ -9,31 +11,24 @@ import { styleOf } from '../reporters.ts';
 import { RUN_ARGUMENT, RUN_DATABASE, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
 
 export const explain: CliCommand = {
-  declare(command) {
-    command
-      .argument(...RUN_ARGUMENT)
-      .option(...RUN_DATABASE)
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph explain\n  ralph explain 20261115-1203 --json | jq -r .outcome\n',
-      );
-  },
+  declare: command => command.argument(...RUN_ARGUMENT).option(...RUN_DATABASE),
+  help: '\nExamples:\n  ralph explain\n  ralph explain 20261115-1203 --json | jq -r .outcome\n',
   run: call => withRun(call, run => show(call, run)),
 };
 
-async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<0> {
+async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<ExitCode> {
   const { view, state, integrity } = readRun(id, paths);
   const now = {
     isAlive: state === 'running',
     isClosed: state === 'closed',
     now: systemClock.now(),
+    doubt: doubtSentence(integrity.trust),
     ...(unit && { next: nextOfUnit(unit) }),
   };
   answer(output, { ...explanationOf(view, now), ledger: integrity.trust }, () =>
     explainLines(view, now, styleOf(output)).join('\n'),
   );
-  warnOfLedger(output, 'explain', integrity.trust);
-  return 0;
+  return warnOfLedger(output, 'explain', integrity.trust);
 }
 
 /** It is steered through the database, and not resumed here. */

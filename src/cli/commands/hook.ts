@@ -5,12 +5,11 @@ import { runHook } from '../../hooks/main.ts';
 import type { CliCommand } from '../command.ts';
 
 export const hook: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('<host>', `${DIALECTS.map(({ host }) => host).join(', ')} or auto`)
-      .argument('<event>', "the host's own name of the event")
-      .addHelpText('after', '\nExamples:\n  ralph hook claude Stop < input.json\n');
-  },
+      .argument('<event>', "the host's own name of the event"),
+  help: '\nExamples:\n  ralph hook claude Stop < input.json\n',
   async run({ args: [host = '', event = ''], env, output }) {
     output.answer(await runHook(host, event, readFileSync(0, 'utf8'), env));
     return 0;

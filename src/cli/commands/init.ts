@@ -1,50 +1,55 @@
 /** `ralph init`: seed 001's dialogue, with proposals from the project. Nothing is written before the last answer. */
 import { relative } from 'node:path';
 import { createInterface, type Interface } from 'node:readline/promises';
+import { PREFERRED } from '../../agents/registry.ts';
 import { loadSettings } from '../../config/load.ts';
-import { FAIL_ACTIONS } from '../../domain/check.ts';
+import { defaultSettings } from '../../config/settings.ts';
+import { FAIL_ACTIONS } from '../../domain/checks/check.ts';
+import { isProblem } from '../../domain/text/problem.ts';
+import { containerOf } from '../../opening/sandbox-spec.ts';
+import { capture } from '../../platform/capture.ts';
 import { ensureFolder, writeAtomic } from '../../platform/files.ts';
-import { joinWords } from '../../platform/shell.ts';
+import { joinWords, shellCommand } from '../../platform/shell.ts';
+import { duration } from '../../report/numbers.ts';
+import { chooseProvider } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
+import { isExecutable } from '../../turns/choose-agent.ts';
 import { missingCommands } from '../../turns/missing-commands.ts';
-import { proposeChecks } from '../../workspace/propose-checks.ts';
-import { type CliCommand, refuse } from '../command.ts';
-import { installedAgent, type Place, type TriedCheck, tryCheck } from '../first-settings.ts';
+import { proposeChecks, proposeProtect, proposeSetup } from '../../workspace/propose-checks.ts';
+import { type Call, type CliCommand, refuse } from '../command.ts';
 import type { Output } from '../output.ts';
 
 export const init: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .option('--here', 'make this folder a project of its own, not the root of its repository')
-      .option('-y, --yes', 'ask nothing: take the agent and the guardrails that are proposed')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph init\n  ralph init --yes\n  ralph init --here -C packages/api\n',
-      );
-  },
+      .option('-y, --yes', 'ask nothing: take what is proposed'),
+  help: '\nExamples:\n  ralph init\n  ralph init --yes\n  ralph init --here -C packages/api\n',
   async run({ cwd, root: top, env, options, output }) {
     const root = options.here === true ? cwd : top;
     const project = projectPaths(root);
     const place = { root, env };
-    const write = ({ failing, ...settings }: FirstSettings) => {
+    if (options.yes !== true && !(process.stdin.isTTY && process.stdout.isTTY)) {
+      const fix = '`ralph init --yes` takes what it finds; docs/reference/settings.md lists the keys';
+      refuse('ralph init', 'this command asks questions and needs a terminal', fix);
+    }
+    const sandbox = sandboxWords(place); // it takes a moment, and meanwhile there is something to do
+    const write = async ({ failing, ...settings }: FirstSettings) => {
       ensureFolder(project.folder);
       writeAtomic(project.settings, `${JSON.stringify(settings, null, 2)}\n`, 0o644);
       const file = options.cwd === undefined ? relative(cwd, project.settings) : project.settings;
+      for (const words of await sandbox) output.answer(`${words}\n`);
       const next = `${output.us ?? 'ralph'} run ${joinWords(['-p', firstPrompt(failing, settings.completionResponse)])}`;
       output.answer(`\nSettings written to ${file}\nNext: ${next}\n`);
     };
     if (options.yes === true) {
-      write(await proposedSettings(project, place, output));
+      await write(await proposedSettings(project, place, output));
       return 0;
-    }
-    if (!process.stdin.isTTY || !process.stdout.isTTY) {
-      const fix = '`ralph init --yes` takes what it finds; docs/reference/settings.md lists the keys';
-      refuse('ralph init', 'this command asks questions and needs a terminal', fix);
     }
     const dialogue = openDialogue();
     try {
       if (!(await mayWrite(project, dialogue, output))) return 0;
-      write(await askAll(dialogue, place, output));
+      await write(await askAll(dialogue, place, output));
       return 0;
     } catch (error) {
       if (!(error instanceof Left)) throw error;
@@ -55,6 +60,14 @@ export const init: CliCommand = {
     }
   },
 };
+
+/** Nothing where none works: `ralph doctor` says why. */
+async function sandboxWords({ root, env }: Place): Promise<readonly string[]> {
+  const container = containerOf(defaultSettings('run').sandbox);
+  const found = await chooseProvider('auto', { cwd: root, env, container });
+  if (isProblem(found) || !found.provider) return [];
+  return [`\nA sandbox works here (${found.what}): with --sandbox agent and checks run in it.`];
+}
 
 interface FirstSettings extends Readonly<Record<string, unknown>> {
   readonly completionResponse: string;
@@ -81,12 +94,20 @@ async function proposedSettings(project: ProjectPaths, place: Place, output: Out
   const guardrails = tried.map(each => ({ command: each.command, failAction: 'APPEND' }));
   if (guardrails.length === 0)
     output.answer('No guardrail was found: without one, Ralph has to believe the agent.\n');
+  const [protect, setup] = [proposeProtect(place.root), proposeSetup(place.root)];
+  if (protect.length > 0)
+    output.answer(
+      `Protected: ${protect.join(', ')}: the agent may add tests, and not change those that are there.\n`,
+    );
+  if (setup !== undefined) output.answer(`Setup of a fresh checkout: ${setup}\n`);
   return {
     maximumIterations: 10,
     completionResponse: 'DONE',
     ...ALWAYS,
     agent: { command, flags: [] },
     guardrails,
+    ...(protect.length > 0 && { protect }),
+    ...(setup !== undefined && { setup }),
     failing: failingOf(tried),
   };
 }
@@ -171,6 +192,7 @@ async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<
     ...proposed.map(({ command: each }) => ({ command: each, failAction: 'APPEND' })),
     ...(await askGuardrails(ask, place, output)),
   ];
+  const kept = await askKept(ask, place);
   const scm = isYes(await ask('Configure SCM? (y/N): ')) ? await askScm(ask) : undefined;
   return {
     maximumIterations,
@@ -178,6 +200,7 @@ async function askAll({ ask }: Dialogue, place: Place, output: Output): Promise<
     ...ALWAYS,
     agent: { command, flags },
     guardrails,
+    ...kept,
     ...(scm && { scm }),
     failing: failingOf(proposed),
   };
@@ -205,6 +228,19 @@ async function askProposed(ask: Ask, place: Place, output: Output): Promise<read
   );
   if (answer !== '' && !isYes(answer)) return [];
   return tryAll(commands, place, output);
+}
+
+/** The tests that the checks rest on, and what makes a checkout ready for them. */
+async function askKept(ask: Ask, { root }: Place): Promise<Readonly<Record<string, unknown>>> {
+  const wants = async (question: string) => /^(y(es)?)?$/i.test(await ask(`${question} (Y/n): `));
+  const [protect, setup] = [proposeProtect(root), proposeSetup(root)];
+  return {
+    ...(protect.length > 0 &&
+      (await wants(`Protect the tests that are there (${protect.join(', ')}) from the agent?`)) && {
+        protect,
+      }),
+    ...(setup !== undefined && (await wants(`Make a fresh checkout ready with \`${setup}\`?`)) && { setup }),
+  };
 }
 
 async function askGuardrails(
@@ -240,4 +276,43 @@ function commaList(answer: string): readonly string[] {
 
 function isYes(answer: string): boolean {
   return /^y(es)?$/i.test(answer);
+}
+
+/** What `ralph init` proposes: an agent that is installed, and checks that the project has and that run here. */
+interface Place extends Pick<Call, 'env'> {
+  readonly root: string;
+}
+
+function installedAgent({ root, env }: Place): string | undefined {
+  return PREFERRED.find(name => isExecutable(name, { cwd: root, env }));
+}
+
+interface TriedCheck {
+  readonly command: string;
+  /** It can be run; whether it passes is another question, and the agent's work. */
+  readonly runs: boolean;
+  readonly fails: boolean;
+  /** `passes (1.2s)`. */
+  readonly words: string;
+}
+
+const PATIENCE = 120_000;
+const CANNOT_RUN: Readonly<Record<number, string>> = {
+  126: 'it may not be executed',
+  127: 'there is no such command',
+};
+
+/** Runs it once, as a run would. */
+async function tryCheck(command: string, { root, env }: Place): Promise<TriedCheck> {
+  const began = performance.now();
+  const { code, output } = await capture(shellCommand(command), { cwd: root, env, timeout: PATIENCE });
+  const time = duration((performance.now() - began) / 1000);
+  const last = output.trim().split('\n').at(-1) ?? '';
+  if (code === 0) return { command, runs: true, fails: false, words: `passes (${time})` };
+  const why = CANNOT_RUN[code];
+  if (why !== undefined)
+    return { command, runs: false, fails: true, words: `cannot be run: ${why}. ${last}`.trim() };
+  if (code === 124)
+    return { command, runs: true, fails: false, words: `takes longer than ${duration(PATIENCE / 1000)}` };
+  return { command, runs: true, fails: true, words: `runs, and fails now (exit code ${code}, ${time})` };
 }

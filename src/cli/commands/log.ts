@@ -1,73 +1,89 @@
 /** `ralph log`: a run's ledger, shown as the run was, or followed while it grows. */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { RunEvent } from '../../domain/event.ts';
+import type { RunEvent } from '../../domain/run/event.ts';
 import {
   createEventFilter,
   EVENT_KINDS,
   type EventFilter,
   type EventKind,
   parseIterations,
-} from '../../domain/event-filter.ts';
-import { trustWith } from '../../domain/ledger-trust.ts';
-import { closest, type Problem } from '../../domain/problem.ts';
-import type { ExitCode } from '../../domain/stop-reason.ts';
+} from '../../domain/run/event-filter.ts';
+import {
+  type KnownEntry,
+  knownEntry,
+  type RawEntry,
+  unknownEntryWords,
+} from '../../domain/run/ledger-entry.ts';
+import { trustWith } from '../../domain/run/ledger-trust.ts';
+import { fold, NOTHING_YET } from '../../domain/run/state.ts';
+import type { ExitCode } from '../../domain/run/stop-reason.ts';
+import { didYouMean, type Problem } from '../../domain/text/problem.ts';
 import { pause } from '../../engine/wait.ts';
 import type { UnitReading } from '../../fleet/reading.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { errorWords } from '../../platform/error-words.ts';
 import { watchFile } from '../../platform/follow.ts';
-import { createLedgerLines } from '../../report/ledger-lines.ts';
+import { createFormatter } from '../../report/format.ts';
+import type { Style } from '../../report/style.ts';
+import { asText, labelOf, summaryLines } from '../../report/summary.ts';
 import { type Entry, type JournalReader, openJournal } from '../../store/journal.ts';
+import { isRunning } from '../../store/lease.ts';
 import type { RunPaths } from '../../store/paths.ts';
-import { isRunning } from '../../store/run-file.ts';
-import { ledgerTrust } from '../../store/trust.ts';
 import { type Call, type CliCommand, Problems, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
-import { listenForSignals } from '../signals.ts';
-import { RUN_ARGUMENT, RUN_DATABASE, warnOfLedger, withRun } from '../which-run.ts';
+import { untilStopped } from '../signals.ts';
+import { DATABASE, RUN_ARGUMENT, RUN_DATABASE, warnOfLedger, withRun, withUnit } from '../which-run.ts';
 
 export const log: CliCommand = {
   declare(command) {
-    command
-      .argument(...RUN_ARGUMENT)
-      .option(...RUN_DATABASE)
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph log\n  ralph log --follow\n  ralph log --only checks,verdicts\n  ralph log --iteration 3 --only words,tools\n  ralph log 20261115 --json | jq .type\n',
-      );
+    command.argument(...RUN_ARGUMENT).option(...RUN_DATABASE);
     declareLog(command);
   },
+  help: '\nExamples:\n  ralph log\n  ralph log --follow\n  ralph log --only checks,verdicts\n  ralph log --iteration 3 --only words,tools\n  ralph log 20261115 --json | jq .type\n',
   run: call => showLog(call, withRun),
 };
 
-/** The flags of `ralph log`, and of `ralph fleet logs`. */
-export function declareLog(command: Command): void {
+/** `ralph fleet logs`: what happened in a unit, wherever it was or is worked on. */
+export const logs: CliCommand = {
+  declare(command) {
+    command.argument('[unit]', 'a unit, or part of its id; without it the latest').option(...DATABASE);
+    declareLog(command);
+  },
+  help: '\nExamples:\n  ralph fleet logs 20261116-03 --follow\n  ralph fleet logs 20261116-03 --only checks,verdicts\n',
+  run: call => showLog(call, withUnit),
+};
+
+function declareLog(command: Command): void {
   command
     .option('--follow', 'continue until the run ends')
     .option('--only <kinds>', `only events of these kinds: ${EVENT_KINDS.join(', ')}`)
     .option('--iteration <n>', 'only these iterations: 3, 2-5 or 4-');
 }
 
-export function showLog(call: Call, find: typeof withRun): Promise<ExitCode> {
+function showLog(call: Call, find: typeof withRun): Promise<ExitCode> {
   const show = createShow(call, createEventFilter(filterOf(call.options)));
   return find(call, async ({ id, paths, unit }): Promise<ExitCode> => {
     if (!existsSync(paths.events))
       refuse(id, 'it has no ledger: it ended before it began', '`ralph status` lists the runs');
     const journal = openJournal(paths.events);
+    const trust = () => trustWith(paths.trust, journal.problems());
     try {
-      show(journal.next());
+      const entries = journal.next();
+      // What it says of its end is no end: nobody vouches for it.
+      const isBelieved = call.output.json || trust().kind === 'intact';
+      show(isBelieved ? entries : entries.filter(({ type }) => type !== 'run-ended'));
       if (call.options.follow === true)
         await (unit ? followUnit(call, journal, unit, show) : follow(journal, paths, show));
     } finally {
       journal.close();
     }
-    warnOfLedger(call.output, 'log', trustWith(ledgerTrust(paths), journal.problems()));
+    const code = warnOfLedger(call.output, 'log', trust());
     if (journal.torn() > 0)
       call.output.error(
         'ralph log: the last line of the ledger is incomplete: the run was cut off while it wrote.\n',
       );
-    return 0;
+    return code;
   });
 }
 
@@ -79,11 +95,11 @@ function filterOf({ only, iteration }: Call['options']): EventFilter {
   const iterations = typeof iteration === 'string' ? parseIterations(iteration) : undefined;
   const problems: Problem[] = words
     .filter(word => !isKind(word))
-    .map(word => {
-      const near = closest(word, EVENT_KINDS);
-      const fix = near ? `did you mean ${near}?` : `one of ${EVENT_KINDS.join(', ')}`;
-      return { where: `--only ${word}`, what: 'unknown kind of event', fix };
-    });
+    .map(word => ({
+      where: `--only ${word}`,
+      what: 'unknown kind of event',
+      ...didYouMean(word, EVENT_KINDS, `one of ${EVENT_KINDS.join(', ')}`),
+    }));
   if (iteration !== undefined && iterations === undefined)
     problems.push({ where: `--iteration ${iteration}`, what: 'must be 3, 2-5 or 4-' });
   if (problems.length > 0) throw new Problems(problems);
@@ -107,23 +123,24 @@ function createShow({ output }: Call, isWanted: (event: RunEvent) => boolean): S
 
 /** Ends with the run, with its process, or with Ctrl-C. */
 async function follow(journal: JournalReader, paths: RunPaths, show: Show): Promise<void> {
-  const signals = listenForSignals(() => {});
-  await new Promise<void>(resolve => {
-    const done = () => {
-      watching.close();
-      resolve();
-    };
-    const step = () => {
-      const isAlive = isRunning(paths); // before the look: what it wrote last is still shown
-      const entries = journal.next();
-      show(entries);
-      if (!isAlive || entries.some(entry => entry.type === 'run-ended')) done();
-    };
-    const watching = watchFile(paths.events, step, 1000);
-    signals.stopping.addEventListener('abort', done);
-    step();
-  });
-  signals.dispose();
+  await untilStopped(
+    stopping =>
+      new Promise<void>(resolve => {
+        const done = () => {
+          watching.close();
+          resolve();
+        };
+        const step = () => {
+          const isAlive = isRunning(paths); // before the look: what it wrote last is still shown
+          const entries = journal.next();
+          show(entries);
+          if (!isAlive || entries.some(entry => entry.type === 'run-ended')) done();
+        };
+        const watching = watchFile(paths.events, step, 1000);
+        stopping.addEventListener('abort', done);
+        step();
+      }),
+  );
 }
 
 /** Milliseconds. */
@@ -132,20 +149,49 @@ const ASK_EVERY = 1_000;
 /** Ends with the unit, whoever works on it meanwhile, or with Ctrl-C. */
 async function followUnit(call: Call, journal: JournalReader, unit: UnitReading, show: Show): Promise<void> {
   const { output } = call;
-  const signals = listenForSignals(() => {});
   let trouble = '';
-  while (!signals.stopping.aborted && !unit.isOver()) {
-    await pause(ASK_EVERY, signals.stopping);
-    const now = await unit.refresh().then(
-      () => '',
-      error => errorWords(error),
-    );
-    if (now !== '' && trouble === '')
-      output.error(`ralph log: the database does not answer (${now}); trying again.\n`);
-    trouble = now;
-    show(journal.next());
-  }
-  signals.dispose();
+  await untilStopped(async stopping => {
+    while (!stopping.aborted && !unit.isOver()) {
+      await pause(ASK_EVERY, stopping);
+      const now = await unit.refresh().then(() => '', errorWords);
+      if (now !== '' && trouble === '')
+        output.error(`ralph log: the database does not answer (${now}); trying again.\n`);
+      trouble = now;
+      show(journal.next());
+    }
+  });
   const { state, detail } = unit.unit();
   if (unit.isOver() && detail !== null) output.error(`ralph log: ${unit.id} ended as ${state}: ${detail}\n`);
+}
+
+/** A ledger as lines for people. What another version wrote, or what is damaged, is shown as unknown. */
+function createLedgerLines(style: Style, isWanted: (event: RunEvent) => boolean) {
+  const formatter = createFormatter(style);
+  let state = NOTHING_YET;
+  const linesOf = (entry: KnownEntry): readonly string[] => {
+    const time = Date.parse(entry.at);
+    state = fold(state, { ...entry, time });
+    if (!isWanted(entry)) return [];
+    const lines = formatter.lines(entry, time);
+    return entry.type === 'run-ended'
+      ? [...lines, '', ...asText(summaryLines(entry.result, labelOf(state)))]
+      : lines;
+  };
+  const unknown = (entry: RawEntry): readonly string[] => {
+    const event: RunEvent = { type: 'notice', level: 'warning', text: unknownEntryWords(entry) };
+    return isWanted(event)
+      ? formatter.lines(event, typeof entry.at === 'string' ? Date.parse(entry.at) || 0 : 0)
+      : [];
+  };
+  return {
+    rest: formatter.rest,
+    lines(entry: RawEntry): readonly string[] {
+      const known = knownEntry(entry);
+      try {
+        return known ? linesOf(known) : unknown(entry);
+      } catch {
+        return unknown(entry); // how deep the damage goes only shows here
+      }
+    },
+  };
 }

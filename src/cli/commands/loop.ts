@@ -1,10 +1,10 @@
 /** `ralph loop`: seed 004's loop. A clean context each time, until every check passes. */
 import type { Settings } from '../../config/settings-shape.ts';
-import { buildLoopPrompt } from '../../domain/loop-prompt.ts';
-import { isProblem, type Problem } from '../../domain/problem.ts';
-import { type LoopInput, loopKind, parallelProblems } from '../../opening/loop-kind.ts';
+import { buildLoopPrompt } from '../../domain/run/loop-prompt.ts';
+import { isProblem, type Problem } from '../../domain/text/problem.ts';
+import { type LoopInput, loopJob, parallelProblems } from '../../opening/jobs/loop.ts';
 import { yamlSettings } from '../../opening/set-up.ts';
-import { TERMS } from '../../turns/plan-parts.ts';
+import { DONE_RULES } from '../../turns/goal.ts';
 import { type PromptSource, readInput, specSource, text } from '../../turns/prompt-source.ts';
 import { type Call, type CliCommand, fromRoot, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
@@ -26,8 +26,16 @@ export const loop: CliCommand = {
       )
       .option('--junit <file>', 'write the checks of the last iteration as JUnit XML');
     declareSettings(command, 'loop');
-    command.option(...DRY_RUN).addHelpText('after', EXAMPLES);
+    command.option(...DRY_RUN);
   },
+  help: `
+Examples:
+  ralph loop "Make the login work" --check "npm test" --check "npm run lint"
+  ralph loop --spec specs/auth.md --check "npm test" --protect "test/**" --max-cost 5
+  ralph loop "Migrate to async/await" --check "npm test" --worktree async
+  ralph loop --tasks tasks.md --parallel 4 --check "npm test"
+  ralph loop "Make the parser faster" --check "npm test" --best-of 3 --agents claude,codex
+`,
   async run(call) {
     const given = taskOf(call);
     const ready = setUp(
@@ -44,7 +52,7 @@ export const loop: CliCommand = {
     const { worktree, config, spec: name, tasks } = call.options;
     const source = specOf(call);
     const yaml = text(config);
-    const kind = loopKind(
+    const job = loopJob(
       {
         task,
         tasks: typeof tasks === 'string' ? fromRoot(call, tasks) : undefined,
@@ -54,20 +62,11 @@ export const loop: CliCommand = {
       },
       ready.settings,
     );
-    return startLoop(kind, call, ready);
+    return startLoop(job, call, ready);
   },
 };
 
-const EXAMPLES = `
-Examples:
-  ralph loop "Make the login work" --check "npm test" --check "npm run lint"
-  ralph loop --spec specs/auth.md --check "npm test" --protect "test/**" --max-cost 5
-  ralph loop "Migrate to async/await" --check "npm test" --worktree async
-  ralph loop --tasks tasks.md --parallel 4 --check "npm test"
-  ralph loop "Make the parser faster" --check "npm test" --best-of 3 --agents claude,codex
-`;
-
-/** No model reads more than a few million characters; better told now than by the agent. */
+/** No model reads more than a few million characters; better said now than by the agent. */
 const LONGEST_TASK = 4_000_000;
 
 function specOf({ options: { spec }, cwd }: Call): PromptSource | undefined {
@@ -106,7 +105,7 @@ function ownProblems(task: string | Problem, settings: Settings): readonly Probl
   const noChecks = {
     where: '--check',
     what: 'at least one is needed: a loop without a check would have to believe the agent',
-    fix: '--check "npm test"',
+    fix: '--check "npm test", or `ralph init` for those of the settings',
   };
   return [...(settings.checks.length === 0 ? [noChecks] : []), ...(isProblem(task) ? [task] : [])];
 }
@@ -129,9 +128,10 @@ function firstPrompt(settings: Settings, task: string): string {
   return buildLoopPrompt({
     task,
     checks: settings.checks.map(command => ({ command })),
-    rule: TERMS.loop(settings).rule,
+    rule: DONE_RULES.loop(settings).rule,
     iteration: 1,
     maxIterations: settings.maximumIterations,
+    protect: settings.protect,
     diff: '',
     feedback: [],
     progress: '',

@@ -1,19 +1,19 @@
 /** `ralph mutate`: puts faults into the changed lines, in copies, and names those that no check notices. */
 import { settingsFromFlags } from '../../config/flags.ts';
 import { loadSettings } from '../../config/load.ts';
-import { parseDuration } from '../../domain/duration.ts';
-import type { MutationReport } from '../../domain/mutation.ts';
-import type { Problem } from '../../domain/problem.ts';
-import type { ExitCode } from '../../domain/stop-reason.ts';
-import { type MutationRequest, mutate as mutateLines, type Progress } from '../../mutation/mutate.ts';
-import { mutationLines } from '../../report/mutation.ts';
+import { type MutationReport, shownSurvivors } from '../../domain/checks/mutation.ts';
+import type { ExitCode } from '../../domain/run/stop-reason.ts';
+import { parseDuration } from '../../domain/text/duration.ts';
+import type { Problem } from '../../domain/text/problem.ts';
+import { mutate as mutateLines, type Progress } from '../../proof/faults/mutate.ts';
+import { counted, duration } from '../../report/numbers.ts';
 import { projectPaths } from '../../store/paths.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems } from '../command.ts';
 import { collect } from '../set-up.ts';
-import { listenForSignals } from '../signals.ts';
+import { untilStopped } from '../signals.ts';
 
 export const mutate: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('[base]', 'the commit to compare with; default: where this branch left its upstream or main')
       .option('--check <cmd>', 'a command that should notice; default: those of the settings', collect)
@@ -23,24 +23,8 @@ export const mutate: CliCommand = {
       )
       .option('--max <n>', 'try at most so many faults', '60')
       .option('--time <duration>', 'take at most so long: 90s, 10m, 1h', '10m')
-      .option('--min <percent>', 'exit with 1 only if the score is lower')
-      .addHelpText('after', HELP);
-  },
-  async run(call) {
-    const { request, min } = requestOf(call);
-    const { output } = call;
-    const signals = listenForSignals(() => {});
-    const line = liveLine(call);
-    const result = await mutateLines({ ...request, signal: signals.stopping, progress: line.show });
-    line.clear();
-    signals.dispose();
-    const report = orThrow(result);
-    answer(output, report, () => mutationLines(report).join('\n'));
-    return exitCodeOf(report, min);
-  },
-};
-
-const HELP = `
+      .option('--min <percent>', 'exit with 1 only if the score is lower'),
+  help: `
 Examples:
   ralph mutate --check "npm test"
   ralph mutate origin/main --check "pytest -x -q" --min 70
@@ -52,15 +36,21 @@ the folder it is started in; your files are not touched. JavaScript, TypeScript,
 Python, Go, Rust, Java and shell.
 Exit code 0: every fault was noticed. 1: some were not, or the score is below
 --min. 2: bad input, or a check is red without a fault. 130: interrupted.
-`;
-
-interface Wanted {
-  readonly request: MutationRequest;
-  readonly min: number | undefined;
-}
+`,
+  async run(call) {
+    const { request, min } = requestOf(call);
+    const { output } = call;
+    const line = liveLine(call);
+    const result = await untilStopped(signal => mutateLines({ ...request, signal, progress: line.show }));
+    line.clear();
+    const report = orThrow(result);
+    answer(output, report, () => mutationLines(report).join('\n'));
+    return exitCodeOf(report, min);
+  },
+};
 
 /** Throws everything that is wrong at once. */
-function requestOf({ options, args, cwd, env }: Call): Wanted {
+function requestOf({ options, args, cwd, env }: Call) {
   const flags = settingsFromFlags('loop', { check: options.check });
   const { settings, problems: inFiles } = loadSettings(projectPaths(cwd), 'loop');
   const problems: Problem[] = [...flags.problems, ...inFiles];
@@ -78,8 +68,7 @@ function requestOf({ options, args, cwd, env }: Call): Wanted {
   if (min !== undefined && !(min >= 0 && min <= 100 && options.min !== ''))
     problems.push({ where: `--min ${options.min}`, what: 'must be a number from 0 to 100' });
   const given = (flags.layer.checks as readonly string[] | undefined) ?? [];
-  const guardrails = settings.guardrails?.map(({ command }) => command) ?? [];
-  const checks = given.length > 0 ? given : [...(settings.checks ?? []), ...guardrails];
+  const checks = given.length > 0 ? given : (settings.checks ?? []);
   if (checks.length === 0 && problems.length === 0)
     problems.push({ where: 'ralph mutate', what: 'there is no check', fix: '--check "npm test" names one' });
   if (problems.length > 0 || !time) throw new Problems(problems);
@@ -116,4 +105,45 @@ function liveLine({ output }: Call) {
       if (isShown) output.human('\r');
     },
   };
+}
+
+/** What `ralph mutate` found, for people. */
+function mutationLines(report: MutationReport): readonly string[] {
+  const { survivors, notes } = report;
+  const { shown, more } = shownSurvivors(survivors);
+  return [
+    ...notes.map(note => `Note: ${note}`),
+    ...(shown.length > 0 ? ['Your checks would not notice this:'] : []),
+    ...shown.map(({ file, line, change }) => `  ${file}:${line}  ${change}`),
+    ...more.map(({ file, count }) => `  ${file}  and ${count} more`),
+    scoreLine(report),
+    ...stoppedLine(report),
+    ...(survivors.length > 0
+      ? ['Add a test that fails for each, or leave those that make no difference.']
+      : []),
+  ];
+}
+
+function scoreLine({
+  score,
+  mutants,
+  survivors,
+  timeouts,
+  base,
+  lines,
+  files,
+  seconds,
+}: MutationReport): string {
+  const where = `${counted(lines, 'changed line')} in ${counted(files, 'file')} since ${base.slice(0, 10)}`;
+  if (score === null) return `No fault was tried: ${where}.`;
+  const hung = timeouts > 0 ? `, ${timeouts} of them by a time limit` : '';
+  const noticed = `${mutants - survivors.length} of ${counted(mutants, 'fault')} noticed${hung}`;
+  return `Score ${score} %: ${noticed}; ${where}; ${duration(seconds)}.`;
+}
+
+function stoppedLine({ stopped, untried }: MutationReport): readonly string[] {
+  if (untried === 0) return [];
+  const why = { time: 'the time was over', interrupted: 'interrupted' };
+  const words = stopped === null ? '--max allows more' : why[stopped];
+  return [`${untried} more ${untried === 1 ? 'was' : 'were'} not tried: ${words}.`];
 }

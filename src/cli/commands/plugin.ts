@@ -13,13 +13,18 @@ const ACTIONS = ['install', 'remove', 'path', 'check'] as const;
 const HOSTS = PLUGINS.map(host => host.name);
 
 export const plugin: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('<action>', ACTIONS.join(', '))
       .argument('<host>', HOSTS.join(', '))
-      .option('--dry-run', 'show what would change, and change nothing')
-      .addHelpText('after', EXAMPLES);
-  },
+      .option('--dry-run', 'show what would change, and change nothing'),
+  help: `
+Examples:
+  ralph plugin install codex --dry-run
+  ralph plugin install codex
+  ralph plugin check codex
+  ralph plugin remove codex
+`,
   async run(call) {
     const [action = '', name = ''] = call.args;
     const known = ACTIONS.find(each => each === action);
@@ -34,14 +39,6 @@ export const plugin: CliCommand = {
     return known === 'check' ? check(call, host, place) : change(call, known, host, place);
   },
 };
-
-const EXAMPLES = `
-Examples:
-  ralph plugin install codex --dry-run
-  ralph plugin install codex
-  ralph plugin check codex
-  ralph plugin remove codex
-`;
 
 function problems(action: string, host: string, root: string | undefined) {
   return [

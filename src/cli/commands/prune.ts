@@ -1,6 +1,7 @@
 /** `ralph prune`: frees disk space. Nothing is ever removed by itself. */
-import { formatProblem, type Problem } from '../../domain/problem.ts';
-import { choosePruned, parseAge } from '../../domain/prune.ts';
+
+import { choosePruned, parseAge } from '../../domain/run/prune.ts';
+import { formatProblem, type Problem } from '../../domain/text/problem.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { counted, megabytes } from '../../report/numbers.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
@@ -10,16 +11,24 @@ import { removeWorktree } from '../../workspace/remove-worktree.ts';
 import { answer, type Call, type CliCommand, Problems } from '../command.ts';
 
 export const prune: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .option('--keep <n>', 'keep this many of the latest runs')
       .option('--older-than <age>', 'only runs that started longer ago: 30d, 12h, 2w')
       .option('--raw', 'only the raw output of the agents; keep ledgers, prompts and check logs')
       .option('--worktrees', 'also the worktrees of these runs, if everything in them is merged')
       .option('--force', 'also runs that can still be resumed')
-      .option('--dry-run', 'print what would be removed, and remove nothing')
-      .addHelpText('after', HELP);
-  },
+      .option('--dry-run', 'print what would be removed, and remove nothing'),
+  help: `
+Examples:
+  ralph prune --older-than 30d --dry-run
+  ralph prune --keep 20
+  ralph prune --raw --older-than 7d
+  ralph prune --older-than 30d --worktrees
+
+Prints what is removed and its size. A running run is never removed; one that
+can be resumed only with --force; a worktree only when all of it is merged.
+`,
   async run(call) {
     const project = projectAt(call.cwd, call.env);
     const rule = ruleOf(call);
@@ -39,24 +48,11 @@ export const prune: CliCommand = {
     const stays = runs.filter(run => !chosen.includes(run));
     const worktrees = call.options.worktrees === true && !raw ? orphans(chosen, stays) : [];
     const lanes = call.options.worktrees === true && !raw ? chosen.filter(run => run.isParallel) : [];
-    const kept = isDry
-      ? []
-      : [...(await removeWorktrees(call, project, worktrees)), ...(await removeAll(call, project, lanes))];
+    const kept = isDry ? [] : await removeTrees(call, project, worktrees, lanes);
     print(call, { chosen, bytes, raw, isDry, spared, worktrees, kept });
     return 0;
   },
 };
-
-const HELP = `
-Examples:
-  ralph prune --older-than 30d --dry-run
-  ralph prune --keep 20
-  ralph prune --raw --older-than 7d
-  ralph prune --older-than 30d --worktrees
-
-Prints what is removed and its size. A running run is never removed; one that
-can be resumed only with --force; a worktree only when all of it is merged.
-`;
 
 function ruleOf({ options }: Call): { readonly keep?: number; readonly before?: number } {
   const { keep, olderThan, raw } = options;
@@ -91,27 +87,18 @@ function orphans(gone: readonly PrunableRun[], stays: readonly PrunableRun[]): r
   return [...new Set(single.flatMap(run => run.worktrees))].filter(name => !used.has(name));
 }
 
-/** Returns why each of those that were kept was kept. */
-async function removeWorktrees(
+/** Of worktrees and of what parallel runs have left in the repository. Returns why each of those that were kept was kept. */
+async function removeTrees(
   { env }: Call,
   { root }: ProjectPaths,
   names: readonly string[],
+  runs: readonly PrunableRun[],
 ): Promise<readonly string[]> {
   const kept: string[] = [];
   for (const name of names) {
     const problem = await removeWorktree({ root, env, name });
     if (problem) kept.push(`kept worktree ${name}: ${formatProblem(problem)}`);
   }
-  return kept;
-}
-
-/** What parallel runs have left in the repository. */
-async function removeAll(
-  { env }: Call,
-  { root }: ProjectPaths,
-  runs: readonly PrunableRun[],
-): Promise<readonly string[]> {
-  const kept: string[] = [];
   for (const { id: run } of runs) {
     const { problems } = await removeLanes({ root, env, run, force: false });
     kept.push(...problems.map(problem => `kept: ${formatProblem(problem)}`));

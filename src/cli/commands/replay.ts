@@ -1,22 +1,24 @@
 /** `ralph replay`: judges a recorded run again, with the adapters and the judge of this version. */
 import type { Settings } from '../../config/settings-shape.ts';
-import { trustWith } from '../../domain/ledger-trust.ts';
-import type { ExitCode } from '../../domain/stop-reason.ts';
-import { replayLines } from '../../report/replay.ts';
+import type { LoopCommand } from '../../domain/run/event.ts';
+import { trustWith } from '../../domain/run/ledger-trust.ts';
+import { type ExitCode, endingOf } from '../../domain/run/stop-reason.ts';
+import type { Verdict } from '../../domain/run/verdict.ts';
+import { whyNotDone } from '../../report/check-views.ts';
+import { counted } from '../../report/numbers.ts';
+import { phrase } from '../../report/phrases.ts';
+import { hanging, markLines, type Style } from '../../report/style.ts';
 import { readIterations } from '../../store/checkpoint.ts';
 import { readRunFile } from '../../store/run-file.ts';
-import { ledgerTrust } from '../../store/trust.ts';
-import { TERMS } from '../../turns/plan-parts.ts';
-import { replayIteration } from '../../turns/replay.ts';
+import { DONE_RULES } from '../../turns/goal.ts';
+import { type ReplayedIteration, replayIteration } from '../../turns/replay.ts';
 import { answer, type Call, type CliCommand, refuse } from '../command.ts';
 import { styleOf } from '../reporters.ts';
 import { RUN_ARGUMENT, type WantedRun, warnOfLedger, withRun } from '../which-run.ts';
 
 export const replay: CliCommand = {
-  declare(command) {
-    command.argument(...RUN_ARGUMENT).addHelpText(
-      'after',
-      `
+  declare: command => command.argument(...RUN_ARGUMENT),
+  help: `
 Examples:
   ralph replay
   ralph replay 20261115 --json | jq '.iterations[] | select(.same | not)'
@@ -24,10 +26,9 @@ Examples:
 Reads the raw streams in the run's folder with the adapters of this version,
 takes the checks from the ledger, judges each iteration again, and says whether
 the verdict is the same. Runs nothing and changes nothing.
-Exit code 0: all the same; 1: at least one differs or cannot be read.
+Exit code 0: all the same; 1: at least one differs or cannot be read, or the
+ledger is not verified.
 `,
-    );
-  },
   run: call => withRun(call, run => show(call, run)),
 };
 
@@ -39,7 +40,8 @@ async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<E
     );
   const file = readRunFile(paths);
   const { iterations: recorded, problems } = readIterations(paths);
-  const terms = file && file.command in TERMS ? TERMS[file.command as keyof typeof TERMS] : undefined;
+  const terms =
+    file && file.command in DONE_RULES ? DONE_RULES[file.command as keyof typeof DONE_RULES] : undefined;
   if (!file || !terms) {
     const what = `a run of \`ralph ${file?.command ?? 'unknown'}\` cannot be judged again from its folder`;
     refuse(id, what, 'replay works for ralph run, ralph loop and ralph prd run');
@@ -56,10 +58,37 @@ async function show({ output }: Call, { id, paths, unit }: WantedRun): Promise<E
   });
   const same = iterations.every(each => each.same) && damaged.length === 0;
   for (const problem of damaged) output.error(`ralph replay: ${problem}\n`);
-  const ledger = trustWith(ledgerTrust(paths), problems);
-  warnOfLedger(output, 'replay', ledger);
+  const ledger = trustWith(paths.trust, problems);
+  const trusted = warnOfLedger(output, 'replay', ledger);
   answer(output, { runId: id, same, ledger, iterations }, () =>
     [`Run ${id}, judged again`, '', ...replayLines(iterations, file.command, styleOf(output))].join('\n'),
   );
-  return same ? 0 : 1;
+  return same ? trusted : 1;
+}
+
+/** Each verdict, and whether the judge of this version agrees. */
+function replayLines(
+  rows: readonly ReplayedIteration[],
+  command: LoopCommand,
+  style: Style,
+): readonly string[] {
+  const different = rows.filter(row => !row.same).length;
+  const lines = rows.flatMap(row => [
+    ...markLines(
+      style,
+      row.same ? 'ok' : 'error',
+      `Iteration ${row.iteration}: ${row.same ? 'the same' : 'DIFFERENT'}: ${words(row.recorded, command)}`,
+    ),
+    ...(row.same ? [] : hanging(style, '   ', `today: ${words(row.today, command)}`)),
+    ...row.differences.flatMap(text => hanging(style, '   ', phrase(text), 'dim')),
+    ...(row.unread === undefined ? [] : hanging(style, '   ', `from the ledger alone: ${row.unread}`, 'dim')),
+  ]);
+  const all = `${counted(rows.length, 'verdict')} judged again`;
+  return [...lines, '', different === 0 ? `${all}: all the same.` : `${all}: ${different} different.`];
+}
+
+function words(verdict: Verdict, command: LoopCommand): string {
+  return verdict.kind === 'stop'
+    ? `${phrase(String(verdict.reason))}: ${phrase(endingOf(verdict.reason).sentence)}`
+    : `continue: ${whyNotDone(verdict, command)}`;
 }

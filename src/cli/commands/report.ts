@@ -1,6 +1,7 @@
 /** `ralph report`: a run, or all of them, as a file for people or for programs. */
 import { extname, resolve } from 'node:path';
-import { closest, type Problem } from '../../domain/problem.ts';
+import type { LedgerTrust } from '../../domain/run/ledger-trust.ts';
+import { didYouMean, type Problem } from '../../domain/text/problem.ts';
 import { writeAtomic } from '../../platform/files.ts';
 import { VERSION } from '../../platform/version.ts';
 import {
@@ -12,10 +13,10 @@ import {
 } from '../../report/create-report.ts';
 import { projectAt } from '../../store/paths.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
-import { RUN_ARGUMENT, RUN_DATABASE, withRun } from '../which-run.ts';
+import { RUN_ARGUMENT, RUN_DATABASE, warnOfLedger, withRun } from '../which-run.ts';
 
 export const report: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument(...RUN_ARGUMENT)
       .option(...RUN_DATABASE)
@@ -26,19 +27,15 @@ export const report: CliCommand = {
         '--sign-key <file>',
         'sign it with this SSH key, or with the one of this .pub file in your ssh-agent',
       )
-      .option('--all', 'every run of the project: success rate, iterations, cost, time')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph report -o run.html\n  ralph report 20261115 --format sarif -o ralph.sarif\n  ralph report --all -o runs.html\n  ralph report --bundle run.proof --sign-key ~/.ssh/id_ed25519\n  ralph report | gh pr comment --body-file -\n',
-      );
-  },
+      .option('--all', 'every run of the project: success rate, iterations, cost, time'),
+  help: '\nExamples:\n  ralph report -o run.html\n  ralph report 20261115 --format sarif -o ralph.sarif\n  ralph report --all -o runs.html\n  ralph report --bundle run.proof --sign-key ~/.ssh/id_ed25519\n  ralph report | gh pr comment --body-file -\n',
   async run(call) {
     if (call.options.bundle !== undefined || call.options.signKey !== undefined) return bundleRun(call);
     const { format, output, all } = requestOf(call);
     const { cwd, env } = call;
     const world = { env, version: VERSION };
-    const text = all
-      ? reportAll(format, { ...world, project: projectAt(cwd, env) })
+    const { text, trust } = all
+      ? { text: reportAll(format, { ...world, project: projectAt(cwd, env) }), trust: NO_DOUBT }
       : await withRun(call, ({ id, project }) => reportRun(format, id, { ...world, project }));
     if (output === undefined) call.output.answer(text);
     else {
@@ -46,9 +43,12 @@ export const report: CliCommand = {
       writeAtomic(path, text, 0o600);
       call.output.human(`${path}\n`);
     }
-    return 0;
+    return warnOfLedger(call.output, 'report', trust);
   },
 };
+
+/** Of many runs each says for itself whether it can be believed. */
+const NO_DOUBT: LedgerTrust = { kind: 'intact' };
 
 async function bundleRun(call: Call): Promise<0> {
   const { cwd, env, options } = call;
@@ -56,7 +56,7 @@ async function bundleRun(call: Call): Promise<0> {
   if (typeof file !== 'string') refuse('--sign-key', 'needs --bundle: only a bundle is signed');
   const other = ['format', 'output', 'all'].find(name => options[name] !== undefined);
   if (other !== undefined) refuse(`--${other}`, 'cannot be combined with --bundle', 'leave one of them out');
-  const { writeBundle } = await import('../../bundle/write.ts');
+  const { writeBundle } = await import('../../proof/bundle/write.ts');
   const signing = { key: typeof key === 'string' ? resolve(cwd, key) : undefined, world: { cwd, env } };
   const text = await withRun(call, ({ id, paths }) =>
     orThrow(writeBundle({ ...signing, id, paths, version: VERSION })),
@@ -87,12 +87,11 @@ function requestOf({ options, args, output: { json } }: Call) {
 }
 
 function unknownFormat(asked: string, allowed: readonly ReportFormat[]): Problem {
-  const near = closest(asked, allowed);
   const what = FORMATS.some(each => each === asked) ? 'not available with --all' : 'unknown format';
   return {
     where: `--format ${asked}`,
     what,
-    fix: near && near !== asked ? `did you mean ${near}?` : `one of ${allowed.join(', ')}`,
+    ...didYouMean(asked, allowed, `one of ${allowed.join(', ')}`),
   };
 }
 

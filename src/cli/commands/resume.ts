@@ -1,20 +1,19 @@
 /** `ralph resume`: continues a run where its ledger ends. */
-
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { flagsOf, settingsFromFlags } from '../../config/flags.ts';
-import { isProblem } from '../../domain/problem.ts';
-import type { ExitCode } from '../../domain/stop-reason.ts';
+import type { ExitCode } from '../../domain/run/stop-reason.ts';
+import { isProblem } from '../../domain/text/problem.ts';
 import { databaseUrl } from '../../fleet/database-url.ts';
 import { OVER, shownBranch } from '../../fleet/unit.ts';
 import { findResumable, resumeRun } from '../../opening/resume-run.ts';
-import { VERSION } from '../../platform/version.ts';
-import { deletedRuns, putRunsBack } from '../../store/keep-folder.ts';
-import { type ProjectPaths, projectAt } from '../../store/paths.ts';
+import { type ProjectPaths, projectAt, runPaths } from '../../store/paths.ts';
+import { listRuns } from '../../store/run-file.ts';
 import { openState } from '../../store/state-check.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { declareFlag } from '../set-up.ts';
 import { startLoop } from '../start.ts';
-import { type WantedRun, withUnit } from '../which-run.ts';
+import { repairShown, type WantedRun, withUnit } from '../which-run.ts';
 
 /** The settings that may be given anew: how far the run may go, and who works. */
 const ANEW = [
@@ -29,23 +28,40 @@ const ANEW = [
   'fallback',
   'agent',
   'model',
+  'permissions',
 ];
 
 export const resume: CliCommand = {
-  declare(command: Command) {
+  declare(command) {
     command
       .argument('[run]', 'a run, or part of its id; without it the latest that can be resumed')
       .option('--accept-changes', 'resume although the settings, or the ledger, have changed since');
     declareAnew(command);
-    command.addHelpText('after', HELP);
   },
+  help: `
+Examples:
+  ralph resume
+  ralph resume 20261115 --max-iterations 40
+  ralph resume --max-cost 20
+  ralph resume --permissions skip
+
+What can be resumed: a run that was killed or cut off by a crash, a power cut
+or a full disk; one that was interrupted or cancelled; one that was stuck,
+blocked, rate limited, not permitted to work or whose agent failed; and one
+whose limit was reached, with more of it. The settings must be what they were:
+changes are shown and need --accept-changes. Nothing is done twice: see
+docs/reference/resume.md.
+`,
   async run(call) {
     refuseInside('resume', call);
     const project = projectAt(call.cwd, call.env);
     const unfit = openState(project.root, call.env);
     if (unfit) throw new Problems([unfit]);
-    const back = putRunsBack(project, deletedRuns(project, call.args[0]));
-    for (const id of back) call.output.error(`.ralph/runs/${id} was deleted: it was put back.\n`);
+    const all = listRuns(project).map(each => runPaths(project, each));
+    repairShown(
+      call.output,
+      all.filter(({ mirror }) => !existsSync(mirror.run)),
+    );
     const id = findResumable(project, call.args[0]);
     if (isProblem(id) && call.args[0] !== undefined && !isProblem(databaseUrl({}, call.env)))
       return withUnit({ ...call, options: {} }, refuseUnit, id);
@@ -77,26 +93,9 @@ export async function resumeRunOf(call: Call, project: ProjectPaths, id: string)
   const acceptChanges = call.options.acceptChanges === true;
   const flags = (command: Parameters<typeof settingsFromFlags>[0]) => settingsFromFlags(command, options);
   const { env } = call;
-  const opened = await resumeRun({ project, env, version: VERSION, acceptChanges, flags }, id);
-  if (!('kind' in opened)) throw new Problems(opened);
-  const { kind, ready, resumed, release } = opened;
+  const opened = await resumeRun({ project, env, acceptChanges, flags }, id);
+  if (!('job' in opened)) throw new Problems(opened);
+  const { job, ready, resumed } = opened;
   const { root } = project;
-  try {
-    return await startLoop(kind, { ...call, cwd: root, root }, ready, { resumed });
-  } finally {
-    release();
-  }
+  return startLoop(job, { ...call, cwd: root, root }, ready, { resumed });
 }
-
-const HELP = `
-Examples:
-  ralph resume
-  ralph resume 20261115 --max-iterations 40
-  ralph resume --max-cost 20
-
-What can be resumed: a run that was killed or cut off by a crash, a power cut
-or a full disk; one that was interrupted or cancelled; one that was stuck,
-blocked, rate limited or whose agent failed; and one whose limit was reached,
-with more of it. The settings must be what they were: changes are shown and
-need --accept-changes. Nothing is done twice: see docs/resume.md.
-`;

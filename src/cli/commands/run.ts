@@ -1,11 +1,10 @@
 /** `ralph run`: seed 001's loop. */
 import type { Settings } from '../../config/settings-shape.ts';
-import { markerOf } from '../../domain/completion.ts';
-import { isProblem } from '../../domain/problem.ts';
-import { promptKind } from '../../opening/kind.ts';
-import { TERMS } from '../../turns/plan-parts.ts';
+import { isProblem } from '../../domain/text/problem.ts';
+import { markerOf } from '../../domain/turn/claim.ts';
+import { promptJob, promptOf } from '../../opening/jobs/prompt.ts';
+import { DONE_RULES } from '../../turns/goal.ts';
 import { type PromptSource, promptSource, text } from '../../turns/prompt-source.ts';
-import { promptOf } from '../../turns/run-plan.ts';
 import { type CliCommand, fromRoot, orThrow } from '../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../set-up.ts';
 import { startLoop } from '../start.ts';
@@ -19,8 +18,17 @@ export const run: CliCommand = {
         'a file with the prompt, read anew for every iteration; - is stdin',
       );
     declareSettings(command, 'run');
-    command.option(...DRY_RUN).addHelpText('after', EXAMPLES);
+    command.option(...DRY_RUN);
   },
+  help: `
+Examples:
+  ralph run -p "Fix the failing test. When all tests pass, say <response>DONE</response>"
+  ralph run -f PROMPT.md --agent codex -m 20
+  ralph run -f PROMPT.md --max-cost 5 --iteration-timeout 1800
+  ralph run -f PROMPT.md --dry-run
+
+Checks and source control are set in .ralph/settings.json: ralph init
+`,
   async run(call) {
     const given = promptSource(call.options, call.cwd);
     const ready = setUp('run', call, () => (isProblem(given) ? [given] : []));
@@ -31,7 +39,7 @@ export const run: CliCommand = {
         call,
         ready,
         typeof base === 'string' ? promptOf(ready.settings, base, 1, []) : '',
-        ready.settings.guardrails.map(({ command }) => command),
+        ready.settings.checks,
       );
       return 0;
     }
@@ -40,24 +48,14 @@ export const run: CliCommand = {
     // What came on stdin is gone when the run is resumed: its own copy is not.
     const read = promptFile === undefined ? source.read() : undefined;
     const prompt = typeof read === 'string' ? read : undefined;
-    const kind = promptKind({ source, prompt, promptFile });
-    return startLoop(kind, call, ready, { notices: promptNotices(ready.settings, source) });
+    const job = promptJob({ source, prompt, promptFile });
+    return startLoop(job, call, ready, { notices: promptNotices(ready.settings, source) });
   },
 };
 
-const EXAMPLES = `
-Examples:
-  ralph run -p "Fix the failing test. When all tests pass, say <response>DONE</response>"
-  ralph run -f PROMPT.md --agent codex -m 20
-  ralph run -f PROMPT.md --max-cost 5 --iteration-timeout 1800
-  ralph run -f PROMPT.md --dry-run
-
-Guardrails and source control are set in .ralph/settings.json: ralph init
-`;
-
 /** An agent that is not told how to end never does. */
 function promptNotices(settings: Settings, source: PromptSource): readonly string[] {
-  const { rule } = TERMS.run(settings);
+  const { rule } = DONE_RULES.run(settings);
   const prompt = source.read();
   if (typeof prompt === 'string' && prompt.toLowerCase().includes(`<${rule.kind}>`)) return [];
   return [`The prompt does not say how to end: ask the agent for ${markerOf(rule)} when it is done.`];

@@ -1,16 +1,16 @@
 /** `ralph session`: the in-session loop from a terminal: shows loops, starts one for a session, ends one. */
-import { type FlagValue, SESSION_FLAGS } from '../../domain/session-arguments.ts';
+import { type FlagValue, SESSION_FLAGS } from '../../domain/session/arguments.ts';
+import { isProblem, type Problem } from '../../domain/text/problem.ts';
 import { cancelSession, startSession } from '../../hooks/commands.ts';
 import { CLOSED } from '../../report/ending-words.ts';
+import { isRunning } from '../../store/lease.ts';
 import { projectPaths, runPaths } from '../../store/paths.ts';
-import { isRunning } from '../../store/run-file.ts';
-import { endDeleted } from '../../store/session-end.ts';
 import { listSessions, type SessionFile } from '../../store/session-file.ts';
+import { endDeleted } from '../../store/session-ledger.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse } from '../command.ts';
-import { sessionNamed, sessionRoot } from '../which-session.ts';
 
 export const session: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('<action>', 'start, status or cancel')
       .argument('[task...]', 'with start: the task; behind -- it may hold words that look like flags')
@@ -26,9 +26,15 @@ export const session: CliCommand = {
         collect,
       )
       .option('--min-tool-calls <n>', 'with start: a promise counts after so many tool calls (1)')
-      .option('--on-promise-no-work <policy>', 'with start: a promise without them: reject, warn or accept')
-      .addHelpText('after', EXAMPLES);
-  },
+      .option('--on-promise-no-work <policy>', 'with start: a promise without them: reject, warn or accept'),
+  help: `
+Examples:
+  ralph session status
+  ralph session cancel
+  ralph session start --session next Make the tests pass --completion-promise DONE --check "npm test"
+
+The loop itself runs in the session's own stop hook: the ralph plugin must be installed in the host.
+`,
   async run(call) {
     const [action = '', ...rest] = call.args;
     if (action === 'status') return status(call);
@@ -37,15 +43,6 @@ export const session: CliCommand = {
     return refuse(action, 'unknown action', 'use start, status or cancel');
   },
 };
-
-const EXAMPLES = `
-Examples:
-  ralph session status
-  ralph session cancel
-  ralph session start --session next Make the tests pass --completion-promise DONE --check "npm test"
-
-The loop itself runs in the session's own stop hook: the ralph plugin must be installed in the host.
-`;
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
@@ -107,4 +104,32 @@ function valuesOf(options: Call['options']): readonly FlagValue[] {
     const values = Array.isArray(given) ? given : given === undefined ? [] : [given];
     return values.map(value => [flag, String(value)] as const);
   });
+}
+
+/** Loops are where their host was started: here, or in the root of the project. */
+function sessionRoot({ cwd, root }: Pick<Call, 'cwd' | 'root'>): string {
+  return listSessions(cwd).length > 0 ? cwd : root;
+}
+
+/** The one that is named, or the only one that has a loop. */
+export function sessionNamed(
+  call: Pick<Call, 'cwd' | 'root' | 'options'>,
+): { readonly root: string; readonly sessionId: string } | Problem {
+  const root = sessionRoot(call);
+  const sessionId = onlyOne(root, call.options.session);
+  return isProblem(sessionId) ? sessionId : { root, sessionId };
+}
+
+function onlyOne(root: string, named: unknown): string | Problem {
+  if (typeof named === 'string') return named;
+  const all = listSessions(root).filter((file): file is SessionFile => 'state' in file);
+  const [only] = all;
+  if (only && all.length === 1) return only.state.sessionId;
+  if (!only)
+    return { where: 'session', what: 'there is no in-session loop here', fix: 'ralph session status' };
+  return {
+    where: '--session',
+    what: `there are ${all.length} loops: ${all.map(file => file.state.sessionId).join(', ')}`,
+    fix: `add --session ${only.state.sessionId}`,
+  };
 }

@@ -1,7 +1,9 @@
 /** `ralph show`: what a run is about, how it stands, and what it changed. */
-import { filesOf } from '../../domain/diffstat.ts';
-import { createRedactor } from '../../domain/secrets.ts';
-import { changesOf, diffLines, statLines } from '../../report/changes.ts';
+
+import type { ExitCode } from '../../domain/run/stop-reason.ts';
+import { filesOf } from '../../domain/text/diffstat.ts';
+import { createRedactor } from '../../domain/text/secrets.ts';
+import { changesBefore, changesOf, diffLines, statLines } from '../../report/changes.ts';
 import { headline } from '../../report/ending-words.ts';
 import { phrase } from '../../report/phrases.ts';
 import { readRun } from '../../report/read-run.ts';
@@ -14,27 +16,24 @@ import { RUN_ARGUMENT, RUN_DATABASE, type WantedRun, warnOfLedger, withRun } fro
 const MOST = 4_000_000;
 
 export const show: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument(...RUN_ARGUMENT)
       .option(...RUN_DATABASE)
-      .option('--stat', 'only how much changed in each file')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph show\n  ralph show --stat\n  ralph show 20261115-1203 | less -R\n',
-      );
-  },
+      .option('--stat', 'only how much changed in each file'),
+  help: '\nExamples:\n  ralph show\n  ralph show --stat\n  ralph show 20261115-1203 | less -R\n',
   async run(call) {
-    await withRun(call, run => showRun(call, run));
-    return 0;
+    return withRun(call, run => showRun(call, run));
   },
 };
 
-function showRun({ output, env, options }: Call, { id, project, paths }: WantedRun): void {
+function showRun({ output, env, options }: Call, { id, project, paths }: WantedRun): ExitCode {
   const { view, state, integrity } = readRun(id, paths);
   const kept = changesOf(view, paths, MOST);
   const diff = createRedactor(env)(kept?.text ?? '');
   const files = filesOf(diff);
+  const yours = changesBefore(paths, MOST);
+  const before = filesOf(createRedactor(env)(yours?.text ?? ''));
   const lanes = view.board ? childrenOf(project, id) : [];
   const { title } = view;
   const style = styleOf(output);
@@ -45,10 +44,14 @@ function showRun({ output, env, options }: Call, { id, project, paths }: WantedR
     ...(files.length > 0 ? statLines(files, style) : [nothing(lanes)]),
     ...(files.length > 0 && options.stat !== true ? ['', ...diffLines(diff, style)] : []),
     ...(kept && kept.left > 0 ? [`… ${kept.left} more bytes in ${kept.file}`] : []),
+    ...(yours
+      ? ['', 'Changed before the run, and yours:', ...statLines(before, style), `The changes: ${yours.file}`]
+      : []),
   ];
-  const stat = files.map(({ name, added, removed }) => ({ name, added, removed }));
-  answer(output, { runId: id, title, state, files: stat, diff }, () => lines().join('\n'));
-  warnOfLedger(output, 'show', integrity.trust);
+  const figures = (all: typeof files) => all.map(({ name, added, removed }) => ({ name, added, removed }));
+  const [stat, own] = [figures(files), figures(before)];
+  answer(output, { runId: id, title, state, files: stat, before: own, diff }, () => lines().join('\n'));
+  return warnOfLedger(output, 'show', integrity.trust);
 }
 
 function nothing(lanes: readonly string[]): string {

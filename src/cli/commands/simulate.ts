@@ -1,10 +1,9 @@
 /** `ralph simulate`: the user's own settings against scripted failures, in a temporary copy. */
 
 import { settingsFromFlags } from '../../config/flags.ts';
-import type { ExitCode } from '../../domain/stop-reason.ts';
+import type { ExitCode } from '../../domain/run/stop-reason.ts';
 import { createStopRequest } from '../../engine/stop.ts';
 import { type SimulationStart, simulateFailures } from '../../library/simulate.ts';
-import { VERSION } from '../../platform/version.ts';
 import { type Simulated, simulatedLines } from '../../report/simulate.ts';
 import { TROUBLES } from '../../sim/scenarios/trouble.ts';
 import { type Call, type CliCommand, Problems } from '../command.ts';
@@ -13,14 +12,23 @@ import { collect } from '../set-up.ts';
 import { listenForSignals } from '../signals.ts';
 
 export const simulate: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('[trouble...]', `one or more of ${TROUBLES.join(', ')}; default: all`)
       .option('--check <command>', 'a check, beside those of the settings', collect)
       .option('--protect <glob>', 'a protected path, beside those of the settings', collect)
-      .option('--keep', 'keep the copy')
-      .addHelpText('after', HELP);
-  },
+      .option('--keep', 'keep the copy'),
+  help: `
+Examples:
+  ralph simulate
+  ralph simulate lie tamper --protect "test/**"
+  ralph simulate --json | jq '.simulated[] | select(.weakness)'
+
+Your settings, checks, limits and protected paths, with an agent that needs no
+model and fails first. Everything happens in a copy; your files, your
+remote and your agents are not touched. Timeouts are shortened to seconds.
+Exit code 1: a failure was not caught.
+`,
   async run(call) {
     const { root, env, args, options, output } = call;
     const stop = createStopRequest();
@@ -29,7 +37,7 @@ export const simulate: CliCommand = {
     let copy = '';
     try {
       const ended = await simulateFailures({
-        ...{ root, env, wanted: args, stop, version: VERSION, keep: options.keep === true },
+        ...{ root, env, wanted: args, stop, keep: options.keep === true },
         given: settingsFromFlags('loop', { check, protect }),
         begins(about) {
           ({ copy } = about);
@@ -47,18 +55,6 @@ export const simulate: CliCommand = {
     }
   },
 };
-
-const HELP = `
-Examples:
-  ralph simulate
-  ralph simulate lie tamper --protect "test/**"
-  ralph simulate --json | jq '.simulated[] | select(.weakness)'
-
-Your settings, checks, limits and protected paths, with an agent that needs no
-model and fails first. Everything happens in a copy; your files, your
-remote and your agents are not touched. Timeouts are shortened to seconds.
-Exit code 1: a failure was not caught.
-`;
 
 function announce({ output }: Call, { command, notes, calm }: SimulationStart): void {
   for (const note of notes) output.error(`ralph simulate: ${note}\n`);

@@ -1,11 +1,11 @@
 /** The commands that steer a run from another terminal: pause, continue, tell, answer, cancel. */
-import { parentOf } from '../../domain/board.ts';
+import { parentOf } from '../../domain/lanes/board.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { findLiveRun } from '../../store/find-live.ts';
 import { LONGEST_TEXT, type Message } from '../../store/inbox.ts';
-import { steerFound } from '../../store/lane-steering.ts';
+import { isRunning } from '../../store/lease.ts';
 import { type ProjectPaths, projectAt, type RunPaths, runPaths } from '../../store/paths.ts';
-import { isRunning, listRuns, readRunFile } from '../../store/run-file.ts';
+import { listRuns, readRunFile } from '../../store/run-file.ts';
+import { send } from '../../store/send.ts';
 import { removedWords, removeLanes } from '../../workspace/remove-lanes.ts';
 import { removeWorktree } from '../../workspace/remove-worktree.ts';
 import { answer, type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
@@ -17,37 +17,21 @@ const RUN_ARGUMENT = [
 
 /** The run stops between two steps until it is continued. */
 export const pause: CliCommand = {
-  declare(command) {
-    command
-      .argument(...RUN_ARGUMENT)
-      .addHelpText(
-        'after',
-        "\nExamples:\n  ralph pause\n  ralph pause 20261115\n  ralph pause US-002\n\nWhat you change in the files meanwhile is yours: it is not taken for the agent's, and protected files are protected as you leave them.\n",
-      );
-  },
+  declare: command => command.argument(...RUN_ARGUMENT),
+  help: "\nExamples:\n  ralph pause\n  ralph pause 20261115\n  ralph pause US-002\n\nWhat you change in the files meanwhile is yours: it is not taken for the agent's, and protected files are protected as you leave them.\n",
   run: async call => steer(call, call.args[0], { kind: 'pause' }),
 };
 
 export const continueRun: CliCommand = {
-  declare(command) {
-    command
-      .argument(...RUN_ARGUMENT)
-      .addHelpText('after', '\nExamples:\n  ralph continue\n  ralph continue 20261115\n');
-  },
+  declare: command => command.argument(...RUN_ARGUMENT),
+  help: '\nExamples:\n  ralph continue\n  ralph continue 20261115\n',
   run: async call => steer(call, call.args[0], { kind: 'continue' }),
 };
 
 /** Words for the agent, in its next prompt, once. */
 export const tell: CliCommand = {
-  declare(command) {
-    command
-      .argument(...RUN_ARGUMENT)
-      .argument('[text]', 'what to tell the agent')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph tell "The bug is in src/login.ts, not in the tests"\n  ralph tell 20261115 "Use the helper in src/dates.ts"\n  ralph tell US-002 "Dates are in UTC"\n\nThe agent reads it at the beginning of its next iteration, and only then.\n',
-      );
-  },
+  declare: command => command.argument(...RUN_ARGUMENT).argument('[text]', 'what to tell the agent'),
+  help: '\nExamples:\n  ralph tell "The bug is in src/login.ts, not in the tests"\n  ralph tell 20261115 "Use the helper in src/dates.ts"\n  ralph tell US-002 "Dates are in UTC"\n\nThe agent reads it at the beginning of its next iteration, and only then.\n',
   async run(call) {
     const { args } = call;
     const [run, text] = args.length > 1 ? args : [undefined, args[0]];
@@ -58,16 +42,12 @@ export const tell: CliCommand = {
 
 /** What the user decides, for every later prompt of the story that asked. A run that has stopped gets it when it is resumed. */
 export const answerQuestion: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('[run]', RUN_ARGUMENT[1])
       .argument('[story]', 'the story that asked')
-      .argument('[text]', 'what you decide')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph answer US-002 "Use ISO dates"\n  ralph answer 20261115 US-002 "Use ISO dates"\n\nOf a run that has stopped because nobody answered the answer is kept: resume it.\n',
-      );
-  },
+      .argument('[text]', 'what you decide'),
+  help: '\nExamples:\n  ralph answer US-002 "Use ISO dates"\n  ralph answer 20261115 US-002 "Use ISO dates"\n\nOf a run that has stopped because nobody answered the answer is kept: resume it.\n',
   async run(call) {
     const { args } = call;
     const [run, story, text] = args.length > 2 ? args : [undefined, ...args];
@@ -88,7 +68,7 @@ function refuseText(text: string | undefined, example: string): asserts text is 
 
 /** Ends a run, and takes its worktree away when that loses nothing. */
 export const cancel: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument(...RUN_ARGUMENT)
       .option('--gently', 'let the step that it is in finish')
@@ -99,12 +79,8 @@ export const cancel: CliCommand = {
       .option(
         '--force',
         'with --remove: also delete files in it that git ignores; of a parallel run also unmerged work, which is kept under refs/ralph/kept',
-      )
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph cancel\n  ralph cancel 20261115 --gently\n  ralph cancel US-002\n  ralph cancel --remove async\n  ralph cancel --remove 20261115-015913-k3f9\n',
-      );
-  },
+      ),
+  help: '\nExamples:\n  ralph cancel\n  ralph cancel 20261115 --gently\n  ralph cancel US-002\n  ralph cancel --remove async\n  ralph cancel --remove 20261115-015913-k3f9\n',
   async run(call) {
     const { remove } = call.options;
     if (typeof remove !== 'string')
@@ -130,7 +106,7 @@ function parallelRun(project: ProjectPaths, name: string): string | undefined {
 }
 
 function isParallel(paths: RunPaths): boolean {
-  return readRunFile(paths)?.given?.crew !== undefined;
+  return readRunFile(paths)?.given?.parallel !== undefined;
 }
 
 /** All that it has left in the repository. What is nowhere else stays, and is named. */
@@ -152,8 +128,7 @@ function steer(call: Call, wanted: string | undefined, order: Message): 0 | 1 {
   refuseInside(order.kind, call);
   const { cwd, env, output } = call;
   const project = projectAt(cwd, env);
-  const found = orThrow(findLiveRun(project, wanted));
-  const { message, done, runId } = steerFound(project, found, order, systemClock.now());
+  const { message, done, runId } = orThrow(send(project, wanted, order, systemClock.now()));
   answer(output, { runId, done, message }, () => message);
   return done ? 0 : 1;
 }

@@ -1,17 +1,17 @@
 /** `ralph verify`: what a bundle claims, looked at by somebody who trusts neither the machine nor the person it comes from. */
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Claim, claims } from '../../bundle/claim.ts';
-import { type Bundle, readBundle } from '../../bundle/envelope.ts';
-import { rerunChecks } from '../../bundle/rerun.ts';
-import { type Verified, verifyBundle } from '../../bundle/verify.ts';
 import { contain, guardState } from '../../opening/contain.ts';
 import { harmless } from '../../platform/text.ts';
+import { type Claim, claims } from '../../proof/bundle/claim.ts';
+import { type Bundle, readBundle } from '../../proof/bundle/envelope.ts';
+import { rerunChecks } from '../../proof/bundle/rerun.ts';
+import { type Verified, verifyBundle } from '../../proof/bundle/verify.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse } from '../command.ts';
-import { listenForSignals } from '../signals.ts';
+import { untilStopped } from '../signals.ts';
 
 export const verify: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('<bundle>', 'the file that `ralph report --bundle` wrote')
       .option(
@@ -20,9 +20,19 @@ export const verify: CliCommand = {
       )
       .option('--allowed-signers <file>', 'who may have signed it, as ssh-keygen and git know such files')
       .option('--signer <name>', 'only this one of them')
-      .option('--rerun', 'also run the checks that it names, in a clean checkout of the commit')
-      .addHelpText('after', HELP);
-  },
+      .option('--rerun', 'also run the checks that it names, in a clean checkout of the commit'),
+  help: `
+Examples:
+  ralph verify run.proof
+  ralph verify run.proof --repo ../clone --allowed-signers .github/signers
+  ralph verify run.proof --rerun
+
+One line for each claim: holds, does not hold, cannot be told. --rerun runs
+commands that the bundle names, with your rights, and none of them when a claim
+does not hold. A bundle that is not signed says so: anybody can have written it.
+Exit code 0: everything holds. 1: something does not, or cannot be told. 2: the
+file is no bundle.
+`,
   async run(call) {
     const place = { cwd: folderOf(call), env: call.env };
     const signers = signersOf(call);
@@ -34,30 +44,17 @@ export const verify: CliCommand = {
     const all = [...verified.claims, ...again];
     const holds = all.every(({ state }) => state === 'holds');
     const { predicate } = bundle.statement;
-    const told = {
+    const result = {
       holds,
       signed: verified.isSigned,
       claims: all,
       run: predicate.run,
       proof: predicate.proof,
     };
-    answer(call.output, told, () => linesOf(all, verified).join('\n'));
+    answer(call.output, result, () => linesOf(all, verified).join('\n'));
     return holds ? 0 : 1;
   },
 };
-
-const HELP = `
-Examples:
-  ralph verify run.proof
-  ralph verify run.proof --repo ../clone --allowed-signers .github/signers
-  ralph verify run.proof --rerun
-
-One line for each claim: holds, does not hold, cannot be told. --rerun runs
-commands that the bundle names, with your rights, and none of them when a claim
-does not hold. A bundle that is not signed says so: anybody can have written it.
-Exit code 0: everything holds. 1: something does not, or cannot be told. 2: the
-file is no bundle.
-`;
 
 function folderOf({ options, cwd }: Call): string {
   const folder = resolve(cwd, typeof options.repo === 'string' ? options.repo : '.');
@@ -87,19 +84,19 @@ async function rerun(
 ): Promise<readonly Claim[] | 'interrupted'> {
   if (!found || before.some(({ state }) => state === 'does not hold'))
     return [claims.unknown('rerun', 'not run: commands of a bundle that does not hold are not executed')];
-  const signals = listenForSignals(() => {});
-  const state = guardState(env, () => {});
-  try {
-    const { wall, notices } = await contain({ containment: 'auto', tree: cwd, env, state });
-    for (const notice of notices) output.error(`ralph verify: ${notice}\n`);
-    const begins = (command: string) => output.error(`Running \`${harmless(command)}\` …\n`);
-    const place = { cwd, env };
-    const ended = await rerunChecks({ predicate, found, place, wall, abort: signals.stopping, begins });
-    return signals.stopping.aborted ? 'interrupted' : ended;
-  } finally {
-    state.close();
-    signals.dispose();
-  }
+  return untilStopped(async abort => {
+    const state = guardState(env, () => {});
+    try {
+      const { wall, notices } = await contain({ containment: 'auto', tree: cwd, env, state });
+      for (const notice of notices) output.error(`ralph verify: ${notice}\n`);
+      const begins = (command: string) => output.error(`Running \`${harmless(command)}\` …\n`);
+      const place = { cwd, env };
+      const ended = await rerunChecks({ predicate, found, place, wall, abort, begins });
+      return abort.aborted ? 'interrupted' : ended;
+    } finally {
+      state.close();
+    }
+  });
 }
 
 const WIDTH = 'cannot be told'.length;

@@ -4,11 +4,11 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import { ADAPTERS } from '../../agents/registry.ts';
-import { isProblem } from '../../domain/problem.ts';
+import { isProblem } from '../../domain/text/problem.ts';
 import { serveFigures } from '../../fleet/metrics.ts';
 import { FLEET_VERSION } from '../../fleet/migrations.ts';
 import { openFleet } from '../../fleet/open.ts';
-import { showBranch } from '../../fleet/publish.ts';
+import { showBranch } from '../../fleet/place.ts';
 import { checkRepoUrl } from '../../fleet/submit.ts';
 import { createWorker } from '../../fleet/worker.ts';
 import { findProgram } from '../../platform/programs.ts';
@@ -16,14 +16,12 @@ import { chooseProvider, type Wanted } from '../../sandbox/choose.ts';
 import { type Call, type CliCommand, orThrow, Problems, refuse, refuseInside } from '../command.ts';
 import { collect } from '../set-up.ts';
 import { unitRunner } from '../unit-run.ts';
+import { DATABASE } from '../which-run.ts';
 
 export const worker: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
-      .option(
-        '--database <url>',
-        'the PostgreSQL of the fleet (default: RALPH_DATABASE_URL, or that of `ralph fleet up`)',
-      )
+      .option(...DATABASE)
       .option('--slots <n>', 'how many units at a time (default: 2)')
       .option(
         '--label <word>',
@@ -41,9 +39,17 @@ export const worker: CliCommand = {
         'auto, srt, container, sbx or none: for units that ask for none themselves (default: any that works, or the worker does not start)',
       )
       .option('--once', 'end when nothing is left to do')
-      .option('--metrics <address>', 'serve /healthz and /metrics there, such as 127.0.0.1:9464')
-      .addHelpText('after', HELP);
-  },
+      .option('--metrics <address>', 'serve /healthz and /metrics there, such as 127.0.0.1:9464'),
+  help: `
+Examples:
+  ralph worker
+  ralph worker --slots 4 --label gpu --allow-repo "git@example.org:team/*"
+  ralph worker --once
+
+Whoever can submit units can run code on this machine: give the address of the
+database to nobody else. Ctrl-C or SIGTERM: it takes nothing more, finishes or
+leaves the step of each unit, pushes what is there and ends within 25 seconds.
+`,
   async run(call) {
     refuseInside('worker', call);
     const { options, output, env: all } = call;
@@ -94,17 +100,6 @@ export const worker: CliCommand = {
     }
   },
 };
-
-const HELP = `
-Examples:
-  ralph worker
-  ralph worker --slots 4 --label gpu --allow-repo "git@example.org:team/*"
-  ralph worker --once
-
-Whoever can submit units can run code on this machine: give the address of the
-database to nobody else. Ctrl-C or SIGTERM: it takes nothing more, finishes or
-leaves the step of each unit, pushes what is there and ends within 25 seconds.
-`;
 
 function countOf(flag: string, given: unknown, fallback: number): number {
   if (given === undefined) return fallback;

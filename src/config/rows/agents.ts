@@ -1,6 +1,6 @@
 /** Which agent runs, with which model and permissions. */
 import { ADAPTERS, PREFERRED, PROTOCOLS } from '../../agents/registry.ts';
-import { amount, choice, either, list, named, object, text, words } from '../kinds.ts';
+import { amount, choice, either, list, modelName, named, object, text, words } from '../kinds.ts';
 import { both, type Setting } from '../setting.ts';
 
 const price = object({
@@ -37,7 +37,7 @@ export const AGENTS = [
   { key: 'agents', kind: named(agent), default: {}, help: 'Agents by a name of your own.' },
   {
     key: 'model',
-    kind: text(),
+    kind: modelName,
     flag: { ...both('--model <model>'), prd: '-m, --model <model>' },
     help: 'The model the agent should use.',
   },
@@ -51,9 +51,9 @@ export const AGENTS = [
   {
     key: 'permissions',
     kind: choice(['skip', 'host']),
-    defaults: { run: 'host', loop: 'skip', prd: 'skip' },
+    default: 'skip',
     flag: both('--permissions <skip|host>'),
-    help: 'skip: the agent may do everything without asking. host: as the agent is configured.',
+    help: 'skip: the agent may do everything without asking; flags of yours in agent.flags that say what it may do win. host: as the agent is configured.',
   },
   {
     key: 'prices',

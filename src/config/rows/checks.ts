@@ -1,5 +1,5 @@
 /** What must pass, and what must not be changed. */
-import { FAIL_ACTIONS } from '../../domain/check.ts';
+import { FAIL_ACTIONS } from '../../domain/checks/check.ts';
 import { choice, duration, integer, list, object, text, yesNo } from '../kinds.ts';
 import { both, NO_LIMIT, type Setting } from '../setting.ts';
 
@@ -7,7 +7,7 @@ const guardrail = object({
   command: { kind: text(), required: true, help: 'The shell command. Exit code 0 passes.' },
   failAction: { kind: choice(FAIL_ACTIONS), help: 'What a failure does to the next prompt. Default APPEND.' },
   hint: { kind: text({ empty: true }), help: 'Guidance for the agent when it fails. Never cut.' },
-  timeout: { kind: duration(NO_LIMIT), help: 'Overrides guardrailTimeout.' },
+  timeout: { kind: duration(NO_LIMIT), help: 'Overrides checkTimeout and guardrailTimeout.' },
 });
 
 export const CHECKS = [
@@ -15,27 +15,26 @@ export const CHECKS = [
     key: 'guardrails',
     kind: list(guardrail),
     default: [],
-    help: 'Checks that run after every agent turn; all must pass before the work counts as done.',
+    help: 'Checks of every loop, with what a failure does to the next prompt: all must pass before the work counts as done.',
   },
   {
     key: 'guardrailTimeout',
     kind: duration(NO_LIMIT),
-    default: 1800,
     flag: { run: '--guardrail-timeout <duration>' },
-    help: 'End a guardrail that runs longer, with everything it started.',
+    help: 'checkTimeout for those of guardrails alone.',
   },
   {
     key: 'checks',
     kind: list(text()),
     default: [],
-    flag: { loop: '--check <cmd>…', prd: '--check <cmd>…' },
-    help: 'A command that must pass; give it again for more. Exit code 0 passes.',
+    flag: both('--check <cmd>…'),
+    help: 'A command that must pass: exit code 0; those of the settings count too. Give it again for more.',
   },
   {
     key: 'checkTimeout',
     kind: duration(NO_LIMIT),
-    default: 120,
-    flag: { loop: '--check-timeout <duration>', prd: '--check-timeout <duration>' },
+    default: 600,
+    flag: both('--check-timeout <duration>'),
     help: 'End a check that runs longer, with everything it started.',
   },
   {
@@ -99,6 +98,16 @@ export const CHECKS = [
     default: 600,
     flag: both('--setup-timeout <duration>'),
     help: 'End the setup command when it runs longer.',
+  },
+  {
+    key: 'laneSetup',
+    kind: text(),
+    help: 'With --parallel, --best-of and on a fleet: the command that makes what a lane has for itself, such as createdb $RALPH_LANE. Once a lane, in its worktree.',
+  },
+  {
+    key: 'laneTeardown',
+    kind: text(),
+    help: 'The command that takes it away when the lane is over, such as dropdb $RALPH_LANE. In the project, also after a kill, when the run is resumed.',
   },
   {
     key: 'strict',

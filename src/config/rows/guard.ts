@@ -26,7 +26,7 @@ export const GUARD = [
     key: 'guard',
     kind: guard,
     default: { enabled: 'auto', allow: [], deny: [] },
-    help: 'Checks every tool call of the agent before it runs and refuses dangerous ones, where the agent has hooks for that: docs/guard.md.',
+    help: 'Checks every tool call of the agent before it runs and refuses dangerous ones, where the agent has hooks for that: docs/reference/guard.md.',
   },
 ] as const satisfies readonly Setting[];
 
@@ -43,6 +43,6 @@ export const MONITOR = [
     key: 'contextMonitor',
     kind: contextMonitor,
     default: { enabled: 'auto' },
-    help: 'Warns the agent when its context is 50, 60, 70, 80 and 90 percent full: docs/hooks.md.',
+    help: 'Warns the agent when its context is 50, 60, 70, 80 and 90 percent full: docs/reference/hooks.md.',
   },
 ] as const satisfies readonly Setting[];

@@ -1,5 +1,5 @@
-/** Notifications for a user who is not watching. */
-import { OCCASIONS } from '../../domain/notification.ts';
+/** Who hears of a run beside the terminal: notifications, and traces. */
+import { OCCASIONS } from '../../domain/run/notification.ts';
 import { choice, either, list, object, text, webAddress, yesNo } from '../kinds.ts';
 import { both, type Setting } from '../setting.ts';
 
@@ -22,5 +22,22 @@ export const NOTIFY = [
     kind: either(text(), notify),
     flag: both('--notify <cmd>'),
     help: 'A command to run when the run stops, waits for a limit, asks a question or gets stuck; or an object with more kinds of notification.',
+  },
+] as const satisfies readonly Setting[];
+
+/** Traces for those who watch many runs. */
+export const OTEL = [
+  {
+    key: 'otel',
+    kind: webAddress,
+    flag: both('--otel <url>'),
+    help: 'Send the trace of the run to this address, as OTLP over HTTP. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without either, nowhere.',
+  },
+  {
+    key: 'otelEnv',
+    kind: yesNo,
+    default: false,
+    flag: both('--otel-env'),
+    help: 'While a trace is sent: pass OTEL_* variables on to agent and checks, which then may send traces of their own. TRACEPARENT is passed on in any case.',
   },
 ] as const satisfies readonly Setting[];

@@ -1,10 +1,10 @@
 /** Ralph's loop with a real agent: the real bin in the session's place, and everything that it left to look at. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AgentEvent } from '../../../src/domain/agent-event.ts';
-import type { RunEvent } from '../../../src/domain/event.ts';
-import type { TurnOutcome } from '../../../src/domain/evidence.ts';
-import type { LoopResult } from '../../../src/domain/result.ts';
+import type { RunEvent } from '../../../src/domain/run/event.ts';
+import type { TurnOutcome } from '../../../src/domain/run/evidence.ts';
+import type { LoopResult } from '../../../src/domain/run/result.ts';
+import type { AgentEvent } from '../../../src/domain/turn/agent-event.ts';
 import { type Running, startRalph } from '../ralph.ts';
 import { hostCommand } from './host.ts';
 import type { HostSession } from './session.ts';

@@ -1,21 +1,28 @@
 /** `ralph fleet remove`: old units need not stay in the database. */
-import { formatProblem } from '../../../domain/problem.ts';
-import { parseAge } from '../../../domain/prune.ts';
-import { findUnit } from '../../../fleet/find-unit.ts';
+
+import { parseAge } from '../../../domain/run/prune.ts';
+import { formatProblem } from '../../../domain/text/problem.ts';
 import { oldUnits, removeUnit } from '../../../fleet/remove.ts';
+import { findUnit } from '../../../fleet/units.ts';
 import { counted } from '../../../report/numbers.ts';
 import { answer, type CliCommand, orThrow, refuse } from '../../command.ts';
-import { DATABASE } from './database-option.ts';
+import { DATABASE } from '../../which-run.ts';
 import { withFleet } from './steer.ts';
 
 export const remove: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('[unit]', 'a unit that is over, or part of its id')
       .option('--older-than <duration>', 'all that ended so long ago, such as 30d')
-      .option(...DATABASE)
-      .addHelpText('after', HELP);
-  },
+      .option(...DATABASE),
+  help: `
+Examples:
+  ralph fleet remove 20261116-03
+  ralph fleet remove --older-than 30d
+
+Removes the ledger and the files of units that are over, with their stories, and
+the names below refs/ralph/UNIT in their repository. The branches ralph/UNIT stay.
+`,
   run: call =>
     withFleet(call, 'remove', async database => {
       const { args, options, env, output } = call;
@@ -42,12 +49,3 @@ export const remove: CliCommand = {
       return kept.length === 0 ? 0 : 1;
     }),
 };
-
-const HELP = `
-Examples:
-  ralph fleet remove 20261116-03
-  ralph fleet remove --older-than 30d
-
-Removes the ledger and the files of units that are over, with their stories, and
-the names below refs/ralph/UNIT in their repository. The branches ralph/UNIT stay.
-`;

@@ -1,26 +1,21 @@
 /** `ralph fleet status`: the units, who works on them, and what those wait for that nobody works on. */
 
-import { dollars as money } from '../../../domain/dollars.ts';
-import { pause } from '../../../engine/wait.ts';
+import { dollars as money } from '../../../domain/turn/dollars.ts';
 import { openFleet } from '../../../fleet/open.ts';
 import type { Unit } from '../../../fleet/unit.ts';
 import { type FleetView, readFleet, waitsFor } from '../../../fleet/view.ts';
 import { answer, type CliCommand, orThrow } from '../../command.ts';
-import { listenForSignals } from '../../signals.ts';
-import { DATABASE } from './database-option.ts';
+import { watch } from '../../signals.ts';
+import { DATABASE } from '../../which-run.ts';
 
 export const status: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .argument('[unit]', 'a unit, or part of its id')
       .option(...DATABASE)
       .option('-a, --all', 'also those that ended more than a day ago')
-      .option('--watch', 'show it again whenever it changes, until Ctrl-C')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph fleet status\n  ralph fleet status --watch\n  ralph fleet status --json | jq .units\n',
-      );
-  },
+      .option('--watch', 'show it again whenever it changes, until Ctrl-C'),
+  help: '\nExamples:\n  ralph fleet status\n  ralph fleet status --watch\n  ralph fleet status --json | jq .units\n',
   async run(call) {
     const { options, env, output, args } = call;
     const database = orThrow(await openFleet(options, env));
@@ -32,16 +27,7 @@ export const status: CliCommand = {
         answer(output, { ...view, units }, () => fleetLines(view).join('\n'));
         return 0;
       }
-      const signals = listenForSignals(() => {});
-      let shown = '';
-      while (!signals.stopping.aborted) {
-        const text = fleetLines(await look()).join('\n');
-        if (text !== shown) output.human(`${output.humanIsTTY ? '\u001b[H\u001b[2J\u001b[3J' : ''}${text}\n`);
-        shown = text;
-        await pause(1_000, signals.stopping);
-      }
-      signals.dispose();
-      return 0;
+      return await watch(output, async () => `${fleetLines(await look()).join('\n')}\n`);
     } finally {
       await database.close();
     }

@@ -1,14 +1,13 @@
 /** The commands that steer units and workers: cancel, tell, pause, continue, drain, budget, account. */
 import { userInfo } from 'node:os';
-import type { ExitCode } from '../../../domain/stop-reason.ts';
-import { cancelUnit, tellUnit } from '../../../fleet/commands.ts';
+import type { ExitCode } from '../../../domain/run/stop-reason.ts';
+import { sendToUnit } from '../../../fleet/commands.ts';
 import type { Database } from '../../../fleet/database.ts';
-import { findUnit } from '../../../fleet/find-unit.ts';
 import { openFleet } from '../../../fleet/open.ts';
-import { OVER } from '../../../fleet/unit.ts';
+import { findUnit } from '../../../fleet/units.ts';
 import type { Message } from '../../../store/inbox.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../../command.ts';
-import { DATABASE } from './database-option.ts';
+import { DATABASE } from '../../which-run.ts';
 
 export async function withFleet(
   call: Call,
@@ -24,148 +23,118 @@ export async function withFleet(
   }
 }
 
-function steered(
+/** Does one thing in the database; returns what to answer, for programs and in a sentence. */
+type Act = (database: Database, args: readonly string[]) => Promise<readonly [value: object, words: string]>;
+
+function acting(
   name: string,
-  message: (args: readonly string[]) => Message,
-  done: string,
+  takes: readonly (readonly [string, string])[],
   example: string,
+  act: Act,
 ): CliCommand {
   return {
     declare(command) {
-      command
-        .argument('<unit>', 'a unit, or part of its id')
-        .argument('[text]', 'for tell: what the agent should know')
-        .option(...DATABASE)
-        .addHelpText('after', `\nExample:\n  ${example}\n`);
+      for (const argument of takes) command.argument(...argument);
+      command.option(...DATABASE);
     },
+    help: `\nExample:\n  ralph fleet ${name} ${example}\n`,
     run: call =>
       withFleet(call, name, async database => {
-        const unit = orThrow(await findUnit(database, call.args[0]));
-        if (OVER.includes(unit.state)) refuse(unit.id, `it is over: ${unit.state}`);
-        await tellUnit(database, unit.id, message(call.args), userInfo().username);
-        answer(call.output, { unit: unit.id }, () => `${unit.id}: ${done}`);
+        const [value, words] = await act(database, call.args);
+        answer(call.output, value, () => words);
         return 0;
       }),
   };
 }
 
-export const tell = steered(
-  'tell',
-  ([, text = '']) =>
-    text.trim() === ''
-      ? refuse('text', 'there is none', 'ralph fleet tell UNIT "Look at src/login.ts"')
-      : { kind: 'tell', text },
-  'the agent reads it at the beginning of its next iteration.',
-  'ralph fleet tell 20261116-03 "Dates are in UTC"',
-);
-export const pause = steered(
+const UNIT = ['<unit>', 'a unit, or part of its id'] as const;
+const TEXT = ['[text]', 'for tell: what the agent should know'] as const;
+
+/** Sends a message to the unit that is named, whoever has it. */
+function sending(messageOf: (args: readonly string[]) => Message): Act {
+  return async (database, args) => {
+    const unit = orThrow(await findUnit(database, args[0]));
+    const order = messageOf(args);
+    const { done, isCancelled, message } = await sendToUnit(database, unit, order, userInfo().username);
+    if (!done) refuse(unit.id, `it is over: ${unit.state}`);
+    const more = order.kind === 'cancel' && { cancelled: isCancelled === true };
+    return [{ unit: unit.id, ...more }, message];
+  };
+}
+
+const tellMessage = ([, text = '']: readonly string[]): Message =>
+  text.trim() === ''
+    ? refuse('text', 'there is none', 'ralph fleet tell UNIT "Look at src/login.ts"')
+    : { kind: 'tell', text };
+const withText = [UNIT, TEXT];
+export const tell = acting('tell', withText, '20261116-03 "Dates are in UTC"', sending(tellMessage));
+export const pause = acting(
   'pause',
-  () => ({ kind: 'pause' }),
-  'it pauses after this step.',
-  'ralph fleet pause 20261116-03',
+  withText,
+  '20261116-03',
+  sending(() => ({ kind: 'pause' })),
 );
-export const continueUnit = steered(
+export const continueUnit = acting(
   'continue',
-  () => ({ kind: 'continue' }),
-  'it continues.',
-  'ralph fleet continue 20261116-03',
+  withText,
+  '20261116-03',
+  sending(() => ({ kind: 'continue' })),
+);
+export const cancel = acting(
+  'cancel',
+  [UNIT],
+  '20261116-03',
+  sending(() => ({ kind: 'cancel', gently: false })),
 );
 
-export const cancel: CliCommand = {
-  declare(command) {
-    command
-      .argument('<unit>', 'a unit, or part of its id')
-      .option(...DATABASE)
-      .addHelpText('after', '\nExample:\n  ralph fleet cancel 20261116-03\n');
+export const drain = acting(
+  'drain',
+  [['<worker>', 'its name in `ralph fleet status`']],
+  'build-1-3fa2\n\nThe worker takes nothing more, gives back what it has, and ends.',
+  async (database, [name]) => {
+    const update = 'update ralph.worker set draining = true where id = $1';
+    const { rowCount } = await database.query(update, [name]);
+    if (rowCount === 0)
+      refuse(name ?? 'worker', 'there is no such worker', '`ralph fleet status` lists them');
+    return [{ worker: name }, `${name} takes nothing more and ends when it has given back what it has.`];
   },
-  run: call =>
-    withFleet(call, 'cancel', async database => {
-      const unit = orThrow(await findUnit(database, call.args[0]));
-      if (OVER.includes(unit.state)) refuse(unit.id, `it is over: ${unit.state}`);
-      const isOver = await cancelUnit(database, unit.id, userInfo().username);
-      answer(
-        call.output,
-        { unit: unit.id, cancelled: isOver },
-        () =>
-          `${unit.id}: ${isOver ? 'cancelled' : `its worker ${unit.worker} stops it within two seconds; its work is kept`}`,
-      );
-      return 0;
-    }),
-};
+);
 
-export const drain: CliCommand = {
-  declare(command) {
-    command
-      .argument('<worker>', 'its name in `ralph fleet status`')
-      .option(...DATABASE)
-      .addHelpText(
-        'after',
-        '\nExample:\n  ralph fleet drain build-1-3fa2\n\nThe worker takes nothing more, gives back what it has, and ends.\n',
-      );
+export const budget = acting(
+  'budget',
+  [
+    ['<name>', 'the budget'],
+    ['<dollars>', 'the most that its units may spend together'],
+  ],
+  'team 50',
+  async (database, [name = '', given = '']) => {
+    const cap = Number(given.replace(/^\$/, ''));
+    if (given.trim() === '' || !Number.isFinite(cap) || cap < 0)
+      refuse(`budget ${given}`, 'must be a number of dollars');
+    await database.query(
+      'insert into ralph.budget (id, owner, cap) values ($1, $2, $3) on conflict (id) do update set cap = $3',
+      [name, userInfo().username, cap],
+    );
+    return [{ budget: name, cap }, `The units of ${name} may spend $${cap} together.`];
   },
-  run: call =>
-    withFleet(call, 'drain', async database => {
-      const [name] = call.args;
-      const { rowCount } = await database.query('update ralph.worker set draining = true where id = $1', [
-        name,
-      ]);
-      if (rowCount === 0)
-        refuse(name ?? 'worker', 'there is no such worker', '`ralph fleet status` lists them');
-      answer(
-        call.output,
-        { worker: name },
-        () => `${name} takes nothing more and ends when it has given back what it has.`,
-      );
-      return 0;
-    }),
-};
+);
 
-export const budget: CliCommand = {
-  declare(command) {
-    command
-      .argument('<name>', 'the budget')
-      .argument('<dollars>', 'the most that its units may spend together')
-      .option(...DATABASE)
-      .addHelpText('after', '\nExample:\n  ralph fleet budget team 50\n');
+export const account = acting(
+  'account',
+  [
+    ['<name>', 'the account'],
+    ['<slots>', 'how many units may use it at a time; 0: any number'],
+  ],
+  'team 4',
+  async (database, [name = '', given = '']) => {
+    const slots = Number(given);
+    if (given.trim() === '' || !Number.isSafeInteger(slots) || slots < 0)
+      refuse(`account ${given}`, 'must be a whole number');
+    await database.query(
+      'insert into ralph.account (id, slots) values ($1, $2) on conflict (id) do update set slots = $2',
+      [name, slots === 0 ? null : slots],
+    );
+    const units = slots === 0 ? 'Any number of units' : `${slots} units`;
+    return [{ account: name, slots }, `${units} may use ${name} at a time.`];
   },
-  run: call =>
-    withFleet(call, 'budget', async database => {
-      const [name = '', given = ''] = call.args;
-      const cap = Number(given.replace(/^\$/, ''));
-      if (given.trim() === '' || !Number.isFinite(cap) || cap < 0)
-        refuse(`budget ${given}`, 'must be a number of dollars');
-      await database.query(
-        'insert into ralph.budget (id, owner, cap) values ($1, $2, $3) on conflict (id) do update set cap = $3',
-        [name, userInfo().username, cap],
-      );
-      answer(call.output, { budget: name, cap }, () => `The units of ${name} may spend $${cap} together.`);
-      return 0;
-    }),
-};
-
-export const account: CliCommand = {
-  declare(command) {
-    command
-      .argument('<name>', 'the account')
-      .argument('<slots>', 'how many units may use it at a time; 0: any number')
-      .option(...DATABASE)
-      .addHelpText('after', '\nExample:\n  ralph fleet account team 4\n');
-  },
-  run: call =>
-    withFleet(call, 'account', async database => {
-      const [name = '', given = ''] = call.args;
-      const slots = Number(given);
-      if (given.trim() === '' || !Number.isSafeInteger(slots) || slots < 0)
-        refuse(`account ${given}`, 'must be a whole number');
-      await database.query(
-        'insert into ralph.account (id, slots) values ($1, $2) on conflict (id) do update set slots = $2',
-        [name, slots === 0 ? null : slots],
-      );
-      answer(
-        call.output,
-        { account: name, slots },
-        () => `${slots === 0 ? 'Any number of units' : `${slots} units`} may use ${name} at a time.`,
-      );
-      return 0;
-    }),
-};
+);

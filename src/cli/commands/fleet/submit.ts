@@ -5,20 +5,20 @@ import { ADAPTERS } from '../../../agents/registry.ts';
 import { flagsOf, settingsFromFlags } from '../../../config/flags.ts';
 import { loadSettings } from '../../../config/load.ts';
 import type { Settings } from '../../../config/settings-shape.ts';
-import type { Problem } from '../../../domain/problem.ts';
-import { createRedactor, redactDeep } from '../../../domain/secrets.ts';
-import { allCommands } from '../../../domain/verify-commands.ts';
+import { allCommands } from '../../../domain/checks/verify-commands.ts';
+import type { Problem } from '../../../domain/text/problem.ts';
+import { createRedactor, redactDeep } from '../../../domain/text/secrets.ts';
 import { openFleet } from '../../../fleet/open.ts';
 import { sourceOf, submitUnit, textAt } from '../../../fleet/submit.ts';
 import { shownBranch, type UnitConfig } from '../../../fleet/unit.ts';
-import { isCommit } from '../../../opening/lane-runs.ts';
-import { openTasks } from '../../../opening/tasks-crew.ts';
+import { isCommit } from '../../../opening/jobs/parallel.ts';
+import { listFlaw } from '../../../opening/jobs/parallel-tasks.ts';
 import { counted } from '../../../report/numbers.ts';
 import { projectPaths } from '../../../store/paths.ts';
 import { prdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
 import { loadStories } from '../../../stories/load.ts';
-import { policyOf } from '../../../stories/standing.ts';
+import { policyOf } from '../../../stories/story-status.ts';
 import { reachingGit } from '../../../workspace/remote.ts';
 import {
   answer,
@@ -30,7 +30,7 @@ import {
   refuseInside,
 } from '../../command.ts';
 import { collect, declareFlag } from '../../set-up.ts';
-import { DATABASE } from './database-option.ts';
+import { DATABASE } from '../../which-run.ts';
 
 export const submit: CliCommand = {
   declare(command) {
@@ -63,8 +63,18 @@ export const submit: CliCommand = {
       ({ setting }) => !loop.some(flag => flag.setting.key === setting.key),
     );
     for (const flag of [...loop, ...stories]) declareFlag(command, flag, undefined);
-    command.addHelpText('after', HELP);
   },
+  help: `
+Examples:
+  ralph fleet submit loop "Make the login work" --check "npm test"
+  ralph fleet submit prd --check "npm test" --parallel 8
+  ralph fleet submit loop --tasks tasks.md --check "npm test" --parallel 8
+  ralph fleet submit loop "Faster parser" --check "npm test" --priority 5 --budget team --need gpu
+
+What is committed and pushed travels, with the settings in .ralph/settings.json;
+settings.local.json, uncommitted files and environment variables stay here.
+Only on one machine: several attempts at a task (--best-of).
+`,
   async run(call) {
     refuseInside('fleet submit', call);
     const { args, options, root, env } = call;
@@ -103,7 +113,8 @@ export const submit: CliCommand = {
           new Date(),
         ),
       );
-      answer(call.output, { unit }, () => submittedWords(unit, kind, source.repoUrl, settings).join('\n'));
+      const words = () => submittedWords(unit, kind, source.repoUrl, settings).join('\n');
+      answer(call.output, { unit }, call.output.quiet ? () => unit : words);
       return 0;
     } finally {
       await database.close();
@@ -130,18 +141,6 @@ function submittedWords(
       : []),
   ];
 }
-
-const HELP = `
-Examples:
-  ralph fleet submit loop "Make the login work" --check "npm test"
-  ralph fleet submit prd --check "npm test" --parallel 8
-  ralph fleet submit loop --tasks tasks.md --check "npm test" --parallel 8
-  ralph fleet submit loop "Faster parser" --check "npm test" --priority 5 --budget team --need gpu
-
-What is committed and pushed travels, with the settings in .ralph/settings.json;
-settings.local.json, uncommitted files and environment variables stay here.
-Only on one machine: several attempts at a task (--best-of).
-`;
 
 const EXAMPLE = 'ralph fleet submit loop "Fix the login" --check "npm test"';
 const NO_CHECK: Problem = {
@@ -205,12 +204,9 @@ function loopOf(call: Call): Work {
 /** What is in the commit counts: that is what workers see. */
 async function checkTasks({ root, env }: Call, base: string, tasks: string): Promise<void> {
   const source = orThrow(await textAt(reachingGit(root, env), base, tasks));
-  if (openTasks(source).length > 0) return;
-  refuse(
-    `--tasks ${tasks}`,
-    `there is no open task in it at ${base.slice(0, 10)}`,
-    'write them as `- [ ] what to do`, commit and push',
-  );
+  const flaw = listFlaw(source);
+  if (flaw)
+    refuse(`--tasks ${tasks}`, `${flaw.what} at ${base.slice(0, 10)}`, `${flaw.fix}, commit and push`);
 }
 
 function storiesOf({ options, root, env }: Call): Work {

@@ -15,15 +15,23 @@ import { statePaths } from '../../../store/state.ts';
 import { answer, type Call, type CliCommand, orThrow, refuse, refuseInside } from '../../command.ts';
 
 export const up: CliCommand = {
-  declare(command) {
+  declare: command =>
     command
       .option('--database <url>', 'use this PostgreSQL: bring its schema up to date, and remember it')
       .option('--listen <address>', 'let other machines connect, by this address of this one: 10.0.0.5/24')
       .option('--port <n>', 'the port of the server (default: a free one, kept)')
       .option('--data <folder>', "where the server's data goes (default: Ralph's state folder)")
-      .option('--as <user>', 'as root: run the server as this user')
-      .addHelpText('after', HELP);
-  },
+      .option('--as <user>', 'as root: run the server as this user'),
+  help: `
+Examples:
+  ralph fleet up
+  ralph fleet up --listen 10.0.0.5/24
+  ralph fleet up --database postgres://ralph@db.example/ralph?sslmode=verify-full
+
+Can be repeated: what runs keeps running, and its data is kept. The server stays
+until \`ralph fleet down\`. --listen lets every machine of that network try the
+password, and nothing on the wire is encrypted: use it in a network you trust.
+`,
   async run(call) {
     refuseInside('fleet up', call);
     const { env, cwd } = call;
@@ -41,17 +49,6 @@ export const up: CliCommand = {
     return 0;
   },
 };
-
-const HELP = `
-Examples:
-  ralph fleet up
-  ralph fleet up --listen 10.0.0.5/24
-  ralph fleet up --database postgres://ralph@db.example/ralph?sslmode=verify-full
-
-Can be repeated: what runs keeps running, and its data is kept. The server stays
-until \`ralph fleet down\`. --listen lets every machine of that network try the
-password, and nothing on the wire is encrypted: use it in a network you trust.
-`;
 
 /** A database that somebody else runs: one that was named, or the one that is remembered and not ours. */
 function existing({ options, env }: Call): string | undefined {

@@ -1,6 +1,6 @@
 /** `ralph prd archive`: moves a list to the archive and starts a new one. */
 import { relative } from 'node:path';
-import type { StoryList } from '../../../domain/story.ts';
+import type { StoryList } from '../../../domain/stories/story.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { archiveSummary } from '../../../report/stories.ts';
 import { archiveFolder, startedOn } from '../../../store/archive.ts';
@@ -14,15 +14,11 @@ import { answer, type CliCommand, Problems } from '../../command.ts';
 import { declarePlace, factsOf, placeOf } from './place.ts';
 
 export const archive: CliCommand = {
-  declare(command) {
+  declare: command =>
     declarePlace(command)
       .option('--label <label>', 'the name of the archive; default: that of the branch')
-      .option('--force', 'archive also an unfinished or invalid list')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph prd archive\n  ralph prd archive --label "first try" --force\n',
-      );
-  },
+      .option('--force', 'archive also an unfinished or invalid list'),
+  help: '\nExamples:\n  ralph prd archive\n  ralph prd archive --label "first try" --force\n',
   async run(given) {
     const { call, paths } = placeOf(given);
     const { options, env, output, cwd } = call;
@@ -35,11 +31,12 @@ export const archive: CliCommand = {
     const { folder, touched } = archiveFolder(paths, label || list.project, summary, named);
     const where = relative(cwd, folder);
     const commit = await commitPaths({ cwd, env }, touched, `chore: archive ${where}`);
-    const committed = commit.done ? 'and committed' : `and not committed: ${commit.why}`;
+    const said = commit.why === '' ? '.' : `: ${commit.why.replace(/\.?$/, '.')}`;
+    const committed = `and ${commit.done ? '' : 'not '}committed${said}`;
     answer(
       output,
       { folder: where, committed: commit.done },
-      () => `${where}/ holds prd.md, tasks.json, progress.txt and summary.md, ${committed}.
+      () => `${where}/ holds prd.md, tasks.json, progress.txt and summary.md, ${committed}
 ${paths.name}/ is new. Next: ralph prd plan`,
     );
     return 0;

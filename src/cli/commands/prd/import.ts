@@ -1,17 +1,17 @@
 /** `ralph prd import`: the stories of another loop's prd.json, of a Markdown task list, or of the issues of a GitHub repository. */
 import { readFileSync } from 'node:fs';
-import { relative, resolve } from 'node:path';
-import { convertForeignList } from '../../../domain/foreign-list.ts';
-import { readMarkdownTasks } from '../../../domain/markdown-tasks.ts';
-import type { Problem } from '../../../domain/problem.ts';
-import { readList, type StoryList } from '../../../domain/story.ts';
-import { type Draft, findDuplicate, importStories } from '../../../domain/story-import.ts';
+import { basename, relative, resolve } from 'node:path';
+import { convertForeignList } from '../../../domain/stories/foreign-list.ts';
+import { type Draft, findDuplicate, importStories } from '../../../domain/stories/import.ts';
+import { readMarkdownTasks } from '../../../domain/stories/markdown-tasks.ts';
+import { readList, type StoryList } from '../../../domain/stories/story.ts';
+import type { Problem } from '../../../domain/text/problem.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { errorWords } from '../../../platform/error-words.ts';
 import { readIfThere } from '../../../platform/files.ts';
 import { approvalsPath, claimedStories, readApprovals, writeApprovals } from '../../../store/approvals.ts';
 import { projectPaths } from '../../../store/paths.ts';
-import { fillFolder, ignoreActive } from '../../../store/prd-folder.ts';
+import { branchFor, fillFolder, ignoreActive } from '../../../store/prd-folder.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList, loadTasks, writeTasks } from '../../../store/tasks-file.ts';
 import { isUntouchedTemplate } from '../../../store/templates.ts';
@@ -26,19 +26,15 @@ import {
   refuse,
   refuseInside,
 } from '../../command.ts';
-import { declarePlace, placeOf } from './place.ts';
+import { checkWords, declarePlace, foundChecks, placeOf } from './place.ts';
 
 export const importList: CliCommand = {
-  declare(command) {
+  declare: command =>
     declarePlace(command)
       .argument('<source>', 'a prd.json with userStories, a Markdown file (.md), or github:OWNER/REPO')
       .option('--label <label>', 'of a GitHub repository: only issues with this label')
-      .option('--trust', 'of a Markdown file: what is ticked there is approved, and not reviewed')
-      .addHelpText(
-        'after',
-        '\nExamples:\n  ralph prd import prd.json\n  ralph prd import TODO.md\n  ralph prd import github:OWNER/REPO --label ralph\n\nWhat is done there is imported as built, and waits for a review. A task list and issues can be imported again: what is\nstill open is brought up to date, what is under way or done is left as it is.\n',
-      );
-  },
+      .option('--trust', 'of a Markdown file: what is ticked there is approved, and not reviewed'),
+  help: '\nExamples:\n  ralph prd import prd.json\n  ralph prd import TODO.md\n  ralph prd import github:OWNER/REPO --label ralph\n\nWhat is done there is imported as built, and waits for a review. A task list and issues can be imported again: what is\nstill open is brought up to date, what is under way or done is left as it is.\n',
   async run(given) {
     const { call, paths } = placeOf(given);
     const [source = ''] = call.args;
@@ -88,7 +84,7 @@ function importDrafts(call: Call, paths: PrdPaths, { title, drafts, from, trust 
     refuse(from, `${twice} is there more than once`, 'give each task an id of its own');
   const busy = liveLoop(paths, projectPaths(paths.root));
   if (busy) throw new Problems([busy]);
-  const before = listBefore(paths, title);
+  const before = listBefore(call, paths, title);
   const { list: merged, added, updated, kept } = importStories(before, drafts, { from, trust });
   const list = readList(merged);
   if (!isList(list)) throw new Problems(list.map(flaw => ({ where: from, what: flaw.message })));
@@ -101,19 +97,34 @@ function importDrafts(call: Call, paths: PrdPaths, { title, drafts, from, trust 
     call.output,
     { stories: list.userStories.length, added, updated, kept },
     () => `${added.length} stories were added to ${tasks}, ${updated.length} updated, ${kept.length} left alone because they are under way or done.
-Next: write ${paths.name}/prd.md, then ralph prd run`,
+${termsOf(list)}Next: write ${paths.name}/prd.md, then ralph prd run`,
   );
   return 0;
 }
 
 /** What is there, unless it is the template. */
-function listBefore(paths: PrdPaths, title = ''): StoryList {
+function listBefore(call: Call, paths: PrdPaths, title = ''): StoryList {
   const tasks = readIfThere(paths.tasks);
   if (tasks === undefined || isUntouchedTemplate(tasks))
-    return { project: title, branchName: '', description: '', verifyCommands: [], userStories: [] };
+    return completed(call, paths, { project: title, branchName: '', description: '', userStories: [] });
   const list = loadTasks(paths.tasks, relative(paths.root, paths.tasks));
   if (!isList(list)) throw new Problems(list);
   return list;
+}
+
+/** A new list has a branch of its own, and the checks of its project, unless it says otherwise. */
+function completed(call: Call, paths: PrdPaths, list: StoryList): StoryList {
+  const { branchName, verifyCommands = [], project } = list;
+  return {
+    ...list,
+    branchName: branchName.trim() || branchFor(project.trim() || basename(paths.root)),
+    verifyCommands: verifyCommands.length > 0 ? verifyCommands : foundChecks(call, paths),
+  };
+}
+
+/** Where it is built, and what is checked. */
+function termsOf({ branchName, verifyCommands = [] }: StoryList): string {
+  return `${branchName.trim() === '' ? '' : `Branch: ${branchName}\n`}${checkWords(verifyCommands)}`;
 }
 
 /** Puts what the user trusts on record; what was only claimed before stays a claim. */
@@ -127,9 +138,10 @@ function vouch({ env }: Call, paths: PrdPaths, before: StoryList, list: StoryLis
 
 function importForeign(given: Call, call: Call, paths: PrdPaths): 0 {
   const [file = ''] = call.args;
-  const list = readForeign(resolve(given.cwd, file), file);
-  const problems = [...(isList(list) ? [] : list), ...inTheWay(paths)];
-  if (problems.length > 0 || !isList(list)) throw new Problems(problems);
+  const foreign = readForeign(resolve(given.cwd, file), file);
+  const problems = [...(isList(foreign) ? [] : foreign), ...inTheWay(paths)];
+  if (problems.length > 0 || !isList(foreign)) throw new Problems(problems);
+  const list = completed(call, paths, foreign);
   fillFolder(paths, { name: list.project.trim() || undefined, now: systemClock.now() });
   writeTasks(paths.tasks, list);
   ignoreActive(paths);
@@ -140,7 +152,7 @@ function importForeign(given: Call, call: Call, paths: PrdPaths): 0 {
     call.output,
     { stories, waiting },
     () => `${stories} stories are in ${tasks}; ${waiting} of them are built and wait for a review.
-Next: write ${paths.name}/prd.md, then ralph prd run`,
+${termsOf(list)}Next: write ${paths.name}/prd.md, then ralph prd run`,
   );
   return 0;
 }

@@ -2,12 +2,13 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { isProblem } from '../../../domain/problem.ts';
-import type { StoryList } from '../../../domain/story.ts';
+import type { StoryList } from '../../../domain/stories/story.ts';
+import { isProblem } from '../../../domain/text/problem.ts';
 import { approvalsPath, claimedStories, readApprovals } from '../../../store/approvals.ts';
 import { type PrdPaths, prdPaths } from '../../../store/prd-paths.ts';
+import { missingCommands } from '../../../turns/missing-commands.ts';
+import { proposeChecks } from '../../../workspace/propose-checks.ts';
 import { findRepository } from '../../../workspace/repository.ts';
-import { currentBranch } from '../../../workspace/worktree-facts.ts';
 import { type Call, refuse } from '../../command.ts';
 
 export function declarePlace(command: Command): Command {
@@ -19,10 +20,22 @@ export function declarePlace(command: Command): Command {
     );
 }
 
+/** The checks that `ralph init` would find, as far as they can be started here. */
+export function foundChecks({ env }: Call, { root }: PrdPaths): readonly string[] {
+  return proposeChecks(root).filter(command => missingCommands([command], { cwd: root, env }).length === 0);
+}
+
+/** What was proposed, for people: a line that ends, or nothing. */
+export function checkWords(checks: readonly string[]): string {
+  if (checks.length === 0)
+    return 'No check was found: add verifyCommands, so that more than agents say whether a story is done.\n';
+  return `Checks: ${checks.join(', ')} (verifyCommands in tasks.json: leave out what does not fit).\n`;
+}
+
 /** What git and the record of approvals say of a list. */
 export async function factsOf({ cwd, env }: Call, paths: PrdPaths, list: StoryList) {
   const repository = await findRepository({ cwd, env });
-  const branch = isProblem(repository) ? undefined : await currentBranch(repository.git);
+  const branch = isProblem(repository) ? undefined : repository.head.branch;
   return { branch, claimed: claimedStories(list, readApprovals(approvalsPath(env, cwd, paths))) };
 }
 

@@ -1,7 +1,7 @@
 /** `ralph prd plan`: the planning dialogue with an agent, in the user's own terminal. It ends with a valid list, or says what is missing. */
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { Problem } from '../../../domain/problem.ts';
+import type { Problem } from '../../../domain/text/problem.ts';
 import { readIfThere } from '../../../platform/files.ts';
 import { runInForeground } from '../../../platform/foreground.ts';
 import { isScaffold } from '../../../store/prd-folder.ts';
@@ -9,22 +9,31 @@ import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { isList } from '../../../store/tasks-file.ts';
 import { readTemplate } from '../../../store/templates.ts';
 import { loadStories } from '../../../stories/load.ts';
-import { policyOf } from '../../../stories/standing.ts';
+import { policyOf } from '../../../stories/story-status.ts';
 import type { ChosenAgent } from '../../../turns/choose-agent.ts';
 import { type CliCommand, Problems, refuse } from '../../command.ts';
 import { setUp } from '../../set-up.ts';
 import { declarePlace, placeOf } from './place.ts';
 
 export const plan: CliCommand = {
-  declare(command) {
+  declare: command =>
     declarePlace(command)
       .option('--agent <name>', 'the agent to plan with')
-      .option('-m, --model <model>', 'the model it should use')
-      .addHelpText('after', EXAMPLES);
-  },
+      .option('-m, --model <model>', 'the model it should use'),
+  help: `
+Examples:
+  ralph prd plan
+  ralph prd plan --agent codex
+
+If ralph/prd.md is still the template, the agent asks you what is wanted and writes it; if you have written it yourself, it only
+derives the stories. In Claude Code with Ralph's plugin, /ralph:ralph-plan is the same.
+`,
   async run(given) {
     const { call, paths } = placeOf(given);
-    const { settings, agent } = setUp('prd', call, () => ownProblems(paths));
+    const {
+      settings,
+      agents: [agent],
+    } = setUp('prd', call, () => ownProblems(paths));
     const argv = dialogue(agent, planPrompt(paths));
     const where = `agent ${agent.name}`;
     const what = 'Ralph cannot start a dialogue with this agent';
@@ -40,15 +49,6 @@ export const plan: CliCommand = {
     return 0;
   },
 };
-
-const EXAMPLES = `
-Examples:
-  ralph prd plan
-  ralph prd plan --agent codex
-
-If ralph/prd.md is still the template, the agent asks you what is wanted and writes it; if you have written it yourself, it only
-derives the stories. In Claude Code with Ralph's plugin, /ralph:ralph-plan is the same.
-`;
 
 function ownProblems(paths: PrdPaths): readonly Problem[] {
   const folder = relative(paths.root, paths.folder) || '.';

@@ -1,15 +1,15 @@
 /** `ralph prd run`: seed 002's loop. */
 import type { Settings } from '../../../config/settings-shape.ts';
-import type { StoryList } from '../../../domain/story.ts';
-import { nextAssignment } from '../../../domain/story-mode.ts';
-import { buildStoryPrompt } from '../../../domain/story-prompt.ts';
-import { commandsOf } from '../../../domain/verify-commands.ts';
+import { commandsOf } from '../../../domain/checks/verify-commands.ts';
+import { nextAssignment } from '../../../domain/stories/assignment.ts';
+import { buildStoryPrompt } from '../../../domain/stories/prompt.ts';
+import type { StoryList } from '../../../domain/stories/story.ts';
 import { openStories } from '../../../opening/stories-run.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
 import { readTemplate } from '../../../store/templates.ts';
 import { promptTemplate } from '../../../stories/open.ts';
-import { policyOf } from '../../../stories/standing.ts';
-import { TERMS } from '../../../turns/plan-parts.ts';
+import { policyOf } from '../../../stories/story-status.ts';
+import { DONE_RULES } from '../../../turns/goal.ts';
 import { type CliCommand, Problems } from '../../command.ts';
 import { DRY_RUN, declareSettings, setUp, showPlan } from '../../set-up.ts';
 import { startLoop } from '../../start.ts';
@@ -28,31 +28,9 @@ export const run: CliCommand = {
         '--trust-tasks',
         'take tasks.json as it is, with what it calls approved and what a killed run has left',
       )
-      .option(...DRY_RUN)
-      .addHelpText('after', EXAMPLES);
+      .option(...DRY_RUN);
   },
-  async run(given) {
-    const { call, paths: place } = placeOf(given);
-    const { options, cwd: root, env } = call;
-    const isDry = options.dryRun === true;
-    const opened = await openStories({
-      ...{ root, env, paths: place, isTrusted: options.trustTasks === true },
-      worktree: isDry ? undefined : (options.worktree as string | boolean | undefined),
-      setUp: own => setUp('prd', call, own),
-    });
-    if (!('kind' in opened)) throw new Problems(opened);
-    const { ready, list, paths, kind, release } = opened;
-    try {
-      if (!isDry) return await startLoop(kind, call, ready);
-      showPlan(call, ready, firstPrompt(ready.settings, list, paths));
-      return 0;
-    } finally {
-      release();
-    }
-  },
-};
-
-const EXAMPLES = `
+  help: `
 Examples:
   ralph prd run
   ralph prd run -n 30 -m opus --max-cost 10
@@ -62,7 +40,27 @@ Examples:
   ralph prd run --parallel 4 --check "npm test"
   ralph prd run --skip-review
   ralph prd run --dry-run
-`;
+`,
+  async run(given) {
+    const { call, paths: place } = placeOf(given);
+    const { options, cwd: root, env } = call;
+    const isDry = options.dryRun === true;
+    const opened = await openStories({
+      ...{ root, env, paths: place, isTrusted: options.trustTasks === true },
+      worktree: isDry ? undefined : (options.worktree as string | boolean | undefined),
+      setUp: own => setUp('prd', call, own),
+    });
+    if (!('job' in opened)) throw new Problems(opened);
+    const { ready, list, paths, job, release } = opened;
+    try {
+      if (!isDry) return await startLoop(job, call, ready);
+      showPlan(call, ready, firstPrompt(ready.settings, list, paths));
+      return 0;
+    } finally {
+      release();
+    }
+  },
+};
 
 function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): string {
   const template = promptTemplate(paths, () => readTemplate('prompt.md'));
@@ -76,7 +74,8 @@ function firstPrompt(settings: Settings, list: StoryList, paths: PrdPaths): stri
     assignment,
     commands: commandsOf(list, assignment.story, settings.checks).map(command => ({ command })),
     policy,
-    rule: TERMS.prd(settings).rule,
+    protect: settings.protect,
+    rule: DONE_RULES.prd(settings).rule,
     feedback: [],
   });
 }

@@ -1,11 +1,12 @@
 /** `ralph prd status`: the stories and their state. */
 
-import { parentOf } from '../../../domain/board.ts';
-import { pick } from '../../../domain/fields.ts';
-import { answerCommand } from '../../../domain/question.ts';
-import type { StoryList } from '../../../domain/story.ts';
-import { nextAssignment, openStories } from '../../../domain/story-mode.ts';
-import { findInvalidStories } from '../../../domain/transitions.ts';
+import { parentOf } from '../../../domain/lanes/board.ts';
+import type { RunOverview } from '../../../domain/run/overview.ts';
+import { nextAssignment, openStories } from '../../../domain/stories/assignment.ts';
+import { answerCommand } from '../../../domain/stories/questions.ts';
+import type { StoryList } from '../../../domain/stories/story.ts';
+import { findInvalidStories } from '../../../domain/stories/transitions.ts';
+import { pick } from '../../../domain/text/fields.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import { boardLines } from '../../../report/board-lines.ts';
 import { readBoard } from '../../../report/read-board.ts';
@@ -15,10 +16,11 @@ import { isLive, readActive } from '../../../store/active-file.ts';
 import { withoutClaims } from '../../../store/approvals.ts';
 import { overviewIn } from '../../../store/child-runs.ts';
 import { readMessages } from '../../../store/inbox.ts';
-import { overviewOf, type RunOverview } from '../../../store/overview.ts';
+import { isRunning } from '../../../store/lease.ts';
+import { overviewOf } from '../../../store/overview.ts';
 import { type ProjectPaths, projectAt, projectPaths, runPaths } from '../../../store/paths.ts';
 import type { PrdPaths } from '../../../store/prd-paths.ts';
-import { isRunning, listRuns, readRunFile } from '../../../store/run-file.ts';
+import { listRuns, readRunFile } from '../../../store/run-file.ts';
 import { isList, loadTasks } from '../../../store/tasks-file.ts';
 import { answer, type Call, type CliCommand, Problems } from '../../command.ts';
 import { styleOf } from '../../reporters.ts';
@@ -27,12 +29,8 @@ import { declarePlace, factsOf, placeOf } from './place.ts';
 const POLICY = { skipReview: false, reviewCap: Number.MAX_SAFE_INTEGER, atCap: 'approve' } as const;
 
 export const status: CliCommand = {
-  declare(command) {
-    declarePlace(command).addHelpText(
-      'after',
-      '\nExamples:\n  ralph prd status\n  ralph prd status --json\n',
-    );
-  },
+  declare: command => declarePlace(command),
+  help: '\nExamples:\n  ralph prd status\n  ralph prd status --json\n',
   async run(given) {
     const { call, paths } = placeOf(given);
     const list = loadTasks(paths.tasks, `${paths.name}/tasks.json`);
@@ -72,7 +70,7 @@ function parallelRun(project: ProjectPaths, prd: PrdPaths): RunOverview | undefi
     const file = parentOf(id) === undefined ? readRunFile(runPaths(project, id)) : undefined;
     return file?.command === 'prd' && file.given?.ralphDir === prd.name;
   });
-  const isParallel = (id: string) => readRunFile(runPaths(project, id))?.given?.crew === 'stories';
+  const isParallel = (id: string) => readRunFile(runPaths(project, id))?.given?.parallel === 'stories';
   const running = own.findLast(id => isParallel(id) && isRunning(runPaths(project, id)));
   const wanted = running ?? own.slice(-1).find(isParallel);
   return wanted === undefined ? undefined : overviewIn(project, wanted);

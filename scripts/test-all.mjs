@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+// What CI runs before every landing: all tests, on all versions of Node, in a browser and with the real agent CLIs. Says what each step took,
+// and last of all what failed: of a long log often only the end is kept.
+//   npm run test:all [-- --only suite,hosts]
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({ options: { only: { type: 'string' } } });
+const npm = (...args) => ['npm', ['run', ...args]];
+
+const found = mkdtempSync(join(tmpdir(), 'ralph-test-all-'));
+const results = join(found, 'suite.json');
+process.on('exit', () => rmSync(found, { recursive: true, force: true }));
+
+/** Each with the environment that it needs beside ours. */
+const STEPS = [
+  { name: 'build', command: npm('build') },
+  {
+    name: 'suite',
+    command: ['npx', ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile=${results}`]],
+    failed: failedTests,
+  },
+  ...[22, 24].map(version => ({ name: `node${version}`, command: npm('test:core'), version })),
+  { name: 'browser', command: npm('test:browser') },
+  { name: 'agents', command: npm('hosts:install') },
+  { name: 'hosts', command: npm('test:hosts') },
+];
+
+const wanted = values.only?.split(',');
+const took = [];
+for (const { name, command, version, failed } of STEPS) {
+  if (wanted && !wanted.includes(name)) continue;
+  const began = Date.now();
+  const env = version === undefined ? process.env : withNode(version);
+  const { status } = env ? spawnSync(...command, { stdio: 'inherit', env }) : { status: 1 };
+  took.push(`${((Date.now() - began) / 60_000).toFixed(1).padStart(6)} min  ${name}`);
+  if (status === 0) continue;
+  process.exitCode = status ?? 1;
+  took.push(`        FAILED: ${name}`, ...(failed?.() ?? []));
+  break;
+}
+console.log(`\n${took.join('\n')}`);
+
+/** Each with the beginning of why. */
+function failedTests() {
+  let files;
+  try {
+    files = JSON.parse(readFileSync(results, 'utf8')).testResults;
+  } catch {
+    return []; // it did not come so far
+  }
+  return files
+    .filter(({ status }) => status === 'failed')
+    .flatMap(({ name, message, assertionResults }) => {
+      const tests = assertionResults.filter(({ status }) => status === 'failed');
+      const words = tests.map(test => `${test.fullName}: ${shortly(test.failureMessages[0])}`);
+      const place = relative(process.cwd(), name);
+      return (words.length > 0 ? words : [shortly(message)]).map(text => `        ${place}: ${text}`);
+    });
+}
+
+function shortly(text = '') {
+  return text.replaceAll(/\s+/g, ' ').slice(0, 600);
+}
+
+/** Another version of Node, installed beside ours; undefined: it could not be had. */
+function withNode(version) {
+  const folder = join(process.env.RALPH_NODES_DIR ?? join(homedir(), '.cache/ralph-nodes'), String(version));
+  const flags = ['--no-save', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder];
+  spawnSync('npm', ['install', ...flags, `node@${version}`], { stdio: 'inherit' });
+  const env = {
+    ...process.env,
+    PATH: `${join(folder, 'node_modules/.bin')}${delimiter}${process.env.PATH}`,
+  };
+  const { stdout } = spawnSync('node', ['--version'], { env, encoding: 'utf8' });
+  if (stdout?.startsWith(`v${version}.`)) return env;
+  console.error(`not Node ${version}: ${stdout}`);
+  return undefined;
+}

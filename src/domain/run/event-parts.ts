@@ -1,0 +1,155 @@
+/** What events hold that has its type elsewhere: of each as much as readers rely on. */
+import type { CheckResult } from '../checks/check.ts';
+import type { Measured, Mutation } from '../checks/mutation.ts';
+import type { SpokenReview } from '../stories/review.ts';
+import type { Story } from '../stories/story.ts';
+import type { Claim } from '../turn/claim.ts';
+import type { RefusedCall, RefusedCalls } from '../turn/refusals.ts';
+import type { Trouble } from '../turn/trouble.ts';
+import type { Tokens, Usage } from '../turn/usage.ts';
+import type { Spent, TurnOutcome, Violation } from './evidence.ts';
+import type { Limits } from './limits.ts';
+import type { LoopResult } from './result.ts';
+import { boolean, type Kind, list, maybe, number, object, orNull, partOf, record, text } from './shape.ts';
+import type { Verdict } from './verdict.ts';
+
+export const texts = list(text);
+
+export const tokens = partOf<Tokens>(
+  record({
+    input: maybe(number),
+    output: maybe(number),
+    cacheRead: maybe(number),
+    cacheWrite: maybe(number),
+  }),
+);
+
+export const usage = partOf<Usage>(
+  record({ tokens: maybe(tokens), cost: maybe(number), unpriced: maybe(number), uncounted: maybe(number) }),
+);
+
+export const trouble = partOf<Trouble>(record({ class: text, message: text, fix: maybe(text) }));
+
+export const refusedCall: Kind<RefusedCall> = record({ id: text, tool: maybe(text) });
+
+export const refusedCalls: Kind<RefusedCalls> = record({ calls: number, tools: texts });
+
+export const outcome = partOf<TurnOutcome>(record({ kind: text, trouble: maybe(trouble) }));
+
+export const claim = partOf<Claim>(record({ found: boolean, nearMiss: maybe(text), said: maybe(text) }));
+
+export const verdict = partOf<Verdict>(
+  record({ kind: text, reason: maybe(text), feedback: maybe(list(object())) }),
+);
+
+export const checkResult = partOf<CheckResult>(
+  record({
+    index: number,
+    command: text,
+    passed: boolean,
+    exitCode: number,
+    duration: number,
+    output: text,
+    logFile: text,
+    voided: maybe(text),
+    without: maybe(texts),
+    tests: maybe(number),
+  }),
+);
+
+/** Whether the checks would notice a fault. */
+const faults = {
+  score: maybe(orNull(number)),
+  mutants: maybe(number),
+  survivors: maybe(list(record({ file: text, line: number, change: text }))),
+};
+
+const mutation = partOf<Mutation>(record(faults));
+
+export const measured = partOf<Measured>(
+  record({ ...faults, checks: maybe(texts), seconds: maybe(number), failed: maybe(text) }),
+);
+
+export const limits = partOf<Limits>(
+  record({
+    maxIterations: maybe(orNull(number)),
+    maxCost: maybe(number),
+    maxTokens: maybe(number),
+    maxTime: maybe(number),
+  }),
+);
+
+export const spent = partOf<Spent>(record({ iterations: number, failures: number, usage, elapsed: number }));
+
+export const spokenReview = partOf<SpokenReview>(record({ story: text, verdict: text }));
+
+export const violation = partOf<Violation>(record({ what: text, restored: boolean, by: maybe(text) }));
+
+type Moved = Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'> & {
+  /** How many reviews it has had, and may have. */
+  readonly reviewCount?: number;
+  readonly reviewCap?: number;
+};
+
+export const moved = partOf<Moved>(
+  record({
+    id: maybe(text),
+    reviewFeedback: maybe(text),
+    reviewCount: maybe(number),
+    reviewCap: maybe(number),
+  }),
+);
+
+export const result = partOf<LoopResult>(
+  record({
+    runId: text,
+    success: boolean,
+    stopReason: text,
+    detail: maybe(orNull(text)),
+    branch: maybe(orNull(text)),
+    totalCost: maybe(orNull(number)),
+    totalTokens: maybe(orNull(tokens)),
+    totalDuration: number,
+    waited: maybe(number),
+    unreportedCalls: maybe(number),
+    uncountedCalls: maybe(number),
+    worktreePath: maybe(orNull(text)),
+    proof: maybe(record({ level: maybe(text), contained: maybe(text), checkInputsChanged: maybe(texts) })),
+    testsChanged: maybe(texts),
+    mutation: maybe(mutation),
+    stories: maybe(record({ stories: maybe(list(record({ id: maybe(text), title: maybe(text) }))) })),
+    lanes: maybe(
+      list(
+        record({
+          id: text,
+          title: text,
+          state: text,
+          commit: maybe(orNull(text)),
+          returns: number,
+          iterations: maybe(number),
+          cost: maybe(orNull(number)),
+          runs: texts,
+          why: maybe(text),
+        }),
+      ),
+    ),
+    iterations: list(
+      record({
+        cost: maybe(orNull(number)),
+        error: maybe(orNull(text)),
+        violations: texts,
+        checkResults: list(
+          record({
+            name: text,
+            passed: boolean,
+            exitCode: number,
+            duration: number,
+            flaked: maybe(number),
+            voided: maybe(text),
+            tests: maybe(number),
+          }),
+        ),
+      }),
+    ),
+  }),
+);

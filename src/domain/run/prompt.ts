@@ -1,0 +1,43 @@
+/** What the agent sees. */
+import { addFeedback } from '../text/feedback.ts';
+import type { Feedback } from './verdict.ts';
+
+export interface RunPrompt {
+  readonly base: string;
+  readonly feedback: readonly Feedback[];
+  readonly iteration: number;
+  readonly maxIterations: number;
+  readonly countIterations: boolean;
+  /** Globs of what the agent may not change. */
+  readonly protect?: readonly string[];
+}
+
+/** The prompt of one iteration of `ralph run`: the user's words, what failed, and the count if it is asked for. */
+export function buildRunPrompt({
+  base,
+  feedback,
+  iteration,
+  maxIterations,
+  countIterations,
+  protect = [],
+}: RunPrompt): string {
+  const told = addFeedback(base, feedback);
+  const prompt = protect.length === 0 ? told : `${told.trimEnd()}\n\n${protectedWords(protect)}\n`;
+  if (!countIterations) return prompt;
+  return `Iteration ${iteration} of ${maxIterations}, ${maxIterations - iteration} remaining.\n\n${prompt}`;
+}
+
+/** Said before anything is undone, so that no turn is spent on finding it out. */
+export function protectedWords(globs: readonly string[]): string {
+  const files = globs.map(glob => `\`${glob}\``).join(', ');
+  return `Protected files: ${files}. What you change in those that are there is undone before the checks run.`;
+}
+
+/** Hints from the user come last, where the agent gives them most weight. */
+export function addHints(prompt: string, hints: readonly string[]): string {
+  if (hints.length === 0) return prompt;
+  return `${prompt.trimEnd()}\n\n## The user says\n${hints.join('\n\n')}\n`;
+}
+
+export const COMMIT_PROMPT =
+  'Provide a short imperative commit message for the changes. Output only the message, no explanation.';

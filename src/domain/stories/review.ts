@@ -1,0 +1,74 @@
+/** What a reviewer says of a story in its own words, and whether the verdict that it left in the list counts. */
+import type { TurnOutcome } from '../run/evidence.ts';
+import { ATTRIBUTES, createTagScanner, isMention } from '../turn/spoken-tags.ts';
+
+export type ReviewVerdict = 'approved' | 'changes_requested';
+
+export interface SpokenReview {
+  readonly story: string;
+  readonly verdict: ReviewVerdict;
+}
+
+/** As the prompt asks for it. It holds no verdict, so that whoever prints the prompt back has given none. */
+export function reviewMarker(story: string): string {
+  return `<review story="${story}">VERDICT</review>`;
+}
+
+const TAG =
+  /<review\s+story\s*=\s*["']([^"'<>]{1,200})["']\s*>\s*(approved|changes_requested)\s*<\/review\s*>/gi;
+
+/** Text of others in a prompt: what looks like a verdict there is none. */
+export function withoutVerdicts(text: string): string {
+  return text.replace(TAG, tag => tag.replace('<', '< '));
+}
+
+/** Nobody says more; a stream that does says nothing. */
+const MOST = 50;
+
+/** Finds verdicts in words as they stream by. One in a quotation or in code is a mention. */
+export function createReviewScanner() {
+  const found: SpokenReview[] = [];
+  const scanner = createTagScanner(
+    'review',
+    {
+      found({ whole, place }) {
+        const [[, story = '', verdict = ''] = []] = whole.matchAll(TAG);
+        if (story !== '' && !isMention(place()))
+          found.push({ story, verdict: verdict.toLowerCase() as ReviewVerdict });
+        return found.length < MOST ? undefined : 'enough';
+      },
+    },
+    ATTRIBUTES,
+  );
+  return { ...scanner, spoken: (): readonly SpokenReview[] => found };
+}
+
+export interface ReviewEvidence {
+  /** undefined: the turn is not over. */
+  readonly outcome: TurnOutcome | undefined;
+  readonly spoken: readonly SpokenReview[];
+  /** What changed outside of the folder of the list, and may not in a review. */
+  readonly touched: readonly string[];
+  /** Nothing of an earlier turn can still be alive. */
+  readonly isContained: boolean;
+  /** The review cap decides, whichever of the two it said. */
+  readonly isCapped?: boolean;
+}
+
+/** Why a verdict in the list does not count, a sentence without its end; undefined: it does. */
+export function whyVoid(
+  story: string,
+  listed: ReviewVerdict,
+  { outcome, spoken, touched, isContained, isCapped = false }: ReviewEvidence,
+): string | undefined {
+  if (outcome?.kind !== 'completed') return 'its turn did not end well';
+  if (touched.length > 0) return `it changed files: ${touched.join('; ')}. A review only judges`;
+  const said = new Set(spoken.filter(each => each.story === story).map(({ verdict }) => verdict));
+  if (said.size > 1) return 'it said both approved and changes_requested';
+  const [verdict] = said;
+  if (verdict !== undefined && verdict !== listed && !isCapped)
+    return `it said ${verdict}, and the list says ${listed}`;
+  if (verdict === undefined && !isContained)
+    return `it did not say its verdict. Nothing keeps an earlier process from writing the list here, so say it: ${reviewMarker(story)}, where VERDICT is approved or changes_requested`;
+  return undefined;
+}

@@ -1,0 +1,144 @@
+/** Secrets that are known by their looks, whoever printed them: tokens, private keys, passwords in addresses. */
+import { createTrigrams } from '../turn/trigrams.ts';
+
+export const HIDDEN = '[redacted]';
+
+const TOKENS = [
+  'sk-ant-[\\w-]{16,}',
+  'sk-(?:[A-Za-z0-9]{32,}|(?=[\\w-]{0,200}\\d)(?=[\\w-]{0,200}[A-Z])[\\w-]{20,})',
+  'gh[opusr]_[A-Za-z0-9]{20,}',
+  'github_pat_\\w{20,}',
+  'gl(?:pat|dt|rt|ptt|cbt|ft|soat)-[\\w-]{20,}',
+  'xox[abdeoprs]-[\\w-]{10,}',
+  'xapp-\\d-[\\w-]{10,}',
+  '(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])',
+  'AIza[\\w-]{35}',
+  'ya29\\.[\\w-]{20,}',
+  'npm_[A-Za-z0-9]{30,}',
+  'pypi-[\\w-]{50,}',
+  'hf_[A-Za-z0-9]{30,}',
+  'dop_v1_[a-f0-9]{60,}',
+  'SG\\.[\\w-]{16,}\\.[\\w-]{16,}',
+  '(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}',
+  'eyJ[\\w-]{8,4096}\\.[\\w-]{8,8192}\\.[\\w-]*',
+];
+const TOKEN = new RegExp(TOKENS.join('|'), 'y');
+
+/** The first three letters of each, to look for them all at once. */
+const BEGINNINGS =
+  'sk- gho ghp ghu ghs ghr git glp gld glr glc glf gls xox xap AKI ASI AIz ya2 npm pyp hf_ dop SG. sk_ rk_ whs eyJ'.split(
+    ' ',
+  );
+const tokenTrigrams = createTrigrams(BEGINNINGS);
+
+/** A token begins where a word does: at a sign, an escape such as `\n` in JSON, a colour, `%20`. */
+const INSIDE_A_WORD = /[A-Za-z0-9_+/-]$/;
+const WORD_BEGINS = /(?:\\[nrtbf]|\[[\d;]*m|%[0-9A-Fa-f]{2})$/;
+
+/** The key between its lines; of one that was cut off, as much as looks like a key. */
+const PEM =
+  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:[^"'\\-]|-(?!----)|\\[nrt])*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:(?:\\[nrt]|[\s>|#*])*[A-Za-z0-9+/=]{16,})+)/g;
+
+/** What stands between the name of a header and its value, in a header, in JSON, in code. */
+const HEADER =
+  /((?:authorization|proxy-authorization)\\?["']?\s{0,4}[:=,]\s{0,4}\\?["'`]?(?:bearer|basic|token|digest)\s+|x-api-key\\?["']?\s{0,4}[:=,]\s{0,4}\\?["'`]?)[^\s"'`\\,]{6,}/gi;
+
+/** What follows `://`: a user, and perhaps a password. */
+const USER_INFO = /([^\s:/?#@"'<>\\`]{0,200})(?::([^\s/@"'<>\\`]{1,500}))?@/y;
+/** A user of this length is a token. */
+const LONG_USER = 20;
+const SECRET_IN_QUERY =
+  /([?&](?:access_token|auth_token|token|api_?key|password|passwd|secret|client_secret|signature|sig)=)[^\s&#"'<>\\`]{6,}/gi;
+const SLACK_HOOK = /(hooks\.slack\.com\/(?:services|workflows)\/)[\w/]{8,}/g;
+
+export function hideTokens(text: string): string {
+  let clean = cutOut(text, tokensIn(text));
+  if (clean.includes('PRIVATE KEY')) clean = clean.replace(PEM, HIDDEN);
+  if (NAMED.test(clean)) clean = clean.replace(HEADER, `$1${HIDDEN}`);
+  if (!clean.includes('://')) return clean;
+  return cutOut(clean, passwordsIn(clean))
+    .replace(SECRET_IN_QUERY, `$1${HIDDEN}`)
+    .replace(SLACK_HOOK, `$1${HIDDEN}`);
+}
+
+const NAMED = /authorization|x-api-key/i;
+
+type Range = readonly [from: number, to: number];
+
+function cutOut(text: string, ranges: readonly Range[]): string {
+  let clean = '';
+  let from = 0;
+  for (const [start, end] of ranges) {
+    clean += text.slice(from, start) + HIDDEN;
+    from = end;
+  }
+  return from === 0 ? text : clean + text.slice(from);
+}
+
+function tokensIn(text: string): readonly Range[] {
+  const found: Range[] = [];
+  let end = 0;
+  tokenTrigrams.each(text, at => {
+    if (at < end) return;
+    TOKEN.lastIndex = at;
+    const token = TOKEN.exec(text);
+    if (!token) return;
+    const before = text.slice(Math.max(0, at - 12), at);
+    if (INSIDE_A_WORD.test(before) && !WORD_BEGINS.test(before)) return;
+    end = TOKEN.lastIndex;
+    found.push([at, end]);
+  });
+  return found;
+}
+
+function passwordsIn(text: string): readonly Range[] {
+  const found: Range[] = [];
+  for (let at = text.indexOf('://'); at !== -1; at = text.indexOf('://', at + 3)) {
+    if (!/[a-z0-9]/i.test(text[at - 1] ?? '')) continue;
+    USER_INFO.lastIndex = at + 3;
+    const [, user = '', password] = USER_INFO.exec(text) ?? [];
+    const end = USER_INFO.lastIndex - 1;
+    if (password !== undefined) found.push([at + 4 + user.length, end]);
+    else if (user.length >= LONG_USER && !user.includes('.')) found.push([at + 3, end]);
+  }
+  return found;
+}
+
+/** Where the last word begins, or the header or key that is still open: more may follow. */
+export function openWord(text: string): number {
+  const word = lastWord(text);
+  const header =
+    /(?:authorization|x-api-key)\S{0,8}\s{0,4}\S{0,10}\s*\S*$/i.exec(text.slice(-HEADER_TAIL))?.[0].length ??
+    0;
+  const key = text.lastIndexOf('-----BEGIN ');
+  const isOpen =
+    key !== -1 &&
+    text.length - key < MOST_HELD &&
+    !/-----END [A-Z0-9 ]*-----/.test(text.slice(key, text.length - word));
+  return Math.min(text.length - Math.max(word, header), isOpen ? key : text.length);
+}
+
+/** From the end, sign by sign: a pattern would look at each place of a long line again. */
+function lastWord(text: string): number {
+  const most = Math.min(text.length, MOST_HELD);
+  const length = lengthOfEnd(text, most, /\S/);
+  if (length < MOST_HELD) return length;
+  const inner = lengthOfEnd(
+    text.slice(0, text.length - LONGEST_TOKEN),
+    most - LONGEST_TOKEN,
+    /[^"',;(){}<>|]/,
+  );
+  return inner === most - LONGEST_TOKEN ? LONGEST_TOKEN : LONGEST_TOKEN + inner;
+}
+
+/** How many signs of this kind stand at the end. */
+function lengthOfEnd(text: string, most: number, kind: RegExp): number {
+  let length = 0;
+  while (length < most && kind.test(text[text.length - 1 - length] ?? '')) length++;
+  return length;
+}
+
+/** Characters. A longer word is data, and a longer key is cut. */
+const MOST_HELD = 16_384;
+const LONGEST_TOKEN = 4_096;
+const HEADER_TAIL = 200;

@@ -1,0 +1,196 @@
+/** `ralph loop --tasks FILE --parallel N` and `ralph loop … --best-of N`: the items of a list, or several attempts at one task. */
+
+import { loadSettings } from '../../config/load.ts';
+import type { Settings } from '../../config/settings-shape.ts';
+import { likelyFiles } from '../../domain/lanes/admit.ts';
+import type { LaneHead, SentBack } from '../../domain/lanes/board.ts';
+import { type MarkdownTask, readMarkdownTasks, tickTask } from '../../domain/stories/markdown-tasks.ts';
+import { isProblem, type Problem } from '../../domain/text/problem.ts';
+import { warn } from '../../engine/steps.ts';
+import type { ChildRequest, LaneWork } from '../../parallel/lane-work.ts';
+import type { RemoteLanes } from '../../parallel/lanes.ts';
+import { sentBackWords } from '../../parallel/merging.ts';
+import { checksOf } from '../../turns/check-round.ts';
+import { type ChosenAgent, chooseNamed } from '../../turns/choose-agent.ts';
+import type { RunContext } from '../../turns/context.ts';
+import { findRepository } from '../../workspace/repository.ts';
+import { chooseAttempt } from '../choose-attempt.ts';
+import type { Job, LaneRuns } from '../job.ts';
+import { parallelJob } from './parallel.ts';
+import { type TaskGiven, taskJob } from './task.ts';
+
+/** `file`: from the project; `source`: its text when the run began. */
+export function parallelTasks(
+  file: string,
+  source: string,
+  { parallel: slots }: Settings,
+  elsewhere?: RemoteLanes,
+): Job {
+  return parallelJob({
+    ...{ command: 'loop', slots, elsewhere, task: source },
+    given: { parallel: 'tasks', tasks: file },
+    title: `Tasks of ${file}`,
+    work: (context, lanes) => tasksWork({ file, source }, context, lanes),
+  });
+}
+
+export function bestOf(task: string, settings: Settings): Job {
+  return parallelJob({
+    ...{ command: 'loop', slots: settings.bestOf, task },
+    given: { parallel: 'attempts' },
+    async work(context, lanes) {
+      const who = attemptAgents(context);
+      return isProblem(who) ? who : attemptsWork(task, who, context, lanes);
+    },
+  });
+}
+
+/** In turn, as often as there are attempts. */
+function attemptAgents({ settings, agent, project, env }: RunContext): readonly ChosenAgent[] | Problem {
+  const names = (settings.attemptAgents ?? '')
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '');
+  const { fromFiles } = loadSettings(project, 'loop', {});
+  const world = { cwd: project.root, env };
+  const chosen = names.map(name => chooseNamed('--agents', name, settings, fromFiles, world));
+  const problem = chosen.find(isProblem);
+  if (problem) return problem;
+  const all = chosen.filter((each): each is ChosenAgent => !isProblem(each));
+  const [first = agent] = all;
+  return Array.from({ length: settings.bestOf }, (_, at) => all[at % Math.max(1, all.length)] ?? first);
+}
+
+/** Why a list cannot be worked on. */
+export function listFlaw(source: string): { readonly what: string; readonly fix: string } | undefined {
+  // To tick an item the list is written again: what could not be read would be lost.
+  if (source.includes('\uFFFD'))
+    return { what: 'it has bytes that are not UTF-8, which Ralph would not keep', fix: 'save it as UTF-8' };
+  if (openTasks(source).length > 0) return undefined;
+  return { what: 'there is no open task in it', fix: 'write them as `- [ ] what to do`' };
+}
+
+/** The tasks of a Markdown list that are not ticked. */
+export function openTasks(source: string): readonly MarkdownTask[] {
+  return readMarkdownTasks(source).drafts.filter(({ isDone }) => !isDone);
+}
+
+export interface TaskList {
+  /** Its text when the run began. */
+  readonly source: string;
+  /** The file, from the project. */
+  readonly file: string;
+}
+
+export async function tasksWork(
+  { source, file }: TaskList,
+  context: RunContext,
+  lanes: LaneRuns,
+): Promise<LaneWork | Problem> {
+  const common = await commonWork(context);
+  if (isProblem(common)) return common;
+  const tasks = openTasks(source);
+  const path = `${common.prefix}${file}`;
+  const taskOf = ({ id }: LaneHead) => taskText(tasks[Number(id.slice(1)) - 1]);
+  return {
+    ...common.work,
+    lanes: () =>
+      tasks.map((task, at) => ({
+        id: `T${at + 1}`,
+        title: task.title,
+        priority: 1,
+        needs: [],
+        files: likelyFiles([task.title, task.description, ...task.criteria]),
+      })),
+    ownPaths: [path],
+    async filesWith(lane, _child, files) {
+      const before = await files.tip(path);
+      const task = tasks[Number(lane.slice(1)) - 1];
+      const after = before === undefined || !task ? undefined : tickTask(before, task.place);
+      if (after !== undefined) return [[path, after]];
+      const what = `${task?.title ?? lane} is in no item of ${file} any more, so it is not ticked there`;
+      warn(context.emit, `${what}: tick or remove it, or a second run does it again.`);
+      return [];
+    },
+    taskOf,
+    open: child => open(lanes, child, taskOf(child.lane)),
+    resume: child => lanes.resume(child),
+  };
+}
+
+function taskText(task: MarkdownTask | undefined): string {
+  const { title = '', description = '', criteria = [] } = task ?? {};
+  const wanted = criteria.map(each => `- ${each}`).join('\n');
+  return [
+    `# ${title}`,
+    description,
+    wanted,
+    'Others work on other tasks at the same time: do this one and nothing else.',
+  ]
+    .filter(part => part !== '')
+    .join('\n\n');
+}
+
+/** Who makes each attempt. */
+export async function attemptsWork(
+  task: string,
+  who: readonly ChosenAgent[],
+  context: RunContext,
+  lanes: LaneRuns,
+): Promise<LaneWork | Problem> {
+  const common = await commonWork(context);
+  if (isProblem(common)) return common;
+  const agentOf = ({ id }: LaneHead) => who[Number(id.slice(1)) - 1];
+  const [title = 'the task'] = task.split('\n').filter(line => line.trim() !== '');
+  return {
+    ...common.work,
+    lanes: () =>
+      who.map(({ name }, at) => ({
+        id: `A${at + 1}`,
+        title: `${title.replace(/^#+\s*/, '').slice(0, 60)} (${name})`,
+        priority: 1,
+        needs: [],
+        files: [],
+      })),
+    open: child => open(lanes, child, task, agentOf(child.lane)),
+    resume: child => lanes.resume(child, undefined, agentOf(child.lane)),
+    choose: (parts, attempts) => chooseAttempt(parts, task, attempts),
+  };
+}
+
+async function commonWork({ settings, env, project }: RunContext) {
+  const repository = await findRepository({ cwd: project.root, env });
+  if (isProblem(repository)) return repository;
+  const checks = checksOf(settings.checks, settings);
+  return {
+    prefix: repository.prefix,
+    work: {
+      command: 'loop',
+      success: 'all_checks_passed',
+      branch: repository.head.branch ?? null,
+      isReviewed: false,
+      ownPaths: [],
+      firstFiles: () => [],
+      checksFor: () => checks,
+      filesWith: async () => [],
+      landed() {},
+      message: ({ title }: LaneHead) => title,
+    } satisfies Partial<LaneWork>,
+  };
+}
+
+function open(lanes: LaneRuns, child: ChildRequest, task: string, agent?: ChosenAgent) {
+  const { sentBack, worktree, lane } = child;
+  return lanes.open(child, laneTask({ task, lane: lane.id, sentBack, worktree }), agent);
+}
+
+export interface LaneTask extends Pick<TaskGiven, 'task' | 'lane' | 'worktree'> {
+  /** Why it begins anew. */
+  readonly sentBack?: SentBack | undefined;
+}
+
+/** One task of a list as a run of its own. */
+export function laneTask({ task, sentBack, ...given }: LaneTask): Job {
+  const back = sentBack ? `\n\n## It was sent back\n\n${sentBackWords(sentBack)}` : '';
+  return taskJob({ ...given, task: `${task}${back}` });
+}

@@ -1,0 +1,122 @@
+/** A parallel run: it works in no tree of its own, and what its lanes are made of says what it is about. */
+import type { Settings } from '../../config/settings-shape.ts';
+import type { LoopCommand } from '../../domain/run/event.ts';
+import { titleOf } from '../../domain/run/title.ts';
+import { isProblem, type Problem } from '../../domain/text/problem.ts';
+import { coordinate } from '../../parallel/coordinator.ts';
+import type { LaneWork } from '../../parallel/lane-work.ts';
+import type { RemoteLanes } from '../../parallel/lanes.ts';
+import type { Given } from '../../store/run-file.ts';
+import type { RunContext } from '../../turns/context.ts';
+import { tooOld } from '../../workspace/integration.ts';
+import { openOwnGit } from '../../workspace/own-git.ts';
+import type { Job, LaneRuns, Where } from '../job.ts';
+
+export interface ParallelGiven {
+  readonly command: Extract<LoopCommand, 'prd' | 'loop'>;
+  readonly given: Omit<Given, 'flags'>;
+  /** The user's words. */
+  readonly task?: string | undefined;
+  /** Where that is not the first line of the task. */
+  readonly title?: string | undefined;
+  /** How many lanes at a time. */
+  readonly slots: number;
+  /** Its lanes and its branch are elsewhere. */
+  readonly elsewhere?: RemoteLanes | undefined;
+  /** What must be true before anything is begun. */
+  check?(where: Where): Promise<Problem | undefined>;
+  /** Also of a run that is resumed. */
+  work(context: RunContext, lanes: LaneRuns): Promise<LaneWork | Problem>;
+}
+
+export function parallelJob(job: ParallelGiven): Job {
+  const { command, given, task, slots, elsewhere } = job;
+  return {
+    command,
+    async enter(where) {
+      const problem = (await whyNot(where)) ?? (await job.check?.(where));
+      if (problem) return problem;
+      return {
+        cwd: where.project.root,
+        given,
+        title: titleOf(job.title ?? task ?? ''),
+        task,
+        notices: leftOut(where.settings),
+        isMerged: true,
+        async steps(context, lanes) {
+          const { runId, onChildEvent = () => {} } = context;
+          const work = await job.work(context, lanes);
+          if (isProblem(work)) return work;
+          return {
+            checks: work.checksFor(new Set(work.lanes().map(({ id }) => id))),
+            drive: () => coordinate({ work, parts: context, runId, slots, elsewhere, onChildEvent }, context),
+          };
+        },
+      };
+    },
+  };
+}
+
+/** Work that is merged needs a repository with a commit, and nothing in it that a merge would lose. */
+async function whyNot({ project: { root }, env, resumed }: Where): Promise<Problem | undefined> {
+  const own = await openOwnGit({ cwd: root, env });
+  if (isProblem(own)) return { ...own, fix: own.fix ?? '`git init` and a commit make one' };
+  const old = await tooOld(own);
+  if (old) return old;
+  const { commit } = await own.head();
+  if (commit === undefined) {
+    const fix = '`git add --all && git commit -m start` makes one';
+    return { where: root, what: 'there is no commit yet that parallel work could start from', fix };
+  }
+  const modules = await own.repository.git.run(['cat-file', '-e', `${commit}:.gitmodules`]);
+  if (modules.code === 0) {
+    const fix = 'work on one at a time: leave out --parallel';
+    return { where: `${root}/.gitmodules`, what: 'parallel work cannot merge submodules', fix };
+  }
+  return resumed === undefined ? uncommitted(own) : undefined;
+}
+
+async function uncommitted(own: Exclude<Awaited<ReturnType<typeof openOwnGit>>, Problem>) {
+  const status = await own.status();
+  if (isProblem(status)) return status;
+  // Files that git does not know yet are nobody's base.
+  const changed = status.entries.filter(({ before, path }) => before && !isList(path));
+  if (changed.length === 0) return undefined;
+  const shown = changed.slice(0, 5).map(({ path }) => path);
+  const more = changed.length > shown.length ? ` and ${changed.length - shown.length} more` : '';
+  return {
+    where: own.top,
+    what: `${shown.join(', ')}${more} ${changed.length === 1 ? 'has' : 'have'} changes that are not committed: the parallel work would start without them`,
+    fix: '`git commit` or `git stash` them first',
+  };
+}
+
+/** Ralph brings the list itself. */
+function isList(path: string): boolean {
+  return /(^|\/)(tasks\.json|progress\.txt|prd\.md|prompt\.md|\.gitignore)$/.test(path);
+}
+
+/** What lands is committed by the queue, on a branch that nobody pushes. */
+function leftOut({ scm }: Settings): readonly string[] {
+  const others = (scm?.tasks ?? []).filter(task => !isCommit(task));
+  if (others.length === 0) return [];
+  return [
+    `Left out, because the stories are worked on side by side: ${others.join(', ')} of scm.tasks. Push the branch yourself when you have looked at it.`,
+  ];
+}
+
+/** What lands is checked clean in the queue, and there passes the gate for faults; in a lane the agent is told of them once. */
+export function laneSettings(settings: Settings): Settings {
+  const { mutateMin, ...rest } = commitsOnly(settings);
+  return { ...rest, mutate: settings.mutate || mutateMin !== undefined, proof: 'place' };
+}
+
+/** For work that Ralph itself takes to where it belongs: it is committed, and no other task of source control runs. */
+export function commitsOnly(settings: Settings): Settings {
+  const { scm } = settings;
+  return scm ? { ...settings, scm: { ...scm, tasks: scm.tasks?.filter(isCommit) ?? [] } } : settings;
+}
+
+export function isCommit(task: string): boolean {
+  return task.trim() === 'commit';
+}

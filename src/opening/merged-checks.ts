@@ -1,0 +1,118 @@
+/** The checks of a run once more, on the tree that its work and the user's branch make together. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CheckResult } from '../domain/checks/check.ts';
+import type { Emit } from '../domain/run/event.ts';
+import { knownEntry } from '../domain/run/ledger-entry.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import { HIDDEN } from '../domain/text/secret-formats.ts';
+import { systemClock } from '../platform/clock.ts';
+import { createDisk } from '../platform/disk.ts';
+import { createIntegrityWatch } from '../proof/integrity.ts';
+import { type Checkout, prove } from '../proof/prove.ts';
+import { openJournal } from '../store/journal.ts';
+import { runFolder } from '../store/paths.ts';
+import { checksOf, createBaseline } from '../turns/check-round.ts';
+import { cleanCheckout } from '../turns/prover.ts';
+import { besideTree, lendBeside } from '../workspace/beside-tree.ts';
+import { includeFiles } from '../workspace/worktree-include.ts';
+import type { EndedRun, Leavings } from './leavings.ts';
+import { chooseSandbox, openSandbox } from './sandbox.ts';
+
+export interface CheckWatch {
+  /** Ends what runs. */
+  readonly abort: AbortSignal;
+  /** Sees each check begin. */
+  begins(command: string): void;
+}
+
+/** In a clean checkout of the merged tree, as the run had them. */
+export async function checkMerged(
+  run: EndedRun,
+  found: Leavings,
+  commit: string,
+  { abort, begins }: CheckWatch,
+): Promise<readonly CheckResult[] | Problem> {
+  const { settings, project, env, past } = run;
+  const commands = commandsOf(run, found);
+  const flaw = flawOf(run, commands);
+  if (flaw || commands.length === 0) return flaw ?? [];
+  const { own } = found;
+  const tree = await own.treeOf(commit);
+  if (isProblem(tree)) return tree;
+  const emit: Emit = event => {
+    if (event.type === 'check-started') begins(event.command);
+  };
+  const chosen = await chooseSandbox(run);
+  if (isProblem(chosen)) return chosen;
+  const cwd = project.root;
+  const sandbox = await openSandbox(chosen, { ...run, cwd, emit, disk: createDisk(), adapters: [] });
+  if (isProblem(sandbox)) return sandbox;
+  const logs = mkdtempSync(join(tmpdir(), 'ralph-land-'));
+  try {
+    const where = await checkoutOf(run, found, tree);
+    if (isProblem(where)) return where;
+    const checks = checksOf(commands, settings);
+    const baseline = createBaseline({ emit, checks: () => checks, excused: settings.baselineUngated });
+    baseline.recall(past.baseline);
+    const results = await prove(
+      {
+        ...{ cwd, env, checks, iteration: 1, root: logs, paths: runFolder(logs).iteration(1), sandbox },
+        excerpt: { chars: 2_000, from: 'tail' },
+        ...{ parallel: settings.checkParallel, retries: settings.checkRetries },
+        ...{ clock: systemClock, emit, stopping: abort, abort, watch: createIntegrityWatch({ emit }) },
+      },
+      where,
+    );
+    return results.map(baseline.excuse);
+  } finally {
+    rmSync(logs, { recursive: true, force: true });
+    await sandbox.close();
+  }
+}
+
+/** Clean where the run's own proof was; else with what git ignores where the run has worked, such as installed packages. */
+async function checkoutOf(
+  { settings, env, paths, past, project }: EndedRun,
+  { own, kind, worktree }: Leavings,
+  tree: string,
+): Promise<Checkout | Problem> {
+  if (kind === 'parallel' || settings.proof === 'clean' || settings.setup !== undefined) {
+    const recall = past.prepared?.included ?? null;
+    const included = await includeFiles({ cwd: project.root, env, keepIn: paths.state.kept, recall });
+    if (isProblem(included)) return included;
+    return { own, tree, ...cleanCheckout({ settings, protection: undefined }, included) };
+  }
+  const lender = worktree?.own ?? own;
+  const beside = await besideTree(lender, tree, '');
+  if (isProblem(beside)) return beside;
+  return { own, tree, fill: folder => lendBeside(lender, beside.submodules, folder) };
+}
+
+/** Of a parallel run those that what has landed was checked with: stories that have not landed have checks of their own. */
+function commandsOf({ paths, past }: EndedRun, { kind }: Leavings): readonly string[] {
+  if (kind !== 'parallel') return past.head?.checks ?? [];
+  let last: readonly CheckResult[] = [];
+  const journal = openJournal(paths.events);
+  try {
+    for (const entry of journal.each()) {
+      const known = knownEntry(entry);
+      if (known?.type === 'candidate-checked' && known.passed) last = known.results;
+    }
+  } finally {
+    journal.close();
+  }
+  return last.filter(({ isSetup }) => !isSetup).map(({ command }) => command);
+}
+
+function flawOf({ id, file }: EndedRun, commands: readonly string[]): Problem | undefined {
+  const fix = 'run the checks yourself, and merge it with git';
+  const own = file.given?.program?.find(name => commands.some(command => name === `the check ${command}`));
+  if (own !== undefined)
+    return { where: id, what: `${own} is a function of the program that started it`, fix };
+  const hidden = commands.some(command => command.includes(HIDDEN));
+  return hidden
+    ? { where: id, what: 'a secret in one of its checks was not kept, so it cannot be run', fix }
+    : undefined;
+}

@@ -1,0 +1,213 @@
+/** Whether a repository holds what was proven. git is asked once, for everything; it follows no replacement and fetches nothing. */
+import { isProblem } from '../../domain/text/problem.ts';
+import { type Git, git as gitAt } from '../../platform/git.ts';
+import { sha256 } from '../../platform/hash.ts';
+import { openOwnGit } from '../../workspace/own-git.ts';
+import type { Place } from '../../workspace/repository.ts';
+import { type Claim, claims } from './claim.ts';
+import type { Predicate } from './format.ts';
+
+/** What the claims about a repository rest on. */
+export interface Handed extends Pick<Predicate, 'proof' | 'protected'> {
+  /** The tree of the commit, by the ledger; undefined: it does not say. */
+  readonly committed: string | undefined;
+}
+
+export interface InRepository {
+  readonly claims: readonly Claim[];
+  /** undefined: what was proven is not here. */
+  readonly found: Found | undefined;
+}
+
+/** The tree that was proven, and the commit of this repository that holds it; without one the files here are it. */
+export interface Found {
+  readonly tree: string;
+  readonly commit?: string;
+}
+
+interface Looked {
+  readonly claim: Claim;
+  readonly found?: Found;
+  /** Where the objects of the tree are, if not in the repository. */
+  readonly objects?: Git;
+}
+
+export async function claimsOfRepository(place: Place, handed: Handed): Promise<InRepository> {
+  const { commit, tree } = handed.proof;
+  if (tree === null)
+    return {
+      claims: [claims.unknown('commit', 'nothing was checked in a git repository')],
+      found: undefined,
+    };
+  const names = [
+    ...(commit === null ? [] : [`${commit}^{commit}`, `${commit}^{tree}`]),
+    'HEAD^{commit}',
+    'HEAD^{tree}',
+    ...handed.protected.map(({ path }) => `${tree}:${path}`),
+  ];
+  const answers = askGit(readOnly(place), names);
+  if (typeof answers === 'string') return { claims: [claims.unknown('commit', answers)], found: undefined };
+  const { claim, found, objects } =
+    commit === null
+      ? await holderOf(place, tree, answers)
+      : await committedTree(place, { commit, tree, committed: handed.committed }, answers);
+  const inTree = objects ? askGit(objects, names) : answers;
+  const isHere = found !== undefined && typeof inTree !== 'string';
+  const files = handed.protected.length === 0 ? [] : [protectedClaim(handed, isHere ? inTree : undefined)];
+  return { claims: [claim, ...files], found };
+}
+
+type Answers = ReadonlyMap<string, Answer>;
+
+interface Answer {
+  readonly oid: string;
+  /** Of a file: its content. */
+  readonly content?: Buffer;
+}
+
+interface Committed {
+  readonly commit: string;
+  readonly tree: string;
+  readonly committed: string | undefined;
+}
+
+async function committedTree(
+  place: Place,
+  { commit, tree, committed }: Committed,
+  answers: Answers,
+): Promise<Looked> {
+  const short = commit.slice(0, 12);
+  if (answers.get(`${commit}^{commit}`)?.oid !== commit)
+    return { claim: claims.unknown('commit', `this repository does not have ${short}: ${FETCH}`) };
+  const its = answers.get(`${commit}^{tree}`)?.oid;
+  const isHead = answers.get('HEAD^{commit}')?.oid === commit;
+  if (its === tree) return { claim: holding(commit, isHead), found: { tree, commit } };
+  const beside = await besideTree(place, commit, tree);
+  if (beside) return beside(isHead);
+  const why =
+    its !== undefined && its === committed
+      ? "is not the whole tree that was checked: files of the user's own were left out of it"
+      : 'holds another tree than the one that was checked';
+  return { claim: claims.fails('commit', `${short} ${why}`) };
+}
+
+function holding(commit: string, isHead: boolean, beside = ''): Claim {
+  const here = isHead ? `${beside ? '; it' : ', and'} is HEAD here` : ELSEWHERE;
+  return claims.holds('commit', `${commit.slice(0, 12)} holds the tree that was checked${beside}${here}`);
+}
+
+/** What users commit of Ralph's own folder. Anything else in it may be part of the program, and no snapshot holds it. */
+const SETTINGS = /(^|\/)\.ralph\/(settings\.json|\.gitignore)$/;
+
+/** Where the commit holds the tree and beside it only settings of Ralph's. */
+async function besideTree(place: Place, commit: string, tree: string) {
+  const own = await openOwnGit(place);
+  const its = isProblem(own) ? own : await own.treeOf(commit);
+  if (isProblem(own) || isProblem(its)) return undefined;
+  const without = await own.asSnapshot(its);
+  if (isProblem(without) || without.tree !== tree) return undefined;
+  return (isHead: boolean): Looked => {
+    const strange = without.ours.find(path => !SETTINGS.test(path));
+    if (strange !== undefined) {
+      const why = `holds ${strange} beside the tree that was checked: no check is known to have seen it as it is there`;
+      return { claim: claims.fails('commit', `${commit.slice(0, 12)} ${why}`) };
+    }
+    const [submodule] = without.submodules;
+    if (submodule !== undefined) {
+      const why = `holds the tree that was checked, and the submodule ${submodule} beside it: no snapshot holds its files`;
+      return { claim: claims.unknown('commit', `${commit.slice(0, 12)} ${why}`) };
+    }
+    const beside = `, and ${without.ours.join(', ')} beside it`;
+    const claim = holding(commit, isHead, beside);
+    return { claim, found: { tree, commit }, objects: own.objects };
+  };
+}
+
+const FETCH = 'fetch it, or name another clone with --repo';
+const ELSEWHERE = '; HEAD is another commit here';
+
+/** Nothing was committed by Ralph: a later commit, or the files as they are, may hold the tree. */
+async function holderOf(place: Place, tree: string, answers: Answers): Promise<Looked> {
+  const head = answers.get('HEAD^{commit}')?.oid;
+  const isHead = answers.get('HEAD^{tree}')?.oid === tree;
+  const commit = isHead ? head : await commitWith(place, tree);
+  if (commit !== undefined) return { claim: holding(commit, isHead), found: { tree, commit } };
+  const beside = head === undefined ? undefined : await besideTree(place, head, tree);
+  if (beside) return beside(true);
+  const own = await openOwnGit(place);
+  const now = isProblem(own) ? own : await own.snapshot();
+  if (!isProblem(own) && !isProblem(now) && now.tree === tree) {
+    const words = 'the files here are the tree that was checked; it is not committed';
+    return { claim: claims.holds('commit', words), found: { tree }, objects: own.objects };
+  }
+  const why = `no commit of this repository holds the tree that was checked (${tree.slice(0, 12)}): ${FETCH}`;
+  return { claim: claims.unknown('commit', why) };
+}
+
+/** So many commits are looked at, the latest first. */
+const MOST_COMMITS = '20000';
+
+async function commitWith({ cwd, env }: Place, tree: string): Promise<string | undefined> {
+  const args = ['log', '--all', `--max-count=${MOST_COMMITS}`, '--no-show-signature', '--format=%H %T'];
+  let [found, rest] = ['', ''];
+  await readOnly({ cwd, env }).stream(args, chunk => {
+    const lines = (rest + chunk.toString('latin1')).split('\n');
+    rest = lines.pop() ?? '';
+    found = lines.find(line => line.endsWith(` ${tree}`))?.split(' ')[0] ?? '';
+    return found === '' ? 'more' : 'enough';
+  });
+  return found === '' ? undefined : found;
+}
+
+/** The bundle says how the protected files were; `answers` what they are in the tree, where that is here. */
+function protectedClaim({ proof: { tree }, protected: files }: Handed, answers: Answers | undefined): Claim {
+  if (!answers) return claims.unknown('protected files', 'the tree that was checked is not here');
+  const counted = files.length === 1 ? '1 protected file' : `${files.length} protected files`;
+  const differs = files.filter(({ path, sha256: hash }) => {
+    const content = answers.get(`${tree}:${path}`)?.content;
+    return content !== undefined && sha256(content) !== hash;
+  });
+  const [first] = differs;
+  if (first) return claims.fails('protected files', `${first.path} is not what it was when the run began`);
+  const missing = files.filter(({ path }) => !answers.has(`${tree}:${path}`));
+  const [gone] = missing;
+  if (gone)
+    return claims.unknown(
+      'protected files',
+      `${gone.path} is not in the tree: git ignores it, or filters it`,
+    );
+  return claims.holds('protected files', `${counted}, as at the start of the run`);
+}
+
+function readOnly({ cwd, env }: Place) {
+  return gitAt(cwd, env).with({ GIT_NO_REPLACE_OBJECTS: '1', GIT_GRAFT_FILE: '/dev/null' });
+}
+
+/** The objects of these names, as far as they are there; a sentence where there is no repository. */
+function askGit(git: Git, names: readonly string[]): Answers | string {
+  const { code, stdout, errors } = git.ask(['cat-file', '--batch'], `${names.join('\n')}\n`);
+  if (code !== 0)
+    return errors.includes('not a git repository')
+      ? `${git.cwd} is not a git repository: name a clone with --repo`
+      : `git cannot read ${git.cwd}: ${errors.trim().split('\n')[0] ?? ''}`;
+  return answersIn(stdout, names);
+}
+
+const FOUND = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/;
+
+/** `<oid> <type> <size>`, the content, a line break; or `<name> missing`. */
+function answersIn(output: Buffer, names: readonly string[]): Answers {
+  const answers = new Map<string, Answer>();
+  let at = 0;
+  for (const name of names) {
+    const end = output.indexOf(10, at);
+    if (end === -1) break;
+    const [, oid, type, size] = FOUND.exec(output.toString('latin1', at, end)) ?? [];
+    at = end + 1;
+    if (oid === undefined) continue; // it is missing, or ambiguous
+    const content = output.subarray(at, at + Number(size));
+    answers.set(name, type === 'blob' ? { oid, content } : { oid });
+    at += Number(size) + 1;
+  }
+  return answers;
+}

@@ -1,0 +1,127 @@
+/**
+ * A proof: checks in one place, with what they rest on looked after, behind a wall, in their time, with their output kept and redacted.
+ * Whoever runs checks says where, and asks here: in the work tree as it is, in a copy of it, or in a clean checkout of a tree.
+ */
+import { delimiter, join, sep } from 'node:path';
+import type { Check, CheckResult } from '../domain/checks/check.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import type { Env } from '../platform/git.ts';
+import { isBelow } from '../store/state.ts';
+import { watchCheckInputs } from '../workspace/check-inputs.ts';
+import { makeCleanPlace } from '../workspace/clean-checkout.ts';
+import type { OwnGit } from '../workspace/own-git.ts';
+import type { Protection } from '../workspace/protect.ts';
+import type { IntegrityWatch, WatchedCopy } from './integrity.ts';
+import { type CheckRound, runChecks } from './run-checks.ts';
+
+export interface Proving extends Omit<CheckRound, 'keep' | 'spell' | 'setup' | 'without' | 'clean' | 'hide'> {
+  readonly watch: IntegrityWatch;
+}
+
+/** A copy of the work tree that is there already. */
+export interface Copy extends Omit<WatchedCopy, 'inputs'> {
+  /** The tops of the work tree and of the copy: what leads into the one leads into the other. */
+  readonly from: string;
+  readonly to: string;
+  readonly cwd: string;
+  readonly setup?: Check | undefined;
+}
+
+/**
+ * A checkout of a tree, made for these checks alone. It is outside of the project, since tools look for settings and packages in the
+ * folders above: in the project they would find what the agent left there. It has the files of the tree, the protected files of the start,
+ * what `fill` puts there and `setup` makes; and no `.git`.
+ */
+export interface Checkout {
+  readonly own: OwnGit;
+  readonly tree: string;
+  /** Nothing else is in it: what passes there is proven clean. */
+  readonly clean?: true;
+  /** What of the work tree is not in it, each with the reason. */
+  readonly without?: readonly string[];
+  /** Makes it ready; where that fails, no check is run. */
+  readonly setup?: Check | undefined;
+  readonly protection?: Pick<Protection, 'at'> | undefined;
+  /** What it needs beside the files of the tree; `aside` takes what is in the way. */
+  fill?(folder: string, aside: string): Promise<void> | void;
+}
+
+/** In the order of the configuration. Fewer results than checks only when they were stopped or their time is up. */
+export function prove(proving: Proving, where?: Copy | Checkout): Promise<readonly CheckResult[]> {
+  if (!where) return runChecks({ ...proving, keep: proving.watch.during(proving.iteration) });
+  return 'to' in where ? inCopy(proving, where, where) : inCheckout(proving, where);
+}
+
+async function inCheckout(proving: Proving, where: Checkout): Promise<readonly CheckResult[]> {
+  const { own, tree, protection } = where;
+  const place = makeCleanPlace(proving.sandbox?.checks.scratch);
+  if (isProblem(place)) return [notMade(formatProblem(place))];
+  const { folder, aside, strangers } = place;
+  try {
+    const problem = await own.checkout(tree, folder);
+    if (problem) return [notMade(formatProblem(problem))];
+    await where.fill?.(folder, aside);
+    const there = protection?.at(folder, aside);
+    there?.restore();
+    const copy = { from: own.top, to: folder, cwd: join(folder, own.prefix), protected: there, strangers };
+    const hide = where.clean && hiddenFrom(folder, [own.top, proving.root]);
+    return await inCopy(proving, copy, { ...where, ...(hide && { hide }) });
+  } finally {
+    place.remove();
+  }
+}
+
+function inCopy(
+  proving: Proving,
+  copy: Copy,
+  { setup, clean, without, hide }: Pick<CheckRound, 'setup' | 'clean' | 'without' | 'hide'>,
+): Promise<readonly CheckResult[]> {
+  const { from, to, cwd } = copy;
+  const env = movedEnv(proving.env, from, to);
+  const commands = proving.checks.map(({ command }) => command);
+  const inputs = watchCheckInputs({ cwd, env, commands });
+  const keep = proving.watch.during(proving.iteration, { ...copy, inputs });
+  const spell = (command: string) => command.split(from).join(to);
+  const ready = { setup, ...(clean && { clean }), ...(without?.length && { without }) };
+  return runChecks({ ...proving, ...ready, cwd, env, spell, keep, hide });
+}
+
+/** The work tree and the project around it: what passes only thanks to them is not proven. The inner one first: the outer one covers it. */
+function hiddenFrom(place: string, folders: readonly string[]): readonly string[] {
+  const apart = folders.filter(folder => !isBelow(folder, place));
+  return [...new Set(apart)].sort((a, b) => b.length - a.length);
+}
+
+/** Without a clean checkout nothing is proven clean. */
+export function notMade(why: string): CheckResult {
+  return {
+    index: -1,
+    command: 'clean checkout',
+    failAction: 'APPEND',
+    passed: false,
+    voided: `no clean checkout could be made: ${why}`,
+    clean: true,
+    isSetup: true,
+    exitCode: 1,
+    timedOut: false,
+    duration: 0,
+    output: '',
+    outputCut: false,
+    logFile: '',
+  };
+}
+
+/** A PATH or PYTHONPATH that leads into the project leads into the copy instead. */
+function movedEnv(env: Env, top: string, folder: string): Env {
+  const moved = (value: string) =>
+    value
+      .split(delimiter)
+      .map(part => (part === top || part.startsWith(top + sep) ? folder + part.slice(top.length) : part))
+      .join(delimiter);
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [
+      name,
+      value === undefined || name === 'HOME' ? value : moved(value),
+    ]),
+  );
+}

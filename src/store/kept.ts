@@ -1,0 +1,53 @@
+/**
+ * What is kept of a run in a folder outside of the project: each content under its hash, so that what was changed since is not taken for
+ * the real one. docs/adr/0059 says why it is no git directory.
+ */
+import { chmodSync, constants, copyFileSync, readFileSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ensureFolder, readPart, tryTo, writeAtomic } from '../platform/files.ts';
+import { hashOfFile, sha256 } from '../platform/hash.ts';
+import type { RunPaths } from './paths.ts';
+
+/** Returns its hash, under which it can be asked for. `write`: whether it waits for the disk. */
+export function keepContent(folder: string, content: string | Buffer, write = writeAtomic): string {
+  const hash = sha256(content);
+  ensureFolder(folder);
+  write(join(folder, hash), content);
+  return hash;
+}
+
+/** The same of a file of any size; it does not wait for the disk. Whoever writes to the file meanwhile changes what is kept, not its name. */
+export function keepCopy(folder: string, path: string): string {
+  ensureFolder(folder);
+  const copy = join(folder, `new.${process.pid}`);
+  copyFileSync(path, copy, constants.COPYFILE_FICLONE);
+  chmodSync(copy, 0o600);
+  const hash = hashOfFile(copy);
+  renameSync(copy, join(folder, hash));
+  return hash;
+}
+
+/** undefined: it is not there, or not what it was. */
+export function readKept(folder: string, hash: string): Buffer | undefined {
+  const content = tryTo(() => readFileSync(join(folder, hash)));
+  return content && sha256(content) === hash ? content : undefined;
+}
+
+/** A copy of a story list: outside of the project, and in the run's folder for readers elsewhere. Returns its hash. */
+export function keepStories({ state, stories }: RunPaths, text: string): string {
+  const hash = keepContent(state.kept, text);
+  ensureFolder(dirname(stories(hash)));
+  writeAtomic(stories(hash), text);
+  return hash;
+}
+
+/** Nothing else becomes a part of a path: a ledger can be changed to say anything. */
+const HASH = /^[0-9a-f]{64}$/;
+const LONGEST = 8 * 1024 * 1024;
+
+/** undefined: there is none with this hash. */
+export function readStories({ state, stories }: RunPaths, hash: string): string | undefined {
+  if (!HASH.test(hash)) return undefined;
+  const text = (readPart(join(state.kept, hash), LONGEST) ?? readPart(stories(hash), LONGEST))?.text;
+  return text !== undefined && sha256(text) === hash ? text : undefined;
+}

@@ -1,0 +1,266 @@
+/** The steps of `ralph prd run`: one story and one mode an iteration, and no story done before a fresh context has reviewed it. */
+import { basename } from 'node:path';
+import { commandsOf } from '../domain/checks/verify-commands.ts';
+import type { Conflict } from '../domain/lanes/conflict.ts';
+import type { Violation } from '../domain/run/evidence.ts';
+import type { RunState } from '../domain/run/state.ts';
+import type { Feedback } from '../domain/run/verdict.ts';
+import type { Assignment } from '../domain/stories/assignment.ts';
+import { buildStoryPrompt } from '../domain/stories/prompt.ts';
+import { buildStoryReport } from '../domain/stories/report.ts';
+import type { ReviewEvidence } from '../domain/stories/review.ts';
+import type { StoryList } from '../domain/stories/story.ts';
+import { isProblem } from '../domain/text/problem.ts';
+import { type Steps, warn } from '../engine/steps.ts';
+import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
+import { currentAgent, speaksPlainly } from '../turns/agent-pool.ts';
+import { baseSteps } from '../turns/base-steps.ts';
+import type { RunContext } from '../turns/context.ts';
+import { mutationStep } from '../turns/mutation.ts';
+import { uncommittedPaths } from '../workspace/changes.ts';
+import { createTreeWatch, type TreeWatch } from '../workspace/tree-watch.ts';
+import { type Begun, createStoryKeeper, type StoryKeeper } from './keeper.ts';
+import { askingStories, createReady, decisionsOf, noteQuestion } from './questions.ts';
+import { createReviewFacts } from './review-facts.ts';
+import { createReviewGuard, type ReviewGuard } from './review-guard.ts';
+import { poolOf, roleOf, rolesOf } from './roles.ts';
+import { createStoryChecks, type StoryChecks } from './story-checks.ts';
+import { policyOf, standOf, startWords } from './story-status.ts';
+
+/** The list that a run works on. */
+export interface WorkedList {
+  readonly prd: PrdPaths;
+  /** As it is trusted when the run begins. */
+  readonly list: StoryList;
+  /** The project's own prompt, read anew when the user may have changed it. */
+  template(): string;
+  /** The iteration that a resumed run was in. */
+  readonly begun: Begun | undefined;
+  /** The branch that is really used; undefined: none. */
+  readonly branch: string | undefined;
+  /** Where approvals are on record. */
+  readonly approvals: string;
+  /** Before a review: brings in what others have landed meanwhile; returns why it does not fit, for the agent. `note`: what conflicts, before it is in the files. */
+  sync?(note: (left: { merge: string; conflicts: readonly Conflict[] }) => void): Promise<string | undefined>;
+}
+
+type StoryContext = RunContext & WorkedList;
+
+/** What the steps of an iteration leave each other. */
+interface Keeping {
+  readonly keeper: StoryKeeper;
+  readonly guard: ReviewGuard;
+  readonly facts: ReturnType<typeof createReviewFacts>;
+  readonly checks: StoryChecks;
+}
+
+export function storySteps(given: RunContext, worked: WorkedList): Steps {
+  const { points } = given.hooks;
+  const hooks = points.includes('stop')
+    ? given.hooks
+    : { ...given.hooks, points: [...points, 'stop' as const] };
+  const parts: StoryContext = { ...given, ...worked, hooks };
+  const keeper = openKeeper(parts);
+  const guard = createReviewGuard(parts, worked.prd);
+  const facts = createReviewFacts(parts);
+  const checks = createStoryChecks(parts, keeper);
+  const keeping = { keeper, guard, facts, checks };
+  const prompts = createPrompts(parts, keeping);
+  return {
+    get checks() {
+      return checks.all();
+    },
+    checksFor: checks.wanted,
+    ...mutationStep(parts),
+    prompt: prompts.next,
+    ...createSteps(parts, keeping, prompts.userChars),
+    isDone: checks.isDone,
+    assignment() {
+      const { mode, story } = keeper.assignment();
+      const who = { role: roleOf(mode), agent: currentAgent(poolOf(parts, mode)).name };
+      const kept = prompts.kept();
+      return { mode, ...(story && { story: story.id }), ...who, ...(kept !== undefined && { kept }) };
+    },
+    findings: iterations => ({
+      stories: buildStoryReport(keeper.list(), iterations, policyOf(parts.settings), rolesOf(parts)),
+      branch: parts.branch ?? null,
+    }),
+    close() {
+      keeper.release();
+      // A review that is cut off is taken again with the files as it found them.
+      if (!parts.past().open) guard.end();
+    },
+  };
+}
+
+/** What the agent is told in each iteration. */
+function createPrompts(parts: StoryContext, { keeper, guard, facts, checks }: Keeping) {
+  const { settings, prd, steering } = parts;
+  const policy = policyOf(settings);
+  const { rule } = parts.goal;
+  let template = parts.template();
+  let kept: string | undefined;
+  steering.care({
+    async begin() {},
+    async end() {
+      template = parts.template();
+    },
+  });
+  return {
+    /** How much of it is the user's own. */
+    userChars: () => template.length,
+    /** The files that a review must leave as they are. */
+    kept: () => kept,
+    async next(iteration: number, feedback: readonly Feedback[]): Promise<string> {
+      const assignment = await broughtUpToDate(parts, keeper, iteration);
+      const { mode, story } = assignment;
+      kept = mode === 'review' ? await beginReview(parts, guard, iteration) : undefined;
+      if (mode !== 'review') guard.end();
+      if (mode === 'implement' && story) await facts.begin(story.id);
+      const isPlain = speaksPlainly(poolOf(parts, mode), settings);
+      const { maximumIterations: maxIterations } = settings;
+      const terms = { maxIterations, ralphDir: prd.name, policy, rule, isPlain };
+      const review = mode === 'review' && story ? { review: await facts.of(story.id) } : {};
+      const commands = checks.told(commandsOf(keeper.list(), story, settings.checks));
+      const decided = decisionsOf(parts, story?.id);
+      const told = { feedback, commands, decided, protect: settings.protect, ...review };
+      return buildStoryPrompt({ ...terms, template, iteration, assignment, ...told });
+    },
+  };
+}
+
+function openKeeper(parts: StoryContext): StoryKeeper {
+  const { settings, prd: paths, runId, list, begun, emit, approvals } = parts;
+  const { maximumIterations: maxIterations, checks } = settings;
+  return createStoryKeeper({
+    ...{ paths, run: parts.paths, runId, list, begun, emit, approvals, maxIterations, checks },
+    policy: policyOf(settings),
+    isolation: parts.sandbox?.words === undefined ? 'direct' : 'sandbox',
+    asking: () => askingStories(parts),
+    now: () => parts.clock.now(),
+  });
+}
+
+/** A story of a parallel run is brought up to date before its review: conflicts are solved before somebody looks, not after. */
+export async function broughtUpToDate(
+  { sync, past, emit }: Pick<StoryContext, 'sync' | 'past' | 'emit'>,
+  keeper: StoryKeeper,
+  iteration: number,
+): Promise<Assignment> {
+  const assignment = keeper.begin();
+  const { mode, story } = assignment;
+  const { open } = past();
+  // A review that was cut off is taken again with the files as it found them.
+  const isBegun = open?.number === iteration && open.kept !== undefined;
+  const misfit =
+    mode === 'review' && story && !isBegun
+      ? await sync?.(left => emit({ type: 'merge-left', story: story.id, ...left }))
+      : undefined;
+  return misfit === undefined || !story ? assignment : keeper.sendBack(story.id, misfit);
+}
+
+/** A review that was cut off and is taken again begins with the files as it found them. */
+async function beginReview(
+  { past, emit }: StoryContext,
+  guard: ReviewGuard,
+  iteration: number,
+): Promise<string | undefined> {
+  const { open } = past();
+  const before = open?.number === iteration ? open.kept : undefined;
+  const kept = await guard.begin(before);
+  const undone = before === undefined ? [] : await guard.restore(iteration, []);
+  for (const { what } of undone) warn(emit, `Undone, because a review that was cut off left it: ${what}`);
+  return kept;
+}
+
+/** From the turn to the evidence: each step leaves what the next one needs. */
+function createSteps(
+  parts: StoryContext,
+  { keeper, guard, facts, checks }: Keeping,
+  userChars: () => number,
+): ReturnType<typeof baseSteps> & Required<Pick<Steps, 'stories'>> {
+  const { settings, past } = parts;
+  const tree = createTreeWatch(parts);
+  let touched: readonly Violation[] = [];
+  let missing: readonly string[] = [];
+  let uncommitted: readonly string[] = [];
+  const base = baseSteps(parts, {
+    ...{ tree, userChars, ready: createReady(parts, keeper), apart: parts.prd.name },
+    prover: { ...checks, look: () => undefined },
+    held: {
+      restore(iteration) {
+        const settled = keeper.settle(iteration, evidenceOf(parts, touched));
+        missing = settled.missing;
+        return settled.violations;
+      },
+      hold() {},
+      release: () => keeper.trust(),
+    },
+    ...createBeginning(parts, { keeper, guard, facts, checks }),
+    begins: iteration => keeper.restoreList(iteration),
+  });
+  return {
+    ...base,
+    async restore(iteration, pending) {
+      const changed = await guard.restore(iteration, pending);
+      touched = [...(past().open?.violations ?? []), ...changed].filter(isOutside(parts.prd));
+      return [...changed, ...(await base.restore(iteration, pending))];
+    },
+    async look() {
+      const look = await base.look();
+      uncommitted = await uncommittedIn(tree);
+      return look;
+    },
+    stories(iteration) {
+      const results = past().open?.checks ?? [];
+      const refused = keeper.weigh(iteration, results);
+      keeper.record(iteration);
+      facts.saw(keeper.assignment().story?.id, results);
+      const untold = noteQuestion(parts, keeper) ? refused : [...missing, ...refused];
+      return { ...standOf(keeper, policyOf(settings)), missing: untold, uncommitted };
+    },
+  };
+}
+
+function createBeginning(parts: StoryContext, { keeper, guard, facts, checks }: Keeping) {
+  return {
+    async begin() {
+      await checks.prepare();
+      keeper.record(0);
+      parts.emit({ type: 'notice', level: 'info', text: startWords(keeper.list(), parts.settings) });
+    },
+    async recall(before: RunState) {
+      const { open, last } = before;
+      await checks.recall(before);
+      if (last) facts.saw(last.story, last.checks);
+      if (open?.mode === 'review' && open.turn && !open.judged) await guard.begin(open.kept);
+    },
+    who() {
+      const roster = poolOf(parts, keeper.assignment().mode);
+      return { ...parts, roster, agent: currentAgent(roster) };
+    },
+  };
+}
+
+async function uncommittedIn(watch: TreeWatch): Promise<readonly string[]> {
+  const status = watch.takeStatus();
+  const paths = status ? await uncommittedPaths(status) : [];
+  return (isProblem(paths) ? [] : paths).filter(path => basename(path) !== ACTIVE_FILE);
+}
+
+/** Where no turn is over, as in a pause between two attempts, no verdict counts. */
+function evidenceOf(parts: StoryContext, touched: readonly Violation[]): ReviewEvidence {
+  const { outcome, reviews: spoken = [] } = parts.past().open?.turn ?? {};
+  return { outcome, spoken, touched: touched.map(({ what }) => what), isContained: isContained(parts) };
+}
+
+/** Nothing of an earlier turn can still be alive when a review ends. */
+function isContained({ sandbox }: StoryContext): boolean {
+  return sandbox?.words !== undefined || sandbox?.wall !== undefined;
+}
+
+/** A change to a file that is neither in the folder of the list nor Ralph's own. What was refused never came about. */
+function isOutside({ name }: PrdPaths) {
+  return ({ what, isSentence, refused }: Violation) =>
+    !isSentence && !refused && !what.startsWith(`${name}/`) && !what.startsWith(ACTIVE_FILE);
+}

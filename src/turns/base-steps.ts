@@ -1,0 +1,254 @@
+/** The steps that every job takes the same way: what is different between them is a field. */
+import type { EndedTurn, Prepared, RunStart } from '../domain/run/event.ts';
+import { budgetSpent } from '../domain/run/limits.ts';
+import { COMMIT_PROMPT } from '../domain/run/prompt.ts';
+import type { RunState, TaskState } from '../domain/run/state.ts';
+import { defined } from '../domain/text/fields.ts';
+import { isProblem } from '../domain/text/problem.ts';
+import { createRedactor } from '../domain/text/secrets.ts';
+import { addUsage, type Usage } from '../domain/turn/usage.ts';
+import type { Steps } from '../engine/steps.ts';
+import { secondsSince } from '../platform/clock.ts';
+import { ensureFolder, linkOver, writePrivate } from '../platform/files.ts';
+import { changedTests } from '../workspace/changed-tests.ts';
+import { accumulatedDiff } from '../workspace/diff.ts';
+import { openOwnGit } from '../workspace/own-git.ts';
+import { runScmTasks } from '../workspace/scm.ts';
+import { readStatus } from '../workspace/tree-status.ts';
+import type { TreeWatch } from '../workspace/tree-watch.ts';
+import { currentAgent } from './agent-pool.ts';
+import { deadlines, oneTurn } from './agent-turn.ts';
+import { takeAttempts } from './attempts.ts';
+import { takeExtra } from './budget.ts';
+import type { RunContext } from './context.ts';
+import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
+import { checkedTree, type Prover } from './prover.ts';
+import { keepYours, noteYours } from './yours.ts';
+
+export interface OwnSteps {
+  readonly tree: TreeWatch;
+  readonly prover: Prover;
+  /** What the user may change while the run is paused. */
+  readonly held?: Held;
+  /** Before the first iteration, when the files have been looked at: what runs now may change them. */
+  begin?(): Promise<void>;
+  /** Instead of it, when that was done before the run was cut off. */
+  recall?(past: RunState): Promise<void>;
+  /** Before an iteration, as in `Steps`. */
+  ready?: Steps['ready'];
+  /** A folder whose files are the run's own business, from where the agent works. */
+  readonly apart?: string;
+  /** How many characters of the prompt are the user's own. */
+  userChars(): number;
+  /** The same context with another agent, where that is not the one of the run. */
+  who?(): RunContext;
+  /** Before each attempt at a turn. */
+  begins?(iteration: number): void;
+}
+
+type Base = 'prepare' | 'recall' | 'ready' | 'turn' | 'restore' | 'look' | 'commit' | 'lookBack';
+
+export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] & Required<Pick<Steps, Base>> {
+  const { settings, budget } = context;
+  const { tree, held, prover } = own;
+  const { inputs } = prover;
+  return {
+    ...prover.steps,
+    async prepare() {
+      const prepared = preparedWith(await tree.start(), context, inputs.take());
+      if (own.begin) {
+        await own.begin();
+        tree.touched();
+      }
+      return { ...prepared, ...defined({ start: await beginningOf(context, own) }) };
+    },
+    async recall(past, prepared): Promise<Prepared> {
+      tree.recall(prepared.tree);
+      await own.recall?.(past);
+      return preparedWith(prepared.tree, context, recallInputs(inputs, past, prepared));
+    },
+    // A run that belongs to others may not begin a turn, or spend, without them.
+    ready() {
+      const answer = own.ready?.() ?? 'yes';
+      return answer === 'yes' ? (budget?.reserve() ?? 'yes') : answer;
+    },
+    async turn(iteration, prompt) {
+      const begins = own.begins && (() => own.begins?.(iteration));
+      const work = { iteration, prompt, userChars: own.userChars(), ...(begins && { begins }) };
+      const ended = await workTurn(own.who?.() ?? context, work);
+      budget?.settle(ended);
+      return ended;
+    },
+    ...createPausing({ ...context, inputs }, tree, held ?? { hold() {}, release() {} }),
+    look: () => tree.look(prover.look()),
+    checked: () => ({
+      ...defined({ files: prover.look() ? undefined : tree.checked() }),
+      ...prover.steps.checked(),
+    }),
+    commit(iteration, before) {
+      if (settings.scm) tree.touched();
+      return commitWork(context, iteration, before, checkedTree(context) ?? tree.checked());
+    },
+    lookBack: () => lookBack(context, tree),
+  };
+}
+
+/** Where the repository stands: what is in it by then is the user's own. */
+async function beginningOf(context: RunContext, own: OwnSteps): Promise<RunStart | undefined> {
+  const { start, cwd, env } = context;
+  if (!start) return undefined;
+  const status = own.tree.status() ?? (await readStatus({ cwd, env }));
+  if (isProblem(status)) return undefined;
+  const { tree, head = null, branch = null } = status;
+  const dirty = await noteYours(context, status, own.apart);
+  return {
+    ...{ tree, head, branch },
+    ...defined({ staged: start.staged }),
+    ...(dirty.length > 0 && { dirty }),
+  };
+}
+
+/** Of a turn that was not judged nobody has looked at the files yet. */
+async function lookBack(context: RunContext, tree: TreeWatch) {
+  const { past, cwd, env } = context;
+  const { open, prepared } = past();
+  const own = prepared?.start && (await openOwnGit({ cwd, env }));
+  if (!own || isProblem(own) || !prepared?.start) return [];
+  const known = open && !open.judged ? undefined : tree.checked();
+  const now = known === undefined ? await own.snapshot() : { tree: known };
+  if (isProblem(now)) return [];
+  const changed = await own.changedPaths(prepared.start.tree, now.tree);
+  if (isProblem(changed)) return [];
+  await keepYours(context, own, prepared.start, changed);
+  return changedTests(own, changed);
+}
+
+interface WorkTurn {
+  readonly iteration: number;
+  readonly prompt: string;
+  readonly userChars: number;
+  /** Before each attempt. */
+  begins?(): void;
+}
+
+/** The turn in which the work is done, with its prompt on record and its limits kept from inside. */
+export async function workTurn(context: RunContext, work: WorkTurn): Promise<EndedTurn> {
+  const { settings, project } = context;
+  const { rule, limits } = context.goal;
+  const { iteration, prompt } = work;
+  const paths = context.paths.iteration(iteration);
+  ensureFolder(paths.folder);
+  writePrivate(paths.prompt, prompt);
+  linkOver(paths.prompt, project.prompt(iteration));
+  const before = context.past().totals.usage;
+  const began = context.clock.ticks();
+  const ended = await takeAttempts(context, iteration, ({ number, world, used }) => {
+    const files = number === 1 ? paths : paths.attempt(number);
+    work.begins?.();
+    return oneTurn(world, {
+      iteration,
+      prompt,
+      userChars: work.userChars,
+      purpose: 'work',
+      ...(number > 1 && { attempt: number }),
+      rule,
+      mode: settings.streamAgentOutput ? 'stream' : 'text',
+      rawFile: files.agent,
+      errorFile: files.agentErrors,
+      deadlines: deadlines(settings, context.meter.elapsed()),
+      overBudget: usage =>
+        budgetSpent(limits, sumOf(before, used, usage)) ??
+        context.budget?.overdrawn(sumOf(undefined, used, usage)),
+    });
+  });
+  const duration = secondsSince(context.clock, began);
+  await keepChanges(context, paths.diff, { toolCalls: ended.toolCalls, duration });
+  return ended;
+}
+
+function sumOf(before: Usage | undefined, used: Usage | undefined, now: Usage): Usage {
+  const attempts = used ? addUsage(used, now) : now;
+  return before ? addUsage(before, attempts) : attempts;
+}
+
+/** As much as is shown of a commit in one line. */
+const SUBJECT = 72;
+
+/** Asks the agent for a commit message and runs the tasks of source control. False: they were cut off with the run. */
+async function commitWork(
+  context: RunContext,
+  iteration: number,
+  before: readonly TaskState[],
+  checked: string | undefined,
+): Promise<boolean> {
+  const { scm } = context.settings;
+  const { rule, limits } = context.goal;
+  if (!scm?.command || !scm.tasks?.length) return true;
+  const paths = context.paths.iteration(iteration);
+  const askForMessage = async () => {
+    const { usage: spent } = context.past().totals;
+    const overBudget = (used?: Usage) =>
+      budgetSpent(limits, sumOf(spent, undefined, used ?? { costSource: 'unknown' })) ??
+      (used && context.budget?.overdrawn(used));
+    // A commit has words of its own where there is no money for better ones.
+    if (overBudget()) return undefined;
+    const report = await takeExtra(context.budget, context.stopping, () =>
+      oneTurn(
+        { ...context, agent: currentAgent(context.roster) },
+        {
+          purpose: 'commit-message',
+          iteration,
+          prompt: COMMIT_PROMPT,
+          rule,
+          mode: 'text',
+          rawFile: `${paths.folder}/commit-message.txt`,
+          errorFile: paths.agentErrors,
+          deadlines: deadlines(context.settings, 0),
+          overBudget,
+        },
+      ),
+    );
+    return report?.outcome.kind === 'completed' ? report.turn.lastWords : undefined;
+  };
+  const { command, tasks } = scm;
+  const { cwd, env, abort, emit } = context;
+  const { title, runId = '' } = context.past().head ?? {};
+  const { words, wall, checks } = context.sandbox ?? {};
+  const isSandboxed = words !== undefined;
+  return runScmTasks({
+    ...{ command, tasks, before, cwd, env, abort, emit, askForMessage, checked, isSandboxed },
+    confinement: isSandboxed ? checks : wall,
+    start: context.past().prepared?.start,
+    commitDirty: context.settings.commitDirty,
+    doneWords: rule.text,
+    defaultMessage: title?.slice(0, SUBJECT) ?? `Work of iteration ${iteration}`,
+    runId,
+    title,
+    knownMessage: context.past().scm?.find(({ task }) => task.trim() === 'commit')?.message,
+  });
+}
+
+const MOST = 4_000_000;
+
+/** Seconds. A shorter turn of an agent that tells its tool calls, and called none, has changed nothing. */
+const WORTH = 1;
+
+interface Seen {
+  /** null: this agent does not tell. */
+  readonly toolCalls: number | null;
+  /** Seconds. */
+  readonly duration: number;
+}
+
+/** Keeps what has changed since the run began, for whoever looks at it later. Outside a repository there is nothing to write. */
+async function keepChanges(
+  { cwd, env, abort, past }: RunContext,
+  file: string,
+  { toolCalls, duration }: Seen,
+): Promise<void> {
+  const startTree = past().prepared?.start?.tree;
+  // Whoever ends the run at once does not want to wait for a diff.
+  if (startTree === undefined || abort.aborted || (toolCalls === 0 && duration < WORTH)) return;
+  const diff = await accumulatedDiff({ cwd, env, startTree, maxChars: MOST });
+  if (!isProblem(diff) && diff.text !== '') writePrivate(file, createRedactor(env)(diff.text));
+}

@@ -1,0 +1,158 @@
+/**
+ * Hands a tree from Ralph's own git directory to the user's repository, and commits it there, behind the wall: the user's hooks, filters
+ * and signing run as they would for the user. Afterwards the commit is read back and hashed anew: the inside is not asked what its tree is.
+ */
+import {
+  constants,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
+import type { Captured } from '../platform/capture.ts';
+import { errorWords } from '../platform/error-words.ts';
+import { namesIn, syncToDisk } from '../platform/files.ts';
+import { complaint } from '../platform/git.ts';
+import { isAlive, ourselves } from '../platform/process-table.ts';
+import type { CommitPlan } from './commit-plan.ts';
+import type { OwnGit } from './own-git.ts';
+import { alignIndex, type IndexOwner } from './user-index.ts';
+
+/** Runs a program behind the wall, with more in its environment, or with what it reads. */
+export type Inside = (
+  argv: readonly [string, ...string[]],
+  more?: { readonly env?: Readonly<Record<string, string>>; readonly input?: Buffer },
+) => Promise<Captured>;
+
+export interface HandedOver {
+  readonly commit: string;
+  /** A hook or a filter changed what was committed. */
+  readonly differs: boolean;
+}
+
+/** A hook has said no, and this is what it printed. */
+export interface Refused {
+  readonly refused: string;
+}
+
+export async function commitInside(
+  own: OwnGit,
+  plan: CommitPlan,
+  message: string,
+  inside: Inside,
+  owner: IndexOwner,
+): Promise<HandedOver | Refused | Problem> {
+  const packed = await deliver(own, plan.tree, plan.headTree);
+  if (packed) return packed;
+  const { gitDir } = own.repository;
+  const index = join(gitDir, `ralph-index-${process.pid}`);
+  const git = own.git.program;
+  const args = [gitDir, git, plan.tree, message, ...plan.filtered];
+  const made = await inside(['/bin/sh', '-c', COMMIT, 'commit', ...args], {
+    env: { GIT_INDEX_FILE: index },
+  });
+  sweepIndexes(gitDir, pid => pid === process.pid);
+  const { commit } = await own.head();
+  const isMade = commit !== undefined && commit !== plan.head.commit;
+  // Where a filter makes of a file what is committed already, git has nothing to commit, and says so with the same number.
+  const isRefusal = made.code === REFUSED && (made.output.trim() !== '' || plan.filtered.length === 0);
+  if (!isMade && isRefusal) return { refused: made.output.trim() };
+  if (!isMade) return { where: 'git commit', what: complaint(made.output, made.code) };
+  const tree = await own.treeOf(commit);
+  if (isProblem(tree)) return tree;
+  const { head, headTree: before } = plan;
+  const changes = tree === plan.tree ? plan.changes : await own.changedPaths(before, tree);
+  if (isProblem(changes)) return changes;
+  await alignIndex(own, { commit, parent: head.commit, before, changes }, owner);
+  return { commit, differs: tree !== plan.tree };
+}
+
+/** Removes what a commit that was cut off left of the indexes of these processes. */
+export function sweepIndexes(gitDir: string, whose: (pid: number) => boolean): void {
+  for (const name of namesIn(gitDir)) {
+    const pid = /^ralph-index-(\d+)(\.lock)?$/.exec(name)?.[1];
+    if (pid !== undefined && whose(Number(pid))) rmSync(join(gitDir, name), { force: true });
+  }
+}
+
+/** What git exits with where a hook does; where it fails itself, it is another number. */
+const REFUSED = 1;
+
+/** In an index of its own, so that neither flags nor what else is staged have a say in it. */
+const COMMIT = `cp "$1/index" "$GIT_INDEX_FILE" 2>/dev/null
+dir=$1 git=$2 tree=$3 message=$4; shift 4
+"$git" read-tree --reset "$tree" 2>/dev/null || { rm -f "$GIT_INDEX_FILE"; "$git" read-tree "$tree"; } || exit 128
+if [ $# -gt 0 ]; then "$git" update-index --add -- "$@" || exit 128; fi
+exec "$git" -c maintenance.auto=false commit --quiet --message "$message"`;
+
+export interface HandOver {
+  readonly commit: string;
+  /** What the repository has already. */
+  readonly known: string;
+  /** What stands on it from then on. */
+  readonly ref: string;
+  /** What that must stand on before; absent: it does not matter. */
+  readonly from?: string | undefined;
+  /** For the log of the name. */
+  readonly why: string;
+}
+
+/** A commit of Ralph's own: its objects, and then the name. It looks at no files, so nothing of the repository's is started. */
+export async function handOver(
+  own: OwnGit,
+  { commit, known, ref, from, why }: HandOver,
+): Promise<Problem | undefined> {
+  const undelivered = commit === known ? undefined : await deliver(own, commit, known);
+  if (undelivered) return undelivered;
+  const words = ['update-ref', '-m', why, ref, commit, ...(from === undefined ? [] : [from])];
+  const { code, output } = await own.repository.git.run(words);
+  return code === 0 ? undefined : { where: ref, what: complaint(output, code) };
+}
+
+/** Copies the objects of a tree or commit that `known` does not have. */
+export async function deliver(own: OwnGit, wanted: string, known: string): Promise<Problem | undefined> {
+  const objects = own.repository.objects;
+  const folder = mkdtempSync(join(own.objects.cwd, 'other.pack-'));
+  try {
+    const flags = ['pack-objects', '--revs', '--quiet', '--delta-base-offset', join(folder, 'pack')];
+    const { code, errors } = await own.objects.stream(flags, () => 'more', `${wanted}\n^${known}\n`);
+    if (code !== 0)
+      return { where: wanted, what: `its objects cannot be packed: ${complaint(errors, code)}` };
+    const to = join(objects, 'pack');
+    // The inside could have put a link there that leads out.
+    if (realpathSync(to) !== to) return { where: to, what: 'it is a link now: nothing is written there' };
+    removeLeftovers(to);
+    // The index of a pack last: without it git does not look at the pack.
+    for (const name of readdirSync(folder).sort().reverse()) copyWhole(join(folder, name), join(to, name));
+    return undefined;
+  } catch (error) {
+    return { where: objects, what: `objects cannot be written: ${errorWords(error)}` };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whole or not at all: half a pack that a kill left under this name would break every later commit. git prunes what begins with `tmp_`. */
+function copyWhole(from: string, to: string): void {
+  if (statSync(to, { throwIfNoEntry: false })?.size === statSync(from).size) return; // its name is that of its content
+  const { pid, started } = ourselves();
+  const temporary = join(dirname(to), `tmp_ralph_${pid}_${started}`);
+  rmSync(temporary, { force: true });
+  copyFileSync(from, temporary, constants.COPYFILE_EXCL);
+  syncToDisk(temporary);
+  renameSync(temporary, to);
+}
+
+/** What a Ralph that was killed in the middle had begun to copy. */
+function removeLeftovers(folder: string): void {
+  for (const name of namesIn(folder)) {
+    const [, pid, started = ''] = /^tmp_ralph_(\d+)_(.*)$/.exec(name) ?? [];
+    if (pid !== undefined && !isAlive({ pid: Number(pid), started }))
+      rmSync(join(folder, name), { force: true });
+  }
+}

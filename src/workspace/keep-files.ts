@@ -1,0 +1,160 @@
+/**
+ * Files as they are now, kept so that they can be compared and put back later: byte for byte, with their modes, and links as links. Not as
+ * objects of the repository: an agent can delete those or have git collect them, and putting an object back would run it through the user's
+ * filters.
+ */
+import {
+  type BigIntStats,
+  chmodSync,
+  constants,
+  copyFileSync,
+  lstatSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Problem } from '../domain/text/problem.ts';
+import { tryTo, writeWhole } from '../platform/files.ts';
+import { hashOfFile, sha256 } from '../platform/hash.ts';
+import { keepContent, keepCopy, readKept } from '../store/kept.ts';
+
+export interface KeptFile {
+  readonly kind: 'file' | 'link';
+  /** Permission bits; of no meaning for a link. */
+  readonly mode: number;
+  /** Of its content; for a link: of where it points to. */
+  readonly sha256: string;
+}
+
+export type Difference =
+  | { readonly kind: 'deleted' | 'content' }
+  | { readonly kind: 'replaced'; readonly by: 'a symbolic link' | 'a folder' | 'a file' | 'a device' }
+  | { readonly kind: 'mode'; readonly from: number; readonly to: number };
+
+/** Milliseconds. A change that follows another so closely may leave no trace in the times of a file. */
+const CLOSE = 2_000;
+
+export type FileKeeper = ReturnType<typeof createFileKeeper>;
+
+/** `folder`: where the contents are; it is created when it is needed. */
+export function createFileKeeper(folder: string, now: () => number = Date.now) {
+  /** What lstat said of a path when its content was last known to be the kept one. */
+  const seen = new Map<string, string>();
+  const remember = (path: string, stat: BigIntStats) => {
+    if (now() - Number(stat.ctimeMs) > CLOSE) seen.set(path, fingerprint(stat));
+  };
+  return {
+    /** undefined when there is no file or link at this path. */
+    keep(path: string): KeptFile | undefined {
+      const stat = statOf(path);
+      if (stat?.isSymbolicLink())
+        return { kind: 'link', mode: 0, sha256: keepContent(folder, targetOf(path), writeWhole) };
+      if (!stat?.isFile()) return undefined;
+      remember(path, stat);
+      return { kind: 'file', mode: bitsOf(stat), sha256: keepCopy(folder, path) };
+    },
+    /** What is different now from what was kept; undefined when nothing is. */
+    difference(kept: KeptFile, path: string): Difference | undefined {
+      const stat = statOf(path);
+      if (!stat) return { kind: 'deleted' };
+      if (stat.isSymbolicLink() !== (kept.kind === 'link') || !(stat.isFile() || stat.isSymbolicLink()))
+        return { kind: 'replaced', by: kindOf(stat) };
+      if (stat.isFile() && seen.get(path) === fingerprint(stat)) return undefined;
+      // What cannot be read any more is another.
+      if (tryTo(() => (stat.isFile() ? hashOfFile(path) : sha256(targetOf(path)))) !== kept.sha256)
+        return { kind: 'content' };
+      if (kept.kind === 'link') return undefined;
+      if (bitsOf(stat) !== kept.mode) return { kind: 'mode', from: kept.mode, to: bitsOf(stat) };
+      remember(path, stat);
+      return undefined;
+    },
+    /** Makes a file where nothing is. Its folder must be there. */
+    restore: (kept: KeptFile, path: string) => restore(folder, kept, path),
+  };
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  // a folder on the way is a file
+  return tryTo(() => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
+}
+
+const targetOf = (path: string) => readlinkSync(path, { encoding: 'buffer' });
+const bitsOf = (stat: BigIntStats) => Number(stat.mode) & 0o7777;
+
+/** Nobody but the system sets a file's ctime: when all this is the same, so is the content. */
+function fingerprint({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mode, mtimeNs, ctimeNs].join(' ');
+}
+
+/** Another after every write to it; '': there is nothing. */
+export function markOf(path: string): string {
+  const stat = statOf(path);
+  return stat ? fingerprint(stat) : '';
+}
+
+function kindOf(stat: BigIntStats) {
+  if (stat.isSymbolicLink()) return 'a symbolic link';
+  return stat.isDirectory() ? 'a folder' : stat.isFile() ? 'a file' : 'a device';
+}
+
+/** Where a file is created before it gets its name: what a process that died in the middle may have left. */
+export function temporaryName(path: string, pid: number): string {
+  return `${path}.ralph-${pid}`;
+}
+
+/** Beside it first and then renamed, so that a second name of the old file is not written through. */
+function restore(folder: string, { kind, mode, sha256: hash }: KeptFile, path: string): void {
+  const temporary = temporaryName(path, process.pid);
+  rmSync(temporary, { force: true });
+  if (kind === 'link') {
+    const target = readKept(folder, hash);
+    if (!target) throw new Error(CHANGED);
+    symlinkSync(target, temporary);
+  } else {
+    // With the time of now, and not the old one: a build must see that the file is another than a moment ago.
+    copyFileSync(join(folder, hash), temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    if (hashOfFile(temporary) !== hash) {
+      rmSync(temporary);
+      throw new Error(CHANGED);
+    }
+    chmodSync(temporary, mode);
+  }
+  renameSync(temporary, path);
+}
+
+const CHANGED = 'the kept copy has been changed';
+
+/** Kept files by their path from the top of the work tree, and whatever belongs to them. */
+export type KeptList<More = object> = More & { readonly kept: ReadonlyMap<string, KeptFile> };
+
+/**
+ * Writes down what was kept, since memory does not survive a crash: a resumed run must compare with its own start, not with what the agent
+ * has left. Returns the hash that the ledger has of it.
+ */
+export function keepList<More>(folder: string, { kept, ...more }: KeptList<More>): string {
+  return keepContent(folder, JSON.stringify({ ...more, process: process.pid, kept: [...kept] }));
+}
+
+/** As it was written, the content of every file in it checked. `process` is who wrote it. */
+export function readList<More>(
+  folder: string,
+  hash: string,
+): KeptList<More & { readonly process: number }> | Problem {
+  const text = readKept(folder, hash)?.toString('utf8');
+  const list = text === undefined ? undefined : JSON.parse(text);
+  const kept = new Map<string, KeptFile>(list?.kept);
+  const isWhole = [...kept.values()].every(
+    file => tryTo(() => hashOfFile(join(folder, file.sha256))) === file.sha256,
+  );
+  return list && isWhole ? { ...list, kept } : changed(folder);
+}
+
+function changed(where: string): Problem {
+  return {
+    where,
+    what: 'the protected files that were kept at the start of the run are not what they were',
+    fix: 'look at them with `git status` and start a new run',
+  };
+}

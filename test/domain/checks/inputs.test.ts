@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { findCheckInputs, inputParts } from '../../../src/domain/checks/inputs.ts';
+import { simpleCommands } from '../../../src/domain/text/shell-words.ts';
+
+function inputs(command: string, files: Readonly<Record<string, string>> = {}): readonly string[] {
+  return findCheckInputs([command], path => files[path]).paths;
+}
+
+const PACKAGE = JSON.stringify({
+  scripts: {
+    test: 'npm run lint && vitest run',
+    pretest: './scripts/build.sh',
+    lint: 'eslint .',
+    dev: 'node dev.js',
+  },
+});
+
+describe('the commands of a line', () => {
+  test.each([
+    ['a && b || c; d | e & f', [['a'], ['b'], ['c'], ['d'], ['e'], ['f']]],
+    [`A=1 x "b c" 'd e' f\\ g`, [['A=1', 'x', 'b c', 'd e', 'f g']]],
+    ['x > out 2>&1 < in y', [['x', 'y']]],
+    ['x # y\nz', [['x'], ['z']]],
+    ['(cd a && b)', [['cd', 'a'], ['b']]],
+    ['x "unclosed', [['x', '"unclosed']]],
+    ['', []],
+  ])('%s', (line, expected) => {
+    expect(simpleCommands(line)).toEqual(expected);
+  });
+});
+
+describe('what a check rests on', () => {
+  test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
+    [
+      'make test',
+      { Makefile: 'test:\n\t@sh scripts/t.sh\ninclude rules.mk\n' },
+      ['Makefile', 'scripts/t.sh', 'rules.mk'],
+    ],
+    ['make -C sub -f My.mk', {}, ['sub/My.mk']],
+    ['just test', { justfile: 'test:\n    ./run-tests\n' }, ['justfile', 'run-tests']],
+    ['pytest -q', {}, ['pytest.ini', 'pyproject.toml', 'setup.cfg', 'tox.ini', '**/conftest.py']],
+    ['python3.12 -m pytest', {}, ['**/conftest.py', 'pytest.py']],
+    ['cd api && PYTHONPATH=. pytest', {}, ['api/pytest.ini', 'api/**/conftest.py']],
+    ['uv run pytest', {}, ['**/conftest.py']],
+    ['tox -e py', { 'tox.ini': '[testenv]\ncommands = python run.py\n' }, ['tox.ini', 'run.py']],
+    ['cargo test', {}, ['**/Cargo.toml', '**/build.rs', '.cargo/config.toml']],
+    ['go test ./...', {}, ['go.mod', 'go.work']],
+    ['./mvnw verify', {}, ['mvnw', '**/pom.xml', '.mvn/maven.config']],
+    ['./gradlew check', {}, ['gradlew', '**/build.gradle', 'settings.gradle.kts']],
+    ['node scripts/check.mjs --fast', {}, ['scripts/check.mjs']],
+    ['node --import ./setup.mjs --test', {}, ['setup.mjs']],
+    ['bash -c "cd x && ./t.sh"', {}, ['x/t.sh']],
+    ['timeout 60 sh ./t.sh', {}, ['t.sh']],
+    ['npx vitest run', {}, ['node_modules/.bin/npx', 'node_modules/.bin/vitest', 'vitest.config.ts']],
+    [
+      'node_modules/.bin/jest --config ci/jest.json',
+      {},
+      ['node_modules/.bin/jest', 'ci/jest.json', 'jest.config.js'],
+    ],
+    ['/repo/scripts/t.sh', {}, ['/repo/scripts/t.sh']],
+    ['deno test', {}, ['deno.json']],
+  ])('%s', (command, files, expected) => {
+    expect(inputs(command, files)).toEqual(expect.arrayContaining([...expected]));
+  });
+
+  test.each([
+    'npm test',
+    'npm t',
+    'npm run test',
+    'pnpm test',
+    'yarn test',
+    'bun run test',
+    'env CI=1 npm test --silent',
+  ])('%s leads to its scripts and to what they run', command => {
+    const found = inputs(command, { 'package.json': PACKAGE });
+    expect(found).toEqual(
+      expect.arrayContaining([
+        'package.json',
+        'scripts/build.sh',
+        'node_modules/.bin/vitest',
+        'node_modules/.bin/eslint',
+        'eslint.config.js',
+        'vitest.config.ts',
+      ]),
+    );
+    expect(found).not.toContain('dev.js');
+  });
+
+  test('npm reads .npmrc, and finds package.json above', () => {
+    expect(inputs('npm test', { 'package.json': PACKAGE })).toContain('.npmrc');
+    expect(inputs('cd a/b && npm test', { 'package.json': PACKAGE })).toEqual(
+      expect.arrayContaining(['a/b/package.json', 'package.json', 'scripts/build.sh']),
+    );
+    expect(inputs('npm --prefix web test')).toContain('web/package.json');
+    expect(inputs('npm test --workspaces')).toContain('**/package.json');
+  });
+
+  test('the tests that a command names are no inputs: they are protected with protect', () => {
+    expect(inputs('node --test test/a.test.js')).toEqual([]);
+    expect(inputs('pytest tests/test_a.py')).not.toContain('tests/test_a.py');
+  });
+
+  test('a script that calls itself ends', () => {
+    expect(inputs('npm test', { 'package.json': '{"scripts":{"test":"npm test"}}' })).toContain(
+      'package.json',
+    );
+  });
+});
+
+describe('what is compared', () => {
+  const scripts = new Map([['package.json', ['test']]]);
+  const parts = (fields: unknown) => inputParts('package.json', JSON.stringify(fields), scripts);
+  const base = { name: 'x', scripts: { test: 'vitest' }, devDependencies: { vitest: '1.0.0' } };
+
+  test.each([
+    ['a dependency that is added', { ...base, dependencies: { left: '1' } }, true],
+    ['a version', { ...base, version: '2.0.0' }, true],
+    ['a script that no check runs', { ...base, scripts: { test: 'vitest', dev: 'vite' } }, true],
+    ['the script', { ...base, scripts: { test: 'true' } }, false],
+    ['a script before it', { ...base, scripts: { test: 'vitest', pretest: 'sh x' } }, false],
+    ['the settings of a tool', { ...base, jest: { testMatch: [] } }, false],
+    ['where a dependency comes from', { ...base, devDependencies: { vitest: 'file:./fake' } }, false],
+  ])('%s', (_, fields, isSame) => {
+    const [before, now] = [parts(base), parts(fields)];
+    expect(Object.keys(before).every(key => now[key] === before[key])).toBe(isSame);
+  });
+
+  test('in pyproject.toml and go.mod a dependency that is added is no change', () => {
+    const toml = (text: string) => inputParts('pyproject.toml', text, scripts)[''];
+    expect(toml('[project]\ndependencies = ["a"]\n[tool.pytest]\nx = 1\n')).toBe(
+      toml('[project]\ndependencies = ["a", "b"]\n[tool.pytest]\nx = 1\n'),
+    );
+    expect(toml('[tool.pytest]\nx = 1\n')).not.toBe(toml('[tool.pytest]\nx = 2\n'));
+    const mod = (text: string) => inputParts('go.mod', text, scripts)[''];
+    expect(mod('module m\nrequire (\n\ta v1\n)\n')).toBe(mod('module m\nrequire (\n\ta v1\n\tb v1\n)\n'));
+    expect(mod('module m\nreplace a => ./a\n')).not.toBe(mod('module m\n'));
+  });
+});

@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createRedactor, createStreamRedactor, redactDeep } from '../../../src/domain/text/secrets.ts';
+
+const SECRET = 'Zq8-first/secret+v"lue9';
+const ENV = { MY_API_TOKEN: SECRET, DATABASE_URL: 'postgres://app:p4ss/w@rd1@db.example/x', PATH: '/bin' };
+const redact = createRedactor(ENV);
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('a value of the environment is found', () => {
+  test.each<[string, string]>([
+    ['as it is', SECRET],
+    ['in JSON', JSON.stringify({ a: SECRET })],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify({ a: SECRET }))],
+    ['in an address', `https://x.example/?q=${encodeURIComponent(SECRET)}`],
+    ['in a form', new URLSearchParams({ q: SECRET }).toString()],
+    ['in base64', base64(SECRET)],
+    ['in base64 behind a user', base64(`someone:${SECRET}`)],
+    ['in base64 behind another user', base64(`me:${SECRET}`)],
+    ['in base64 for addresses', Buffer.from(`a:${SECRET}:b`).toString('base64url')],
+    ['in hex', Buffer.from(SECRET).toString('hex')],
+    ['in colours', `\x1b[31m${SECRET.slice(0, 9)}\x1b[0m${SECRET.slice(9)}`],
+    ['with marks of no width', SECRET.replace('s', 's\u200b')],
+    ['on two lines', `${SECRET.slice(0, 9)}\n    ${SECRET.slice(9)}`],
+    ['on Windows lines', `${SECRET.slice(0, 9)}\r\n${SECRET.slice(9)}`],
+    ['in HTML', SECRET.replace('"', '&quot;')],
+  ])('%s', (_, text) => {
+    const clean = redact(`before ${text} behind`);
+    expect(clean).toContain('[redacted]');
+    expect(clean).toMatch(/^before .*behind$/s);
+    expect(clean).not.toContain(SECRET.slice(0, 9));
+    expect(clean).not.toContain(base64(SECRET).slice(3, 12));
+  });
+
+  test.each([
+    ['the address itself', ENV.DATABASE_URL],
+    ['its password alone', 'FATAL: password "p4ss/w@rd1" is wrong'],
+    ['another one', 'mysql://root:sw0rdfish@10.0.0.1:3306/x'],
+    ['a short one', 'redis://:pw@cache'],
+  ])('a password in an address: %s', (_, text) => {
+    expect(redact(text)).toContain('[redacted]');
+    expect(redact(text)).not.toMatch(/p4ss|rd1|sw0rdfish|:pw@/);
+  });
+
+  test('a password of seven letters, as a word', () => {
+    const short = createRedactor({ DB_PASSWORD: 'hunter2' });
+    expect(short('password=hunter2; xhunter2x')).toBe('password=[redacted]; xhunter2x');
+  });
+});
+
+const word = (letters: string, length: number) =>
+  fc.array(fc.constantFrom(...letters), { minLength: length, maxLength: length }).map(all => all.join(''));
+const ALNUM = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+const TOKENS: readonly [string, fc.Arbitrary<string>][] = [
+  ['Anthropic', word(`${ALNUM}-_`, 40).map(rest => `sk-ant-api03-${rest}`)],
+  ['OpenAI', word(ALNUM, 48).map(rest => `sk-${rest}`)],
+  ['OpenAI project', word(ALNUM, 48).map(rest => `sk-proj-${rest}A1`)],
+  [
+    'GitHub',
+    word(ALNUM, 36).chain(rest => fc.constantFrom('ghp_', 'gho_', 'ghs_', 'ghu_').map(head => head + rest)),
+  ],
+  ['GitHub, fine-grained', word(ALNUM, 59).map(rest => `github_pat_11AAAAAAA0_${rest}`)],
+  ['GitLab', word(ALNUM, 20).map(rest => `glpat-${rest}`)],
+  ['Slack', word(ALNUM, 24).map(rest => `xoxb-1234567890-${rest}`)],
+  ['AWS', word(ALNUM.slice(0, 26), 16).map(rest => `AKIA${rest}`)],
+  ['Google', word(ALNUM, 35).map(rest => `AIza${rest}`)],
+  ['npm', word(ALNUM, 36).map(rest => `npm_${rest}`)],
+  ['Stripe', word(ALNUM, 24).map(rest => `sk_live_${rest}`)],
+  ['JWT', word(ALNUM, 30).map(rest => `eyJ${rest}.eyJ${rest}.${rest}`)],
+  [
+    'PEM',
+    word(ALNUM, 64).map(
+      rest => `-----BEGIN RSA PRIVATE KEY-----\n${rest}\n${rest}\n-----END RSA PRIVATE KEY-----`,
+    ),
+  ],
+  ['half a PEM', word(ALNUM, 64).map(rest => `-----BEGIN PRIVATE KEY-----\n${rest}\n${rest}`)],
+  ['a header', word(ALNUM, 20).map(rest => `Authorization: Bearer ${rest}`)],
+];
+
+const WRAPPINGS: readonly ((secret: string) => string)[] = [
+  secret => secret,
+  secret => `key=${secret}`,
+  secret => `"${secret}"`,
+  secret => `Error: (${secret}) is not valid`,
+  secret => `\x1b[1;31m${secret}\x1b[0m`,
+  secret => JSON.stringify({ output: `first\n${secret}\nlast` }),
+  secret => `+ export KEY='${secret}'`,
+];
+
+test.each(TOKENS)('a token of %s is found, however it is wrapped', (_, tokens) => {
+  fc.assert(
+    fc.property(tokens, fc.constantFrom(...WRAPPINGS), (token, wrap) => {
+      const clean = redact(`line\n${wrap(token)}\nline`);
+      const core = token.replace(/^.*?(?=[A-Za-z0-9]{16})/s, '').slice(-16);
+      expect(clean).not.toContain(core.trim());
+      expect(clean).toContain('[redacted]');
+      expect(clean.startsWith('line\n') && clean.endsWith('\nline')).toBe(true);
+    }),
+  );
+});
+
+test.each([
+  'commit 3f786850e387550fdab836ed7e6dc881de23001b',
+  'id 123e4567-e89b-12d3-a456-426614174000',
+  `<img src="data:image/png;base64,${Buffer.alloc(600, 'pixels').toString('base64')}">`,
+  'http://localhost:5173/@vite/client, npm_config_registry, task-force, git@github.com:a/b.git',
+  'ssh://git@github.com/a/b.git https://user@host/x?token=abc',
+  'class="sk-loading-spinner-container-with-long-name"',
+  'Authorization is required. The authorization: none',
+  'postgres and password are words, and so is interactive',
+  'sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==',
+  'eyJ is how JSON begins in base64; -----BEGIN PRIVATE KEY----- is how a key does',
+])('no secret: %s', text => {
+  const env = {
+    DB_PASSWORD: 'postgres',
+    SSO_AUTH_MODE: 'interactive',
+    GIT_AUTHOR_NAME: 'password and words',
+  };
+  expect(createRedactor(env)(text)).toBe(text);
+  expect(redact(text)).toBe(text);
+});
+
+const pieces = (text: string) =>
+  fc.array(fc.nat(text.length), { maxLength: 12 }).map(cuts => {
+    const at = [0, ...cuts.sort((one, other) => one - other), text.length];
+    return at.slice(1).map((to, index) => text.slice(at[index], to));
+  });
+
+test('a secret is found wherever a stream is cut', () => {
+  const texts = [
+    ...TOKENS.map(([, tokens]) => tokens),
+    fc.constant(SECRET),
+    fc.constant(`${SECRET.slice(0, 9)}\n  ${SECRET.slice(9)}`),
+    fc.constant(base64(`me:${SECRET}`)),
+    fc.constant('correct horse battery staple'),
+  ];
+  const both = createRedactor({ ...ENV, MY_PASSPHRASE: 'correct horse battery staple' });
+  fc.assert(
+    fc.property(
+      fc.oneof(...texts).chain(secret => pieces(`some words, then ${secret} and more words\n`)),
+      parts => {
+        const stream = createStreamRedactor(both);
+        const passed = parts.map(part => stream.push(part)).join('') + stream.end();
+        expect(passed).toBe(both(parts.join('')));
+        expect(passed).toContain('[redacted]');
+      },
+    ),
+    { numRuns: 400 },
+  );
+});
+
+test('a stream passes on what holds no secret as it is, and at once where a word ends', () => {
+  const stream = createStreamRedactor(redact);
+  expect(stream.push('one two\n')).toBe('one two\n');
+  expect(stream.push('three fo')).toBe('three ');
+  expect(stream.end()).toBe('fo');
+  const long = `${'x'.repeat(100_000)} ${'word '.repeat(20_000)}`;
+  const other = createStreamRedactor(redact);
+  expect(other.push(long.slice(0, 50_000)) + other.push(long.slice(50_000)) + other.end()).toBe(long);
+});
+
+test('in data every text is looked at, and what names its kind stays', () => {
+  const clean = redactDeep(
+    { type: SECRET, list: [1, SECRET, null, { text: `a ${SECRET}` }], same: { a: 1 } },
+    redact,
+  );
+  expect(clean).toEqual({
+    type: SECRET,
+    list: [1, '[redacted]', null, { text: 'a [redacted]' }],
+    same: { a: 1 },
+  });
+  const nothing = { a: ['b'] };
+  expect(redactDeep(nothing, redact)).toBe(nothing);
+});
+
+test('any text goes through, and twice is the same as once', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), text => {
+      expect(redact(redact(text))).toBe(redact(text));
+    }),
+  );
+});

@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { filterEnv } from '../../../src/domain/text/secrets.ts';
+
+const names = (env: Readonly<Record<string, string>>, hide: readonly string[], keep?: readonly string[]) =>
+  Object.keys(filterEnv(env, { hide, ...(keep && { keep }) }));
+
+test.each([
+  'NPM_TOKEN',
+  'GITHUB_TOKEN',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_ACCESS_KEY_ID',
+  'OPENAI_API_KEY',
+  'DB_PASSWORD',
+  'SSH_AUTH_SOCK',
+  'GOOGLE_APPLICATION_CREDENTIALS',
+  'SENTRY_DSN',
+  'my_secret',
+  'TOKEN',
+  'KEY2',
+  'X_APIKEY',
+])('%s looks like a secret', name => {
+  expect(names({ [name]: 'x' }, [], [])).toEqual([]);
+  expect(names({ [name]: 'x' }, [])).toEqual([name]); // outside of a sandbox looks are not judged
+  expect(names({ [name]: 'x' }, [], [name.toLowerCase()])).toEqual([name]);
+});
+
+test.each([
+  'PATH',
+  'HOME',
+  'GIT_AUTHOR_NAME',
+  'TOKENIZERS_PARALLELISM',
+  'KEYBOARD',
+  'PASSENGER',
+  'MONKEY',
+  'AUTHOR',
+])('%s does not', name => {
+  expect(names({ [name]: 'x' }, [], [])).toEqual([name]);
+});
+
+test('patterns hide whole names, whatever case they have', () => {
+  const env = { AWS_REGION: '1', aws_profile: '2', MY_AWS: '3', A: '4' };
+  expect(names(env, ['AWS_*', 'a'])).toEqual(['MY_AWS']);
+});
+
+test('what is hidden by name stays hidden, kept or not', () => {
+  expect(names({ MY_TOKEN: 'x' }, ['MY_*'], ['MY_TOKEN'])).toEqual([]);
+});
+
+test('nothing is added and nothing is changed', () => {
+  const env = fc.dictionary(fc.string(), fc.string());
+  fc.assert(
+    fc.property(
+      env,
+      fc.array(fc.string()),
+      fc.option(fc.array(fc.string()), { nil: undefined }),
+      (all, hide, keep) => {
+        const seen = filterEnv(all, { hide, ...(keep && { keep }) });
+        for (const [name, value] of Object.entries(seen)) expect(all[name]).toBe(value);
+      },
+    ),
+  );
+});

@@ -1,0 +1,133 @@
+/** What the checks rest on must stay as it is while they run: who changed it is named, and the round is void. */
+import { describe, expect, test } from 'vitest';
+import type { Violation } from '../../src/domain/run/evidence.ts';
+import { createIntegrityWatch } from '../../src/proof/integrity.ts';
+import { watchCheckInputs } from '../../src/workspace/check-inputs.ts';
+import type { ProtectedCopy } from '../../src/workspace/protect.ts';
+import { only } from '../rig/ledger.ts';
+import { folder } from '../rig/repo.ts';
+import { recorder } from '../turns/world.ts';
+
+const CHANGED: Violation = { what: 'test/a.test.ts was changed', restored: true };
+
+/** Protected files where the checks run, of which the test says what becomes. */
+function protectedFiles() {
+  const now = { changed: [] as Violation[], touched: [] as string[] };
+  const there: ProtectedCopy = {
+    restore: () => now.changed.splice(0),
+    watch: () => () => now.touched.splice(0),
+  };
+  return { now, there };
+}
+
+function watching() {
+  const place = folder();
+  place.write('package.json', '{"scripts":{"test":"node --test"}}');
+  const inputs = watchCheckInputs({ cwd: place.dir, env: { PATH: '/bin' }, commands: ['npm test'] });
+  inputs.take();
+  const { emit, events } = recorder();
+  const { now, there } = protectedFiles();
+  const watch = createIntegrityWatch({ inputs, emit });
+  const blamed = () => only(events, 'violation').map(({ violation }) => violation);
+  const copy = folder();
+  copy.write('package.json', '{"scripts":{"test":"node --test"}}');
+  const inCopy = watchCheckInputs({ cwd: copy.dir, env: { PATH: '/bin' }, commands: ['npm test'] });
+  const round = watch.during(1, { protected: there, inputs: inCopy });
+  return { place, copy, watch, round, now, blamed };
+}
+
+describe('protected files', () => {
+  test('that nobody touches void nothing', async () => {
+    const { round, blamed } = watching();
+    expect([await round.before(), await round.after('npm test')]).toEqual([[], []]);
+    expect(blamed()).toEqual([]);
+  });
+
+  test('that a check changes are put back, and the check is named', async () => {
+    const { round, now, blamed } = watching();
+    await round.before();
+    now.changed.push(CHANGED);
+    expect(await round.after('npm test')).toEqual([CHANGED.what]);
+    expect(blamed()).toEqual([{ ...CHANGED, by: 'npm test' }]);
+    expect(await round.before()).toEqual([]);
+  });
+
+  test('that change while no check runs are nobody’s', async () => {
+    const { round, now, blamed } = watching();
+    now.changed.push(CHANGED);
+    expect(await round.before()).toEqual([CHANGED.what]);
+    expect(blamed()).toEqual([CHANGED]);
+  });
+
+  test('that a check changes and puts back itself are seen all the same', async () => {
+    const { round, now, blamed } = watching();
+    await round.before();
+    now.touched.push('test/a.test.ts was written');
+    expect(await round.after('npm test')).toEqual(['test/a.test.ts was written']);
+    expect(blamed()).toEqual([{ what: 'test/a.test.ts was written', restored: true, by: 'npm test' }]);
+  });
+
+  test('that are changed and written are told once', async () => {
+    const { round, now, blamed } = watching();
+    await round.before();
+    now.changed.push(CHANGED);
+    now.touched.push('test/a.test.ts was written');
+    await round.after('npm test');
+    expect(blamed()).toHaveLength(1);
+  });
+});
+
+describe('check inputs', () => {
+  const weaker = '{"scripts":{"test":"true"}}';
+  const asBefore = '{"scripts":{"test":"node --test"}}';
+
+  test('that are different are told, since it was last asked', () => {
+    const { watch: all, place } = watching();
+    expect(all.takeChanged()).toEqual([]);
+    place.write('package.json', weaker);
+    expect(all.takeChanged()).toEqual(['package.json']);
+    place.write('package.json', asBefore);
+    expect(all.takeChanged()).toEqual([]);
+  });
+
+  test('that were different only while a check ran are told, too', async () => {
+    const { watch: all, round, place } = watching();
+    await round.before();
+    place.write('package.json', weaker);
+    await round.after('npm test');
+    place.write('package.json', asBefore);
+    expect(all.takeChanged()).toEqual(['package.json']);
+  });
+});
+
+describe('check inputs in a copy, where nobody works', () => {
+  const weaker = '{"scripts":{"test":"true"}}';
+
+  test('that a check changes void it', async () => {
+    const { round, copy } = watching();
+    await round.before();
+    copy.write('package.json', weaker);
+    expect(await round.after('npm run build')).toEqual(['package.json, which the checks rest on']);
+  });
+
+  test('that `setup` adds are its work; that it changes void it, too', async () => {
+    const { round, copy } = watching();
+    await round.before();
+    copy.write('.npmrc', 'registry=http://localhost\n');
+    copy.write('node_modules/.bin/node', '');
+    expect(await round.after('npm ci', true)).toEqual([]);
+    await round.before();
+    copy.write('package.json', weaker);
+    expect(await round.after('npm ci', true)).toEqual(['package.json, which the checks rest on']);
+  });
+
+  test('that a check adds void it, but for what is installed', async () => {
+    const { round, copy } = watching();
+    await round.before();
+    copy.write('node_modules/.bin/node', '');
+    expect(await round.after('npm ci && npm test')).toEqual([]);
+    await round.before();
+    copy.write('.npmrc', 'script-shell=/bin/true\n');
+    expect(await round.after('npm test')).toEqual(['.npmrc, which the checks rest on']);
+  });
+});

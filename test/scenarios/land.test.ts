@@ -1,0 +1,253 @@
+/** `ralph land`: what a run left becomes part of the user's branch once its checks pass on the merged tree, or nothing is changed. */
+import { existsSync, readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { agentOf, everything, loopEnded } from '../rig/ended-run.ts';
+import { rigFor } from '../rig/lanes.ts';
+import { ralph } from '../rig/ralph.ts';
+import { type Repo, repo } from '../rig/repo.ts';
+
+const FILES = {
+  'README.md': '# test\n',
+  'a.txt': '1\n2\n3\n4\n5\n6\n7\n',
+  'b.txt': 'b\n',
+  '.gitignore': '.ralph/\n',
+};
+
+async function land(work: Repo, ...args: readonly string[]) {
+  const ended = await ralph(['land', '--json', ...args], { cwd: work.dir });
+  return { ...ended, result: ended.stdout.startsWith('{') ? JSON.parse(ended.stdout) : undefined };
+}
+
+describe('a worktree', () => {
+  test('that somebody changed after the run is said to have been', async () => {
+    const work = repo(FILES);
+    await loopEnded(work);
+    work.write('.ralph/worktrees/login/late.txt', 'of a daemon\n');
+    work.git('-C', '.ralph/worktrees/login', 'add', '--all');
+    work.git('-C', '.ralph/worktrees/login', 'commit', '--quiet', '--message', 'late');
+    work.write('.ralph/worktrees/login/later.txt', 'and again\n');
+    const since =
+      'Changed on ralph/login since the last check of the run, and part of this: late.txt, later.txt.';
+    expect((await land(work, '--dry-run')).result.notes).toEqual([since]);
+    const { stdout } = await ralph(['land'], { cwd: work.dir });
+    expect(stdout).toContain(since);
+  });
+
+  test('is merged after its checks pass on the merged tree, and goes', { tags: 'promise' }, async () => {
+    const work = repo(FILES);
+    expect(await loopEnded(work)).toMatch(/\nTake it over: `ralph land`\n$/);
+    work.write('b.txt', 'meanwhile\n');
+    work.git('commit', '--quiet', '--all', '--message', 'meanwhile');
+    const before = everything(work);
+    const dry = await ralph(['land', '--dry-run'], { cwd: work.dir });
+    expect(dry.stdout).toBe('Would land on main: 1 file, as a merge, if the checks pass.\n  new.txt\n');
+    expect(everything(work)).toEqual(before);
+    const { code, stdout, stderr } = await ralph(['land'], { cwd: work.dir });
+    expect([code, stderr]).toEqual([0, 'Checking the merged tree: `test -f new.txt` …\n']);
+    const [first, ...rest] = stdout.split('\n');
+    expect(first).toMatch(/^Landed on main: 1 file, merged as [0-9a-f]{12}\.$/);
+    expect(rest).toEqual([
+      'Passed on the merged tree: `test -f new.txt`.',
+      'Removed ralph/login, with its worktree if it had one.',
+      '',
+    ]);
+    expect([work.read('new.txt'), work.read('b.txt')]).toEqual(['new\n', 'meanwhile\n']);
+    expect(work.git('status', '--porcelain')).toBe('');
+    expect(work.git('branch', '--format=%(refname:short)')).toBe('main\n');
+    expect(existsSync(work.path('.ralph/worktrees/login'))).toBe(false);
+    const words = work.git('log', '-1', '--format=%s|%(trailers:key=Ralph-Task,valueonly)').trim();
+    expect(words).toBe('Merge ralph/login into main|Make it new');
+    const again = await ralph(['land'], { cwd: work.dir });
+    expect(again.stdout).toMatch(/^Nothing to land: it has landed on main already, as [0-9a-f]{12}\.\n$/);
+    expect(again.code).toBe(0);
+  });
+
+  test("is a fast-forward where the branch has not moved, and what is the user's stays byte for byte", async () => {
+    const work = repo(FILES);
+    work.write('b.txt', 'staged\n');
+    work.git('add', 'b.txt');
+    work.write('b.txt', 'and edited\n');
+    work.write('mine.txt', 'mine\n');
+    await loopEnded(work);
+    const before = work.git('ls-files', '--stage', 'b.txt');
+    const { code, result } = await land(work);
+    expect([code, result]).toMatchObject([
+      0,
+      {
+        outcome: 'landed',
+        how: 'fast-forward',
+        branch: 'main',
+        files: ['new.txt'],
+        removed: ['ralph/login'],
+      },
+    ]);
+    expect(work.git('ls-files', '--stage', 'b.txt')).toBe(before);
+    expect(work.git('status', '--porcelain')).toBe('MM b.txt\n?? mine.txt\n');
+    expect([work.read('b.txt'), work.read('mine.txt'), work.read('new.txt')]).toEqual([
+      ...['and edited\n', 'mine\n', 'new\n'],
+    ]);
+  });
+
+  test('that does not fit is refused with the reason, and nothing is changed', {
+    tags: 'promise',
+  }, async () => {
+    const work = repo(FILES);
+    const script = 'echo new > new.txt; sed -i s/4/four/ a.txt; echo s > .env';
+    const check = 'test ! -f old.txt || { echo there is an old one; exit 3; }';
+    await loopEnded(work, { script, check, args: ['--worktree', 'login', '--protect', 'b.txt'] });
+    const begin = work.git('rev-parse', 'HEAD').trim();
+    const commit = (name: string, text: string) => {
+      work.write(name, text);
+      work.git('add', name);
+      work.git('commit', '--quiet', '--message', name);
+    };
+    const cases: readonly (readonly [
+      code: number,
+      words: string,
+      prepare: () => unknown,
+      undo?: () => void,
+    ])[] = [
+      [
+        2,
+        'no branch is checked out (detached HEAD)',
+        () => work.git('switch', '--quiet', '--detach'),
+        () => work.git('switch', '--quiet', 'main'),
+      ],
+      [
+        2,
+        'you have changes in a.txt that are not committed, and the work changes it too',
+        () => work.write('a.txt', 'mine\n'),
+      ],
+      [
+        2,
+        'the work changes b.txt, which the run had to protect',
+        () => work.write('.ralph/worktrees/login/b.txt', 'since\n'),
+        () => work.write('.ralph/worktrees/login/b.txt', 'b\n'),
+      ],
+      [
+        1,
+        'Not landed: it conflicts with main. Nothing was changed.\n  a.txt (text)\n',
+        () => commit('a.txt', FILES['a.txt'].replace('4', 'IV')),
+      ],
+      [1, 'exit code 3\n    there is an old one\n', () => commit('old.txt', 'old\n')],
+    ];
+    for (const [code, words, prepare, undo] of cases) {
+      prepare();
+      const before = everything(work);
+      const ended = await ralph(['land'], { cwd: work.dir });
+      expect(ended.stdout + ended.stderr).toContain(words);
+      expect([words, ended.code, everything(work)]).toEqual([words, code, before]);
+      if (code === 1)
+        expect(ended.stdout).toMatch(
+          /add --all && .*\n.* merge main`\n.*--worktree login --check .*\n {2}`ralph land`\n$/,
+        );
+      undo?.();
+      work.git('reset', '--quiet', '--hard', begin);
+    }
+    // What is not committed for good reason keeps the worktree.
+    const { result } = await land(work);
+    expect(result).toMatchObject({ outcome: 'landed', removed: [], left: [expect.stringContaining('.env')] });
+    expect(result.kept[0]).toContain('holds changes that are not committed');
+    expect(existsSync(work.path('.ralph/worktrees/login/.env'))).toBe(true);
+  });
+
+  test('of a run that is not believed, or started by an agent, is refused', async () => {
+    const work = repo(FILES);
+    await loopEnded(work);
+    const before = everything(work);
+    const inside = await ralph(['land'], { cwd: work.dir, env: { RALPH_OWNER_0123456789ab: 'x' } });
+    expect([inside.code, inside.stderr]).toEqual([
+      2,
+      expect.stringContaining('only the user may steer runs'),
+    ]);
+    const [id = ''] = readdirSync(work.path('.ralph/runs'));
+    const elsewhere = await ralph(['land'], {
+      cwd: work.dir,
+      env: { XDG_STATE_HOME: work.path('.git/state') },
+    });
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([2, expect.stringContaining(`${id}: `)]);
+    expect(elsewhere.stderr).toContain('not recorded on this machine');
+    expect(everything(work)).toEqual(before);
+  });
+});
+
+describe("in the user's own folder", () => {
+  test('what the run changed is committed, and nothing of the user', { tags: 'promise' }, async () => {
+    const work = repo(FILES);
+    work.write('a.txt', FILES['a.txt'].replace('1', 'mine'));
+    work.write('b.txt', 'staged\n');
+    work.git('add', 'b.txt');
+    work.write('mine.txt', 'mine\n');
+    const script = 'echo new > new.txt; sed -i s/7/seven/ a.txt; git add new.txt; echo s > .env';
+    expect(await loopEnded(work, { script, args: [] })).toMatch(/\nTake it over: `ralph land`\n$/);
+    work.write('new.txt', 'new\nedited since\n');
+    const { code, result } = await land(work);
+    expect([code, result]).toMatchObject([
+      0,
+      {
+        outcome: 'landed',
+        how: 'commit',
+        files: ['a.txt', 'new.txt'],
+        left: [expect.stringMatching(/^\.env/)],
+      },
+    ]);
+    expect(work.git('show', 'HEAD:a.txt')).toBe(FILES['a.txt'].replace('7', 'seven'));
+    expect(work.git('show', 'HEAD:new.txt')).toBe('new\n');
+    expect(work.git('log', '-1', '--format=%s|%(trailers:key=Ralph-Run,valueonly)').trim()).toBe(
+      `Make it new|${result.runId}`,
+    );
+    expect(work.read('a.txt')).toBe(FILES['a.txt'].replace('1', 'mine').replace('7', 'seven'));
+    expect(work.git('status', '--porcelain')).toBe(' M a.txt\nM  b.txt\n M new.txt\n?? .env\n?? mine.txt\n');
+    expect((await land(work)).result).toMatchObject({ outcome: 'nothing' });
+  });
+
+  test('without a check it lands, and says that nothing was checked', async () => {
+    const work = repo(FILES);
+    const agent = agentOf('echo new > new.txt');
+    const run = await ralph(['run', '-p', 'Make it new', '-m', '1', '--agent', agent], { cwd: work.dir });
+    expect([run.code, run.stdout]).toEqual([0, expect.stringMatching(/\nTake it over: `ralph land`\n$/)]);
+    work.write('later.txt', 'mine\n');
+    const { code, stdout } = await ralph(['land'], { cwd: work.dir });
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining('\nNothing was checked: the run has no check.\n'),
+    ]);
+    expect(work.git('status', '--porcelain')).toBe('?? later.txt\n');
+  });
+
+  test('where the run has committed everything there is nothing to take over', async () => {
+    const work = repo(FILES);
+    work.settings({ scm: { command: 'git', tasks: ['commit'] } });
+    expect(await loopEnded(work, { args: [] })).not.toContain('Take it over');
+    expect((await land(work)).result).toMatchObject({ outcome: 'nothing' });
+  });
+});
+
+test('what has landed in a parallel run that could not move the branch is taken over, and its lanes go', async () => {
+  const rig = rigFor(repo({ ...FILES, 'tasks.md': '- [ ] Add one\n- [ ] Add two\n' }));
+  const { project, options } = rig;
+  rig.does(
+    'T1',
+    'task',
+    `mkdir -p work; echo T1 > work/T1.txt; cd '${project.dir}'; git commit --quiet --allow-empty --message meanwhile`,
+  );
+  const words = [
+    'loop',
+    '--agent',
+    'claude',
+    '--tasks',
+    'tasks.md',
+    '--parallel',
+    '2',
+    '--check',
+    'test -f README.md',
+  ];
+  const run = await ralph(words, options);
+  expect(run.stdout).toMatch(/main was not moved[\s\S]*\nTake it over: `ralph land`\n$/);
+  const { code, result } = await land(project);
+  expect([code, result]).toMatchObject([0, { outcome: 'landed', how: 'merge', branch: 'main' }]);
+  expect([project.read('work/T1.txt'), project.read('work/T2.txt')]).toEqual(['T1\n', 'T2\n']);
+  expect(project.git('status', '--porcelain')).toBe('');
+  expect(project.git('branch', '--format=%(refname:short)')).toBe('main\n');
+  expect((await land(project)).result).toMatchObject({ outcome: 'nothing' });
+});
