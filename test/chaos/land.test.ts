@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loopEnded } from '../rig/ended-run.ts';
+import { createGate } from '../rig/gate.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
 import { type HeldGit, holdGit } from './hold-git.ts';
@@ -23,10 +24,7 @@ test.each(STEPS)('SIGKILL $when git $git', async moment => {
   const bin = folder('ralph git ').path('bin');
   mkdirSync(bin);
   const before = work.git('rev-parse', 'main');
-  let reached = () => {};
-  const isThere = new Promise<void>(resolve => {
-    reached = resolve;
-  });
+  const { open: reached, opened: isThere } = createGate();
   const held = holdGit({ bin, project: work }, moment, reached);
   const land = startRalph(['land'], { cwd: work.dir, path: [bin] });
   await Promise.race([isThere, land.finished]);

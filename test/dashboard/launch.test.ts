@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { startArguments } from '../../src/dashboard/launch.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { isThere } from '../rig/processes.ts';
 import { startRalph } from '../rig/ralph.ts';
@@ -147,14 +148,8 @@ describe('the real command', () => {
   }, async () => {
     const project = repo();
     project.settings({ agent: 'worker', checks: ['test -e done'] });
-    let begin!: () => void;
-    const begun = new Promise<void>(resolve => {
-      begin = resolve;
-    });
-    let finish!: () => void;
-    const mayFinish = new Promise<void>(resolve => {
-      finish = resolve;
-    });
+    const { open: begin, opened: begun } = createGate();
+    const { open: finish, opened: mayFinish } = createGate();
     const agent = await fakeAgent('worker', async turn => {
       begin();
       await mayFinish;

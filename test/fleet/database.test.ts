@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { isProblem } from '../../src/domain/text/problem.ts';
 import { type Database, openDatabase } from '../../src/fleet/database.ts';
+import { createGate } from '../rig/gate.ts';
 import { describeWithPostgres, sharedPostgres, startPostgres } from '../rig/postgres.ts';
 import { folder } from '../rig/repo.ts';
 
@@ -131,14 +132,8 @@ describeWithPostgres('a server that is lost', () => {
     const database = await open(postgres.url, {}, what => lost.push(what));
     await database.boss.start();
     await database.query('create table t (n int)');
-    let cut = () => {};
-    const isCut = new Promise<void>(resolve => {
-      cut = resolve;
-    });
-    let inside = () => {};
-    const isInside = new Promise<void>(resolve => {
-      inside = resolve;
-    });
+    const { open: cut, opened: isCut } = createGate();
+    const { open: inside, opened: isInside } = createGate();
     const pending = database
       .transaction(async ({ query }) => {
         await query('insert into t values (1)');

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLoop, defineAgent, type LoopEvent, runLoop } from '../../src/index.ts';
+import { createGate } from '../rig/gate.ts';
 import { ralph } from '../rig/ralph.ts';
 import { gitEnv, repo } from '../rig/repo.ts';
 
@@ -11,10 +12,7 @@ const done = { text: '<promise>COMPLETE</promise>', toolCalls: 1 };
 
 /** A loop whose agent works until somebody opens the gate. */
 function heldLoop(dir: string) {
-  let open = () => {};
-  const gate = new Promise<void>(resolve => {
-    open = resolve;
-  });
+  const { open, opened: gate } = createGate();
   const agent = defineAgent('held', async ({ cwd, signal }) => {
     await Promise.race([
       gate,

@@ -7,6 +7,7 @@ import { createCheckGate } from '../../src/parallel/check-gate.ts';
 import type { LaneWork } from '../../src/parallel/lane-work.ts';
 import type { QueueWorld } from '../../src/parallel/queue.ts';
 import { createQueue } from '../../src/parallel/queue.ts';
+import { createGate } from '../rig/gate.ts';
 import { functionAgent, turnWorld } from '../turns/world.ts';
 import { type Files, memory } from './memory.ts';
 
@@ -68,10 +69,7 @@ export function parallelRun(
   /** Until there is nothing to do. */
   const drain = async () => {
     for (;;) {
-      let ring = () => {};
-      const rung = new Promise<void>(resolve => {
-        ring = resolve;
-      });
+      const { open: ring, opened: rung } = createGate();
       const isBusy = () => merging.isBusy();
       if (await merging.step(() => ring())) {
         if (isBusy()) await rung;

@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { recordOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
@@ -402,10 +403,7 @@ describe('the ledger', () => {
 
   test('can be followed while the run goes on, and following ends with it', async () => {
     const project = repo();
-    let finish!: () => void;
-    const wait = new Promise<void>(resolve => {
-      finish = resolve;
-    });
+    const { open: finish, opened: wait } = createGate();
     const agent = await fakeAgent('worker', async turn => {
       await turn.print('first words\n');
       await wait;

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { STATES, story } from '../domain/stories/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import type { Repo } from '../rig/repo.ts';
 import {
@@ -23,10 +24,7 @@ import {
 
 /** Runs until the agent has left something, and is then killed. */
 async function killed(project: Repo, leave: () => void): Promise<string> {
-  let arrived: (turn: FakeTurn) => void = () => {};
-  const turn = new Promise<FakeTurn>(resolve => {
-    arrived = resolve;
-  });
+  const { open: arrived, opened: turn } = createGate<FakeTurn>();
   const agent = await fakeAgent('claude', each => arrived(each));
   const run = startRalph(['prd', 'run', '--agent', 'claude'], { cwd: project.dir, path: [agent.bin] });
   await turn;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { init, result, text } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { isThere } from '../rig/processes.ts';
 import { ralph, testEnv } from '../rig/ralph.ts';
 import { releaseRepo } from '../rig/release.ts';
@@ -134,10 +135,7 @@ test.each([
 
 test('a cancelled job: nothing is left, and the outputs are written', async () => {
   const project = repo();
-  let working: () => void = () => {};
-  const isWorking = new Promise<void>(resolve => {
-    working = resolve;
-  });
+  const { open: working, opened: isWorking } = createGate();
   let helper = 0;
   const agent = await fakeAgent('claude', async turn => {
     await turn.ignore('SIGTERM');

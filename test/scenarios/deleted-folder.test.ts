@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { story } from '../domain/stories/stories.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, works } from '../rig/stories.ts';
@@ -137,10 +138,7 @@ test('a link in its place leads nowhere', async () => {
 describe('and Ralph is killed before the turn is over', () => {
   /** The second turn never ends. */
   async function killedAfter(made: Repo, sweep: string, args: readonly string[]): Promise<void> {
-    let arrived: (turn: FakeTurn) => void = () => {};
-    const turn = new Promise<FakeTurn>(resolve => {
-      arrived = resolve;
-    });
+    const { open: arrived, opened: turn } = createGate<FakeTurn>();
     const agent = await fakeAgent(
       'agent',
       async each => {

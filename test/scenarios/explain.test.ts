@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { BIN, ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
@@ -116,12 +117,10 @@ test('what happened on the way: violations, red from the start, failed turns', a
 
 test('a run that was killed, and one that is running', async () => {
   const project = repo();
-  let release = () => {};
+  const { open: release, opened: released } = createGate();
   const agent = await fakeAgent('claude', async turn => {
     await turn.line(init);
-    await new Promise<void>(resolve => {
-      release = resolve;
-    });
+    await released;
     turn.exit();
   });
   const running = startRalph(['loop', 'Do it', '--check', 'true', '--agent', 'claude', '--events', '-'], {

@@ -1,6 +1,7 @@
 /** Keys in the terminal that a run runs in: the real binary, in a real terminal, below a shell that repairs nothing. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { ledgerOf, runsOf } from '../rig/ledger.ts';
 import { BIN, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -9,10 +10,7 @@ import { hasTerminal, startTerminal, type Terminal } from '../rig/terminal.ts';
 
 /** A turn that the test ends when it likes. */
 function held() {
-  let begin!: (turn: FakeTurn) => void;
-  const begun = new Promise<FakeTurn>(resolve => {
-    begin = resolve;
-  });
+  const { open: begin, opened: begun } = createGate<FakeTurn>();
   return { begun, handler: (turn => begin(turn)) as Handler };
 }
 

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { LoopResult } from '../../src/domain/run/result.ts';
 import { init, result, speaks, text } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent, type Handler, says } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { ledgerOf, only, recordOf, runsOf } from '../rig/ledger.ts';
 import { BIN, ralph, startRalph, testEnv } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -373,14 +374,8 @@ describe('what is printed without end', () => {
 describe('a Ralph that was stopped (SIGSTOP) for longer than the idle timeout', () => {
   test('reads what came meanwhile before it judges', async () => {
     const project = repo();
-    let said = () => {};
-    const hasSaid = new Promise<void>(resolve => {
-      said = resolve;
-    });
-    let goOn = () => {};
-    const isStopped = new Promise<void>(resolve => {
-      goOn = resolve;
-    });
+    const { open: said, opened: hasSaid } = createGate();
+    const { open: goOn, opened: isStopped } = createGate();
     const agent = await fakeAgent('worker', async turn => {
       await turn.print('working\n');
       said();

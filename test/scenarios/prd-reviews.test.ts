@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { STATES, story } from '../domain/stories/stories.ts';
 import { result as ended, init, text } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo } from '../rig/repo.ts';
 import {
@@ -80,10 +81,7 @@ describe('a verdict counts', () => {
 
   test('once, when Ralph was killed in it and is resumed; what it had changed is undone', async () => {
     const project = prdRepo(story('US-001', STATES.waiting));
-    let arrived: () => void = () => {};
-    const left = new Promise<void>(resolve => {
-      arrived = resolve;
-    });
+    const { open: arrived, opened: left } = createGate();
     const first = await fakeAgent('claude', () => {
       write(project, approve());
       project.write('README.md', 'better\n');

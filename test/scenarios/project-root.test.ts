@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, repo } from '../rig/repo.ts';
@@ -80,10 +81,7 @@ describe('from a subfolder', () => {
 describe('a second run in the same tree', () => {
   test('is refused and names the first; in a worktree it works beside it', async () => {
     const project = repo();
-    let release = () => {};
-    const held = new Promise<void>(resolve => {
-      release = resolve;
-    });
+    const { open: release, opened: held } = createGate();
     const { bin } = await fakeAgent(
       'bot',
       async turn => {
@@ -124,10 +122,7 @@ describe('a second run in the same tree', () => {
   test('of two that start at the same moment one works', async () => {
     const project = repo();
     let turns = 0;
-    let release = () => {};
-    const held = new Promise<void>(resolve => {
-      release = resolve;
-    });
+    const { open: release, opened: held } = createGate();
     const { bin } = await fakeAgent('bot', async turn => {
       turns++;
       await held;

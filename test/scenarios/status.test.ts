@@ -3,6 +3,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { init } from '../rig/claude-stream.ts';
 import { fakeAgent, says } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { recordOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { folder, type Repo, repo } from '../rig/repo.ts';
@@ -49,12 +50,10 @@ test('--last says how many', async () => {
 
 test('--watch shows each change and ends with Ctrl-C', async () => {
   const project = repo();
-  let release = () => {};
+  const { open: release, opened: released } = createGate();
   const agent = await fakeAgent('claude', async turn => {
     await turn.line(init);
-    await new Promise<void>(resolve => {
-      release = resolve;
-    });
+    await released;
     turn.exit(1);
   });
   const watching = startRalph(['status', '--watch'], { cwd: project.dir });

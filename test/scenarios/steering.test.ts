@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { projectPaths, runPaths } from '../../src/store/paths.ts';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { ledgerOf, only, runsOf } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -13,10 +14,7 @@ const COMPLETE = '<promise>COMPLETE</promise>';
 
 /** A turn that the test ends when it likes. */
 function held() {
-  let begin!: (turn: FakeTurn) => void;
-  const begun = new Promise<FakeTurn>(resolve => {
-    begin = resolve;
-  });
+  const { open: begin, opened: begun } = createGate<FakeTurn>();
   return { begun, handler: (turn => begin(turn)) as Handler };
 }
 

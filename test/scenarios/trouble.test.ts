@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { LoopResult } from '../../src/domain/run/result.ts';
 import { init, result, speaks, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { fakeAgent, type Handler } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
 import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -304,10 +305,7 @@ describe('--fallback', () => {
   test('is still at work after a crash: the ledger knows who is limited', async () => {
     const project = repo();
     const claude = await fakeAgent('claude', claudeFails("You've hit your limit · resets in 2h", 429));
-    let begin = () => {};
-    const begun = new Promise<void>(resolve => {
-      begin = resolve;
-    });
+    const { open: begin, opened: begun } = createGate();
     const codex = await fakeAgent('codex', () => begin(), codexSays);
     const options = { cwd: project.dir, path: [claude.bin, codex.bin] };
     const running = startRalph(['run', '-p', 'go', '--agent', 'claude', '--fallback', 'codex'], options);

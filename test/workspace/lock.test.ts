@@ -2,6 +2,7 @@
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { withLock } from '../../src/workspace/lock.ts';
+import { createGate } from '../rig/gate.ts';
 import { folder } from '../rig/repo.ts';
 
 test.each([
@@ -19,10 +20,7 @@ test.each([
 test('of two at the same time one waits for the other', async () => {
   const path = folder().path('lock');
   const order: string[] = [];
-  let release = () => {};
-  const held = new Promise<void>(resolve => {
-    release = resolve;
-  });
+  const { open: release, opened: held } = createGate();
   const first = withLock(path, async () => {
     await held;
     order.push('first');

@@ -1,6 +1,7 @@
 /** Puts an answer on the wire: at once, at a gate's opening, cut in the middle, or never. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { createGate } from '../gate.ts';
 import type { Ending } from './record.ts';
 import type { Place, Step } from './script.ts';
 
@@ -22,10 +23,7 @@ export function gates(): Gates {
   const gate = (name: string) => {
     const known = waiting.get(name);
     if (known !== undefined) return known;
-    let open = () => {};
-    const opened = new Promise<void>(resolve => {
-      open = resolve;
-    });
+    const { open, opened } = createGate();
     const made = { opened, open };
     waiting.set(name, made);
     return made;
