@@ -6,6 +6,7 @@ import { stringWidth } from './width.ts';
 export function displayWidth(painted: string): number {
   const text = painted.includes('\x1b') ? painted.replace(COLOR, '') : painted;
   if (PLAIN.test(text)) return text.length;
+  if (SIGN.test(text)) return 2;
   if (text.length > SHORT) return stringWidth(text);
   const known = widths.get(text);
   if (known !== undefined) return known;
@@ -21,8 +22,11 @@ const PLAIN =
 
 const COLOR = /\x1b\[[\d;]*m/g;
 
+/** One picture: what our own signs are, so that most runs never load the tables for all the rest. */
+const SIGN = /^(?:(?=\p{Emoji_Presentation})\p{Extended_Pictographic}|\p{Extended_Pictographic}\ufe0f)$/u;
+
 /** Single characters and markers come again and again, and measuring one is slow. */
-const widths = new Map(['✅', '❌', '❗', '🔁', '🔄', '💭', '📋', '📊', '⏸️'].map(sign => [sign, 2]));
+const widths = new Map<string, number>();
 const SHORT = 8;
 const MOST_KNOWN = 4_096;
 
