@@ -193,7 +193,7 @@ Usage: ralph COMMAND [flags]
 ${commands.join('\n')}
 
 Examples:
-  ralph run -p "Make the tests pass. When they do, say <response>DONE</response>"
+  ralph run -p "Make the tests pass. When they do, say <promise>COMPLETE</promise>"
   ralph loop "Make the login work" --check "npm test" --check "npm run lint"
 
 ralph COMMAND --help shows the flags of a command, ralph --help all the rest.
@@ -213,7 +213,7 @@ ${GLOBAL_FLAGS.map(flag => `  ${flag.declaration.padEnd(20)}${flag.help}`).join(
 Examples:
   ralph demo
   ralph init
-  ralph run -p "Make the tests pass. When they do, say <response>DONE</response>" --agent claude
+  ralph run -p "Make the tests pass. When they do, say <promise>COMPLETE</promise>" --agent claude
   ralph run -f PROMPT.md -m 20
   ralph loop "Make the login work" --check "npm test" --check "npm run lint"
   ralph prd init --name "Saved searches"

@@ -64,7 +64,7 @@ export interface PromptConfig extends RunConfig {
   readonly prompt?: string;
   /** Read anew for every iteration. */
   readonly promptFile?: string;
-  /** What the agent says in `<response>…</response>` when it is done; default: DONE. */
+  /** What the agent says in `<response>…</response>` when it is done; default: DONE, and `<promise>COMPLETE</promise>` counts too. */
   readonly completionResponse?: string;
 }
 
@@ -76,7 +76,7 @@ export interface LoopConfig extends RunConfig {
   readonly specFile?: string;
   /** A Markdown list of tasks, each worked on for itself; `settings.parallel` says how many at a time. */
   readonly tasksFile?: string;
-  /** What the agent says in `<promise>…</promise>` when it is done; default: COMPLETE. */
+  /** What the agent says in `<promise>…</promise>` when it is done; default: COMPLETE, and `<response>DONE</response>` counts too. */
   readonly completionTag?: string;
   /** true, or the name of the worktree. */
   readonly worktree?: boolean | string;

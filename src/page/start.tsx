@@ -21,8 +21,8 @@ const KINDS = {
   },
   run: {
     name: 'Prompt',
-    help: 'ralph run: the checks decide. Ask the agent for <response>DONE</response> at the end.',
-    placeholder: 'Fix the failing test. When all tests pass, say <response>DONE</response>',
+    help: 'ralph run: the checks decide. Ask the agent for <promise>COMPLETE</promise> at the end.',
+    placeholder: 'Fix the failing test. When all tests pass, say <promise>COMPLETE</promise>',
   },
   prd: { name: 'Stories', help: 'ralph prd run: the story list in ralph/tasks.json, story by story.' },
 } as const;

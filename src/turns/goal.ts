@@ -1,5 +1,6 @@
 /** What counts as done for each command, and how far its runs may go. */
 import type { SettingsCommand } from '../config/setting.ts';
+import { defaultSettings } from '../config/settings.ts';
 import type { Settings } from '../config/settings-shape.ts';
 import type { Limits } from '../domain/run/limits.ts';
 import type { StandstillLimits } from '../domain/run/standstill.ts';
@@ -10,21 +11,21 @@ import type { RunContext } from './context.ts';
 
 /** What each command counts as done. */
 export const DONE_RULES: Readonly<Record<SettingsCommand, (settings: Settings) => Omit<Run, 'limits'>>> = {
-  run: ({ completionResponse: text, strict }) => ({
-    rule: { kind: 'response', text },
+  run: settings => ({
+    rule: isOwn(settings, 'completionResponse') ? responseOf(settings) : eitherOf(settings),
     success: 'promise_accepted',
     minToolCalls: 0,
-    strict,
+    strict: settings.strict,
   }),
   loop: settings => ({
-    rule: promiseOf(settings),
+    rule: isOwn(settings, 'completionTag') ? promiseOf(settings) : eitherOf(settings),
     success: 'all_checks_passed',
     minToolCalls: 1,
     strict: settings.strict,
     ...pick(settings, 'mutateMin'),
   }),
   prd: settings => ({
-    rule: promiseOf(settings),
+    rule: isOwn(settings, 'completionTag') ? promiseOf(settings) : eitherOf(settings),
     success: 'all_stories_approved',
     minToolCalls: 0,
     strict: settings.strict,
@@ -32,8 +33,24 @@ export const DONE_RULES: Readonly<Record<SettingsCommand, (settings: Settings) =
   }),
 };
 
+/** Another text than the default was chosen: then no other tag counts. */
+function isOwn(settings: Settings, key: 'completionResponse' | 'completionTag'): boolean {
+  return settings[key] !== DEFAULTS[key];
+}
+
+const DEFAULTS = defaultSettings('run');
+
+/** A prompt that was written for one command works in every other. */
+function eitherOf(settings: Settings): CompletionRule {
+  return { ...promiseOf(settings), or: responseOf(settings) };
+}
+
 function promiseOf({ completionTag: text }: Settings): CompletionRule {
   return { kind: 'promise', text };
+}
+
+function responseOf({ completionResponse: text }: Settings): CompletionRule {
+  return { kind: 'response', text };
 }
 
 export function limitsOf(settings: Settings): Limits {

@@ -16,7 +16,7 @@ const FILES = {
 /** What the README calls PROMPT.md. */
 function readmePrompt(): string {
   const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
-  return /```text\n([\s\S]*?<response>DONE<\/response>[\s\S]*?)```/.exec(readme)?.[1] ?? '';
+  return /```text\n([\s\S]*?<promise>COMPLETE<\/promise>[\s\S]*?)```/.exec(readme)?.[1] ?? '';
 }
 
 async function project(steps: (repo: string) => readonly Step[]) {
@@ -45,7 +45,7 @@ test('it ends with Done, and says once what the agent may do', async () => {
   const { ralph, repo } = await project(place => [
     { tools: [{ name: 'Read', input: { file_path: join(place, 'add.js') } }] },
     writes(place),
-    { text: 'It adds now. <response>DONE</response>' },
+    { text: 'It adds now. <promise>COMPLETE</promise>' },
   ]);
   const { code, said } = await ralph(['run', '-f', 'PROMPT.md']);
   expect(code, said).toBe(0);

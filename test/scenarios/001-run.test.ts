@@ -78,6 +78,36 @@ describe('the loop', () => {
     });
     expect([code, agent.calls.length]).toEqual([0, 2]);
   });
+
+  test('ends with the tag of the other commands, too, unless its own has another text', async () => {
+    const { dir } = repo();
+    const agent = await fakeAgent('worker', says('All is done.\n<promise>COMPLETE</promise>\n'));
+    const args = ['run', '-p', 'go', '--agent', 'worker', '-m', '1'];
+    const place = { cwd: dir, path: [agent.bin] };
+    expect((await ralph(args, place)).stdout).toContain('promise_accepted');
+    const own = await ralph([...args, '-c', 'All Good'], place);
+    expect(own.stdout).toContain('max_iterations');
+    expect(own.stderr + own.stdout).toContain('ask the agent for <response>All Good</response>');
+  });
+
+  test('says so where the prompt asks for no tag that ends it', async () => {
+    const { dir } = repo();
+    const agent = await fakeAgent('worker', says(DONE));
+    const start = async (prompt: string, ...flags: readonly string[]) => {
+      const args = ['run', '-p', prompt, '--agent', 'worker', '-m', '1', ...flags];
+      const { stdout, stderr } = await ralph(args, { cwd: dir, path: [agent.bin] });
+      return /The prompt does not say how to end.*/.exec(stdout + stderr)?.[0];
+    };
+    const missing =
+      'The prompt does not say how to end: ask the agent for <promise>COMPLETE</promise> when it is done.';
+    expect(await start('go')).toBe(missing);
+    expect(await start('Then say <promise>DONE</promise>.')).toBe(missing);
+    expect(await start('Then say <promise>COMPLETE</promise>.')).toBeUndefined();
+    expect(await start('Then say <Response> done </Response>.')).toBeUndefined();
+    expect(await start('Then say <response>DONE</response>.', '-c', 'FINE')).toContain(
+      '<response>FINE</response>',
+    );
+  });
 });
 
 describe('guardrails', () => {

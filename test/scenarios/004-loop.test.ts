@@ -99,6 +99,16 @@ describe('done', () => {
     expect(agent.calls[1]?.input).toContain('called no tool and changed no file. Do the work first.');
   });
 
+  test('is also said with the tag of `ralph run`, unless its own has another text', async () => {
+    const project = repo();
+    const agent = await fakeAgent('claude', writes('a', '1', 'It is made. <response>Done</response>'));
+    const start = (...flags: string[]) =>
+      loop(project, agent.bin, 'x', '--check', 'true', '--max-iterations', '1', ...flags);
+    expect((await start()).result.stopReason).toBe('all_checks_passed');
+    expect(agent.calls[0]?.input).not.toContain('<response>');
+    expect((await start('--completion-tag', 'FINE')).result.stopReason).toBe('max_iterations');
+  });
+
   test('counts on the last allowed iteration', async () => {
     const project = repo();
     const agent = await fakeAgent('claude', writes('a', '1', COMPLETE));

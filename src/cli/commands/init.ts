@@ -6,6 +6,7 @@ import { loadSettings } from '../../config/load.ts';
 import { defaultSettings } from '../../config/settings.ts';
 import { FAIL_ACTIONS } from '../../domain/checks/check.ts';
 import { isProblem } from '../../domain/text/problem.ts';
+import { markerOf } from '../../domain/turn/claim.ts';
 import { containerOf } from '../../opening/sandbox-spec.ts';
 import { capture } from '../../platform/capture.ts';
 import { ensureFolder, writeAtomic } from '../../platform/files.ts';
@@ -14,6 +15,7 @@ import { duration } from '../../report/numbers.ts';
 import { chooseProvider } from '../../sandbox/choose.ts';
 import { type ProjectPaths, projectPaths } from '../../store/paths.ts';
 import { isExecutable } from '../../turns/choose-agent.ts';
+import { DONE_RULES } from '../../turns/goal.ts';
 import { missingCommands } from '../../turns/missing-commands.ts';
 import { proposeChecks, proposeProtect, proposeSetup } from '../../workspace/propose-checks.ts';
 import { type Call, type CliCommand, refuse } from '../command.ts';
@@ -34,12 +36,13 @@ export const init: CliCommand = {
       refuse('ralph init', 'this command asks questions and needs a terminal', fix);
     }
     const sandbox = sandboxWords(place); // it takes a moment, and meanwhile there is something to do
-    const write = async ({ failing, ...settings }: FirstSettings) => {
+    const write = async (first: FirstSettings) => {
+      const { failing: _, ...settings } = first;
       ensureFolder(project.folder);
       writeAtomic(project.settings, `${JSON.stringify(settings, null, 2)}\n`, 0o644);
       const file = options.cwd === undefined ? relative(cwd, project.settings) : project.settings;
       for (const words of await sandbox) output.answer(`${words}\n`);
-      const next = `${output.us ?? 'ralph'} run ${joinWords(['-p', firstPrompt(failing, settings.completionResponse)])}`;
+      const next = `${output.us ?? 'ralph'} run ${joinWords(['-p', firstPrompt(first)])}`;
       output.answer(`\nSettings written to ${file}\nNext: ${next}\n`);
     };
     if (options.yes === true) {
@@ -76,9 +79,10 @@ interface FirstSettings extends Readonly<Record<string, unknown>> {
 }
 
 /** A first task that can be given as it stands, where the project has one. */
-function firstPrompt(failing: readonly string[], response: string): string {
+function firstPrompt({ failing, completionResponse }: FirstSettings): string {
   const task = failing.length === 0 ? 'What to do' : `Make this pass: ${failing.join(', ')}`;
-  return `${task}. When it is done, say <response>${response}</response>`;
+  const { rule } = DONE_RULES.run({ ...defaultSettings('run'), completionResponse });
+  return `${task}. When it is done, say ${markerOf(rule)}`;
 }
 
 /** What is the same in every file that is written. */

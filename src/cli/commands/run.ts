@@ -1,7 +1,7 @@
 /** `ralph run`: seed 001's loop. */
 import type { Settings } from '../../config/settings-shape.ts';
 import { isProblem } from '../../domain/text/problem.ts';
-import { markerOf } from '../../domain/turn/claim.ts';
+import { asksFor, markerOf } from '../../domain/turn/claim.ts';
 import { promptJob, promptOf } from '../../opening/jobs/prompt.ts';
 import { DONE_RULES } from '../../turns/goal.ts';
 import { type PromptSource, promptSource, text } from '../../turns/prompt-source.ts';
@@ -22,7 +22,7 @@ export const run: CliCommand = {
   },
   help: `
 Examples:
-  ralph run -p "Fix the failing test. When all tests pass, say <response>DONE</response>"
+  ralph run -p "Fix the failing test. When all tests pass, say <promise>COMPLETE</promise>"
   ralph run -f PROMPT.md --agent codex -m 20
   ralph run -f PROMPT.md --max-cost 5 --iteration-timeout 1800
   ralph run -f PROMPT.md --dry-run
@@ -57,6 +57,6 @@ Checks and source control are set in .ralph/settings.json: ralph init
 function promptNotices(settings: Settings, source: PromptSource): readonly string[] {
   const { rule } = DONE_RULES.run(settings);
   const prompt = source.read();
-  if (typeof prompt === 'string' && prompt.toLowerCase().includes(`<${rule.kind}>`)) return [];
+  if (typeof prompt === 'string' && asksFor(rule, prompt)) return [];
   return [`The prompt does not say how to end: ask the agent for ${markerOf(rule)} when it is done.`];
 }

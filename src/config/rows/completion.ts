@@ -22,14 +22,14 @@ export const COMPLETION = [
     kind: text(),
     default: 'DONE',
     flag: { run: '-c, --completion-response <text>' },
-    help: 'What the agent says between <response> tags when it is done.',
+    help: 'What the agent says between <response> tags when it is done. With another text than DONE, <promise>COMPLETE</promise> does not end a run.',
   },
   {
     key: 'completionTag',
     kind: text(),
     default: 'COMPLETE',
     flag: { loop: '--completion-tag <text>' },
-    help: 'What the agent says between <promise> tags when it is done.',
+    help: 'What the agent says between <promise> tags when it is done. With another text than COMPLETE, <response>DONE</response> does not end a loop.',
   },
   {
     key: 'outputTruncateChars',

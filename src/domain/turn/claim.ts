@@ -10,6 +10,8 @@ export interface CompletionRule {
   readonly kind: 'response' | 'promise';
   /** What must stand between the tags. */
   readonly text: string;
+  /** Counts as well; prompts ask for the first. */
+  readonly or?: CompletionRule;
 }
 
 /** A tag that is almost a claim, and why it is none. */
@@ -52,6 +54,13 @@ export function markerWords(rule: CompletionRule, isPlain = false): string {
   return `the text ${rule.text} in a tag named ${rule.kind} (as in HTML: the opening tag, the text, the closing tag, with nothing between them)`;
 }
 
+/** Whether a prompt names a marker that counts, in whatever sentence. */
+export function asksFor({ or, ...rule }: CompletionRule, prompt: string): boolean {
+  const squeeze = (text: string) => text.replace(/\s+/g, '').toLowerCase();
+  const isThere = squeeze(prompt).includes(squeeze(markerOf(rule)));
+  return isThere || (or !== undefined && asksFor(or, prompt));
+}
+
 /** The first well-formed tag in a text, for a reply that is read as a whole. */
 export function firstTag(kind: CompletionRule['kind'], text: string): string | undefined {
   const found = new RegExp(`<${kind}>((?:(?!<${kind}>)[\\s\\S])*?)</${kind}>`, 'i').exec(text);
@@ -91,6 +100,26 @@ function feedAll(scanner: TagScanner, messages: readonly string[]): void {
 
 /** Makes a scanner for one turn. Of promises the first right one counts, of responses the first that stands for itself. */
 export function createClaimScanner(rule: CompletionRule): ClaimScanner {
+  const first = scanFor(rule);
+  const other = rule.or && createClaimScanner(rule.or);
+  if (!other) return first;
+  return {
+    feed(text) {
+      first.feed(text);
+      other.feed(text);
+    },
+    boundary() {
+      first.boundary();
+      other.boundary();
+    },
+    claim() {
+      const [own, others] = [first.claim(), other.claim()];
+      return own.found || (!others.found && own.nearMiss) ? own : others;
+    },
+  };
+}
+
+function scanFor(rule: CompletionRule): ClaimScanner {
   let claim = NO_CLAIM;
   const scanner = createTagScanner(rule.kind, {
     found(tag) {

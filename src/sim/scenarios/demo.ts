@@ -29,7 +29,7 @@ test('a discount is rounded to whole cents', () => {
 const GUARDRAIL = 'node --test';
 
 const PROMPT = `The tests of this cart fail. Read cart.js and cart.test.js, fix cart.js, and leave the tests as they are.
-When every test passes, say <response>DONE</response>.
+When every test passes, say <promise>COMPLETE</promise>.
 `;
 
 const SCENARIO: Scenario = {
@@ -54,7 +54,7 @@ const SCENARIO: Scenario = {
             { content: 'Run the tests', status: 'completed' },
           ],
         },
-        { say: 'Both tests pass now. <response>DONE</response>' },
+        { say: 'Both tests pass now. <promise>COMPLETE</promise>' },
       ],
     },
     {
@@ -69,7 +69,7 @@ const SCENARIO: Scenario = {
           ],
         },
         { replace: 'cart.js', old: 'sum += item.price;', new: 'sum += item.price * item.quantity;' },
-        { say: 'The total now counts quantities. That should be all. <response>DONE</response>' },
+        { say: 'The total now counts quantities. That should be all. <promise>COMPLETE</promise>' },
       ],
     },
   ],

@@ -434,3 +434,26 @@ test('the first tag of a reply is its content without the space around it', () =
   expect(firstTag('response', 'x <Response>\n Fix it </response> <response>no</response>')).toBe('Fix it');
   expect(firstTag('response', 'none')).toBeUndefined();
 });
+
+describe('a rule with another tag beside it', () => {
+  const both: CompletionRule = { ...promise, or: { kind: 'response', text: 'FINISHED' } };
+  const told = (...texts: readonly string[]) => claimIn(texts, both);
+
+  test('takes either of the two, each by its own rule', () => {
+    expect(told(DONE)).toEqual({ found: true });
+    expect(told('<response> finished </response>')).toEqual({ found: true });
+    expect(told('<response>not yet</response>', DONE)).toEqual({ found: true });
+    expect(told('<promise>not yet</promise>', '<response>FINISHED</response>')).toEqual({ found: true });
+  });
+
+  test('takes neither in the words of the other, and says what was almost one', () => {
+    expect(told('<promise>FINISHED</promise>')).toEqual({
+      found: false,
+      nearMiss: 'other-text',
+      said: 'FINISHED',
+    });
+    expect(told(REPLY)).toEqual({ found: false, nearMiss: 'other-text', said: 'DONE' });
+    expect(told('`<response>FINISHED</response>`')).toMatchObject({ nearMiss: 'quoted' });
+    expect(told('nothing')).toEqual({ found: false });
+  });
+});
