@@ -47,7 +47,9 @@ export type { CostSource, Price, PriceTable, Tokens, Usage } from './domain/turn
 export {
   createLoop,
   createReport,
+  discardRun,
   type Loop,
+  landRun,
   listRuns,
   openRun,
   readLedger,
@@ -74,6 +76,8 @@ export {
 } from './library/config.ts';
 export { type AdapterAgent, type AdapterDefinition, defineAdapter } from './library/define-adapter.ts';
 export type {
+  DiscardOptions,
+  LandOptions,
   Ledger,
   LedgerLine,
   ReportOptions,
@@ -93,6 +97,8 @@ export {
   type StopCondition,
   timeReaches,
 } from './library/stop-when.ts';
+export type { DiscardResult } from './opening/discard.ts';
+export type { LandResult } from './opening/land.ts';
 export type { Clock } from './platform/clock.ts';
 export type { ReportFormat } from './report/create-report.ts';
 export type { Simulated } from './report/simulate.ts';

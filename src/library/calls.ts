@@ -5,6 +5,8 @@ import type { RunOverview } from '../domain/run/overview.ts';
 import type { LoopResult } from '../domain/run/result.ts';
 import { formatProblem } from '../domain/text/problem.ts';
 import { createStopRequest } from '../engine/stop.ts';
+import type { DiscardResult } from '../opening/discard.ts';
+import type { LandResult } from '../opening/land.ts';
 import { tooOldNode } from '../platform/node-version.ts';
 import type { Simulated } from '../report/simulate.ts';
 import {
@@ -18,7 +20,7 @@ import {
 } from './config.ts';
 import { createEventQueue } from './event-queue.ts';
 import type { LibraryRun } from './open.ts';
-import type { Ledger, ReportOptions, RunHandle, RunsOptions } from './runs.ts';
+import type { DiscardOptions, LandOptions, Ledger, ReportOptions, RunHandle, RunsOptions } from './runs.ts';
 
 const tooOld = tooOldNode();
 if (tooOld !== undefined) throw new Error(tooOld);
@@ -101,6 +103,18 @@ export async function runStories(config: StoriesConfig = {}, options: RunOptions
 export async function resumeRun(config: ResumeConfig = {}, options: RunOptions = {}): Promise<LoopResult> {
   const { openAgain } = await import('./open.ts');
   return (await openAgain(config, options)).run();
+}
+
+/** `ralph land`: merges what a run left into the branch that is checked out, once every check passes on the merged tree; else nothing is changed. Rejects with a LoopConfigError that says why, where it is refused. */
+export async function landRun(cwd: string, options: LandOptions = {}): Promise<LandResult> {
+  const { landHere } = await import('./runs.ts');
+  return landHere(cwd, options);
+}
+
+/** `ralph discard`: what a run left goes; `back` of the result are the commands that bring it back. Rejects with a LoopConfigError that says why, where it is refused. */
+export async function discardRun(cwd: string, options: DiscardOptions = {}): Promise<DiscardResult> {
+  const { discardHere } = await import('./runs.ts');
+  return discardHere(cwd, options);
 }
 
 /** A run that is there, by its id or part of it, or the latest: to look at, follow, steer or resume. */

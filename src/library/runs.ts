@@ -5,6 +5,8 @@ import { type KnownEntry, knownEntry, type RawEntry } from '../domain/run/ledger
 import type { LedgerTrust } from '../domain/run/ledger-trust.ts';
 import type { RunOverview } from '../domain/run/overview.ts';
 import type { LoopResult } from '../domain/run/result.ts';
+import type { DiscardResult } from '../opening/discard.ts';
+import type { LandResult } from '../opening/land.ts';
 import { systemClock } from '../platform/clock.ts';
 import { watchFile } from '../platform/follow.ts';
 import type { Env } from '../platform/git.ts';
@@ -97,6 +99,46 @@ export interface ReportOptions extends RunsOptions {
   readonly format?: ReportFormat;
 }
 
+/** Which work to land, and how. */
+export interface LandOptions extends RunsOptions {
+  /** A run, or part of its id; default: the latest. */
+  readonly run?: string;
+  /** Says what would be done, and does nothing. */
+  readonly dryRun?: boolean;
+  /** Although the ledger of the run has been changed. */
+  readonly acceptChanges?: boolean;
+  /** Ends the checks: then nothing is changed. */
+  readonly signal?: AbortSignal;
+}
+
+/** Which work to throw away, and how. */
+export interface DiscardOptions extends Omit<LandOptions, 'signal'> {
+  /** Also files in a worktree that git ignores and that are nowhere else: nothing brings them back. */
+  readonly force?: boolean;
+}
+
+export async function landHere(cwd: string, options: LandOptions): Promise<LandResult> {
+  const { signal: abort = new AbortController().signal } = options;
+  const { landRun } = await import('../opening/land.ts');
+  return orThrow(await landRun({ ...endedOf('land', cwd, options), abort, begins() {} }));
+}
+
+export async function discardHere(cwd: string, options: DiscardOptions): Promise<DiscardResult> {
+  const { force = false } = options;
+  const { discardRun } = await import('../opening/discard.ts');
+  return orThrow(await discardRun({ ...endedOf('discard', cwd, options), force }));
+}
+
+function endedOf(
+  order: string,
+  cwd: string,
+  { run, env = environment(), dryRun: isDry = false, acceptChanges = false }: Omit<LandOptions, 'signal'>,
+) {
+  refuseInside(order, env);
+  const project = projectAt(resolve(cwd), env);
+  return { project, env, id: orThrow(findRun(project, run)), isDry, acceptChanges };
+}
+
 export function overviews(cwd: string, { env = environment() }: RunsOptions): readonly RunOverview[] {
   const project = projectAt(resolve(cwd), env);
   return listIds(project)
@@ -155,11 +197,14 @@ export function handleOf(
 }
 
 /** What an agent or a check starts is not the user, whatever it says. */
+function refuseInside(order: string, env: Env): void {
+  if (!hasMark(env) && !hasMark(process.env)) return;
+  const what = 'an agent or a check of a run has started this program, and only the user may steer runs';
+  throw new LoopConfigError([{ where: order, what }]);
+}
+
 function steerRun(project: ProjectPaths, id: string, order: Message, env: Env): Steered {
-  if (hasMark(env) || hasMark(process.env)) {
-    const what = 'an agent or a check of a run has started this program, and only the user may steer runs';
-    throw new LoopConfigError([{ where: order.kind, what }]);
-  }
+  refuseInside(order.kind, env);
   const { done, message } = orThrow(send(project, id, order, systemClock.now()));
   return { done, message };
 }

@@ -10,7 +10,7 @@ import { handOver } from '../workspace/commit-in-repository.ts';
 import { withLock } from '../workspace/lock.ts';
 import type { OwnGit } from '../workspace/own-git.ts';
 import { type ChangedPath, indexInfo } from '../workspace/own-objects.ts';
-import { removeLanes } from '../workspace/remove-lanes.ts';
+import { type Removed, removeLanes } from '../workspace/remove-lanes.ts';
 import { discardWorktree } from '../workspace/remove-worktree.ts';
 import { shownPath } from '../workspace/repository.ts';
 import { outsideOwner, readStaged } from '../workspace/user-index.ts';
@@ -31,9 +31,7 @@ export type DiscardResult = { readonly runId: string } & (
   | { readonly outcome: 'conflict'; readonly branch: string; readonly conflicts: readonly Conflict[] }
 );
 
-interface Discarded {
-  /** Branches that are gone, with their worktrees. */
-  readonly removed: readonly string[];
+interface Discarded extends Removed {
   /** Files of the user's folder that are again what they were. */
   readonly files: readonly string[];
   /** What was left, and why. */
@@ -72,12 +70,12 @@ async function discardLanes(
   { from = '' }: Leavings,
   { isDry }: DiscardRequest,
 ): Promise<Discarded | Problem> {
-  if (isDry) return { removed: [from], files: [], left: [], back: [] };
-  const { removed, kept, problems } = await removeLanes({ root, env, run: id, force: true });
+  if (isDry) return { removed: [from], worktrees: [], files: [], left: [], back: [] };
+  const { removed, worktrees, kept, problems } = await removeLanes({ root, env, run: id, force: true });
   if (problems[0]) return problems[0];
   const branchOf = (ref: string) => ref.replace(/^refs\/ralph\/kept\//, 'ralph/').replace(/\/removed$/, '');
   const back = kept.map(ref => joinWords(['git', '-C', root, 'branch', branchOf(ref), ref]));
-  return { removed, files: [], left: [], back };
+  return { removed, worktrees, files: [], left: [], back };
 }
 
 /** With the worktree that it is checked out in, if there is one. */
@@ -92,7 +90,8 @@ async function discardBranch(
   const add = worktree?.own
     ? ['worktree', 'add', '-b', from, project.worktree(worktree.name), ref]
     : ['branch', from, ref];
-  const done = { removed: [from], files: [], left: [], back: [joinWords(['git', '-C', root, ...add])] };
+  const gone = { removed: [from], worktrees: worktree?.own ? [from] : [] };
+  const done = { ...gone, files: [], left: [], back: [joinWords(['git', '-C', root, ...add])] };
   if (isDry) return done;
   if (left.length > 0) {
     const what = `no commit of Ralph's holds ${left.join(', ')}, so nothing would bring it back`;
@@ -139,7 +138,13 @@ async function discardHere(
   const git = ['git', '-C', own.top];
   const show = joinWords([...git, 'diff-tree', '-p', '--binary', '--full-index', `${ref}^`, ref]);
   const files = changes.map(({ path }) => shownPath(path));
-  const done = { removed: [], files, left, back: [`${show} | ${joinWords([...git, 'apply'])}`] };
+  const done = {
+    removed: [],
+    worktrees: [],
+    files,
+    left,
+    back: [`${show} | ${joinWords([...git, 'apply'])}`],
+  };
   if (isDry) return done;
   const problem =
     (await handOver(own, { commit: work, known: head, ref, why: 'ralph: discarded' })) ??

@@ -18,7 +18,7 @@ import { createIntegration } from '../workspace/integration.ts';
 import { withLock } from '../workspace/lock.ts';
 import { type OwnGit, openOwnGit } from '../workspace/own-git.ts';
 import { compareTrees } from '../workspace/own-objects.ts';
-import { removeLanes } from '../workspace/remove-lanes.ts';
+import { type Removed, removeLanes } from '../workspace/remove-lanes.ts';
 import { removeWorktree, unmerged } from '../workspace/remove-worktree.ts';
 import { isRalphs, shownPath } from '../workspace/repository.ts';
 import { withTrailers } from '../workspace/scm.ts';
@@ -72,9 +72,7 @@ interface Landed {
   readonly checks: readonly CheckResult[];
 }
 
-interface Cleaned {
-  /** Branches that are gone, with their worktrees. */
-  readonly removed: readonly string[];
+interface Cleaned extends Removed {
   /** What was left, and why. */
   readonly kept: readonly string[];
 }
@@ -148,7 +146,7 @@ async function changedSince(
   return [`Changed on ${from} since the last check of the run, and part of this: ${listSome(late)}.`];
 }
 
-const NO_TRACE: Cleaned = { removed: [], kept: [] };
+const NO_TRACE: Cleaned = { removed: [], worktrees: [], kept: [] };
 
 interface Candidate {
   readonly commit: string;
@@ -281,15 +279,16 @@ async function cleanUp(run: EndedRun, { kind, own, worktree, work, from }: Leavi
     id,
   } = run;
   if (kind === 'parallel') {
-    const { removed, problems } = await removeLanes({ root, env, run: id, force: false });
-    return { removed, kept: problems.map(formatProblem) };
+    const { removed, worktrees, problems } = await removeLanes({ root, env, run: id, force: false });
+    return { removed, worktrees, kept: problems.map(formatProblem) };
   }
   if (from === undefined) return NO_TRACE;
   const problem = worktree
     ? ((await inLine(run, from, worktree, work)) ??
       (await removeWorktree({ root, env, name: worktree.name })))
     : await removeBranch(own, from);
-  return problem ? { removed: [], kept: [formatProblem(problem)] } : { removed: [from], kept: [] };
+  if (problem) return { ...NO_TRACE, kept: [formatProblem(problem)] };
+  return { removed: [from], worktrees: worktree?.own ? [from] : [], kept: [] };
 }
 
 /** What was not committed in the worktree is now. */

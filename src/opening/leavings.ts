@@ -59,7 +59,7 @@ export function readEnded({ project, env, id, acceptChanges = false }: EndedRequ
   }
   if (isRunning(paths)) return { where: id, what: 'it is running', fix: `\`ralph cancel ${id}\` stops it` };
   const { state: past, problems } = loadState(paths);
-  const trust = trustWith(paths.trust, existsSync(paths.events) ? problems : ['it is gone']);
+  const trust = trustWith(paths.trust, existsSync(paths.events) ? flawsOf(past, problems) : ['it is gone']);
   if (trust.kind !== 'intact' && !acceptChanges) {
     const fix = `look at it with \`ralph log ${id}\`; --accept-changes takes its work all the same`;
     return { where: id, what: trustSentence(trust), fix };
@@ -71,6 +71,11 @@ export function readEnded({ project, env, id, acceptChanges = false }: EndedRequ
   ) as unknown as Settings;
   const title = past.head?.title ?? `Work of ${id}`;
   return { id, project, paths, env, file, past, settings, title };
+}
+
+/** What was cut off at its end is no break in its chain; without its beginning nobody knows what was checked. */
+function flawsOf({ head }: RunState, problems: readonly string[]): readonly string[] {
+  return head ? problems : [...problems, 'it does not say how the run began'];
 }
 
 export interface Leavings {

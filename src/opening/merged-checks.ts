@@ -36,6 +36,7 @@ export async function checkMerged(
 ): Promise<readonly CheckResult[] | Problem> {
   const { settings, project, env, past } = run;
   const commands = commandsOf(run, found);
+  if (isProblem(commands)) return commands;
   const flaw = flawOf(run, commands);
   if (flaw || commands.length === 0) return flaw ?? [];
   const { own } = found;
@@ -91,9 +92,12 @@ async function checkoutOf(
 }
 
 /** Of a parallel run those that what has landed was checked with: stories that have not landed have checks of their own. */
-function commandsOf({ paths, past }: EndedRun, { kind }: Leavings): readonly string[] {
-  if (kind !== 'parallel') return past.head?.checks ?? [];
-  let last: readonly CheckResult[] = [];
+function commandsOf(
+  { id, paths, past, settings }: EndedRun,
+  { kind, from }: Leavings,
+): readonly string[] | Problem {
+  if (kind !== 'parallel') return past.head?.checks ?? settings.checks;
+  let last: readonly CheckResult[] | undefined;
   const journal = openJournal(paths.events);
   try {
     for (const entry of journal.each()) {
@@ -103,7 +107,9 @@ function commandsOf({ paths, past }: EndedRun, { kind }: Leavings): readonly str
   } finally {
     journal.close();
   }
-  return last.filter(({ isSetup }) => !isSetup).map(({ command }) => command);
+  if (last) return last.filter(({ isSetup }) => !isSetup).map(({ command }) => command);
+  const fix = `run the checks yourself, and merge ${from} with git`;
+  return { where: id, what: 'its ledger does not say how it was checked: it has been cut off', fix };
 }
 
 function flawOf({ id, file }: EndedRun, commands: readonly string[]): Problem | undefined {

@@ -138,7 +138,7 @@ export function looksSecret(path: string): boolean {
   return SECRET.test(path) && !SAMPLE.test(path);
 }
 
-/** By the attributes in the tree, as git reads them; LFS is run by Ralph itself where it is installed. */
+/** By the attributes in the tree, as git reads them. LFS is one, although Ralph runs it to look: what it keeps of a file has to be in the user's repository. */
 export async function filteredPaths(
   own: OwnGit,
   changes: readonly ChangedPath[],
@@ -147,13 +147,8 @@ export async function filteredPaths(
   const paths = changes.flatMap(({ path, after }) => (after ? [path] : []));
   if (filters.length === 0 || paths.length === 0) return [];
   const { records } = await own.git.at(own.top).list(['check-attr', '-z', '--stdin', 'filter'], paths);
-  const found = records.flatMap((path, at) =>
-    at % 3 === 0 ? [{ path, filter: records[at + 2] ?? '' }] : [],
-  );
-  const runsLfs =
-    found.some(({ filter }) => filter === 'lfs') &&
-    (await own.objects.run(['config', 'filter.lfs.clean'])).code === 0;
-  return found
-    .filter(({ filter }) => filters.includes(filter) && !(filter === 'lfs' && runsLfs))
-    .map(({ path }) => path);
+  return records.filter((_, at) => {
+    const filter = records[at + 2] ?? '';
+    return at % 3 === 0 && filters.includes(filter);
+  });
 }

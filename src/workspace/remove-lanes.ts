@@ -9,9 +9,15 @@ import { openStoryBranch } from './story-branch.ts';
 import { listWorktrees } from './worktree.ts';
 import { command, type SiteOptions } from './worktree-facts.ts';
 
-export interface RemovedLanes {
-  /** Branches that are gone, with their worktrees. */
+/** What is gone. */
+export interface Removed {
+  /** Branches. */
   readonly removed: readonly string[];
+  /** Those of them whose worktree is gone as well. */
+  readonly worktrees: readonly string[];
+}
+
+export interface RemovedLanes extends Removed {
   /** Refs that keep work which is on no branch any more. */
   readonly kept: readonly string[];
   /** What was left, and why. */
@@ -26,12 +32,13 @@ interface Options extends Pick<SiteOptions, 'root' | 'env'> {
 
 export async function removeLanes({ root, env, run, force }: Options): Promise<RemovedLanes> {
   const repository = await findRepository({ cwd: root, env });
-  if ('what' in repository) return { removed: [], kept: [], problems: [repository] };
+  if ('what' in repository) return { removed: [], worktrees: [], kept: [], problems: [repository] };
   const { git } = repository;
   const removed: string[] = [];
-  const kept: string[] = [];
+  const [worktrees, kept]: [string[], string[]] = [[], []];
   const problems: Problem[] = [];
-  for (const name of await laneNames(git, { root, env }, run)) {
+  const there = new Set((await listWorktrees({ root, env })).map(({ name }) => name));
+  for (const name of await laneNames(git, there, run)) {
     const ref = force ? await keepWork(git, { root, env, name }) : undefined;
     const problem = isProblem(ref)
       ? ref
@@ -40,6 +47,7 @@ export async function removeLanes({ root, env, run, force }: Options): Promise<R
         : await removeWorktree({ root, env, name, force });
     if (problem) problems.push(problem);
     else removed.push(`ralph/${name}`);
+    if (!problem && there.has(name)) worktrees.push(`ralph/${name}`);
     if (!problem && typeof ref === 'string') kept.push(ref);
   }
   const whole = await removeWhole(git, root, run, force);
@@ -48,16 +56,11 @@ export async function removeLanes({ root, env, run, force }: Options): Promise<R
   if (whole.kept !== undefined) kept.push(whole.kept);
   await dropMerged(git, run);
   tryTo(() => rmdirSync(`${root}/.ralph/worktrees/${run}`));
-  return { removed, kept, problems };
+  return { removed, worktrees, kept, problems };
 }
 
 /** Those with a worktree, and those with a branch alone. */
-async function laneNames(
-  git: Git,
-  place: Pick<SiteOptions, 'root' | 'env'>,
-  run: string,
-): Promise<readonly string[]> {
-  const worktrees = (await listWorktrees(place)).map(({ name }) => name);
+async function laneNames(git: Git, worktrees: ReadonlySet<string>, run: string): Promise<readonly string[]> {
   const branches = (await refsBelow(git, `refs/heads/ralph/${run}/`)).map(ref =>
     ref.slice('refs/heads/ralph/'.length),
   );
@@ -133,11 +136,14 @@ async function dropMerged(git: Git, run: string): Promise<void> {
 }
 
 /** In words, a line each. */
-export function removedWords(run: string, { removed, kept }: RemovedLanes): readonly string[] {
+export function removedWords(run: string, { kept, ...gone }: RemovedLanes): readonly string[] {
   return [
-    ...(removed.length === 0
-      ? [`${run} has no worktree or branch left.`]
-      : removed.map(branch => `Removed ${branch}, with its worktree if it had one.`)),
+    ...(gone.removed.length === 0 ? [`${run} has no worktree or branch left.`] : removedLines(gone)),
     ...kept.map(ref => `Its unmerged work is kept: \`git log ${ref}\``),
   ];
+}
+
+export function removedLines({ removed, worktrees }: Removed, verb = 'Removed'): readonly string[] {
+  const its = (branch: string) => (worktrees.includes(branch) ? ' and its worktree' : '');
+  return removed.map(branch => `${verb} the branch ${branch}${its(branch)}.`);
 }

@@ -11,8 +11,10 @@ import {
   createReport,
   defineAdapter,
   defineAgent,
+  discardRun,
   iterationsReach,
   type LoopResult,
+  landRun,
   listRuns,
   not,
   openRun,
@@ -369,4 +371,42 @@ test('a result is told apart by its success', () => {
   // @ts-expect-error no such setting
   const wrong: Parameters<typeof runLoop>[0]['settings'] = { nonsense: 1 };
   expect([settings, wrong]).toHaveLength(2);
+});
+
+describe('the work of a run', () => {
+  const inWorktree = { task: 'Make it', checks: ['test -f made'], worktree: 'login' };
+
+  test('is landed as by `ralph land`, with its checks on the merged tree', async () => {
+    const { dir, git, read, options } = project();
+    const { runId } = await runLoop(inWorktree, options);
+    expect(await landRun(dir, { env, dryRun: true })).toMatchObject({
+      outcome: 'would_land',
+      files: ['made'],
+    });
+    expect(await landRun(dir, { env, run: runId })).toMatchObject({
+      ...{ runId, outcome: 'landed', branch: 'main', removed: ['ralph/login'], worktrees: ['ralph/login'] },
+      checks: [{ command: 'test -f made', passed: true }],
+    });
+    expect([read('made'), git('branch', '--format=%(refname:short)')]).toEqual(['1', 'main\n']);
+    expect(await landRun(dir, { env })).toMatchObject({ outcome: 'nothing' });
+  });
+
+  test('is thrown away as by `ralph discard`, with what brings it back', async () => {
+    const { dir, options } = project();
+    await runLoop(inWorktree, options);
+    expect(await discardRun(dir, { env })).toMatchObject({
+      ...{ outcome: 'discarded', removed: ['ralph/login'] },
+      back: [expect.stringContaining('worktree add')],
+    });
+    expect(existsSync(join(dir, '.ralph/worktrees/login'))).toBe(false);
+  });
+
+  test('is refused to a program that an agent has started, and where there is none', async () => {
+    const { dir, options } = project();
+    await expect(landRun(dir, { env })).rejects.toThrow('there are no runs here');
+    await runLoop(inWorktree, options);
+    const inside = { env: { ...env, RALPH_OWNER_0123456789ab: 'x' } };
+    await expect(landRun(dir, inside)).rejects.toThrow('only the user may steer runs');
+    await expect(discardRun(dir, inside)).rejects.toThrow('only the user may steer runs');
+  });
 });

@@ -41,10 +41,7 @@ test('a worktree and its branch go, with what is not committed, and can be broug
   expect(everything(work)).toEqual(before);
   const { stdout } = await ralph(['discard'], { cwd: work.dir });
   const [first, second, back = ''] = stdout.split('\n');
-  expect([first, second]).toEqual([
-    'Removed ralph/login, with its worktree if it has one.',
-    'Bring it back:',
-  ]);
+  expect([first, second]).toEqual(['Removed the branch ralph/login and its worktree.', 'Bring it back:']);
   expect(existsSync(work.path('.ralph/worktrees/login'))).toBe(false);
   expect(work.git('branch', '--format=%(refname:short)')).toBe('main\n');
   expect(await discard(work)).toMatchObject({ outcome: 'nothing' });

@@ -1,9 +1,12 @@
 /** `ralph land`: what a run left becomes part of the user's branch once its checks pass on the merged tree, or nothing is changed. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { projectAt, runPaths } from '../../src/store/paths.ts';
 import { agentOf, everything, loopEnded } from '../rig/ended-run.ts';
+import { fakeAgent } from '../rig/fake-agent.ts';
+import { createGate } from '../rig/gate.ts';
 import { rigFor } from '../rig/lanes.ts';
-import { ralph } from '../rig/ralph.ts';
+import { ralph, startRalph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
 
 const FILES = {
@@ -48,7 +51,7 @@ describe('a worktree', () => {
     expect(first).toMatch(/^Landed on main: 1 file, merged as [0-9a-f]{12}\.$/);
     expect(rest).toEqual([
       'Passed on the merged tree: `test -f new.txt`.',
-      'Removed ralph/login, with its worktree if it had one.',
+      'Removed the branch ralph/login and its worktree.',
       '',
     ]);
     expect([work.read('new.txt'), work.read('b.txt')]).toEqual(['new\n', 'meanwhile\n']);
@@ -167,6 +170,77 @@ describe('a worktree', () => {
     });
     expect([elsewhere.code, elsewhere.stderr]).toEqual([2, expect.stringContaining(`${id}: `)]);
     expect(elsewhere.stderr).toContain('not recorded on this machine');
+    expect(everything(work)).toEqual(before);
+  });
+
+  test('of a run whose ledger was cut off before its first line is refused, and so is throwing it away', async () => {
+    const work = repo(FILES);
+    await loopEnded(work, { check: 'test ! -f old.txt' });
+    writeFileSync(runPaths(projectAt(work.dir), readdirSync(work.path('.ralph/runs'))[0] ?? '').events, '');
+    work.write('old.txt', 'old\n');
+    work.git('add', 'old.txt');
+    work.git('commit', '--quiet', '--message', 'old');
+    const before = everything(work);
+    for (const command of ['land', 'discard']) {
+      const ended = await ralph([command], { cwd: work.dir });
+      expect([ended.code, ended.stderr]).toEqual([
+        2,
+        expect.stringContaining('The ledger has been changed: it does not say how the run began'),
+      ]);
+    }
+    // Its checks are in what it was given.
+    const accepted = await ralph(['land', '--accept-changes'], { cwd: work.dir });
+    expect([accepted.code, accepted.stdout]).toEqual([1, expect.stringContaining('`test ! -f old.txt`')]);
+    expect(everything(work)).toEqual(before);
+  });
+
+  test('of a run that is alive is refused', async () => {
+    const work = repo(FILES);
+    const [working, released] = [createGate(), createGate()];
+    const agent = await fakeAgent('worker', async turn => {
+      await turn.write('new.txt', 'new\n');
+      working.open();
+      await released.opened;
+      await turn.print('<promise>COMPLETE</promise>\n');
+      turn.exit();
+    });
+    const words = ['loop', 'x', '--agent', 'worker', '--check', 'true', '--worktree', 'login'];
+    const run = startRalph(words, { cwd: work.dir, path: [agent.bin] });
+    await working.opened;
+    for (const command of ['land', 'discard']) {
+      const ended = await ralph([command], { cwd: work.dir });
+      expect([ended.code, ended.stderr]).toEqual([2, expect.stringMatching(/it is running .*ralph cancel /)]);
+    }
+    released.open();
+    expect((await run.finished).code).toBe(0);
+    expect((await land(work)).result).toMatchObject({ outcome: 'landed' });
+  });
+
+  test.each<readonly [name: string, words: string, prepare: (work: Repo) => unknown]>([
+    [
+      'a filter',
+      'a filter of yours changes new.txt',
+      work => work.git('config', 'filter.big.clean', 'tr A-Z a-z'),
+    ],
+    [
+      'large files',
+      'a filter of yours changes large.txt',
+      work => work.git('config', 'filter.lfs.process', 'git-lfs filter-process'),
+    ],
+    [
+      'a sparse checkout',
+      'this is a sparse checkout',
+      work => work.git('sparse-checkout', 'set', '--no-cone', '/*', '!/sub/'),
+    ],
+  ])('that git would make other files of is refused: %s', async (_, words, prepare) => {
+    const attributes = 'new.txt filter=big\nlarge.txt filter=lfs\n';
+    const work = repo({ ...FILES, 'sub/deep.txt': 'deep\n', '.gitattributes': attributes });
+    prepare(work);
+    const script = words.includes('large') ? 'echo new > new.txt; echo big > large.txt' : undefined;
+    await loopEnded(work, { ...(script && { script }) });
+    const before = everything(work);
+    const ended = await ralph(['land'], { cwd: work.dir });
+    expect([ended.code, ended.stdout + ended.stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(everything(work)).toEqual(before);
   });
 });

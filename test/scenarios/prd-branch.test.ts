@@ -1,9 +1,10 @@
 /** `branchName` of a story list: created and used, or the reason why not. */
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fakeAgent } from '../rig/fake-agent.ts';
 import { ralph } from '../rig/ralph.ts';
-import { folder, type Repo } from '../rig/repo.ts';
+import { folder, gitEnv, type Repo } from '../rig/repo.ts';
 import { approve, handIn, prdRepo, prdRun, UNCHANGED, works } from '../rig/stories.ts';
 
 const branchOf = (project: Repo) => project.git('symbolic-ref', '--short', 'HEAD').trim();
@@ -38,11 +39,33 @@ test('`ralph land` takes it to the branch that it was made from, returns there, 
   expect(project.git('status', '--porcelain')).toContain(' M ralph/tasks.json\n');
   const { code, stdout, stderr } = await ralph(['land'], { cwd: project.dir });
   expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(/^Landed on main: /)]);
-  expect(stdout).toContain('Removed ralph/demo');
+  expect(stdout).toContain('Removed the branch ralph/demo.\n');
   expect([branchOf(project), project.git('status', '--porcelain')]).toEqual(['main', '?? mine.txt\n']);
   expect(project.git('show', 'main:made.txt') + project.read('made.txt')).toBe('made\nmade\n');
   expect(project.git('show', 'main:ralph/tasks.json')).toContain('"approved"');
   expect(project.git('branch', '--format=%(refname:short)')).toBe('main\n');
+});
+
+test('`ralph discard` refuses it while it is checked out, and says what to do; then it goes, and can be brought back', async () => {
+  const project = prdRepo();
+  const agent = await fakeAgent('claude', works(project, handIn()), works(project, approve()));
+  expect((await prdRun(project, agent.bin)).code).toBe(0);
+  const tip = project.git('rev-parse', 'ralph/demo');
+  const refused = await ralph(['discard'], { cwd: project.dir });
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining(
+      'its commits are on ralph/demo, and that is checked out (`git switch main`, then',
+    ),
+  ]);
+  expect([branchOf(project), project.git('rev-parse', 'HEAD')]).toEqual(['ralph/demo', tip]);
+  project.git('switch', '--quiet', 'main');
+  const { code, stdout } = await ralph(['discard'], { cwd: project.dir });
+  const [first, second, back = ''] = stdout.split('\n');
+  expect([code, first, second]).toEqual([0, 'Removed the branch ralph/demo.', 'Bring it back:']);
+  expect(project.git('branch', '--format=%(refname:short)')).toBe('main\n');
+  execFileSync('sh', ['-ec', back], { cwd: '/', env: gitEnv() });
+  expect(project.git('rev-parse', 'ralph/demo')).toBe(tip);
 });
 
 test('one that is there and holds the current commit is continued, with the list that it has', async () => {

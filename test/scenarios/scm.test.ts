@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, watch, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ralph, startRalph } from '../rig/ralph.ts';
@@ -108,6 +108,21 @@ describe('a commit of Ralph', () => {
     expect(stdout).toContain('push failed: fatal: ');
     expect(code).toBe(1);
   });
+
+  test.runIf(spawnSync('git', ['lfs', 'version']).status === 0)(
+    'leaves large files where the user has them: in LFS of the repository',
+    async () => {
+      const work = repo({ '.gitattributes': '*.bin filter=lfs\n' });
+      work.git('config', 'filter.lfs.clean', 'git-lfs clean -- %f');
+      work.git('config', 'filter.lfs.process', 'git-lfs filter-process');
+      const { code, stdout } = await run(work, 'echo large > a.bin');
+      expect([code, stdout.includes('changed what was checked')]).toEqual([0, false]);
+      const [, id = ''] = /oid sha256:(\w+)/.exec(work.git('show', 'HEAD:a.bin')) ?? [];
+      const stored = `.git/lfs/objects/${id.slice(0, 2)}/${id.slice(2, 4)}/${id}`;
+      expect([work.read('a.bin'), work.read(stored)]).toEqual(['large\n', 'large\n']);
+      expect(work.git('status', '--porcelain', 'a.bin')).toBe('');
+    },
+  );
 
   test('runs the filters of the user', async () => {
     const work = repo({ '.gitattributes': '*.secret filter=crypt\n' });

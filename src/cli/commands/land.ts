@@ -12,6 +12,7 @@ import { counted } from '../../report/numbers.ts';
 import { phrase } from '../../report/phrases.ts';
 import { type ProjectPaths, projectAt } from '../../store/paths.ts';
 import { findRun } from '../../store/run-file.ts';
+import { type Removed, removedLines } from '../../workspace/remove-lanes.ts';
 import { answer, type Call, type CliCommand, orThrow, refuseInside } from '../command.ts';
 import { untilStopped } from '../signals.ts';
 import { RUN_ARGUMENT } from '../which-run.ts';
@@ -123,17 +124,8 @@ function checkedLine(checks: readonly CheckResult[]): string {
   return `Passed on the merged tree: ${names.join(', ')}.`;
 }
 
-function cleanedLines({
-  removed,
-  kept,
-}: {
-  readonly removed: readonly string[];
-  readonly kept: readonly string[];
-}): readonly string[] {
-  return [
-    ...removed.map(branch => `Removed ${phrase(branch)}, with its worktree if it had one.`),
-    ...kept.map(why => `Kept: ${phrase(why)}`),
-  ];
+function cleanedLines({ kept, ...gone }: Removed & { readonly kept: readonly string[] }): readonly string[] {
+  return [...removedLines(gone).map(phrase), ...kept.map(why => `Kept: ${phrase(why)}`)];
 }
 
 type NotLanded = Extract<LandResult, { outcome: 'conflict' }>;
@@ -232,12 +224,10 @@ function discardLines(result: DiscardResult): readonly string[] {
       ...result.conflicts.map(conflictLine),
       'Next: take out by hand what you do not want: `git diff` shows it.',
     ];
-  const { removed, files, left, back, outcome } = result;
+  const { files, left, back, outcome } = result;
   const isDry = outcome === 'would_discard';
   return [
-    ...removed.map(
-      branch => `${isDry ? 'Would remove' : 'Removed'} ${phrase(branch)}, with its worktree if it has one.`,
-    ),
+    ...removedLines(result, isDry ? 'Would remove' : 'Removed').map(phrase),
     ...(files.length === 0 ? [] : [`${isDry ? 'Would undo' : 'Undone'}: ${counted(files.length, 'file')}.`]),
     ...files.map(file => `  ${phrase(file)}`),
     ...left.map(what => `Left: ${phrase(what)}`),
