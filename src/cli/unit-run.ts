@@ -174,7 +174,7 @@ async function mergeLanded(
   // With what it was built on before it was sent back.
   const missing = await remote.bring([`refs/heads/ralph/${unit.parent}/*`]);
   if (missing) return missing;
-  const branch = await openStoryBranch({ cwd: root, env }, shownBranch(unit));
+  const branch = await openStoryBranch({ cwd: root, env }, shownBranch(unit), unit.base);
   if (isProblem(branch)) return branch;
   const { tasks, folder = 'ralph' } = unit.config;
   const prd = prdPaths(root, folder);

@@ -251,9 +251,11 @@ async function headOf(
   const commit = async () => {
     const name = shownBranch(unit);
     if (unit.kind === 'prd') return (await remote.tip(`refs/heads/${name}`)) ?? unit.base;
-    const branch = await openStoryBranch({ cwd: place.root, env }, name);
+    const branch = await openStoryBranch({ cwd: place.root, env }, name, unit.base);
     if (isProblem(branch)) return branch;
-    const saved = await branch.commitAll(proof.tree ?? undefined, unit.title);
+    const isLane = unit.parent !== null;
+    const save = isLane ? branch.commitWork : branch.commitAll;
+    const saved = await save(proof.tree ?? undefined, unit.title);
     return isProblem(saved) ? saved : ((await branch.own.bring(saved.commit)) ?? saved.commit);
   };
   const head = await commit();

@@ -105,7 +105,7 @@ const workHere: WorkOn = async (world, lane, stop, spent) => {
   const child = current ?? childId(name, lane);
   const own = await world.places.of(id);
   if (isProblem(own)) return giveUp(world, id, own);
-  const worktree = await openWorktree({ root: parts.project.root, env: parts.env, name, from });
+  const worktree = await openLane(world, lane, name, from);
   if (isProblem(worktree)) return giveUp(world, id, worktree);
   const place = { ...worktree, created: !lane.runs.some(run => endedChild(world, run)?.past.prepared) };
   try {
@@ -137,6 +137,25 @@ const workHere: WorkOn = async (world, lane, stop, spent) => {
     worktree.release();
   }
 };
+
+/** Its worktree, which Ralph puts on what has landed when it is new. */
+async function openLane(
+  world: LaneWorld,
+  { runs }: Lane,
+  name: string,
+  from: string,
+): Promise<Worktree | Problem> {
+  const { project, env } = world.parts;
+  const worktree = await openWorktree({ root: project.root, env, name, from });
+  if (isProblem(worktree) || !worktree.created || runs.length > 0) return worktree;
+  const branch = await branchOf(world, worktree);
+  if (!isProblem(branch)) branch.begin(from);
+  return isProblem(branch) ? branch : worktree;
+}
+
+function branchOf({ board, parts: { env } }: LaneWorld, { path, branch }: Worktree) {
+  return openStoryBranch({ cwd: path, env }, branch, board().base);
+}
 
 const GONE = 'Its worktree has disappeared.';
 /** Then somebody has to look. */
@@ -190,22 +209,24 @@ async function sync(world: LaneWorld, worktree: Worktree, note: NoteMerge): Prom
 
 /** A merge that was made before the queue sent the work back is not made again. */
 async function mergeInto(
-  { integration, work, board, parts }: LaneWorld,
+  world: LaneWorld,
   worktree: Worktree,
   note: NoteMerge,
 ): Promise<readonly Conflict[] | Problem> {
-  const branch = await openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
+  const { integration, work, board } = world;
+  const branch = await branchOf(world, worktree);
   return isProblem(branch) ? branch : mergeTip(integration, branch, board().tip, work.ownPaths, note);
 }
 
 /** With all that is to be decided in its files, also from merges before. */
 async function withOpen(
-  { integration, board, parts }: LaneWorld,
+  world: LaneWorld,
   sentBack: SentBack,
   id: string,
-  { path, branch }: Worktree,
+  worktree: Worktree,
 ): Promise<SentBack> {
-  const opened = await openStoryBranch({ cwd: path, env: parts.env }, branch);
+  const { integration, board } = world;
+  const opened = await branchOf(world, worktree);
   const { commit } = isProblem(opened) ? {} : await opened.own.head();
   if (commit === undefined) return sentBack;
   const conflicts = await undecided(integration, commit, laneOf(board(), id)?.conflicts);
@@ -239,12 +260,13 @@ export interface Handed {
   keep(child: string): Promise<void>;
 }
 
-function handedBy({ integration, work, parts }: LaneWorld, lane: Lane, worktree: Worktree): Handed {
-  const open = () => openStoryBranch({ cwd: worktree.path, env: parts.env }, worktree.branch);
+function handedBy(world: LaneWorld, lane: Lane, worktree: Worktree): Handed {
+  const { integration, work, parts } = world;
+  const open = () => branchOf(world, worktree);
   return {
     async commit(tree) {
       const branch = await open();
-      const saved = isProblem(branch) ? branch : await branch.commitAll(tree, work.message(lane));
+      const saved = isProblem(branch) ? branch : await branch.commitWork(tree, work.message(lane));
       if (isProblem(saved)) return saved;
       if (saved.left.length > 0)
         warn(parts.emit, `Not in the commit of ${lane.id}: ${saved.left.join(', ')}.`);

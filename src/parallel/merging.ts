@@ -1,5 +1,5 @@
 /** Merges of a parallel run: the tip into a lane, and a lane onto the tip. Files of Ralph's own are left out of them and written by Ralph. */
-import type { SentBack } from '../domain/lanes/board.ts';
+import type { Landed, SentBack } from '../domain/lanes/board.ts';
 import { type Conflict, conflictWords, isMadeUp, pathsOf, undecidedIn } from '../domain/lanes/conflict.ts';
 import { isProblem, type Problem } from '../domain/text/problem.ts';
 import type { Integration, OwnFile } from '../workspace/integration.ts';
@@ -90,7 +90,7 @@ export async function mergeTip(
   ownPaths: readonly string[],
   note: NoteMerge,
 ): Promise<readonly Conflict[] | Problem> {
-  const saved = await branch.commitAll(undefined, 'Work in progress, before a merge');
+  const saved = await branch.commitWork(undefined, 'Work in progress, before a merge');
   if (isProblem(saved)) return saved;
   const { commit: head } = saved;
   const problem = await integration.own.bring(head);
@@ -109,7 +109,7 @@ export async function mergeTip(
   const commit = await integration.commit({ tree, parents: [head, tip], message });
   if (isProblem(commit)) return commit;
   if (conflicts.length > 0) note({ merge: commit, conflicts });
-  const failed = (await integration.deliver(commit, head)) ?? (await branch.moveTo(commit));
+  const failed = (await integration.deliver(commit, head)) ?? (await branch.moveTo(commit, tip));
   return failed ?? conflicts;
 }
 
@@ -139,6 +139,28 @@ export async function unsolved(
     if (isMadeUp(path) || ((await isMarked(commit)) && !(await isMarked(before)))) marked.push(path);
   }
   return marked;
+}
+
+/** What this commit takes away of what was landed before: `a.txt of US-001`, `3 lines of b.txt of US-001`. */
+export async function removedWork(
+  integration: Integration,
+  { base, landed }: { readonly base: string; readonly landed: readonly Pick<Landed, 'story' | 'commit'>[] },
+  { tip, commit }: { readonly tip: string; readonly commit: string },
+  ownPaths: readonly string[],
+): Promise<readonly string[]> {
+  const own = await integration.changedLines(tip, commit, ownPaths);
+  const removed: string[] = [];
+  let before = base;
+  for (const { story, commit: theirs } of own.size === 0 ? [] : landed) {
+    for (const [path, { added, isNew }] of await integration.changedLines(before, theirs, ownPaths)) {
+      const now = own.get(path);
+      const count = now?.removed.filter(line => added.includes(line)).length ?? 0;
+      if (now?.isGone && (isNew || count > 0)) removed.push(`${path} of ${story}`);
+      else if (count > 0) removed.push(`${count} ${count === 1 ? 'line' : 'lines'} of ${path} of ${story}`);
+    }
+    before = theirs;
+  }
+  return removed;
 }
 
 /** For the agent that has to make it fit. */

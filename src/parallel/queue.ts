@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { type Board, type Candidate, laneOf, type Queued, type SentBackWhy } from '../domain/lanes/board.ts';
 import { type Conflict, pathsOf, withConflicts } from '../domain/lanes/conflict.ts';
 import { type Checked, checkSlots, nextMerge, type QueueAction } from '../domain/lanes/queue.ts';
+import { listSome } from '../domain/text/feedback.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { warn } from '../engine/steps.ts';
 import type { RunContext } from '../turns/context.ts';
@@ -14,7 +15,7 @@ import type { AloneGate } from './check-gate.ts';
 import type { LanePlaces } from './lane-place.ts';
 import type { LaneWork } from './lane-work.ts';
 import { endedChild } from './lanes.ts';
-import { buildCandidate, undecided, unsolved } from './merging.ts';
+import { buildCandidate, removedWork, undecided, unsolved } from './merging.ts';
 import { laneName, worktreeName } from './names.ts';
 
 export interface QueueWorld {
@@ -174,6 +175,9 @@ async function land(
     return;
   }
   const tree = await integration.own.treeOf(commit);
+  const removed = await removedWork(integration, board(), candidate, work.ownPaths);
+  if (removed.length > 0)
+    warn(parts.emit, `${entry.story} takes away what had landed before it: ${listSome(removed)}.`);
   const delivered = await integration.deliver(commit, tip);
   if (delivered)
     warn(parts.emit, `What has landed is not in your repository yet: ${formatProblem(delivered)}`);

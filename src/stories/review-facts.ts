@@ -1,7 +1,7 @@
 /** What a reviewer is told that is not in the files: what Ralph's own checks said, and what changed since the story was begun. */
 import type { CheckResult } from '../domain/checks/check.ts';
 import type { ReviewFacts } from '../domain/stories/prompt.ts';
-import { isProblem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import type { RunContext } from '../turns/context.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
@@ -18,7 +18,10 @@ export function createReviewFacts({
   /** By story: the tree that it was begun on. */
   const begun = new Map<string, string>();
   const seen = new Map<string, readonly CheckResult[]>();
+  let unshown: string | undefined;
   return {
+    /** Why the last reviewer was not shown what changed; undefined: it was, or had to look for itself. */
+    unshown: () => unshown,
     /** Before the first iteration that builds it. */
     async begin(story: string): Promise<void> {
       if (begun.has(story)) return;
@@ -32,14 +35,24 @@ export function createReviewFacts({
       if (story !== undefined && results.length > 0) seen.set(story, results);
     },
     async of(story: string): Promise<ReviewFacts> {
-      const startTree = begun.get(story);
+      const startTree = (await landedTree({ cwd, env })) ?? begun.get(story);
       const results = seen.get(story) ?? [];
       const facts = { results, protect: settings.protect };
+      unshown = undefined;
       if (startTree === undefined) return facts;
       const diff = await accumulatedDiff({ cwd, env, startTree, maxChars: DIFF_CHARS });
-      return isProblem(diff) ? facts : { ...facts, diff: diff.text };
+      unshown = isProblem(diff) ? formatProblem(diff) : undefined;
+      return isProblem(diff) ? { ...facts, unshown: formatProblem(diff) } : { ...facts, diff: diff.text };
     },
   };
+}
+
+/** Of a lane: what has landed and is in its files. The change that is reviewed is the one that would land on it. */
+async function landedTree(place: Place): Promise<string | undefined> {
+  const own = await openOwnGit(place);
+  const landed = isProblem(own) ? undefined : own.stand()?.landed;
+  const tree = isProblem(own) || landed === undefined ? undefined : await own.treeOf(landed);
+  return isProblem(tree) ? undefined : tree;
 }
 
 async function treeNow(place: Place): Promise<string | undefined> {

@@ -189,7 +189,7 @@ function createSteps(
     prover: { ...checks, look: () => undefined },
     held: {
       restore(iteration) {
-        const settled = keeper.settle(iteration, evidenceOf(parts, touched));
+        const settled = keeper.settle(iteration, evidenceOf(parts, touched, facts.unshown()));
         missing = settled.missing;
         return settled.violations;
       },
@@ -249,9 +249,14 @@ async function uncommittedIn(watch: TreeWatch): Promise<readonly string[]> {
 }
 
 /** Where no turn is over, as in a pause between two attempts, no verdict counts. */
-function evidenceOf(parts: StoryContext, touched: readonly Violation[]): ReviewEvidence {
+function evidenceOf(
+  parts: StoryContext,
+  touched: readonly Violation[],
+  unshown: string | undefined,
+): ReviewEvidence {
   const { outcome, reviews: spoken = [] } = parts.past().open?.turn ?? {};
-  return { outcome, spoken, touched: touched.map(({ what }) => what), isContained: isContained(parts) };
+  const changed = touched.map(({ what }) => what);
+  return { outcome, spoken, touched: changed, unshown, isContained: isContained(parts) };
 }
 
 /** Nothing of an earlier turn can still be alive when a review ends. */

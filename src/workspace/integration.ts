@@ -2,7 +2,7 @@
  * The integration branch of a parallel run, in Ralph's own git directory: merges are made there, without files, hooks, drivers and settings of
  * the repository, and what is believed of the branch is kept there. The repository of the user gets what has landed.
  */
-import type { Problem } from '../domain/text/problem.ts';
+import { isProblem, type Problem } from '../domain/text/problem.ts';
 import { complaint } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
 import { deliver } from './commit-in-repository.ts';
@@ -73,6 +73,9 @@ export function createIntegration(own: OwnGit, run: string) {
     commit: own.commit,
     /** A name for a change, wherever it is made; the files named do not count. */
     patchOf: (from: string, to: string, except: readonly string[]) => patchOf(own, from, to, except),
+    /** What differs between two commits, by path, a line for each; the files named do not count. */
+    changedLines: (from: string, to: string, except: readonly string[]) =>
+      changedLines(own, from, to, except),
     /** Keeps a commit from being collected, here and in the user's repository. */
     async pin(name: string, commit: string): Promise<void> {
       await objects.run(['update-ref', `refs/ralph/${run}/${name}`, commit]);
@@ -102,6 +105,45 @@ async function withFiles(own: OwnGit, tree: string, files: readonly OwnFile[]): 
   );
 }
 
+const PATCH = ['-r', '-p', '--no-renames', '--no-ext-diff', '--no-textconv', '--no-color', '--full-index'];
+
+function scopeWithout(except: readonly string[]): readonly string[] {
+  return except.length === 0 ? [] : ['--', ':/', ...except.map(path => `:(exclude,top,literal)${path}`)];
+}
+
+export interface FileLines {
+  readonly added: string[];
+  readonly removed: string[];
+  isNew: boolean;
+  isGone: boolean;
+}
+
+/** Of a file that is not text: what it was and what it is, by the names of its content. Empty lines are nobody's work. */
+async function changedLines(
+  own: OwnGit,
+  from: string,
+  to: string,
+  except: readonly string[],
+): Promise<ReadonlyMap<string, FileLines>> {
+  const changed = await own.changedPaths(`${from}^{tree}`, `${to}^{tree}`);
+  const files = new Map<string, FileLines>();
+  for (const { path, bytes, before, after } of isProblem(changed) ? [] : changed) {
+    if (except.includes(path)) continue;
+    const lines: FileLines = { added: [], removed: [], isNew: !before, isGone: !after };
+    files.set(path, lines);
+    const scope = ['--', `:(top,literal)${bytes}`];
+    const shown = await readAll(own.objects, ['diff-tree', ...PATCH, '-U0', from, to, ...scope]);
+    const text = shown?.toString('utf8') ?? '';
+    if (/^Binary files /m.test(text)) {
+      if (after) lines.added.push(after.oid);
+      if (before) lines.removed.push(before.oid);
+    }
+    for (const line of text.split('\n').filter(each => /^[+-](?!\+\+ |-- ).*\S/.test(each)))
+      (line[0] === '+' ? lines.added : lines.removed).push(line.slice(1).trim());
+  }
+  return files;
+}
+
 /** Without what is around it the same change has the same name; without whitespace, as git's patch-id has it. */
 async function patchOf(
   own: OwnGit,
@@ -109,10 +151,8 @@ async function patchOf(
   to: string,
   except: readonly string[],
 ): Promise<string | Problem> {
-  const flags = ['-r', '-p', '--binary', '--no-ext-diff', '--no-textconv', '--no-color', '--full-index'];
-  const scope =
-    except.length === 0 ? [] : ['--', ':/', ...except.map(path => `:(exclude,top,literal)${path}`)];
-  const shown = await readAll(own.objects, ['diff-tree', ...flags, from, to, ...scope]);
+  const scope = scopeWithout(except);
+  const shown = await readAll(own.objects, ['diff-tree', ...PATCH, '--binary', from, to, ...scope]);
   if (!shown) return { where: to, what: 'git cannot show what has changed in it' };
   const text = shown.toString('latin1');
   // The names of the whole files and the numbers of lines change with the files around; the lines do not.

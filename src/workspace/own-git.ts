@@ -17,7 +17,16 @@ import {
   type TreeEntry,
   writeObject,
 } from './own-objects.ts';
-import { createStart, elsewhere, readBase, rememberTree, type StartParts } from './own-start.ts';
+import {
+  createStart,
+  elsewhere,
+  readBase,
+  readStand,
+  rememberTree,
+  type Stand,
+  type StartParts,
+  writeStand,
+} from './own-start.ts';
 import type { Head } from './refs.ts';
 import {
   findRepository,
@@ -117,6 +126,9 @@ function createOwnGit(place: Place, parts: StartParts) {
       status: () => statusOf(start, changedPaths),
       /** The patch from one tree to another. */
       diff: (from: string, to: string) => patch(own.git, from, to),
+      /** What Ralph has put the work tree on; undefined: it did not, or in another place. */
+      stand: (): Stand | undefined => readStand(own),
+      setStand: (stand: Stand): void => writeStand(own, stand),
       /** Files of a sparse checkout that were not there when the run began. */
       absent: (): ReadonlySet<string> => new Set(readBase(own)?.absent),
       /** Every file of a tree or commit. */

@@ -34,6 +34,23 @@ export function readBase({ place }: OwnFolder): Base | undefined {
   return tryTo(() => JSON.parse(readIfThere(join(place, BASE)) ?? 'null')) ?? undefined;
 }
 
+/** What Ralph itself put a worktree of a lane on: the agent can move every ref of the repository, and not this. */
+export interface Stand {
+  readonly commit: string;
+  /** What is in it of what has landed. */
+  readonly landed: string;
+}
+
+const STAND = 'stand.json';
+
+export function writeStand({ place }: OwnFolder, stand: Stand): void {
+  writeWhole(join(place, STAND), JSON.stringify(stand));
+}
+
+export function readStand({ place }: OwnFolder): Stand | undefined {
+  return tryTo(() => JSON.parse(readIfThere(join(place, STAND)) ?? 'null')) ?? undefined;
+}
+
 export interface StartParts {
   readonly own: OwnFolder;
   readonly top: string;

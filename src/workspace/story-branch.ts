@@ -13,8 +13,12 @@ export interface StoryBranch {
   readonly own: OwnGit;
   /** Commits these files, or those that are there, on top of what the agent has committed; answers the commit. */
   commitAll(tree: string | undefined, message: string): Promise<CommittedWork | Problem>;
-  /** Makes branch and files what this commit holds; what is there must be committed. */
-  moveTo(commit: string): Promise<Problem | undefined>;
+  /** The same on what Ralph has put the branch on: commits and merges of the agent's have no say in what it is built on. */
+  commitWork(tree: string | undefined, message: string): Promise<CommittedWork | Problem>;
+  /** Makes branch and files what this commit holds; what is there must be committed. `landed`: what is in it of what has landed. */
+  moveTo(commit: string, landed: string): Promise<Problem | undefined>;
+  /** Ralph has put it on this commit, of what has landed. */
+  begin(commit: string): void;
   /** Makes this the commit of the branch; the files stay as they are. */
   standOn(commit: string): Promise<Problem | undefined>;
 }
@@ -25,14 +29,26 @@ export interface CommittedWork {
   readonly left: readonly string[];
 }
 
-export async function openStoryBranch(place: Place, branch: string): Promise<StoryBranch | Problem> {
+/** `from`: where it began, if nothing more is on record. */
+export async function openStoryBranch(
+  place: Place,
+  branch: string,
+  from?: string,
+): Promise<StoryBranch | Problem> {
   const own = await openOwnGit(place);
   if (isProblem(own)) return own;
   const ref = `refs/heads/${branch}`;
   return {
     own,
     commitAll: (tree, message) => commitAll(own, ref, tree, message),
-    moveTo: commit => moveTo(own, ref, commit),
+    commitWork: (tree, message) => commitAll(own, ref, tree, message, own.stand()?.commit ?? from),
+    async moveTo(commit, landed) {
+      const problem = await moveTo(own, ref, commit);
+      // Only now: of files that were not moved it would be a lie.
+      if (!problem) own.setStand({ commit, landed });
+      return problem;
+    },
+    begin: commit => own.setStand({ commit, landed: commit }),
     standOn: commit => pointAt(own, ref, commit, commit),
   };
 }
@@ -42,21 +58,35 @@ async function commitAll(
   ref: string,
   checked: string | undefined,
   message: string,
+  stand?: string,
 ): Promise<CommittedWork | Problem> {
   const snapshot = checked === undefined ? await own.snapshot() : { tree: checked };
   if (isProblem(snapshot)) return snapshot;
   const plan = await planCommit(own, { start: undefined, checked: snapshot.tree, commitDirty: true });
   if (isProblem(plan)) return plan;
   const { head, headTree, tree, left } = plan;
-  if (head.commit !== undefined && tree === headTree) {
-    const problem = await pointAt(own, ref, head.commit, head.commit);
-    return problem ?? { commit: head.commit, left };
-  }
-  const parents = head.commit === undefined ? [] : [head.commit];
-  const commit = await own.commit({ tree, parents, message });
+  const parent = stand === undefined ? head.commit : await builtOn(own, stand, head.commit);
+  if (isProblem(parent)) return parent;
+  const before = parent === head.commit ? headTree : await own.treeOf(parent);
+  if (isProblem(before)) return before;
+  const isSame = parent !== undefined && tree === before;
+  const commit = isSame ? parent : await own.commit({ tree, parents: parent ? [parent] : [], message });
   if (isProblem(commit)) return commit;
   const problem = await pointAt(own, ref, commit, head.commit ?? headTree);
   return problem ?? { commit, left };
+}
+
+/**
+ * The last commit that Ralph put the branch on and the agent has not put away. Whatever the agent calls merged, its parents are Ralph's and
+ * the user's: else a merge that drops the work of others, or a commit on top of theirs, would take it away when it lands.
+ */
+async function builtOn(own: OwnGit, stand: string, head: string | undefined): Promise<string | Problem> {
+  if (head === undefined || head === stand) return stand;
+  const missing = await own.bring(head);
+  if (missing) return missing;
+  const { code, stdout } = await own.objects.run(['merge-base', stand, head]);
+  if (code === 0) return stdout.trim();
+  return { where: own.top, what: `its commits have nothing in common with ${stand}, where it began` };
 }
 
 /** The agent may have left HEAD on another branch: the work is what is in the files. */

@@ -95,6 +95,7 @@ export function memory(base: Files) {
     commit: async ({ tree, parents, message }) => add(filesOf(tree), parents, message),
     patchOf: async (from, to, except) =>
       JSON.stringify(changedPaths(from, to).filter(({ path }) => !except.includes(path))),
+    changedLines: async () => new Map(),
     pin: async (name, commit) => void pins.set(name, commit),
     unpin: async name => void pins.delete(name),
     deliver: async () => undefined,

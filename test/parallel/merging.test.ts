@@ -14,7 +14,7 @@ async function brought(lane: Files, landed: Files, ownPaths: readonly string[] =
   const tip = Object.keys(landed).length === 0 ? 'base' : git.work('base', landed);
   let at = head;
   const branch = {
-    commitAll: async () => ({ commit: head, left: [] }),
+    commitWork: async () => ({ commit: head, left: [] }),
     async moveTo(commit: string) {
       at = commit;
     },

@@ -43,6 +43,8 @@ export interface ReviewFacts {
   readonly results: readonly CheckResult[];
   /** What changed since the story was begun; undefined: nobody knows when that was. */
   readonly diff?: string;
+  /** Why that could not be found out: then no verdict counts. */
+  readonly unshown?: string;
   /** Globs of what the agent may not change. */
   readonly protect: readonly string[];
 }
@@ -126,7 +128,7 @@ function reviewLines(story: Story | undefined, policy: ReviewPolicy): readonly s
   ];
 }
 
-function reviewFacts({ results, diff, protect }: ReviewFacts): string {
+function reviewFacts({ results, diff, unshown, protect }: ReviewFacts): string {
   const ran = results.map(
     ({ command, passed, exitCode }) =>
       `- \`${command}\`: ${passed ? 'passed' : 'failed'} (exit code ${exitCode})`,
@@ -135,9 +137,11 @@ function reviewFacts({ results, diff, protect }: ReviewFacts): string {
     '## What Ralph saw',
     ...(ran.length > 0 ? ['It ran these checks itself after the story was built:', ...ran] : []),
     ...(protect.length > 0 ? [`Protected, so the agent could not change it: ${protect.join(', ')}`] : []),
-    diff === undefined || diff === ''
-      ? 'The story was begun before this run: find its commits with `git log --oneline`.'
-      : `Everything that changed since the story was begun:\n${fenced(withoutVerdicts(diff), 'diff')}`,
+    unshown !== undefined
+      ? `What changed since the story was begun could not be found out: ${unshown}. Request changes, and say so: an approval does not count until it can be.`
+      : diff === undefined || diff === ''
+        ? 'The story was begun before this run: find its commits with `git log --oneline`.'
+        : `Everything that changed since the story was begun:\n${fenced(withoutVerdicts(diff), 'diff')}`,
   ].join('\n');
 }
 

@@ -49,6 +49,8 @@ export interface ReviewEvidence {
   readonly spoken: readonly SpokenReview[];
   /** What changed outside of the folder of the list, and may not in a review. */
   readonly touched: readonly string[];
+  /** Why the reviewer was not shown what changed; absent: it was. */
+  readonly unshown?: string | undefined;
   /** Nothing of an earlier turn can still be alive. */
   readonly isContained: boolean;
   /** The review cap decides, whichever of the two it said. */
@@ -59,10 +61,12 @@ export interface ReviewEvidence {
 export function whyVoid(
   story: string,
   listed: ReviewVerdict,
-  { outcome, spoken, touched, isContained, isCapped = false }: ReviewEvidence,
+  { outcome, spoken, touched, unshown, isContained, isCapped = false }: ReviewEvidence,
 ): string | undefined {
   if (outcome?.kind !== 'completed') return 'its turn did not end well';
   if (touched.length > 0) return `it changed files: ${touched.join('; ')}. A review only judges`;
+  if (unshown !== undefined && listed === 'approved')
+    return `what changed could not be shown to it: ${unshown}`;
   const said = new Set(spoken.filter(each => each.story === story).map(({ verdict }) => verdict));
   if (said.size > 1) return 'it said both approved and changes_requested';
   const [verdict] = said;

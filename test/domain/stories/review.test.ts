@@ -78,6 +78,7 @@ describe('a verdict of the list', () => {
     ],
     ['without words', { spoken: [] }, 'it did not say its verdict'],
     ['with words on another story', { spoken: [{ story: 'B', verdict: 'approved' }] }, 'did not say'],
+    ['of a change that it was not shown', { unshown: 'git: no' }, 'could not be shown to it: git: no'],
     ['without words, contained', { spoken: [], isContained: true }, undefined],
     [
       'that the words contradict, contained',
