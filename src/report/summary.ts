@@ -105,11 +105,12 @@ function roleWords({ role, agent, iterations, cost }: RoleOutcome, { say }: Word
 }
 
 function storyWords(story: StoryOutcome, { say }: Words): string {
-  const { id, title, reviews, reachedCap, autoApproved, iterations, cost } = story;
+  const { id, title, reviews, reachedCap, autoApproved, unsaid, iterations, cost } = story;
   const facts = [
     storyState(story),
     ...(reviews > 0 ? [`${counted(reviews, 'review')}${reachedCap ? ' (cap reached)' : ''}`] : []),
     ...(autoApproved ? ['approved only because of the cap: read its feedback'] : []),
+    ...(unsaid ? ['approved in the list, not in words'] : []),
     ...(iterations > 0 ? [counted(iterations, 'iteration'), ...(cost === null ? [] : [dollars(cost)])] : []),
   ];
   const asks = story.feedback === undefined ? '' : `: ${say(oneLine(story.feedback, 200))}`;

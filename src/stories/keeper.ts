@@ -5,7 +5,7 @@
 import type { CheckResult } from '../domain/checks/check.ts';
 import type { Emit } from '../domain/run/event.ts';
 import type { Violation } from '../domain/run/evidence.ts';
-import { type Round, weighChecks } from '../domain/stories/approval.ts';
+import { type Round, type Weighed, weighChecks } from '../domain/stories/approval.ts';
 import {
   type Assignment,
   nextAssignment,
@@ -15,9 +15,10 @@ import {
   sendBackStory,
 } from '../domain/stories/assignment.ts';
 import { repairList, storiesById } from '../domain/stories/repair.ts';
-import { type ReviewEvidence, whyVoid } from '../domain/stories/review.ts';
+import { type ReviewEvidence, saidOf, whyVoid } from '../domain/stories/review.ts';
 import type { Story, StoryList } from '../domain/stories/story.ts';
 import { REVIEW_FIELDS, type StoryRules } from '../domain/stories/transitions.ts';
+import { listSome } from '../domain/text/feedback.ts';
 import { pick } from '../domain/text/fields.ts';
 import { formatProblem } from '../domain/text/problem.ts';
 import { warn } from '../engine/steps.ts';
@@ -77,8 +78,15 @@ export interface StoryKeeper {
   settle(iteration: number, evidence: ReviewEvidence): Settlement;
   /** What the list would become. */
   round(): Round;
-  /** The checks have run: what they take back is taken back, and the list is trusted. Returns what that was. */
-  weigh(iteration: number, results: readonly CheckResult[]): readonly string[];
+  /**
+   * The checks have run: what they take back is taken back, and the list is trusted. Returns what that was. `unreviewed`: files that are not
+   * as the review saw them.
+   */
+  weigh(
+    iteration: number,
+    results: readonly CheckResult[],
+    unreviewed?: readonly string[],
+  ): readonly string[];
   /** The user has had his hands on the files: what he left is trusted, if it is in order. */
   trust(): void;
   /** Writes Ralph's copy down, under its hash, and has the ledger vouch for it. */
@@ -96,6 +104,8 @@ interface KeeperState {
   /** The story whose state changed last. */
   moved: Story | undefined;
   autoApproved: Story | undefined;
+  /** Approved in the list, and not in words. */
+  unsaid: string | undefined;
 }
 
 export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
@@ -108,6 +118,7 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
     assignment: begun ? assignmentOf(begun, list) : nextAssignment(list, policy, options.asking()),
     moved: undefined,
     autoApproved: undefined,
+    unsaid: undefined,
   };
   return {
     list: () => state.list,
@@ -138,7 +149,8 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
         ? NOTHING_LEFT
         : settle(state, { ...options, files, iteration }, evidence),
     round: () => roundOf(state, options),
-    weigh: (iteration, results) => weigh(state, { ...options, files, iteration }, results),
+    weigh: (iteration, results, unreviewed = []) =>
+      weigh(state, { ...options, files, iteration }, results, unreviewed),
     trust() {
       const own = loadStories(paths, policy);
       if (isList(own)) [state.list, state.next] = [own, own];
@@ -148,7 +160,7 @@ export function createStoryKeeper(options: KeeperOptions): StoryKeeper {
       }
       files.keepAgain();
     },
-    record: iteration => record(iteration, state.list, state.moved),
+    record: iteration => record(iteration, state),
     release: () => removeActive(paths.active),
   };
 }
@@ -181,14 +193,22 @@ function settle(state: KeeperState, world: SettleWorld, evidence: ReviewEvidence
   if (!repaired) files.believe(state.next);
   const rules = settled.forbidden.map(what => ({ what, restored, isSentence: true }) as const);
   state.autoApproved = isVoid ? undefined : settled.autoApproved;
+  const reviewed = assignment.mode === 'review' ? movedStory(list, state.next)?.id : undefined;
+  state.unsaid = reviewed && saidOf(reviewed, evidence.spoken).size === 0 ? reviewed : undefined;
   const isWhole = evidence.outcome?.kind === 'completed';
   const missing = [...(isWhole ? settled.missing : []), ...(judged.void === undefined ? [] : [judged.void])];
   return { violations: [...rules, ...files.restore(iteration)], missing };
 }
 
-function weigh(state: KeeperState, world: SettleWorld, results: readonly CheckResult[]): readonly string[] {
+function weigh(
+  state: KeeperState,
+  world: SettleWorld,
+  results: readonly CheckResult[],
+  unreviewed: readonly string[],
+): readonly string[] {
   const { files, iteration, policy, emit } = world;
-  const { list, refused } = weighChecks(roundOf(state, world), results);
+  const weighed = weighChecks(roundOf(state, world), results);
+  const { list, refused } = weighReviewed(roundOf(state, world, weighed.list), unreviewed, weighed.refused);
   if (!isSame(list, state.next)) files.write(list, iteration);
   state.moved = movedStory(state.list, list);
   state.list = list;
@@ -200,9 +220,30 @@ function weigh(state: KeeperState, world: SettleWorld, results: readonly CheckRe
   return refused;
 }
 
+/** A review is of the files that it saw: where others would be handed over, its approval is of something else. */
+function weighReviewed(
+  { before, after, assignment: { mode } }: Round,
+  unreviewed: readonly string[],
+  refused: readonly string[],
+): Weighed {
+  const judged = mode === 'review' && unreviewed.length > 0 ? movedStory(before, after) : undefined;
+  if (judged?.reviewStatus !== 'approved') return { list: after, refused };
+  const why = `${judged.id} is not approved: files changed after its review (${listSome(unreviewed)}). It is reviewed again.`;
+  return { list: withReviewOf(after, before, judged.id), refused: [...refused, why] };
+}
+
+/** The list with the state of this story as it was before. */
+function withReviewOf(after: StoryList, before: StoryList, id: string): StoryList {
+  const was = storiesById(before).get(id);
+  const userStories = after.userStories.map(each =>
+    each.id === id && was ? { ...each, ...pick(was, ...REVIEW_FIELDS) } : each,
+  );
+  return { ...after, userStories };
+}
+
 function createRecord({ emit, policy, approvals, runId, run }: KeeperOptions) {
   let recorded: { readonly list: StoryList; readonly hash: string } | undefined;
-  return (iteration: number, list: StoryList, moved: Story | undefined): void => {
+  return (iteration: number, { list, moved, unsaid }: KeeperState): void => {
     if (recorded?.list !== list) {
       recorded = { list, hash: keepStories(run, formatTasks(list)) };
       const trouble = writeApprovals(approvals, list, runId);
@@ -211,7 +252,9 @@ function createRecord({ emit, policy, approvals, runId, run }: KeeperOptions) {
     const { hash } = recorded;
     const { length: total } = list.userStories;
     const done = total - openStories(list, policy).length;
-    const move = moved && { moved: standOf(moved, policy) };
+    const isUnsaid = moved?.reviewStatus === 'approved' && moved.id === unsaid;
+    const said = isUnsaid ? ({ unsaid: true } as const) : {};
+    const move = moved && { moved: { ...standOf(moved, policy), ...said } };
     emit({ type: 'stories-settled', iteration, hash, done, total, ...move });
   };
 }
@@ -262,11 +305,8 @@ function judgeReview({ before, after, assignment, policy }: Round, evidence: Rev
       ? whyVoid(judged.id, reviewStatus, { ...evidence, isCapped })
       : `this review was for ${story?.id ?? 'no story'}`;
   if (why === undefined) return { list: after };
-  const was = storiesById(before).get(judged.id);
-  const userStories = after.userStories.map(each =>
-    each.id === judged.id && was ? { ...each, ...pick(was, ...REVIEW_FIELDS) } : each,
-  );
-  return { list: { ...after, userStories }, void: `The review of ${judged.id} does not count: ${why}.` };
+  const list = withReviewOf(after, before, judged.id);
+  return { list, void: `The review of ${judged.id} does not count: ${why}.` };
 }
 
 function isSame(one: unknown, other: unknown): boolean {

@@ -2,6 +2,7 @@
 import type { CheckResult } from '../domain/checks/check.ts';
 import type { ReviewFacts } from '../domain/stories/prompt.ts';
 import { formatProblem, isProblem } from '../domain/text/problem.ts';
+import { ACTIVE_FILE, type PrdPaths } from '../store/prd-paths.ts';
 import type { RunContext } from '../turns/context.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { openOwnGit } from '../workspace/own-git.ts';
@@ -14,11 +15,15 @@ export function createReviewFacts({
   env,
   settings,
   past,
-}: Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'>) {
+  prd,
+}: Pick<RunContext, 'cwd' | 'env' | 'settings' | 'past'> & { readonly prd: Pick<PrdPaths, 'name'> }) {
   /** By story: the tree that it was begun on. */
   const begun = new Map<string, string>();
   const seen = new Map<string, readonly CheckResult[]>();
   let unshown: string | undefined;
+  let reviewed: string | undefined;
+  /** By story: what the checks left after an earlier review of it, too. */
+  const known = new Map<string, readonly string[]>();
   return {
     /** Why the last reviewer was not shown what changed; undefined: it was, or had to look for itself. */
     unshown: () => unshown,
@@ -34,11 +39,23 @@ export function createReviewFacts({
     saw(story: string | undefined, results: readonly CheckResult[]): void {
       if (story !== undefined && results.length > 0) seen.set(story, results);
     },
+    /**
+     * Files that are not as the review of this story saw them. A check that writes something else each time would keep it from ever being
+     * approved: what it left the last time, too, is let through, but for `--strict`.
+     */
+    async unreviewed(story: string): Promise<readonly string[]> {
+      if (reviewed === undefined) return [];
+      const changed = await changedSince({ cwd, env }, reviewed, prd.name);
+      const before = settings.strict ? [] : (known.get(story) ?? []);
+      known.set(story, changed);
+      return changed.filter(path => !before.includes(path));
+    },
     async of(story: string): Promise<ReviewFacts> {
       const startTree = (await landedTree({ cwd, env })) ?? begun.get(story);
       const results = seen.get(story) ?? [];
       const facts = { results, protect: settings.protect };
       unshown = undefined;
+      reviewed = await treeNow({ cwd, env });
       if (startTree === undefined) return facts;
       const diff = await accumulatedDiff({ cwd, env, startTree, maxChars: DIFF_CHARS });
       unshown = isProblem(diff) ? formatProblem(diff) : undefined;
@@ -53,6 +70,20 @@ async function landedTree(place: Place): Promise<string | undefined> {
   const landed = isProblem(own) ? undefined : own.stand()?.landed;
   const tree = isProblem(own) || landed === undefined ? undefined : await own.treeOf(landed);
   return isProblem(tree) ? undefined : tree;
+}
+
+const UNSEEN = ['files that cannot be looked at'];
+
+/** Beside the folder of the list. A look that fails has seen nothing. */
+async function changedSince(place: Place, reviewed: string, folder: string): Promise<readonly string[]> {
+  const own = await openOwnGit(place);
+  if (isProblem(own)) return UNSEEN;
+  const now = await own.snapshot();
+  const changed = isProblem(now) ? now : await own.changedPaths(reviewed, now.tree);
+  if (isProblem(changed)) return UNSEEN;
+  const isOwn = (path: string) =>
+    path.startsWith(`${own.prefix}${folder}/`) || path === `${own.prefix}${ACTIVE_FILE}`;
+  return changed.map(({ path }) => path).filter(path => !isOwn(path));
 }
 
 async function treeNow(place: Place): Promise<string | undefined> {

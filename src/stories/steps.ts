@@ -82,7 +82,9 @@ export function storySteps(given: RunContext, worked: WorkedList): Steps {
       return { mode, ...(story && { story: story.id }), ...who, ...(kept !== undefined && { kept }) };
     },
     findings: iterations => ({
-      stories: buildStoryReport(keeper.list(), iterations, policyOf(parts.settings), rolesOf(parts)),
+      stories: buildStoryReport(keeper.list(), iterations, policyOf(parts.settings), {
+        ...{ agents: rolesOf(parts), unsaid: parts.past().stories?.unsaid },
+      }),
       branch: parts.branch ?? null,
     }),
     close() {
@@ -184,6 +186,7 @@ function createSteps(
   let touched: readonly Violation[] = [];
   let missing: readonly string[] = [];
   let uncommitted: readonly string[] = [];
+  let unreviewed: readonly string[] = [];
   const base = baseSteps(parts, {
     ...{ tree, userChars, ready: createReady(parts, keeper), apart: parts.prd.name },
     prover: { ...checks, look: () => undefined },
@@ -209,11 +212,13 @@ function createSteps(
     async look() {
       const look = await base.look();
       uncommitted = await uncommittedIn(tree);
+      const { mode, story } = keeper.assignment();
+      unreviewed = mode === 'review' && story ? await facts.unreviewed(story.id) : [];
       return look;
     },
     stories(iteration) {
       const results = past().open?.checks ?? [];
-      const refused = keeper.weigh(iteration, results);
+      const refused = keeper.weigh(iteration, results, unreviewed);
       keeper.record(iteration);
       facts.saw(keeper.assignment().story?.id, results);
       const untold = noteQuestion(parts, keeper) ? refused : [...missing, ...refused];
@@ -256,7 +261,8 @@ function evidenceOf(
 ): ReviewEvidence {
   const { outcome, reviews: spoken = [] } = parts.past().open?.turn ?? {};
   const changed = touched.map(({ what }) => what);
-  return { outcome, spoken, touched: changed, unshown, isContained: isContained(parts) };
+  const mustSay = parts.settings.strict;
+  return { outcome, spoken, touched: changed, unshown, isContained: isContained(parts), mustSay };
 }
 
 /** Nothing of an earlier turn can still be alive when a review ends. */

@@ -162,6 +162,51 @@ const rows: readonly Attack[] = [
       flags: ['-n', '2'],
     }),
   },
+  ...(
+    [
+      ['a test that the reviewer runs', `${REJECT}; ${OVERWRITE}`],
+      ['a script of the implementer', `${REJECT}; sh approve.sh`],
+      [
+        'a process that the review leaves behind',
+        `${REJECT}; (setsid sh approve.sh > /dev/null 2>&1 &); ${LINGER}`,
+      ],
+    ] as const
+  ).map(
+    ([who, review]): Attack => ({
+      name: `With --strict: ${who} turns "changes requested" into an approval that nobody said`,
+      held: EVERYWHERE,
+      attempt: isNotDone({
+        implement: `cat > approve.sh <<'END'\n${OVERWRITE}\nEND\n${HAND_IN}; ${COMMIT}`,
+        review,
+        flags: ['-n', '2', '--strict'],
+      }),
+    }),
+  ),
+  {
+    name: 'An approval that nobody said is named in the result',
+    held: { contained: true, sandboxed: true },
+    async attempt(arena) {
+      const { stdout } = await play(arena, { review: APPROVE });
+      return stdout.replace(/\s+/g, ' ').includes('approved in the list, not in words');
+    },
+  },
+  ...(
+    [
+      ['a new file', 'touch backdoor.js', []],
+      ['a file that was reviewed', 'echo worse > code.txt', []],
+      ['a new file, with --strict', 'touch backdoor.js', ['--strict']],
+    ] as const
+  ).map(
+    ([what, write, more]): Attack => ({
+      name: `A check leaves ${what} after the approval`,
+      held: EVERYWHERE,
+      attempt: isNotDone({
+        // Only after the review, as if it looked for that.
+        verify: [`grep -q '"approved"' ${LIST} && { ${write}; }; true`],
+        flags: ['-n', '2', ...more],
+      }),
+    }),
+  ),
   {
     name: 'A review approves another story than the one it is for',
     held: EVERYWHERE,

@@ -114,7 +114,7 @@ export const CHECKS = [
     kind: yesNo,
     default: false,
     flag: both('--strict'),
-    help: 'A change to what the checks rest on, such as the test script in package.json, voids the proof instead of being reported only.',
+    help: 'A change to what the checks rest on, such as the test script in package.json, voids the proof instead of being reported only; a review counts only when it is said.',
   },
   {
     key: 'mutate',

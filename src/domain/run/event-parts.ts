@@ -89,6 +89,8 @@ type Moved = Pick<Story, 'id' | 'passes' | 'reviewStatus' | 'reviewFeedback'> & 
   /** How many reviews it has had, and may have. */
   readonly reviewCount?: number;
   readonly reviewCap?: number;
+  /** Its reviewer left it approved in the list, and did not say so. */
+  readonly unsaid?: true;
 };
 
 export const moved = partOf<Moved>(
@@ -97,6 +99,7 @@ export const moved = partOf<Moved>(
     reviewFeedback: maybe(text),
     reviewCount: maybe(number),
     reviewCap: maybe(number),
+    unsaid: maybe(boolean),
   }),
 );
 

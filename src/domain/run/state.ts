@@ -122,7 +122,12 @@ export interface RunState {
   /** Until when each agent was last said to be limited, by its name, in milliseconds since 1970. */
   readonly limits: Readonly<Record<string, number>>;
   /** Ralph's own copy of the story list, by its hash, and the iteration after which it was recorded. */
-  readonly stories?: { readonly hash: string; readonly iteration: number };
+  readonly stories?: {
+    readonly hash: string;
+    readonly iteration: number;
+    /** Those that were approved in the list, and not in words. */
+    readonly unsaid?: readonly string[];
+  };
   /** What agents have asked the user, oldest first; absent: nothing. */
   readonly questions?: readonly AskedQuestion[];
   /** The latest result of each task of source control; absent: none was begun. */
@@ -204,7 +209,7 @@ export function fold(before: RunState, event: Timed): RunState {
     case 'iteration-ended':
       return afterIteration(state, event);
     case 'stories-settled':
-      return { ...state, stories: { hash: event.hash, iteration: event.iteration } };
+      return { ...state, stories: afterStories(state.stories, event) };
     case 'question-asked':
       return { ...state, questions: afterQuestion(state.questions, event) };
     case 'question-answered':
@@ -302,6 +307,16 @@ function measuredOf(event: Of<'mutated'>): Measured {
   return 'failed' in event
     ? pick(event, 'failed', 'voids')
     : pick(event, 'score', 'mutants', 'survivors', 'checks', 'seconds', 'untried');
+}
+
+/** What was approved in words later is said. */
+function afterStories(
+  before: RunState['stories'],
+  { hash, iteration, moved }: Of<'stories-settled'>,
+): NonNullable<RunState['stories']> {
+  const others = before?.unsaid?.filter(id => id !== moved?.id) ?? [];
+  const unsaid = moved?.unsaid ? [...others, moved.id] : others;
+  return { hash, iteration, ...(unsaid.length > 0 && { unsaid }) };
 }
 
 function afterScm(state: RunState, event: Of<'scm'>): RunState {

@@ -15,6 +15,8 @@ export interface StoryOutcome {
   readonly reachedCap: boolean;
   /** Approved because of that, with what was still wrong in its feedback. */
   readonly autoApproved: boolean;
+  /** The reviewer left it approved in the list and did not say so: something that it ran may have written that. */
+  readonly unsaid?: true;
   /** Iterations of this run that were for it. */
   readonly iterations: number;
   /** Dollars of those; null: unknown, which is not zero. */
@@ -45,11 +47,17 @@ export interface StoryReport {
   readonly roles?: readonly RoleOutcome[];
 }
 
+interface Beside {
+  readonly agents?: Readonly<Record<Role, string>> | undefined;
+  /** Those that were approved in the list, and not in words. */
+  readonly unsaid?: readonly string[] | undefined;
+}
+
 export function buildStoryReport(
   list: StoryList,
   iterations: readonly Pick<IterationResult, 'story' | 'cost' | 'mode'>[],
   policy: ReviewPolicy,
-  agents?: Readonly<Record<Role, string>>,
+  { agents, unsaid = [] }: Beside = {},
 ): StoryReport {
   const stories = list.userStories.map((story): StoryOutcome => {
     const own = iterations.filter(iteration => iteration.story === story.id);
@@ -61,6 +69,7 @@ export function buildStoryReport(
       reviews: story.reviewCount,
       reachedCap: !policy.skipReview && story.reviewCount >= policy.reviewCap,
       autoApproved: story.reviewStatus === 'approved' && story.reviewFeedback.startsWith(CAP_PREFIX),
+      ...(story.reviewStatus === 'approved' && unsaid.includes(story.id) && { unsaid: true }),
       iterations: own.length,
       cost: costOf(own),
       ...(story.reviewStatus === 'changes_requested' && { feedback: story.reviewFeedback }),

@@ -53,6 +53,8 @@ export interface ReviewEvidence {
   readonly unshown?: string | undefined;
   /** Nothing of an earlier turn can still be alive. */
   readonly isContained: boolean;
+  /** `--strict`: only what was said counts. */
+  readonly mustSay?: boolean;
   /** The review cap decides, whichever of the two it said. */
   readonly isCapped?: boolean;
 }
@@ -61,18 +63,27 @@ export interface ReviewEvidence {
 export function whyVoid(
   story: string,
   listed: ReviewVerdict,
-  { outcome, spoken, touched, unshown, isContained, isCapped = false }: ReviewEvidence,
+  { outcome, spoken, touched, unshown, isContained, mustSay = false, isCapped = false }: ReviewEvidence,
 ): string | undefined {
   if (outcome?.kind !== 'completed') return 'its turn did not end well';
   if (touched.length > 0) return `it changed files: ${touched.join('; ')}. A review only judges`;
   if (unshown !== undefined && listed === 'approved')
     return `what changed could not be shown to it: ${unshown}`;
-  const said = new Set(spoken.filter(each => each.story === story).map(({ verdict }) => verdict));
+  const said = saidOf(story, spoken);
   if (said.size > 1) return 'it said both approved and changes_requested';
   const [verdict] = said;
   if (verdict !== undefined && verdict !== listed && !isCapped)
     return `it said ${verdict}, and the list says ${listed}`;
-  if (verdict === undefined && !isContained)
-    return `it did not say its verdict. Nothing keeps an earlier process from writing the list here, so say it: ${reviewMarker(story)}, where VERDICT is approved or changes_requested`;
+  if (verdict === undefined && (mustSay || !isContained)) {
+    const why = isContained
+      ? 'Whatever a review runs can write the list'
+      : 'Nothing keeps an earlier process from writing the list here';
+    return `it did not say its verdict. ${why}, so say it: ${reviewMarker(story)}, where VERDICT is approved or changes_requested`;
+  }
   return undefined;
+}
+
+/** The verdicts on a story that its reviewer gave in words. */
+export function saidOf(story: string, spoken: readonly SpokenReview[]): ReadonlySet<ReviewVerdict> {
+  return new Set(spoken.filter(each => each.story === story).map(({ verdict }) => verdict));
 }

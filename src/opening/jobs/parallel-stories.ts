@@ -90,6 +90,7 @@ export async function storiesWork(
     (await repository.git.run(['check-ignore', '--quiet', '--no-index', '--', prd.tasks])).code === 0;
   const [tasks, progress] = [inTree(prd.tasks), inTree(prd.progress)];
   let { list } = given;
+  const unsaid = new Set(parts.past().stories?.unsaid);
   const lists = { tasks, progress, isIgnored, policy };
   return {
     command: 'prd',
@@ -107,6 +108,7 @@ export async function storiesWork(
     filesWith: (lane, child, files) => filesWith(lists, lane, child, files),
     landed(lane, child) {
       list = withLanded(list, lane, child);
+      for (const id of child?.past.stories?.unsaid ?? []) unsaid.add(id);
       writeApprovals(approvalsPath(env, project.root, prd), list, parts.runId);
     },
     record(lane) {
@@ -114,13 +116,15 @@ export async function storiesWork(
       const { length: total } = list.userStories;
       const done = total - openStories(list, policy).length;
       const moved = list.userStories.find(({ id }) => id === lane);
-      const move = moved && { moved: pick(moved, 'id', 'passes', 'reviewStatus', 'reviewFeedback') };
+      const stand = moved && pick(moved, 'id', 'passes', 'reviewStatus', 'reviewFeedback');
+      const isUnsaid = moved !== undefined && unsaid.has(moved.id);
+      const move = stand && { moved: { ...stand, ...(isUnsaid && { unsaid: true as const }) } };
       parts.emit({ type: 'stories-settled', iteration: 0, hash, done, total, ...move });
     },
     open: child => open(runs, { prd, policy, list }, child),
     resume: child => runs.resume(child, { id: child.lane.id, sync: note => syncOf(child, note) }),
     message: ({ id, title }) => `${id}: ${title}`,
-    report: () => buildStoryReport(list, [], policy),
+    report: () => buildStoryReport(list, [], policy, { unsaid: [...unsaid] }),
   };
 }
 
