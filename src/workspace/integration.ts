@@ -3,7 +3,7 @@
  * the repository, and what is believed of the branch is kept there. The repository of the user gets what has landed.
  */
 import { isProblem, type Problem } from '../domain/text/problem.ts';
-import { complaint } from '../platform/git.ts';
+import { complaint, type Git } from '../platform/git.ts';
 import { sha256 } from '../platform/hash.ts';
 import { deliver } from './commit-in-repository.ts';
 import { entriesAt, mergeTrees } from './merge-tree.ts';
@@ -83,15 +83,15 @@ export function createIntegration(own: OwnGit, run: string) {
       await own.repository.git.run(['update-ref', `refs/ralph/kept/${run}/${name}`, commit]);
     },
     /** What was kept under this name is in what has landed. */
-    async unpin(name: string): Promise<void> {
-      const { git } = own.repository;
-      const below = `refs/ralph/kept/${run}/${name}/`;
-      const { stdout } = await git.run(['for-each-ref', '--format=%(refname)', below]);
-      for (const kept of stdout.split('\n').filter(Boolean)) await git.run(['update-ref', '-d', kept]);
-    },
+    unpin: (name: string) => removeRefs(own.repository.git, `refs/ralph/kept/${run}/${name}/`),
     /** Hands commits over to the user's repository. */
     deliver: (commit: string, known: string) => deliver(own, commit, known),
   };
+}
+
+async function removeRefs(git: Git, below: string): Promise<void> {
+  const { stdout } = await git.run(['for-each-ref', '--format=%(refname)', below]);
+  for (const ref of stdout.split('\n').filter(Boolean)) await git.run(['update-ref', '-d', ref]);
 }
 
 async function withFiles(own: OwnGit, tree: string, files: readonly OwnFile[]): Promise<string | Problem> {
