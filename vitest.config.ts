@@ -5,10 +5,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /**
  * Three levels, by name: docs/development.md says what each proves, and when.
  * - `npm test` (`RALPH_LEVEL=quick`): every test of a function, and of those that run programs the ones that hold a promise of the contract.
- * - `npm run test:all`: all of them.
+ * - `npm run test:all`: all of them; first those of `npm test`, then the rest (`RALPH_LEVEL=rest`).
  * - `npm run campaign`: all of them, with more kills, attacks and examples (test/rig/thorough.ts).
  */
-const isQuick = process.env.RALPH_LEVEL === 'quick';
+const level = process.env.RALPH_LEVEL;
+const isQuick = level === 'quick';
 /** What depends on the version of Node, for the other versions in CI. */
 const isCore = process.env.RALPH_SUITE === 'core';
 
@@ -62,6 +63,11 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const UNIT_TESTS = {
+  extends: true as const,
+  test: { name: 'units', include: paths(files.filter(isUnit)), isolate: false },
+};
+
 export default defineConfig({
   test: {
     // Far longer than any test takes: what hangs fails, and what is slow on a busy machine does not.
@@ -74,10 +80,7 @@ export default defineConfig({
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
-      {
-        extends: true,
-        test: { name: 'units', include: paths(files.filter(isUnit)), isolate: false },
-      },
+      ...(level === 'rest' ? [] : [UNIT_TESTS]),
       {
         extends: true,
         test: {
@@ -85,6 +88,7 @@ export default defineConfig({
           include: paths(files.filter(name => !isUnit(name) && isWanted(name))),
           // A few tests of many files: most of the time would go into starting workers.
           ...(isQuick && { tagsFilter: [PROMISE], isolate: false }),
+          ...(level === 'rest' && { tagsFilter: [`!${PROMISE}`] }),
         },
       },
     ],

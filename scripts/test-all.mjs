@@ -1,26 +1,28 @@
 #!/usr/bin/env node
 // What CI runs before every landing: all tests, on all versions of Node, in a browser and with the real agent CLIs. Says what each step took,
 // and last of all what failed: of a long log often only the end is kept.
-//   npm run test:all [-- --only suite,hosts]
+//   npm run test:all [-- --only rest,hosts] [-- --without test]
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 
-const { values } = parseArgs({ options: { only: { type: 'string' } } });
+const { values } = parseArgs({ options: { only: { type: 'string' }, without: { type: 'string' } } });
 const npm = (...args) => ['npm', ['run', ...args]];
 
 const found = mkdtempSync(join(tmpdir(), 'ralph-test-all-'));
-const results = join(found, 'suite.json');
+const results = join(found, 'rest.json');
 process.on('exit', () => rmSync(found, { recursive: true, force: true }));
 
 /** Each with the environment that it needs beside ours. */
 const STEPS = [
+  { name: 'test', command: npm('test') },
   { name: 'build', command: npm('build') },
   {
-    name: 'suite',
+    name: 'rest',
     command: ['npx', ['vitest', 'run', '--reporter=default', '--reporter=json', `--outputFile=${results}`]],
+    level: 'rest',
     failed: failedTests,
   },
   ...[22, 24].map(version => ({ name: `node${version}`, command: npm('test:core'), version })),
@@ -30,11 +32,12 @@ const STEPS = [
 ];
 
 const wanted = values.only?.split(',');
+const unwanted = values.without?.split(',') ?? [];
 const took = [];
-for (const { name, command, version, failed } of STEPS) {
-  if (wanted && !wanted.includes(name)) continue;
+for (const { name, command, version, level, failed } of STEPS) {
+  if (unwanted.includes(name) || (wanted && !wanted.includes(name))) continue;
   const began = Date.now();
-  const env = version === undefined ? process.env : withNode(version);
+  const env = version === undefined ? { ...process.env, RALPH_LEVEL: level ?? '' } : withNode(version);
   const { status } = env ? spawnSync(...command, { stdio: 'inherit', env }) : { status: 1 };
   took.push(`${((Date.now() - began) / 60_000).toFixed(1).padStart(6)} min  ${name}`);
   if (status === 0) continue;

@@ -1,6 +1,9 @@
 /** A parallel run that is killed and stopped again and again lands the same as one that is left alone: nothing unchecked, nothing twice, nothing lost. */
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { overviewOf } from '../../src/store/overview.ts';
+import { projectPaths, runPaths } from '../../src/store/paths.ts';
+import { listRuns } from '../../src/store/run-file.ts';
 import { type LaneRig, landedFiles, laneRig, type ParallelResult, plain, resultIn } from '../rig/lanes.ts';
 import { type Finished, startRalph } from '../rig/ralph.ts';
 import { generator } from './generator.ts';
@@ -64,12 +67,11 @@ const SIGNALS: readonly NodeJS.Signals[] = ['SIGKILL', 'SIGKILL', 'SIGKILL', 'SI
 async function run(rig: LaneRig, stops: readonly Stop[]): Promise<CameTo> {
   const began = Date.now();
   let kills = 0;
-  let isBegun = false;
+  const runs = projectPaths(rig.project.dir);
   for (let part = 0; ; part++) {
-    // One that was killed before it was there is begun anew.
-    isBegun ||=
-      existsSync(rig.project.path('.ralph/runs')) && readdirSync(rig.project.path('.ralph/runs')).length > 0;
-    const args = !isBegun ? ['prd', 'run', ...FLAGS] : ['resume', '--json'];
+    // One that was killed before any agent was asked is begun anew, as a user would.
+    const hasBegun = listRuns(runs).some(id => overviewOf(id, runPaths(runs, id)).state !== 'unstarted');
+    const args = hasBegun ? ['resume', '--json'] : ['prd', 'run', ...FLAGS];
     const { process: child, finished } = startRalph(args, rig.options);
     const stop = stops[part];
     const timer = stop && setTimeout(() => child.kill(stop.signal), stop.after);

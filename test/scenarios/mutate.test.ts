@@ -284,7 +284,6 @@ test('when the time is over, what was not tried is counted', async () => {
   expect([code, report.stopped]).toEqual([1, 'time']);
   expect(report.untried).toBeGreaterThan(0);
   expect(report.mutants).toBeGreaterThan(0);
-  expect(report.seconds).toBeLessThan(20);
 });
 
 test('no other command loads the parser', () => {
