@@ -1,9 +1,10 @@
 /** The engine: asks what is next, performs it, and asks again, until the run ends. Start and resume are the same. Prints nothing. */
+import { endsWorse } from '../domain/run/best.ts';
 import { next, type Step, turnForHint } from '../domain/run/next.ts';
 import { type LoopResult, runResult } from '../domain/run/result.ts';
 import { isSuccess } from '../domain/run/stop-reason.ts';
 import { diskTrouble } from '../platform/disk.ts';
-import { createPerformer, restoreFiles } from './perform.ts';
+import { createPerformer, goBack, restoreFiles } from './perform.ts';
 import type { EngineWorld, Steps } from './steps.ts';
 
 type End = Extract<Step, { readonly kind: 'end' }>;
@@ -62,6 +63,7 @@ async function end(steps: Steps, world: EngineWorld, { reason, detail }: End): P
   const { open } = world.past();
   // Whoever looks at the files now should not find what the agent must not change.
   if (open?.turn && !open.judged && world.disk.trouble() === undefined) await restoreFiles(steps, world);
+  if (!isSuccess(reason)) await leaveBest(steps, world);
   world.steering.reportUndelivered();
   const duration = world.meter.duration();
   const tests = await lookBack(steps, world);
@@ -77,6 +79,15 @@ async function end(steps: Steps, world: EngineWorld, { reason, detail }: End): P
   world.emit({ type: 'run-ended', result });
   await world.settled();
   return result;
+}
+
+/** An iteration that is open is continued with its files by whoever resumes the run. */
+async function leaveBest(steps: Steps, world: EngineWorld): Promise<void> {
+  const { goal, stop, disk } = world;
+  const { best, open, ...past } = world.past();
+  if (!best || open || stop.abort.aborted || disk.trouble() !== undefined) return;
+  if (past.restoring) await goBack(steps, world, past.restoring);
+  else if (endsWorse({ best }, goal.goBack)) await goBack(steps, world, { to: best.at.number, why: 'end' });
 }
 
 /** Whoever ends the run at once does not want to wait for it. */

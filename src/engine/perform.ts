@@ -11,7 +11,7 @@ import type { IterationState } from '../domain/run/state.ts';
 import { isSuccess } from '../domain/run/stop-reason.ts';
 import { judge } from '../domain/run/verdict.ts';
 import { pick } from '../domain/text/fields.ts';
-import { formatProblem } from '../domain/text/problem.ts';
+import { formatProblem, isProblem } from '../domain/text/problem.ts';
 import { spentSoFar } from '../domain/turn/usage.ts';
 import { secondsSince } from '../platform/clock.ts';
 import { stayLean } from '../platform/memory.ts';
@@ -37,6 +37,8 @@ export function createPerformer(steps: Steps, world: EngineWorld) {
         return checkTurn(steps, world, step.iteration);
       case 'finish':
         return finish(steps, world, step.iteration, () => before + secondsSince(clock, began));
+      case 'restore':
+        return goBack(steps, world, step);
       default:
         return step satisfies never;
     }
@@ -47,6 +49,27 @@ export function createPerformer(steps: Steps, world: EngineWorld) {
 async function prepare(steps: Steps, { emit, stop }: EngineWorld): Performed {
   const prepared = await steps.prepare();
   if (!stop.stopping.aborted) emit({ type: 'prepared', ...prepared });
+  return undefined;
+}
+
+/** To the files of an earlier iteration; what is planned is on the ledger before anything is moved. */
+export async function goBack(
+  steps: Steps,
+  { emit, past, settled }: EngineWorld,
+  { to, why }: Omit<Extract<Step, { readonly kind: 'restore' }>, 'kind'>,
+): Performed {
+  const from = past().last?.number ?? to;
+  if (!past().restoring) {
+    const plan = await steps.planReturn();
+    if (isProblem(plan)) {
+      emit({ type: 'restored', from, to, why, undone: [], problem: formatProblem(plan) });
+      return undefined;
+    }
+    emit({ type: 'restore-started', from, to, why, ...plan });
+    await settled();
+  }
+  const { restoring } = past();
+  if (restoring) emit({ type: 'restored', from, to, why, ...(await steps.goBack(restoring)) });
   return undefined;
 }
 

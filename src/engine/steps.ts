@@ -3,7 +3,7 @@ import type { Check, CheckResult } from '../domain/checks/check.ts';
 import type { Measured } from '../domain/checks/mutation.ts';
 import type { Contained } from '../domain/checks/proof.ts';
 import type { FileChange } from '../domain/checks/test-changes.ts';
-import type { Emit, EndedTurn, Judged, Prepared, RunEvent } from '../domain/run/event.ts';
+import type { Emit, EndedTurn, Judged, Prepared, Restored, Restoring, RunEvent } from '../domain/run/event.ts';
 import type { StoryEvidence, Violation } from '../domain/run/evidence.ts';
 import type { Spending } from '../domain/run/limits.ts';
 import type { IterationResult, LoopResult, ResultFields } from '../domain/run/result.ts';
@@ -49,6 +49,10 @@ export interface Steps {
   look(): Promise<{ readonly changed: boolean | null; readonly state: string | null }>;
   /** After a turn that did not fail and whose checks are all green. `before`: the tasks that were begun. False: it was cut off with the run. */
   commit(iteration: number, before: readonly TaskState[]): Promise<boolean>;
+  /** The way from the files as they are to those of the best iteration. */
+  planReturn(): Promise<Pick<Restoring, 'tree' | 'aside'> | Problem>;
+  /** Puts the files back; the same again after it was cut off. */
+  goBack(restoring: Restoring): Promise<Omit<Restored, 'from' | 'to' | 'why'>>;
   /** Before the first iteration: whether everything is done and proven already. */
   isDone?(): boolean;
   /** What the iteration is for, where it is not all the same; asked when it begins and when it is over. */

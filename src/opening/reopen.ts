@@ -3,6 +3,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { mergeLayers } from '../config/merge.ts';
 import { holdsSecrets, shownSettings } from '../config/secrets.ts';
 import type { Settings } from '../config/settings-shape.ts';
+import { treeOf } from '../domain/run/best.ts';
 import type { Resumption } from '../domain/run/event.ts';
 import { doubtsOf, trustSentence, trustWith } from '../domain/run/ledger-trust.ts';
 import { NOTHING_YET, needsAgent, type RunState } from '../domain/run/state.ts';
@@ -36,6 +37,8 @@ import { promptSource, specSource } from '../turns/prompt-source.ts';
 import { accumulatedDiff } from '../workspace/diff.ts';
 import { clearGitLocks } from '../workspace/git-lock.ts';
 import { withLock } from '../workspace/lock.ts';
+import { openOwnGit } from '../workspace/own-git.ts';
+import type { Place } from '../workspace/repository.ts';
 import { hasWorktree, openWorktree } from '../workspace/worktree.ts';
 import { sweptWorktreeAgain } from '../workspace/worktree-again.ts';
 import type { Job, StoryLane } from './job.ts';
@@ -58,7 +61,7 @@ export interface ReadRun {
 
 export interface ResumedRun extends Omit<ReadRun, 'doubts'> {
   /** What the user should know of how it continues. */
-  readonly repairs: Pick<Resumption, 'repaired' | 'changes' | 'diff'>;
+  readonly repairs: Pick<Resumption, 'repaired' | 'changes' | 'diff' | 'touched'>;
   /** Gives the run up again: when it has ended, or is not opened after all. */
   release(): void;
 }
@@ -265,12 +268,13 @@ const DIFF_SHOWN = 2_000;
 async function clearWorkplace(
   { file, paths, past }: Omit<ReadRun, 'doubts'>,
   env: Env,
-): Promise<Pick<Resumption, 'repaired' | 'diff'>> {
+): Promise<Pick<Resumption, 'repaired' | 'diff' | 'touched'>> {
   const { worktree } = file.given;
   const cwd = worktree === undefined ? file.cwd : projectPaths(file.cwd).worktree(worktree);
   const lived = { from: Date.parse(file.startedAt), to: past.time.latest };
   const repaired = await clearGitLocks({ cwd, env }, lived);
   const { open } = past;
+  if (!open && (await isTouched(past, { cwd, env }))) return { repaired, touched: true };
   if (!open || !needsAgent(open)) return { repaired };
   const iteration = paths.iteration(open.number);
   setAside(iteration);
@@ -280,6 +284,15 @@ async function clearWorkplace(
   ensureFolder(iteration.folder);
   writePrivate(iteration.cutOff, diff.text);
   return { repaired, diff: diff.text.slice(0, DIFF_SHOWN) };
+}
+
+/** Somebody has changed files since the run left them: that is the user's, and nothing goes back behind it. */
+async function isTouched({ best, last, restoring }: RunState, place: Place): Promise<boolean> {
+  const left = last && treeOf(last);
+  if (!best || restoring || left === undefined) return false;
+  const own = await openOwnGit(place);
+  const now = isProblem(own) ? own : await own.snapshot();
+  return isProblem(now) || now.tree !== left;
 }
 
 /** The next turn of the same number gets files of its own. */

@@ -1,8 +1,10 @@
 /** The log of a check: Ralph's own file, whatever the check does to its path. */
 import { closeSync, fstatSync, lstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { CheckResult } from '../domain/checks/check.ts';
 import { excerptOf, type Room } from '../domain/checks/failure.ts';
-import { countTests } from '../domain/checks/test-changes.ts';
+import { countFailures, countTests } from '../domain/checks/test-changes.ts';
+import { defined } from '../domain/text/fields.ts';
 import type { Redact } from '../domain/text/secrets.ts';
 import { openCapped } from '../platform/capped-file.ts';
 import { ensureFolder, tryTo } from '../platform/files.ts';
@@ -26,7 +28,12 @@ export function openLog(path: string, redact: Redact) {
     end: file.end,
     excerpt: (room: Room) => readExcerpt(fd, room, redact),
     /** Half of a log says nothing of how many there were. */
-    tests: () => (fstatSync(fd).size > SEARCHED ? undefined : countTests(read(fd, 0, fstatSync(fd).size))),
+    count(passed: boolean): Pick<CheckResult, 'tests' | 'failures'> {
+      const { size } = fstatSync(fd);
+      if (size > SEARCHED) return {};
+      const output = read(fd, 0, size);
+      return defined({ tests: countTests(output), failures: passed ? undefined : countFailures(output) });
+    },
     /** A check that deleted or replaced its log has it back. Returns its hash; undefined: it could not be kept. */
     close(): string | undefined {
       if (!isAt(fd, path)) tryTo(() => writeAgain(fd, path)); // a full disk: the excerpt is what is left

@@ -169,7 +169,7 @@ async function runCheck(
   const timedOut = endedBy === 'timeout';
   const passed = exitCode === 0 && !timedOut;
   const { text, cut } = log.excerpt({ ...round.excerpt, passed });
-  const tests = log.tests();
+  const counts = log.count(passed);
   const logHash = log.close();
   if (endedBy === 'time-is-up' || endedBy === 'aborted') return undefined;
   const { command, failAction, hint } = check;
@@ -187,7 +187,7 @@ async function runCheck(
     duration: secondsSince(clock, began),
     output: redact(text),
     outputCut: cut,
-    ...(tests !== undefined && { tests }),
+    ...counts,
     logFile: relative(round.root, round.publish?.(path, name) ?? path),
     ...(logHash !== undefined && { logHash }),
   };

@@ -42,6 +42,7 @@ export const LEDGER_ONLY: Readonly<Record<LedgerOnly['type'], null>> = {
   tampered: null,
   judged: null,
   'scm-started': null,
+  'restore-started': null,
 };
 
 export function lookUp<Args extends readonly unknown[], Result>(

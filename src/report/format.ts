@@ -18,6 +18,7 @@ import {
   iterationOf,
   measuredPhrase,
   phrase,
+  restoredPhrase,
   scmPhrase,
   storyState,
   troublePhrase,
@@ -148,6 +149,8 @@ const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
   denied: (event, style) => block('denied', style, 'warning', deniedPhrase(event.what)),
   'stories-settled': (event, style) => block('stories', style, 'progress', settledWords(event)),
   scm: scmBlock,
+  restored: (event, style) =>
+    block('restored', style, event.problem === undefined ? 'retry' : 'warning', restoredPhrase(event)),
   'iteration-ended': verdictBlock,
   notice: noticeBlock,
   ...forBoard(boardBlock),

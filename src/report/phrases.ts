@@ -2,8 +2,9 @@
 
 import { type Measured, mutationWords } from '../domain/checks/mutation.ts';
 import { outcomeWords } from '../domain/checks/words.ts';
-import type { LoopCommand, RunEvent } from '../domain/run/event.ts';
+import type { LoopCommand, Restored, RunEvent } from '../domain/run/event.ts';
 import type { EndedBy, TurnOutcome, Violation } from '../domain/run/evidence.ts';
+import type { BestResult } from '../domain/run/result.ts';
 import { formatStandstill } from '../domain/run/standstill.ts';
 import type { Feedback, Verdict } from '../domain/run/verdict.ts';
 import type { StoryOutcome } from '../domain/stories/report.ts';
@@ -102,6 +103,25 @@ export function scmPhrase({ task, outcome, detail }: Pick<ScmEvent, 'task' | 'ou
 
 type ScmEvent = RunEvent & { readonly type: 'scm' };
 
+/** `Went back to iteration 2: iterations 3 and 4 ended worse`. */
+export function restoredPhrase({ from, to, why, undone, problem }: Restored): string {
+  if (problem !== undefined)
+    return `Iteration ${to} was better, and its files could not be put back: ${phrase(problem)}`;
+  const numbers = undone.map(({ iteration }) => iteration);
+  const worse =
+    numbers.length > 1
+      ? `iterations ${numbers.slice(0, -1).join(', ')} and ${numbers.at(-1)}`
+      : `iteration ${numbers[0] ?? from}`;
+  const what = why === 'end' ? 'The files are those of' : 'Went back to';
+  return `${what} iteration ${to}, the best: ${worse} ended worse`;
+}
+
+/** `iteration 2: 1 of 2 checks passed, 3 failing tests`. */
+export function bestPhrase({ iteration, checksGreen, failures }: BestResult, checks: number): string {
+  const tests = failures === null || failures === 0 ? '' : `, ${counted(failures, 'failing test')}`;
+  return `iteration ${iteration}: ${checksGreen} of ${counted(checks, 'check')} passed${tests}`;
+}
+
 export function deniedPhrase(what: string): string {
   return `Blocked by the sandbox: ${phrase(what)}`;
 }
@@ -157,6 +177,7 @@ export function whyContinue(verdict: Verdict & { kind: 'continue' }, noun: strin
 const FEEDBACK: {
   readonly [Kind in Feedback['kind']]: (of: Extract<Feedback, { kind: Kind }>, noun: string) => string;
 } = {
+  undone: ({ to }) => `the files are those of iteration ${to} again`,
   'check-failed': ({ check }, noun) =>
     `${noun.toLowerCase()} "${phrase(check.command)}" ${checkOutcome(check)}`,
   violation: ({ violation }) => violationPhrase(violation),

@@ -1,6 +1,6 @@
 /** What happened beside the steps of an iteration, in a line each. */
 import type { KnownEntry } from '../domain/run/ledger-entry.ts';
-import { deniedPhrase, measuredPhrase, refusedPhrase, scmPhrase } from './phrases.ts';
+import { deniedPhrase, measuredPhrase, refusedPhrase, restoredPhrase, scmPhrase } from './phrases.ts';
 import type { Remark } from './run-view.ts';
 import { betweenWords, resumedPhrase } from './waits.ts';
 
@@ -11,6 +11,8 @@ export function remarkOn(entry: KnownEntry): Words | undefined {
   switch (entry.type) {
     case 'scm':
       return { level: entry.outcome === 'failed' ? 'error' : 'info', text: scmPhrase(entry) };
+    case 'restored':
+      return { level: 'warning', text: restoredPhrase(entry) };
     case 'notice':
       return entry.level === 'debug' ? undefined : { level: entry.level, text: entry.text };
     case 'mutated':

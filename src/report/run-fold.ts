@@ -120,6 +120,9 @@ const STEPS: EventTable<[state: State, at: number], void> = {
   'question-answered'({ story }, state) {
     state.questions = withoutStory(state, story);
   },
+  restored({ from, to, problem }, state) {
+    if (problem === undefined) state.restores = [...state.restores, { from, to }];
+  },
   mutated: null,
   denied: null,
   scm: null,

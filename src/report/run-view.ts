@@ -158,6 +158,8 @@ export interface RunView {
   readonly moves: readonly StoryMove[];
   /** What stories ask, and nobody has answered. */
   readonly questions: readonly OpenQuestion[];
+  /** Each time that the run went back to the files of an earlier iteration, by their numbers. */
+  readonly restores: readonly { readonly from: number; readonly to: number }[];
   /** Of a run that works on several things at the same time; null: this one does not. */
   readonly board: Board | null;
   readonly lanes: LaneHistory;
@@ -282,6 +284,7 @@ export const EMPTY_VIEW: RunView = {
   storyList: null,
   moves: [],
   questions: [],
+  restores: [],
   board: null,
   lanes: NO_HISTORY,
   ending: null,

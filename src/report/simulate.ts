@@ -1,7 +1,7 @@
 /** What Ralph did in a simulated run, from its ledger. */
 import type { RunEvent } from '../domain/run/event.ts';
 import { resultSentence } from './ending-words.ts';
-import { type checkNoun, turnPhrase, violationPhrase, whyContinue } from './phrases.ts';
+import { type checkNoun, restoredPhrase, turnPhrase, violationPhrase, whyContinue } from './phrases.ts';
 import { hanging, markLines, type Style, sign } from './style.ts';
 import { betweenWords } from './waits.ts';
 
@@ -36,6 +36,8 @@ function sentence(event: RunEvent, noun: string): string | undefined {
       return 'waited, then retried';
     case 'agent-switched':
       return betweenWords({ ...event, why: 'limited' }, 0)[1];
+    case 'restored':
+      return restoredPhrase(event);
     case 'violation':
       return violationPhrase(event.violation);
     case 'judged':

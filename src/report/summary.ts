@@ -13,7 +13,7 @@ import { oneLine } from '../platform/text.ts';
 import { type EndedRun, endedRun, nextSteps, proofLine, resultSentence } from './ending-words.ts';
 import { laneLines } from './lane-words.ts';
 import { counted, duration } from './numbers.ts';
-import { checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
+import { bestPhrase, checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** What the result itself does not know. */
@@ -67,6 +67,7 @@ export function summaryLines(
     ...mutationLines(result, words),
     ...violationLines(result.iterations, words),
     ...errorLines(result, words),
+    ...bestLines(result, words),
     `- Cost: ${costWords(result)}`,
     `- Tokens: ${tokenWords(result)}`,
     `- Time: ${duration(result.totalDuration)}${waited}`,
@@ -178,6 +179,20 @@ function errorLines({ iterations }: LoopResult, { say }: Words): readonly string
   const failed = iterations.filter(iteration => iteration.error !== null);
   const last = failed.at(-1)?.error;
   return last ? [`- Failed turns: ${failed.length}, the last one: ${say(last)}`] : [];
+}
+
+/** Where the best is the last one there is nothing to say. */
+function bestLines({ best, restored, iterations, success }: LoopResult, { say, code }: Words): readonly string[] {
+  const last = iterations.at(-1)?.iteration;
+  if (!best || success || best.iteration === last) return [];
+  const { checkResults = [] } = iterations.find(({ iteration }) => iteration === best.iteration) ?? {};
+  const line = `- Best: ${bestPhrase(best, checkResults.filter(({ clean }) => !clean).length)}`;
+  if (!restored) return [`${line}; the files are as iteration ${last} left them`];
+  const { aside, bringBack } = restored;
+  return [
+    `${line}; the files are as it left them, and what came after it is put aside${aside === undefined ? '' : ` in ${say(aside)}`}`,
+    ...(bringBack === undefined ? [] : [`  - Bring it back: ${code(bringBack)}`]),
+  ];
 }
 
 function costWords({ totalCost, iterations, unreportedCalls }: LoopResult): string {

@@ -59,6 +59,8 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   violation: null,
   denied: null,
   scm: null,
+  restored: ({ undone }) =>
+    undone.map(({ iteration, changes, broke }) => `Undone: iteration ${iteration}: ${changes}; ${broke.join('; ')}`),
   'agent-switched': null,
   paused: null,
   continued: null,

@@ -56,6 +56,8 @@ export const DURABLE: ReadonlySet<RunEvent['type']> = new Set([
   'judged',
   'scm-started',
   'scm',
+  'restore-started',
+  'restored',
   'iteration-ended',
   'run-ended',
 ]);

@@ -23,6 +23,7 @@ import { takeExtra } from './budget.ts';
 import type { RunContext } from './context.ts';
 import { createPausing, type Held, preparedWith, recallInputs } from './pausing.ts';
 import { checkedTree, type Prover } from './prover.ts';
+import { returnSteps } from './return.ts';
 import { keepYours, noteYours } from './yours.ts';
 
 export interface OwnSteps {
@@ -46,7 +47,9 @@ export interface OwnSteps {
   begins?(iteration: number): void;
 }
 
-type Base = 'prepare' | 'recall' | 'ready' | 'turn' | 'restore' | 'look' | 'commit' | 'lookBack';
+type Base =
+  | ('prepare' | 'recall' | 'ready' | 'turn' | 'restore' | 'look' | 'commit' | 'lookBack')
+  | ('planReturn' | 'goBack');
 
 export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] & Required<Pick<Steps, Base>> {
   const { settings, budget } = context;
@@ -89,6 +92,10 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
       if (settings.scm) tree.touched();
       return commitWork(context, iteration, before, checkedTree(context) ?? tree.checked());
     },
+    ...returnSteps(context, {
+      ...{ tree, apart: own.apart },
+      commit: (checked, message) => commitWork(context, context.past().last?.number ?? 0, [], checked, message),
+    }),
     lookBack: () => lookBack(context, tree),
   };
 }
@@ -180,10 +187,13 @@ async function commitWork(
   iteration: number,
   before: readonly TaskState[],
   checked: string | undefined,
+  message?: string,
 ): Promise<boolean> {
   const { scm } = context.settings;
   const { rule, limits } = context.goal;
-  if (!scm?.command || !scm.tasks?.length) return true;
+  // Nothing but a commit has a message that is known before.
+  const tasks = (scm?.tasks ?? []).filter(task => message === undefined || task.trim() === 'commit');
+  if (!scm?.command || tasks.length === 0) return true;
   const paths = context.paths.iteration(iteration);
   const askForMessage = async () => {
     const { usage: spent } = context.past().totals;
@@ -210,7 +220,7 @@ async function commitWork(
     );
     return report?.outcome.kind === 'completed' ? report.turn.lastWords : undefined;
   };
-  const { command, tasks } = scm;
+  const { command } = scm;
   const { cwd, env, abort, emit } = context;
   const { title, runId = '' } = context.past().head ?? {};
   const { words, wall, checks } = context.sandbox ?? {};
@@ -224,7 +234,7 @@ async function commitWork(
     defaultMessage: title?.slice(0, SUBJECT) ?? `Work of iteration ${iteration}`,
     runId,
     title,
-    knownMessage: context.past().scm?.find(({ task }) => task.trim() === 'commit')?.message,
+    knownMessage: message ?? context.past().scm?.find(({ task }) => task.trim() === 'commit')?.message,
   });
 }
 

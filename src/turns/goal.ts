@@ -23,6 +23,7 @@ export const DONE_RULES: Readonly<Record<SettingsCommand, (settings: Settings) =
     minToolCalls: 1,
     strict: settings.strict,
     ...pick(settings, 'mutateMin'),
+    ...goBackOf(settings),
   }),
   prd: settings => ({
     rule: isOwn(settings, 'completionTag') ? promiseOf(settings) : eitherOf(settings),
@@ -30,6 +31,7 @@ export const DONE_RULES: Readonly<Record<SettingsCommand, (settings: Settings) =
     minToolCalls: 0,
     strict: settings.strict,
     ...pick(settings, 'mutateMin'),
+    ...goBackOf(settings),
   }),
 };
 
@@ -43,6 +45,10 @@ const DEFAULTS = defaultSettings('run');
 /** A prompt that was written for one command works in every other. */
 function eitherOf(settings: Settings): CompletionRule {
   return { ...promiseOf(settings), or: responseOf(settings) };
+}
+
+function goBackOf({ keep, patience }: Settings): Pick<Run, 'goBack'> {
+  return keep === 'best' ? { goBack: { patience } } : {};
 }
 
 function promiseOf({ completionTag: text }: Settings): CompletionRule {

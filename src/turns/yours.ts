@@ -64,7 +64,12 @@ export async function keepYours(
   const known = new Set(start.dirty);
   const paths = changed.flatMap(({ path, before }) => (before && known.has(shownPath(path)) ? [path] : []));
   if (paths.length === 0) return;
-  const ref = await keepVersion(own, runId, start);
+  const { head, tree } = start;
+  const ref = await keepVersion(own, {
+    ref: `refs/ralph/kept/${runId}/_yours`,
+    message: `Not committed before run ${runId}`,
+    ...{ head, tree },
+  });
   if (isProblem(ref)) warn(emit, `Your files as they were before the run cannot be kept: ${ref.what}.`);
   else warn(emit, keptWords({ paths, ref, top: own.prefix === '' ? undefined : own.top }));
 }
@@ -85,16 +90,23 @@ function keptWords({ paths, ref, top }: KeptVersion): string {
   return `The agent has changed what you had not committed: ${listSome(paths.map(shownPath))}. Your version is kept, and this brings it back: \`${back}\`.${more}`;
 }
 
+interface Version extends Pick<RunStart, 'head' | 'tree'> {
+  readonly ref: string;
+  readonly message: string;
+}
+
 /** As a commit beside the branch, in the user's repository. Returns the name of its ref. */
-async function keepVersion(own: OwnGit, runId: string, { head, tree }: RunStart): Promise<string | Problem> {
+export async function keepVersion(
+  own: OwnGit,
+  { head, tree, ref, message }: Version,
+): Promise<string | Problem> {
   const base = await own.treeOf(head ?? undefined);
   const undelivered = isProblem(base) ? base : await deliver(own, tree, base);
   if (undelivered) return undelivered;
   const { git } = own.repository;
   const parents = head === null ? [] : [head];
-  const made = await makeCommit(git, { tree, parents, message: `Not committed before run ${runId}` });
+  const made = await makeCommit(git, { tree, parents, message });
   if (isProblem(made)) return made;
-  const ref = `refs/ralph/kept/${runId}/_yours`;
   const named = await git.run(['update-ref', ref, made]);
   return named.code === 0 ? ref : { where: ref, what: complaint(named.output, named.code) };
 }

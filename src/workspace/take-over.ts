@@ -155,7 +155,7 @@ function inTheWayOf(changes: readonly ChangedPath[], yours: ReadonlyMap<string, 
 }
 
 /** What git ignores is in no snapshot. */
-function hiddenInTheWay(
+export function hiddenInTheWay(
   { top }: OwnGit,
   changes: readonly ChangedPath[],
   yours: ReadonlyMap<string, Blob | undefined>,
@@ -171,7 +171,7 @@ function hiddenInTheWay(
   return added.map(({ path }) => path).filter(isThere);
 }
 
-function isSame(one: Blob | undefined, other: Blob | undefined): boolean {
+export function isSame(one: Blob | undefined, other: Blob | undefined): boolean {
   return one?.oid === other?.oid && one?.mode === other?.mode;
 }
 

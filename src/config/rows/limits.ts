@@ -1,5 +1,5 @@
 /** When to stop, and when to give up. */
-import { amount, duration, integer } from '../kinds.ts';
+import { amount, choice, duration, integer } from '../kinds.ts';
 import { both, NO_LIMIT, type Setting } from '../setting.ts';
 
 export const LIMITS = [
@@ -99,5 +99,19 @@ export const LIMITS = [
     defaults: { run: 10, loop: 10, prd: 0 },
     offWith: 'stuckAfter',
     help: 'Warn the agent after so many iterations without a further green check, if the second half of them cost at least 50 % more than the first; stop as stuck after five more. 0: never.',
+  },
+  {
+    key: 'keep',
+    kind: choice(['best', 'last']),
+    default: 'best',
+    flag: { loop: '--keep <what>', prd: '--keep <what>' },
+    help: 'best: go back to the files of the best iteration when those after it ended worse, and leave them when the run ends unfinished. last: never go back.',
+  },
+  {
+    key: 'patience',
+    kind: integer({ min: 0 }),
+    default: 2,
+    flag: { loop: '--patience <n>', prd: '--patience <n>' },
+    help: 'With --keep best: go back after so many iterations in a row that ended worse than the best. 0: only when the run ends.',
   },
 ] as const satisfies readonly Setting[];

@@ -71,6 +71,8 @@ export interface CheckResult extends Pick<Check, 'command' | 'failAction' | 'hin
   readonly outputCut: boolean;
   /** How many tests its runner says that it ran; absent: it does not say, or it is none that we know. */
   readonly tests?: number;
+  /** Of a red one: how many tests its runner says have failed, else how many failures it printed; absent: nothing is known to be one. */
+  readonly failures?: number;
   /** Where the whole output is, relative to the project. */
   readonly logFile: string;
   /** The SHA-256 of the whole output as it was kept; absent: recorded before this was. */

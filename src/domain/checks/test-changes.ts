@@ -1,6 +1,6 @@
 /** What a run did to the tests that its checks rest on: files changed or removed, tests turned off, fewer of them run. */
 
-import { plain } from './failure.ts';
+import { failuresIn, plain } from './failure.ts';
 
 /** By its name and place; what is in it is not looked at. */
 export function isTestFile(path: string): boolean {
@@ -173,6 +173,23 @@ export function countTests(output: string): number | undefined {
   // `go test -v` has no sum
   const named = lines.filter(line => /^\s*--- (?:PASS|FAIL): /.test(line)).length;
   return named > 0 || lines.some(line => /^\s*--- SKIP: /.test(line)) ? named : undefined;
+}
+
+const FAILED =
+  /(\d+) (?:failed|failing|failures?|errors?|fail)\b|\bfail +(\d+)$|\b(?:failures|errors|failed)[=:] *(\d+)/gi;
+
+/** The same of those that failed; where no runner says it, the failures that are printed count. undefined: there are none that we know. */
+export function countFailures(output: string): number | undefined {
+  const lines = plain(output)
+    .split('\n')
+    .map(line => line.slice(0, 300).trimEnd());
+  const sums = lines.filter(each => /^FAILED \(/.test(each) || RUNNERS.some(({ line }) => line.test(each)));
+  if (sums.length > 0)
+    return sums
+      .flatMap(line => [...line.matchAll(FAILED)])
+      .reduce((sum, [, one, two, three]) => sum + Number(one ?? two ?? three), 0);
+  const named = lines.filter(line => /^\s*--- FAIL: /.test(line)).length;
+  return named || failuresIn(output).length || undefined;
 }
 
 function sumIn(line: string, numbers: RegExp): number {

@@ -52,6 +52,8 @@ const KINDS: Readonly<Record<Exclude<RunEvent['type'], 'agent'>, EventKind>> = {
   denied: 'violations',
   'scm-started': 'scm',
   scm: 'scm',
+  'restore-started': 'verdicts',
+  restored: 'verdicts',
   judged: 'verdicts',
   'stories-settled': 'verdicts',
   'iteration-ended': 'verdicts',

@@ -54,6 +54,7 @@ export const checkResult = partOf<CheckResult>(
     voided: maybe(text),
     without: maybe(texts),
     tests: maybe(number),
+    failures: maybe(number),
   }),
 );
 
@@ -120,6 +121,8 @@ export const result = partOf<LoopResult>(
     proof: maybe(record({ level: maybe(text), contained: maybe(text), checkInputsChanged: maybe(texts) })),
     testsChanged: maybe(texts),
     mutation: maybe(mutation),
+    best: maybe(record({ iteration: number, checksGreen: number, failures: orNull(number) })),
+    restored: maybe(record({ from: number, to: number, aside: maybe(text), bringBack: maybe(text) })),
     stories: maybe(record({ stories: maybe(list(record({ id: maybe(text), title: maybe(text) }))) })),
     lanes: maybe(
       list(

@@ -75,6 +75,8 @@ const RESUMPTION = {
   changes: texts,
   /** What the turn that was cut off had changed, its beginning. */
   diff: maybe(text),
+  /** The files are not those that the run had left: what was best before no longer counts. */
+  touched: mark,
 };
 
 export type Resumption = RecordOf<typeof RESUMPTION>;
@@ -171,6 +173,48 @@ const scmResult = record({
 
 /** What came of a task of source control. */
 export type ScmResult = ValueOf<typeof scmResult>;
+
+const undone = record({
+  iteration,
+  /** Which files it changed, in a few words. */
+  changes: text,
+  /** What it made worse than it was: a few words each. */
+  broke: texts,
+});
+
+/** An iteration that a run has gone back behind. */
+export type Undone = ValueOf<typeof undone>;
+
+/** `end`: the run ends, and leaves the best it had. */
+const WHY = word<'worse' | 'end'>();
+
+const restored = record({
+  from: iteration,
+  to: iteration,
+  why: WHY,
+  undone: list(undone),
+  /** The ref in the user's repository that holds the files as they were before. */
+  aside: maybe(text),
+  /** Brings them back: for a shell. */
+  bringBack: maybe(text),
+  /** Why the files were left as they were. */
+  problem: maybe(text),
+});
+
+/** What came of going back to the files of an earlier iteration. */
+export type Restored = ValueOf<typeof restored>;
+
+const restoring = record({
+  from: iteration,
+  to: iteration,
+  why: WHY,
+  /** Trees of git: the files as they will be, and as they were. */
+  tree: text,
+  aside: text,
+});
+
+/** Going back to the files of an earlier iteration, as it was planned. */
+export type Restoring = ValueOf<typeof restoring>;
 
 type Purpose = 'work' | 'commit-message';
 
@@ -271,6 +315,10 @@ const EVENTS = {
     moved: maybe(moved),
   }),
   scm: scmResult,
+  /** Written before any file is moved, so that a move that is cut off is finished. */
+  'restore-started': restoring,
+  /** The files are those of the best iteration again. */
+  restored,
   'iteration-ended': record({
     iteration,
     claim,
@@ -296,7 +344,7 @@ export type RunEvent = RowOf<typeof EVENTS, 'type'>;
 /** What is written down only so that a run can be resumed or judged again: no news for readers. */
 export type LedgerOnly = Extract<
   RunEvent,
-  { readonly type: 'prepared' | 'turn-ended' | 'tampered' | 'judged' | 'scm-started' }
+  { readonly type: 'prepared' | 'turn-ended' | 'tampered' | 'judged' | 'scm-started' | 'restore-started' }
 >;
 
 /** An event as it is on the ledger: when it happened, in which run, and in which iteration of it (0: before the first). */

@@ -5,7 +5,8 @@
 
 import { pick } from '../text/fields.ts';
 import { spentSoFar } from '../turn/usage.ts';
-import type { ResumedStep } from './event.ts';
+import { nextReturn, stuckWords } from './best.ts';
+import type { ResumedStep, Restoring } from './event.ts';
 import type { Evidence, Spent } from './evidence.ts';
 import { budgetLimit, type Limits, limitedTurn, reachedLimit, type Spending } from './limits.ts';
 import type { IterationState, RunState } from './state.ts';
@@ -21,6 +22,8 @@ export type Step =
   | { readonly kind: 'check'; readonly iteration: number }
   /** The work is committed, where that was asked for; over with `iteration-ended`. */
   | { readonly kind: 'finish'; readonly iteration: number }
+  /** The files become those of an earlier iteration; over with `restored`. */
+  | { readonly kind: 'restore'; readonly to: number; readonly why: Restoring['why'] }
   /** Over with `run-ended`. */
   | { readonly kind: 'end'; readonly reason: StopReason; readonly detail?: string };
 
@@ -34,6 +37,7 @@ export function next(state: RunState, run: Run): Step {
 function nextStep(state: RunState, run: Run): Step {
   const { prepared, open, last } = state;
   if (!prepared) return { kind: 'prepare' };
+  if (state.restoring) return { kind: 'restore', ...pick(state.restoring, 'to', 'why') };
   if (open?.judged) return { kind: 'finish', iteration: open.number };
   const limited = open?.turn && limitedTurn(open.turn);
   if (limited) return { kind: 'end', ...limited };
@@ -51,7 +55,16 @@ function nextStep(state: RunState, run: Run): Step {
   return nextTurn(state, run);
 }
 
-function nextTurn({ last }: RunState, run: Run): Step {
+/** With the files of the best iteration, where those since then ended worse for too long. */
+function nextTurn(state: RunState, run: Run): Step {
+  const { best } = state;
+  const back = nextReturn(state, run.goBack);
+  if (!best || !back) return turnAfter(state, run);
+  if (back === 'stuck') return { kind: 'end', reason: 'stuck', detail: stuckWords(best) };
+  return { kind: 'restore', to: best.at.number, why: 'worse' };
+}
+
+function turnAfter({ last }: RunState, run: Run): Step {
   return { kind: 'turn', iteration: (last?.number ?? 0) + 1, feedback: feedbackAfter(last, run) };
 }
 
@@ -63,7 +76,7 @@ export function turnForHint(
 ): Step | undefined {
   const canHelp = isSuccess(reason) || reason === 'stuck' || reason === 'blocked';
   if (!canHelp || state.open || !state.last || stillSpent(state, run.limits)) return undefined;
-  return nextTurn(state, run);
+  return turnAfter(state, run);
 }
 
 /** What a hook refuses is for the agent to put right, as long as that changes anything. */
@@ -84,6 +97,7 @@ export function resumedStep(
   if (step.kind === 'prepare') return { step: 'prepare', iteration: 1 };
   if (step.kind === 'end') return { step: 'end', iteration: state.last?.number ?? 1 };
   if (step.kind === 'turn') return { step: state.open ? 'agent' : 'next', iteration: step.iteration };
+  if (step.kind === 'restore') return { step: 'next', iteration: (state.last?.number ?? 0) + 1 };
   return { step: step.kind === 'check' ? 'check' : 'scm', iteration: step.iteration };
 }
 
@@ -109,12 +123,14 @@ function feedbackAfter(iteration: IterationState | undefined, run: Run): readonl
   const refusals = (iteration?.tasks ?? []).flatMap(({ outcome, refused }) =>
     outcome === 'failed' && refused !== undefined ? [refusal(refused)] : [],
   );
-  if (verdict?.kind === 'continue') return [...refusals, ...verdict.feedback];
+  const undone: readonly Feedback[] = iteration?.undone ? [{ kind: 'undone', ...iteration.undone }] : [];
+  const first = [...undone, ...refusals];
+  if (verdict?.kind === 'continue') return [...first, ...verdict.feedback];
   const evidence = iteration && evidenceOf(iteration);
-  if (!evidence) return refusals;
+  if (!evidence) return first;
   // Whoever resumes has changed something: repeats and standstill start to count anew.
   const { standstill: _, ...rest } = evidence;
-  return [...refusals, ...feedbackOn(run, { ...rest, repeats: 0 })];
+  return [...first, ...feedbackOn(run, { ...rest, repeats: 0 })];
 }
 
 /** A hook is a check of the user's that runs when the work is committed. */

@@ -16,7 +16,8 @@ import {
   uncountedIn,
   unpricedIn,
 } from '../turn/usage.ts';
-import type { EndedTurn, ScmResult } from './event.ts';
+import { scoreOf } from './best.ts';
+import type { EndedTurn, Restored, ScmResult } from './event.ts';
 import type { TurnOutcome } from './evidence.ts';
 import { limitedTurn } from './limits.ts';
 import type { IterationState, RunState } from './state.ts';
@@ -105,10 +106,22 @@ export interface ResultFields {
   readonly scm?: readonly ScmResult[];
   /** Whether the checks would notice a fault in the changed lines; absent: that was not asked, or not found out. */
   readonly mutation?: Mutation;
+  /** In `ralph loop` and `ralph prd`: the iteration that ended best, of the last story that was worked on. Absent: no check has run. */
+  readonly best?: BestResult;
+  /** The files are those of that iteration again, because the run ended worse; absent: they are as the last iteration left them. */
+  readonly restored?: Pick<Restored, 'from' | 'to' | 'aside' | 'bringBack'>;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
   /** Of a parallel run: what became of each piece of work. */
   readonly lanes?: readonly LaneOutcome[];
+}
+
+/** The iteration of a run that ended best. */
+export interface BestResult {
+  readonly iteration: number;
+  readonly checksGreen: number;
+  /** Failing tests of its red checks; null: one of them does not tell. */
+  readonly failures: number | null;
 }
 
 /** The checks as they stood at the end; an iteration that never got to one changes nothing. */
@@ -169,6 +182,16 @@ export function runResult(state: RunState, ending: RunEnding): LoopResult {
     testsChanged: findTestChanges(tests, testCounts(state, iterations)),
     ...(state.scm && { scm: state.scm }),
     ...mutationOf(state),
+    ...bestOf(state),
+  };
+}
+
+function bestOf({ best, restored }: RunState): Pick<LoopResult, 'best' | 'restored'> {
+  if (!best || best.at.checks.length === 0) return {};
+  const isBack = restored?.why === 'end' && restored.problem === undefined;
+  return {
+    best: { iteration: best.at.number, ...pick(scoreOf(best.at.checks), 'checksGreen', 'failures') },
+    ...(isBack && { restored: pick(restored, 'from', 'to', 'aside', 'bringBack') }),
   };
 }
 

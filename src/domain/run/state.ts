@@ -23,7 +23,18 @@ import {
   usageOf,
   usedIn,
 } from '../turn/usage.ts';
-import type { EndedTurn, Judged, Prepared, RunEvent, RunHead, ScmResult } from './event.ts';
+import { afterReturn, type BestSoFar, bestAfter } from './best.ts';
+import type {
+  EndedTurn,
+  Judged,
+  Prepared,
+  Restored,
+  Restoring,
+  RunEvent,
+  RunHead,
+  ScmResult,
+  Undone,
+} from './event.ts';
 import type { Violation } from './evidence.ts';
 import type { Limits } from './limits.ts';
 import { beforeVerdict, type IterationResult, iterationResult, type LoopResult } from './result.ts';
@@ -93,6 +104,8 @@ export interface IterationState {
   /** It was judged before: its turn is in the totals. What had repeated itself until then. */
   readonly counted?: { readonly repeated: Repeated | null };
   readonly tasks: readonly TaskState[];
+  /** The run has gone back to the files of an iteration, and this is what came of the ones after it. */
+  readonly undone?: { readonly to: number; readonly iterations: readonly Undone[] };
 }
 
 export interface RunState {
@@ -112,6 +125,12 @@ export interface RunState {
   readonly repeated?: Repeated;
   /** What the latest iterations left behind, to see a standstill. */
   readonly traces: readonly IterationTrace[];
+  /** In `ralph loop` and `ralph prd`: the iteration that ended best, and how it went since. */
+  readonly best?: BestSoFar;
+  /** The files are on their way to those of an earlier iteration. */
+  readonly restoring?: Restoring;
+  /** The last time that they got there. */
+  readonly restored?: Restored;
   /** How the run ended; undefined: it is running, or was cut off. */
   readonly result?: LoopResult;
   /** Nothing is done until this trouble has passed. */
@@ -216,6 +235,10 @@ export function fold(before: RunState, event: Timed): RunState {
       return { ...state, questions: afterAnswer(state.questions, event) };
     case 'scm':
       return afterScm(state, event);
+    case 'restore-started':
+      return { ...state, restoring: pick(event, 'from', 'to', 'why', 'tree', 'aside') };
+    case 'restored':
+      return afterReturn({ ...state, restored: pick(event, ...RESTORED) }, event);
     case 'merge-left':
       return board ? state : afterMerge(state, event);
     case 'turn-ended':
@@ -331,7 +354,12 @@ function afterScm(state: RunState, event: Of<'scm'>): RunState {
 function afterPreparation(state: RunState, event: Of<'prepared'>): RunState {
   const { start } = state.prepared ?? {};
   const prepared = pick(event, 'tree', 'kept', 'inputs', 'included', 'start');
-  return { ...state, prepared: { ...defined({ start }), ...prepared } };
+  // What changed in a pause is the user's: nothing goes back behind it.
+  return { ...withoutBest(state), prepared: { ...defined({ start }), ...prepared } };
+}
+
+function withoutBest({ best: _, ...state }: RunState): RunState {
+  return state;
 }
 
 type Of<Type extends RunEvent['type']> = Extract<Timed, { readonly type: Type }>;
@@ -363,9 +391,9 @@ function afterResumption(
   const isOverruled = ended !== undefined && verdict?.kind === 'stop' && verdict.reason === ended;
   // Whoever resumes a run that got nowhere has changed something that is not in the files.
   const { repeated: ___, ...rest } = state;
-  const fresh = ended === 'stuck' || ended === 'permission_denied' ? { ...rest, traces: [] } : state;
+  const fresh = ended === 'stuck' || ended === 'permission_denied' ? { ...withReturns(rest), traces: [] } : state;
   const resumed: RunState = {
-    ...fresh,
+    ...(event.touched ? withoutBest(fresh) : fresh),
     head: headOf(event),
     agent: event.agent,
     resumptions: state.resumptions + 1,
@@ -374,6 +402,10 @@ function afterResumption(
   if (!state.open) return isSuccessful(verdict) && !isOverruled ? judgeAgain(reopen(resumed)) : resumed;
   if (!needsAgent(state.open)) return judgeAgain(resumed);
   return withOpen(countWasted(resumed, state.open), { turn: undefined, attempts: [], soFar: undefined });
+}
+
+function withReturns(state: RunState): RunState {
+  return state.best ? { ...state, best: { ...state.best, worse: [], returns: 0 } } : state;
 }
 
 function isSuccessful(verdict: Verdict | undefined): boolean {
@@ -393,7 +425,7 @@ function judgeAgain(state: RunState): RunState {
 }
 
 function afterStart(
-  { isOverruled: _, ...state }: RunState,
+  { isOverruled: _, restored: __, ...state }: RunState,
   { iteration, mode, story, kept, time }: Of<'iteration-started'>,
 ): RunState {
   const { open } = state;
@@ -469,8 +501,10 @@ function afterIteration(state: RunState, { time, duration, story }: Of<'iteratio
   if (!begun?.judged) return state;
   const open = story === undefined ? begun : { ...begun, story };
   const seconds = duration ?? Math.max(0, Math.round(time - open.startedAt) / 1000);
-  const result = iterationResult(open, state.head?.command ?? '', seconds);
-  return { ...rest, results: [...state.results, result], last: open };
+  const { command = '' } = state.head ?? {};
+  const result = iterationResult(open, command, seconds);
+  const best = command === 'loop' || command === 'prd' ? bestAfter(state.best, open) : undefined;
+  return { ...rest, results: [...state.results, result], last: open, ...defined({ best }) };
 }
 
 function afterWait(state: RunState, waiting: Wait): RunState {
@@ -481,6 +515,8 @@ function afterWait(state: RunState, waiting: Wait): RunState {
 function withLimit(state: RunState, agent: string, until: number): RunState {
   return { ...state, limits: { ...state.limits, [agent]: until } };
 }
+
+const RESTORED = ['from', 'to', 'why', 'undone', 'aside', 'bringBack', 'problem'] as const;
 
 const JUDGED = [
   ...(['verdict', 'treeChanged', 'tree', 'repeats', 'standstill'] as const),

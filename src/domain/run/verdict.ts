@@ -11,6 +11,8 @@ import type { Survivor } from '../checks/mutation.ts';
 import { unfitForCommit } from '../text/feedback.ts';
 import type { CompletionRule, NearMiss } from '../turn/claim.ts';
 import type { Trouble } from '../turn/trouble.ts';
+import type { GoBack } from './best.ts';
+import type { Undone } from './event.ts';
 import type { EndedBy, Evidence, StoryEvidence, Violation } from './evidence.ts';
 import { isStuck, type Limits, spentLimit } from './limits.ts';
 import type { Standstill } from './standstill.ts';
@@ -28,10 +30,14 @@ export interface Run {
   readonly strict?: boolean;
   /** Percent of the faults in the changed lines that the checks must notice; absent: survivors are told once. */
   readonly mutateMin?: number;
+  /** When it goes back to the files of its best iteration; absent: never. */
+  readonly goBack?: GoBack;
 }
 
 /** Something the agent should be told before its next turn. */
 export type Feedback =
+  /** These iterations ended worse than one before them, and the files are those of that one again. */
+  | { readonly kind: 'undone'; readonly to: number; readonly iterations: readonly Undone[] }
   | { readonly kind: 'check-failed'; readonly check: CheckResult }
   | { readonly kind: 'violation'; readonly violation: Violation }
   /** What the checks rest on is not what it was when the run began. */

@@ -69,6 +69,8 @@ export function formatFeedback(feedback: Feedback, marker: string): string | und
   switch (feedback.kind) {
     case 'check-failed':
       return undefined;
+    case 'undone':
+      return undoneSentence(feedback);
     case 'violation': {
       const { what, restored, refused, isSentence, by } = feedback.violation;
       if (refused) return `You were refused: ${what}`;
@@ -112,6 +114,18 @@ export function formatFeedback(feedback: Feedback, marker: string): string | und
     default:
       return feedback satisfies never;
   }
+}
+
+function undoneSentence({ to, iterations }: Extract<Feedback, { kind: 'undone' }>): string {
+  const lines = iterations.map(
+    ({ iteration, changes, broke }) =>
+      `- iteration ${iteration} changed ${changes === '' ? 'no file' : changes}. ${broke.length === 0 ? '' : `It made this worse: ${broke.join('; ')}.`}`,
+  );
+  return [
+    `The files are those of iteration ${to} again: it ended best, and what was tried after it was undone:`,
+    ...lines.map(line => line.trimEnd()),
+    'Do not try the same again: find another way. What follows is about the files as they are now.',
+  ].join('\n');
 }
 
 function survivorsSentence({ survivors, checks, score, min }: Extract<Feedback, { kind: 'survivors' }>) {

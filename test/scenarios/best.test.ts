@@ -1,0 +1,185 @@
+/** A run never continues from a worse state, and leaves the best it had, through the real bin. */
+import { execSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
+import { fakeAgent, type FakeTurn, type Handler } from '../rig/fake-agent.ts';
+import { ledgerOf, only } from '../rig/ledger.ts';
+import { ralph } from '../rig/ralph.ts';
+import { type Repo, repo } from '../rig/repo.ts';
+
+/** As node:test ends: a runner that is known. */
+const CHECK = "cat score; grep -q '^# fail 0$' score";
+
+const scored = (passing: number, failing: number) => `# pass ${passing}\n# fail ${failing}\n`;
+
+async function speak(turn: FakeTurn, words: string): Promise<void> {
+  for (const record of [init, toolUse('t', 'Write', {}), toolResult('t', 'ok'), text(words), result({})])
+    await turn.line(record);
+  turn.exit();
+}
+
+/** An iteration that ends with so many failing tests of 41, and leaves a file of its own. */
+const leaves =
+  (failing: number, more?: (turn: FakeTurn) => Promise<unknown>): Handler =>
+  async turn => {
+    await turn.write('score', scored(41 - failing, failing));
+    await turn.write(`notes-${failing}.txt`, `${failing} failing\n`);
+    await more?.(turn);
+    await speak(turn, failing === 0 ? '<promise>COMPLETE</promise>' : 'tried');
+  };
+
+interface Loop {
+  readonly flags?: readonly string[];
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+async function loop(project: Repo, handlers: readonly Handler[], { flags = [], settings }: Loop = {}) {
+  project.settings({ agent: 'claude', maximumIterations: 10, ...settings });
+  const agent = await fakeAgent('claude', ...handlers);
+  const where = { cwd: project.dir, path: [agent.bin] };
+  const { code, stdout } = await ralph(['loop', 'x', '--check', CHECK, '--json', ...flags], where);
+  const told = JSON.parse(stdout);
+  const restored = only(ledgerOf(project, told.runId), 'restored');
+  return { code, told, restored, prompts: agent.calls.map(call => call.input), where };
+}
+
+const project = () => repo({ 'README.md': '# test\n', score: scored(0, 41), 'mine.txt': 'committed\n' });
+
+describe('an agent that makes things worse again', () => {
+  test('continues from the best iteration, and hears what was undone', async () => {
+    const here = project();
+    here.write('mine.txt', 'not committed\n');
+    here.write('own/new.txt', 'mine\n');
+    const { code, told, restored, prompts } = await loop(here, [
+      ...[leaves(8), leaves(2), leaves(8), leaves(30)],
+      leaves(0),
+    ]);
+    expect([code, told.stopReason, told.iterations.length]).toEqual([0, 'all_checks_passed', 5]);
+    expect(restored).toMatchObject([
+      {
+        ...{ from: 4, to: 2, why: 'worse' },
+        undone: [
+          { iteration: 3, broke: [`\`${CHECK}\`: 8 failures instead of 2`] },
+          { iteration: 4, broke: [`\`${CHECK}\`: 30 failures instead of 2`] },
+        ],
+      },
+    ]);
+    expect(told.best).toEqual({ iteration: 5, checksGreen: 1, failures: 0 });
+    const last = prompts[4] ?? '';
+    expect(last).toContain('The files are those of iteration 2 again');
+    expect(last).toContain('- iteration 3 changed score (+2 -2). It made this worse');
+    expect(last).toContain('- iteration 4 changed notes-30.txt (+1 -0), score (+2 -2).');
+    expect(last, 'what failed in the files as they are').toContain('# fail 2');
+    expect(last).not.toContain('# fail 30\n```');
+    expect(existsSync(here.path('notes-30.txt')), 'what was tried is gone').toBe(false);
+    expect([here.read('notes-8.txt'), here.read('notes-2.txt')]).toEqual(['8 failing\n', '2 failing\n']);
+    expect([here.read('mine.txt'), here.read('own/new.txt')]).toEqual(['not committed\n', 'mine\n']);
+  });
+
+  test('is left alone with --keep last', async () => {
+    const here = project();
+    const { restored, told } = await loop(here, [leaves(2), leaves(8), leaves(9), leaves(10)], {
+      flags: ['--keep', 'last', '--max-iterations', '4'],
+    });
+    expect([restored, told.restored, here.read('score')]).toEqual([[], undefined, scored(31, 10)]);
+    expect(told.best).toEqual({ iteration: 1, checksGreen: 0, failures: 2 });
+  });
+
+  test('is stuck when it was brought back twice to the same iteration', async () => {
+    const here = project();
+    const { told, restored } = await loop(here, [leaves(2), ...[3, 4, 5, 6, 7, 8, 9].map(each => leaves(each))]);
+    expect([told.stopReason, told.iterations.length]).toEqual(['stuck', 7]);
+    expect(told.detail).toBe(
+      'Iteration 1 is the best: the run went back to it twice, and each time the next 2 iterations ended worse.',
+    );
+    expect(restored.map(({ to, why }) => [to, why])).toEqual([
+      [1, 'worse'],
+      [1, 'worse'],
+      [1, 'end'],
+    ]);
+    expect(here.read('score')).toBe(scored(39, 2));
+  });
+});
+
+test('a refactoring that is red for one iteration is not undone', async () => {
+  const here = project();
+  const { told, restored } = await loop(here, [leaves(2), leaves(30), leaves(0)]);
+  expect([told.stopReason, told.iterations.length, restored]).toEqual(['all_checks_passed', 3, []]);
+  expect(existsSync(here.path('notes-30.txt'))).toBe(true);
+});
+
+test('a runner that nobody knows never makes a run go back', async () => {
+  const here = project();
+  const noise: Handler = async turn => {
+    await turn.write('score', `attempt ${turn.input.length}`);
+    await speak(turn, 'tried');
+  };
+  const { told, restored } = await loop(here, [noise], { flags: ['--max-iterations', '6'] });
+  expect([told.iterations.length, restored]).toEqual([6, []]);
+  expect(told.best).toEqual({ iteration: 6, checksGreen: 0, failures: null });
+});
+
+describe('a run that ends unfinished', () => {
+  test('leaves the best files, and what was put aside can be brought back', async () => {
+    const here = project();
+    const removes = leaves(9, turn => turn.shell('rm README.md'));
+    const { told, where } = await loop(here, [leaves(8), leaves(2), removes], { flags: ['--max-iterations', '3'] });
+    expect([told.stopReason, told.best]).toEqual([
+      'max_iterations',
+      { iteration: 2, checksGreen: 0, failures: 2 },
+    ]);
+    expect([here.read('score'), here.read('README.md')]).toEqual([scored(39, 2), '# test\n']);
+    expect(existsSync(here.path('notes-9.txt'))).toBe(false);
+    expect(told.restored).toMatchObject({ from: 3, to: 2, aside: `refs/ralph/kept/${told.runId}/_aside` });
+    const { stdout: explained } = await ralph(['explain', told.runId], where);
+    expect(explained.replace(/\s+/g, ' ')).toContain(
+      'The best was iteration 2: 0 of 1 check passed, 2 failing tests. The files are as it left them; what came after it is put aside.',
+    );
+    execSync(told.restored.bringBack, { cwd: here.dir });
+    expect([here.read('score'), here.read('notes-9.txt')]).toEqual([scored(32, 9), '9 failing\n']);
+  });
+
+  test('and is resumed from there, unless the user has changed something', async () => {
+    const here = project();
+    const first = await loop(here, [leaves(2), leaves(8)], { flags: ['--max-iterations', '2'] });
+    const agent = await fakeAgent('claude', leaves(9), leaves(10), leaves(0));
+    const { stdout } = await ralph(['resume', first.told.runId, '--max-iterations', '5', '--json'], {
+      ...{ cwd: here.dir, path: [agent.bin] },
+    });
+    expect(agent.calls[0]?.input).toContain('The files are those of iteration 1 again');
+    expect(agent.calls[2]?.input).toContain('- iteration 4 changed');
+    expect(JSON.parse(stdout)).toMatchObject({ stopReason: 'all_checks_passed' });
+  });
+
+  test('counts anew when the user has changed files before it is resumed', async () => {
+    const here = project();
+    const first = await loop(here, [leaves(2), leaves(8)], { flags: ['--max-iterations', '2'] });
+    here.write('mine.txt', 'changed in between\n');
+    const agent = await fakeAgent('claude', leaves(9), leaves(10), leaves(11));
+    await ralph(['resume', first.told.runId, '--max-iterations', '5', '--json'], {
+      ...{ cwd: here.dir, path: [agent.bin] },
+    });
+    expect(here.read('mine.txt')).toBe('changed in between\n');
+    expect(here.read('score'), 'the best since then').toBe(scored(32, 9));
+  });
+});
+
+test('where Ralph commits, the way back is a commit', async () => {
+  const here = project();
+  const commits = leaves(9, turn => turn.shell('git add --all && git commit --quiet --message worse'));
+  const goesOn: Handler = async turn => {
+    await turn.write('score', scored(41, 0));
+    await speak(turn, 'green, and more to do');
+  };
+  const { told } = await loop(here, [goesOn, commits], {
+    flags: ['--max-iterations', '2'],
+    settings: { scm: { command: 'git', tasks: ['commit'] } },
+  });
+  expect(told.restored).toMatchObject({ from: 2, to: 1 });
+  expect(here.git('log', '--format=%s', '-2').split('\n').slice(0, 2)).toEqual([
+    'Go back to the files of iteration 1',
+    'worse',
+  ]);
+  expect([here.git('show', 'HEAD:score'), here.git('status', '--porcelain')]).toEqual([scored(41, 0), '']);
+});
