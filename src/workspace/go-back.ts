@@ -41,16 +41,33 @@ export async function planWayBack(
   return isProblem(tree) ? tree : { aside: now.tree, tree };
 }
 
-/** Returns what was moved by then, or why nothing was. */
-export async function moveBack(
-  own: OwnGit,
-  { aside, tree }: WayBack,
-): Promise<readonly ChangedPath[] | Problem> {
-  const changes = await own.changedPaths(aside, tree);
-  const now = await own.snapshot();
+/** A git that outlived the process which started it may still be on the same way. */
+const TRIES = 3;
+
+/** Returns what is different by then, or why the files are as they were. */
+export async function moveBack(own: OwnGit, way: WayBack): Promise<readonly ChangedPath[] | Problem> {
+  const changes = await own.changedPaths(way.aside, way.tree);
   if (isProblem(changes)) return changes;
+  for (let tried = 1; ; tried++) {
+    const failed = await moveOpen(own, way.aside, changes);
+    if (!failed) return changes;
+    if (tried < TRIES) continue;
+    // A disk that was full in the middle: rather as they were than a mixture.
+    const reversed = changes.map(({ before, after, ...path }) => ({ ...path, before: after, after: before }));
+    await moveOpen(own, way.tree, reversed);
+    return failed;
+  }
+}
+
+/** Moves what is not there yet. */
+async function moveOpen(
+  own: OwnGit,
+  from: string,
+  changes: readonly ChangedPath[],
+): Promise<Problem | undefined> {
+  const now = await own.snapshot();
+  const since = isProblem(now) ? now : await own.changedPaths(from, now.tree);
   if (isProblem(now)) return now;
-  const since = await own.changedPaths(aside, now.tree);
   if (isProblem(since)) return since;
   const found = new Map(since.map(({ bytes, after }) => [bytes, after]));
   const open: ChangedPath[] = [];
@@ -65,8 +82,7 @@ export async function moveBack(
     return { where: own.top, what, fix: 'move it away' };
   }
   const after = await own.treeWith(now.tree, open);
-  if (isProblem(after)) return after;
-  return (await own.moveFiles(now.tree, after)) ?? changes;
+  return isProblem(after) ? after : own.moveFiles(now.tree, after);
 }
 
 /** git removes a file before it writes it anew: what is gone, or a first part of the new one, is what it was cut off at. */

@@ -166,7 +166,19 @@ const stories: Shape = {
   remains: project => ({ commits: history(project), tasks: tasks(project), files: files(project) }),
 };
 
-export const SHAPES = { runWithPush, loopInWorktree, loopWithCommits, stories } satisfies Record<
+/** `loop` whose second and third iteration end worse than the first: it goes back to that one, beside what the user has not committed. */
+const loopGoingBack: Shape = {
+  args: ['loop', 'Work.', '--agent', 'claude', '--check', 'test ! -e work-2.txt'],
+  make() {
+    const project = repo(FILES);
+    project.write('README.md', 'not committed\n');
+    project.write('own.txt', 'mine\n');
+    return project;
+  },
+  remains: project => ({ commits: history(project), files: files(project), staged: staged(project) }),
+};
+
+export const SHAPES = { runWithPush, loopInWorktree, loopWithCommits, loopGoingBack, stories } satisfies Record<
   string,
   Shape
 >;

@@ -38,3 +38,20 @@ test.each(rows)('$signals $when git $git', async ({ git, when, signals }) => {
   expect(ended.kills, 'git came by there').toBe(1);
   expectSame(ended, calm, 'runWithPush');
 });
+
+const WAY_BACK: readonly HeldGit[] = [
+  { git: 'update-ref', when: 'before' },
+  { git: 'read-tree -m -u', when: 'before' },
+  { git: 'read-tree -m -u', when: 'after' },
+];
+
+test.each(WAY_BACK.flatMap(step => SIGNALS.map(signals => ({ ...step, signals }))))(
+  'on the way back to the best iteration: $signals $when git $git',
+  async ({ git, when, signals }) => {
+    const undisturbed = await disturbed(SHAPES.loopGoingBack, []);
+    const ended = await disturbed(SHAPES.loopGoingBack, [{ moment: { git, when }, signals }]);
+    expect(undisturbed.events, 'it went back').toContain('restored');
+    expect(ended.kills, 'git came by there').toBe(1);
+    expectSame(ended, undisturbed, 'loopGoingBack');
+  },
+);
