@@ -3,7 +3,15 @@ import type { Check, CheckResult } from '../domain/checks/check.ts';
 import type { Measured } from '../domain/checks/mutation.ts';
 import type { Contained } from '../domain/checks/proof.ts';
 import type { FileChange } from '../domain/checks/test-changes.ts';
-import type { Emit, EndedTurn, Judged, Prepared, Restored, Restoring, RunEvent } from '../domain/run/event.ts';
+import type {
+  Emit,
+  EndedTurn,
+  Judged,
+  Prepared,
+  Restored,
+  Restoring,
+  RunEvent,
+} from '../domain/run/event.ts';
 import type { StoryEvidence, Violation } from '../domain/run/evidence.ts';
 import type { Spending } from '../domain/run/limits.ts';
 import type { IterationResult, LoopResult, ResultFields } from '../domain/run/result.ts';

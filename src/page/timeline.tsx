@@ -50,6 +50,7 @@ export function Timeline({ view, onPick }: TimelineProps) {
             width={width}
           />
         ))}
+        <WayBack view={view} columns={columns} width={width} />
         <span class="track-name" />
         <span class="axis" style={width} aria-hidden="true">
           <span>{first.first}</span>
@@ -100,6 +101,51 @@ function Bar({ look, at, top, height }: BarProps) {
 /** The first iteration of a run that has just begun has nothing to show. */
 function hasSomething({ seconds, checks }: IterationView): boolean {
   return totalSeconds(seconds) > 0 || checks.length > 0;
+}
+
+interface WayBackProps {
+  readonly view: RunView;
+  readonly columns: readonly Column[];
+  readonly width: { readonly maxWidth: string };
+}
+
+/** The best iteration, and each time that the run went back to one. */
+function WayBack({ view, columns, width }: WayBackProps) {
+  const { restores, ending } = view;
+  const best = ending?.best?.iteration;
+  const last = view.iterations.at(-1)?.number;
+  if (restores.length === 0 && (best === undefined || best === last)) return null;
+  const at = (iteration: number) => columns.findIndex(column => iteration <= column.last);
+  const words = [
+    ...(best === undefined ? [] : [`iteration ${best} ended best`]),
+    ...restores.map(({ from, to }) => `from iteration ${from} back to ${to}`),
+  ].join(', ');
+  return (
+    <>
+      <span class="track-name">best, and ways back</span>
+      <svg
+        class="cells way-back"
+        style={width}
+        viewBox={`0 0 ${columns.length} 100`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={words}
+      >
+        <title>{words}</title>
+        {best !== undefined && <Bar look="cell is-green" at={at(best)} top={0} height={100} />}
+        {restores.map(({ from, to }, index) => (
+          <rect
+            key={index}
+            class="cell is-flaky"
+            x={at(to) + 0.5}
+            y={40}
+            width={Math.max(0.1, at(from) - at(to))}
+            height={20}
+          />
+        ))}
+      </svg>
+    </>
+  );
 }
 
 interface TrackProps {

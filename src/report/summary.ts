@@ -13,7 +13,15 @@ import { oneLine } from '../platform/text.ts';
 import { type EndedRun, endedRun, nextSteps, proofLine, resultSentence } from './ending-words.ts';
 import { laneLines } from './lane-words.ts';
 import { counted, duration } from './numbers.ts';
-import { bestPhrase, checkNoun, checkPhrase, costPhrase, scmPhrase, storyState, tokensPhrase } from './phrases.ts';
+import {
+  bestPhrase,
+  checkNoun,
+  checkPhrase,
+  costPhrase,
+  scmPhrase,
+  storyState,
+  tokensPhrase,
+} from './phrases.ts';
 import { TERMINAL_WORDS, type Words } from './words.ts';
 
 /** What the result itself does not know. */
@@ -182,7 +190,10 @@ function errorLines({ iterations }: LoopResult, { say }: Words): readonly string
 }
 
 /** Where the best is the last one there is nothing to say. */
-function bestLines({ best, restored, iterations, success }: LoopResult, { say, code }: Words): readonly string[] {
+function bestLines(
+  { best, restored, iterations, success }: LoopResult,
+  { say, code }: Words,
+): readonly string[] {
   const last = iterations.at(-1)?.iteration;
   if (!best || success || best.iteration === last) return [];
   const { checkResults = [] } = iterations.find(({ iteration }) => iteration === best.iteration) ?? {};

@@ -60,7 +60,9 @@ const LINES: EventTable<[known: Known, clock: () => number], readonly string[]> 
   denied: null,
   scm: null,
   restored: ({ undone }) =>
-    undone.map(({ iteration, changes, broke }) => `Undone: iteration ${iteration}: ${changes}; ${broke.join('; ')}`),
+    undone.map(
+      ({ iteration, changes, broke }) => `Undone: iteration ${iteration}: ${changes}; ${broke.join('; ')}`,
+    ),
   'agent-switched': null,
   paused: null,
   continued: null,

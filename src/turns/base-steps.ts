@@ -94,7 +94,8 @@ export function baseSteps(context: RunContext, own: OwnSteps): Prover['steps'] &
     },
     ...returnSteps(context, {
       ...{ tree, apart: own.apart },
-      commit: (checked, message) => commitWork(context, context.past().last?.number ?? 0, [], checked, message),
+      commit: (checked, message) =>
+        commitWork(context, context.past().last?.number ?? 0, [], checked, message),
     }),
     lookBack: () => lookBack(context, tree),
   };

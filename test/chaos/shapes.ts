@@ -178,8 +178,11 @@ const loopGoingBack: Shape = {
   remains: project => ({ commits: history(project), files: files(project), staged: staged(project) }),
 };
 
-export const SHAPES = { runWithPush, loopInWorktree, loopWithCommits, loopGoingBack, stories } satisfies Record<
-  string,
-  Shape
->;
+export const SHAPES = {
+  runWithPush,
+  loopInWorktree,
+  loopWithCommits,
+  loopGoingBack,
+  stories,
+} satisfies Record<string, Shape>;
 export type ShapeName = keyof typeof SHAPES;

@@ -19,6 +19,7 @@ const ENDS: Partial<Record<RunEvent['type'], Step['kind']>> = {
   'turn-ended': 'turn',
   judged: 'check',
   'iteration-ended': 'finish',
+  restored: 'restore',
   'run-ended': 'end',
 };
 
@@ -35,6 +36,7 @@ function runOf(events: readonly Timed[]): Run {
     limits: judged.limits ?? { maxIterations: 25, maxFailures: 3, stuckAfter: 3 },
     success: ended.result.stopReason,
     minToolCalls: 0,
+    goBack: { patience: 2 },
   };
 }
 
@@ -55,6 +57,7 @@ function startOf(events: readonly Timed[], step: Step): number {
     finish: 'judged',
     end: 'iteration-ended',
   };
+  if (step.kind === 'restore') return events.findIndex(event => event.type === 'restore-started');
   const type = before[step.kind];
   if (type === undefined) return 1;
   const wanted = step.kind === 'turn' ? (iteration ?? 0) - 1 : iteration;

@@ -17,6 +17,7 @@ const RECORD: Readonly<Record<LedgerName, () => Promise<Repo>>> = {
   run: () => recordShape('runWithPush'),
   loop: () => recordShape('loopInWorktree'),
   'loop-commit': () => recordShape('loopWithCommits'),
+  'loop-back': () => recordShape('loopGoingBack'),
   prd: () => recordShape('stories'),
   'prd-parallel': async () => {
     const rig = laneRig([plain('US-001'), plain('US-002'), plain('US-003', { dependsOn: ['US-001'] })]);

@@ -6,7 +6,7 @@ import type { Timed } from '../../src/domain/run/state.ts';
 import type { Entry } from '../../src/store/journal.ts';
 
 /** Runs that take one step after the other, and those that work in lanes. */
-export const STEPPED = ['run', 'loop', 'loop-commit', 'prd'] as const;
+export const STEPPED = ['run', 'loop', 'loop-commit', 'loop-back', 'prd'] as const;
 export const PARALLEL = ['prd-parallel', 'tasks', 'best-of'] as const;
 export type LedgerName = (typeof STEPPED)[number] | (typeof PARALLEL)[number] | 'session';
 

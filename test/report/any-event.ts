@@ -170,6 +170,12 @@ export const anyResult: fc.Arbitrary<LoopResult> = fc
   );
 
 /** Every kind of event, with hostile text wherever text can be. */
+const wayBack = {
+  from: fc.nat({ max: 99 }),
+  to: fc.nat({ max: 99 }),
+  why: fc.constantFrom('worse', 'end'),
+};
+
 export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   fc.record({
     type: fc.constant('run-started'),
@@ -197,6 +203,18 @@ export const anyEvent: fc.Arbitrary<RunEvent> = fc.oneof(
   }),
   fc.record({ type: fc.constant('tampered'), what: fc.array(text) }),
   fc.record({ type: fc.constant('scm-started'), task: text, head: text }),
+  fc.record({ type: fc.constant('restore-started'), ...wayBack, tree: text, aside: text }),
+  fc.record(
+    {
+      type: fc.constant('restored'),
+      ...wayBack,
+      undone: fc.array(fc.record({ iteration: fc.nat({ max: 99 }), changes: text, broke: fc.array(text) })),
+      aside: text,
+      bringBack: text,
+      problem: text,
+    },
+    { requiredKeys: ['type', 'from', 'to', 'why', 'undone'] },
+  ),
   fc.record(
     {
       type: fc.constant('iteration-started'),

@@ -3,7 +3,7 @@ import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
-import { fakeAgent, type FakeTurn, type Handler } from '../rig/fake-agent.ts';
+import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
@@ -88,7 +88,10 @@ describe('an agent that makes things worse again', () => {
 
   test('is stuck when it was brought back twice to the same iteration', async () => {
     const here = project();
-    const { told, restored } = await loop(here, [leaves(2), ...[3, 4, 5, 6, 7, 8, 9].map(each => leaves(each))]);
+    const { told, restored } = await loop(here, [
+      leaves(2),
+      ...[3, 4, 5, 6, 7, 8, 9].map(each => leaves(each)),
+    ]);
     expect([told.stopReason, told.iterations.length]).toEqual(['stuck', 7]);
     expect(told.detail).toBe(
       'Iteration 1 is the best: the run went back to it twice, and each time the next 2 iterations ended worse.',
@@ -124,7 +127,9 @@ describe('a run that ends unfinished', () => {
   test('leaves the best files, and what was put aside can be brought back', async () => {
     const here = project();
     const removes = leaves(9, turn => turn.shell('rm README.md'));
-    const { told, where } = await loop(here, [leaves(8), leaves(2), removes], { flags: ['--max-iterations', '3'] });
+    const { told, where } = await loop(here, [leaves(8), leaves(2), removes], {
+      flags: ['--max-iterations', '3'],
+    });
     expect([told.stopReason, told.best]).toEqual([
       'max_iterations',
       { iteration: 2, checksGreen: 0, failures: 2 },

@@ -38,7 +38,9 @@ test('everything that was changed since is as it was then', async () => {
   const { work, own, way } = await worse();
   expect(await moveBack(own, way)).toHaveLength(4);
   expect(lookAt(work)).toEqual(BACK);
-  expect(await statWords(own, way.tree, way.aside)).toBe('a (+1 -100), b (+0 -1), best (+0 -1), worse/new (+1 -0)');
+  expect(await statWords(own, way.tree, way.aside)).toBe(
+    'a (+1 -100), b (+0 -1), best (+0 -1), worse/new (+1 -0)',
+  );
 });
 
 test.each<[string, (work: Repo) => void]>([
@@ -47,7 +49,12 @@ test.each<[string, (work: Repo) => void]>([
   ['before the first byte of a file', work => work.write('a', '')],
   ['in the middle of a file', work => work.write('a', LONG.slice(0, 500))],
   ['when a new file was gone', work => rmSync(work.path('worse'), { recursive: true })],
-  ['when all was done', work => ['a', 'b', 'best'].forEach((name, at) => work.write(name, BACK[at] ?? ''))],
+  [
+    'when all was done',
+    work => {
+      for (const [at, name] of ['a', 'b', 'best'].entries()) work.write(name, BACK[at] ?? '');
+    },
+  ],
 ])('cut off %s, it is finished', async (_, cutOff) => {
   const { work, own, way } = await worse();
   cutOff(work);

@@ -92,7 +92,8 @@ function brokenBy(score: Score, best: Score): readonly string[] {
   if (added.length > 0) return added.map(command => `\`${command}\` failed`);
   const fewer = score.tests < best.tests ? `, and ${score.tests} of ${best.tests} tests ran` : '';
   return score.red.map(
-    command => `\`${command}\`: ${score.failures ?? 'more'} failures instead of ${best.failures ?? 0}${fewer}`,
+    command =>
+      `\`${command}\`: ${score.failures ?? 'more'} failures instead of ${best.failures ?? 0}${fewer}`,
   );
 }
 

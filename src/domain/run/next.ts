@@ -6,7 +6,7 @@
 import { pick } from '../text/fields.ts';
 import { spentSoFar } from '../turn/usage.ts';
 import { nextReturn, stuckWords } from './best.ts';
-import type { ResumedStep, Restoring } from './event.ts';
+import type { Restoring, ResumedStep } from './event.ts';
 import type { Evidence, Spent } from './evidence.ts';
 import { budgetLimit, type Limits, limitedTurn, reachedLimit, type Spending } from './limits.ts';
 import type { IterationState, RunState } from './state.ts';

@@ -109,7 +109,7 @@ export interface ResultFields {
   /** In `ralph loop` and `ralph prd`: the iteration that ended best, of the last story that was worked on. Absent: no check has run. */
   readonly best?: BestResult;
   /** The files are those of that iteration again, because the run ended worse; absent: they are as the last iteration left them. */
-  readonly restored?: Pick<Restored, 'from' | 'to' | 'aside' | 'bringBack'>;
+  readonly restored?: Omit<Restored, 'why' | 'undone' | 'problem'>;
   /** In `ralph prd`: what became of the stories. */
   readonly stories?: StoryReport;
   /** Of a parallel run: what became of each piece of work. */
@@ -191,7 +191,7 @@ function bestOf({ best, restored }: RunState): Pick<LoopResult, 'best' | 'restor
   const isBack = restored?.why === 'end' && restored.problem === undefined;
   return {
     best: { iteration: best.at.number, ...pick(scoreOf(best.at.checks), 'checksGreen', 'failures') },
-    ...(isBack && { restored: pick(restored, 'from', 'to', 'aside', 'bringBack') }),
+    ...(isBack && { restored: { from: restored.from, ...pick(restored, 'to', 'aside', 'bringBack') } }),
   };
 }
 

@@ -236,9 +236,9 @@ export function fold(before: RunState, event: Timed): RunState {
     case 'scm':
       return afterScm(state, event);
     case 'restore-started':
-      return { ...state, restoring: pick(event, 'from', 'to', 'why', 'tree', 'aside') };
+      return { ...state, restoring: { from: event.from, ...pick(event, 'to', 'why', 'tree', 'aside') } };
     case 'restored':
-      return afterReturn({ ...state, restored: pick(event, ...RESTORED) }, event);
+      return afterReturn({ ...state, restored: { from: event.from, ...pick(event, ...RESTORED) } }, event);
     case 'merge-left':
       return board ? state : afterMerge(state, event);
     case 'turn-ended':
@@ -391,7 +391,8 @@ function afterResumption(
   const isOverruled = ended !== undefined && verdict?.kind === 'stop' && verdict.reason === ended;
   // Whoever resumes a run that got nowhere has changed something that is not in the files.
   const { repeated: ___, ...rest } = state;
-  const fresh = ended === 'stuck' || ended === 'permission_denied' ? { ...withReturns(rest), traces: [] } : state;
+  const fresh =
+    ended === 'stuck' || ended === 'permission_denied' ? { ...withReturns(rest), traces: [] } : state;
   const resumed: RunState = {
     ...(event.touched ? withoutBest(fresh) : fresh),
     head: headOf(event),
@@ -516,7 +517,7 @@ function withLimit(state: RunState, agent: string, until: number): RunState {
   return { ...state, limits: { ...state.limits, [agent]: until } };
 }
 
-const RESTORED = ['from', 'to', 'why', 'undone', 'aside', 'bringBack', 'problem'] as const;
+const RESTORED = ['to', 'why', 'undone', 'aside', 'bringBack', 'problem'] as const;
 
 const JUDGED = [
   ...(['verdict', 'treeChanged', 'tree', 'repeats', 'standstill'] as const),

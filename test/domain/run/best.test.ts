@@ -2,7 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckResult } from '../../../src/domain/checks/check.ts';
 import { countFailures, countTests } from '../../../src/domain/checks/test-changes.ts';
-import { bestAfter, type BestSoFar, endsWorse, isWorse, nextReturn, scoreOf } from '../../../src/domain/run/best.ts';
+import {
+  type BestSoFar,
+  bestAfter,
+  endsWorse,
+  isWorse,
+  nextReturn,
+  scoreOf,
+} from '../../../src/domain/run/best.ts';
 import type { IterationState } from '../../../src/domain/run/state.ts';
 
 const check = (command: string, passed: boolean, more: Partial<CheckResult> = {}): CheckResult => ({
@@ -12,7 +19,10 @@ const check = (command: string, passed: boolean, more: Partial<CheckResult> = {}
 });
 const green = (command: string) => check(command, true);
 const red = (command: string, failures?: number, tests?: number) =>
-  check(command, false, { ...(failures !== undefined && { failures }), ...(tests !== undefined && { tests }) });
+  check(command, false, {
+    ...(failures !== undefined && { failures }),
+    ...(tests !== undefined && { tests }),
+  });
 
 const CASES: readonly [name: string, better: readonly CheckResult[], worse: readonly CheckResult[]][] = [
   ['more green checks', [green('a'), green('b')], [green('a'), red('b')]],
@@ -46,7 +56,10 @@ const TIES: typeof CASES = [
 ];
 
 test.each(TIES)('nothing tells them apart: %s', (_, one, other) => {
-  expect([isWorse(scoreOf(one), scoreOf(other)), isWorse(scoreOf(other), scoreOf(one))]).toEqual([false, false]);
+  expect([isWorse(scoreOf(one), scoreOf(other)), isWorse(scoreOf(other), scoreOf(one))]).toEqual([
+    false,
+    false,
+  ]);
 });
 
 const iteration = (number: number, failures: number, more: Partial<IterationState> = {}): IterationState =>
@@ -59,7 +72,8 @@ const iteration = (number: number, failures: number, more: Partial<IterationStat
 
 const after = (...iterations: readonly IterationState[]) =>
   iterations.reduce<BestSoFar | undefined>(bestAfter, undefined);
-const failing = (...failures: readonly number[]) => after(...failures.map((each, at) => iteration(at + 1, each)));
+const failing = (...failures: readonly number[]) =>
+  after(...failures.map((each, at) => iteration(at + 1, each)));
 const numbers = (best: BestSoFar | undefined) => [best?.at.number, best?.worse.map(each => each.iteration)];
 
 describe('the best so far', () => {
@@ -82,7 +96,8 @@ describe('the best so far', () => {
 });
 
 describe('the next iteration begins at the best tree', () => {
-  const decided = (best: BestSoFar | undefined, patience = 2) => nextReturn({ ...(best && { best }) }, { patience });
+  const decided = (best: BestSoFar | undefined, patience = 2) =>
+    nextReturn({ ...(best && { best }) }, { patience });
 
   test('only after as many worse ones in a row as the user has patience', () => {
     expect(decided(failing(2, 8))).toBeUndefined();
@@ -101,7 +116,10 @@ describe('the next iteration begins at the best tree', () => {
   test('never where its files are not known', () => {
     const unknown = { judged: undefined } as unknown as IterationState;
     const best = after(iteration(1, 2, unknown), iteration(2, 8), iteration(3, 8));
-    expect([decided(best), endsWorse({ ...(best && { best }) }, { patience: 2 })]).toEqual([undefined, false]);
+    expect([decided(best), endsWorse({ ...(best && { best }) }, { patience: 2 })]).toEqual([
+      undefined,
+      false,
+    ]);
   });
 
   test('a best that was reached again with the same files keeps its count', () => {
@@ -112,7 +130,12 @@ describe('the next iteration begins at the best tree', () => {
   });
 });
 
-const OUTPUTS: readonly [runner: string, output: string, failures: number | undefined, tests: number | undefined][] = [
+const OUTPUTS: readonly [
+  runner: string,
+  output: string,
+  failures: number | undefined,
+  tests: number | undefined,
+][] = [
   ['node:test', '# pass 39\n# fail 2', 2, 41],
   ['vitest', ' Test Files  1 failed (1)\n      Tests  8 failed | 7 passed (15)', 8, 15],
   ['jest', 'Tests:       2 failed, 3 passed, 5 total', 2, 5],
