@@ -23,7 +23,8 @@ const ORDER = {
   reference: [
     'index',
     ...['commands', 'settings', 'agents', 'acp'],
-    ...['loop', 'checks', 'limits', 'best-state', 'trouble', 'prd', 'parallel', 'in-session', 'in-session-hosts', 'fleet'],
+    ...['loop', 'checks', 'limits', 'best-state', 'trouble', 'prd', 'parallel'],
+    ...['in-session', 'in-session-hosts', 'fleet'],
     ...['resume', 'git', 'state', 'secrets'],
     ...['containment', 'sandbox', 'guard', 'hooks', 'cheats'],
     ...['report', 'dashboard', 'notifications', 'traces'],
