@@ -225,8 +225,31 @@ describe('what does not hold', () => {
     work.git('commit', '--quiet', '--all', '--message', 'evil');
     work.git('replace', 'HEAD~1', 'HEAD');
     const { code, stdout } = await verify(work.dir, bundle);
-    expect({ code, stdout }).toMatchObject({ code: 0 });
-    expect(stdout).toContain('HEAD is another commit here');
+    expect({ code, stdout }).toMatchObject({ code: 1 });
+    expect(stdout).toContain('HEAD is another commit');
+    const named = await ralph(['verify', bundle, '--commit', 'HEAD~1'], { cwd: work.dir });
+    expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining('is the commit that you named') });
+  });
+
+  test.each<[string, string, number, RegExp]>([
+    [
+      'on a HEAD that nobody checked',
+      'git commit -qam later',
+      1,
+      /^does not hold {3}commit: .* HEAD is another/m,
+    ],
+    ['on a branch of its own', 'git checkout -qb other HEAD~1', 1, /HEAD is another commit/],
+    ['on a commit with the same files', 'git commit -q --allow-empty -m later', 0, /HEAD has the same files/],
+    ['on HEAD, with changes that are not committed', 'true', 0, /is HEAD here/],
+  ])('an old bundle %s', async (_, script, wanted, words) => {
+    const run = await proven();
+    const bundle = await run.report();
+    const clone = cloneOf(run);
+    const user = '-c user.name=u -c user.email=u@example.invalid';
+    const change = script.includes('-qam') || script === 'true' ? 'echo later >> a; ' : '';
+    execFileSync('sh', ['-c', `${change}${script.replace('git ', `git ${user} `)}`], { cwd: clone });
+    const { code, stdout } = await verify(clone, bundle);
+    expect([code, stdout]).toEqual([wanted, expect.stringMatching(words)]);
   });
 });
 

@@ -18,6 +18,7 @@ export const verify: CliCommand = {
         '--repo <dir>',
         'a clone with the commit, or the folder in it where the checks run; default: here',
       )
+      .option('--commit <name>', 'the commit that you ask about; default: HEAD')
       .option('--allowed-signers <file>', 'who may have signed it, as ssh-keygen and git know such files')
       .option('--signer <name>', 'only this one of them')
       .option('--rerun', 'also run the checks that it names, in a clean checkout of the commit'),
@@ -26,6 +27,9 @@ Examples:
   ralph verify run.proof
   ralph verify run.proof --repo ../clone --allowed-signers .github/signers
   ralph verify run.proof --rerun
+
+A bundle is about one commit. Where HEAD is another one, that claim does not
+hold: name the old one with --commit to ask about it.
 
 One line for each claim: holds, does not hold, cannot be told. --rerun runs
 commands that the bundle names, with your rights, and none of them when a claim
@@ -38,7 +42,7 @@ file is no bundle.
     const signers = signersOf(call);
     const file = resolve(call.cwd, call.args[0] ?? '');
     const bundle = orThrow(readBundle(file));
-    const verified = await verifyBundle(bundle, { place, signers });
+    const verified = await verifyBundle(bundle, { place, signers, commit: commitOf(call) });
     const again = call.options.rerun === true ? await rerun(call, place.cwd, bundle, verified) : [];
     if (again === 'interrupted') return 130;
     const all = [...verified.claims, ...again];
@@ -61,6 +65,14 @@ function folderOf({ options, cwd }: Call): string {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     refuse(`--repo ${String(options.repo)}`, 'there is no such folder', 'name a clone of the project');
   return folder;
+}
+
+function commitOf({ options }: Call): string | undefined {
+  const { commit } = options;
+  if (typeof commit !== 'string') return undefined;
+  if (!/^[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]*$/.test(commit))
+    refuse(`--commit ${commit}`, 'is no name of a commit', 'name it as git log shows it');
+  return commit;
 }
 
 function signersOf({ options, cwd }: Call) {

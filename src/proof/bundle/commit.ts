@@ -11,6 +11,8 @@ import type { Predicate } from './format.ts';
 export interface Handed extends Pick<Predicate, 'proof' | 'protected'> {
   /** The tree of the commit, by the ledger; undefined: it does not say. */
   readonly committed: string | undefined;
+  /** The commit that is asked about, as git knows it. */
+  readonly asked: string;
 }
 
 export interface InRepository {
@@ -41,20 +43,40 @@ export async function claimsOfRepository(place: Place, handed: Handed): Promise<
     };
   const names = [
     ...(commit === null ? [] : [`${commit}^{commit}`, `${commit}^{tree}`]),
-    'HEAD^{commit}',
-    'HEAD^{tree}',
+    `${handed.asked}^{commit}`,
+    `${handed.asked}^{tree}`,
     ...handed.protected.map(({ path }) => `${tree}:${path}`),
   ];
   const answers = askGit(readOnly(place), names);
   if (typeof answers === 'string') return { claims: [claims.unknown('commit', answers)], found: undefined };
   const { claim, found, objects } =
     commit === null
-      ? await holderOf(place, tree, answers)
-      : await committedTree(place, { commit, tree, committed: handed.committed }, answers);
+      ? await holderOf(place, tree, askedIn(handed, answers))
+      : await committedTree(
+          place,
+          { commit, tree, committed: handed.committed },
+          askedIn(handed, answers),
+          answers,
+        );
   const inTree = objects ? askGit(objects, names) : answers;
   const isHere = found !== undefined && typeof inTree !== 'string';
   const files = handed.protected.length === 0 ? [] : [protectedClaim(handed, isHere ? inTree : undefined)];
   return { claims: [claim, ...files], found };
+}
+
+/** The commit that is asked about; undefined: there is none. */
+interface Asked {
+  readonly name: string;
+  readonly commit: string | undefined;
+  readonly tree: string | undefined;
+}
+
+function askedIn({ asked: name }: Handed, answers: Answers): Asked {
+  return {
+    name,
+    commit: answers.get(`${name}^{commit}`)?.oid,
+    tree: answers.get(`${name}^{tree}`)?.oid,
+  };
 }
 
 type Answers = ReadonlyMap<string, Answer>;
@@ -74,16 +96,16 @@ interface Committed {
 async function committedTree(
   place: Place,
   { commit, tree, committed }: Committed,
+  asked: Asked,
   answers: Answers,
 ): Promise<Looked> {
   const short = commit.slice(0, 12);
   if (answers.get(`${commit}^{commit}`)?.oid !== commit)
     return { claim: claims.unknown('commit', `this repository does not have ${short}: ${FETCH}`) };
   const its = answers.get(`${commit}^{tree}`)?.oid;
-  const isHead = answers.get('HEAD^{commit}')?.oid === commit;
-  if (its === tree) return { claim: holding(commit, isHead), found: { tree, commit } };
+  if (its === tree) return { claim: holding(commit, { tree, asked }), found: { tree, commit } };
   const beside = await besideTree(place, commit, tree);
-  if (beside) return beside(isHead);
+  if (beside) return beside(asked);
   const why =
     its !== undefined && its === committed
       ? "is not the whole tree that was checked: files of the user's own were left out of it"
@@ -91,9 +113,23 @@ async function committedTree(
   return { claim: claims.fails('commit', `${short} ${why}`) };
 }
 
-function holding(commit: string, isHead: boolean, beside = ''): Claim {
-  const here = isHead ? `${beside ? '; it' : ', and'} is HEAD here` : ELSEWHERE;
-  return claims.holds('commit', `${commit.slice(0, 12)} holds the tree that was checked${beside}${here}`);
+/** Of another commit than the one that was checked the bundle says nothing, also where both are here. */
+function holding(
+  commit: string,
+  { tree, asked }: { readonly tree: string; readonly asked: Asked },
+  beside = '',
+): Claim {
+  const short = commit.slice(0, 12);
+  const words = `${short} holds the tree that was checked${beside}`;
+  const and = beside ? '; it' : ', and';
+  const here = asked.name === 'HEAD' ? 'is HEAD here' : 'is the commit that you named';
+  if (asked.commit === commit) return claims.holds('commit', `${words}${and} ${here}`);
+  if (asked.tree === tree) return claims.holds('commit', `${words}; ${asked.name} has the same files`);
+  const other = `${asked.name} is another commit (${asked.commit?.slice(0, 12) ?? 'none'}), of which the bundle says nothing`;
+  return claims.fails(
+    'commit',
+    `${words}; ${other}. To ask about the one that was checked: --commit ${short}`,
+  );
 }
 
 /** What users commit of Ralph's own folder. Anything else in it may be part of the program, and no snapshot holds it. */
@@ -106,7 +142,7 @@ async function besideTree(place: Place, commit: string, tree: string) {
   if (isProblem(own) || isProblem(its)) return undefined;
   const without = await own.asSnapshot(its);
   if (isProblem(without) || without.tree !== tree) return undefined;
-  return (isHead: boolean): Looked => {
+  return (asked: Asked): Looked => {
     const strange = without.ours.find(path => !SETTINGS.test(path));
     if (strange !== undefined) {
       const why = `holds ${strange} beside the tree that was checked: no check is known to have seen it as it is there`;
@@ -118,28 +154,27 @@ async function besideTree(place: Place, commit: string, tree: string) {
       return { claim: claims.unknown('commit', `${commit.slice(0, 12)} ${why}`) };
     }
     const beside = `, and ${without.ours.join(', ')} beside it`;
-    const claim = holding(commit, isHead, beside);
+    const claim = holding(commit, { tree, asked }, beside);
     return { claim, found: { tree, commit }, objects: own.objects };
   };
 }
 
 const FETCH = 'fetch it, or name another clone with --repo';
-const ELSEWHERE = '; HEAD is another commit here';
 
 /** Nothing was committed by Ralph: a later commit, or the files as they are, may hold the tree. */
-async function holderOf(place: Place, tree: string, answers: Answers): Promise<Looked> {
-  const head = answers.get('HEAD^{commit}')?.oid;
-  const isHead = answers.get('HEAD^{tree}')?.oid === tree;
-  const commit = isHead ? head : await commitWith(place, tree);
-  if (commit !== undefined) return { claim: holding(commit, isHead), found: { tree, commit } };
-  const beside = head === undefined ? undefined : await besideTree(place, head, tree);
-  if (beside) return beside(true);
+async function holderOf(place: Place, tree: string, asked: Asked): Promise<Looked> {
+  if (asked.commit !== undefined && asked.tree === tree)
+    return { claim: holding(asked.commit, { tree, asked }), found: { tree, commit: asked.commit } };
+  const beside = asked.commit === undefined ? undefined : await besideTree(place, asked.commit, tree);
+  if (beside) return beside(asked);
   const own = await openOwnGit(place);
   const now = isProblem(own) ? own : await own.snapshot();
   if (!isProblem(own) && !isProblem(now) && now.tree === tree) {
     const words = 'the files here are the tree that was checked; it is not committed';
     return { claim: claims.holds('commit', words), found: { tree }, objects: own.objects };
   }
+  const commit = await commitWith(place, tree);
+  if (commit !== undefined) return { claim: holding(commit, { tree, asked }), found: { tree, commit } };
   const why = `no commit of this repository holds the tree that was checked (${tree.slice(0, 12)}): ${FETCH}`;
   return { claim: claims.unknown('commit', why) };
 }

@@ -22,6 +22,8 @@ export interface VerifyOptions {
   readonly place: Place;
   /** Who may have signed it; undefined: nobody was named. */
   readonly signers: Signers | undefined;
+  /** The commit that is asked about; absent: HEAD. */
+  readonly commit?: string | undefined;
 }
 
 export interface Verified {
@@ -37,7 +39,9 @@ export async function verifyBundle(bundle: Bundle, options: VerifyOptions): Prom
   const derived = derive(predicate.ledger.entries);
   const committed = typeof derived === 'string' ? undefined : derived.committed;
   const signed = signatureClaim(bundle, options);
-  const repository = await claimsOfRepository(options.place, { ...predicate, committed });
+  const repository = await claimsOfRepository(options.place, {
+    ...{ ...predicate, committed, asked: options.commit ?? 'HEAD' },
+  });
   return {
     claims: [
       isWhole
