@@ -10,7 +10,7 @@ import type { SetUp } from '../opening/set-up.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorWords } from '../platform/error-words.ts';
 import { VERSION } from '../platform/version.ts';
-import { childWords } from '../report/board-words.ts';
+import { childWords, createLaneNames, type LaneNames } from '../report/board-words.ts';
 import { createHumanReporter } from '../report/human.ts';
 import type { KeysMode } from '../report/keys.ts';
 import { createNotify } from '../report/notify.ts';
@@ -29,7 +29,8 @@ export function createReporters(call: Call, { settings, project }: SetUp, keys: 
   const now = () => systemClock.now();
   const verbose = output.verbose ? createVerbose(now) : undefined;
   const questions = createQuestions();
-  const human = humanOf(call, settings, { keys, verbose, asks: questions.first });
+  const lanes = createLaneNames();
+  const human = humanOf(call, settings, { keys, verbose, lanes, asks: questions.first });
   const notify = notifier(call, settings, project.root);
   const failed = (text: string) => output.error(`ralph: ${text}\n`);
   const otel = openOtel(settings.otel, { env: call.env, version: VERSION, failed });
@@ -39,6 +40,7 @@ export function createReporters(call: Call, { settings, project }: SetUp, keys: 
   return {
     emit(event: RecordedEvent, past: RunState): void {
       questions.own(past);
+      if (event.type === 'run-resumed') lanes.learn(past.board?.lanes ?? []);
       events?.write(event);
       if (verbose && !output.humanIsTTY) for (const line of verbose(event)) output.error(`${line}\n`);
       human.emit(event);
@@ -55,7 +57,7 @@ export function createReporters(call: Call, { settings, project }: SetUp, keys: 
       const words = working.has(event.run) ? childWords(event) : undefined;
       if (!words) return;
       const [level, text] = words;
-      human.emit({ type: 'notice', level, text: `${lane}: ${text}` });
+      human.emit({ type: 'notice', level, text: `${lanes.of(lane)}: ${text}` });
     },
     /** A line for the user alone. */
     say: (text: string) => human.emit({ type: 'notice', level: 'info', text }),
@@ -94,10 +96,11 @@ function createQuestions() {
 interface HumanParts {
   keys(): KeysMode | undefined;
   asks(): OpenQuestion | undefined;
+  readonly lanes: LaneNames;
   readonly verbose: ReturnType<typeof createVerbose> | undefined;
 }
 
-function humanOf({ output }: Call, settings: Settings, { keys, asks, verbose }: HumanParts) {
+function humanOf({ output }: Call, settings: Settings, { keys, asks, lanes, verbose }: HumanParts) {
   return createHumanReporter({
     write: text => output.human(text),
     isTTY: output.humanIsTTY,
@@ -111,7 +114,7 @@ function humanOf({ output }: Call, settings: Settings, { keys, asks, verbose }: 
     },
     clock: () => systemClock.now(),
     quiet: output.quiet,
-    ...{ keys, asks },
+    ...{ keys, asks, lanes },
     streamAgentOutput: settings.streamAgentOutput,
     // On a terminal the lines must make room for the live line; elsewhere they go where seed 001 wants them.
     ...(verbose && output.humanIsTTY && { verbose }),

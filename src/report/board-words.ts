@@ -2,21 +2,41 @@
 
 import { redChecks } from '../domain/checks/check.ts';
 import { redReason } from '../domain/checks/words.ts';
-import type { LaneStep, SentBack } from '../domain/lanes/board.ts';
+import type { LaneHead, LaneStep, SentBack } from '../domain/lanes/board.ts';
 import type { BoardEvent } from '../domain/lanes/board-event.ts';
 import { pathsOf } from '../domain/lanes/conflict.ts';
 import type { RunEvent } from '../domain/run/event.ts';
 import { endingSentence } from '../domain/run/headline.ts';
 import { provenBy } from '../domain/run/result.ts';
 import { listSome } from '../domain/text/feedback.ts';
+import { oneLine } from '../platform/text.ts';
 import { duration } from './numbers.ts';
 import { commitPhrase, phrase } from './phrases.ts';
 import type { Mark } from './style.ts';
 
 export type BoardLine = readonly [mark: Mark, words: string];
 
-export function boardWords(event: BoardEvent): BoardLine | undefined {
-  const story = 'story' in event ? phrase(event.story) : '';
+export type LaneNames = ReturnType<typeof createLaneNames>;
+
+/** More of a title would hide what happened to it. */
+const MOST_TITLE = 48;
+
+/** What lanes are called in a line of their own: by their id, and by their title once that is known. */
+export function createLaneNames() {
+  const titles = new Map<string, string>();
+  return {
+    learn(lanes: readonly Pick<LaneHead, 'id' | 'title'>[]): void {
+      for (const { id, title } of lanes) titles.set(id, title);
+    },
+    of(id: string): string {
+      const title = titles.get(id);
+      return title === undefined ? phrase(id) : `${phrase(id)} ${oneLine(phrase(title), MOST_TITLE)}`;
+    },
+  };
+}
+
+export function boardWords(event: BoardEvent, names: LaneNames): BoardLine | undefined {
+  const story = 'story' in event ? names.of(event.story) : '';
   switch (event.type) {
     case 'board-set':
       return ['note', `${event.lanes.length} to do, from ${commitPhrase(event.base)}`];
@@ -36,7 +56,7 @@ export function boardWords(event: BoardEvent): BoardLine | undefined {
     case 'lane-place':
       return undefined;
     case 'candidate-checked':
-      return checkedWords(event);
+      return checkedWords(event, story);
     case 'landed':
       return ['ok', `${story}: landed (${commitPhrase(event.commit)})`];
     case 'sent-back':
@@ -82,14 +102,11 @@ const SENT_BACK: Readonly<Record<string, string>> = {
 
 type Of<Type extends BoardEvent['type']> = Extract<BoardEvent, { readonly type: Type }>;
 
-function checkedWords({
-  story,
-  passed,
-  results,
-  duration: seconds,
-  number,
-}: Of<'candidate-checked'>): BoardLine {
-  const what = `${phrase(story)}: candidate ${number}`;
+function checkedWords(
+  { passed, results, duration: seconds, number }: Of<'candidate-checked'>,
+  story: string,
+): BoardLine {
+  const what = `${story}: candidate ${number}`;
   if (passed)
     return [
       'ok',

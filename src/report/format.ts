@@ -5,7 +5,7 @@ import type { BoardEvent } from '../domain/lanes/board-event.ts';
 import type { LoopCommand, RunEvent } from '../domain/run/event.ts';
 import type { AgentEvent } from '../domain/turn/agent-event.ts';
 import { beginning, harmless, wrap } from '../platform/text.ts';
-import { boardWords } from './board-words.ts';
+import { boardWords, createLaneNames, type LaneNames } from './board-words.ts';
 import { type EventTable, forBoard, LEDGER_ONLY, lookUp, type Of } from './event-table.ts';
 import { type AgentAction, type Block, createAgentFormat, NOTHING, outputLines } from './format-agent.ts';
 import { compact, counted, duration } from './numbers.ts';
@@ -39,12 +39,14 @@ import {
 } from './style.ts';
 import { type BetweenSteps, betweenWords, resumptionLines } from './waits.ts';
 
-export function createFormatter(style: Style) {
+export function createFormatter(style: Style, lanes: LaneNames = createLaneNames()) {
   const agent = createAgentFormat(style);
   const words = createTextStream(() => textWidth(style));
   let group: string | undefined;
   let message: string | undefined;
-  let known: Known = { command: 'run', maxIterations: 0, iteration: 0, purpose: 'work', trouble: undefined };
+  let known: Known = {
+    ...{ command: 'run', maxIterations: 0, iteration: 0, purpose: 'work', trouble: undefined, lanes },
+  };
 
   const place = (block: Block, now: number): string[] => {
     if (block.lines.length === 0) return [];
@@ -81,6 +83,7 @@ export function createFormatter(style: Style) {
         }
         return action.kind === 'text' ? speak(action, now) : act(action, now);
       }
+      if (event.type === 'board-set') lanes.learn(event.lanes);
       const block = lookUp(BLOCKS, event, style, known, now) ?? NOTHING;
       known = learn(known, event);
       return [...rest(now), ...place(block, now)];
@@ -96,6 +99,7 @@ interface Known {
   readonly purpose: 'work' | 'commit-message';
   /** The trouble of this turn that the reader has already seen. */
   readonly trouble: string | undefined;
+  readonly lanes: LaneNames;
 }
 
 function learn(known: Known, event: RunEvent): Known {
@@ -158,8 +162,8 @@ const BLOCKS: EventTable<[style: Style, known: Known, now: number], Block> = {
   'run-ended': null, // the summary says it
 };
 
-function boardBlock(event: BoardEvent, style: Style): Block {
-  const line = boardWords(event);
+function boardBlock(event: BoardEvent, style: Style, { lanes }: Known): Block {
+  const line = boardWords(event, lanes);
   return line ? block('board', style, ...line) : NOTHING;
 }
 

@@ -1,6 +1,7 @@
 /** Shows a run on a terminal: lines that stay, a live line below them, the summary at the end. */
 import type { RunEvent } from '../domain/run/event.ts';
 import { wrapAround } from '../platform/text.ts';
+import type { LaneNames } from './board-words.ts';
 import { createFormatter } from './format.ts';
 import { askingLine, type KeysMode } from './keys.ts';
 import { isOn, live, liveLine, NO_RUN } from './live-line.ts';
@@ -23,6 +24,8 @@ export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 
   readonly keys?: () => KeysMode | undefined;
   /** What a story asks, and nobody has answered. */
   readonly asks?: () => OpenQuestion | undefined;
+  /** What they are called, also in lines that are not of the run itself. */
+  readonly lanes?: LaneNames;
   /** What the final block calls us in a command, so that it can be pasted where the user is. null: it shows none. */
   readonly us?: string | null;
 }
@@ -37,7 +40,7 @@ export function createHumanReporter(options: HumanReporterOptions) {
     us = 'ralph',
   } = options;
   const style = isTTY ? following(columns, options.style) : options.style;
-  const formatter = createFormatter(style);
+  const formatter = createFormatter(style, options.lanes);
   let state = NO_RUN;
   const line = () => {
     const mode = keys();

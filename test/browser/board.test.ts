@@ -40,7 +40,7 @@ describe('the board while it runs', () => {
       rig.options,
     );
     onTestFinished(() => void run.process.kill('SIGKILL'));
-    await run.until('US-001: iteration 1, implement');
+    await run.until('US-001 The cart: iteration 1, implement');
     const { page, errors, picture } = await open(await dashboard(rig.project.dir));
     const building = page.getByRole('region', { name: 'Building' });
     await building.getByText('The cart').waitFor();

@@ -159,13 +159,14 @@ describe('what happens meanwhile', () => {
   it('Ctrl-C: the turns that run are finished, and the whole is resumed', async () => {
     const rig = laneRig([plain('US-001'), plain('US-002'), plain('US-003')], { LANE_SECONDS: '1' });
     const running = startParallel(rig, '--parallel', '2', ...CHECK);
-    await running.until('US-001: iteration 1');
+    await running.until('US-001 Title of US-001: iteration 1');
     running.process.kill('SIGINT');
     const { code, stdout } = await running.finished;
     expect(code).toBe(130);
     expect(resultIn(stdout).stopReason).toBe('interrupted');
     const resumed = await ralph(['resume', '--json'], rig.options);
     expect(resumed.code, resumed.stderr).toBe(0);
+    expect(resumed.stderr).toContain('US-003 Title of US-003: landed');
     expect(resultIn(resumed.stdout).lanes.map(({ state }) => state)).toEqual(['landed', 'landed', 'landed']);
     // No turn was taken twice.
     const turns = rig.turns().map(({ story, mode }) => `${story} ${mode}`);

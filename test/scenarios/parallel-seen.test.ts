@@ -36,7 +36,7 @@ describe('a parallel run that is running', () => {
     const rig = laneRig([plain('US-001', { title: 'The cart' }), plain('US-002', { dependsOn: ['US-001'] })]);
     holds(rig, 'US-001', 'implement');
     const running = start(rig);
-    await running.until('US-001: iteration 1, implement');
+    await running.until('US-001 The cart: iteration 1, implement');
     const [id = '', child = ''] = runsOf(rig);
     expect(child).toBe(`${id}.US-001`);
 
@@ -91,7 +91,7 @@ describe('a parallel run that is running', () => {
     expect(board.text).toContain('\n  US-001');
     expect((await say(rig, 'explain')).text).toContain('US-001 The cart: cancelled');
     expect((await say(rig, 'log', 'US-001')).text).toContain(`Run: ${child}`);
-    expect((await say(rig, 'log')).text).toContain('US-001: iteration 1, implement');
+    expect((await say(rig, 'log')).text).toContain('US-001 The cart: iteration 1, implement');
     expect((await say(rig, 'tell', 'US-001', 'x')).text).toBe(`${child} is not running.\n`);
 
     expect((await say(rig, 'prune', '--keep', '0', '--force')).text).toContain('Removed 1 run');
@@ -103,7 +103,7 @@ describe('a parallel run that is running', () => {
     writeFileSync(join(rig.orders, 'US-001.asks'), 'Which dates?');
     const running = start(rig);
     await running.until('Which dates?');
-    await running.until('US-002: landed');
+    await running.until('US-002 Title of US-002: landed');
     const list = await say(rig, 'status');
     expect(list.text).toContain('US-001 asks: Which dates?');
     expect(list.text).toContain('ralph answer US-001');

@@ -142,7 +142,7 @@ describe('a review', () => {
     expect(result.stopReason, stderr).toBe('all_stories_approved');
     expect(result.lanes[1]).toMatchObject({ id: 'US-002', returns: 1 });
     expect(stderr.replace(/\s+/g, ' ')).toContain(
-      'US-002: sent back, because the merge changed what was reviewed',
+      'US-002 Title of US-002: sent back, because the merge changed what was reviewed',
     );
     const turns = rig.turns().map(({ story, mode }) => `${story} ${mode}`);
     expect(turns.filter(turn => turn === 'US-002 review')).toHaveLength(2);
