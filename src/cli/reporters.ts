@@ -18,6 +18,8 @@ import { openOtel } from '../report/otel.ts';
 import type { OpenQuestion } from '../report/run-view.ts';
 import { DEFAULT_STYLE, type Style } from '../report/style.ts';
 import { createVerbose } from '../report/verbose.ts';
+import type { ProjectPaths } from '../store/paths.ts';
+import { findRun } from '../store/run-file.ts';
 import { type Call, refuse } from './command.ts';
 import type { Output } from './output.ts';
 
@@ -30,7 +32,7 @@ export function createReporters(call: Call, { settings, project }: SetUp, keys: 
   const verbose = output.verbose ? createVerbose(now) : undefined;
   const questions = createQuestions();
   const lanes = createLaneNames();
-  const human = humanOf(call, settings, { keys, verbose, lanes, asks: questions.first });
+  const human = humanOf(call, settings, { project, keys, verbose, lanes, asks: questions.first });
   const notify = notifier(call, settings, project.root);
   const failed = (text: string) => output.error(`ralph: ${text}\n`);
   const otel = openOtel(settings.otel, { env: call.env, version: VERSION, failed });
@@ -94,18 +96,20 @@ function createQuestions() {
 }
 
 interface HumanParts {
+  readonly project: ProjectPaths;
   keys(): KeysMode | undefined;
   asks(): OpenQuestion | undefined;
   readonly lanes: LaneNames;
   readonly verbose: ReturnType<typeof createVerbose> | undefined;
 }
 
-function humanOf({ output }: Call, settings: Settings, { keys, asks, lanes, verbose }: HumanParts) {
+function humanOf({ output }: Call, settings: Settings, { project, keys, asks, lanes, verbose }: HumanParts) {
   return createHumanReporter({
     write: text => output.human(text),
     isTTY: output.humanIsTTY,
     columns: output.columns,
     us: output.us,
+    isLatest: id => findRun(project) === id,
     style: {
       ...styleOf(output),
       timestamps: settings.showTimestamp,

@@ -11,6 +11,7 @@ import { stillSpent } from '../domain/run/next.ts';
 import { raiseOf, resumeCommand, type Used } from '../domain/run/resume-command.ts';
 import type { RunState } from '../domain/run/state.ts';
 import { needsAgent } from '../domain/run/state.ts';
+import { endingOf } from '../domain/run/stop-reason.ts';
 import type { Problem } from '../domain/text/problem.ts';
 import { createRedactor } from '../domain/text/secrets.ts';
 import { totalTokens } from '../domain/turn/usage.ts';
@@ -115,7 +116,7 @@ function whyNot(id: string, past: RunState, { settings }: SetUp): readonly Probl
   const { result } = past;
   if (!result) return [];
   if (result.success)
-    return [{ where: id, what: `it is done: ${result.stopReason}`, fix: 'start a new run' }];
+    return [{ where: id, what: `it is ${endingOf(result.stopReason).short}`, fix: 'start a new run' }];
   const limits = limitsOf(settings);
   const spent = stillSpent(past, limits);
   if (!spent || isLeftToFinish(past, spent)) return [];

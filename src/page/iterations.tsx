@@ -1,5 +1,7 @@
 /** Every iteration as a row that opens. */
+
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { endingOf } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/dollars.ts';
 import { counted, duration } from '../report/numbers.ts';
 import { type IterationView, type RunView, totalSeconds } from '../report/run-view.ts';
@@ -129,7 +131,7 @@ function checksLabel({ checks }: IterationView): string {
 }
 
 function wordsOf({ stopReason, why, endedAt }: IterationView): string {
-  if (stopReason !== null) return stopReason.replaceAll('_', ' ');
+  if (stopReason !== null) return endingOf(stopReason).short;
   if (why !== null) return why;
   return endedAt === null ? 'running' : 'ended';
 }

@@ -16,6 +16,8 @@ import { TERMINAL_WORDS, type Words } from './words.ts';
 /** An ended run, from its result or from its ledger. */
 export interface EndedRun {
   readonly runId: string;
+  /** A command without an id means it. */
+  readonly isLatest?: boolean | undefined;
   readonly command: LoopCommand;
   readonly stopReason: string;
   /** How to raise the limit that stopped it, where one did and it is known. */
@@ -122,21 +124,22 @@ export function nextSteps(run: EndedRun): readonly [first: string, ...rest: stri
   const { todo: usual, canResume } = endingOf(run.stopReason);
   const advice = canResume ? adviceIn(run.detail ?? null) : undefined;
   const todo = advice === undefined ? usual : capital(phrase(advice));
-  const id = phrase(run.runId);
-  const log = `Log: \`ralph log ${id}\``;
+  const id = run.isLatest ? '' : ` ${phrase(run.runId)}`;
+  const log = `Log: \`ralph log${id}\``;
   if (canResume && !run.hasBegun) return todo === '' ? [START_AGAIN, log] : [todo, START_AGAIN, log];
-  const look = [`Changes: \`ralph show ${id}\``, log, `Report: \`ralph report ${id} -o run.html\``];
+  const look = [`Changes: \`ralph show${id}\``, log, `Report: \`ralph report${id} -o run.html\``];
   if (!canResume) return [todo, ...look];
   return todo === '' ? [resumePhrase(run), ...look] : [todo, resumePhrase(run), ...look];
 }
 
 /** `` Resume: `ralph resume ID --max-iterations 4` (2 of 2 used) ``; a loop inside a session is started again in its host. */
-export function resumePhrase({ runId, command, stopReason, raise, needsAccept }: EndedRun): string {
+export function resumePhrase(run: EndedRun): string {
+  const { runId, command, stopReason, raise, needsAccept, isLatest } = run;
   const [flag] = endingOf(stopReason).raise;
   if (command === 'session')
     return `Start the loop again in its session${flag === undefined ? '' : ` with a higher \`--${flag}\``}`;
   const used = raise ? ` (${raise.words})` : '';
   const accept = needsAccept ? ' --accept-changes' : '';
   const why = needsAccept ? ' (something has changed since: without it the command says what)' : '';
-  return `Resume: \`${resumeCommand(phrase(runId), stopReason, raise)}${accept}\`${used}${why}`;
+  return `Resume: \`${resumeCommand(isLatest ? null : phrase(runId), stopReason, raise)}${accept}\`${used}${why}`;
 }

@@ -2,10 +2,12 @@
  * One file that opens from disk and makes no request. Text from outside is in it only as text and as JSON in which no tag
  * can begin; the one script and the one style are allowed by their hashes and nothing else is.
  */
+
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Board } from '../domain/lanes/board.ts';
 import { laneOutcome } from '../domain/lanes/board-sums.ts';
+import { endingOf } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/dollars.ts';
 import { packageFile } from '../platform/package.ts';
 import { headline } from './ending-words.ts';
@@ -174,7 +176,7 @@ function plainRow(iteration: IterationView, say: (text: string) => string): stri
     duration(seconds.agent),
     duration(seconds.checks),
     usage?.cost === undefined ? '' : dollars(usage.cost),
-    stopReason ?? why ?? '',
+    (stopReason && endingOf(stopReason).short) ?? why ?? '',
   ];
   return `<tr>${cells.map(cell => `<td>${say(cell)}</td>`).join('')}</tr>`;
 }

@@ -24,6 +24,8 @@ export interface HumanReporterOptions extends Pick<LiveScreenOptions, 'write' | 
   readonly keys?: () => KeysMode | undefined;
   /** What a story asks, and nobody has answered. */
   readonly asks?: () => OpenQuestion | undefined;
+  /** Whether a command without an id means this run. */
+  readonly isLatest?: (runId: string) => boolean;
   /** What they are called, also in lines that are not of the run itself. */
   readonly lanes?: LaneNames;
   /** What the final block calls us in a command, so that it can be pasted where the user is. null: it shows none. */
@@ -38,6 +40,7 @@ export function createHumanReporter(options: HumanReporterOptions) {
     keys = () => undefined,
     asks = () => undefined,
     us = 'ralph',
+    isLatest = () => false,
   } = options;
   const style = isTTY ? following(columns, options.style) : options.style;
   const formatter = createFormatter(style, options.lanes);
@@ -66,7 +69,8 @@ export function createHumanReporter(options: HumanReporterOptions) {
       const lines = quiet ? [] : linesOf(event, now);
       if (event.type !== 'run-ended') return screen.update(lines);
       screen.close();
-      screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, labelOf(state.run), us)]);
+      const label = { ...labelOf(state.run), isLatest: isLatest(event.result.runId) };
+      screen.update([...lines, ...(quiet ? [] : ['']), ...painted(style, event, label, us)]);
     },
     /** The live line has changed. */
     redraw: () => screen.update([]),

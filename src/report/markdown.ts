@@ -5,6 +5,7 @@ import { laneOutcome } from '../domain/lanes/board-sums.ts';
 import { trustMark } from '../domain/run/ledger-trust.ts';
 import { fenced } from '../domain/run/loop-prompt.ts';
 import { standingWords } from '../domain/run/overview.ts';
+import { endingOf } from '../domain/run/stop-reason.ts';
 import { dollars } from '../domain/turn/dollars.ts';
 import { changesInMarkdown } from './changes.ts';
 import { headline } from './ending-words.ts';
@@ -101,7 +102,7 @@ function iterationTable(view: RunView): readonly string[] {
 }
 
 function iterationRow(iteration: IterationView): string {
-  const { number, seconds, usage, checks } = iteration;
+  const { number, seconds, usage, checks, stopReason } = iteration;
   const green = checks.filter(check => check.passed || check.ungated).length;
   return row([
     String(number),
@@ -110,11 +111,11 @@ function iterationRow(iteration: IterationView): string {
     seconds.waiting > 0 ? duration(seconds.waiting) : '',
     usage?.cost === undefined ? '' : dollars(usage.cost),
     checks.length === 0 ? '' : `${green}/${checks.length}`,
-    iteration.stopReason ?? iteration.why ?? 'not ended',
+    (stopReason && endingOf(stopReason).short) ?? iteration.why ?? 'not ended',
   ]);
 }
 
-/** What Ralph itself writes into a cell: `12.5 s`, `$0.10`, `3/4`, `all_checks_passed`. */
+/** What Ralph itself writes into a cell: `12.5 s`, `$0.10`, `3/4`, `stuck`. */
 const FIGURE = /^(?:[$<~]?[\d.,]+[/\w .]*|[a-z_]+|…)$/;
 
 function row(cells: readonly string[]): string {

@@ -6,7 +6,7 @@ import type { Story, StoryList } from '../domain/stories/story.ts';
 import { displayWidth, oneLine } from '../platform/text.ts';
 import { counted } from './numbers.ts';
 import { phrase, storyState } from './phrases.ts';
-import { hanging, mark, paint, type Style } from './style.ts';
+import { hanging, type Mark, mark, paint, type Style } from './style.ts';
 
 export interface StoriesView {
   readonly list: StoryList;
@@ -82,7 +82,7 @@ function storyLines(
   const id = phrase(story.id);
   const indent = ' '.repeat(displayWidth(mark(style, 'pending')) + ids + 2);
   const room = Math.max(20, style.width - indent.length);
-  const head = `${mark(style, signOf(story))} ${id}${' '.repeat(ids - displayWidth(id))} `;
+  const head = `${mark(style, signOf(story, isAsking))} ${id}${' '.repeat(ids - displayWidth(id))} `;
   const waiting = story.passes ? [] : waitsFor(story, passed);
   const facts = [
     isClaimed
@@ -103,10 +103,11 @@ function storyLines(
   ];
 }
 
-function signOf({ passes, reviewStatus }: Story): 'done' | 'active' | 'attention' | 'pending' {
+/** What a review asks for is the agent's to do. */
+function signOf({ passes, reviewStatus }: Story, isAsking: boolean): Mark {
+  if (isAsking) return 'attention';
   if (passes) return 'done';
-  if (reviewStatus === 'needs_review') return 'active';
-  return reviewStatus === 'changes_requested' ? 'attention' : 'pending';
+  return reviewStatus === 'needs_review' || reviewStatus === 'changes_requested' ? 'active' : 'pending';
 }
 
 export interface ArchiveFacts extends Pick<StoriesView, 'branch' | 'claimed'> {

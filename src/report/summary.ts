@@ -35,6 +35,8 @@ export interface RunLabel {
   readonly maxIterations?: number | undefined;
   /** An agent was asked for something. */
   readonly hasBegun?: boolean | undefined;
+  /** A command without an id means it. */
+  readonly isLatest?: boolean | undefined;
   /** Of a parallel run: what became of the user's branch. */
   readonly integrated?: Integrated | null | undefined;
 }
@@ -81,7 +83,7 @@ export function summaryLines(
     `- Time: ${duration(result.totalDuration)}${waited}`,
     ...(result.lanes ? [] : branchLines(result, words)),
     ...scmLines(result, words),
-    ...nextLines(endedRun(result, label.command, label)),
+    ...nextLines({ ...endedRun(result, label.command, label), isLatest: label.isLatest }),
     `- Stop reason: ${/^[a-z_]+$/.test(result.stopReason) ? result.stopReason : say(result.stopReason)} (exit code ${exitCodeOf(result.stopReason)})`,
   ];
 }

@@ -81,7 +81,7 @@ describe('status', () => {
 [x] US-001 Title of US-001
            claimed, not reviewed, 1 review
            Notes: used the existing index
-[!] US-002 Title of US-002
+[>] US-002 Title of US-002
            changes requested, 2 reviews
            Feedback: the empty list crashes
            Notes: done so

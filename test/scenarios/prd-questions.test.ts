@@ -75,7 +75,7 @@ describe('a question', () => {
     expect(result.detail).toContain(`US-001 asks: ${QUESTION} To continue: ralph answer US-001`);
     expect((await say(made, 'status')).stdout).toContain(`US-001 asks: ${QUESTION}`);
     const shown = (await say(made, 'prd', 'status')).stdout.replace(/\s+/g, ' ');
-    expect(shown).toContain('waits for your answer');
+    expect(shown).toMatch(/❗ US-001 .* waits for your answer/);
     expect(shown).toContain(`? US-001 asks: ${QUESTION} Answer: ralph answer US-001 "…"`);
     const told = JSON.parse((await say(made, 'prd', 'status', '--json')).stdout);
     expect(told.questions).toEqual([

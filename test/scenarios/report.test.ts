@@ -44,6 +44,8 @@ describe('a real run', () => {
       /\| 1 \|.*0\/1 \| `guardrail "node --test" failed with exit code 1; the agent says that it is done` \|/,
     );
 
+    expect(md).toMatch(/\| 2 \|.*1\/1 \| done \|/);
+
     const json = JSON.parse((await REPORT(project, '--format', 'json')).stdout);
     expect(json).toMatchObject({
       id: runId,

@@ -299,7 +299,7 @@ describe('who may resume', () => {
   test.each([
     [
       'done',
-      'it is done: promise_accepted',
+      'it is done (start a new run)',
       [says(`${DONE}\n`)],
       ['run', '-p', `x ${DONE}`, '--agent', 'worker'],
     ],
@@ -344,9 +344,7 @@ describe('a run that has stopped', () => {
       path: [agent.bin],
     });
     expect(first.code).toBe(1);
-    expect(flat(first.stdout)).toContain(
-      `\`ralph resume ${runId(project)} --max-iterations 2\` (1 of 1 used)`,
-    );
+    expect(flat(first.stdout)).toContain('Resume: `ralph resume --max-iterations 2` (1 of 1 used)');
     const { code, result: told } = await resume(project, agent.bin, '--max-iterations', '3');
     expect([code, told.iterations.length]).toEqual([0, 2]);
     expect(agent.calls[1]?.input).toContain('This is iteration 2 of 3.');
@@ -364,7 +362,7 @@ describe('a run that has stopped', () => {
     run.process.kill('SIGINT');
     const { code: stopped, stdout } = await run.finished;
     expect(stopped).toBe(130);
-    expect(flat(stdout)).toContain(`Resume: \`ralph resume ${runId(project)}\``);
+    expect(flat(stdout)).toContain('Resume: `ralph resume` ');
     const { code, result: told } = await resume(project, agent.bin);
     expect([code, told.iterations.length, told.iterations[0].error]).toEqual([0, 1, null]);
   });

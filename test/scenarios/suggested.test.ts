@@ -26,10 +26,13 @@ const loop = (check: string, ...flags: readonly string[]) => [
   ...flags,
 ];
 
-/** What stands in backticks and is a command of ours, each once. */
+/** What stands in backticks and is a command of ours, each once: with the id of the latest run it is the same as without. */
 function suggested(...screens: readonly string[]): readonly string[] {
   const all = screens.join('\n').replace(/\n\s+/g, ' ');
-  return [...new Set([...all.matchAll(/`(ralph [^`]+)`/g)].map(([, command = '']) => command))];
+  const commands = [...all.matchAll(/`(ralph [^`]+)`/g)].map(([, command = '']) => command);
+  return [
+    ...new Map(commands.toReversed().map(each => [each.replace(/ \d{8}-\d{6}-\w{4}/, ''), each])).values(),
+  ];
 }
 
 /** Exit code 2 is for what the user has to fix: a suggestion never ends so. */

@@ -65,13 +65,14 @@ export function usedBy(
   };
 }
 
-/** `ralph resume ID --max-iterations 4`: of a run that belongs to another the id of that one. Where nobody knows the limit, the user has to name the new one. */
-export function resumeCommand(runId: string, reason: string, raise: Raise | undefined): string {
+/** `ralph resume ID --max-iterations 4`: of a run that belongs to another the id of that one; null: the latest needs none. Where nobody knows the limit, the user has to name the new one. */
+export function resumeCommand(runId: string | null, reason: string, raise: Raise | undefined): string {
   const {
     raise: [first],
     resumeWith,
   } = endingOf(reason);
   const flag = raise ? ` --${raise.flag} ${raise.to}` : first === undefined ? '' : ` --${first} <more>`;
   const given = resumeWith === undefined ? '' : ` ${resumeWith}`;
-  return `ralph resume ${parentOf(runId) ?? runId}${flag}${given}`;
+  const which = runId === null ? '' : ` ${parentOf(runId) ?? runId}`;
+  return `ralph resume${which}${flag}${given}`;
 }

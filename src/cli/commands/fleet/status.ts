@@ -1,5 +1,6 @@
 /** `ralph fleet status`: the units, who works on them, and what those wait for that nobody works on. */
 
+import { endingOf, isSuccess } from '../../../domain/run/stop-reason.ts';
 import { dollars as money } from '../../../domain/turn/dollars.ts';
 import { openFleet } from '../../../fleet/open.ts';
 import type { Unit } from '../../../fleet/unit.ts';
@@ -43,7 +44,7 @@ export function fleetLines(view: FleetView): readonly string[] {
     unit.worker ?? '-',
     String(iterationsOf(unit, units)),
     unit.cost === null ? '-' : money(unit.cost),
-    [unit.title, waitsFor(unit, view) ?? unit.detail].filter(Boolean).join(' — '),
+    [unit.title, waitsFor(unit, view) ?? unit.detail ?? endedWords(unit)].filter(Boolean).join(' — '),
   ]);
   return [
     ...table([['UNIT', 'STATE', 'WORKER', 'ITER', 'COST', 'WHAT'], ...rows]),
@@ -75,6 +76,11 @@ export function fleetLines(view: FleetView): readonly string[] {
       .filter(({ limited }) => limited > 0)
       .map(({ id, limited }) => `The account ${id} is limited for another ${Math.ceil(limited)} s.`),
   ];
+}
+
+/** Why it stopped, where nobody has said more. */
+function endedWords({ stopReason }: Unit): string | undefined {
+  return stopReason === null || isSuccess(stopReason) ? undefined : endingOf(stopReason).short;
 }
 
 /** A list has those of its stories. */
