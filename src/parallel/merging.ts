@@ -147,20 +147,25 @@ export async function removedWork(
   { base, landed }: { readonly base: string; readonly landed: readonly Pick<Landed, 'story' | 'commit'>[] },
   { tip, commit }: { readonly tip: string; readonly commit: string },
   ownPaths: readonly string[],
-): Promise<readonly string[]> {
+): Promise<readonly string[] | Problem> {
   const own = await integration.changedLines(tip, commit, ownPaths);
-  const removed: string[] = [];
+  if (isProblem(own)) return own;
+  const less = [...own].filter(([, { removed, isGone }]) => isGone || removed.length > 0);
+  const found: string[] = [];
   let before = base;
-  for (const { story, commit: theirs } of own.size === 0 ? [] : landed) {
-    for (const [path, { added, isNew }] of await integration.changedLines(before, theirs, ownPaths)) {
-      const now = own.get(path);
-      const count = now?.removed.filter(line => added.includes(line)).length ?? 0;
-      if (now?.isGone && (isNew || count > 0)) removed.push(`${path} of ${story}`);
-      else if (count > 0) removed.push(`${count} ${count === 1 ? 'line' : 'lines'} of ${path} of ${story}`);
+  for (const { story, commit: theirs } of less.length === 0 ? [] : landed) {
+    const work = await integration.changedLines(before, theirs, ownPaths);
+    if (isProblem(work)) return work;
+    for (const [path, now] of less) {
+      const { added = [], isNew = false } = work.get(path) ?? {};
+      const had = new Set(added);
+      const count = now.removed.filter(line => had.has(line)).length;
+      if (now.isGone && (isNew || count > 0)) found.push(`${path} of ${story}`);
+      else if (count > 0) found.push(`${count} ${count === 1 ? 'line' : 'lines'} of ${path} of ${story}`);
     }
     before = theirs;
   }
-  return removed;
+  return found;
 }
 
 /** For the agent that has to make it fit. */

@@ -176,7 +176,12 @@ async function land(
   }
   const tree = await integration.own.treeOf(commit);
   const removed = await removedWork(integration, board(), candidate, work.ownPaths);
-  if (removed.length > 0)
+  if (isProblem(removed))
+    warn(
+      parts.emit,
+      `Whether ${entry.story} takes away what had landed is not known: ${formatProblem(removed)}`,
+    );
+  else if (removed.length > 0)
     warn(parts.emit, `${entry.story} takes away what had landed before it: ${listSome(removed)}.`);
   const delivered = await integration.deliver(commit, tip);
   if (delivered)

@@ -74,8 +74,7 @@ export function createIntegration(own: OwnGit, run: string) {
     /** A name for a change, wherever it is made; the files named do not count. */
     patchOf: (from: string, to: string, except: readonly string[]) => patchOf(own, from, to, except),
     /** What differs between two commits, by path, a line for each; the files named do not count. */
-    changedLines: (from: string, to: string, except: readonly string[]) =>
-      changedLines(own, from, to, except),
+    changedLines: rememberLines(own),
     /** Keeps a commit from being collected, here and in the user's repository. */
     async pin(name: string, commit: string): Promise<void> {
       await objects.run(['update-ref', `refs/ralph/${run}/${name}`, commit]);
@@ -118,28 +117,51 @@ export interface FileLines {
   isGone: boolean;
 }
 
+/** What has landed is compared with all that lands after it. */
+function rememberLines(own: OwnGit) {
+  const known = new Map<string, ReturnType<typeof changedLines>>();
+  return (from: string, to: string, except: readonly string[]) => {
+    const lines = known.get(`${from} ${to}`) ?? changedLines(own, from, to, except);
+    known.set(`${from} ${to}`, lines);
+    return lines;
+  };
+}
+
 /** Of a file that is not text: what it was and what it is, by the names of its content. Empty lines are nobody's work. */
 async function changedLines(
   own: OwnGit,
   from: string,
   to: string,
   except: readonly string[],
-): Promise<ReadonlyMap<string, FileLines>> {
+): Promise<ReadonlyMap<string, FileLines> | Problem> {
   const changed = await own.changedPaths(`${from}^{tree}`, `${to}^{tree}`);
+  if (isProblem(changed)) return changed;
+  const shown = await readAll(own.objects, ['diff-tree', ...PATCH, '-U0', from, to]);
+  if (!shown) return { where: to, what: 'git cannot show what has changed in it' };
+  // In the order of the list; lines of a file never begin with a letter. What turns into another kind of file goes and comes.
+  const parts = shown
+    .toString('utf8')
+    .split(/^diff --git /m)
+    .slice(1);
   const files = new Map<string, FileLines>();
-  for (const { path, bytes, before, after } of isProblem(changed) ? [] : changed) {
-    if (except.includes(path)) continue;
+  for (const { path, before, after } of changed) {
     const lines: FileLines = { added: [], removed: [], isNew: !before, isGone: !after };
+    const isOther = before && after && before.mode.slice(0, 2) !== after.mode.slice(0, 2);
+    const texts = parts.splice(0, isOther ? 2 : 1);
+    if (except.includes(path)) continue;
     files.set(path, lines);
-    const scope = ['--', `:(top,literal)${bytes}`];
-    const shown = await readAll(own.objects, ['diff-tree', ...PATCH, '-U0', from, to, ...scope]);
-    const text = shown?.toString('utf8') ?? '';
-    if (/^Binary files /m.test(text)) {
+    if (texts.some(text => /^Binary files /m.test(text))) {
       if (after) lines.added.push(after.oid);
       if (before) lines.removed.push(before.oid);
     }
-    for (const line of text.split('\n').filter(each => /^[+-](?!\+\+ |-- ).*\S/.test(each)))
-      (line[0] === '+' ? lines.added : lines.removed).push(line.slice(1).trim());
+    for (const line of texts.flatMap(text =>
+      text
+        .split(/^@@ .*$/m)
+        .slice(1)
+        .join('')
+        .split('\n'),
+    ))
+      if (/^[+-].*\S/.test(line)) (line[0] === '+' ? lines.added : lines.removed).push(line.slice(1).trim());
   }
   return files;
 }
