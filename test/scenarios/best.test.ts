@@ -2,11 +2,13 @@
 import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { story } from '../domain/stories/stories.ts';
 import { init, result, text, toolResult, toolUse } from '../rig/claude-stream.ts';
 import { type FakeTurn, fakeAgent, type Handler } from '../rig/fake-agent.ts';
 import { ledgerOf, only } from '../rig/ledger.ts';
 import { ralph } from '../rig/ralph.ts';
 import { type Repo, repo } from '../rig/repo.ts';
+import { approve, handIn, prdRepo, prdRun, storyOf, UNCHANGED, works } from '../rig/stories.ts';
 
 /** As node:test ends: a runner that is known. */
 const CHECK = "cat score; grep -q '^# fail 0$' score";
@@ -187,4 +189,26 @@ test('where Ralph commits, the way back is a commit', async () => {
     'worse',
   ]);
   expect([here.git('show', 'HEAD:score'), here.git('status', '--porcelain')]).toEqual([scored(41, 0), '']);
+});
+
+test('in a story list each story has a best of its own, and its list is left alone', async () => {
+  const here = prdRepo(story('US-001', { notes: '' }), story('US-002', { notes: '' }));
+  here.write('score', scored(0, 41));
+  const writes = (failing: number) => ({ also: () => here.write('score', scored(41 - failing, failing)) });
+  const agent = await fakeAgent(
+    'claude',
+    works(here, handIn('US-001'), writes(0)),
+    works(here, approve('US-001')),
+    works(here, UNCHANGED, writes(3)),
+    works(here, UNCHANGED, writes(9)),
+    works(here, UNCHANGED, writes(12)),
+    works(here, handIn('US-002'), { also: () => here.write('score', scored(41, 0)) }),
+    works(here, approve('US-002')),
+  );
+  const { code, result: told } = await prdRun(here, agent.bin, '--check', CHECK);
+  expect([code, told.stories.done]).toEqual([0, 2]);
+  const restored = only(ledgerOf(here, told.runId), 'restored');
+  expect(restored.map(({ from, to }) => [from, to])).toEqual([[5, 3]]);
+  expect(agent.calls[5]?.input).toContain('The files are those of iteration 3 again');
+  expect(storyOf(here, 'US-001')).toMatchObject({ passes: true });
 });
